@@ -68,7 +68,7 @@ func (w World) meter(r Rates, shared rate.Store, log *slog.Logger) *rate.Meter {
 		m.Own, m.Shared = rate.NewMemory(), shared
 	}
 	if !w.Local {
-		m.Told = telemetry.Refusals(os.Stdout, w.Now)
+		m.OnRefusal = telemetry.Refusals(os.Stdout, w.Now)
 	}
 	return m
 }
@@ -316,7 +316,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	runs.Sealer = sealer
 	chats := &conversation.Sweeper{
 		Store: s.stores.Chats, IDs: w.IDs, Now: w.Now, Log: s.log,
-		Say: func(lang string) conversation.Message {
+		Notice: func(lang string) conversation.Message {
 			tag := locale.Tag(lang)
 			return conversation.Message{
 				Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: string(eligibility.InternalError),

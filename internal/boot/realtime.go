@@ -37,7 +37,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	desk := &realtime.Desk{
+	desk := &realtime.Handler{
 		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 	}

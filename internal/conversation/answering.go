@@ -12,26 +12,25 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Answering is that a message is somebody's to answer, until a time. One that is not
-// ended by then is left: whoever was to answer it has died.
+// Answering is the lease of a process that answers a message. A lease that is not ended by Until
+// is left: its holder has died.
 type Answering struct {
 	Account   string
 	ChatID    string
 	MessageID string
 	Until     time.Time
-	Asked     bool   // by a request of its own, and not by the turn that the message came with
-	Locale    string // in which the chat is told that nobody answered
+	Asked     bool   // by a request for the answer, and not by the turn of the message
+	Locale    string // of the notice, when nobody answers
 }
 
-// ErrAnswering is a message that is somebody else's to answer.
+// ErrAnswering is the error for a message whose lease another process holds.
 var ErrAnswering = errors.New("conversation: it is being answered")
 
-// ErrAsked is a message that an agent was asked already, by one who died before they said
-// what came of it.
+// ErrAsked is the error for a message for which an agent was called before, by a process that
+// died before it recorded the outcome.
 var ErrAsked = errors.New("conversation: an agent was asked, and nobody knows what came of it")
 
-// Unanswered is the last message of a person, when neither an answer nor a plan came
-// after it.
+// Unanswered returns the last message of a user, when no answer and no plan follows it.
 func Unanswered(messages []Message) (Message, bool) {
 	for _, m := range slices.Backward(messages) {
 		switch {
@@ -44,79 +43,79 @@ func Unanswered(messages []Message) (Message, bool) {
 	return Message{}, false
 }
 
-// LeftStore is what a Sweeper reads and writes.
-type LeftStore interface {
-	// LeftAnswers lists what was not ended by a time, the oldest first.
+// SweepStore reads and ends left leases.
+type SweepStore interface {
+	// LeftAnswers lists the leases that ended before a time, the oldest first.
 	LeftAnswers(ctx context.Context, at time.Time, limit int) ([]Answering, error)
-	// EndAnswer ends what the caller had, or was left, and adds what is said of it to the
-	// chat: both or neither. It returns ErrAnswering when it is another's by now, and
-	// ErrChatNotFound.
+	// EndAnswer ends a lease, also a left one, and adds messages to the chat: both or neither.
+	// It returns ErrAnswering when another process has the lease by now, and ErrChatNotFound.
 	EndAnswer(ctx context.Context, a Answering, at time.Time, said ...Message) error
 	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]Message, string, error)
 }
 
-// Sweeper tells chats of messages that nobody answered because whoever was to do it died.
+// Sweeper adds a notice to chats whose message has no answer because the process that had its
+// lease died.
 type Sweeper struct {
-	Store LeftStore
-	Say   func(locale string) Message // what a chat is told; its id and its time are the sweeper's
-	IDs   *ids.Source
-	Now   func() time.Time
-	Log   *slog.Logger
+	Store  SweepStore
+	Notice func(locale string) Message // the message without ID and time
+	IDs    *ids.Source
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
-// Swept counts what one sweep did.
+// Swept counts the changes of one sweep.
 type Swept struct {
-	Told int `json:"told"` // chats
+	Notified int `json:"told"` // chats
 }
 
 const (
-	sweepMost  = 1000 // of one sweep; what is left is due at the next one
-	leftBehind = 50   // messages of a chat that are read: what comes after a message nobody answers is little
+	maxSweep     = 1000 // leases per sweep; the others are due at the next one
+	readMessages = 50   // messages of a chat that are read: few follow an unanswered one
 )
 
-// Sweep tells every chat in which a message was left. One that cannot be told keeps no
-// other from it; the errors are joined.
+// Sweep notifies every chat with a left lease. A failure in one chat does not prevent the
+// others; the errors are joined.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	list, err := s.Store.LeftAnswers(ctx, s.Now(), sweepMost)
+	list, err := s.Store.LeftAnswers(ctx, s.Now(), maxSweep)
 	problems := []error{err}
 	for _, a := range list {
 		if ctx.Err() != nil {
 			break
 		}
-		told, err := s.tell(ctx, a)
+		notified, err := s.notify(ctx, a)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("chat %s: %w", a.ChatID, err))
 		}
-		if told {
-			swept.Told++
+		if notified {
+			swept.Notified++
 		}
 	}
 	return swept, errors.Join(problems...)
 }
 
-// tell says in a chat that a message was left, while it is the last that a person said and
-// nothing answered it.
-func (s *Sweeper) tell(ctx context.Context, a Answering) (told bool, err error) {
-	messages, _, err := s.Store.Messages(ctx, a.Account, a.ChatID, "", leftBehind)
+// notify adds a notice to the chat of a left lease, when its message is still the last of a user
+// and has no answer.
+func (s *Sweeper) notify(ctx context.Context, a Answering) (notified bool, err error) {
+	messages, _, err := s.Store.Messages(ctx, a.Account, a.ChatID, "", readMessages)
 	if err != nil {
 		return false, err
 	}
 	at := s.Now()
-	var said []Message
+	var notices []Message
 	if m, open := Unanswered(messages); open && m.ID == a.MessageID {
-		told := s.Say(a.Locale)
-		told.ID, told.At = s.IDs.New(at), at
-		told.Seq = told.ID
-		said = []Message{told}
+		notified := s.Notice(a.Locale)
+		notified.ID, notified.At = s.IDs.New(at), at
+		notified.Seq = notified.ID
+		notices = []Message{notified}
 		s.Log.WarnContext(ctx, "chat.left", "account", a.Account, "chat_id", a.ChatID, "message_id", a.MessageID)
 	}
-	err = s.Store.EndAnswer(ctx, a, at, said...)
+	err = s.Store.EndAnswer(ctx, a, at, notices...)
 	switch {
 	case errors.Is(err, ErrAnswering):
 		return false, nil
-	case fault.KindOf(err) == fault.NotFound: // the chat is gone, and what was left in it with it
+	case fault.KindOf(err) == fault.NotFound: // the chat was deleted, and its leases with it
 		return false, nil
 	}
-	return err == nil && len(said) > 0, err
+	return err == nil && len(notices) > 0, err
 }

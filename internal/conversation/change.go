@@ -1,8 +1,8 @@
 package conversation
 
-// ChatChange is what somebody changes of a chat: nil leaves a part as it is.
+// ChatChange holds the changed attributes of a chat. nil keeps an attribute.
 type ChatChange struct {
 	Title      *string
-	ProjectID  *string // "" takes the chat out of its project
-	Automation *string // "" is as the assistant says
+	ProjectID  *string // "" removes the chat from its project
+	Automation *string // "" means the assistant's mode
 }

@@ -1,6 +1,5 @@
-// Package conversation owns what people and the assistant said: projects, chats
-// and messages, and the part of a chat that says which run it waits for. A chat
-// holds at most one pending draft and one active run; absent means absent.
+// Package conversation defines projects, chats and messages, and the lease to answer a message.
+// A chat holds at most one pending draft and one active run.
 package conversation
 
 import (
@@ -15,21 +14,21 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Limits on what a person may send, in bytes.
+// Limits of a user's input, in bytes.
 const (
 	MaxMessage = 32 << 10
 	MaxTitle   = 200
 	MaxContext = 16 << 10
 )
 
-// What a caller may notice.
+// Errors of reading chats and projects.
 var (
 	ErrChatNotFound    = fault.New(fault.NotFound, "chat.not_found")
 	ErrProjectNotFound = fault.New(fault.NotFound, "project.not_found")
 )
 
-// Project groups chats; it has a context text for the model, and the servers
-// its chats may use: every active one of the account, or those listed alone.
+// Project groups chats. It has a context text for the model, and the servers that its chats may
+// use: every active one of the account, or only the listed ones.
 type Project struct {
 	ID        string    `json:"project_id"`
 	Name      string    `json:"name"`
@@ -43,7 +42,7 @@ type Project struct {
 // Uses reports whether chats of the project may use the server.
 func (p Project) Uses(serverID string) bool { return p.All || slices.Contains(p.MCPIDs, serverID) }
 
-// Chat is one conversation and its state.
+// Chat is one stored conversation with its state.
 type Chat struct {
 	ID        string    `json:"chat_id"`
 	Title     string    `json:"title"`
@@ -57,12 +56,12 @@ type Chat struct {
 	LastRunStatus string     `json:"last_run_status,omitempty"`
 	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
 
-	// Automation is when messages of this chat are answered; "" is as the
-	// assistant says.
+	// Automation is the mode that sets when messages are answered; "" means the assistant's
+	// mode.
 	Automation string `json:"automation,omitempty"`
 
-	// Of a chat that a client named itself: the Operator API's session, or the
-	// router's, which is one company's.
+	// Attributes of a chat that a client named: a session of the Operator API, or of the router,
+	// which belongs to one company.
 	SessionID string                     `json:"session_id,omitempty"`
 	Company   int64                      `json:"id_empresa,omitempty"`
 	UserID    string                     `json:"user_id,omitempty"`
@@ -70,8 +69,8 @@ type Chat struct {
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// SessionChat is the id of the chat that a client calls sessionID. One of our
-// own ids names its chat; any other name is the account's own.
+// SessionChat returns the ID of the chat of a client's session. A ULID is the ID of a chat
+// itself; any other name belongs to the account.
 func SessionChat(account, sessionID string) string {
 	if ids.Valid(sessionID) {
 		return sessionID
@@ -79,13 +78,13 @@ func SessionChat(account, sessionID string) string {
 	return ids.Derive("session", account, sessionID)
 }
 
-// RouterChat is the id of the chat in which the router answers sessionID for a
-// company. It is no session of the Operator API, whatever the names.
+// RouterChat returns the ID of the chat of a router's session for a company. It never equals the
+// ID of an Operator session.
 func RouterChat(account string, company int64, sessionID string) string {
 	return ids.Derive("router", account, strconv.FormatInt(company, 10), sessionID)
 }
 
-// Role says who speaks to the person reading.
+// Role is the author of a message.
 type Role string
 
 // The roles of a stored message.
@@ -95,20 +94,20 @@ const (
 	RoleSystem    Role = "system"
 )
 
-// Kind says what a message is about; it chooses how it is shown.
+// Kind is the subject of a message; it decides how the message is shown.
 type Kind string
 
 // The kinds of message.
 const (
-	KindText     Kind = "text"     // what somebody said
-	KindPlan     Kind = "plan"     // a draft was proposed; RunID names it
-	KindProgress Kind = "progress" // a run went one step further
+	KindText     Kind = "text"     // text of a user or the assistant
+	KindPlan     Kind = "plan"     // a draft was proposed; RunID has its run
+	KindProgress Kind = "progress" // a run advanced by one step
 	KindFinal    Kind = "final"    // a run ended
-	KindNotice   Kind = "notice"   // the system says something about itself
-	KindBlocked  Kind = "blocked"  // the turn could not run; Code says why
+	KindNotice   Kind = "notice"   // a text of the system
+	KindBlocked  Kind = "blocked"  // the turn could not run; Code has the reason
 )
 
-// Message is one entry of a chat. At is also its place: ids sort by it.
+// Message is one entry of a chat. At also gives its position, because IDs sort by time.
 type Message struct {
 	ID      string    `json:"id"`
 	Role    Role      `json:"role"`
@@ -116,20 +115,20 @@ type Message struct {
 	Content string    `json:"content"`
 	RunID   string    `json:"run_id,omitempty"`
 	Code    string    `json:"code,omitempty"`
-	Action  string    `json:"action,omitempty"` // of a block: what to do next
+	Action  string    `json:"action,omitempty"` // of a block: the next step for the user
 	At      time.Time `json:"at"`
-	// By is the model that wrote it, when one did.
+	// By is the model that wrote the message, if any.
 	By *By `json:"answered_by,omitempty"`
-	// Notes are what the system says under it.
+	// Notes are the system's notes under the message.
 	Notes []Note `json:"notes,omitempty"`
 
-	// Seq is where the message stands in its chat: a ULID, also for the
-	// messages whose id is derived (run_id#final). It is the page cursor.
+	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
+	// ID (run_id#final). It is the page cursor.
 	Seq string `json:"-"`
 }
 
-// Note is a line of ours under a message. The text of the model stays as it was written. Text
-// says, in the language of the turn, what in it is not true.
+// Note is a line of the system under a message. The text of the model stays unchanged. Text
+// names the false claim in it, in the language of the turn.
 type Note struct {
 	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed"`
 	Text string `json:"text"`
@@ -138,30 +137,30 @@ type Note struct {
 // The codes of notes.
 const (
 	NoteNothingPending = "nothing_pending" // the text poses as a plan, or asks for a confirmation, and none is behind it
-	NoteNotConfirmed   = "not_confirmed"   // the card is shown again, and why the yes was not to it
+	NoteNotConfirmed   = "not_confirmed"   // the card is shown again, with the reason why the yes did not count
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
 )
 
-// By says who wrote a message, and who was preferred and why that one did not.
-// Agent is the one that a message was delegated to, by the model's decision.
+// By names the model that wrote a message, with the preferred provider and the reason why it was
+// not used. Agent is the agent that answered, by the model's decision.
 type By struct {
 	Agent     string `json:"agent,omitempty"`
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
 	Preferred string `json:"preferred,omitempty"` // the provider that the assistant names first
 	Reason    string `json:"reason,omitempty"`    // why it was not used
-	Stopped   bool   `json:"stopped,omitempty"`   // a person stopped it here
+	Stopped   bool   `json:"stopped,omitempty"`   // a person stopped the answer
 }
 
-// FinalID is the id of the one message that says how a run ended.
+// FinalID returns the ID of the one message about the end of a run.
 func FinalID(runID string) string { return runID + "#final" }
 
-// AnswerID is the id of the one message that answers another, when that has the id of
-// a request which may come again.
+// AnswerID returns the ID of the one answer to a message, when the message has the ID of a
+// request that may be retried.
 func AnswerID(messageID string) string { return messageID + "#answer" }
 
-// Title makes a chat's title of its first message: one line, at most 60
-// characters, cut at a word.
+// Title returns a chat's title from its first message: one line, at most 60 characters, cut at a
+// word.
 func Title(message string) string {
 	const most = 60
 	text := strings.Join(strings.FieldsFunc(message, func(r rune) bool {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTitleIsOneShortLineCutAtAWord(t *testing.T) {
+func TestTitleIsOneShortLineCutAtWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"hola":                         "hola",
 		" dos\n líneas\t aquí":         "dos líneas aquí",
@@ -23,13 +23,13 @@ func TestTitleIsOneShortLineCutAtAWord(t *testing.T) {
 	}
 }
 
-func TestAProjectWithoutAListUsesEveryServer(t *testing.T) {
+func TestProjectUsesAllOrListedServers(t *testing.T) {
 	if (Project{}).Uses("a") || !(Project{All: true}).Uses("a") || !(Project{MCPIDs: []string{"a"}}).Uses("a") || (Project{MCPIDs: []string{"b"}}).Uses("a") {
 		t.Error("it does not")
 	}
 }
 
-func TestASessionNameIsTheAccountsOwn(t *testing.T) {
+func TestSessionNameBelongsToAccount(t *testing.T) {
 	const ours = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	if SessionChat("a", ours) != ours {
 		t.Error("one of our ids names another chat")

@@ -156,8 +156,8 @@ func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer)
 			gone = append(gone, t)
 		}
 	}
-	for _, t := range gone { // the token first, so that it opens no new session
-		if err := errors.Join(d.table.DeleteToken(ctx, t.Hash), realtime.Part(ctx, d.table, t.Account, t.Hash, d.now())); err != nil {
+	for _, t := range gone { // the token first: no session is opened with it then
+		if err := errors.Join(d.table.DeleteToken(ctx, t.Hash), realtime.Disconnect(ctx, d.table, t.Account, t.Hash, d.now())); err != nil {
 			return err
 		}
 	}

@@ -95,27 +95,27 @@ func Authenticate(ctx context.Context, store Store, secret string, at time.Time,
 	hash := ids.Hash(secret)
 	t, err := store.Token(ctx, hash)
 	if err != nil {
-		return Principal{}, refused(err)
+		return Principal{}, refusalOf(err)
 	}
 	p, err := t.principal(hash, at, kinds)
 	if err != nil {
 		return Principal{}, err
 	}
-	if err := t.parentLives(ctx, store, at); err != nil {
+	if err := t.checkParent(ctx, store, at); err != nil {
 		return Principal{}, err
 	}
-	_ = t.keep(ctx, store, at) // a store that takes no writes keeps nobody from reading
+	_ = t.renew(ctx, store, at) // a store that takes no writes keeps nobody from reading
 	return p, nil
 }
 
-// parentLives refuses what comes from a token that was revoked or has expired.
-func (t Token) parentLives(ctx context.Context, store Store, at time.Time) error {
+// checkParent refuses what comes from a token that was revoked or has expired.
+func (t Token) checkParent(ctx context.Context, store Store, at time.Time) error {
 	if t.Parent == "" {
 		return nil
 	}
 	parent, err := store.Token(ctx, t.Parent)
 	if err != nil {
-		return refused(err)
+		return refusalOf(err)
 	}
 	_, err = parent.principal(t.Parent, at, []Kind{KindToken})
 	return err
@@ -131,19 +131,19 @@ func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at t
 	hash := ids.Hash(secret)
 	t, err := store.Token(ctx, hash)
 	if err != nil {
-		return "", refused(err)
+		return "", refusalOf(err)
 	}
 	p, err := t.principal(hash, at, []Kind{kind})
 	if err != nil {
 		return "", err
 	}
-	if err := t.parentLives(ctx, store, at); err != nil {
+	if err := t.checkParent(ctx, store, at); err != nil {
 		return "", err
 	}
 	parent := hash
 	if kind == KindCode { // of many that hold it, the one that takes it signs in
 		if _, err := store.TakeToken(ctx, hash); err != nil {
-			return "", refused(err)
+			return "", refusalOf(err)
 		}
 		parent = t.Parent
 	}
@@ -163,7 +163,7 @@ func (t Token) principal(hash string, at time.Time, kinds []Kind) (Principal, er
 	return Principal{Account: t.Account, User: t.User, Scopes: t.Scopes, TokenID: t.Hash}, nil
 }
 
-func refused(err error) error {
+func refusalOf(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.NotFound {
 		return ErrRequired

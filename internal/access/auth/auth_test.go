@@ -17,7 +17,7 @@ var (
 	now = fixture.Epoch
 )
 
-func put(t *testing.T, store auth.Store, secret string, kind auth.Kind, expires time.Time) {
+func putToken(t *testing.T, store auth.Store, secret string, kind auth.Kind, expires time.Time) {
 	t.Helper()
 	err := store.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(secret), Kind: kind, Account: "acme", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}, ExpiresAt: expires, CreatedAt: now,
@@ -29,10 +29,10 @@ func put(t *testing.T, store auth.Store, secret string, kind auth.Kind, expires 
 
 func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "good-token", auth.KindToken, time.Time{})
-	put(t, store, "dated-token", auth.KindToken, now.Add(time.Hour))
-	put(t, store, "session", auth.KindSession, now.Add(time.Hour))
-	put(t, store, "revoked", auth.KindToken, time.Time{})
+	putToken(t, store, "good-token", auth.KindToken, time.Time{})
+	putToken(t, store, "dated-token", auth.KindToken, now.Add(time.Hour))
+	putToken(t, store, "session", auth.KindSession, now.Add(time.Hour))
+	putToken(t, store, "revoked", auth.KindToken, time.Time{})
 	if err := store.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
 
 func TestACodeSignsInOnce(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
+	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, auth.SessionIdle)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 
 func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store, "token", auth.KindToken, time.Time{})
 	if _, err := auth.SessionFor(ctx, store, "token", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("%v", err)
 	}
@@ -99,7 +99,7 @@ func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
 
 func TestWhatComesFromATokenEndsWithIt(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store, "token", auth.KindToken, time.Time{})
 	code := func(secret string) {
 		err := store.PutToken(ctx, auth.Token{
 			Hash: ids.Hash(secret), Kind: auth.KindCode, Account: "acme", User: "ana", Parent: ids.Hash("token"), ExpiresAt: now.Add(time.Hour), CreatedAt: now,
@@ -136,15 +136,15 @@ func TestWhatComesFromATokenEndsWithIt(t *testing.T) {
 	}
 }
 
-// broken is a store that cannot answer.
-type broken struct{ auth.Store }
+// brokenStore is a store that cannot answer.
+type brokenStore struct{ auth.Store }
 
-func (broken) Token(context.Context, string) (auth.Token, error) {
+func (brokenStore) Token(context.Context, string) (auth.Token, error) {
 	return auth.Token{}, errors.New("throttled")
 }
 
 func TestAStoreThatCannotAnswerIsNoRefusal(t *testing.T) {
-	if _, err := auth.Authenticate(ctx, broken{}, "token", now, auth.KindToken); err == nil || fault.KindOf(err) == fault.Unauthenticated {
+	if _, err := auth.Authenticate(ctx, brokenStore{}, "token", now, auth.KindToken); err == nil || fault.KindOf(err) == fault.Unauthenticated {
 		t.Errorf("%v", err)
 	}
 }

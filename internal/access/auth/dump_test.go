@@ -21,8 +21,8 @@ var everyKind = []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode, aut
 // stand there, and no text that does is good for anything.
 func TestADumpOfTheTableSignsNobodyIn(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	put(t, table, "token-canary", auth.KindToken, time.Time{})
-	put(t, table, "code-canary", auth.KindCode, now.Add(time.Hour))
+	putToken(t, table, "token-canary", auth.KindToken, time.Time{})
+	putToken(t, table, "code-canary", auth.KindCode, now.Add(time.Hour))
 	session, err := auth.SessionFor(ctx, table, "token-canary", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)

@@ -18,21 +18,23 @@ func FromAnotherPage(h Fields, host string) bool {
 	if len(h.Values("Origin")) > 0 {
 		return !SameOrigin(h, host)
 	}
-	return elsewhere(h) && !opens(h)
+	return isFromAnotherPage(h) && !isNavigation(h)
 }
 
 // ByLink reports whether a browser says that another page had it open an address as a page
 // of its own: by a link, or by a script, which can do so without end.
-func ByLink(h Fields) bool { return len(h.Values("Origin")) == 0 && elsewhere(h) && opens(h) }
+func ByLink(h Fields) bool {
+	return len(h.Values("Origin")) == 0 && isFromAnotherPage(h) && isNavigation(h)
+}
 
-// elsewhere reports whether a browser says that another page sent the request.
-func elsewhere(h Fields) bool {
+// isFromAnotherPage reports whether a browser says that another page sent the request.
+func isFromAnotherPage(h Fields) bool {
 	site := strings.Join(h.Values("Sec-Fetch-Site"), ",")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// opens reports whether a browser says that the answer becomes a page of its own.
-func opens(h Fields) bool {
+// isNavigation reports whether a browser says that the answer becomes a page of its own.
+func isNavigation(h Fields) bool {
 	return h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document"
 }
 

@@ -8,9 +8,9 @@ import (
 
 type refusalKey struct{}
 
-// Refuse returns a context that carries why nobody was identified. It grants
+// WithRefusal returns a context that carries why nobody was identified. It grants
 // nothing: a request without a principal is refused with or without a reason.
-func Refuse(ctx context.Context, why *fault.Error) context.Context {
+func WithRefusal(ctx context.Context, why *fault.Error) context.Context {
 	return context.WithValue(ctx, refusalKey{}, why)
 }
 

@@ -35,8 +35,8 @@ func SessionCookie(secure bool, host string) string {
 	return "piloto_session_" + port
 }
 
-// mostSessions is how many cookies of one name are looked at.
-const mostSessions = 8
+// maxSessions is how many cookies of one name are looked at.
+const maxSessions = 8
 
 // Sessions returns the secrets in the cookies of one name, in the order to look at them: the
 // last first. There may be several, because another server of the host, on another port, can
@@ -45,7 +45,7 @@ const mostSessions = 8
 func Sessions(cookies []string) []string {
 	var secrets []string
 	for _, secret := range slices.Backward(cookies) {
-		if secret != "" && len(secrets) < mostSessions && !slices.Contains(secrets, secret) {
+		if secret != "" && len(secrets) < maxSessions && !slices.Contains(secrets, secret) {
 			secrets = append(secrets, secret)
 		}
 	}
@@ -68,9 +68,9 @@ func (t Token) end() time.Time {
 	return t.ExpiresAt
 }
 
-// keep notes that a session is used at a time: it then ends SessionIdle later, unless it is
+// renew notes that a session is used at a time: it then ends SessionIdle later, unless it is
 // over before that.
-func (t Token) keep(ctx context.Context, store Store, at time.Time) error {
+func (t Token) renew(ctx context.Context, store Store, at time.Time) error {
 	until := at.Add(SessionIdle)
 	if t.Kind != KindSession || until.Sub(t.ExpiresAt) < renewEvery {
 		return nil

@@ -32,8 +32,8 @@ func signIn(t rapid.TB, store auth.Store) string {
 	return session
 }
 
-// in reports whether a session signs in at a time.
-func in(t rapid.TB, store auth.Store, session string, at time.Time) bool {
+// isValid reports whether a session signs in at a time.
+func isValid(t rapid.TB, store auth.Store, session string, at time.Time) bool {
 	t.Helper()
 	p, err := auth.Authenticate(ctx, store, session, at, auth.KindSession)
 	if err != nil && !errors.Is(err, auth.ErrRequired) || err == nil && p.User != "ana" {
@@ -54,8 +54,8 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 		"used when it was new": {[]time.Duration{59 * time.Minute}, 12*time.Hour - time.Millisecond, 12 * time.Hour},
 		"used an hour later":   {[]time.Duration{time.Hour}, 13*time.Hour - time.Millisecond, 13 * time.Hour},
 		"used too late":        {[]time.Duration{12 * time.Hour}, 12*time.Hour - time.Millisecond, 12 * time.Hour},
-		"used all the time":    {every(6*time.Hour, 168*time.Hour), 168*time.Hour - time.Millisecond, 168 * time.Hour},
-		"used very often":      {every(29*time.Minute, 168*time.Hour), 167 * time.Hour, 168 * time.Hour},
+		"used all the time":    {timesUntil(6*time.Hour, 168*time.Hour), 168*time.Hour - time.Millisecond, 168 * time.Hour},
+		"used very often":      {timesUntil(29*time.Minute, 168*time.Hour), 167 * time.Hour, 168 * time.Hour},
 		"used on an early clock": {
 			[]time.Duration{-time.Hour, -48 * time.Hour},
 			12*time.Hour - time.Millisecond,
@@ -64,12 +64,12 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for after, want := range map[time.Duration]bool{c.in: true, c.ended: false, c.ended + 1000*time.Hour: false} {
-				store := &written{Store: fixture.Table(t)}
+				store := &countingStore{Store: fixture.Table(t)}
 				session := signIn(t, store)
 				for _, at := range c.used {
-					in(t, store, session, now.Add(at))
+					isValid(t, store, session, now.Add(at))
 				}
-				if got := in(t, store, session, now.Add(after)); got != want {
+				if got := isValid(t, store, session, now.Add(after)); got != want {
 					t.Errorf("after %s it is good: %v", after, got)
 				}
 				if hours := int(c.ended / time.Hour); store.renewals > hours {
@@ -80,21 +80,21 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 	}
 }
 
-// every lists the times at which something is done until a time.
-func every(step, until time.Duration) (list []time.Duration) {
+// timesUntil lists the times at which something is done until a time.
+func timesUntil(step, until time.Duration) (list []time.Duration) {
 	for at := step; at < until; at += step {
 		list = append(list, at)
 	}
 	return list
 }
 
-// written counts the renewals.
-type written struct {
+// countingStore counts the renewals.
+type countingStore struct {
 	auth.Store
 	renewals int
 }
 
-func (w *written) RenewToken(ctx context.Context, hash string, until time.Time) error {
+func (w *countingStore) RenewToken(ctx context.Context, hash string, until time.Time) error {
 	w.renewals++
 	return w.Store.RenewToken(ctx, hash, until)
 }
@@ -102,14 +102,14 @@ func (w *written) RenewToken(ctx context.Context, hash string, until time.Time) 
 // TestASessionIsAsGoodAsItsUseAndItsAge: however it is used, it is good while it was used
 // in the last eleven hours of its seven days, and it is not when twelve passed, or seven days.
 func TestASessionIsAsGoodAsItsUseAndItsAge(t *testing.T) {
-	store := shelf{}
+	store := memoryStore{}
 	rapid.Check(t, func(r *rapid.T) {
 		session := signIn(t, store)
 		at, used := now, now
 		for range rapid.IntRange(1, 60).Draw(r, "uses") {
 			at = at.Add(time.Duration(rapid.Int64Range(0, int64(13*time.Hour)).Draw(r, "pause")))
 			idle, age := at.Sub(used), at.Sub(now)
-			good := in(r, store, session, at)
+			good := isValid(r, store, session, at)
 			if good && (idle >= auth.SessionIdle || age >= auth.SessionLife) {
 				r.Fatalf("good after %s without use, %s old", idle, age)
 			}
@@ -124,10 +124,10 @@ func TestASessionIsAsGoodAsItsUseAndItsAge(t *testing.T) {
 	})
 }
 
-// shelf keeps tokens in memory, and forgets none by itself.
-type shelf map[string]auth.Token
+// memoryStore keeps tokens in memory, and forgets none by itself.
+type memoryStore map[string]auth.Token
 
-func (s shelf) Token(_ context.Context, hash string) (auth.Token, error) {
+func (s memoryStore) Token(_ context.Context, hash string) (auth.Token, error) {
 	t, ok := s[hash]
 	if !ok {
 		return t, fault.New(fault.NotFound, "token.not_found")
@@ -135,16 +135,16 @@ func (s shelf) Token(_ context.Context, hash string) (auth.Token, error) {
 	return t, nil
 }
 
-func (s shelf) PutToken(_ context.Context, t auth.Token) error { s[t.Hash] = t; return nil }
+func (s memoryStore) PutToken(_ context.Context, t auth.Token) error { s[t.Hash] = t; return nil }
 
-func (s shelf) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
+func (s memoryStore) TakeToken(ctx context.Context, hash string) (auth.Token, error) {
 	defer delete(s, hash)
 	return s.Token(ctx, hash)
 }
 
-func (s shelf) DeleteToken(_ context.Context, hash string) error { delete(s, hash); return nil }
+func (s memoryStore) DeleteToken(_ context.Context, hash string) error { delete(s, hash); return nil }
 
-func (s shelf) RenewToken(_ context.Context, hash string, until time.Time) error {
+func (s memoryStore) RenewToken(_ context.Context, hash string, until time.Time) error {
 	t := s[hash]
 	t.ExpiresAt = until
 	s[hash] = t
@@ -156,15 +156,15 @@ func (s shelf) RenewToken(_ context.Context, hash string, until time.Time) error
 func TestASessionIsNotGoodBecauseItsRowIsThere(t *testing.T) {
 	store := fixture.Table(t)
 	for name, ends := range map[string]time.Time{"none": {}, "late": now.Add(30 * 24 * time.Hour), "over": now.Add(time.Hour)} {
-		put(t, store, name, auth.KindSession, ends)
+		putToken(t, store, name, auth.KindSession, ends)
 		at := now.Add(auth.SessionLife)
 		if name == "over" {
 			at = ends
 		}
-		if in(t, store, name, at) {
+		if isValid(t, store, name, at) {
 			t.Errorf("end %s: good at %s", name, at)
 		}
-		if until, err := auth.Lives(ctx, store, ids.Hash(name), at); !errors.Is(err, auth.ErrRequired) {
+		if until, err := auth.ValidUntil(ctx, store, ids.Hash(name), at); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("end %s: a socket of it lives until %s, %v", name, until, err)
 		}
 		if _, err := store.Token(ctx, ids.Hash(name)); err != nil {
@@ -179,7 +179,7 @@ func TestCleaningUpComesAfterTheEnd(t *testing.T) {
 	session := signIn(t, store)
 	client := dynamodb.NewFromConfig(config)
 	for at := now; at.Before(now.Add(auth.SessionLife)); at = at.Add(5 * time.Hour) {
-		if !in(t, store, session, at) {
+		if !isValid(t, store, session, at) {
 			t.Fatalf("over at %s", at)
 		}
 		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
@@ -208,13 +208,13 @@ func number(t *testing.T, v types.AttributeValue) int64 {
 	return i
 }
 
-// between does something after a token was read, and before it is renewed.
-type between struct {
+// interruptedStore does something after a token was read, and before it is renewed.
+type interruptedStore struct {
 	auth.Store
 	do func()
 }
 
-func (b between) RenewToken(ctx context.Context, hash string, until time.Time) error {
+func (b interruptedStore) RenewToken(ctx context.Context, hash string, until time.Time) error {
 	b.do()
 	return b.Store.RenewToken(ctx, hash, until)
 }
@@ -230,10 +230,10 @@ func TestSigningOutIsNeverUndone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !in(t, between{store, out}, session, later) || !asked {
+	if !isValid(t, interruptedStore{store, out}, session, later) || !asked {
 		t.Fatal("the session was not to be renewed, so this showed nothing")
 	}
-	if in(t, store, session, later) {
+	if isValid(t, store, session, later) {
 		t.Error("the renewal brought the session back")
 	}
 	for range 20 { // and however they meet
@@ -251,7 +251,7 @@ func TestSigningOutIsNeverUndone(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if in(t, store, session, later) {
+		if isValid(t, store, session, later) {
 			t.Fatal("a renewal brought the session back")
 		}
 	}
@@ -266,7 +266,7 @@ func TestRenewingOnlyMovesAnEndThatIsThereToALaterTime(t *testing.T) {
 		"earlier":    {now.Add(time.Hour), now.Add(time.Minute), now.Add(time.Hour)},
 		"never ends": {time.Time{}, now.Add(time.Hour), time.Time{}},
 	} {
-		put(t, store, name, auth.KindSession, c.ends)
+		putToken(t, store, name, auth.KindSession, c.ends)
 		before, err := store.Token(ctx, ids.Hash(name))
 		if err != nil {
 			t.Fatal(err)
@@ -290,31 +290,31 @@ func TestRenewingOnlyMovesAnEndThatIsThereToALaterTime(t *testing.T) {
 	}
 }
 
-// readOnly is a store that takes no writes.
-type readOnly struct{ auth.Store }
+// readOnlyStore is a store that takes no writes.
+type readOnlyStore struct{ auth.Store }
 
-func (readOnly) RenewToken(context.Context, string, time.Time) error {
+func (readOnlyStore) RenewToken(context.Context, string, time.Time) error {
 	return errors.New("the disk is full")
 }
 
 // TestOnlySessionsAreKept, and who reads is not kept out because that cannot be written.
 func TestOnlySessionsAreKept(t *testing.T) {
-	store := &written{Store: fixture.Table(t)}
-	put(t, store, "token", auth.KindToken, now.Add(time.Hour))
-	put(t, store, "code", auth.KindCode, now.Add(time.Hour))
+	store := &countingStore{Store: fixture.Table(t)}
+	putToken(t, store, "token", auth.KindToken, now.Add(time.Hour))
+	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindCode} {
 		if _, err := auth.Authenticate(ctx, store, string(kind), now, kind); err != nil || store.renewals != 0 {
 			t.Errorf("%s: %d renewals, %v", kind, store.renewals, err)
 		}
 	}
-	if session := signIn(t, store); !in(t, readOnly{store}, session, now.Add(11*time.Hour)) {
+	if session := signIn(t, store); !isValid(t, readOnlyStore{store}, session, now.Add(11*time.Hour)) {
 		t.Error("kept out by a store that takes no writes")
 	}
 	session := signIn(t, store)
 	if err := store.DeleteToken(ctx, ids.Hash("owner")); err != nil {
 		t.Fatal(err)
 	}
-	if in(t, store, session, now.Add(2*time.Hour)) || store.renewals != 0 {
+	if isValid(t, store, session, now.Add(2*time.Hour)) || store.renewals != 0 {
 		t.Errorf("a session of a revoked token is kept: %d renewals", store.renewals)
 	}
 }

@@ -34,28 +34,28 @@ func TakeTicket(ctx context.Context, store Store, secret string, at time.Time) (
 	hash := ids.Hash(secret)
 	t, err := store.Token(ctx, hash)
 	if err != nil {
-		return Principal{}, refused(err)
+		return Principal{}, refusalOf(err)
 	}
 	p, err := t.principal(hash, at, []Kind{KindTicket})
 	if err != nil {
 		return Principal{}, err
 	}
-	if _, err := Lives(ctx, store, t.Parent, at); err != nil {
+	if _, err := ValidUntil(ctx, store, t.Parent, at); err != nil {
 		return Principal{}, err
 	}
 	if _, err := store.TakeToken(ctx, hash); err != nil {
-		return Principal{}, refused(err)
+		return Principal{}, refusalOf(err)
 	}
 	p.TokenID = t.Parent
 	return p, nil
 }
 
-// Lives reports until when a token or a session is good (zero: until somebody
+// ValidUntil reports until when a token or a session is good (zero: until somebody
 // revokes it), by its hash; ErrRequired when it is not, or what it came from is not.
-func Lives(ctx context.Context, store Store, hash string, at time.Time) (time.Time, error) {
+func ValidUntil(ctx context.Context, store Store, hash string, at time.Time) (time.Time, error) {
 	t, err := store.Token(ctx, hash)
 	if err != nil {
-		return time.Time{}, refused(err)
+		return time.Time{}, refusalOf(err)
 	}
 	if _, err := t.principal(hash, at, []Kind{KindToken, KindSession}); err != nil {
 		return time.Time{}, err
@@ -65,7 +65,7 @@ func Lives(ctx context.Context, store Store, hash string, at time.Time) (time.Ti
 	}
 	parent, err := store.Token(ctx, t.Parent)
 	if err != nil {
-		return time.Time{}, refused(err)
+		return time.Time{}, refusalOf(err)
 	}
 	if _, err := parent.principal(t.Parent, at, []Kind{KindToken}); err != nil {
 		return time.Time{}, err

@@ -13,8 +13,8 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// holder is who asks with a token or a session of theirs.
-func holder(t *testing.T, store auth.Store, secret string, kind auth.Kind) auth.Principal {
+// principalOf is who asks with a token or a session of theirs.
+func principalOf(t *testing.T, store auth.Store, secret string, kind auth.Kind) auth.Principal {
 	t.Helper()
 	p, err := auth.Authenticate(ctx, store, secret, now, kind)
 	if err != nil {
@@ -34,13 +34,13 @@ func newTicket(t *testing.T, store auth.Store, p auth.Principal) string {
 
 func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store, "token", auth.KindToken, time.Time{})
 	session, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for secret, kind := range map[string]auth.Kind{"token": auth.KindToken, session: auth.KindSession} {
-		ticket := newTicket(t, store, holder(t, store, secret, kind))
+		ticket := newTicket(t, store, principalOf(t, store, secret, kind))
 		p, err := auth.TakeTicket(ctx, store, ticket, now)
 		if err != nil || p.Account != "acme" || p.User != "ana" || !p.Allows(auth.ScopeChat) || p.Allows(auth.ScopeAdmin) || p.TokenID != ids.Hash(secret) {
 			t.Errorf("%s: %+v, %v", kind, p, err)
@@ -53,7 +53,7 @@ func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
 
 func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
+	putToken(t, store, "token", auth.KindToken, time.Time{})
 	for secret, kind := range map[string]auth.Kind{"session": auth.KindSession, "code": auth.KindCode, "child": auth.KindToken} {
 		if err := store.PutToken(ctx, auth.Token{
 			Hash: ids.Hash(secret), Kind: kind, Account: "acme", User: "ana", Parent: ids.Hash("token"), ExpiresAt: now.Add(time.Hour),
@@ -61,14 +61,14 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, store, "revoked", auth.KindToken, time.Time{})
-	put(t, store, "dated", auth.KindToken, now.Add(time.Second))
-	good := newTicket(t, store, holder(t, store, "token", auth.KindToken))
-	orphan := newTicket(t, store, holder(t, store, "revoked", auth.KindToken))
+	putToken(t, store, "revoked", auth.KindToken, time.Time{})
+	putToken(t, store, "dated", auth.KindToken, now.Add(time.Second))
+	good := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
+	orphan := newTicket(t, store, principalOf(t, store, "revoked", auth.KindToken))
 	if err := store.DeleteToken(ctx, ids.Hash("revoked")); err != nil {
 		t.Fatal(err)
 	}
-	outlived := newTicket(t, store, holder(t, store, "dated", auth.KindToken))
+	outlived := newTicket(t, store, principalOf(t, store, "dated", auth.KindToken))
 	nobodys := newTicket(t, store, auth.Principal{Account: "acme", User: "ana"})
 	for name, c := range map[string]struct {
 		secret string
@@ -105,8 +105,8 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 
 func TestATicketOpensNothingElse(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
-	ticket := newTicket(t, store, holder(t, store, "token", auth.KindToken))
+	putToken(t, store, "token", auth.KindToken, time.Time{})
+	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
 	for _, kind := range []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode} {
 		if _, err := auth.Authenticate(ctx, store, ticket, now, kind); !errors.Is(err, auth.ErrRequired) {
 			t.Errorf("as a %s: %v", kind, err)
@@ -119,8 +119,8 @@ func TestATicketOpensNothingElse(t *testing.T) {
 
 func TestOfManyThatHoldATicketOneGetsIt(t *testing.T) {
 	store := fixture.Table(t)
-	put(t, store, "token", auth.KindToken, time.Time{})
-	ticket := newTicket(t, store, holder(t, store, "token", auth.KindToken))
+	putToken(t, store, "token", auth.KindToken, time.Time{})
+	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
 	var got atomic.Int32
 	var start, done sync.WaitGroup
 	start.Add(1)
@@ -166,7 +166,7 @@ func TestWhatATokenOpenedLivesAsLongAsItDoes(t *testing.T) {
 			if c.token > 0 {
 				ends = now.Add(c.token)
 			}
-			put(t, store, c.name, auth.KindToken, ends)
+			putToken(t, store, c.name, auth.KindToken, ends)
 			hashes := map[string]string{"token": ids.Hash(c.name)}
 			asked := hashes["token"]
 			if c.session > 0 {
@@ -186,19 +186,19 @@ func TestWhatATokenOpenedLivesAsLongAsItDoes(t *testing.T) {
 			if c.until > 0 {
 				want = now.Add(c.until)
 			}
-			until, err := auth.Lives(ctx, store, asked, now.Add(c.at))
+			until, err := auth.ValidUntil(ctx, store, asked, now.Add(c.at))
 			if over := errors.Is(err, auth.ErrRequired); over != (c.until < 0) || !over && err != nil || !until.Equal(want) {
 				t.Errorf("until %v, %v", until, err)
 			}
 		})
 	}
 	for _, secret := range []string{"", "never stored"} {
-		if _, err := auth.Lives(ctx, store, ids.Hash(secret), now); fault.KindOf(err) != fault.Unauthenticated {
+		if _, err := auth.ValidUntil(ctx, store, ids.Hash(secret), now); fault.KindOf(err) != fault.Unauthenticated {
 			t.Errorf("%q: %v", secret, err)
 		}
 	}
-	put(t, store, "a code", auth.KindCode, now.Add(time.Hour))
-	if _, err := auth.Lives(ctx, store, ids.Hash("a code"), now); !errors.Is(err, auth.ErrRequired) {
+	putToken(t, store, "a code", auth.KindCode, now.Add(time.Hour))
+	if _, err := auth.ValidUntil(ctx, store, ids.Hash("a code"), now); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("a code: %v", err)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// names is what an account or a user may be called: no key of the table can be
+// validName is what an account or a user may be called: no key of the table can be
 // read as another's.
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
 
 // NewToken is a token for a user of an account: scopes separated by commas, from a time on
 // and for a life, 0 for ever. Its errors are for the person who asks for it.
 func NewToken(secret, account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
-	if !names().MatchString(account) || !names().MatchString(user) {
+	if !validName().MatchString(account) || !validName().MatchString(user) {
 		return Token{}, fmt.Errorf("an account or user has 1 to 64 letters, digits, dots, @, - or _")
 	}
 	for text := range strings.SplitSeq(scopes, ",") {

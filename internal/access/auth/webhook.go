@@ -57,8 +57,8 @@ const (
 	webhookPrefix = "wh_"
 	secretPrefix  = "whsec_"
 	versionOne    = "v1,"
-	leastSecret   = 24 // bytes, as Standard Webhooks says
-	mostSecret    = 64
+	minSecret     = 24 // bytes, as Standard Webhooks says
+	maxSecret     = 64
 )
 
 // Delivery is a signed request as it came: the header fields X-Piloto-Webhook,
@@ -164,20 +164,20 @@ func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
 // not answer.
 func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, error) {
 	at := s.Now()
-	if err := d.plausible(at); err != nil {
+	if err := d.checkForm(at); err != nil {
 		return Principal{}, err
 	}
 	w, err := s.Store.Webhook(ctx, d.Webhook)
 	switch {
 	case errors.Is(err, ErrWebhookNotFound):
-		return Principal{}, unsigned("there is no such webhook")
+		return Principal{}, signatureError("there is no such webhook")
 	case err != nil:
 		return Principal{}, ErrUndecided.Because(err)
 	}
 	secret, err := s.Secrets.WebhookSecret(ctx, w.Account, w.ID)
 	switch {
 	case errors.Is(err, ErrNoSecret):
-		return Principal{}, unsigned("the webhook has no secret")
+		return Principal{}, signatureError("the webhook has no secret")
 	case err != nil:
 		return Principal{}, ErrUndecided.Because(err)
 	}
@@ -187,12 +187,12 @@ func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, err
 	return Principal{Account: w.Account, User: w.User, Scopes: []Scope{ScopeChat}}, nil
 }
 
-// plausible refuses what can be seen to be no delivery without asking anybody.
-func (d Delivery) plausible(at time.Time) error {
+// checkForm refuses what can be seen to be no delivery without asking anybody.
+func (d Delivery) checkForm(at time.Time) error {
 	if !ValidWebhook(d.Webhook) {
-		return unsigned("no webhook is named so")
+		return signatureError("no webhook is named so")
 	}
-	return checkSigned(d.ID, d.Timestamp, d.Signature, at)
+	return checkHeaders(d.ID, d.Timestamp, d.Signature, at)
 }
 
 // ValidWebhook reports whether id is one of a webhook, as this package makes them.
@@ -206,12 +206,12 @@ func ValidWebhook(id string) bool {
 // one of its signatures must be right, and those of other versions count for
 // nothing. It returns ErrRequired, with the reason as its cause, for the log.
 func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, at time.Time) error {
-	if err := checkSigned(id, timestamp, signature, at); err != nil {
+	if err := checkHeaders(id, timestamp, signature, at); err != nil {
 		return err
 	}
 	key, ok := secretKey(secret)
 	if !ok {
-		return unsigned("the secret is not one")
+		return signatureError("the secret is not one")
 	}
 	want := sum(key, id, timestamp, body)
 	right := false
@@ -226,35 +226,35 @@ func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, 
 		}
 	}
 	if !right {
-		return unsigned("the signature is of something else")
+		return signatureError("the signature is of something else")
 	}
 	return nil
 }
 
-// checkSigned refuses header fields that no sender would send, and a time that is
+// checkHeaders refuses header fields that no sender would send, and a time that is
 // too far away. A delivery's id has no dot in it: "a.1" signed at 2 would otherwise
 // read as "a" signed at 1, with a body that begins with "2.".
-func checkSigned(id, timestamp, signature string, at time.Time) error {
+func checkHeaders(id, timestamp, signature string, at time.Time) error {
 	if id == "" || len(id) > maxDelivery {
-		return unsigned("the id of the delivery is missing or too long")
+		return signatureError("the id of the delivery is missing or too long")
 	}
 	for i := range len(id) {
 		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
-			return unsigned("the id of the delivery has a character that it may not have")
+			return signatureError("the id of the delivery has a character that it may not have")
 		}
 	}
 	if signature == "" || len(signature) > maxSignature {
-		return unsigned("the signature is missing or too long")
+		return signatureError("the signature is missing or too long")
 	}
 	if timestamp == "" || len(timestamp) > maxTimestamp || strings.Trim(timestamp, "0123456789") != "" {
-		return unsigned("the time is not one")
+		return signatureError("the time is not one")
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
-		return unsigned("the time is not one")
+		return signatureError("the time is not one")
 	}
 	if age := at.Sub(time.Unix(seconds, 0)); age > signatureLife || age < -signatureLife {
-		return unsigned("the time is more than five minutes away")
+		return signatureError("the time is more than five minutes away")
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func WebhookKey(secret string) string {
 func secretKey(secret string) ([]byte, bool) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
-	return key, ok && err == nil && len(key) >= leastSecret && len(key) <= mostSecret
+	return key, ok && err == nil && len(key) >= minSecret && len(key) <= maxSecret
 }
 
 func sum(key []byte, id, timestamp string, body []byte) []byte {
@@ -295,5 +295,7 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// unsigned is a refusal whose reason only the log is told.
-func unsigned(why string) error { return ErrRequired.Because(errors.New("auth: webhook: " + why)) }
+// signatureError is a refusal whose reason only the log is told.
+func signatureError(why string) error {
+	return ErrRequired.Because(errors.New("auth: webhook: " + why))
+}

@@ -154,27 +154,27 @@ func FuzzVerifyWebhook(f *testing.F) {
 	})
 }
 
-// office is a service of webhooks over a table and a secrets manager.
-type office struct {
+// webhookFixture is a service of webhooks over a table and a secrets manager.
+type webhookFixture struct {
 	auth.Webhooks
 	manager *secrets.Manager
-	way     *failing
+	way     *failingClient
 }
 
-// failing is a way to the secrets manager on which what is asked may fail.
-type failing struct {
+// failingClient is a way to the secrets manager on which what is asked may fail.
+type failingClient struct {
 	aws.HTTPClient
 	mu sync.Mutex
 	on string // the end of an operation's name
 }
 
-func (f *failing) fail(on string) {
+func (f *failingClient) fail(on string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on = on
 }
 
-func (f *failing) Do(r *http.Request) (*http.Response, error) {
+func (f *failingClient) Do(r *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.on != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), f.on) {
@@ -183,18 +183,18 @@ func (f *failing) Do(r *http.Request) (*http.Response, error) {
 	return f.HTTPClient.Do(r)
 }
 
-func newOffice(t *testing.T, store auth.WebhookStore, clock func() time.Time) *office {
+func newWebhookFixture(t *testing.T, store auth.WebhookStore, clock func() time.Time) *webhookFixture {
 	t.Helper()
 	e, err := engine.Open(filepath.Join(t.TempDir(), "secrets.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	way := &failing{HTTPClient: inproc.Transport{Handler: e}}
+	way := &failingClient{HTTPClient: inproc.Transport{Handler: e}}
 	manager := secrets.NewManager(aws.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 		HTTPClient: way, BaseEndpoint: aws.String("http://engine.test"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	}, "piloto")
-	return &office{
+	return &webhookFixture{
 		auth.Webhooks{Store: store, Secrets: secrets.NewWebhooks(manager, clock), NewID: ids.NewSource(nil).New, Now: clock}, manager, way,
 	}
 }
@@ -213,10 +213,10 @@ func deliver(t *testing.T, webhook, secret, id string) auth.Delivery {
 	return auth.Delivery{Webhook: webhook, ID: id, Timestamp: strconv.FormatInt(now.Unix(), 10), Signature: signature, Body: body}
 }
 
-func still() time.Time { return now }
+func fixedClock() time.Time { return now }
 
 func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil || w.Account != "acme" || w.User != "ana" || w.Name != "n8n" || !slices.Equal(w.Scopes, []auth.Scope{auth.ScopeChat}) || !w.CreatedAt.Equal(now) {
 		t.Fatalf("%+v %v", w, err)
@@ -232,15 +232,15 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 	if _, err := o.Authenticate(ctx, d); err != nil {
 		t.Errorf("and it is gone: %v", err)
 	}
-	far := newOffice(t, o.Store, still) // another function, which remembers the secret
-	far.Secrets = secrets.NewWebhooks(o.manager, still)
+	far := newWebhookFixture(t, o.Store, fixedClock) // another function, which remembers the secret
+	far.Secrets = secrets.NewWebhooks(o.manager, fixedClock)
 	if _, err := far.Authenticate(ctx, d); err != nil {
 		t.Error(err)
 	}
 	if err := o.Delete(ctx, "acme", w.ID); err != nil {
 		t.Error(err)
 	}
-	for name, one := range map[string]*office{"where it was removed": o, "elsewhere": far} {
+	for name, one := range map[string]*webhookFixture{"where it was removed": o, "elsewhere": far} {
 		if p, err := one.Authenticate(ctx, d); !errors.Is(err, auth.ErrRequired) || p.Account != "" {
 			t.Errorf("%s: %+v %v", name, p, err)
 		}
@@ -252,7 +252,7 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 
 // TestManyAtOnceAreNoMoreThanThereMayBe: and those that are refused leave nothing.
 func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	for range auth.MaxWebhooks - 2 {
 		if _, _, err := o.Create(ctx, ana, "n8n"); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
 }
 
 func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	ours, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
 }
 
 func TestAStoreThatCannotSayIsUndecided(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -307,21 +307,21 @@ func TestAStoreThatCannotSayIsUndecided(t *testing.T) {
 	if _, err := o.Authenticate(ctx, deliver(t, w.ID, secret, "d1")); err != nil {
 		t.Errorf("and once it can: %v", err)
 	}
-	o.Store = mute{o.Store}
+	o.Store = brokenWebhookStore{o.Store}
 	if _, err := o.Authenticate(ctx, deliver(t, w.ID, secret, "d1")); !errors.Is(err, auth.ErrUndecided) {
 		t.Errorf("table: %v", err)
 	}
 }
 
-// mute is a store that cannot answer.
-type mute struct{ auth.WebhookStore }
+// brokenWebhookStore is a store that cannot answer.
+type brokenWebhookStore struct{ auth.WebhookStore }
 
-func (mute) Webhook(context.Context, string) (auth.Webhook, error) {
+func (brokenWebhookStore) Webhook(context.Context, string) (auth.Webhook, error) {
 	return auth.Webhook{}, errors.New("throttled")
 }
 
 func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	o.way.fail("PutSecretValue")
 	if w, secret, err := o.Create(ctx, ana, "n8n"); err == nil || secret != "" || w.ID != "" {
 		t.Errorf("%+v %q %v", w, secret, err)
@@ -332,7 +332,7 @@ func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
 }
 
 func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
-	o := newOffice(t, fixture.Table(t), still)
+	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, _, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
 // TestADumpOfTheTableHoldsNoSecret: I14.
 func TestADumpOfTheTableHoldsNoSecret(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	o := newOffice(t, table, still)
+	o := newWebhookFixture(t, table, fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
 		t.Fatal(err)

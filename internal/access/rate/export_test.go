@@ -1,7 +1,7 @@
 package rate
 
-// Kept is how many quotas are kept.
-func (m *Memory) Kept() int {
+// CountQuotas is how many quotas are kept.
+func (m *Memory) CountQuotas() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// most is how many quotas of a class a process keeps. When there are more, the whole ones are
+// maxQuotas is how many quotas of a class a process keeps. When there are more, the whole ones are
 // forgotten, which changes nothing. When none is whole, all are forgotten.
-const most = 1 << 16
+const maxQuotas = 1 << 16
 
-// mostRefused is how many accounts a process counts the refusals of.
-const mostRefused = 1 << 12
+// maxRefusals is how many accounts a process counts the refusals of.
+const maxRefusals = 1 << 12
 
 // Memory counts within one process. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
-	quotas  map[Class]map[Who]time.Time
+	quotas  map[Class]map[Subject]time.Time
 	refusal map[string]map[Class]int64
 }
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	return &Memory{quotas: map[Class]map[Who]time.Time{}, refusal: map[string]map[Class]int64{}}
+	return &Memory{quotas: map[Class]map[Subject]time.Time{}, refusal: map[string]map[Class]int64{}}
 }
 
 // Refused returns how many requests of an account were refused since the process began, by
@@ -38,12 +38,12 @@ func (m *Meter) Refused(account string) map[Class]int64 {
 	return counts
 }
 
-func (m *Memory) refused(c Class, who Who) {
+func (m *Memory) countRefusal(c Class, who Subject) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	counts := m.refusal[who.account]
 	if counts == nil {
-		if len(m.refusal) >= mostRefused {
+		if len(m.refusal) >= maxRefusals {
 			clear(m.refusal)
 		}
 		counts = map[Class]int64{}
@@ -52,13 +52,13 @@ func (m *Memory) refused(c Class, who Who) {
 	counts[c]++
 }
 
-func (m *Memory) whole(c Class, who Who) time.Time {
+func (m *Memory) wholeAt(c Class, who Subject) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.quotas[c][who]
 }
 
-func (m *Memory) set(c Class, who Who, whole time.Time) {
+func (m *Memory) set(c Class, who Subject, whole time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(c, who, whole, whole)
@@ -66,7 +66,7 @@ func (m *Memory) set(c Class, who Who, whole time.Time) {
 
 // charge takes one part of a quota and returns when it is whole again. Without room it takes
 // nothing.
-func (m *Memory) charge(c Class, who Who, at time.Time, q Quota) (time.Time, bool) {
+func (m *Memory) charge(c Class, who Subject, at time.Time, q Quota) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	whole := m.quotas[c][who]
@@ -78,15 +78,15 @@ func (m *Memory) charge(c Class, who Who, at time.Time, q Quota) (time.Time, boo
 	return next, true
 }
 
-func (m *Memory) put(c Class, who Who, whole, at time.Time) {
+func (m *Memory) put(c Class, who Subject, whole, at time.Time) {
 	quotas := m.quotas[c]
 	if quotas == nil {
-		quotas = map[Who]time.Time{}
+		quotas = map[Subject]time.Time{}
 		m.quotas[c] = quotas
 	}
-	if _, there := quotas[who]; !there && len(quotas) >= most {
-		maps.DeleteFunc(quotas, func(_ Who, whole time.Time) bool { return !whole.After(at) })
-		if len(quotas) >= most/2 { // or each that is new would look at all again
+	if _, there := quotas[who]; !there && len(quotas) >= maxQuotas {
+		maps.DeleteFunc(quotas, func(_ Subject, whole time.Time) bool { return !whole.After(at) })
+		if len(quotas) >= maxQuotas/2 { // or each that is new would look at all again
 			clear(quotas)
 		}
 	}

@@ -52,9 +52,9 @@ func Classes() []string {
 	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens)}
 }
 
-// mostMessages is how many messages a socket may bring in a minute, where requests have a
+// maxMessages is how many messages a socket may bring in a minute, where requests have a
 // limit: a client pings every other minute.
-const mostMessages = 60
+const maxMessages = 60
 
 // Limits are the requests of each class in a minute; 0: no limit.
 type Limits struct {
@@ -64,7 +64,7 @@ type Limits struct {
 	BadTokens int // of an address
 }
 
-func (l Limits) of(c Class) int {
+func (l Limits) limit(c Class) int {
 	switch c {
 	case Turns:
 		return l.Turns
@@ -73,17 +73,17 @@ func (l Limits) of(c Class) int {
 	case Decisions, Requests:
 		return l.Requests
 	case Messages:
-		return min(l.Requests, mostMessages)
+		return min(l.Requests, maxMessages)
 	case BadTokens:
 		return l.BadTokens
 	}
 	return 0
 }
 
-// alone is how many of n a process counts by itself before it asks the store. All of what
+// localShare is how many of n a process counts by itself before it asks the store. All of what
 // must cost no write; and of bad tokens a few, so that an address that sends no more of them
 // leaves no row.
-func (c Class) alone(n int) int {
+func (c Class) localShare(n int) int {
 	switch c {
 	case Turns, Writes:
 		return 0
@@ -129,11 +129,11 @@ type Store interface {
 
 // Meter counts. A nil Meter refuses nobody.
 type Meter struct {
-	Limits Limits
-	Own    *Memory // of this process
-	Shared Store   // nil: there is no other process
-	Log    *slog.Logger
-	Told   func(context.Context, Class) // of each refusal; nil: nobody is
+	Limits    Limits
+	Own       *Memory // of this process
+	Shared    Store   // nil: there is no other process
+	Log       *slog.Logger
+	OnRefusal func(context.Context, Class) // of each refusal; nil: nobody is
 }
 
 // Standing is what is left of a quota.
@@ -145,15 +145,15 @@ type Standing struct {
 }
 
 // Take counts one. The error is ErrTooMany.
-func (m *Meter) Take(ctx context.Context, c Class, who Who, at time.Time) (Standing, error) {
-	if m == nil || m.Limits.of(c) <= 0 {
+func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (Standing, error) {
+	if m == nil || m.Limits.limit(c) <= 0 {
 		return Standing{}, nil
 	}
-	n := m.Limits.of(c)
+	n := m.Limits.limit(c)
 	q := QuotaOf(n)
-	known := m.Own.whole(c, who)
+	known := m.Own.wholeAt(c, who)
 	whole, ok := m.Own.charge(c, who, at, q)
-	if ok && m.Shared != nil && whole.Sub(at) > q.Part*time.Duration(c.alone(n)) {
+	if ok && m.Shared != nil && whole.Sub(at) > q.Part*time.Duration(c.localShare(n)) {
 		there, room, err := m.Shared.Charge(ctx, who.key(c), at, q, known)
 		switch {
 		case err != nil:
@@ -174,18 +174,18 @@ func (m *Meter) Take(ctx context.Context, c Class, who Who, at time.Time) (Stand
 
 // Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A good
 // one is never counted, and passes however many bad ones come from its address.
-func (m *Meter) Bad(ctx context.Context, who Who, at time.Time) error {
+func (m *Meter) Bad(ctx context.Context, who Subject, at time.Time) error {
 	_, err := m.Take(ctx, BadTokens, who, at)
 	return err
 }
 
 // refuse says when to try again.
-func (m *Meter) refuse(ctx context.Context, c Class, who Who, at, whole time.Time) error {
-	m.Own.refused(c, who)
-	if m.Told != nil {
-		m.Told(ctx, c)
+func (m *Meter) refuse(ctx context.Context, c Class, who Subject, at, whole time.Time) error {
+	m.Own.countRefusal(c, who)
+	if m.OnRefusal != nil {
+		m.OnRefusal(ctx, c)
 	}
-	n := m.Limits.of(c)
+	n := m.Limits.limit(c)
 	q := QuotaOf(n)
 	wait := max(1, seconds(whole.Add(q.Part).Sub(at)-q.Room))
 	return ErrTooMany.With("reason", string(c)).With("limit", strconv.Itoa(n)).With("retry_after", strconv.Itoa(wait))

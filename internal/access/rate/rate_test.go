@@ -39,7 +39,7 @@ func meters(t *testing.T, l rate.Limits) map[string]func() *rate.Meter {
 	}
 }
 
-func take(t *testing.T, m *rate.Meter, c rate.Class, who rate.Who, at time.Time) (rate.Standing, int) {
+func take(t *testing.T, m *rate.Meter, c rate.Class, who rate.Subject, at time.Time) (rate.Standing, int) {
 	t.Helper()
 	got, err := m.Take(context.Background(), c, who, at)
 	if err == nil {
@@ -166,7 +166,7 @@ func TestClassesAndPeopleDoNotShareAQuota(t *testing.T) {
 	m := meters(t, rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})["alone"]()
 	seen := map[string]bool{}
 	for _, c := range []rate.Class{rate.Turns, rate.Writes, rate.Decisions, rate.Requests, rate.BadTokens} {
-		for _, who := range []rate.Who{
+		for _, who := range []rate.Subject{
 			ana, rate.User("acme", "bob"), rate.User("other", "ana"), rate.Webhook("acme", "ana"), rate.User("acmeu", "ser ana"),
 			rate.Address("192.0.2.1:80"), rate.Address("192.0.2.2:80"), rate.Address("[2001:db8::1]:80"), rate.Address("[2001:db8:0:1::1]:80"),
 		} {
@@ -201,7 +201,7 @@ func TestAnAddressIsOneHoweverItIsWritten(t *testing.T) {
 // TestBadTokensOfManyAddressesAreBounded: a million addresses do not fill the memory of a
 // process. With a few bad tokens each, they write nothing to the table.
 func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
-	store := &counting{}
+	store := &countingStore{}
 	own := rate.NewMemory()
 	m := &rate.Meter{Limits: rate.Limits{BadTokens: 20}, Own: own, Shared: store, Log: slog.New(slog.DiscardHandler)}
 	for i := range 1_000_000 {
@@ -210,7 +210,7 @@ func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if kept := own.Kept(); kept > 1<<16 || store.calls != 0 {
+	if kept := own.CountQuotas(); kept > 1<<16 || store.calls != 0 {
 		t.Errorf("%d kept, %d written", kept, store.calls)
 	}
 	for i := range 200 {
@@ -224,10 +224,10 @@ func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// counting is a store with room for everything.
-type counting struct{ calls int }
+// countingStore is a store with room for everything.
+type countingStore struct{ calls int }
 
-func (c *counting) Charge(_ context.Context, _ string, at time.Time, q rate.Quota, _ time.Time) (time.Time, bool, error) {
+func (c *countingStore) Charge(_ context.Context, _ string, at time.Time, q rate.Quota, _ time.Time) (time.Time, bool, error) {
 	c.calls++
 	return at.Add(q.Part), true, nil
 }
@@ -236,7 +236,7 @@ func (c *counting) Charge(_ context.Context, _ string, at time.Time, q rate.Quot
 // costs none.
 func TestWhatIsRefusedIsNotWritten(t *testing.T) {
 	table := fixture.Table(t)
-	store := &watched{Store: table}
+	store := &recordingStore{Store: table}
 	m := &rate.Meter{Limits: rate.Limits{Turns: 30, Requests: 30}, Own: rate.NewMemory(), Shared: store, Log: slog.New(slog.DiscardHandler)}
 	for range 1000 {
 		take(t, m, rate.Turns, ana, noon)
@@ -248,24 +248,24 @@ func TestWhatIsRefusedIsNotWritten(t *testing.T) {
 	}
 }
 
-type watched struct {
+type recordingStore struct {
 	rate.Store
 	calls int
 }
 
-func (w *watched) Charge(ctx context.Context, key string, at time.Time, q rate.Quota, known time.Time) (time.Time, bool, error) {
+func (w *recordingStore) Charge(ctx context.Context, key string, at time.Time, q rate.Quota, known time.Time) (time.Time, bool, error) {
 	w.calls++
 	return w.Store.Charge(ctx, key, at, q, known)
 }
 
-type silent struct{}
+type failingStore struct{}
 
-func (silent) Charge(context.Context, string, time.Time, rate.Quota, time.Time) (time.Time, bool, error) {
+func (failingStore) Charge(context.Context, string, time.Time, rate.Quota, time.Time) (time.Time, bool, error) {
 	return time.Time{}, false, errors.New("no answer")
 }
 
 func TestAStoreThatDoesNotAnswerLeavesTheProcessToCount(t *testing.T) {
-	m := &rate.Meter{Limits: rate.Limits{Turns: 3}, Own: rate.NewMemory(), Shared: silent{}, Log: slog.New(slog.DiscardHandler)}
+	m := &rate.Meter{Limits: rate.Limits{Turns: 3}, Own: rate.NewMemory(), Shared: failingStore{}, Log: slog.New(slog.DiscardHandler)}
 	for i := range 5 {
 		if _, wait := take(t, m, rate.Turns, ana, noon); (wait == 0) != (i < 3) {
 			t.Errorf("%d: wait %d", i, wait)

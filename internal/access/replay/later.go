@@ -8,7 +8,7 @@ import (
 // ErrUnknown is a key under which nothing was begun, or it is forgotten by now.
 var ErrUnknown = errors.New("replay: nothing is known of it")
 
-var errBegun = errors.New("replay: a ticket was begun twice")
+var errBegunTwice = errors.New("replay: a ticket was begun twice")
 
 // Begin keeps a request for whoever is to serve it, with Serve, apart from who brought it.
 // A ticket is begun once.
@@ -19,16 +19,16 @@ func (o *Once) Begin(ctx context.Context, account string, key Key, t Ticket, req
 	}
 	there, err := o.Store.ClaimReplay(ctx, c, t.At)
 	if err == nil && there.Holder != c.Holder {
-		err = errBegun
+		err = errBegunTwice
 	}
 	return err
 }
 
-// begun reports a claim of Begin's, which nobody serves yet.
-func (c Claim) begun() bool { return c.Holder == c.Ticket.ID && c.Request != nil }
+// isBegun reports a claim of Begin's, which nobody serves yet.
+func (c Claim) isBegun() bool { return c.Holder == c.Ticket.ID && c.Request != nil }
 
-// Look returns what became of a request that was begun. It returns ErrUnknown.
-func (o *Once) Look(ctx context.Context, account string, key Key) (Claim, error) {
+// Lookup returns what became of a request that was begun. It returns ErrUnknown.
+func (o *Once) Lookup(ctx context.Context, account string, key Key) (Claim, error) {
 	c, err := o.Store.Replay(ctx, account, key.hash())
 	if err == nil && !o.Now().Before(c.ExpiresAt) {
 		err = ErrUnknown
@@ -42,7 +42,7 @@ func (o *Once) Look(ctx context.Context, account string, key Key) (Claim, error)
 func (o *Once) Serve(
 	ctx context.Context, account string, key Key, f func(ctx context.Context, request []byte, t Ticket) ([]byte, error),
 ) error {
-	c, err := o.Look(ctx, account, key)
+	c, err := o.Lookup(ctx, account, key)
 	if err != nil || c.Done {
 		return err
 	}

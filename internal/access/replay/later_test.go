@@ -11,8 +11,8 @@ import (
 	"piloto/internal/access/replay"
 )
 
-// begun is a desk at which one request was begun.
-func begun(t *testing.T, d *desk) replay.Ticket {
+// isBegun is a desk at which one request was begun.
+func beginRequest(t *testing.T, d *fixture) replay.Ticket {
 	t.Helper()
 	ticket := replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}
 	if err := d.Begin(ctx, "a", key, ticket, []byte("the request")); err != nil {
@@ -21,19 +21,19 @@ func begun(t *testing.T, d *desk) replay.Ticket {
 	return ticket
 }
 
-type serving = func(context.Context, []byte, replay.Ticket) ([]byte, error)
+type serveFunc = func(context.Context, []byte, replay.Ticket) ([]byte, error)
 
 func TestWhatWasBegunIsServedOnce(t *testing.T) {
-	d := newDesk(fixture.Table(t))
-	ticket := begun(t, d)
-	if c, err := d.Look(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
+	d := newFixture(fixture.Table(t))
+	ticket := beginRequest(t, d)
+	if c, err := d.Lookup(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
 		t.Errorf("%+v %v", c, err)
 	}
 	if err := d.Begin(ctx, "a", key, replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}, []byte("another")); err == nil {
 		t.Error("it was begun twice")
 	}
 	served := 0
-	var serve serving
+	var serve serveFunc
 	serve = func(_ context.Context, request []byte, got replay.Ticket) ([]byte, error) {
 		if served++; string(request) != "the request" || got != ticket {
 			t.Errorf("%s %v, want %v", request, got, ticket)
@@ -48,14 +48,14 @@ func TestWhatWasBegunIsServedOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c, err := d.Look(ctx, "a", key); err != nil || !c.Done || string(c.Answer) != "told" || c.Request != nil || served != 1 {
+	if c, err := d.Lookup(ctx, "a", key); err != nil || !c.Done || string(c.Answer) != "told" || c.Request != nil || served != 1 {
 		t.Errorf("served %d times: %+v %v", served, c, err)
 	}
-	d.later(24 * time.Hour)
-	if _, err := d.Look(ctx, "a", key); !errors.Is(err, replay.ErrUnknown) {
+	d.pass(24 * time.Hour)
+	if _, err := d.Lookup(ctx, "a", key); !errors.Is(err, replay.ErrUnknown) {
 		t.Errorf("a day later: %v", err)
 	}
-	if _, err := d.Look(ctx, "b", key); !errors.Is(err, replay.ErrUnknown) {
+	if _, err := d.Lookup(ctx, "b", key); !errors.Is(err, replay.ErrUnknown) {
 		t.Errorf("of another account: %v", err)
 	}
 	if err := d.Serve(ctx, "b", key, serve); !errors.Is(err, replay.ErrUnknown) {
@@ -64,8 +64,8 @@ func TestWhatWasBegunIsServedOnce(t *testing.T) {
 }
 
 func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
-	d := newDesk(fixture.Table(t))
-	begun(t, d)
+	d := newFixture(fixture.Table(t))
+	beginRequest(t, d)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	served, busy := 0, 0
@@ -97,9 +97,9 @@ func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
 // when the first died or failed.
 func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
 	table := fixture.Table(t)
-	d, dead := newDesk(table), newDesk(dying{table})
-	ticket := begun(t, d)
-	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrUnkept) {
+	d, dead := newFixture(table), newFixture(dyingStore{table})
+	ticket := beginRequest(t, d)
+	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)
 	}
 	never := func(context.Context, []byte, replay.Ticket) ([]byte, error) {
@@ -109,7 +109,7 @@ func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
 	if err := d.Serve(ctx, "a", key, never); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("before the lease was over: %v", err)
 	}
-	d.later(15 * time.Second)
+	d.pass(15 * time.Second)
 	failed := errors.New("failed")
 	for _, want := range []error{failed, nil} {
 		err := d.Serve(ctx, "a", key, func(_ context.Context, request []byte, got replay.Ticket) ([]byte, error) {
@@ -122,7 +122,7 @@ func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
-	if c, err := d.Look(ctx, "a", key); err != nil || string(c.Answer) != "told" {
+	if c, err := d.Lookup(ctx, "a", key); err != nil || string(c.Answer) != "told" {
 		t.Errorf("%+v %v", c, err)
 	}
 }

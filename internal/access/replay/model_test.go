@@ -33,14 +33,14 @@ func TestModel(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		alive, dead := newDesk(table), newDesk(dying{table})
+		alive, dead := newFixture(table), newFixture(dyingStore{table})
 		accounts := []string{fmt.Sprint("a", round), fmt.Sprint("b", round)}
 		known := map[[2]string]state{}
 		steps := rapid.IntRange(1, 25).Draw(t, "steps")
 		for range steps {
 			pause := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 14 * time.Second, 15 * time.Second, 24*time.Hour - time.Millisecond, 24 * time.Hour}).Draw(t, "pause")
-			alive.later(pause)
-			dead.later(pause)
+			alive.pass(pause)
+			dead.pass(pause)
 			now := alive.at.Load()
 			account, value := rapid.SampledFrom(accounts).Draw(t, "account"), rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
 			fingerprint := rapid.SampledFrom([]string{"f", "f", "g"}).Draw(t, "fingerprint")
@@ -94,7 +94,7 @@ func TestModel(t *testing.T) {
 				}
 			case "died":
 				next.until = now + (15 * time.Second).Milliseconds()
-				if !errors.Is(err, replay.ErrUnkept) {
+				if !errors.Is(err, replay.ErrAnswerLost) {
 					t.Fatalf("died: %v", err)
 				}
 			default:

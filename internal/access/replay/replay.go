@@ -49,7 +49,7 @@ var (
 	// ErrReused: the key was used for something else.
 	ErrReused = fault.New(fault.Invalid, "request.key_reused")
 	// ErrUnkept: it was served, and the answer could not be stored.
-	ErrUnkept = fault.New(fault.Unavailable, "request.answer_lost")
+	ErrAnswerLost = fault.New(fault.Unavailable, "request.answer_lost")
 	// ErrNothingDone is what serving a request returns beside an answer that nothing was
 	// done for: it is given, and the request may be sent again.
 	ErrNothingDone = errors.New("replay: nothing was done")
@@ -124,12 +124,12 @@ type Once struct {
 }
 
 const (
-	standardLife  = 24 * time.Hour
-	standardLease = 15 * time.Second // a few times what a write may take that is tried again
+	defaultLife   = 24 * time.Hour
+	defaultLease  = 15 * time.Second // a few times what a write may take that is tried again
 	renewals      = 3                // of a lease, before it is over
 	storeTime     = 5 * time.Second  // to note how it ended, whoever has left meanwhile
-	mostLooks     = 4                // at a claim that others move
-	mostWait      = 5 * time.Second  // that a sender is told; most are served sooner than their lease
+	maxAttempts   = 4                // at a claim that others move
+	maxRetryAfter = 5 * time.Second  // that a sender is told; most are served sooner than their lease
 )
 
 // Do serves the request with a key by f, or returns what it was answered before;
@@ -191,7 +191,7 @@ func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, don
 			}
 			next := c
 			next.Until = o.Now().Add(o.lease())
-			held, err := o.again(ctx, next)
+			held, err := o.renewLease(ctx, next)
 			switch {
 			case err == nil && held:
 				c = next
@@ -209,8 +209,8 @@ func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, don
 	}
 }
 
-// again takes a claim that is the caller's once more.
-func (o *Once) again(ctx context.Context, c Claim) (bool, error) {
+// renewLease takes a claim that is the caller's once more.
+func (o *Once) renewLease(ctx context.Context, c Claim) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	return o.Store.TakeReplay(ctx, c, c.Holder)
@@ -219,7 +219,7 @@ func (o *Once) again(ctx context.Context, c Claim) (bool, error) {
 // claim returns a claim that is done, or one that is the caller's to serve.
 func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Claim, error) {
 	wait := time.Duration(0)
-	for range mostLooks {
+	for range maxAttempts {
 		at := o.Now()
 		mine := Claim{
 			Account: account, Key: key, Fingerprint: fingerprint, Ticket: Ticket{ID: o.NewID(at), At: at},
@@ -239,13 +239,13 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 			return Claim{}, ErrReused
 		case there.Done:
 			return there, nil
-		case at.Before(there.Until) && !o.gone(there.Holder) && !there.begun():
+		case at.Before(there.Until) && !o.isGone(there.Holder) && !there.isBegun():
 			return Claim{}, busy(there.Until.Sub(at))
 		}
 		if there.Fingerprint == fingerprint {
 			mine.Ticket, mine.Request = there.Ticket, there.Request
 		}
-		taken, err := o.take(ctx, mine, there.Holder)
+		taken, err := o.takeOver(ctx, mine, there.Holder)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -258,9 +258,9 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 	return Claim{}, busy(wait)
 }
 
-// take takes a claim over. When the answer to that was lost, and asking again
+// takeOver takes a claim over. When the answer to that was lost, and asking again
 // finds the claim taken, it may have been taken by the caller.
-func (o *Once) take(ctx context.Context, mine Claim, holder string) (bool, error) {
+func (o *Once) takeOver(ctx context.Context, mine Claim, holder string) (bool, error) {
 	taken, err := o.Store.TakeReplay(ctx, mine, holder)
 	if err != nil || taken {
 		return taken, err
@@ -279,7 +279,7 @@ func (o *Once) finish(ctx context.Context, c Claim) ([]byte, bool, error) {
 	failpoint.Here("replay.finish.after")
 	switch {
 	case err != nil:
-		return nil, false, ErrUnkept.Because(err)
+		return nil, false, ErrAnswerLost.Because(err)
 	case there.Done && there.Ticket.ID == c.Ticket.ID:
 		return there.Answer, there.Holder != c.Holder, nil
 	}
@@ -295,12 +295,12 @@ func (o *Once) free(ctx context.Context, c Claim) {
 }
 
 func busy(left time.Duration) error {
-	seconds := (min(left, mostWait) + time.Second - 1) / time.Second
+	seconds := (min(left, maxRetryAfter) + time.Second - 1) / time.Second
 	return ErrBusy.With("retry_after", strconv.Itoa(int(max(1, seconds))))
 }
 
-// gone reports a holder of before the only process that serves began.
-func (o *Once) gone(holder string) bool {
+// isGone reports a holder of before the only process that serves began.
+func (o *Once) isGone(holder string) bool {
 	return !o.AloneSince.IsZero() && holder < ids.First(o.AloneSince)
 }
 
@@ -308,12 +308,12 @@ func (o *Once) life() time.Duration {
 	if o.Life > 0 {
 		return o.Life
 	}
-	return standardLife
+	return defaultLife
 }
 
 func (o *Once) lease() time.Duration {
 	if o.Lease > 0 {
 		return o.Lease
 	}
-	return standardLease
+	return defaultLease
 }

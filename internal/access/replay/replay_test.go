@@ -28,15 +28,15 @@ var (
 	key = replay.Key{Scope: "chat", Value: "k"}
 )
 
-// desk serves requests at a time that the test sets.
-type desk struct {
+// fixture serves requests at a time that the test sets.
+type fixture struct {
 	replay.Once
 	at   atomic.Int64 // milliseconds after the epoch of tests
 	logs bytes.Buffer
 }
 
-func newDesk(store replay.Store) *desk {
-	d := &desk{}
+func newFixture(store replay.Store) *fixture {
+	d := &fixture{}
 	d.Once = replay.Once{
 		Store: store, NewID: ids.NewSource(nil).New, Log: slog.New(slog.NewTextHandler(&d.logs, nil)),
 		Now: func() time.Time { return fixture.Epoch.Add(time.Duration(d.at.Load()) * time.Millisecond) },
@@ -44,15 +44,15 @@ func newDesk(store replay.Store) *desk {
 	return d
 }
 
-func (d *desk) later(by time.Duration) { d.at.Add(by.Milliseconds()) }
+func (d *fixture) pass(by time.Duration) { d.at.Add(by.Milliseconds()) }
 
-// says is a request that is answered with a text.
-func says(text string) func(context.Context, replay.Ticket) ([]byte, error) {
+// answerWith is a request that is answered with a text.
+func answerWith(text string) func(context.Context, replay.Ticket) ([]byte, error) {
 	return func(context.Context, replay.Ticket) ([]byte, error) { return []byte(text), nil }
 }
 
-// never is a request that must not be served.
-func never(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
+// mustNotServe is a request that must not be served.
+func mustNotServe(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
 	return func(context.Context, replay.Ticket) ([]byte, error) {
 		t.Error("it was served again")
 		return nil, nil
@@ -60,15 +60,15 @@ func never(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
 }
 
 func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	for _, text := range []string{`{"a": 1,"b":"ñ\u0000"}` + "\n", "", "\xff\x00", strings.Repeat("x", replay.MaxAnswer)} {
 		key := replay.Key{Scope: "chat", Value: strconv.Itoa(len(text))}
-		got, replayed, err := d.Do(ctx, "a", key, "f", says(text))
+		got, replayed, err := d.Do(ctx, "a", key, "f", answerWith(text))
 		if err != nil || replayed || string(got) != text {
 			t.Fatalf("%.20q: %.20q %v %v", text, got, replayed, err)
 		}
-		d.later(24*time.Hour - time.Millisecond)
-		got, replayed, err = d.Do(ctx, "a", key, "f", never(t))
+		d.pass(24*time.Hour - time.Millisecond)
+		got, replayed, err = d.Do(ctx, "a", key, "f", mustNotServe(t))
 		if err != nil || !replayed || string(got) != text {
 			t.Errorf("%.20q: again %.20q %v %v", text, got, replayed, err)
 		}
@@ -76,16 +76,16 @@ func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
 }
 
 func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
-	d := newDesk(fixture.Table(t))
-	_, _, _ = d.Do(ctx, "a", key, "f", says("one"))
-	d.later(24 * time.Hour)
-	if got, replayed, err := d.Do(ctx, "a", key, "other", says("two")); err != nil || replayed || string(got) != "two" {
+	d := newFixture(fixture.Table(t))
+	_, _, _ = d.Do(ctx, "a", key, "f", answerWith("one"))
+	d.pass(24 * time.Hour)
+	if got, replayed, err := d.Do(ctx, "a", key, "other", answerWith("two")); err != nil || replayed || string(got) != "two" {
 		t.Errorf("%s %v %v", got, replayed, err)
 	}
 }
 
 func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	for i, one := range []struct {
 		account string
 		key     replay.Key
@@ -98,16 +98,16 @@ func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
 		{"a#Q", key},
 	} {
 		text := strconv.Itoa(i)
-		if got, replayed, err := d.Do(ctx, one.account, one.key, "f"+text, says(text)); err != nil || replayed || string(got) != text {
+		if got, replayed, err := d.Do(ctx, one.account, one.key, "f"+text, answerWith(text)); err != nil || replayed || string(got) != text {
 			t.Errorf("%v: %s %v %v", one, got, replayed, err)
 		}
 	}
 }
 
 func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	_, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
-		if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+		if _, _, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 			t.Errorf("while it is served: %v", err)
 		}
 		return nil, nil
@@ -115,20 +115,20 @@ func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+	if _, _, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 		t.Errorf("once it is: %v", err)
 	}
 }
 
 func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		for _, c := range []struct {
 			after time.Duration
 			want  string
 		}{{0, "5"}, {11 * time.Second, "4"}, {3500 * time.Millisecond, "1"}} {
-			d.later(c.after)
-			_, _, err := d.Do(ctx, "a", key, "f", never(t))
+			d.pass(c.after)
+			_, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t))
 			if got := fault.Of(err).Args["retry_after"]; !errors.Is(err, replay.ErrBusy) || got != c.want {
 				t.Errorf("after %s: %v, want %s", c.after, err, c.want)
 			}
@@ -138,7 +138,7 @@ func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
 }
 
 func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	broken := errors.New("broken")
 	var tickets []replay.Ticket
 	serve := func(err error) func(context.Context, replay.Ticket) ([]byte, error) {
@@ -151,7 +151,7 @@ func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T)
 		if _, _, err := d.Do(ctx, "a", key, "f", serve(broken)); !errors.Is(err, broken) {
 			t.Fatal(err)
 		}
-		d.later(time.Second)
+		d.pass(time.Second)
 	}
 	if got, replayed, err := d.Do(ctx, "a", key, "f", serve(nil)); err != nil || replayed || string(got) != "done" {
 		t.Errorf("%s %v %v", got, replayed, err)
@@ -162,7 +162,7 @@ func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T)
 }
 
 func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	var first, second replay.Ticket
 	_, _, _ = d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
 		first = ticket
@@ -175,74 +175,76 @@ func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
 	if err != nil || string(got) != "g" || first.ID == second.ID {
 		t.Errorf("%s %v %v %v", got, err, first, second)
 	}
-	if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrReused) {
+	if _, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 		t.Error(err)
 	}
 }
 
 func TestAPanicLeavesTheKeyFree(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	func() {
 		defer func() { _ = recover() }()
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { panic("x") })
 	}()
-	if _, _, err := d.Do(ctx, "a", key, "f", says("x")); err != nil {
+	if _, _, err := d.Do(ctx, "a", key, "f", answerWith("x")); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	leaving, leave := context.WithCancel(ctx)
 	_, _, err := d.Do(leaving, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return []byte("x"), nil })
 	if err != nil {
 		t.Error(err)
 	}
-	if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "x" {
+	if got, replayed, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); err != nil || !replayed || string(got) != "x" {
 		t.Errorf("%s %v %v", got, replayed, err)
 	}
 	leaving, leave = context.WithCancel(ctx)
 	other := replay.Key{Scope: "chat", Value: "other"}
 	_, _, _ = d.Do(leaving, "a", other, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return nil, leaving.Err() })
-	if _, _, err := d.Do(ctx, "a", other, "f", says("x")); err != nil {
+	if _, _, err := d.Do(ctx, "a", other, "f", answerWith("x")); err != nil {
 		t.Errorf("who left in vain left it held: %v", err)
 	}
 }
 
 func TestAnAnswerOverTheLimitIsRefused(t *testing.T) {
-	d := newDesk(fixture.Table(t))
-	got, _, err := d.Do(ctx, "a", key, "f", says(strings.Repeat("x", replay.MaxAnswer+1)))
+	d := newFixture(fixture.Table(t))
+	got, _, err := d.Do(ctx, "a", key, "f", answerWith(strings.Repeat("x", replay.MaxAnswer+1)))
 	if !errors.Is(err, replay.ErrTooLarge) || got != nil {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 
-// dying is a store of which a process can note nothing any more.
-type dying struct{ replay.Store }
+// dyingStore is a store of which a process can note nothing any more.
+type dyingStore struct{ replay.Store }
 
-func (dying) FinishReplay(context.Context, replay.Claim) (replay.Claim, error) {
+func (dyingStore) FinishReplay(context.Context, replay.Claim) (replay.Claim, error) {
 	return replay.Claim{}, errors.New("the process died")
 }
 
-func (dying) FreeReplay(context.Context, replay.Claim) error { return errors.New("the process died") }
+func (dyingStore) FreeReplay(context.Context, replay.Claim) error {
+	return errors.New("the process died")
+}
 
 func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
 	table := fixture.Table(t)
-	d, dead := newDesk(table), newDesk(dying{table})
+	d, dead := newFixture(table), newFixture(dyingStore{table})
 	var first replay.Ticket
 	_, _, err := dead.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
 		first = ticket
 		return []byte("never told"), nil
 	})
-	if !errors.Is(err, replay.ErrUnkept) {
+	if !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatalf("it was acknowledged and not stored: %v", err)
 	}
-	d.later(15*time.Second - time.Millisecond)
-	if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) {
+	d.pass(15*time.Second - time.Millisecond)
+	if _, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("before the end: %v", err)
 	}
-	d.later(time.Millisecond)
-	if _, _, err := d.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+	d.pass(time.Millisecond)
+	if _, _, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 		t.Errorf("by another request: %v", err)
 	}
 	got, replayed, err := d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
@@ -260,12 +262,12 @@ func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
 // nobody else's before it ends, and is free at once when it failed.
 func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(inMemory())
+		d := newFixture(newMemory())
 		d.Now = time.Now
 		_, _, err := d.Do(ctx, "a", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
 			for range 100 {
 				time.Sleep(7 * time.Second)
-				if _, _, err := d.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) || serving.Err() != nil {
+				if _, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrBusy) || serving.Err() != nil {
 					t.Fatalf("%v, %v", err, serving.Err())
 				}
 			}
@@ -274,11 +276,11 @@ func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
 		if err == nil {
 			t.Error("it did not fail")
 		}
-		if got, _, err := d.Do(ctx, "a", key, "f", says("told")); err != nil || string(got) != "told" {
+		if got, _, err := d.Do(ctx, "a", key, "f", answerWith("told")); err != nil || string(got) != "told" {
 			t.Errorf("%s %v", got, err)
 		}
 		time.Sleep(time.Minute)
-		if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "told" {
+		if got, replayed, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); err != nil || !replayed || string(got) != "told" {
 			t.Errorf("a renewal came after the end: %s %v %v", got, replayed, err)
 		}
 	})
@@ -287,8 +289,8 @@ func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
 // TestWhoLostALeaseIsStopped: because the key is another's, or because it cannot be renewed.
 func TestWhoLostALeaseIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := inMemory()
-		d := newDesk(store)
+		store := newMemory()
+		d := newFixture(store)
 		d.Now = time.Now
 		_, _, err := d.Do(ctx, "a", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
 			store.move(func(c *replay.Claim) { c.Holder = "another" })
@@ -300,9 +302,9 @@ func TestWhoLostALeaseIsStopped(t *testing.T) {
 		}
 		began := time.Now()
 		_, _, err = d.Do(ctx, "b", key, "f", func(serving context.Context, _ replay.Ticket) ([]byte, error) {
-			store.failing(true)
+			store.setFailing(true)
 			<-serving.Done()
-			store.failing(false)
+			store.setFailing(false)
 			return nil, context.Cause(serving)
 		})
 		if took := time.Since(began); err == nil || took < 15*time.Second || took > 25*time.Second {
@@ -319,7 +321,7 @@ type memory struct {
 	fails  bool // every renewal
 }
 
-func inMemory() *memory { return &memory{claims: map[string]replay.Claim{}} }
+func newMemory() *memory { return &memory{claims: map[string]replay.Claim{}} }
 
 func (m *memory) move(change func(*replay.Claim)) {
 	m.mu.Lock()
@@ -330,7 +332,7 @@ func (m *memory) move(change func(*replay.Claim)) {
 	}
 }
 
-func (m *memory) failing(fails bool) {
+func (m *memory) setFailing(fails bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fails = fails
@@ -382,18 +384,18 @@ func (m *memory) FreeReplay(ctx context.Context, c replay.Claim) error {
 // what was held before it, and only that.
 func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
 	table := fixture.Table(t)
-	dead := newDesk(dying{table})
-	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrUnkept) {
+	dead := newFixture(dyingStore{table})
+	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)
 	}
-	next := newDesk(table)
+	next := newFixture(table)
 	next.AloneSince = next.Now() // it began when that was held: it is its own
-	if _, _, err := next.Do(ctx, "a", key, "f", never(t)); !errors.Is(err, replay.ErrBusy) {
+	if _, _, err := next.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("held by this process: %v", err)
 	}
 	next.AloneSince = next.Now().Add(time.Millisecond)
-	next.later(time.Millisecond)
-	if _, _, err := next.Do(ctx, "a", key, "g", never(t)); !errors.Is(err, replay.ErrReused) {
+	next.pass(time.Millisecond)
+	if _, _, err := next.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
 		t.Errorf("another request: %v", err)
 	}
 	got, replayed, err := next.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return []byte("told"), nil })
@@ -414,9 +416,9 @@ func TestTheFirstAnswerIsEverybodys(t *testing.T) {
 		"the other failed":    {true, "slow", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(fixture.Table(t))
+			d := newFixture(fixture.Table(t))
 			got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
-				d.later(time.Minute)
+				d.pass(time.Minute)
 				_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 					if c.fails {
 						return nil, errors.New("failed")
@@ -428,20 +430,20 @@ func TestTheFirstAnswerIsEverybodys(t *testing.T) {
 			if err != nil || string(got) != c.slow || replayed != c.replayed {
 				t.Errorf("the slow one: %s %v %v", got, replayed, err)
 			}
-			if got, _, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || string(got) != c.slow {
+			if got, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); err != nil || string(got) != c.slow {
 				t.Errorf("asked again: %s %v", got, err)
 			}
 		})
 	}
 }
 
-// ended is a store in which a request finds, when it ends, another claim than its own.
-type ended struct {
+// interruptedStore is a store in which a request finds, when it ends, another claim than its own.
+type interruptedStore struct {
 	replay.Store
 	there func(replay.Claim) replay.Claim
 }
 
-func (e ended) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
+func (e interruptedStore) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
 	return e.there(c), nil
 }
 
@@ -459,18 +461,18 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 		},
 		"a claim without a ticket, done": func(c replay.Claim) replay.Claim { c.Ticket, c.Done = replay.Ticket{}, true; return c },
 	} {
-		d := newDesk(ended{fixture.Table(t), there})
-		if got, replayed, err := d.Do(ctx, "a", key, "f", says("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
+		d := newFixture(interruptedStore{fixture.Table(t), there})
+		if got, replayed, err := d.Do(ctx, "a", key, "f", answerWith("mine")); !errors.Is(err, replay.ErrBusy) || got != nil || replayed {
 			t.Errorf("%s: %q %v %v", name, got, replayed, err)
 		}
 	}
 	// In the table: a request takes so long that its claim is forgotten, and the key is used anew.
 	for name, answered := range map[string]bool{"answered": true, "being served": false} {
-		d := newDesk(fixture.Table(t))
+		d := newFixture(fixture.Table(t))
 		finish := make(chan struct{})
 		var theirs sync.WaitGroup
 		got, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
-			d.later(25 * time.Hour)
+			d.pass(25 * time.Hour)
 			begun := make(chan struct{})
 			theirs.Go(func() {
 				_, _, _ = d.Do(ctx, "a", key, "g", func(context.Context, replay.Ticket) ([]byte, error) {
@@ -492,18 +494,18 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 		}
 		close(finish)
 		theirs.Wait()
-		if got, replayed, err := d.Do(ctx, "a", key, "g", never(t)); err != nil || !replayed || string(got) != "theirs" {
+		if got, replayed, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); err != nil || !replayed || string(got) != "theirs" {
 			t.Errorf("the other one, %s: %q %v %v", name, got, replayed, err)
 		}
 	}
 }
 
 func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
-	d := newDesk(fixture.Table(t))
+	d := newFixture(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
-		d.later(time.Minute)
+		d.pass(time.Minute)
 		_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
-			late, _, err := d.Do(ctx, "a", key, "f", never(t))
+			late, _, err := d.Do(ctx, "a", key, "f", mustNotServe(t))
 			if !errors.Is(err, replay.ErrBusy) {
 				t.Errorf("%s %v", late, err)
 			}
@@ -511,28 +513,28 @@ func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
 		})
 		return nil, errors.New("late")
 	})
-	if got, replayed, err := d.Do(ctx, "a", key, "f", never(t)); err != nil || !replayed || string(got) != "x" {
+	if got, replayed, err := d.Do(ctx, "a", key, "f", mustNotServe(t)); err != nil || !replayed || string(got) != "x" {
 		t.Errorf("%s %v %v", got, replayed, err)
 	}
 }
 
 func TestAStoreThatCannotAnswerServesNothing(t *testing.T) {
 	var down atomic.Bool
-	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &cut{HTTPClient: c, down: &down} })
+	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &faultyClient{HTTPClient: c, down: &down} })
 	down.Store(true)
-	if _, _, err := newDesk(table).Do(ctx, "a", key, "f", never(t)); err == nil {
+	if _, _, err := newFixture(table).Do(ctx, "a", key, "f", mustNotServe(t)); err == nil {
 		t.Error("it was served without a claim")
 	}
 }
 
-// cut is a way to the table that is down, or loses the answers of what was done.
-type cut struct {
+// faultyClient is a way to the table that is down, or loses the answers of what was done.
+type faultyClient struct {
 	aws.HTTPClient
 	down *atomic.Bool
 	lose atomic.Int32 // so many answers
 }
 
-func (c *cut) Do(r *http.Request) (*http.Response, error) {
+func (c *faultyClient) Do(r *http.Request) (*http.Response, error) {
 	if c.down.Load() {
 		return nil, errors.New("the way is cut")
 	}
@@ -547,9 +549,9 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 // TestAnAnswerOfTheTableThatIsLostIsFoundOut: the client asks again by itself, and
 // meets what it has written.
 func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
-	way := &cut{down: &atomic.Bool{}}
+	way := &faultyClient{down: &atomic.Bool{}}
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
-	d := newDesk(table)
+	d := newFixture(table)
 	way.lose.Store(1) // of the claim
 	got, replayed, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		way.lose.Store(1) // of the end
@@ -561,19 +563,19 @@ func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
 	other := replay.Key{Scope: "chat", Value: "other"}
 	_, _, _ = d.Do(ctx, "a", other, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, errors.New("failed") })
 	looks := 0
-	d.Store = arming{table, func() { looks++; way.lose.Store(1) }}
-	if got, _, err := d.Do(ctx, "a", other, "f", says("y")); err != nil || string(got) != "y" || looks == 0 {
+	d.Store = losingStore{table, func() { looks++; way.lose.Store(1) }}
+	if got, _, err := d.Do(ctx, "a", other, "f", answerWith("y")); err != nil || string(got) != "y" || looks == 0 {
 		t.Errorf("taken over: %s %v", got, err)
 	}
 }
 
-// arming loses the answer of what takes a claim over.
-type arming struct {
+// losingStore loses the answer of what takes a claim over.
+type losingStore struct {
 	replay.Store
 	arm func()
 }
 
-func (a arming) TakeReplay(ctx context.Context, c replay.Claim, holder string) (bool, error) {
+func (a losingStore) TakeReplay(ctx context.Context, c replay.Claim, holder string) (bool, error) {
 	if c.Holder != holder {
 		a.arm()
 	}
@@ -585,10 +587,10 @@ func TestOfAHundredAtOnceOneIsServed(t *testing.T) {
 	for _, abandoned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("abandoned %v", abandoned), func(t *testing.T) {
 			table := fixture.Table(t)
-			d := newDesk(table)
+			d := newFixture(table)
 			if abandoned {
-				_, _, _ = newDesk(dying{table}).Do(ctx, "a", key, "f", says("lost"))
-				d.later(time.Minute)
+				_, _, _ = newFixture(dyingStore{table}).Do(ctx, "a", key, "f", answerWith("lost"))
+				d.pass(time.Minute)
 			}
 			var served, answered, busy atomic.Int32
 			var start, done sync.WaitGroup

@@ -37,7 +37,7 @@ func (w *world) sweep(t *testing.T) int {
 	t.Helper()
 	s := conversation.Sweeper{
 		Store: w.Store, IDs: w.IDs, Now: w.Clock, Log: w.service.Log,
-		Say: func(lang string) conversation.Message {
+		Notice: func(lang string) conversation.Message {
 			return conversation.Message{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Content: "nobody answered in " + lang}
 		},
 	}
@@ -45,7 +45,7 @@ func (w *world) sweep(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told.Told
+	return told.Notified
 }
 
 func TestSweepReportsMessageOfDeadProcess(t *testing.T) {

@@ -98,7 +98,7 @@ func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) c
 		ctx = rate.WithExceeded(ctx, refusal)
 	}
 	if p.Account == "" && refusal != nil {
-		return auth.Refuse(ctx, refusal)
+		return auth.WithRefusal(ctx, refusal)
 	}
 	return auth.NewContext(ctx, p)
 }

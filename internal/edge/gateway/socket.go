@@ -21,15 +21,15 @@ import (
 // which a client's message may name.
 var socketEvents = map[string]struct {
 	route  string
-	answer func(context.Context, *realtime.Desk, events.APIGatewayWebsocketProxyRequest) (int, error)
+	answer func(context.Context, *realtime.Handler, events.APIGatewayWebsocketProxyRequest) (int, error)
 }{
-	"CONNECT": {"$connect", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+	"CONNECT": {"$connect", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
 		return admitted(d.Connect(ctx, visit(e)))
 	}},
-	"DISCONNECT": {"$disconnect", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+	"DISCONNECT": {"$disconnect", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
 		return http.StatusOK, d.Leave(ctx, e.RequestContext.ConnectionID)
 	}},
-	"MESSAGE": {"$default", func(ctx context.Context, d *realtime.Desk, e events.APIGatewayWebsocketProxyRequest) (int, error) {
+	"MESSAGE": {"$default", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
 		return http.StatusOK, d.Receive(ctx, e.RequestContext.ConnectionID, said(e))
 	}},
 }
@@ -49,7 +49,7 @@ const ticketParameter = "ticket"
 // Socket answers the events of API Gateway's WebSocket API with d. A client that
 // may not connect is answered 401, 403 or 429, and why is not said. An error is of the
 // store: API Gateway refuses the connection, or tells the client that it failed.
-func Socket(d *realtime.Desk) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
+func Socket(d *realtime.Handler) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 		known, ok := socketEvents[e.RequestContext.EventType]
 		if !ok {
@@ -79,7 +79,7 @@ func admitted(err error) (int, error) {
 
 // visit is who wants to connect. A cookie is nobody: other pages can send it. What
 // stands twice is one text that no secret equals.
-func visit(e events.APIGatewayWebsocketProxyRequest) realtime.Visit {
+func visit(e events.APIGatewayWebsocketProxyRequest) realtime.ConnectRequest {
 	header := http.Header{}
 	for name, value := range e.Headers {
 		header.Set(name, value)
@@ -87,7 +87,7 @@ func visit(e events.APIGatewayWebsocketProxyRequest) realtime.Visit {
 	for name, values := range e.MultiValueHeaders {
 		header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
-	v := realtime.Visit{ID: e.RequestContext.ConnectionID, Origins: header.Values("Origin"), Host: header.Get("Host"), Address: e.RequestContext.Identity.SourceIP}
+	v := realtime.ConnectRequest{ID: e.RequestContext.ConnectionID, Origins: header.Values("Origin"), Host: header.Get("Host"), Address: e.RequestContext.Identity.SourceIP}
 	if v.Host == "" {
 		v.Host = e.RequestContext.DomainName
 	}

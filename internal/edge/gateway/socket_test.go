@@ -39,7 +39,7 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 	}
 	put("token", auth.KindToken, "")
 	put("session", auth.KindSession, ids.Hash("token"))
-	desk := &realtime.Desk{
+	desk := &realtime.Handler{
 		Connections: store, Tokens: store, Poster: &silent{}, Origins: []string{"https://page.example"},
 		Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler),
 	}
@@ -86,7 +86,7 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 
 func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 	store, posts := fixture.Table(t), &silent{}
-	desk := &realtime.Desk{
+	desk := &realtime.Handler{
 		Connections: store, Tokens: store, Poster: posts, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
 	if err := store.PutToken(t.Context(), auth.Token{Hash: "h", Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: fixture.Epoch}); err != nil {
@@ -135,7 +135,7 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 // TestAStoreThatDoesNotAnswerLetsNobodyIn.
 func TestAStoreThatDoesNotAnswerLetsNobodyIn(t *testing.T) {
 	store := fixture.Table(t)
-	desk := &realtime.Desk{
+	desk := &realtime.Handler{
 		Connections: store, Tokens: store, Poster: &silent{}, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
 	}
 	canceled, cancel := context.WithCancel(t.Context())

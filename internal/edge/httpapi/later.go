@@ -166,7 +166,7 @@ func (c Config) answered(ctx context.Context) bool {
 	if err != nil || key == (replay.Key{}) {
 		return err != nil
 	}
-	claim, err := c.Once.Look(ctx, caller(ctx).Account, key)
+	claim, err := c.Once.Lookup(ctx, caller(ctx).Account, key)
 	return err == nil && claim.Done
 }
 
@@ -252,7 +252,7 @@ func (c Config) look(ctx context.Context, id string) (got told, done bool, err e
 	if !ids.Valid(id) {
 		return told{}, false, errTurn
 	}
-	claim, err := c.Once.Look(ctx, caller(ctx).Account, laterKey(id))
+	claim, err := c.Once.Lookup(ctx, caller(ctx).Account, laterKey(id))
 	if errors.Is(err, replay.ErrUnknown) {
 		err = errTurn
 	}

@@ -146,7 +146,7 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 func TestRefusalOfTheGatewayIsTold(t *testing.T) {
 	s := newSite()
 	r := ask(auth.Principal{}, "POST", "/api/chats", `{}`)
-	w := s.do(r.WithContext(auth.Refuse(r.Context(), auth.ErrCrossOrigin)))
+	w := s.do(r.WithContext(auth.WithRefusal(r.Context(), auth.ErrCrossOrigin)))
 	if w.Code != 403 || decode(t, w)["code"] != "auth.cross_origin" || s.count() != 0 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -73,7 +73,7 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 }
 
 // signer returns who sent a delivery. A bad signature counts as a bad token of the address.
-func (c Config) signer(ctx context.Context, from rate.Who, d auth.Delivery) (auth.Principal, error) {
+func (c Config) signer(ctx context.Context, from rate.Subject, d auth.Delivery) (auth.Principal, error) {
 	p, err := c.Webhooks.Authenticate(ctx, d)
 	if errors.Is(err, auth.ErrRequired) {
 		if many := c.Meter.Bad(ctx, from, c.Now()); many != nil {

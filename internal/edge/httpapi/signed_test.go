@@ -350,7 +350,7 @@ func TestATokenDecidesAndNoSignatureIsLookedAt(t *testing.T) {
 		t.Errorf("a session: %d %s", w.Code, w.Body)
 	}
 	r = sign(t, noon, hookID, "d1", "/test/echo", `{"text":"x"}`)
-	w = e.do(r.WithContext(auth.Refuse(r.Context(), auth.ErrCrossOrigin)))
+	w = e.do(r.WithContext(auth.WithRefusal(r.Context(), auth.ErrCrossOrigin)))
 	if w.Code != 403 {
 		t.Errorf("what the gateway refused: %d %s", w.Code, w.Body)
 	}

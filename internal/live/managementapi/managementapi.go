@@ -1,8 +1,7 @@
-// Package managementapi reaches connected clients through API Gateway's management API.
+// Package managementapi sends frames to connected clients through API Gateway's management API.
 //
-// What stays true: one call is one attempt, so that whoever calls decides how
-// often and how long; and an error says whether the client is gone, whether it is
-// no use to try again, or neither.
+// Invariants: one call is one attempt, so that the caller decides about retries and timeouts. An
+// error is realtime.ErrGone, realtime.ErrRefused, or another error that a retry may resolve.
 package managementapi
 
 import (
@@ -22,9 +21,9 @@ type Poster struct {
 	client *apigatewaymanagementapi.Client
 }
 
-// New returns the poster of one stage of a WebSocket API: its management endpoint
-// is https://{api}.execute-api.{region}.amazonaws.com/{stage}, unless the
-// configuration has another.
+// New returns the Poster of one stage of a WebSocket API. Its management endpoint is
+// https://{api}.execute-api.{region}.amazonaws.com/{stage}, unless the configuration has another
+// one.
 func New(config aws.Config, endpoint string) *Poster {
 	return &Poster{apigatewaymanagementapi.NewFromConfig(config, func(o *apigatewaymanagementapi.Options) {
 		if o.BaseEndpoint == nil {
@@ -37,26 +36,26 @@ func New(config aws.Config, endpoint string) *Poster {
 // Post sends a text frame to a client.
 func (p *Poster) Post(ctx context.Context, id string, frame []byte) error {
 	_, err := p.client.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &id, Data: frame})
-	return classified(err)
+	return classify(err)
 }
 
-// Close ends a connection; one that is gone is closed already.
+// Close ends a connection. A missing one is no error.
 func (p *Poster) Close(ctx context.Context, id string) error {
 	_, err := p.client.DeleteConnection(ctx, &apigatewaymanagementapi.DeleteConnectionInput{ConnectionId: &id})
-	if err = classified(err); errors.Is(err, realtime.ErrGone) {
+	if err = classify(err); errors.Is(err, realtime.ErrGone) {
 		return nil
 	}
 	return err
 }
 
-// classified says what an answer means for whoever asks again.
-func classified(err error) error {
+// classify maps a response to the errors of package realtime.
+func classify(err error) error {
 	if err == nil {
 		return nil
 	}
 	var answer interface{ HTTPStatusCode() int }
 	if !errors.As(err, &answer) {
-		return err // there was none
+		return err // there was no response
 	}
 	switch status := answer.HTTPStatusCode(); {
 	case status == http.StatusGone:

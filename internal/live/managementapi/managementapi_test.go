@@ -20,8 +20,9 @@ func config() aws.Config {
 	return aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}
 }
 
-// manager is a management API that answers one status, and what it was last asked.
-func manager(t *testing.T, status int, kind string) (*httptest.Server, *http.Request, *int) {
+// newServer returns a management API that answers with one status, its last request and the
+// number of requests.
+func newServer(t *testing.T, status int, kind string) (*httptest.Server, *http.Request, *int) {
 	asked, times := &http.Request{}, 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -37,8 +38,8 @@ func manager(t *testing.T, status int, kind string) (*httptest.Server, *http.Req
 	return s, asked, &times
 }
 
-func TestAFrameIsPostedOnceToTheStage(t *testing.T) {
-	s, asked, times := manager(t, 200, "")
+func TestPostSendsFrameOnceToStage(t *testing.T) {
+	s, asked, times := newServer(t, 200, "")
 	p := managementapi.New(config(), s.URL+"/live")
 	if err := p.Post(context.Background(), "a/b=", []byte(`{"ñ":1}`)); err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestAFrameIsPostedOnceToTheStage(t *testing.T) {
 	}
 }
 
-func TestAnErrorSaysWhetherToTryAgain(t *testing.T) {
+func TestErrorTellsWhetherRetryMayHelp(t *testing.T) {
 	for name, c := range map[string]struct {
 		status        int
 		kind          string
@@ -71,7 +72,7 @@ func TestAnErrorSaysWhetherToTryAgain(t *testing.T) {
 		"failed":     {500, "", false, false},
 		"away":       {503, "", false, false},
 	} {
-		s, _, times := manager(t, c.status, c.kind)
+		s, _, times := newServer(t, c.status, c.kind)
 		p := managementapi.New(config(), s.URL)
 		err := p.Post(context.Background(), "a", []byte("x"))
 		if err == nil || errors.Is(err, realtime.ErrGone) != c.gone || errors.Is(err, realtime.ErrRefused) != c.refused {
@@ -84,7 +85,7 @@ func TestAnErrorSaysWhetherToTryAgain(t *testing.T) {
 			t.Errorf("%s: closing: %v", name, err)
 		}
 	}
-	s, _, _ := manager(t, 200, "")
+	s, _, _ := newServer(t, 200, "")
 	s.Close()
 	if err := managementapi.New(config(), s.URL).Post(context.Background(), "a", []byte("x")); err == nil || errors.Is(err, realtime.ErrGone) || errors.Is(err, realtime.ErrRefused) {
 		t.Errorf("nobody there: %v", err)
@@ -96,8 +97,8 @@ func TestAnErrorSaysWhetherToTryAgain(t *testing.T) {
 	}
 }
 
-func TestAnotherEndpointLeadsElsewhere(t *testing.T) {
-	s, asked, _ := manager(t, 200, "")
+func TestConfiguredEndpointIsUsed(t *testing.T) {
+	s, asked, _ := newServer(t, 200, "")
 	c := config()
 	c.BaseEndpoint = &s.URL
 	if err := managementapi.New(c, "https://nowhere.invalid/live").Post(context.Background(), "a", []byte("x")); err != nil || asked.Method != "POST" {

@@ -5,7 +5,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// The types of what is pushed.
+// The types of a frame.
 const (
 	TypeMessage   = "message"              // {conversationId, message}
 	TypeRun       = "run"                  // {conversationId, run_id, status, event}
@@ -20,24 +20,24 @@ const (
 
 // The codes of an error frame.
 const (
-	CodeAction   = "realtime.action"   // what was asked is nothing that a client may ask
-	CodeReplaced = "realtime.replaced" // there are newer connections, and too many: it is closed
-	CodeEnded    = "auth_required"     // the token it was opened with is no longer good: it is closed
-	CodeUnknown  = "realtime.unknown"  // nobody knows of this connection any more: it is closed
-	CodeTooMany  = "request.too_many"  // the client says too much: it is closed
+	CodeAction   = "realtime.action"   // the client's request is unknown
+	CodeReplaced = "realtime.replaced" // closed, because there are too many newer connections
+	CodeEnded    = "auth_required"     // closed, because its token is no longer valid
+	CodeUnknown  = "realtime.unknown"  // closed, because the connection is not stored any more
+	CodeTooMany  = "request.too_many"  // closed, because the client sends too many messages
 )
 
 // fields are the members of an event's data.
 type fields = map[string]any
 
-// Message says that a message stands in a chat, as GET shows it.
+// Message returns the event of a new message, in the form of GET.
 func Message(chatID string, m conversation.Message) Event {
 	return Event{
 		Type: TypeMessage, ChatID: chatID, RunID: m.RunID, Data: fields{"message": m}, hint: fields{"message_id": m.ID},
 	}
 }
 
-// Run says that a run went one event further, and the status it is in now.
+// Run returns the event of a run's next event, with the run's current status.
 func Run(chatID, runID string, status plan.Status, e plan.Event) Event {
 	return Event{
 		Type: TypeRun, ChatID: chatID, RunID: runID, Data: fields{"status": status, "event": e},
@@ -45,7 +45,8 @@ func Run(chatID, runID string, status plan.Status, e plan.Event) Event {
 	}
 }
 
-// Blocked says that a turn could not run: why, in words, and what to do.
+// Blocked returns the event of a turn that could not run, with its reason and the next step for
+// the user.
 func Blocked(chatID, reason, message, action string) Event {
 	return Event{
 		Type: TypeBlocked, ChatID: chatID, Data: fields{"reason": reason, "message": message, "action": action},
@@ -53,26 +54,26 @@ func Blocked(chatID, reason, message, action string) Event {
 	}
 }
 
-// Text is a piece of an answer that is being written: turn names the answer and
-// offset, in bytes, where the piece stands in it. It is sent once, and may be lost.
+// Text returns the event of a piece of an answer that is being written. turn identifies the
+// answer, and offset is the piece's position in it, in bytes. The event is sent once, and may be
+// lost.
 func Text(chatID, turn string, offset int, text string) Event {
 	return Event{
 		Type: TypeText, ChatID: chatID, Data: fields{"turn": turn, "offset": offset, "text": text}, hint: fields{"turn": turn},
 	}
 }
 
-// TextReset says that what was written of an answer is void: it begins anew.
+// TextReset returns the event that voids the pushed text of an answer: it begins again.
 func TextReset(chatID, turn string) Event {
 	return Event{Type: TypeTextReset, ChatID: chatID, Data: fields{"turn": turn}}
 }
 
-// TextEnd says that nothing more is written of an answer.
+// TextEnd returns the event for the end of an answer's text.
 func TextEnd(chatID, turn string) Event {
 	return Event{Type: TypeTextEnd, ChatID: chatID, Data: fields{"turn": turn}}
 }
 
-// Said are the events of messages that were stored: each as it is, and what
-// blocked a turn as that, too.
+// Said returns the events of stored messages: one for each message, and one more for each block.
 func Said(chatID string, list ...conversation.Message) []Event {
 	var events []Event
 	for _, m := range list {
@@ -84,7 +85,7 @@ func Said(chatID string, list ...conversation.Message) []Event {
 	return events
 }
 
-// ephemeral reports whether the event is sent once, without a number.
-func (e Event) ephemeral() bool {
+// isEphemeral reports whether the event is sent once, without a number.
+func (e Event) isEphemeral() bool {
 	return e.Type == TypeText || e.Type == TypeTextReset || e.Type == TypeTextEnd
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// MaxFrame bounds what is pushed, in bytes: API Gateway's frames hold 32 KB, and
-// what a proxy adds to one must fit as well.
+// MaxFrame bounds a frame, in bytes: API Gateway allows 32 KB, and additions of a proxy must fit
+// as well.
 const MaxFrame = 28 << 10
 
-// frame is what travels.
+// frame is the wire format.
 type frame struct {
 	Type string          `json:"type"`
 	Seq  *int64          `json:"seq,omitempty"`
@@ -22,19 +22,19 @@ type frame struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// push is an event that is ready to be sent, but for its number.
+// push is an event that is ready to be sent, except for its number.
 type push struct {
 	frame
 	once bool
 }
 
-// pushOf returns the push of an event: its hint, when all of it is too much.
-func pushOf(e Event, at time.Time) (push, error) {
-	p := push{frame: frame{Type: e.Type, At: stamp(at)}, once: e.ephemeral()}
+// newPush returns the push of an event. An event that is too large is reduced to its hint.
+func newPush(e Event, at time.Time) (push, error) {
+	p := push{frame: frame{Type: e.Type, At: stamp(at)}, once: e.isEphemeral()}
 	data, err := e.data()
 	p.Data = data
-	if errors.Is(err, errLarge) || err == nil && len(p.numbered(math.MaxInt64)) > MaxFrame {
-		p.Data, err = e.large()
+	if errors.Is(err, errTooLarge) || err == nil && len(p.encode(math.MaxInt64)) > MaxFrame {
+		p.Data, err = e.fallbackData()
 	}
 	if err != nil {
 		return p, fmt.Errorf("realtime: %s: %w", e.Type, err)
@@ -42,9 +42,9 @@ func pushOf(e Event, at time.Time) (push, error) {
 	return p, nil
 }
 
-// numbered is the text of a push with its number. (What it is made of has been
-// marshalled, and so can be.)
-func (p push) numbered(seq int64) []byte {
+// encode returns the frame of a push with its number. It cannot fail, because the data is
+// marshalled already.
+func (p push) encode(seq int64) []byte {
 	f := p.frame
 	if !p.once {
 		f.Seq = &seq
@@ -53,10 +53,10 @@ func (p push) numbered(seq int64) []byte {
 	return text
 }
 
-var errLarge = errors.New("larger than a frame")
+var errTooLarge = errors.New("larger than a frame")
 
-// data is the JSON of what the event shows, with its ids; errLarge when it cannot
-// fit whatever is around it.
+// data returns the JSON of the event's data with its IDs; errTooLarge when it cannot fit into
+// any frame.
 func (e Event) data() (json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	if e.Data != nil {
@@ -65,7 +65,7 @@ func (e Event) data() (json.RawMessage, error) {
 			return nil, err
 		}
 		if len(text) > MaxFrame {
-			return nil, errLarge
+			return nil, errTooLarge
 		}
 		if err := json.Unmarshal(text, &members); err != nil || members == nil {
 			return nil, fmt.Errorf("its data is no object: %w", err)
@@ -92,15 +92,16 @@ func (e Event) ids() fields {
 	return ids
 }
 
-// large is what stands for data that does not fit: the ids by which to ask.
-func (e Event) large() (json.RawMessage, error) {
+// fallbackData returns the data of an event that is too large: the IDs with which a client reads
+// it.
+func (e Event) fallbackData() (json.RawMessage, error) {
 	ids := e.ids()
 	maps.Copy(ids, e.hint)
 	ids["large"] = true
 	return marshal(ids)
 }
 
-// reply is a frame that answers a client, or tells it of itself.
+// reply returns a frame that answers a client, or has information about the connection.
 func reply(kind string, seq *int64, at time.Time, data any) ([]byte, error) {
 	raw, err := marshal(data)
 	if err != nil {
@@ -111,8 +112,8 @@ func reply(kind string, seq *int64, at time.Time, data any) ([]byte, error) {
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// marshal is json.Marshal, but for the signs of HTML: they are escaped for no
-// reader, and would cost five bytes more each.
+// marshal is json.Marshal without escapes for the characters of HTML, because they need five
+// more bytes each.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

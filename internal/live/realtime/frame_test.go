@@ -15,8 +15,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// TestEveryPushHasOneForm holds the wire form: it is what clients are written to.
-func TestEveryPushHasOneForm(t *testing.T) {
+// TestPushesHaveTheirWireFormat checks the wire format that clients depend on.
+func TestPushesHaveTheirWireFormat(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 120_000_000, time.UTC)
 	m := conversation.Message{ID: "m1", Seq: "never shown", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "a < b & c", At: at}
 	e := plan.Event{Seq: 3, At: at, Type: plan.EventStarted, StepID: "s1", Data: []byte(`{"n":12345678901234567890}`)}
@@ -28,7 +28,7 @@ func TestEveryPushHasOneForm(t *testing.T) {
 		`{"type":"ai:text_reset","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                     realtime.TextReset("c1", "t1"),
 		`{"type":"ai:text_end","at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","turn":"t1"}}`:                                                                                                                                                       realtime.TextEnd("c1", "t1"),
 	} {
-		store, o := fixture.Table(t), newOffice("a")
+		store, o := fixture.Table(t), newFakePoster("a")
 		connect(t, store, "acme", "a")
 		h := hub(store, o, at)
 		h.Notify(ctx, "acme", event)
@@ -41,10 +41,10 @@ func TestEveryPushHasOneForm(t *testing.T) {
 	}
 }
 
-// TestAPushFitsOneFrameWhateverItHolds: sizes around API Gateway's limits, of text
-// that takes one, three and six bytes a character.
-func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
-	store, o := fixture.Table(t), newOffice("a")
+// TestPushFitsOneFrame: sizes around API Gateway's limits, with text of one,
+// three and six bytes per character.
+func TestPushFitsOneFrame(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("a")
 	connect(t, store, "acme", "a")
 	h := hub(store, o, now)
 	for _, size := range []int{0, 1 << 10, 27 << 10, 28 << 10, 31 << 10, 32 << 10, 33 << 10, 128 << 10, 1 << 20} {
@@ -52,7 +52,7 @@ func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
 			text := strings.Repeat(letter, size/len(letter))
 			m := conversation.Message{ID: "m1", Role: conversation.RoleUser, Kind: conversation.KindText, Content: text, RunID: "r1", At: now}
 			h.Notify(ctx, "acme", realtime.Message("c1", m),
-				realtime.Run("c1", "r1", plan.Running, plan.Event{Seq: 7, Data: quoted(t, text)}))
+				realtime.Run("c1", "r1", plan.Running, plan.Event{Seq: 7, Data: encodeJSON(t, text)}))
 			for _, raw := range o.boxes["a"] {
 				if len(raw) > realtime.MaxFrame {
 					t.Errorf("%s of %d: %d bytes", name, size, len(raw))
@@ -67,8 +67,8 @@ func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
 			if large == (message != nil) || !large && message["content"] != text {
 				t.Errorf("%s of %d: %v", name, size, list[0].Data)
 			}
-			// A sign that JSON escapes takes six bytes.
-			if written := len(quoted(t, text)); (written < 27<<10 && large) || (written > 28<<10 && !large) {
+			// A character that JSON escapes takes six bytes.
+			if written := len(encodeJSON(t, text)); (written < 27<<10 && large) || (written > 28<<10 && !large) {
 				t.Errorf("%s of %d (%d written): large is %v", name, size, written, large)
 			}
 			if large {
@@ -87,8 +87,8 @@ func TestAPushFitsOneFrameWhateverItHolds(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenKeepsNothingElseBack(t *testing.T) {
-	store, o := fixture.Table(t), newOffice("a")
+func TestUnencodableEventDoesNotBlockOthers(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("a")
 	connect(t, store, "acme", "a")
 	hub(store, o, now).Notify(ctx, "acme",
 		realtime.Event{Type: "odd", Data: make(chan int)}, realtime.Event{Type: "list", Data: []int{1}},
@@ -99,7 +99,7 @@ func TestWhatCannotBeWrittenKeepsNothingElseBack(t *testing.T) {
 	}
 }
 
-func TestABlockSaysWhatToDoAsTheMessageDoes(t *testing.T) {
+func TestBlockedEventHasActionOfMessage(t *testing.T) {
 	m := conversation.Message{Kind: conversation.KindBlocked, Code: "no_api_key", Content: "No hay clave.", Action: "Pon una."}
 	events := realtime.Said("c1", m)
 	if len(events) != 2 || events[1].Type != realtime.TypeBlocked {
@@ -114,8 +114,8 @@ func TestABlockSaysWhatToDoAsTheMessageDoes(t *testing.T) {
 	}
 }
 
-// quoted is a text as JSON has it, with the signs of HTML as they are.
-func quoted(t *testing.T, text string) []byte {
+// encodeJSON encodes a text as JSON without escapes for the characters of HTML.
+func encodeJSON(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

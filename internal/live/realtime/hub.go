@@ -11,19 +11,19 @@ import (
 	"piloto/internal/ground/failpoint"
 )
 
-// How long a push may take, and how often it is tried.
+// Bounds of a push.
 const (
-	notifyLimit = 1500 * time.Millisecond // of one Notify, whatever happens
-	postLimit   = 600 * time.Millisecond  // of one try
-	mostTries   = 4
+	notifyLimit = 1500 * time.Millisecond // of one Notify
+	postLimit   = 600 * time.Millisecond  // of one attempt
+	maxAttempts = 4
 	firstPause  = 40 * time.Millisecond
 
-	// settling is how long a connection may not be reached yet: API Gateway opens
-	// it after $connect was answered, and until then says that it is gone.
-	settling = 10 * time.Second
+	// openingTime is how long a new connection may be unreachable: API Gateway opens it after
+	// the response to $connect, and until then reports that it is gone.
+	openingTime = 10 * time.Second
 )
 
-// Hub tells an account's connections what happened.
+// Hub pushes events to an account's connections.
 type Hub struct {
 	Connections Connections
 	Poster      Poster
@@ -31,8 +31,8 @@ type Hub struct {
 	Log         *slog.Logger
 }
 
-// Notify implements Notifier. It returns once every connection was told, or its
-// time is over; what the caller's request comes to does not end it.
+// Notify implements Notifier. It returns when every connection was served, or at its time limit.
+// The cancellation of the caller's request does not end it.
 func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 	if account == "" || len(events) == 0 {
 		return
@@ -49,19 +49,19 @@ func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 		return
 	}
 	pushes := h.pushes(ctx, events, at)
-	var told sync.WaitGroup
+	var sending sync.WaitGroup
 	for _, c := range to {
 		if c.Live(at) {
-			told.Go(func() { h.tell(ctx, c, pushes) })
+			sending.Go(func() { h.send(ctx, c, pushes) })
 		}
 	}
-	told.Wait()
+	sending.Wait()
 }
 
 func (h *Hub) pushes(ctx context.Context, events []Event, at time.Time) []push {
 	var list []push
 	for _, e := range events {
-		p, err := pushOf(e, at)
+		p, err := newPush(e, at)
 		if err != nil {
 			h.Log.ErrorContext(ctx, "realtime.failed", "doing", "write", "error", err)
 			continue
@@ -71,10 +71,10 @@ func (h *Hub) pushes(ctx context.Context, events []Event, at time.Time) []push {
 	return list
 }
 
-// tell sends pushes to one connection, in order. Their numbers are taken first,
-// all at once: what does not arrive is a gap.
-func (h *Hub) tell(ctx context.Context, c Connection, pushes []push) {
-	next, err := h.take(ctx, c, pushes)
+// send sends pushes to one connection, in order. It takes all their numbers first, so that a
+// lost push is a gap.
+func (h *Hub) send(ctx context.Context, c Connection, pushes []push) {
+	next, err := h.takeNumbers(ctx, c, pushes)
 	if err != nil {
 		if !errors.Is(err, ErrGone) {
 			h.Log.WarnContext(ctx, "realtime.failed", "doing", "number", "error", err)
@@ -82,13 +82,13 @@ func (h *Hub) tell(ctx context.Context, c Connection, pushes []push) {
 		return
 	}
 	for _, p := range pushes {
-		text := p.numbered(next)
+		text := p.encode(next)
 		if !p.once {
 			next++
 		}
 		err := h.post(ctx, c.ID, text, !p.once)
 		if errors.Is(err, ErrGone) {
-			h.gone(ctx, c)
+			h.removeGone(ctx, c)
 			return
 		}
 		if err != nil {
@@ -97,8 +97,8 @@ func (h *Hub) tell(ctx context.Context, c Connection, pushes []push) {
 	}
 }
 
-// take returns the first of as many numbers as the pushes need.
-func (h *Hub) take(ctx context.Context, c Connection, pushes []push) (int64, error) {
+// takeNumbers returns the first of as many numbers as the pushes need.
+func (h *Hub) takeNumbers(ctx context.Context, c Connection, pushes []push) (int64, error) {
 	n := 0
 	for _, p := range pushes {
 		if !p.once {
@@ -109,7 +109,7 @@ func (h *Hub) take(ctx context.Context, c Connection, pushes []push) (int64, err
 		return 0, nil
 	}
 	var last int64
-	err := again(ctx, func() (err error) {
+	err := retry(ctx, func() (err error) {
 		failpoint.Here("realtime.number.before")
 		last, err = h.Connections.Advance(ctx, c.Account, c.ID, n, h.Now())
 		failpoint.Here("realtime.number.after")
@@ -118,7 +118,7 @@ func (h *Hub) take(ctx context.Context, c Connection, pushes []push) (int64, err
 	return last - int64(n) + 1, err
 }
 
-// post sends one frame, again when it may help: at least once, that is.
+// post sends one frame. With insist it retries, so that the frame arrives at least once.
 func (h *Hub) post(ctx context.Context, id string, text []byte, insist bool) error {
 	try := func() error {
 		ctx, cancel := context.WithTimeout(ctx, postLimit)
@@ -128,15 +128,14 @@ func (h *Hub) post(ctx context.Context, id string, text []byte, insist bool) err
 	if !insist {
 		return try()
 	}
-	return again(ctx, try)
+	return retry(ctx, try)
 }
 
-// again calls f until it succeeds, or it is no use, pausing a random moment that
-// grows.
-func again(ctx context.Context, f func() error) error {
+// retry calls f until it succeeds or a retry is useless. It pauses for a random time that grows.
+func retry(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
-		if err == nil || errors.Is(err, ErrGone) || errors.Is(err, ErrRefused) || attempt == mostTries {
+		if err == nil || errors.Is(err, ErrGone) || errors.Is(err, ErrRefused) || attempt == maxAttempts {
 			return err
 		}
 		pause := time.NewTimer(firstPause + rand.N(firstPause<<attempt))
@@ -149,10 +148,10 @@ func again(ctx context.Context, f func() error) error {
 	}
 }
 
-// gone forgets a connection that is no more. One that is new may only not be
-// there yet.
-func (h *Hub) gone(ctx context.Context, c Connection) {
-	if h.Now().Sub(c.ConnectedAt) < settling {
+// removeGone removes a connection that does not exist any more. A new connection may only not be
+// open yet, and stays.
+func (h *Hub) removeGone(ctx context.Context, c Connection) {
+	if h.Now().Sub(c.ConnectedAt) < openingTime {
 		return
 	}
 	if err := h.Connections.RemoveConnection(ctx, c.Account, c.ID); err != nil {

@@ -19,12 +19,12 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-func said(id string) realtime.Event {
+func messageEvent(id string) realtime.Event {
 	return realtime.Message("c1", conversation.Message{ID: id, Role: conversation.RoleUser, Kind: conversation.KindText, Content: id, At: now})
 }
 
-func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
-	store, o := fixture.Table(t), newOffice("a", "b", "theirs", "over")
+func TestNotifyReachesOnlyConnectionsOfAccount(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("a", "b", "theirs", "over")
 	connect(t, store, "acme", "a")
 	connect(t, store, "acme", "b")
 	connect(t, store, "acme2", "theirs")
@@ -32,11 +32,11 @@ func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hub(store, o, now)
-	h.Notify(ctx, "acme", said("m1"), realtime.Text("c1", "t", 0, "Ho"), said("m2"))
-	h.Notify(ctx, "acme", said("m3"))
+	h.Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
+	h.Notify(ctx, "acme", messageEvent("m3"))
 	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
 	h.Notify(ctx, "acme")
-	h.Notify(ctx, "", said("m4"))
+	h.Notify(ctx, "", messageEvent("m4"))
 	for id, want := range map[string][]int64{"a": {1, 0, 2, 3, 0}, "b": {1, 0, 2, 3, 0}, "theirs": nil, "over": nil} {
 		if got := seqs(o.box(t, id)); !slices.Equal(got, want) {
 			t.Errorf("%s was told %v, want %v", id, got, want)
@@ -44,9 +44,9 @@ func TestAnAccountsConnectionsAreToldAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestAnAccountIsWatchedWhileSomebodyIsConnected(t *testing.T) {
+func TestAccountIsWatchedWhileClientIsConnected(t *testing.T) {
 	c := open("a")
-	h := hub(newShelf(c), newOffice("a"), now)
+	h := hub(newMemoryConnections(c), newFakePoster("a"), now)
 	if !h.Watched(ctx, "acme") || h.Watched(ctx, "other") || realtime.Nobody.Watched(ctx, "acme") {
 		t.Error("who watches is not seen")
 	}
@@ -62,8 +62,8 @@ func TestAnAccountIsWatchedWhileSomebodyIsConnected(t *testing.T) {
 	}
 }
 
-func TestNumbersHaveNoGapHoweverManyTellAtOnce(t *testing.T) {
-	store, o := fixture.Table(t), newOffice("a", "b")
+func TestConcurrentNotifiesLeaveNoGapInNumbers(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("a", "b")
 	connect(t, store, "acme", "a")
 	connect(t, store, "acme", "b")
 	h := hub(store, o, now)
@@ -74,7 +74,7 @@ func TestNumbersHaveNoGapHoweverManyTellAtOnce(t *testing.T) {
 		done.Go(func() {
 			start.Wait()
 			for k := range each {
-				h.Notify(ctx, "acme", said(fmt.Sprintf("%d-%d", i, k)))
+				h.Notify(ctx, "acme", messageEvent(fmt.Sprintf("%d-%d", i, k)))
 			}
 		})
 	}
@@ -91,22 +91,22 @@ func TestNumbersHaveNoGapHoweverManyTellAtOnce(t *testing.T) {
 	}
 }
 
-// shelf keeps connections in memory, where time stands still on purpose.
-type shelf struct {
+// memoryConnections stores connections in memory, for a test whose clock stands still.
+type memoryConnections struct {
 	mu   sync.Mutex
 	rows map[string]realtime.Connection
-	slow time.Duration // of everything
+	slow time.Duration // delay of every call
 }
 
-func newShelf(list ...realtime.Connection) *shelf {
-	s := &shelf{rows: map[string]realtime.Connection{}}
+func newMemoryConnections(list ...realtime.Connection) *memoryConnections {
+	s := &memoryConnections{rows: map[string]realtime.Connection{}}
 	for _, c := range list {
 		s.rows[c.ID] = c
 	}
 	return s
 }
 
-func (s *shelf) wait(ctx context.Context) error {
+func (s *memoryConnections) wait(ctx context.Context) error {
 	if s.slow == 0 {
 		return ctx.Err()
 	}
@@ -118,14 +118,14 @@ func (s *shelf) wait(ctx context.Context) error {
 	}
 }
 
-func (s *shelf) AddConnection(_ context.Context, c realtime.Connection) error {
+func (s *memoryConnections) AddConnection(_ context.Context, c realtime.Connection) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows[c.ID] = c
 	return nil
 }
 
-func (s *shelf) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+func (s *memoryConnections) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *shelf) Connections(ctx context.Context, account string) ([]realtime.Con
 	return slices.DeleteFunc(slices.Collect(maps.Values(s.rows)), func(c realtime.Connection) bool { return c.Account != account }), nil
 }
 
-func (s *shelf) Connection(_ context.Context, id string) (realtime.Connection, error) {
+func (s *memoryConnections) Connection(_ context.Context, id string) (realtime.Connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]
@@ -144,7 +144,7 @@ func (s *shelf) Connection(_ context.Context, id string) (realtime.Connection, e
 	return c, nil
 }
 
-func (s *shelf) Advance(ctx context.Context, _, id string, n int, at time.Time) (int64, error) {
+func (s *memoryConnections) Advance(ctx context.Context, _, id string, n int, at time.Time) (int64, error) {
 	if err := s.wait(ctx); err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ func (s *shelf) Advance(ctx context.Context, _, id string, n int, at time.Time) 
 	return c.Seq, nil
 }
 
-func (s *shelf) Renew(_ context.Context, _, id string, at, until time.Time, skip int) (int64, error) {
+func (s *memoryConnections) Renew(_ context.Context, _, id string, at, until time.Time, skip int) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.rows[id]
@@ -171,7 +171,7 @@ func (s *shelf) Renew(_ context.Context, _, id string, at, until time.Time, skip
 	return c.Seq, nil
 }
 
-func (s *shelf) RemoveConnection(_ context.Context, _, id string) error {
+func (s *memoryConnections) RemoveConnection(_ context.Context, _, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.rows, id)
@@ -182,7 +182,7 @@ func open(id string) realtime.Connection {
 	return realtime.Connection{Account: "acme", ID: id, User: "ana", ConnectedAt: now.Add(-time.Minute), ExpiresAt: now.Add(time.Hour)}
 }
 
-func TestAPostIsRepeatedWhenItHelpsAndOnlyThen(t *testing.T) {
+func TestPostIsRetriedOnlyWhenItMayHelp(t *testing.T) {
 	busy := errors.New("429")
 	refused := fmt.Errorf("%w: 403", realtime.ErrRefused)
 	for name, c := range map[string]struct {
@@ -191,20 +191,20 @@ func TestAPostIsRepeatedWhenItHelpsAndOnlyThen(t *testing.T) {
 		after   func(string, int) error
 		posts   int
 		arrived []int64
-		left    bool // the connection is still known
+		left    bool // the connection is still stored
 	}{
-		"at once":               {said("m"), nil, nil, 1, []int64{1}, true},
-		"busy twice":            {said("m"), func(_ string, n int) error { return []error{busy, busy, nil}[min(n, 3)-1] }, nil, 3, []int64{1}, true},
-		"busy for ever":         {said("m"), func(string, int) error { return busy }, nil, 4, nil, true},
-		"refused":               {said("m"), func(string, int) error { return refused }, nil, 1, nil, true},
-		"gone":                  {said("m"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
-		"arrived, not answered": {said("m"), nil, func(_ string, n int) error { return []error{errLost, nil}[min(n, 2)-1] }, 2, []int64{1, 1}, true},
+		"at once":               {messageEvent("m"), nil, nil, 1, []int64{1}, true},
+		"busy twice":            {messageEvent("m"), func(_ string, n int) error { return []error{busy, busy, nil}[min(n, 3)-1] }, nil, 3, []int64{1}, true},
+		"busy for ever":         {messageEvent("m"), func(string, int) error { return busy }, nil, 4, nil, true},
+		"refused":               {messageEvent("m"), func(string, int) error { return refused }, nil, 1, nil, true},
+		"gone":                  {messageEvent("m"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
+		"arrived, not answered": {messageEvent("m"), nil, func(_ string, n int) error { return []error{errLost, nil}[min(n, 2)-1] }, 2, []int64{1, 1}, true},
 		"text, busy":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return busy }, nil, 1, nil, true},
 		"text, gone":            {realtime.Text("c", "t", 0, "x"), func(string, int) error { return realtime.ErrGone }, nil, 1, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, o := newShelf(open("a")), newOffice("a")
+				store, o := newMemoryConnections(open("a")), newFakePoster("a")
 				o.fault, o.after = c.fault, c.after
 				hub(store, o, now).Notify(ctx, "acme", c.event)
 				if _, err := store.Connection(ctx, "a"); (err == nil) != c.left {
@@ -218,15 +218,15 @@ func TestAPostIsRepeatedWhenItHelpsAndOnlyThen(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatIsOpeningIsNotTakenForGone: API Gateway says 410 of one whose
-// $connect it has not answered yet. What it missed is a gap.
-func TestAConnectionThatIsOpeningIsNotTakenForGone(t *testing.T) {
+// TestOpeningConnectionIsNotRemoved: API Gateway returns 410 for a connection whose
+// $connect has no response yet. The missed pushes are a gap.
+func TestOpeningConnectionIsNotRemoved(t *testing.T) {
 	for age, kept := range map[time.Duration]bool{0: true, 5 * time.Second: true, 15 * time.Second: false} {
 		c := open("a")
 		c.ConnectedAt = now.Add(-age)
-		store, o := newShelf(c), newOffice()
+		store, o := newMemoryConnections(c), newFakePoster()
 		h := hub(store, o, now)
-		h.Notify(ctx, "acme", said("m1"))
+		h.Notify(ctx, "acme", messageEvent("m1"))
 		if _, err := store.Connection(ctx, "a"); (err == nil) != kept {
 			t.Errorf("after %s: %v", age, err)
 		}
@@ -234,23 +234,23 @@ func TestAConnectionThatIsOpeningIsNotTakenForGone(t *testing.T) {
 			continue
 		}
 		o.boxes["a"] = nil // now it is open
-		h.Notify(ctx, "acme", said("m2"))
+		h.Notify(ctx, "acme", messageEvent("m2"))
 		if got := seqs(o.box(t, "a")); !slices.Equal(got, []int64{2}) {
 			t.Errorf("after %s: %v", age, got)
 		}
 	}
 }
 
-// TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother: a client, or a store,
-// that does not answer holds nobody up for longer than the bound.
-func TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother(t *testing.T) {
+// TestNotifyIsBoundedAndConnectionsAreIndependent: a client or a store that does not
+// answer delays the caller at most by the limit.
+func TestNotifyIsBoundedAndConnectionsAreIndependent(t *testing.T) {
 	const bound = 1500 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		store := newShelf(open("a"), open("dead"))
-		o := newOffice("a", "dead")
+		store := newMemoryConnections(open("a"), open("dead"))
+		o := newFakePoster("a", "dead")
 		began := time.Now()
 		arrived := make(chan time.Duration, 2)
-		slow := poster{o, func(ctx context.Context, id string) error {
+		slow := guardedPoster{o, func(ctx context.Context, id string) error {
 			if id == "dead" {
 				<-ctx.Done()
 				return ctx.Err()
@@ -259,8 +259,8 @@ func TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother(t *testing.T) {
 			return nil
 		}}
 		canceled, cancel := context.WithCancel(ctx)
-		cancel() // whoever caused it has left: it is told all the same
-		hub(store, slow, now).Notify(canceled, "acme", said("m1"), said("m2"))
+		cancel() // the caller has disconnected: the push is sent all the same
+		hub(store, slow, now).Notify(canceled, "acme", messageEvent("m1"), messageEvent("m2"))
 		if took := time.Since(began); took > bound {
 			t.Errorf("it took %s", took)
 		}
@@ -271,41 +271,41 @@ func TestTellingTakesABoundedTimeAndOneDoesNotWaitForAnother(t *testing.T) {
 			t.Errorf("a was told %v", got)
 		}
 		store.slow, began = time.Hour, time.Now()
-		hub(store, o, now).Notify(ctx, "acme", said("m3"))
+		hub(store, o, now).Notify(ctx, "acme", messageEvent("m3"))
 		if took := time.Since(began); took > bound {
 			t.Errorf("with a store that does not answer it took %s", took)
 		}
 	})
 }
 
-// poster asks first whether a post may pass.
-type poster struct {
-	*office
+// guardedPoster checks first whether a post may pass.
+type guardedPoster struct {
+	*fakePoster
 	pass func(context.Context, string) error
 }
 
-func (p poster) Post(ctx context.Context, id string, frame []byte) error {
+func (p guardedPoster) Post(ctx context.Context, id string, frame []byte) error {
 	if err := p.pass(ctx, id); err != nil {
 		return err
 	}
-	return p.office.Post(ctx, id, frame)
+	return p.fakePoster.Post(ctx, id, frame)
 }
 
-// reader is a client as one has to be written: a push tells it that the next thing
-// happened, and anything that is not the next has it ask for all of it.
-type reader struct {
+// testClient is a client as documented: a push with the next number is one event, and any other
+// number makes it read everything.
+type testClient struct {
 	last    int64
 	known   map[string]bool
 	fetches int
 }
 
-func (r *reader) fetch(truth map[string]bool) {
+func (r *testClient) fetch(truth map[string]bool) {
 	r.fetches++
 	r.known = maps.Clone(truth)
 }
 
-// take reads one push; asking, when it has to, is of the truth as it is by now.
-func (r *reader) take(s shown, truth map[string]bool) {
+// take reads one push. A read that it needs returns the current state.
+func (r *testClient) take(s receivedFrame, truth map[string]bool) {
 	switch {
 	case s.Seq == nil:
 	case s.Type == realtime.TypePong:
@@ -313,7 +313,7 @@ func (r *reader) take(s shown, truth map[string]bool) {
 			r.last = *s.Seq
 			r.fetch(truth)
 		}
-	case *s.Seq <= r.last: // twice, or late: it was asked for already
+	case *s.Seq <= r.last: // repeated or late: the client has read it already
 	case *s.Seq > r.last+1:
 		r.last = *s.Seq
 		r.fetch(truth)
@@ -327,18 +327,18 @@ func (r *reader) take(s shown, truth map[string]bool) {
 	}
 }
 
-// TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes: every push may be lost,
-// come twice, late or out of order, or find the connection gone; after the next
-// pong, or after connecting again, the client has what the store has, and it never
-// has anything else on the way.
-func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
+// TestClientConvergesToStoreUnderPushFaults: every push may be lost, repeated,
+// late or out of order, or find the connection gone. After the next pong, or after a new
+// connection, the client has the same state as the store, and it never has any other data
+// before.
+func TestClientConvergesToStoreUnderPushFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		r := rand.New(rand.NewPCG(seed, 1))
-		store, o := newShelf(), newOffice()
+		store, o := newMemoryConnections(), newFakePoster()
 		truth := map[string]bool{}
-		client := &reader{known: map[string]bool{}}
-		var delayed []shown
+		client := &testClient{known: map[string]bool{}}
+		var delayed []receivedFrame
 		id, connects := "", 0
 		reconnect := func() {
 			connects++
@@ -352,26 +352,26 @@ func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
 			client.fetch(truth)
 		}
 		reconnect()
-		o.fault = func(string, int) error { // what the network does to a post
+		o.fault = func(string, int) error { // a fault of the network for a post
 			switch rapid.IntRange(0, 5).Draw(rt, "post") {
 			case 0:
-				return fmt.Errorf("%w: lost", realtime.ErrRefused) // and not repeated
+				return fmt.Errorf("%w: lost", realtime.ErrRefused) // and not retried
 			default:
 				return nil
 			}
 		}
-		deliver := func(all bool) { // what the network does to what arrived
+		deliver := func(all bool) { // a fault of the network for the delivered frames
 			delayed = append(delayed, o.box(t, id)...)
-			delayed = shuffled(delayed, r)
+			delayed = shuffle(delayed, r)
 			for len(delayed) > 0 {
 				s := delayed[0]
 				switch rapid.IntRange(0, 4).Draw(rt, "arrival") {
 				case 0:
 					if !all {
-						return // the rest later
+						return // deliver the rest later
 					}
 				case 1:
-					client.take(s, truth) // and once more
+					client.take(s, truth) // deliver it once more
 				}
 				client.take(s, truth)
 				delayed = delayed[1:]
@@ -388,11 +388,11 @@ func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
 					delayed = append(delayed, list[1:]...)
 				}
 			case 2:
-				delete(o.boxes, id) // the connection is gone, and nobody knows
+				delete(o.boxes, id) // the connection is gone, and its row is not
 				network := o.fault
 				o.fault = nil
 				truth["unseen"] = true
-				h.Notify(ctx, "acme", said("unseen"))
+				h.Notify(ctx, "acme", messageEvent("unseen"))
 				o.fault = network
 				if _, err := store.Connection(ctx, id); err == nil {
 					rt.Fatal("a connection that is gone is kept")
@@ -402,7 +402,7 @@ func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
 				sent++
 				m := fmt.Sprint("m", sent)
 				truth[m] = true
-				h.Notify(ctx, "acme", said(m))
+				h.Notify(ctx, "acme", messageEvent(m))
 			}
 			for m := range client.known {
 				if !truth[m] {
@@ -415,21 +415,21 @@ func TestAClientEndsWithWhatIsStoredWhateverBecomesOfThePushes(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		client.take(shown{Type: realtime.TypePong, Seq: &c.Seq}, truth)
+		client.take(receivedFrame{Type: realtime.TypePong, Seq: &c.Seq}, truth)
 		if !maps.Equal(client.known, truth) {
 			rt.Fatalf("the client has %v and the store %v", client.known, truth)
 		}
 	})
 }
 
-// TestWithoutFaultsAClientNeedsNotAsk: what the test above proves is not that the
-// client always asks.
-func TestWithoutFaultsAClientNeedsNotAsk(t *testing.T) {
-	store, o := newShelf(open("a")), newOffice("a")
-	h, client, truth := hub(store, o, now), &reader{known: map[string]bool{}}, map[string]bool{}
+// TestClientWithoutFaultsDoesNotRead: the client of the test above does not simply read
+// everything always.
+func TestClientWithoutFaultsDoesNotRead(t *testing.T) {
+	store, o := newMemoryConnections(open("a")), newFakePoster("a")
+	h, client, truth := hub(store, o, now), &testClient{known: map[string]bool{}}, map[string]bool{}
 	for i := range 20 {
 		truth[fmt.Sprint(i)] = true
-		h.Notify(ctx, "acme", said(fmt.Sprint(i)))
+		h.Notify(ctx, "acme", messageEvent(fmt.Sprint(i)))
 		for _, s := range o.box(t, "a") {
 			client.take(s, truth)
 		}

@@ -1,33 +1,29 @@
-// Package realtime owns what is pushed to whoever has the page, or a client of
-// their own, open: the events, their form on the wire, who is connected, and
-// what a client may say back.
+// Package realtime pushes events to connected clients, such as the page. It defines the events,
+// their wire format, the connections, and the requests of a client.
 //
-// A push is a hint and the API is the truth. What must stay true:
+// A push is a hint, and the API has the authoritative state. Invariants:
 //
-//   - Nothing is pushed that was not stored first, and nothing that happened
-//     waits for a push, or fails with it: Notify has no error, and a bound in time.
-//   - Every push to a connection has the next number of that connection, taken
-//     from its row before it is sent. A push that is lost, or comes late, or twice
-//     shows as a number that is not the next one, at the next push or pong at the
-//     latest, and the client asks the API.
-//   - What is pushed to an account is pushed to its own connections only, shows
-//     what the API shows, and holds no more than one frame of API Gateway.
-//   - A connection is served only while it keeps asking: it ends with the token
-//     it was opened with, at its next ping. After a sign-out nothing more is pushed
-//     to it: see Part.
+//   - Every event is stored before it is pushed. A push neither delays nor fails the caller:
+//     Notify has no error, and a time limit.
+//   - Every push to a connection has the next number of that connection, taken from its row before
+//     the push is sent. A push that is lost, late or repeated shows as an unexpected number, at
+//     the latest with the next push or pong, and the client reads the API.
+//   - An account's events are pushed only to its own connections. They have the same content as in
+//     the API, and fit into one frame of API Gateway.
+//   - A connection is served only while it pings. It ends with its token, at its next ping. After
+//     a sign-out nothing more is pushed to it: see Disconnect.
 //
-// A number is taken only once the event is stored: a process that ends between
-// the two leaves no gap. So a client that is connected still asks the API now and
-// then, as one does that is not.
+// A number is taken only after the event is stored, so a process that ends between the two
+// leaves no gap. Therefore a connected client also polls the API now and then, like an
+// unconnected one.
 //
 // On the wire, each push is a text frame
 //
 //	{"type":"message","seq":7,"at":"2026-03-02T09:00:00.000Z","data":{"conversationId":…}}
 //
-// and each request {"action":"ping"}, which is answered with a pong whose seq is
-// the number of the last push. The frames of text that is still being written
-// (ai:text) have no seq: they are sent once, and what they come to is stored and
-// pushed as a message.
+// and each request {"action":"ping"}, which is answered with a pong whose seq is the number of
+// the last push. The frames of a text that is being written (ai:text) have no seq: they are sent
+// once, and the finished text is stored and pushed as a message.
 package realtime
 
 import (
@@ -36,8 +32,8 @@ import (
 	"time"
 )
 
-// Event is something that happened. Data is what a client is shown, and marshals
-// to a JSON object; the ids are put into it.
+// Event is one event of an account. Data is the client's view, and marshals to a JSON object;
+// the IDs are added to it.
 type Event struct {
 	Type   string
 	ChatID string // of the conversation, when there is one
@@ -47,70 +43,70 @@ type Event struct {
 	hint map[string]any // the ids in Data that its hint keeps
 }
 
-// Notifier tells an account's connections what happened. It never fails what
-// happened, and takes a bounded time.
+// Notifier pushes events to an account's connections. It returns no error, and takes a limited
+// time.
 type Notifier interface {
 	Notify(ctx context.Context, account string, events ...Event)
 }
 
-// Nobody is the notifier of a deployment without connections.
-var Nobody nobody
+// Nobody is the Notifier of a deployment without connections.
+var Nobody noNotifier
 
-type nobody struct{}
+type noNotifier struct{}
 
 // Notify implements Notifier.
-func (nobody) Notify(context.Context, string, ...Event) {}
+func (noNotifier) Notify(context.Context, string, ...Event) {}
 
-// Watched reports that nobody listens.
-func (nobody) Watched(context.Context, string) bool { return false }
+// Watched returns false.
+func (noNotifier) Watched(context.Context, string) bool { return false }
 
-// Connection is one client that is connected.
+// Connection is one connected client.
 type Connection struct {
 	Account     string
-	ID          string // as API Gateway names it
+	ID          string // of API Gateway
 	User        string
-	Parent      string // the hash of the token or session that it ends with
+	Parent      string // hash of the token or session with which it ends
 	ConnectedAt time.Time
 	PingedAt    time.Time // zero: not yet
-	ExpiresAt   time.Time // it is not served from then on, unless it pings first
+	ExpiresAt   time.Time // no push from then on, unless it pings before
 	Seq         int64     // of the last push
 }
 
 // Live reports whether the connection is served at a time.
 func (c Connection) Live(at time.Time) bool { return at.Before(c.ExpiresAt) }
 
-// What becomes of a connection or a post.
+// Errors of a connection or a post.
 var (
-	// ErrGone is a connection that is no more.
+	// ErrGone is the error for a connection that does not exist.
 	ErrGone = errors.New("realtime: the connection is gone")
-	// ErrRefused is a post that will not be accepted however often it is repeated.
+	// ErrRefused is the error for a post that a retry cannot make succeed.
 	ErrRefused = errors.New("realtime: the post is refused")
 )
 
-// Connections keeps who is connected.
+// Connections stores the connections.
 type Connections interface {
 	// AddConnection stores a new connection.
 	AddConnection(ctx context.Context, c Connection) error
-	// Connections returns those of an account, expired ones among them.
+	// Connections returns an account's connections, also expired ones.
 	Connections(ctx context.Context, account string) ([]Connection, error)
-	// Connection returns the one with an id; ErrGone when there is none.
+	// Connection returns a connection by its ID; ErrGone when there is none.
 	Connection(ctx context.Context, id string) (Connection, error)
-	// Advance takes the next n numbers of a connection and returns the last of
-	// them; ErrGone when there is none, or it expired by at.
+	// Advance takes the next n numbers of a connection and returns the last of them. It returns
+	// ErrGone when the connection does not exist, or expired by at.
 	Advance(ctx context.Context, account, id string, n int, at time.Time) (int64, error)
-	// Renew notes a ping and has the connection expire at until. It skips numbers,
-	// so that the client sees a gap, and returns the last; ErrGone when there is none.
+	// Renew records a ping and sets the expiry to until. It skips numbers, so that the client
+	// sees a gap, and returns the last number; ErrGone when the connection does not exist.
 	Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error)
-	// RemoveConnection removes one; one that is not there is removed already.
+	// RemoveConnection removes a connection. A missing one is no error.
 	RemoveConnection(ctx context.Context, account, id string) error
 }
 
-// Poster reaches connected clients.
+// Poster sends frames to connected clients.
 type Poster interface {
-	// Post sends a text frame. It returns ErrGone when nobody is connected by that
-	// id (any more, or yet), an error that is ErrRefused when it is no use to try
-	// again, and any other when it may be.
+	// Post sends a text frame. It returns ErrGone when the connection does not exist (any more,
+	// or yet), an error that is ErrRefused when a retry cannot succeed, and any other error when
+	// it may.
 	Post(ctx context.Context, id string, frame []byte) error
-	// Close ends a connection; one that is gone is closed already.
+	// Close ends a connection. A missing one is no error.
 	Close(ctx context.Context, id string) error
 }

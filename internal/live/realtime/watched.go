@@ -2,8 +2,8 @@ package realtime
 
 import "context"
 
-// Watched reports whether anybody is connected to an account: whether telling it
-// what is being written is worth the effort. Who cannot be asked for is nobody.
+// Watched reports whether a client is connected to an account, so that pushing a text while it
+// is written has a reader. It returns false when the store fails.
 func (h *Hub) Watched(ctx context.Context, account string) bool {
 	list, err := h.Connections.Connections(ctx, account)
 	if err != nil {

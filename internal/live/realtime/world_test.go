@@ -21,47 +21,47 @@ var (
 	discard = slog.New(slog.DiscardHandler)
 )
 
-// shown is a frame as a client reads it.
-type shown struct {
+// receivedFrame is a frame as a client decodes it.
+type receivedFrame struct {
 	Type string         `json:"type"`
 	Seq  *int64         `json:"seq"`
 	At   string         `json:"at"`
 	Data map[string]any `json:"data"`
 }
 
-func read(t testing.TB, text []byte) shown {
+func read(t testing.TB, text []byte) receivedFrame {
 	t.Helper()
-	var s shown
+	var s receivedFrame
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return s
 }
 
-// office is the management API with the connections behind it: each has a mailbox,
-// and the way to it fails as it is told.
-type office struct {
+// fakePoster is a management API with connections. Each connection has a mailbox, and posts fail
+// as the test sets.
+type fakePoster struct {
 	mu     sync.Mutex
-	boxes  map[string][][]byte // of who is connected
+	boxes  map[string][][]byte // of the connected clients
 	closed []string
 	words  map[string]string // the last frame before it was closed
 	posts  int
-	fault  func(id string, attempt int) error // before it arrives; nil: it does
-	after  func(id string, attempt int) error // once it has arrived
+	fault  func(id string, attempt int) error // before a frame arrives; nil: no fault
+	after  func(id string, attempt int) error // after a frame has arrived
 	tries  map[string]int
 }
 
 var errLost = errors.New("nobody answered")
 
-func newOffice(ids ...string) *office {
-	o := &office{boxes: map[string][][]byte{}, tries: map[string]int{}, words: map[string]string{}}
+func newFakePoster(ids ...string) *fakePoster {
+	o := &fakePoster{boxes: map[string][][]byte{}, tries: map[string]int{}, words: map[string]string{}}
 	for _, id := range ids {
 		o.boxes[id] = nil
 	}
 	return o
 }
 
-func (o *office) Post(ctx context.Context, id string, frame []byte) error {
+func (o *fakePoster) Post(ctx context.Context, id string, frame []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -84,7 +84,7 @@ func (o *office) Post(ctx context.Context, id string, frame []byte) error {
 	return nil
 }
 
-func (o *office) Close(_ context.Context, id string) error {
+func (o *fakePoster) Close(_ context.Context, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if box := o.boxes[id]; len(box) > 0 {
@@ -95,12 +95,12 @@ func (o *office) Close(_ context.Context, id string) error {
 	return nil
 }
 
-// box empties a mailbox.
-func (o *office) box(t testing.TB, id string) []shown {
+// box empties a mailbox and returns its frames.
+func (o *fakePoster) box(t testing.TB, id string) []receivedFrame {
 	t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var list []shown
+	var list []receivedFrame
 	for _, text := range o.boxes[id] {
 		list = append(list, read(t, text))
 	}
@@ -110,7 +110,7 @@ func (o *office) box(t testing.TB, id string) []shown {
 	return list
 }
 
-// hub is a hub over a store, at a time that stands.
+// hub returns a Hub over a store, with a clock that stands still.
 func hub(store realtime.Connections, o realtime.Poster, at time.Time) *realtime.Hub {
 	return &realtime.Hub{Connections: store, Poster: o, Now: func() time.Time { return at }, Log: discard}
 }
@@ -124,8 +124,8 @@ func connect(t testing.TB, store realtime.Connections, account, id string) {
 	}
 }
 
-// seqs are the numbers of frames, 0 for one without.
-func seqs(list []shown) []int64 {
+// seqs returns the numbers of frames, 0 for a frame without one.
+func seqs(list []receivedFrame) []int64 {
 	var all []int64
 	for _, s := range list {
 		n := int64(0)
@@ -137,8 +137,8 @@ func seqs(list []shown) []int64 {
 	return all
 }
 
-// shuffled is a copy in another order.
-func shuffled[T any](list []T, r *rand.Rand) []T {
+// shuffle returns a copy in another order.
+func shuffle[T any](list []T, r *rand.Rand) []T {
 	c := slices.Clone(list)
 	r.Shuffle(len(c), func(i, j int) { c[i], c[j] = c[j], c[i] })
 	return c

@@ -15,57 +15,57 @@ import (
 	"piloto/internal/access/rate"
 )
 
-// How long a connection lasts.
+// Durations of a connection.
 const (
-	// PingEvery is how often a client pings: API Gateway closes a connection that
-	// is silent for ten minutes, and the lease below ends before that.
+	// PingEvery is the interval of a client's pings. API Gateway closes a connection that is
+	// silent for ten minutes, and the lease below ends before that.
 	PingEvery = 2 * time.Minute
-	lease     = 5 * time.Minute // from connecting, and from each ping
-	mostLife  = 2 * time.Hour   // API Gateway's own
-	// Forgotten is how long after connecting nothing of a connection is kept.
-	Forgotten = mostLife + 10*time.Minute
+	leaseTime = 5 * time.Minute // from connecting, and from each ping
+	maxLife   = 2 * time.Hour   // API Gateway's own limit
+	// Forgotten is the time after connecting at which a connection's row expires.
+	Forgotten = maxLife + 10*time.Minute
 )
 
-// How many connections are served; the oldest beyond that are closed.
+// Bounds of the number of connections. The oldest excess ones are closed.
 const (
-	mostOfUser    = 20
-	mostOfAccount = 100
+	maxPerUser    = 20
+	maxPerAccount = 100
 )
 
-// maxAction bounds what a client may say, in bytes.
+// maxAction bounds a client's request, in bytes.
 const maxAction = 1 << 10
 
-// Desk answers what clients do: connect, ask, leave.
-type Desk struct {
+// Handler handles the requests of WebSocket clients: connect, message, disconnect.
+type Handler struct {
 	Connections Connections
 	Tokens      auth.Store
 	Poster      Poster
-	Origins     []string // of pages that may connect, besides those of the host itself
+	Origins     []string // of other pages that may connect, besides those of the host
 	Meter       *rate.Meter
 	Now         func() time.Time
 	Log         *slog.Logger
 }
 
-// Visit is a client that wants to connect. It has a ticket, or a token; when it
-// has both, the token decides.
-type Visit struct {
+// ConnectRequest is a client's request to connect. It has a ticket or a token; when it has both,
+// the token decides.
+type ConnectRequest struct {
 	ID      string
 	Ticket  string
 	Token   string
-	Origins []string // what a browser says of the page it has open
-	Host    string   // that the client went to
-	Address string   // that it came from
+	Origins []string // Origin headers of a browser
+	Host    string   // Host header
+	Address string   // of the client
 }
 
-// Connect lets a client in, or returns why not: auth.ErrCrossOrigin for a page of
-// elsewhere, auth.ErrScope for a token that may not read chats, rate.ErrTooMany, and
-// auth.ErrRequired for all else. Connecting is a write of the user's.
-func (d *Desk) Connect(ctx context.Context, v Visit) error {
+// Connect accepts a client, or returns an error: auth.ErrCrossOrigin for a page of another
+// origin, auth.ErrScope for a token that may not read chats, rate.ErrTooMany, and
+// auth.ErrRequired for every other refusal. Connecting counts as a write of the user.
+func (d *Handler) Connect(ctx context.Context, v ConnectRequest) error {
 	at := d.Now()
-	if !d.from(v) {
+	if !d.isAllowedOrigin(v) {
 		return auth.ErrCrossOrigin
 	}
-	p, until, err := d.admit(ctx, v, at)
+	p, until, err := d.authenticate(ctx, v, at)
 	if err != nil {
 		return err
 	}
@@ -82,17 +82,17 @@ func (d *Desk) Connect(ctx context.Context, v Visit) error {
 	if err := d.Connections.AddConnection(ctx, c); err != nil {
 		return err
 	}
-	// Again, because Part may have looked before the connection stood there.
-	if _, err := auth.Lives(ctx, d.Tokens, c.Parent, at); err != nil {
+	// Check again, because Disconnect may have read the connections before this one was stored.
+	if _, err := auth.ValidUntil(ctx, d.Tokens, c.Parent, at); err != nil {
 		return errors.Join(err, d.Connections.RemoveConnection(ctx, c.Account, c.ID))
 	}
 	d.Log.InfoContext(ctx, "realtime.connected", "account", p.Account)
-	d.close(ctx, c, at)
+	d.closeExcess(ctx, c, at)
 	return nil
 }
 
-// admit returns who connects, and when what they showed ends (zero: never).
-func (d *Desk) admit(ctx context.Context, v Visit, at time.Time) (auth.Principal, time.Time, error) {
+// authenticate returns the principal of a client, and the expiry of its token (zero: never).
+func (d *Handler) authenticate(ctx context.Context, v ConnectRequest, at time.Time) (auth.Principal, time.Time, error) {
 	from := rate.Address(v.Address)
 	var p auth.Principal
 	var err error
@@ -109,13 +109,13 @@ func (d *Desk) admit(ctx context.Context, v Visit, at time.Time) (auth.Principal
 	if err != nil {
 		return p, time.Time{}, err
 	}
-	until, err := auth.Lives(ctx, d.Tokens, p.TokenID, at)
+	until, err := auth.ValidUntil(ctx, d.Tokens, p.TokenID, at)
 	return p, until, err
 }
 
-// from reports whether a page that may connect sent the client: one of the host
-// that it went to, or of a known origin. What is no browser says nothing of a page.
-func (d *Desk) from(v Visit) bool {
+// isAllowedOrigin reports whether the client is a page that may connect: one of the requested
+// host, or of a known origin. A client without an Origin header is no browser, and may connect.
+func (d *Handler) isAllowedOrigin(v ConnectRequest) bool {
 	switch len(v.Origins) {
 	case 0:
 		return true
@@ -131,9 +131,9 @@ func (d *Desk) from(v Visit) bool {
 	return plain && v.Host != "" && strings.EqualFold(u.Host, v.Host)
 }
 
-// expiry is when a connection is no longer served that asked at a time.
+// expiry returns when a connection that pinged at a time expires.
 func expiry(connected, asked, until time.Time) time.Time {
-	end := asked.Add(lease)
+	end := asked.Add(leaseTime)
 	if last := connected.Add(Forgotten); last.Before(end) {
 		end = last
 	}
@@ -143,15 +143,15 @@ func expiry(connected, asked, until time.Time) time.Time {
 	return end
 }
 
-// close closes the oldest connections beyond what is served. It does not keep
-// anybody from connecting.
-func (d *Desk) close(ctx context.Context, newest Connection, at time.Time) {
+// closeExcess closes the oldest excess connections. A failure does not prevent the new
+// connection.
+func (d *Handler) closeExcess(ctx context.Context, newest Connection, at time.Time) {
 	list, err := d.Connections.Connections(ctx, newest.Account)
 	if err != nil {
 		d.Log.WarnContext(ctx, "realtime.failed", "doing", "count", "error", err)
 		return
 	}
-	for _, c := range beyond(list, newest.User, at) {
+	for _, c := range excess(list, newest.User, at) {
 		if c.ID == newest.ID {
 			continue
 		}
@@ -161,8 +161,8 @@ func (d *Desk) close(ctx context.Context, newest Connection, at time.Time) {
 	}
 }
 
-// beyond are the oldest connections that are too many: of a user, or of all.
-func beyond(list []Connection, user string, at time.Time) []Connection {
+// excess returns the oldest excess connections: of a user, or of the account.
+func excess(list []Connection, user string, at time.Time) []Connection {
 	list = slices.DeleteFunc(slices.Clone(list), func(c Connection) bool { return !c.Live(at) })
 	slices.SortFunc(list, func(a, b Connection) int { // the newest first
 		return cmp.Or(b.ConnectedAt.Compare(a.ConnectedAt), cmp.Compare(a.ID, b.ID))
@@ -173,7 +173,7 @@ func beyond(list []Connection, user string, at time.Time) []Connection {
 		if c.User == user {
 			own++
 		}
-		if c.User == user && own > mostOfUser || kept == mostOfAccount {
+		if c.User == user && own > maxPerUser || kept == maxPerAccount {
 			over = append(over, c)
 			continue
 		}
@@ -182,22 +182,22 @@ func beyond(list []Connection, user string, at time.Time) []Connection {
 	return over
 }
 
-// Receive answers what a client says. An error is of the store: the client is
-// told nothing, and asks again. A client that says too much is told so, and is parted
-// from: before anything of it is looked up.
-func (d *Desk) Receive(ctx context.Context, id, text string) error {
+// Receive answers a client's message. An error is one of the store: the client gets no response,
+// and retries. A client that sends too many messages gets an error frame and is closed, before
+// anything is read for it.
+func (d *Handler) Receive(ctx context.Context, id, text string) error {
 	at := d.Now()
 	if _, err := d.Meter.Take(ctx, rate.Messages, rate.Socket(id), at); err != nil {
-		return d.say(ctx, id, CodeTooMany, d.Poster.Close)
+		return d.sendError(ctx, id, CodeTooMany, d.Poster.Close)
 	}
 	c, err := d.Connections.Connection(ctx, id)
 	if errors.Is(err, ErrGone) {
-		return d.say(ctx, id, CodeUnknown, d.Poster.Close)
+		return d.sendError(ctx, id, CodeUnknown, d.Poster.Close)
 	}
 	if err != nil {
 		return err
 	}
-	until, err := auth.Lives(ctx, d.Tokens, c.Parent, at)
+	until, err := auth.ValidUntil(ctx, d.Tokens, c.Parent, at)
 	if errors.Is(err, auth.ErrRequired) {
 		return d.end(ctx, c.Account, c.ID, CodeEnded)
 	}
@@ -205,7 +205,7 @@ func (d *Desk) Receive(ctx context.Context, id, text string) error {
 		return err
 	}
 	if !isPing(text) {
-		return d.say(ctx, id, CodeAction, nil)
+		return d.sendError(ctx, id, CodeAction, nil)
 	}
 	return d.pong(ctx, c, at, until)
 }
@@ -217,23 +217,23 @@ func isPing(text string) bool {
 	return len(text) <= maxAction && json.Unmarshal([]byte(text), &asked) == nil && asked.Action == "ping"
 }
 
-// pong answers a ping, the first one with a greeting as well. A connection that
-// let its lease pass was not told what happened since: it sees a gap.
-func (d *Desk) pong(ctx context.Context, c Connection, at, until time.Time) error {
+// pong answers a ping, the first one also with a greeting. A connection whose lease ended missed
+// pushes, so it gets a gap.
+func (d *Handler) pong(ctx context.Context, c Connection, at, until time.Time) error {
 	skip := 0
 	if !c.Live(at) {
 		skip = 1
 	}
 	seq, err := d.Connections.Renew(ctx, c.Account, c.ID, at, expiry(c.ConnectedAt, at, until), skip)
 	if errors.Is(err, ErrGone) {
-		return d.say(ctx, c.ID, CodeUnknown, d.Poster.Close)
+		return d.sendError(ctx, c.ID, CodeUnknown, d.Poster.Close)
 	}
 	if err != nil {
 		return err
 	}
 	if c.PingedAt.IsZero() {
 		hello, err := reply(TypeHello, nil, at, fields{
-			"ping_seconds": int(PingEvery.Seconds()), "ends_at": stamp(c.ConnectedAt.Add(mostLife)),
+			"ping_seconds": int(PingEvery.Seconds()), "ends_at": stamp(c.ConnectedAt.Add(maxLife)),
 		})
 		if err != nil {
 			return err
@@ -249,8 +249,8 @@ func (d *Desk) pong(ctx context.Context, c Connection, at, until time.Time) erro
 	return d.post(ctx, c.ID, pong)
 }
 
-// Leave forgets a connection that has ended.
-func (d *Desk) Leave(ctx context.Context, id string) error {
+// Leave removes a connection that has ended.
+func (d *Handler) Leave(ctx context.Context, id string) error {
 	c, err := d.Connections.Connection(ctx, id)
 	if errors.Is(err, ErrGone) {
 		return nil
@@ -261,16 +261,16 @@ func (d *Desk) Leave(ctx context.Context, id string) error {
 	return d.Connections.RemoveConnection(ctx, c.Account, id)
 }
 
-// end removes a connection, says why, and closes it.
-func (d *Desk) end(ctx context.Context, account, id, code string) error {
+// end removes a connection, sends the reason and closes it.
+func (d *Handler) end(ctx context.Context, account, id, code string) error {
 	if err := d.Connections.RemoveConnection(ctx, account, id); err != nil {
 		return err
 	}
-	return d.say(ctx, id, code, d.Poster.Close)
+	return d.sendError(ctx, id, code, d.Poster.Close)
 }
 
-// say sends an error frame, and then does what follows from it.
-func (d *Desk) say(ctx context.Context, id, code string, then func(context.Context, string) error) error {
+// sendError sends an error frame, and then calls then.
+func (d *Handler) sendError(ctx context.Context, id, code string, then func(context.Context, string) error) error {
 	text, err := reply(TypeError, nil, d.Now(), fields{"code": code})
 	if err != nil {
 		return err
@@ -282,11 +282,11 @@ func (d *Desk) say(ctx context.Context, id, code string, then func(context.Conte
 	return err
 }
 
-// post sends a frame to a client that is there, or is not any more.
-func (d *Desk) post(ctx context.Context, id string, text []byte) error {
+// post sends a frame to a client. A missing connection is no error.
+func (d *Handler) post(ctx context.Context, id string, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyLimit)
 	defer cancel()
-	err := again(ctx, func() error { return d.Poster.Post(ctx, id, text) })
+	err := retry(ctx, func() error { return d.Poster.Post(ctx, id, text) })
 	if errors.Is(err, ErrGone) {
 		return nil
 	}

@@ -17,26 +17,26 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// reception is a desk over a table, an office and a clock that moves when told.
-type reception struct {
-	*realtime.Desk
+// setup is a Handler over a table and a fake poster, with a clock that the test sets.
+type setup struct {
+	*realtime.Handler
 	t     testing.TB
 	table *fixture.Stores
-	*office
+	*fakePoster
 	at time.Time
 }
 
-func newReception(t testing.TB) *reception {
-	r := &reception{t: t, table: fixture.Table(t), office: newOffice(), at: now}
-	r.Desk = &realtime.Desk{
-		Connections: r.table, Tokens: r.table, Poster: r.office, Origins: []string{"https://page.example"},
+func newSetup(t testing.TB) *setup {
+	r := &setup{t: t, table: fixture.Table(t), fakePoster: newFakePoster(), at: now}
+	r.Handler = &realtime.Handler{
+		Connections: r.table, Tokens: r.table, Poster: r.fakePoster, Origins: []string{"https://page.example"},
 		Now: func() time.Time { return r.at }, Log: discard,
 	}
 	return r
 }
 
-// token stores one; scope "" is one that may do nothing.
-func (r *reception) token(secret, account, user string, scope auth.Scope, ends time.Time) {
+// token stores a token. Scope "" means no scope.
+func (r *setup) token(secret, account, user string, scope auth.Scope, ends time.Time) {
 	r.t.Helper()
 	if err := r.table.PutToken(ctx, auth.Token{
 		Hash: ids.Hash(secret), Kind: auth.KindToken, Account: account, User: user, Scopes: []auth.Scope{scope}, ExpiresAt: ends, CreatedAt: now,
@@ -46,16 +46,16 @@ func (r *reception) token(secret, account, user string, scope auth.Scope, ends t
 }
 
 // open connects with a token.
-func (r *reception) open(id, token string) {
+func (r *setup) open(id, token string) {
 	r.t.Helper()
-	if err := r.Connect(ctx, realtime.Visit{ID: id, Token: token}); err != nil {
+	if err := r.Connect(ctx, realtime.ConnectRequest{ID: id, Token: token}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.boxes[id] = nil
 }
 
-// say has a client say something, and returns what it is told.
-func (r *reception) say(id, text string) []shown {
+// send sends a client's message, and returns the frames that the client gets.
+func (r *setup) send(id, text string) []receivedFrame {
 	r.t.Helper()
 	if err := r.Receive(ctx, id, text); err != nil {
 		r.t.Fatal(err)
@@ -65,19 +65,19 @@ func (r *reception) say(id, text string) []shown {
 
 const ping = `{"action":"ping"}`
 
-// wantLast has a connection be closed, with these last words.
-func (r *reception) wantLast(id, want string) {
+// wantClosed checks that a connection was closed, and its last frame.
+func (r *setup) wantClosed(id, want string) {
 	r.t.Helper()
 	if !slices.Contains(r.closed, id) {
 		r.t.Errorf("%s is not closed", id)
 		return
 	}
-	if got := types([]shown{read(r.t, []byte(r.words[id]))})[0]; got != want {
+	if got := types([]receivedFrame{read(r.t, []byte(r.words[id]))})[0]; got != want {
 		r.t.Errorf("%s is closed with %s, want %s", id, got, want)
 	}
 }
 
-func types(list []shown) []string {
+func types(list []receivedFrame) []string {
 	var all []string
 	for _, s := range list {
 		kind := s.Type
@@ -89,8 +89,8 @@ func types(list []shown) []string {
 	return all
 }
 
-func TestOnlyThoseConnectWhoMay(t *testing.T) {
-	r := newReception(t)
+func TestConnectRefusesUnauthorizedClients(t *testing.T) {
+	r := newSetup(t)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.token("mute", "acme", "ana", "", time.Time{})
 	r.token("dated", "acme", "ana", auth.ScopeChat, now.Add(time.Second))
@@ -112,32 +112,32 @@ func TestOnlyThoseConnectWhoMay(t *testing.T) {
 	used := ticket("token")
 	for i, c := range []struct {
 		name  string
-		visit realtime.Visit
+		visit realtime.ConnectRequest
 		after time.Duration
 		err   error
 	}{
-		{"a ticket", realtime.Visit{Ticket: used}, 0, nil},
-		{"the same again", realtime.Visit{Ticket: used}, 0, auth.ErrRequired},
-		{"a token", realtime.Visit{Token: "token"}, 0, nil},
-		{"both, and the token is bad", realtime.Visit{Ticket: ticket("token"), Token: "bad"}, 0, auth.ErrRequired},
-		{"nothing", realtime.Visit{}, 0, auth.ErrRequired},
-		{"a late ticket", realtime.Visit{Ticket: ticket("token")}, auth.TicketLife, auth.ErrRequired},
-		{"a session as a ticket", realtime.Visit{Ticket: session}, 0, auth.ErrRequired},
-		{"a session as a token", realtime.Visit{Token: session}, 0, auth.ErrRequired},
-		{"a token as a ticket", realtime.Visit{Ticket: "token"}, 0, auth.ErrRequired},
-		{"a ticket as a token", realtime.Visit{Token: ticket("token")}, 0, auth.ErrRequired},
-		{"a ticket cut short", realtime.Visit{Ticket: ticket("token")[1:]}, 0, auth.ErrRequired},
-		{"a ticket of a token that is over", realtime.Visit{Ticket: ticket("dated")}, time.Second, auth.ErrRequired},
-		{"one that may not read chats", realtime.Visit{Token: "mute"}, 0, auth.ErrScope},
-		{"a page of the same host", realtime.Visit{Token: "token", Origins: []string{"http://here:80"}, Host: "here:80"}, 0, nil},
-		{"a page that is known", realtime.Visit{Token: "token", Origins: []string{"https://page.example"}, Host: "socket.example"}, 0, nil},
-		{"a page of elsewhere", realtime.Visit{Token: "token", Origins: []string{"https://evil.example"}, Host: "here"}, 0, auth.ErrCrossOrigin},
-		{"one whose name begins the same", realtime.Visit{Token: "token", Origins: []string{"https://page.example.evil"}, Host: "here"}, 0, auth.ErrCrossOrigin},
-		{"one with a user", realtime.Visit{Token: "token", Origins: []string{"https://a@here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
-		{"a page of a file", realtime.Visit{Token: "token", Origins: []string{"null"}, Host: "here"}, 0, auth.ErrCrossOrigin},
-		{"no host", realtime.Visit{Token: "token", Origins: []string{"http://"}}, 0, auth.ErrCrossOrigin},
-		{"two pages", realtime.Visit{Token: "token", Origins: []string{"http://here", "http://here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
-		{"an empty page", realtime.Visit{Token: "token", Origins: []string{""}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"a ticket", realtime.ConnectRequest{Ticket: used}, 0, nil},
+		{"the same again", realtime.ConnectRequest{Ticket: used}, 0, auth.ErrRequired},
+		{"a token", realtime.ConnectRequest{Token: "token"}, 0, nil},
+		{"both, and the token is bad", realtime.ConnectRequest{Ticket: ticket("token"), Token: "bad"}, 0, auth.ErrRequired},
+		{"nothing", realtime.ConnectRequest{}, 0, auth.ErrRequired},
+		{"a late ticket", realtime.ConnectRequest{Ticket: ticket("token")}, auth.TicketLife, auth.ErrRequired},
+		{"a session as a ticket", realtime.ConnectRequest{Ticket: session}, 0, auth.ErrRequired},
+		{"a session as a token", realtime.ConnectRequest{Token: session}, 0, auth.ErrRequired},
+		{"a token as a ticket", realtime.ConnectRequest{Ticket: "token"}, 0, auth.ErrRequired},
+		{"a ticket as a token", realtime.ConnectRequest{Token: ticket("token")}, 0, auth.ErrRequired},
+		{"a ticket cut short", realtime.ConnectRequest{Ticket: ticket("token")[1:]}, 0, auth.ErrRequired},
+		{"a ticket of a token that is over", realtime.ConnectRequest{Ticket: ticket("dated")}, time.Second, auth.ErrRequired},
+		{"one that may not read chats", realtime.ConnectRequest{Token: "mute"}, 0, auth.ErrScope},
+		{"a page of the same host", realtime.ConnectRequest{Token: "token", Origins: []string{"http://here:80"}, Host: "here:80"}, 0, nil},
+		{"a page that is known", realtime.ConnectRequest{Token: "token", Origins: []string{"https://page.example"}, Host: "socket.example"}, 0, nil},
+		{"a page of elsewhere", realtime.ConnectRequest{Token: "token", Origins: []string{"https://evil.example"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"one whose name begins the same", realtime.ConnectRequest{Token: "token", Origins: []string{"https://page.example.evil"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"one with a user", realtime.ConnectRequest{Token: "token", Origins: []string{"https://a@here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"a page of a file", realtime.ConnectRequest{Token: "token", Origins: []string{"null"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"no host", realtime.ConnectRequest{Token: "token", Origins: []string{"http://"}}, 0, auth.ErrCrossOrigin},
+		{"two pages", realtime.ConnectRequest{Token: "token", Origins: []string{"http://here", "http://here"}, Host: "here"}, 0, auth.ErrCrossOrigin},
+		{"an empty page", realtime.ConnectRequest{Token: "token", Origins: []string{""}, Host: "here"}, 0, auth.ErrCrossOrigin},
 	} {
 		c.visit.ID = fmt.Sprint("c", i)
 		r.at = now.Add(c.after)
@@ -149,24 +149,24 @@ func TestOnlyThoseConnectWhoMay(t *testing.T) {
 		}
 	}
 	kept := ticket("token")
-	_ = r.Connect(ctx, realtime.Visit{ID: "x", Ticket: kept, Origins: []string{"https://evil.example"}})
+	_ = r.Connect(ctx, realtime.ConnectRequest{ID: "x", Ticket: kept, Origins: []string{"https://evil.example"}})
 	r.at = now
-	if err := r.Connect(ctx, realtime.Visit{ID: "y", Ticket: kept}); err != nil {
+	if err := r.Connect(ctx, realtime.ConnectRequest{ID: "y", Ticket: kept}); err != nil {
 		t.Errorf("a page of elsewhere used a ticket up: %v", err)
 	}
 }
 
-func TestAClientMayPingAndNothingElse(t *testing.T) {
-	r := newReception(t)
+func TestClientMayOnlyPing(t *testing.T) {
+	r := newSetup(t)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.open("a", "token")
-	list := r.say("a", ping)
+	list := r.send("a", ping)
 	if got := types(list); !slices.Equal(got, []string{"hello", "pong"}) || list[0].Data["ping_seconds"] != 120.0 || *list[1].Seq != 0 {
 		t.Errorf("the first ping: %+v", list)
 	}
-	hub(r.table, r.office, now).Notify(ctx, "acme", said("m1"), said("m2"))
+	hub(r.table, r.fakePoster, now).Notify(ctx, "acme", messageEvent("m1"), messageEvent("m2"))
 	r.box(t, "a")
-	list = r.say("a", `{"action":"ping","more":[1]}`)
+	list = r.send("a", `{"action":"ping","more":[1]}`)
 	if got := types(list); !slices.Equal(got, []string{"pong"}) || *list[0].Seq != 2 {
 		t.Errorf("the next: %+v", list)
 	}
@@ -175,30 +175,30 @@ func TestAClientMayPingAndNothingElse(t *testing.T) {
 		`{"action":"ping","pad":"` + strings.Repeat("x", 2000) + `"}`, strings.Repeat("[", 100_000),
 		`{"action":"subscribe","account":"other"}`,
 	} {
-		if got := types(r.say("a", text)); !slices.Equal(got, []string{"error realtime.action"}) {
+		if got := types(r.send("a", text)); !slices.Equal(got, []string{"error realtime.action"}) {
 			t.Errorf("%.40q is answered %v", text, got)
 		}
 	}
-	if got := types(r.say("a", ping)); !slices.Equal(got, []string{"pong"}) {
+	if got := types(r.send("a", ping)); !slices.Equal(got, []string{"pong"}) {
 		t.Errorf("after all that: %v", got)
 	}
 }
 
-// FuzzWhatAClientSays: whatever it is, the answer is one frame, the connection
-// stays, and only a ping is answered as one.
-func FuzzWhatAClientSays(f *testing.F) {
+// FuzzReceive: every message gets one frame and keeps the connection, and only a ping gets a
+// pong.
+func FuzzReceive(f *testing.F) {
 	for _, seed := range []string{
 		ping, "", "null", `{"action":"ping","action":"pong"}`, `{"ACTION":"ping"}`, ` {"action":"ping"} `, `{"action":"\u0070ing"}`, "[[[", "\x00\xff",
 	} {
 		f.Add(seed)
 	}
-	r := newReception(f)
+	r := newSetup(f)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.open("a", "token")
-	r.say("a", ping)
+	r.send("a", ping)
 	f.Fuzz(func(t *testing.T, text string) {
 		r.t = t
-		list := r.say("a", text)
+		list := r.send("a", text)
 		if len(list) != 1 {
 			t.Fatalf("%q is answered %v", text, types(list))
 		}
@@ -212,8 +212,8 @@ func FuzzWhatAClientSays(f *testing.F) {
 	})
 }
 
-func TestAConnectionEndsWithItsTokenAtTheNextPing(t *testing.T) {
-	r := newReception(t)
+func TestConnectionEndsWithItsTokenAtNextPing(t *testing.T) {
+	r := newSetup(t)
 	for _, c := range []struct {
 		name string
 		ends time.Time
@@ -237,59 +237,59 @@ func TestAConnectionEndsWithItsTokenAtTheNextPing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Connect(ctx, realtime.Visit{ID: c.name, Ticket: ticket}); err != nil {
+		if err := r.Connect(ctx, realtime.ConnectRequest{ID: c.name, Ticket: ticket}); err != nil {
 			t.Fatal(err)
 		}
 		r.boxes[c.name] = nil
-		r.say(c.name, ping)
+		r.send(c.name, ping)
 		c.end(session)
-		if c.name == "over" { // known when it connected: nothing is pushed from then on
-			hub(r.table, r.office, r.at).Notify(ctx, "acme", said("secret"))
+		if c.name == "over" { // known when it connected: nothing is pushed after that time
+			hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("secret"))
 			if list := r.box(t, c.name); len(list) != 0 {
 				t.Errorf("told after its end: %v", types(list))
 			}
 		}
-		r.say(c.name, ping)
-		r.wantLast(c.name, "error auth_required")
+		r.send(c.name, ping)
+		r.wantClosed(c.name, "error auth_required")
 		if _, err := r.table.Connection(ctx, c.name); !errors.Is(err, realtime.ErrGone) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
-// TestASignOutPartsItsConnectionsAtOnce: from then on nothing is pushed to what the session
-// opened, and to all else everything is. A client that was connecting meanwhile is let in before
-// it, and parted from, or not at all.
-func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
-	r := newReception(t)
+// TestSignOutEndsPushesAtOnce: after it nothing is pushed to the session's
+// connections, and all other connections get every push. A client that connects meanwhile is
+// either accepted before it, and then disconnected, or refused.
+func TestSignOutEndsPushesAtOnce(t *testing.T) {
+	r := newSetup(t)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.token("other", "other", "ana", auth.ScopeChat, time.Time{})
 	opened := map[string]string{"a": "token", "b": "session", "c": "session", "d": "other"}
 	for id, token := range opened {
 		r.open(id, token)
-		r.say(id, ping)
+		r.send(id, ping)
 	}
 	end := func() {
-		if err := errors.Join(r.table.DeleteToken(ctx, ids.Hash("session")), realtime.Part(ctx, r.table, "acme", ids.Hash("session"), r.at)); err != nil {
+		if err := errors.Join(r.table.DeleteToken(ctx, ids.Hash("session")), realtime.Disconnect(ctx, r.table, "acme", ids.Hash("session"), r.at)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end()
 	for _, account := range []string{"acme", "other"} {
-		hub(r.table, r.office, r.at).Notify(ctx, account, said("secret"))
+		hub(r.table, r.fakePoster, r.at).Notify(ctx, account, messageEvent("secret"))
 	}
 	for id, token := range opened {
 		if told := len(r.box(t, id)) > 0; told == (token == "session") {
 			t.Errorf("%s of %s is told: %v", id, token, told)
 		}
 	}
-	r.say("b", ping)
-	r.wantLast("b", "error auth_required")
+	r.send("b", ping)
+	r.wantClosed("b", "error auth_required")
 
 	r.token("session", "acme", "ana", auth.ScopeChat, time.Time{})
-	r.Connections = meanwhile{r.table, end}
-	if err := r.Connect(ctx, realtime.Visit{ID: "late", Token: "session"}); !errors.Is(err, auth.ErrRequired) {
+	r.Connections = interruptedConnections{r.table, end}
+	if err := r.Connect(ctx, realtime.ConnectRequest{ID: "late", Token: "session"}); !errors.Is(err, auth.ErrRequired) {
 		t.Errorf("who connects while the session ends: %v", err)
 	}
 	if _, err := r.table.Connection(ctx, "late"); !errors.Is(err, realtime.ErrGone) {
@@ -297,55 +297,55 @@ func TestASignOutPartsItsConnectionsAtOnce(t *testing.T) {
 	}
 }
 
-// meanwhile are connections; something happens just before one is added.
-type meanwhile struct {
+// interruptedConnections calls a function just before a connection is added.
+type interruptedConnections struct {
 	*fixture.Stores
 	before func()
 }
 
-func (m meanwhile) AddConnection(ctx context.Context, c realtime.Connection) error {
+func (m interruptedConnections) AddConnection(ctx context.Context, c realtime.Connection) error {
 	m.before()
 	return m.Stores.AddConnection(ctx, c)
 }
 
-// TestAClientThatDoesNotPingIsNotToldAndSeesAGap: nobody is told for long who does
-// not show that their token still stands; and they can know what they missed.
-func TestAClientThatDoesNotPingIsNotToldAndSeesAGap(t *testing.T) {
-	r := newReception(t)
+// TestClientWithoutPingsGetsNoPushesAndSeesGap: a client that does not prove that its token is
+// valid gets no pushes for long, and sees a gap for the missed ones.
+func TestClientWithoutPingsGetsNoPushesAndSeesGap(t *testing.T) {
+	r := newSetup(t)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.open("a", "token")
-	r.say("a", ping)
-	for range 3 { // with pings it goes on
+	r.send("a", ping)
+	for range 3 { // pings keep the connection
 		r.at = r.at.Add(4 * time.Minute)
-		hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+		hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 		if list := r.box(t, "a"); len(list) != 1 {
 			t.Fatalf("told %v", types(list))
 		}
-		r.say("a", ping)
+		r.send("a", ping)
 	}
 	before, err := r.table.Connection(ctx, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.at = r.at.Add(5 * time.Minute)
-	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("missed"))
+	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("missed"))
 	if list := r.box(t, "a"); len(list) != 0 {
 		t.Errorf("told %v", types(list))
 	}
-	list := r.say("a", ping)
+	list := r.send("a", ping)
 	if len(list) != 1 || *list[0].Seq <= before.Seq {
 		t.Errorf("the pong hides what was missed: %+v", list)
 	}
-	r.at = now.Add(realtime.Forgotten) // and no longer than a connection can last
-	r.say("a", ping)
-	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+	r.at = now.Add(realtime.Forgotten) // no longer than the maximum life of a connection
+	r.send("a", ping)
+	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 	if list := r.box(t, "a"); len(list) != 0 {
 		t.Errorf("after its life, told %v", types(list))
 	}
 }
 
-func TestTheOldestConnectionsOfAUserMakeRoom(t *testing.T) {
-	r := newReception(t)
+func TestOldestConnectionsOfUserAreClosed(t *testing.T) {
+	r := newSetup(t)
 	r.token("ana", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.token("bea", "acme", "bea", auth.ScopeChat, time.Time{})
 	r.open("bea", "bea")
@@ -356,8 +356,8 @@ func TestTheOldestConnectionsOfAUserMakeRoom(t *testing.T) {
 	if want := []string{"ana-00", "ana-01"}; !slices.Equal(r.closed, want) {
 		t.Errorf("closed %v, want %v", r.closed, want)
 	}
-	r.wantLast("ana-00", "error realtime.replaced")
-	hub(r.table, r.office, r.at).Notify(ctx, "acme", said("m"))
+	r.wantClosed("ana-00", "error realtime.replaced")
+	hub(r.table, r.fakePoster, r.at).Notify(ctx, "acme", messageEvent("m"))
 	told := 0
 	for id := range r.boxes {
 		told += len(r.box(t, id))
@@ -367,8 +367,8 @@ func TestTheOldestConnectionsOfAUserMakeRoom(t *testing.T) {
 	}
 }
 
-func TestTheOldestConnectionsOfAnAccountMakeRoom(t *testing.T) {
-	r := newReception(t)
+func TestOldestConnectionsOfAccountAreClosed(t *testing.T) {
+	r := newSetup(t)
 	for i := range 104 {
 		user := fmt.Sprintf("user-%03d", i/4)
 		if i%4 == 0 {
@@ -382,8 +382,8 @@ func TestTheOldestConnectionsOfAnAccountMakeRoom(t *testing.T) {
 	}
 }
 
-func TestALeavingClientIsForgottenAndAStrangerIsClosed(t *testing.T) {
-	r := newReception(t)
+func TestLeaveRemovesConnectionAndUnknownOneIsClosed(t *testing.T) {
+	r := newSetup(t)
 	r.token("token", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.open("a", "token")
 	for range 2 {
@@ -394,20 +394,20 @@ func TestALeavingClientIsForgottenAndAStrangerIsClosed(t *testing.T) {
 	if list, err := r.table.Connections(ctx, "acme"); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
-	r.boxes["a"] = nil // it has not left, only its row has
-	r.say("a", ping)
-	r.wantLast("a", "error realtime.unknown")
+	r.boxes["a"] = nil // the client is still connected, only its row is gone
+	r.send("a", ping)
+	r.wantClosed("a", "error realtime.unknown")
 }
 
-// TestConnectingIsCounted counts the guesses of an address, the connections of a user and the
-// messages of a connection. Each is counted before anything is read that can wait.
-func TestConnectingIsCounted(t *testing.T) {
-	r := newReception(t)
+// TestConnectsAndMessagesAreCounted counts the bad tokens of an address, the connections of a user and the
+// messages of a connection. Each is counted before any further read.
+func TestConnectsAndMessagesAreCounted(t *testing.T) {
+	r := newSetup(t)
 	r.Meter = &rate.Meter{Limits: rate.Limits{Writes: 3, Requests: 2, BadTokens: 2}, Own: rate.NewMemory(), Log: discard}
 	r.token("ana", "acme", "ana", auth.ScopeChat, time.Time{})
 	r.token("bob", "acme", "bob", auth.ScopeChat, time.Time{})
 	visit := func(token, ticket, address string) error {
-		return r.Connect(ctx, realtime.Visit{ID: ids.Secret(), Token: token, Ticket: ticket, Address: address})
+		return r.Connect(ctx, realtime.ConnectRequest{ID: ids.Secret(), Token: token, Ticket: ticket, Address: address})
 	}
 	for i, guess := range [][2]string{{"x", ""}, {"", "y"}, {"x", ""}, {"", ""}} {
 		want := auth.ErrRequired
@@ -428,13 +428,13 @@ func TestConnectingIsCounted(t *testing.T) {
 	}
 	r.open("c1", "bob")
 	for range 2 {
-		r.say("c1", ping)
+		r.send("c1", ping)
 	}
 	if slices.Contains(r.closed, "c1") {
 		t.Fatal("closed too early")
 	}
-	r.say("c1", "what no client says")
-	r.wantLast("c1", "error request.too_many")
+	r.send("c1", "what no client says")
+	r.wantClosed("c1", "error request.too_many")
 	for range 300 {
 		_ = visit("x", "", "192.0.2.1")
 	}
