@@ -1,6 +1,6 @@
-// Package auth owns who is asking: tokens, the principal behind one, and what
-// its scopes allow. Tokens are opaque 256-bit secrets; only their SHA-256 is
-// stored, and a token that is unknown, expired or revoked is refused alike.
+// Package auth authenticates requests: by tokens, sessions, codes, tickets and signed webhooks,
+// each with a principal and its scopes. Tokens are opaque 256-bit secrets. Only their SHA-256 is
+// stored. An unknown, expired or revoked token gets the same refusal.
 package auth
 
 import (
@@ -14,80 +14,80 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// What a caller may notice.
+// Errors of authentication.
 var (
 	ErrRequired    = fault.New(fault.Unauthenticated, "auth_required")
 	ErrScope       = fault.New(fault.Forbidden, "auth.scope")
 	ErrCrossOrigin = fault.New(fault.Forbidden, "auth.cross_origin")
-	ErrUndecided   = fault.New(fault.Unavailable, "auth.undecided") // the store could not say
+	ErrUndecided   = fault.New(fault.Unavailable, "auth.undecided") // the store did not answer
 )
 
-// Scope is one thing a token may do.
+// Scope is one permission of a token.
 type Scope string
 
-// The scopes. Admin includes chat, and nothing includes billing: who manages an
-// account does not, by that, give it credit.
+// The scopes. Admin includes chat. No scope includes billing, because the administrator of an
+// account may not give it credit.
 const (
-	ScopeChat    Scope = "chat"    // converse, confirm, read what the account holds
+	ScopeChat    Scope = "chat"    // converse, confirm, read the account's data
 	ScopeAdmin   Scope = "admin"   // register servers, manage projects, assistants and keys
-	ScopeBilling Scope = "billing" // move credit, and set what things cost
-	ScopeApprove Scope = "approve" // approve steps that need somebody other than whoever confirmed
+	ScopeBilling Scope = "billing" // move credit, and set prices
+	ScopeApprove Scope = "approve" // approve steps that need a person other than the one who confirmed
 )
 
-// Scopes lists them.
+// Scopes lists the scopes.
 func Scopes() []Scope { return []Scope{ScopeChat, ScopeAdmin, ScopeBilling, ScopeApprove} }
 
-// Principal is who is asking: always one user of one account.
+// Principal is the authenticated caller: always one user of one account.
 type Principal struct {
 	Account string
 	User    string
 	Scopes  []Scope
-	TokenID string // the hash of the token used: to end a web session
+	TokenID string // hash of the token used; ends a web session
 }
 
-// Allows reports whether the principal may do what scope names.
+// Allows reports whether the principal has a scope.
 func (p Principal) Allows(scope Scope) bool {
 	return slices.Contains(p.Scopes, scope) || scope == ScopeChat && slices.Contains(p.Scopes, ScopeAdmin)
 }
 
-// Kind says where a token may be used.
+// Kind is the use of a token.
 type Kind string
 
-// A token is used in a header, a session in the page's cookie, and a code once,
-// to begin a session.
+// A token is used in a header, a session in the page's cookie, and a code once, to start a
+// session.
 const (
 	KindToken   Kind = "token"
 	KindSession Kind = "session"
 	KindCode    Kind = "code"
 )
 
-// Token is what is stored of one.
+// Token is one stored token.
 type Token struct {
 	Hash      string // lower-case hex SHA-256 of the secret
 	Kind      Kind
 	Account   string
 	User      string
 	Scopes    []Scope
-	Parent    string    // of a session or a code: the hash of the token it comes from, and ends with
+	Parent    string    // of a session or a code: hash of the token it comes from, and ends with
 	ExpiresAt time.Time // zero: never
 	CreatedAt time.Time
 }
 
-// Store finds tokens by their hash. A missing one is fault.NotFound.
+// Store stores tokens by their hash. A missing token is fault.NotFound.
 type Store interface {
 	Token(ctx context.Context, hash string) (Token, error)
-	// TakeToken returns the token and removes it, so that of many callers one gets it.
+	// TakeToken returns and deletes a token, so that only one of several callers gets it.
 	TakeToken(ctx context.Context, hash string) (Token, error)
 	PutToken(ctx context.Context, t Token) error
-	// RenewToken moves the end of a token to a later time. A token that was removed, that ends
-	// later or that never ends is left alone, without an error.
+	// RenewToken moves the expiry of a token to a later time. It leaves a token that was
+	// deleted, that ends later or that never ends unchanged, without an error.
 	RenewToken(ctx context.Context, hash string, until time.Time) error
 	DeleteToken(ctx context.Context, hash string) error
 }
 
-// Authenticate returns who holds secret, when it is a live token of one of the
-// kinds. Every refusal is ErrRequired, so that nothing can be learned from it;
-// a store that cannot answer is its own error. It keeps a session that is used.
+// Authenticate returns the principal of a secret, when it is a valid token of one of the kinds.
+// Every refusal is ErrRequired, so that it discloses nothing. A failure of the store has its own
+// error. Authenticate renews a session.
 func Authenticate(ctx context.Context, store Store, secret string, at time.Time, kinds ...Kind) (Principal, error) {
 	if secret == "" || len(secret) > 512 {
 		return Principal{}, ErrRequired
@@ -104,11 +104,11 @@ func Authenticate(ctx context.Context, store Store, secret string, at time.Time,
 	if err := t.checkParent(ctx, store, at); err != nil {
 		return Principal{}, err
 	}
-	_ = t.renew(ctx, store, at) // a store that takes no writes keeps nobody from reading
+	_ = t.renew(ctx, store, at) // a failed renewal must not prevent a read
 	return p, nil
 }
 
-// checkParent refuses what comes from a token that was revoked or has expired.
+// checkParent refuses a token whose parent was revoked or has expired.
 func (t Token) checkParent(ctx context.Context, store Store, at time.Time) error {
 	if t.Parent == "" {
 		return nil
@@ -121,9 +121,8 @@ func (t Token) checkParent(ctx context.Context, store Store, at time.Time) error
 	return err
 }
 
-// SessionFor exchanges a secret for a web session: a token (which stays) or a
-// one-time code (which is used up). It returns the session's secret; life is how long the
-// session lasts when it is not used.
+// SessionFor starts a web session with a token (which stays valid) or a one-time code (which is
+// used up). It returns the session's secret. life is the session's life without use.
 func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at time.Time, life time.Duration) (string, error) {
 	if secret == "" || len(secret) > 512 {
 		return "", ErrRequired
@@ -141,7 +140,7 @@ func SessionFor(ctx context.Context, store Store, secret string, kind Kind, at t
 		return "", err
 	}
 	parent := hash
-	if kind == KindCode { // of many that hold it, the one that takes it signs in
+	if kind == KindCode { // of several holders, only the one that takes it signs in
 		if _, err := store.TakeToken(ctx, hash); err != nil {
 			return "", refusalOf(err)
 		}
@@ -173,12 +172,12 @@ func refusalOf(err error) error {
 
 type contextKey struct{}
 
-// NewContext returns a context that carries who is asking.
+// NewContext returns a context with the principal.
 func NewContext(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext returns who is asking, and false when nobody was identified.
+// FromContext returns the context's principal, and false when there is none.
 func FromContext(ctx context.Context) (Principal, bool) {
 	p, ok := ctx.Value(contextKey{}).(Principal)
 	return p, ok && p.Account != ""

@@ -27,7 +27,7 @@ func putToken(t *testing.T, store auth.Store, secret string, kind auth.Kind, exp
 	}
 }
 
-func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
+func TestAuthenticateRefusesEveryFaultAlike(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "good-token", auth.KindToken, time.Time{})
 	putToken(t, store, "dated-token", auth.KindToken, now.Add(time.Hour))
@@ -68,7 +68,7 @@ func TestAuthenticateRefusesAlikeWhateverIsWrong(t *testing.T) {
 	}
 }
 
-func TestACodeSignsInOnce(t *testing.T) {
+func TestCodeSignsInOnce(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
 	session, err := auth.SessionFor(ctx, store, "code", auth.KindCode, now, auth.SessionIdle)
@@ -86,7 +86,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 	}
 }
 
-func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
+func TestTokenUsedAsCodeStaysValid(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	if _, err := auth.SessionFor(ctx, store, "token", auth.KindCode, now, time.Hour); !errors.Is(err, auth.ErrRequired) {
@@ -97,7 +97,7 @@ func TestATokenStaysWhenItIsTakenForACode(t *testing.T) {
 	}
 }
 
-func TestWhatComesFromATokenEndsWithIt(t *testing.T) {
+func TestSessionsAndCodesEndWithTheirToken(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	code := func(secret string) {
@@ -143,7 +143,7 @@ func (brokenStore) Token(context.Context, string) (auth.Token, error) {
 	return auth.Token{}, errors.New("throttled")
 }
 
-func TestAStoreThatCannotAnswerIsNoRefusal(t *testing.T) {
+func TestStoreErrorIsNotReportedAsRefusal(t *testing.T) {
 	if _, err := auth.Authenticate(ctx, brokenStore{}, "token", now, auth.KindToken); err == nil || fault.KindOf(err) == fault.Unauthenticated {
 		t.Errorf("%v", err)
 	}

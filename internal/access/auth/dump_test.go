@@ -17,9 +17,9 @@ import (
 
 var everyKind = []auth.Kind{auth.KindToken, auth.KindSession, auth.KindCode, auth.KindTicket}
 
-// TestADumpOfTheTableSignsNobodyIn: I14. Of tokens, sessions, codes and tickets only hashes
-// stand there, and no text that does is good for anything.
-func TestADumpOfTheTableSignsNobodyIn(t *testing.T) {
+// TestTableDumpContainsNoValidSecret: I14. The table has only hashes of tokens, sessions, codes
+// and tickets, and no text in it is a valid secret.
+func TestTableDumpContainsNoValidSecret(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	putToken(t, table, "token-canary", auth.KindToken, time.Time{})
 	putToken(t, table, "code-canary", auth.KindCode, now.Add(time.Hour))
@@ -59,7 +59,7 @@ func TestADumpOfTheTableSignsNobodyIn(t *testing.T) {
 	}
 }
 
-// FuzzAuthenticate: I14. Nothing but the secret itself is good, and only for its kind.
+// FuzzAuthenticate: I14. Only the secret itself is valid, and only for its kind.
 func FuzzAuthenticate(f *testing.F) {
 	table := fixture.Table(f)
 	err := table.PutToken(ctx, auth.Token{Hash: ids.Hash("good-secret"), Kind: auth.KindToken, Account: "acme", User: "ana", CreatedAt: now})

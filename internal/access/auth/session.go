@@ -7,23 +7,21 @@ import (
 	"time"
 )
 
-// How long a session lasts: SessionIdle after it was last used, and SessionLife in all.
-// What is used all the time is written once in renewEvery, so a session may end that
-// much sooner.
+// Durations of a session: SessionIdle after its last use, and at most SessionLife. A session is
+// renewed at most once in renewEvery, so it may end earlier by that time.
 const (
 	SessionIdle = 12 * time.Hour
 	SessionLife = 7 * 24 * time.Hour
 	renewEvery  = time.Hour
 )
 
-// SecureCookie is the name of the cookie of a session that came by TLS. Browsers take
-// it from its own host alone, and send it there alone.
+// SecureCookie is the name of the session cookie over TLS. Browsers accept it only from its own
+// host, and send it only there.
 const SecureCookie = "__Host-piloto_session"
 
-// SessionCookie is the name of the cookie that holds a session's secret, for a client
-// that came by TLS or not, to a host ("localhost:8080"). Cookies do not know ports: what
-// came without TLS has the port in its name, so that two deployments on one machine
-// keep a session each.
+// SessionCookie returns the name of the cookie with a session's secret, for a client with or
+// without TLS and a host ("localhost:8080"). Cookies do not depend on the port. So without TLS
+// the name contains the port, and two deployments on one machine have a session each.
 func SessionCookie(secure bool, host string) string {
 	if secure {
 		return SecureCookie
@@ -35,12 +33,12 @@ func SessionCookie(secure bool, host string) string {
 	return "piloto_session_" + port
 }
 
-// maxSessions is how many cookies of one name are looked at.
+// maxSessions bounds the number of cookies of one name that are checked.
 const maxSessions = 8
 
-// Sessions returns the secrets in the cookies of one name, in the order to look at them: the
-// last first. There may be several, because another server of the host, on another port, can
-// set one of the same name for a longer path. Browsers send those first, and ours, which is
+// Sessions returns the secrets in the cookies of one name, in the order in which to check them:
+// the last first. There may be several, because another server of the host, on another port, can
+// set a cookie of the same name for a longer path. Browsers send those first, and ours, which is
 // for every path, last.
 func Sessions(cookies []string) []string {
 	var secrets []string
@@ -52,15 +50,15 @@ func Sessions(cookies []string) []string {
 	return secrets
 }
 
-// ByTLS reports whether X-Forwarded-Proto says that the client came by TLS. Of several
-// proxies the first one saw the client.
+// ByTLS reports whether, by X-Forwarded-Proto, the client used TLS. The first of several proxies
+// is the one that the client connected to.
 func ByTLS(forwardedProto string) bool {
 	first, _, _ := strings.Cut(forwardedProto, ",")
 	return strings.EqualFold(strings.TrimSpace(first), "https")
 }
 
-// end is when a token ends; zero: never. A session ends SessionLife after it began, however
-// much it is used.
+// end returns when a token expires; zero: never. A session ends at the latest SessionLife after
+// its start.
 func (t Token) end() time.Time {
 	if t.Kind == KindSession {
 		return earlier(t.ExpiresAt, t.CreatedAt.Add(SessionLife))
@@ -68,8 +66,8 @@ func (t Token) end() time.Time {
 	return t.ExpiresAt
 }
 
-// renew notes that a session is used at a time: it then ends SessionIdle later, unless it is
-// over before that.
+// renew records the use of a session at a time: it then ends SessionIdle later, but within
+// SessionLife.
 func (t Token) renew(ctx context.Context, store Store, at time.Time) error {
 	until := at.Add(SessionIdle)
 	if t.Kind != KindSession || until.Sub(t.ExpiresAt) < renewEvery {

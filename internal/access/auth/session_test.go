@@ -32,7 +32,7 @@ func signIn(t rapid.TB, store auth.Store) string {
 	return session
 }
 
-// isValid reports whether a session signs in at a time.
+// isValid reports whether a session is valid at a time.
 func isValid(t rapid.TB, store auth.Store, session string, at time.Time) bool {
 	t.Helper()
 	p, err := auth.Authenticate(ctx, store, session, at, auth.KindSession)
@@ -42,12 +42,12 @@ func isValid(t rapid.TB, store auth.Store, session string, at time.Time) bool {
 	return err == nil
 }
 
-// TestASessionEndsWhenItIsNotUsed, and when it is old, however much it is used.
-func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
+// TestSessionEndsWithoutUse, and at its maximum age in any case.
+func TestSessionEndsWithoutUse(t *testing.T) {
 	for name, c := range map[string]struct {
-		used  []time.Duration // since it began, in order
-		in    time.Duration   // at which it is good
-		ended time.Duration   // at which it is not
+		used  []time.Duration // since its start, in order
+		in    time.Duration   // at which it is valid
+		ended time.Duration   // at which it is not valid
 	}{
 		"never used":           {nil, 12*time.Hour - time.Millisecond, 12 * time.Hour},
 		"used late":            {[]time.Duration{11 * time.Hour}, 23*time.Hour - time.Millisecond, 23 * time.Hour},
@@ -80,7 +80,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 	}
 }
 
-// timesUntil lists the times at which something is done until a time.
+// timesUntil lists the times from one step to until, at each step.
 func timesUntil(step, until time.Duration) (list []time.Duration) {
 	for at := step; at < until; at += step {
 		list = append(list, at)
@@ -99,9 +99,9 @@ func (w *countingStore) RenewToken(ctx context.Context, hash string, until time.
 	return w.Store.RenewToken(ctx, hash, until)
 }
 
-// TestASessionIsAsGoodAsItsUseAndItsAge: however it is used, it is good while it was used
-// in the last eleven hours of its seven days, and it is not when twelve passed, or seven days.
-func TestASessionIsAsGoodAsItsUseAndItsAge(t *testing.T) {
+// TestSessionValidityFollowsUseAndAge: it is valid while its last use is at most eleven hours
+// ago, within seven days. It is not valid after twelve hours without use, or after seven days.
+func TestSessionValidityFollowsUseAndAge(t *testing.T) {
 	store := memoryStore{}
 	rapid.Check(t, func(r *rapid.T) {
 		session := signIn(t, store)
@@ -124,7 +124,7 @@ func TestASessionIsAsGoodAsItsUseAndItsAge(t *testing.T) {
 	})
 }
 
-// memoryStore keeps tokens in memory, and forgets none by itself.
+// memoryStore stores tokens in memory, and never expires one.
 type memoryStore map[string]auth.Token
 
 func (s memoryStore) Token(_ context.Context, hash string) (auth.Token, error) {
@@ -151,9 +151,9 @@ func (s memoryStore) RenewToken(_ context.Context, hash string, until time.Time)
 	return nil
 }
 
-// TestASessionIsNotGoodBecauseItsRowIsThere: neither a late end, nor none, nor a row that
-// nobody cleaned up makes an old session good.
-func TestASessionIsNotGoodBecauseItsRowIsThere(t *testing.T) {
+// TestStoredRowDoesNotMakeOldSessionValid: neither a late expiry, nor a missing one, nor a row
+// that was not deleted makes an old session valid.
+func TestStoredRowDoesNotMakeOldSessionValid(t *testing.T) {
 	store := fixture.Table(t)
 	for name, ends := range map[string]time.Time{"none": {}, "late": now.Add(30 * 24 * time.Hour), "over": now.Add(time.Hour)} {
 		putToken(t, store, name, auth.KindSession, ends)
@@ -173,8 +173,8 @@ func TestASessionIsNotGoodBecauseItsRowIsThere(t *testing.T) {
 	}
 }
 
-// TestCleaningUpComesAfterTheEnd, also after a session was renewed.
-func TestCleaningUpComesAfterTheEnd(t *testing.T) {
+// TestRowExpiresAfterSession, also after a renewal.
+func TestRowExpiresAfterSession(t *testing.T) {
 	store, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	session := signIn(t, store)
 	client := dynamodb.NewFromConfig(config)
@@ -208,7 +208,7 @@ func number(t *testing.T, v types.AttributeValue) int64 {
 	return i
 }
 
-// interruptedStore does something after a token was read, and before it is renewed.
+// interruptedStore calls a function after a token was read, and before it is renewed.
 type interruptedStore struct {
 	auth.Store
 	do func()
@@ -219,8 +219,8 @@ func (b interruptedStore) RenewToken(ctx context.Context, hash string, until tim
 	return b.Store.RenewToken(ctx, hash, until)
 }
 
-// TestSigningOutIsNeverUndone by a request that was under way.
-func TestSigningOutIsNeverUndone(t *testing.T) {
+// TestSignOutIsNeverUndone by a concurrent request.
+func TestSignOutIsNeverUndone(t *testing.T) {
 	store := fixture.Table(t)
 	later := now.Add(6 * time.Hour)
 	session, asked := signIn(t, store), false
@@ -236,7 +236,7 @@ func TestSigningOutIsNeverUndone(t *testing.T) {
 	if isValid(t, store, session, later) {
 		t.Error("the renewal brought the session back")
 	}
-	for range 20 { // and however they meet
+	for range 20 { // in any order
 		session = signIn(t, store)
 		var all sync.WaitGroup
 		for i := range 5 {
@@ -257,8 +257,8 @@ func TestSigningOutIsNeverUndone(t *testing.T) {
 	}
 }
 
-// TestRenewingOnlyMovesAnEndThatIsThereToALaterTime, and changes nothing else of a token.
-func TestRenewingOnlyMovesAnEndThatIsThereToALaterTime(t *testing.T) {
+// TestRenewOnlyMovesExistingExpiryLater, and changes no other attribute of a token.
+func TestRenewOnlyMovesExistingExpiryLater(t *testing.T) {
 	store := fixture.Table(t)
 	for name, c := range map[string]struct{ ends, until, want time.Time }{
 		"later":      {now.Add(time.Hour), now.Add(2 * time.Hour), now.Add(2 * time.Hour)},
@@ -290,15 +290,15 @@ func TestRenewingOnlyMovesAnEndThatIsThereToALaterTime(t *testing.T) {
 	}
 }
 
-// readOnlyStore is a store that takes no writes.
+// readOnlyStore is a store whose writes fail.
 type readOnlyStore struct{ auth.Store }
 
 func (readOnlyStore) RenewToken(context.Context, string, time.Time) error {
 	return errors.New("the disk is full")
 }
 
-// TestOnlySessionsAreKept, and who reads is not kept out because that cannot be written.
-func TestOnlySessionsAreKept(t *testing.T) {
+// TestOnlySessionsAreRenewed, and a failed renewal does not prevent a read.
+func TestOnlySessionsAreRenewed(t *testing.T) {
 	store := &countingStore{Store: fixture.Table(t)}
 	putToken(t, store, "token", auth.KindToken, now.Add(time.Hour))
 	putToken(t, store, "code", auth.KindCode, now.Add(time.Hour))
@@ -319,7 +319,7 @@ func TestOnlySessionsAreKept(t *testing.T) {
 	}
 }
 
-func TestTheCookieOfASessionIsOfItsDeployment(t *testing.T) {
+func TestSessionCookieBelongsToDeployment(t *testing.T) {
 	for _, c := range []struct {
 		secure     bool
 		host, name string

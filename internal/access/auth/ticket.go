@@ -7,15 +7,15 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// KindTicket is a token that is used once, in a URL where no header can be set:
-// to open a socket.
+// KindTicket is the kind of a token that is used once, in a URL, because a browser cannot set a
+// header when it opens a WebSocket.
 const KindTicket Kind = "ticket"
 
-// TicketLife is how long a ticket may be used.
+// TicketLife is the life of a ticket.
 const TicketLife = time.Minute
 
-// NewTicket returns a ticket for who is asking, and when it ends. It comes from
-// the token or session they asked with, and what is opened with it ends with that.
+// NewTicket returns a ticket for the principal, and its expiry. Its parent is the principal's
+// token or session, and a connection that it opens ends with the parent.
 func NewTicket(ctx context.Context, store Store, p Principal, at time.Time) (string, time.Time, error) {
 	secret, until := ids.Secret(), at.Add(TicketLife)
 	return secret, until, store.PutToken(ctx, Token{
@@ -24,9 +24,8 @@ func NewTicket(ctx context.Context, store Store, p Principal, at time.Time) (str
 	})
 }
 
-// TakeTicket uses a ticket up and returns who it was made for; TokenID is then
-// the token or session that it came from. Of many that hold it, one gets it.
-// Every refusal is ErrRequired.
+// TakeTicket uses a ticket up and returns its principal; TokenID is the ticket's parent. Only
+// one of several holders gets it. Every refusal is ErrRequired.
 func TakeTicket(ctx context.Context, store Store, secret string, at time.Time) (Principal, error) {
 	if secret == "" || len(secret) > 512 {
 		return Principal{}, ErrRequired
@@ -50,8 +49,8 @@ func TakeTicket(ctx context.Context, store Store, secret string, at time.Time) (
 	return p, nil
 }
 
-// ValidUntil reports until when a token or a session is good (zero: until somebody
-// revokes it), by its hash; ErrRequired when it is not, or what it came from is not.
+// ValidUntil returns the expiry of a token or a session by its hash (zero: valid until it is
+// revoked). It returns ErrRequired when the token or its parent is not valid.
 func ValidUntil(ctx context.Context, store Store, hash string, at time.Time) (time.Time, error) {
 	t, err := store.Token(ctx, hash)
 	if err != nil {
@@ -73,7 +72,7 @@ func ValidUntil(ctx context.Context, store Store, hash string, at time.Time) (ti
 	return earlier(t.end(), parent.end()), nil
 }
 
-// earlier is the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times, of which zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// principalOf is who asks with a token or a session of theirs.
+// principalOf returns the principal of a new token or session.
 func principalOf(t *testing.T, store auth.Store, secret string, kind auth.Kind) auth.Principal {
 	t.Helper()
 	p, err := auth.Authenticate(ctx, store, secret, now, kind)
@@ -32,7 +32,7 @@ func newTicket(t *testing.T, store auth.Store, p auth.Principal) string {
 	return secret
 }
 
-func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
+func TestTicketIsTakenOnceAndNamesItsParent(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	session, err := auth.SessionFor(ctx, store, "token", auth.KindToken, now, time.Hour)
@@ -51,7 +51,7 @@ func TestATicketIsTakenOnceAndNamesWhereItComesFrom(t *testing.T) {
 	}
 }
 
-func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
+func TestTicketRefusesEveryFaultAlike(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	for secret, kind := range map[string]auth.Kind{"session": auth.KindSession, "code": auth.KindCode, "child": auth.KindToken} {
@@ -93,7 +93,7 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	for _, kept := range []string{"token", "session", "code"} { // what is no ticket is not used up
+	for _, kept := range []string{"token", "session", "code"} { // other tokens are not used up
 		if _, err := store.Token(ctx, ids.Hash(kept)); err != nil {
 			t.Errorf("%s: %v", kept, err)
 		}
@@ -103,7 +103,7 @@ func TestATicketIsRefusedAlikeWhateverIsWrong(t *testing.T) {
 	}
 }
 
-func TestATicketOpensNothingElse(t *testing.T) {
+func TestTicketAuthenticatesNothingElse(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
@@ -117,7 +117,7 @@ func TestATicketOpensNothingElse(t *testing.T) {
 	}
 }
 
-func TestOfManyThatHoldATicketOneGetsIt(t *testing.T) {
+func TestConcurrentHoldersTakeTicketOnce(t *testing.T) {
 	store := fixture.Table(t)
 	putToken(t, store, "token", auth.KindToken, time.Time{})
 	ticket := newTicket(t, store, principalOf(t, store, "token", auth.KindToken))
@@ -141,15 +141,15 @@ func TestOfManyThatHoldATicketOneGetsIt(t *testing.T) {
 	}
 }
 
-func TestWhatATokenOpenedLivesAsLongAsItDoes(t *testing.T) {
+func TestValidUntilFollowsTokenAndParent(t *testing.T) {
 	store := fixture.Table(t)
 	never := time.Time{}
 	for _, c := range []struct {
 		name           string
-		token, session time.Duration // until they end; 0: never, or no session
+		token, session time.Duration // life; 0: without expiry, or no session
 		revoke         string        // "token", "session"
 		at             time.Duration
-		until          time.Duration // -1: over
+		until          time.Duration // -1: not valid
 	}{
 		{"a token", 0, 0, "", 0, 0},
 		{"a token that ends", time.Hour, 0, "", time.Minute, time.Hour},

@@ -11,12 +11,12 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// validName is what an account or a user may be called: no key of the table can be
-// read as another's.
+// validName matches the names of accounts and users. They contain no separator, so that no key
+// of the table can be read as another's.
 var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
 
-// NewToken is a token for a user of an account: scopes separated by commas, from a time on
-// and for a life, 0 for ever. Its errors are for the person who asks for it.
+// NewToken returns a token for a user of an account, with scopes separated by commas, valid from
+// a time for a life; 0 means without expiry. Its errors are texts for the operator.
 func NewToken(secret, account, user, scopes string, at time.Time, life time.Duration) (Token, error) {
 	t := Token{Hash: ids.Hash(secret), Kind: KindToken, Account: account, User: user, CreatedAt: at}
 	if !validName().MatchString(account) || !validName().MatchString(user) {
@@ -40,6 +40,6 @@ func NewToken(secret, account, user, scopes string, at time.Time, life time.Dura
 	return t, nil
 }
 
-// ScopesText says what the scopes are, for whoever writes some.
+// ScopesText explains the scopes for the operator.
 const ScopesText = "chat; admin, which includes it; billing, which moves credit; approve, of steps that need somebody else; " +
 	"or several, separated by commas"

@@ -14,56 +14,54 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// A webhook is a way for another system to ask without a token: it signs each
-// request as Standard Webhooks 1.0 says (standardwebhooks.com), with a secret that
-// both know. What must stay true:
+// A webhook lets another system send requests without a token. It signs each request by Standard
+// Webhooks 1.0 (standardwebhooks.com), with a shared secret. Invariants:
 //
-//   - What is signed is the id of the delivery, the time and every byte of the
-//     body: none of them can be changed, and none is looked at before all are right.
-//   - A signature is good for five minutes before and after its time; a delivery
-//     that is repeated within them is the same delivery (see the package replay).
-//   - The secret is kept apart from everything else that is stored.
-//   - Whatever is wrong with a signature, a webhook or a time, the answer is
-//     ErrRequired. Only the log knows more.
+//   - The signature covers the ID of the delivery, the time and every byte of the body. None of
+//     them can be changed, and none is used before the signature is verified.
+//   - A signature is valid for five minutes before and after its time. A delivery that is repeated
+//     within them is the same delivery (see package replay).
+//   - The secret is stored apart from all other data.
+//   - Every fault of a signature, a webhook or a time returns ErrRequired. Only the log has the
+//     reason.
 
-// Webhook is one that was made. It acts as the user who made it.
+// Webhook is one stored webhook. It acts as the user who created it.
 type Webhook struct {
 	ID        string // "wh_" and a ULID
 	Account   string
 	User      string
 	Name      string
-	Scopes    []Scope // chat, and nothing else
+	Scopes    []Scope // only chat
 	CreatedAt time.Time
 }
 
-// What a caller may notice of webhooks.
+// Errors of webhooks.
 var (
 	ErrWebhookNotFound = fault.New(fault.NotFound, "webhook.not_found")
 	ErrTooManyWebhooks = fault.New(fault.Conflict, "webhook.too_many")
 )
 
-// ErrNoSecret says that a webhook has none: it is being made, or removed.
+// ErrNoSecret is the error for a webhook without a secret: it is being created or deleted.
 var ErrNoSecret = errors.New("auth: the webhook has no secret")
 
-// MaxWebhooks is how many an account may have.
+// MaxWebhooks bounds the webhooks of an account.
 const MaxWebhooks = 50
 
-// Limits of what is signed.
+// Limits of a signed request.
 const (
-	signatureLife = 5 * time.Minute // to either side
-	maxDelivery   = 255             // bytes of a delivery's id
+	signatureLife = 5 * time.Minute // before and after the time of the signature
+	maxDelivery   = 255             // bytes of a delivery's ID
 	maxSignature  = 2048            // bytes of the header
 	maxTimestamp  = 12              // digits
 	webhookPrefix = "wh_"
 	secretPrefix  = "whsec_"
 	versionOne    = "v1,"
-	minSecret     = 24 // bytes, as Standard Webhooks says
+	minSecret     = 24 // bytes, from Standard Webhooks
 	maxSecret     = 64
 )
 
-// Delivery is a signed request as it came: the header fields X-Piloto-Webhook,
-// webhook-id, webhook-timestamp and webhook-signature, and the body. Nothing in it
-// is believed.
+// Delivery is a signed request as it was received: the header fields X-Piloto-Webhook,
+// webhook-id, webhook-timestamp and webhook-signature, and the body. All of it is untrusted.
 type Delivery struct {
 	Webhook   string
 	ID        string
@@ -72,27 +70,28 @@ type Delivery struct {
 	Body      []byte
 }
 
-// WebhookStore keeps webhooks without their secrets.
+// WebhookStore stores webhooks without their secrets.
 type WebhookStore interface {
-	// Webhook finds one by its id; ErrWebhookNotFound when there is none.
+	// Webhook returns a webhook by its ID; ErrWebhookNotFound when there is none.
 	Webhook(ctx context.Context, id string) (Webhook, error)
-	// Webhooks returns an account's, the oldest first.
+	// Webhooks returns an account's webhooks, the oldest first.
 	Webhooks(ctx context.Context, account string) ([]Webhook, error)
 	CreateWebhook(ctx context.Context, w Webhook) error
-	// DeleteWebhook removes one of an account; ErrWebhookNotFound when it has no such.
+	// DeleteWebhook deletes a webhook of an account; ErrWebhookNotFound when the account does
+	// not have it.
 	DeleteWebhook(ctx context.Context, account, id string) error
 }
 
-// WebhookSecrets keeps the secrets of webhooks, and nothing else of them.
+// WebhookSecrets stores the secrets of webhooks, and no other data.
 type WebhookSecrets interface {
 	// WebhookSecret returns a secret; ErrNoSecret when there is none.
 	WebhookSecret(ctx context.Context, account, id string) (string, error)
 	PutWebhookSecret(ctx context.Context, account, id, secret string) error
-	// DeleteWebhookSecret removes one; one that is not there is removed already.
+	// DeleteWebhookSecret deletes a secret. A missing one is no error.
 	DeleteWebhookSecret(ctx context.Context, account, id string) error
 }
 
-// Webhooks makes and removes webhooks, and says who a signed request is from.
+// Webhooks creates and deletes webhooks, and authenticates signed requests.
 type Webhooks struct {
 	Store   WebhookStore
 	Secrets WebhookSecrets
@@ -100,9 +99,9 @@ type Webhooks struct {
 	Now     func() time.Time
 }
 
-// Create makes a webhook that acts as who is asking, with the scope chat only, and
-// returns it with its secret, which is not to be had again. ErrTooManyWebhooks
-// when the account has MaxWebhooks.
+// Create creates a webhook that acts as the principal, with only the scope chat. It returns the
+// webhook with its secret, which cannot be read again. It returns ErrTooManyWebhooks when the
+// account has MaxWebhooks.
 func (s *Webhooks) Create(ctx context.Context, p Principal, name string) (Webhook, string, error) {
 	list, err := s.Store.Webhooks(ctx, p.Account)
 	if err != nil {
@@ -115,12 +114,12 @@ func (s *Webhooks) Create(ctx context.Context, p Principal, name string) (Webhoo
 	w := Webhook{
 		ID: webhookPrefix + s.NewID(at), Account: p.Account, User: p.User, Name: name, Scopes: []Scope{ScopeChat}, CreatedAt: at,
 	}
-	// The webhook first: one without a secret can be seen and removed, and a secret
-	// without a webhook could not.
+	// The webhook is stored first: a webhook without a secret can be listed and deleted, a
+	// secret without a webhook cannot.
 	if err := s.Store.CreateWebhook(ctx, w); err != nil {
 		return Webhook{}, "", err
 	}
-	// Others may have been made since they were counted.
+	// Other requests may have created webhooks since the count.
 	switch list, err := s.Store.Webhooks(ctx, p.Account); {
 	case err != nil:
 		return Webhook{}, "", errors.Join(err, s.Store.DeleteWebhook(context.WithoutCancel(ctx), w.Account, w.ID))
@@ -140,8 +139,8 @@ func (s *Webhooks) List(ctx context.Context, account string) ([]Webhook, error) 
 	return s.Store.Webhooks(ctx, account)
 }
 
-// Delete removes a webhook of an account, and its secret for good; what is signed
-// with it is refused from then on. When it fails, it can be asked for again.
+// Delete deletes a webhook of an account, and its secret permanently. Requests signed with it
+// are refused from then on. Delete can be retried after an error.
 func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
 	if !ValidWebhook(id) {
 		return ErrWebhookNotFound
@@ -159,9 +158,8 @@ func (s *Webhooks) Delete(ctx context.Context, account, id string) error {
 	return s.Store.DeleteWebhook(ctx, account, id)
 }
 
-// Authenticate returns who a delivery is from, when it is signed by a webhook that
-// there is. Every refusal is ErrRequired, and ErrUndecided says that a store could
-// not answer.
+// Authenticate returns the principal of a delivery, when an existing webhook signed it. Every
+// refusal is ErrRequired. It returns ErrUndecided when a store does not answer.
 func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, error) {
 	at := s.Now()
 	if err := d.checkForm(at); err != nil {
@@ -187,7 +185,7 @@ func (s *Webhooks) Authenticate(ctx context.Context, d Delivery) (Principal, err
 	return Principal{Account: w.Account, User: w.User, Scopes: []Scope{ScopeChat}}, nil
 }
 
-// checkForm refuses what can be seen to be no delivery without asking anybody.
+// checkForm refuses a malformed delivery without a read of the store.
 func (d Delivery) checkForm(at time.Time) error {
 	if !ValidWebhook(d.Webhook) {
 		return signatureError("no webhook is named so")
@@ -195,16 +193,16 @@ func (d Delivery) checkForm(at time.Time) error {
 	return checkHeaders(d.ID, d.Timestamp, d.Signature, at)
 }
 
-// ValidWebhook reports whether id is one of a webhook, as this package makes them.
+// ValidWebhook reports whether id has the form of a webhook's ID.
 func ValidWebhook(id string) bool {
 	rest, ok := strings.CutPrefix(id, webhookPrefix)
 	return ok && ids.Valid(rest)
 }
 
-// VerifyWebhook checks a signature over the id of a delivery, its time (seconds
-// since 1970, in digits) and its body. signature is a list "v1,BASE64 v1,BASE64":
-// one of its signatures must be right, and those of other versions count for
-// nothing. It returns ErrRequired, with the reason as its cause, for the log.
+// VerifyWebhook checks a signature over the ID of a delivery, its time (seconds since 1970, in
+// digits) and its body. signature is a list "v1,BASE64 v1,BASE64": one of its signatures must
+// match, and those of other versions are ignored. It returns ErrRequired, with the reason as its
+// cause, for the log.
 func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, at time.Time) error {
 	if err := checkHeaders(id, timestamp, signature, at); err != nil {
 		return err
@@ -231,9 +229,9 @@ func VerifyWebhook(secret, id, timestamp string, body []byte, signature string, 
 	return nil
 }
 
-// checkHeaders refuses header fields that no sender would send, and a time that is
-// too far away. A delivery's id has no dot in it: "a.1" signed at 2 would otherwise
-// read as "a" signed at 1, with a body that begins with "2.".
+// checkHeaders refuses malformed header fields, and a time that is too far away. A delivery's ID
+// contains no dot: otherwise "a.1" signed at 2 would read as "a" signed at 1, with a body that
+// begins with "2.".
 func checkHeaders(id, timestamp, signature string, at time.Time) error {
 	if id == "" || len(id) > maxDelivery {
 		return signatureError("the id of the delivery is missing or too long")
@@ -259,8 +257,8 @@ func checkHeaders(id, timestamp, signature string, at time.Time) error {
 	return nil
 }
 
-// Sign returns the webhook-signature of a delivery at a time, as a sender makes it.
-// The webhook-timestamp that belongs to it is at.Unix() in digits.
+// Sign returns the webhook-signature of a delivery at a time, as a sender computes it. Its
+// webhook-timestamp is at.Unix() in digits.
 func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	key, ok := secretKey(secret)
 	if !ok {
@@ -269,14 +267,13 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	return versionOne + base64.StdEncoding.EncodeToString(sum(key, id, strconv.FormatInt(at.Unix(), 10), body)), nil
 }
 
-// NewWebhookSecret returns 256 random bits as Standard Webhooks writes a secret.
-// The bytes of the key are visible ASCII: some who sign, n8n among them, can be given
-// a text alone.
+// NewWebhookSecret returns 256 random bits in the secret format of Standard Webhooks. The bytes
+// of the key are visible ASCII, because some senders, such as n8n, accept only a text.
 func NewWebhookSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(ids.Secret()))
 }
 
-// WebhookKey is the key that a secret of ours holds, as a text.
+// WebhookKey returns the key of a secret, as a text.
 func WebhookKey(secret string) string {
 	key, _ := secretKey(secret)
 	return string(key)
@@ -295,7 +292,7 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// signatureError is a refusal whose reason only the log is told.
+// signatureError returns a refusal with a reason for the log.
 func signatureError(why string) error {
 	return ErrRequired.Because(errors.New("auth: webhook: " + why))
 }

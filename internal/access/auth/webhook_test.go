@@ -26,7 +26,7 @@ import (
 	"piloto/internal/models/secrets"
 )
 
-// example is what implementations of Standard Webhooks are tested with.
+// example is the test vector of the implementations of Standard Webhooks.
 var example = struct {
 	secret, id, body, signature string
 	at                          time.Time
@@ -35,7 +35,7 @@ var example = struct {
 	"v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", time.Unix(1614265330, 0),
 }
 
-func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
+func TestSignaturesMatchStandardWebhooks(t *testing.T) {
 	got, err := auth.Sign(example.secret, example.id, example.at, []byte(example.body))
 	if err != nil || got != example.signature {
 		t.Errorf("%s %v", got, err)
@@ -45,7 +45,7 @@ func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesWhatWasNotSigned(t *testing.T) {
+func TestVerifyRefusesUnsignedDelivery(t *testing.T) {
 	type signed struct {
 		secret, id, timestamp, body, signature string
 		at                                     time.Time
@@ -101,8 +101,8 @@ func TestVerifyRefusesWhatWasNotSigned(t *testing.T) {
 	}
 }
 
-// TestADeliveryCannotBeReadAsAnother: its parts are joined by dots.
-func TestADeliveryCannotBeReadAsAnother(t *testing.T) {
+// TestDeliveryCannotBeReadAsAnother: its parts are joined by dots.
+func TestDeliveryCannotBeReadAsAnother(t *testing.T) {
 	at := time.Unix(1700000000, 0)
 	signature, err := auth.Sign(example.secret, "a", at, []byte(`1700000001.{}`))
 	if err != nil {
@@ -113,7 +113,7 @@ func TestADeliveryCannotBeReadAsAnother(t *testing.T) {
 	}
 }
 
-func TestSecretsOfWebhooksAreRandomAndAsTheStandardWritesThem(t *testing.T) {
+func TestWebhookSecretsAreRandomAndInStandardFormat(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		secret := auth.NewWebhookSecret()
@@ -130,7 +130,7 @@ func TestSecretsOfWebhooksAreRandomAndAsTheStandardWritesThem(t *testing.T) {
 	}
 }
 
-// FuzzVerifyWebhook: only what Sign wrote is right.
+// FuzzVerifyWebhook: only a signature of Sign is valid.
 func FuzzVerifyWebhook(f *testing.F) {
 	f.Add(example.id, "1614265330", []byte(example.body), example.signature)
 	f.Add("a.b", "1614265330", []byte("1.{}"), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1a,x")
@@ -154,18 +154,18 @@ func FuzzVerifyWebhook(f *testing.F) {
 	})
 }
 
-// webhookFixture is a service of webhooks over a table and a secrets manager.
+// webhookFixture is a Webhooks over a table and a secrets manager.
 type webhookFixture struct {
 	auth.Webhooks
 	manager *secrets.Manager
 	way     *failingClient
 }
 
-// failingClient is a way to the secrets manager on which what is asked may fail.
+// failingClient is a client of the secrets manager whose requests can fail.
 type failingClient struct {
 	aws.HTTPClient
 	mu sync.Mutex
-	on string // the end of an operation's name
+	on string // suffix of an operation's name
 }
 
 func (f *failingClient) fail(on string) {
@@ -215,7 +215,7 @@ func deliver(t *testing.T, webhook, secret, id string) auth.Delivery {
 
 func fixedClock() time.Time { return now }
 
-func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
+func TestWebhookActsAsItsCreatorUntilDeleted(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil || w.Account != "acme" || w.User != "ana" || w.Name != "n8n" || !slices.Equal(w.Scopes, []auth.Scope{auth.ScopeChat}) || !w.CreatedAt.Equal(now) {
@@ -232,7 +232,7 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 	if _, err := o.Authenticate(ctx, d); err != nil {
 		t.Errorf("and it is gone: %v", err)
 	}
-	far := newWebhookFixture(t, o.Store, fixedClock) // another function, which remembers the secret
+	far := newWebhookFixture(t, o.Store, fixedClock) // another function, which has the secret in its cache
 	far.Secrets = secrets.NewWebhooks(o.manager, fixedClock)
 	if _, err := far.Authenticate(ctx, d); err != nil {
 		t.Error(err)
@@ -250,8 +250,8 @@ func TestAWebhookActsAsWhoMadeItUntilItIsRemoved(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceAreNoMoreThanThereMayBe: and those that are refused leave nothing.
-func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
+// TestConcurrentCreatesStayWithinLimit: refused requests leave no data.
+func TestConcurrentCreatesStayWithinLimit(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	for range auth.MaxWebhooks - 2 {
 		if _, _, err := o.Create(ctx, ana, "n8n"); err != nil {
@@ -275,7 +275,7 @@ func TestManyAtOnceAreNoMoreThanThereMayBe(t *testing.T) {
 	}
 }
 
-func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
+func TestWebhooksOfAccountsAreSeparate(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	ours, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
@@ -293,7 +293,7 @@ func TestWebhooksOfTwoAccountsKnowNothingOfEachOther(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotSayIsUndecided(t *testing.T) {
+func TestStoreErrorIsUndecided(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
@@ -320,7 +320,7 @@ func (brokenWebhookStore) Webhook(context.Context, string) (auth.Webhook, error)
 	return auth.Webhook{}, errors.New("throttled")
 }
 
-func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
+func TestWebhookWithoutStoredSecretIsNotCreated(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	o.way.fail("PutSecretValue")
 	if w, secret, err := o.Create(ctx, ana, "n8n"); err == nil || secret != "" || w.ID != "" {
@@ -331,7 +331,7 @@ func TestAWebhookWhoseSecretCannotBeKeptIsNotMade(t *testing.T) {
 	}
 }
 
-func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
+func TestFailedDeleteCanBeRetried(t *testing.T) {
 	o := newWebhookFixture(t, fixture.Table(t), fixedClock)
 	w, _, err := o.Create(ctx, ana, "n8n")
 	if err != nil {
@@ -349,8 +349,8 @@ func TestARemovalThatFailedCanBeAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestADumpOfTheTableHoldsNoSecret: I14.
-func TestADumpOfTheTableHoldsNoSecret(t *testing.T) {
+// TestTableDumpContainsNoWebhookSecret: I14.
+func TestTableDumpContainsNoWebhookSecret(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	o := newWebhookFixture(t, table, fixedClock)
 	w, secret, err := o.Create(ctx, ana, "n8n")

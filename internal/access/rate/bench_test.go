@@ -12,8 +12,8 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// BenchmarkTake is what counting adds to a turn: in one process, and over the table; beside
-// the read that says who is asking.
+// BenchmarkTake measures the cost that counting adds to a turn: in one process, and over the
+// table, beside the read that authenticates the caller.
 func BenchmarkTake(b *testing.B) {
 	table := fixture.Table(b)
 	log := slog.New(slog.DiscardHandler)

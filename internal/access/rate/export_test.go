@@ -1,6 +1,6 @@
 package rate
 
-// CountQuotas is how many quotas are kept.
+// CountQuotas returns the number of stored quotas.
 func (m *Memory) CountQuotas() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxQuotas is how many quotas of a class a process keeps. When there are more, the whole ones are
-// forgotten, which changes nothing. When none is whole, all are forgotten.
+// maxQuotas bounds the quotas of a class in a process. When there are more, full quotas are
+// dropped, which changes nothing. When that frees too little, all are dropped.
 const maxQuotas = 1 << 16
 
-// maxRefusals is how many accounts a process counts the refusals of.
+// maxRefusals bounds the accounts whose refusals a process counts.
 const maxRefusals = 1 << 12
 
-// Memory counts within one process. It is safe for concurrent use.
+// Memory stores quotas within one process. It is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	quotas  map[Class]map[Subject]time.Time
@@ -25,8 +25,8 @@ func NewMemory() *Memory {
 	return &Memory{quotas: map[Class]map[Subject]time.Time{}, refusal: map[string]map[Class]int64{}}
 }
 
-// Refused returns how many requests of an account were refused since the process began, by
-// class. The account "" has those of addresses.
+// Refused returns the number of refused requests of an account since the process started, by
+// class. The account "" holds those of addresses.
 func (m *Meter) Refused(account string) map[Class]int64 {
 	counts := map[Class]int64{}
 	if m == nil {
@@ -64,7 +64,7 @@ func (m *Memory) set(c Class, who Subject, whole time.Time) {
 	m.put(c, who, whole, whole)
 }
 
-// charge takes one part of a quota and returns when it is whole again. Without room it takes
+// charge takes one part of a quota and returns when it is full again. Without room it takes
 // nothing.
 func (m *Memory) charge(c Class, who Subject, at time.Time, q Quota) (time.Time, bool) {
 	m.mu.Lock()
@@ -86,7 +86,7 @@ func (m *Memory) put(c Class, who Subject, whole, at time.Time) {
 	}
 	if _, there := quotas[who]; !there && len(quotas) >= maxQuotas {
 		maps.DeleteFunc(quotas, func(_ Subject, whole time.Time) bool { return !whole.After(at) })
-		if len(quotas) >= maxQuotas/2 { // or each that is new would look at all again
+		if len(quotas) >= maxQuotas/2 { // otherwise each new quota would scan all of them again
 			clear(quotas)
 		}
 	}

@@ -1,24 +1,23 @@
-// Package rate owns how often somebody may ask: how many messages to a model, writes,
-// decisions and requests a user or a webhook may send in a minute, and how many bad
-// tokens an address may.
+// Package rate limits requests: the messages to a model, writes, decisions and requests of a
+// user or a webhook per minute, and the bad tokens of an address per minute.
 //
-// Who asks has a quota of a minute. Each time takes a part of it, a 30th where 30 are
-// allowed; what was taken comes back as time passes. So a whole minute's worth may come
-// at once, and after that one more for each part that came back: in any span of S seconds
-// at most N + N·S/60, wherever the span begins. All that is kept for this is one time: the
-// one at which the quota is whole again.
+// Each subject has a quota for one minute. Each request takes a part of it, a 30th where 30 are
+// allowed. The quota refills as time passes. So the requests of a whole minute may come at once,
+// and then one more for each refilled part: in any span of S seconds at most N + N·S/60. The
+// stored state is one time: the time at which the quota is full again.
 //
-// What must stay true:
+// Invariants:
 //
-//   - Of many that come at once no more pass than there is room for: the time moves by one
+//   - Of concurrent requests no more pass than there is room for: the time changes by one
 //     conditional write, or under a lock.
-//   - Times are compared. A row or an entry whose time is over means nothing, whether or
-//     not it was cleaned up; one that is further ahead than a quota can reach is a clock's
-//     mistake, and means nothing either.
-//   - What is refused takes nothing: who keeps asking waits no longer than who does not.
-//   - A refusal says when to try again, and then it is so unless others were quicker.
-//   - What is counted is bounded in size, whatever was sent.
-//   - A store that does not answer refuses nobody: the process then counts alone.
+//   - Times are compared. A row or an entry with a past time is ignored, whether or not it was
+//     deleted. A time further ahead than a quota can reach comes from a wrong clock, and is
+//     ignored, too.
+//   - A refused request takes nothing, so that further attempts do not extend the wait.
+//   - A refusal has the time of the next attempt. It succeeds then, unless other requests were
+//     earlier.
+//   - The memory for counting is bounded for any input.
+//   - A store that does not answer causes no refusal: the process then counts alone.
 package rate
 
 import (
@@ -30,33 +29,33 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// ErrTooMany refuses a request that came too often. Args: reason (the class), limit (per
-// minute), retry_after (seconds).
+// ErrTooMany refuses a request above the limit. Args: reason (the class), limit (per minute),
+// retry_after (seconds).
 var ErrTooMany = fault.New(fault.Throttled, "request.too_many")
 
-// Class names the requests that are counted together.
+// Class groups the requests that are counted together.
 type Class string
 
 // The classes. Turns, writes and decisions count as requests too.
 const (
 	Turns     Class = "turns"      // messages to a model
-	Writes    Class = "writes"     // all else that changes something
-	Decisions Class = "decisions"  // confirm, stop, approve: what nothing else may use up
-	Requests  Class = "requests"   // whatever came, reads among them
-	Messages  Class = "messages"   // what comes over one socket
-	BadTokens Class = "bad_tokens" // tokens, codes and signatures that are none
+	Writes    Class = "writes"     // all other changes
+	Decisions Class = "decisions"  // confirm, stop, approve: a quota that no other request uses up
+	Requests  Class = "requests"   // all requests, also reads
+	Messages  Class = "messages"   // messages of one socket
+	BadTokens Class = "bad_tokens" // invalid tokens, codes and signatures
 )
 
-// Classes lists the classes, as text.
+// Classes lists the classes as strings.
 func Classes() []string {
 	return []string{string(Turns), string(Writes), string(Decisions), string(Requests), string(Messages), string(BadTokens)}
 }
 
-// maxMessages is how many messages a socket may bring in a minute, where requests have a
-// limit: a client pings every other minute.
+// maxMessages bounds the messages of a socket per minute, where requests have a limit. A client
+// pings every other minute.
 const maxMessages = 60
 
-// Limits are the requests of each class in a minute; 0: no limit.
+// Limits holds the allowed requests of each class per minute; 0: no limit.
 type Limits struct {
 	Turns     int
 	Writes    int
@@ -80,9 +79,9 @@ func (l Limits) limit(c Class) int {
 	return 0
 }
 
-// localShare is how many of n a process counts by itself before it asks the store. All of what
-// must cost no write; and of bad tokens a few, so that an address that sends no more of them
-// leaves no row.
+// localShare returns how many of n requests a process counts without the store: all for classes
+// that must not cause a write, and a quarter of the bad tokens, so that an address with only a
+// few leaves no row.
 func (c Class) localShare(n int) int {
 	switch c {
 	case Turns, Writes:
@@ -95,22 +94,21 @@ func (c Class) localShare(n int) int {
 
 // Quota is a limit per minute.
 type Quota struct {
-	Part time.Duration // by one; whole microseconds
-	Room time.Duration // by all
+	Part time.Duration // for one request; whole microseconds
+	Room time.Duration // for all requests
 }
 
-// QuotaOf is the quota of n in a minute.
+// QuotaOf returns the quota of n requests per minute.
 func QuotaOf(n int) Quota {
 	part := max((time.Minute / time.Duration(n)).Truncate(time.Microsecond), time.Microsecond)
 	return Quota{part, part * time.Duration(n)}
 }
 
-// Absurd is further ahead than a quota can be whole again. Such a time was written by a wrong
-// clock.
+// Absurd bounds how far ahead a quota's time can be. A later time was written by a wrong clock.
 const Absurd = 2 * time.Minute
 
-// Take takes one part at a time, of a quota that is whole again at a known time. It returns
-// the new time; false when there is no room.
+// Take takes one part at a time, from a quota that is full again at whole. It returns the new
+// time; false when there is no room.
 func (q Quota) Take(whole, at time.Time) (time.Time, bool) {
 	if whole.Before(at) || whole.Sub(at) > Absurd {
 		whole = at
@@ -119,32 +117,32 @@ func (q Quota) Take(whole, at time.Time) (time.Time, bool) {
 	return next, next.Sub(at) <= q.Room
 }
 
-// Store keeps the times at which quotas are whole again, for all processes.
+// Store stores the times at which quotas are full again, for all processes.
 type Store interface {
-	// Charge takes one part of the quota of a key. It returns when the quota is whole again,
-	// and whether there was room. known is the time that the caller saw last; it may be wrong,
+	// Charge takes one part of the quota of a key. It returns when the quota is full again, and
+	// whether there was room. known is the time that the caller read last; it may be outdated,
 	// and only decides which write is tried first.
 	Charge(ctx context.Context, key string, at time.Time, q Quota, known time.Time) (whole time.Time, ok bool, err error)
 }
 
-// Meter counts. A nil Meter refuses nobody.
+// Meter counts requests. A nil Meter refuses none.
 type Meter struct {
 	Limits    Limits
 	Own       *Memory // of this process
 	Shared    Store   // nil: there is no other process
 	Log       *slog.Logger
-	OnRefusal func(context.Context, Class) // of each refusal; nil: nobody is
+	OnRefusal func(context.Context, Class) // called for each refusal; may be nil
 }
 
-// Standing is what is left of a quota.
+// Standing describes the rest of a quota.
 type Standing struct {
 	Class Class
-	Limit int // 0: there is none
+	Limit int // 0: no limit
 	Left  int
-	Reset int // seconds until it is whole again
+	Reset int // seconds until it is full again
 }
 
-// Take counts one. The error is ErrTooMany.
+// Take counts one request. Its error is ErrTooMany.
 func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (Standing, error) {
 	if m == nil || m.Limits.limit(c) <= 0 {
 		return Standing{}, nil
@@ -172,14 +170,14 @@ func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (S
 	return Standing{Class: c, Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
 }
 
-// Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A good
-// one is never counted, and passes however many bad ones come from its address.
+// Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A valid
+// token is never counted, and passes after any number of bad ones from its address.
 func (m *Meter) Bad(ctx context.Context, who Subject, at time.Time) error {
 	_, err := m.Take(ctx, BadTokens, who, at)
 	return err
 }
 
-// refuse says when to try again.
+// refuse returns ErrTooMany with the time of the next attempt.
 func (m *Meter) refuse(ctx context.Context, c Class, who Subject, at, whole time.Time) error {
 	m.Own.countRefusal(c, who)
 	if m.OnRefusal != nil {
@@ -196,13 +194,13 @@ func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Seco
 
 type exceededKey struct{}
 
-// WithExceeded returns a context whose request came too often. Its route refuses it, unless
-// the route serves every request.
+// WithExceeded returns a context with the error of a request above the limit. Its route refuses
+// it, unless the route serves every request.
 func WithExceeded(ctx context.Context, why *fault.Error) context.Context {
 	return context.WithValue(ctx, exceededKey{}, why)
 }
 
-// Exceeded returns the error of a request that came too often; nil for any other.
+// Exceeded returns the error of WithExceeded; nil without one.
 func Exceeded(ctx context.Context) error {
 	if why, ok := ctx.Value(exceededKey{}).(*fault.Error); ok && why != nil {
 		return why

@@ -24,8 +24,8 @@ var (
 	ana  = rate.User("acme", "ana")
 )
 
-// meters are the ways to count: a process by itself, one of many that share a table, and a
-// process for each call.
+// meters returns meters of one process alone, of one of many processes with a shared table, and
+// of a new process for each call.
 func meters(t *testing.T, l rate.Limits) map[string]func() *rate.Meter {
 	log := slog.New(slog.DiscardHandler)
 	alone := &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: log}
@@ -55,7 +55,7 @@ func take(t *testing.T, m *rate.Meter, c rate.Class, who rate.Subject, at time.T
 	return got, wait
 }
 
-func TestOfManyAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
+func TestConcurrentRequestsPassUpToQuota(t *testing.T) {
 	for name, meter := range meters(t, rate.Limits{Turns: 50}) {
 		t.Run(name, func(t *testing.T) {
 			var passed atomic.Int64
@@ -81,10 +81,10 @@ func TestOfManyAtOnceAsManyPassAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhenToTryAgain: a request passes at that time and not before. Asking in
-// between does not make the wait longer.
-func TestARefusalSaysWhenToTryAgain(t *testing.T) {
-	for name, meter := range meters(t, rate.Limits{Turns: 6}) { // one each 10 s
+// TestRefusalHasExactRetryTime: a request passes at that time and not before. Attempts in
+// between do not extend the wait.
+func TestRefusalHasExactRetryTime(t *testing.T) {
+	for name, meter := range meters(t, rate.Limits{Turns: 6}) { // one per 10 s
 		t.Run(name, func(t *testing.T) {
 			for i := range 6 {
 				if got, wait := take(t, meter(), rate.Turns, ana, noon); wait != 0 || got.Left != 5-i || got.Limit != 6 || got.Reset != 10*(i+1) {
@@ -106,9 +106,9 @@ func TestARefusalSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-// TestNoSpanHoldsMore: in any span, no more passes than the quota and what came back in the
-// span. Who asks more slowly is never refused.
-func TestNoSpanHoldsMore(t *testing.T) {
+// TestNoSpanExceedsQuotaAndRefill: in any span, no more requests pass than the quota and its refill in the
+// span. A slower client is never refused.
+func TestNoSpanExceedsQuotaAndRefill(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
 		m := &rate.Meter{Limits: rate.Limits{Turns: n}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
@@ -131,7 +131,7 @@ func TestNoSpanHoldsMore(t *testing.T) {
 	})
 }
 
-func TestWhoKeepsToTheRateIsNeverRefused(t *testing.T) {
+func TestClientWithinRateIsNeverRefused(t *testing.T) {
 	for _, n := range []int{1, 7, 30, 59, 1000, 59_999, 60_000_000, math.MaxInt32} {
 		m := &rate.Meter{Limits: rate.Limits{Turns: n}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 		for i := range 1000 {
@@ -142,9 +142,9 @@ func TestWhoKeepsToTheRateIsNeverRefused(t *testing.T) {
 	}
 }
 
-// TestAClockThatWasWrongRefusesNobodyForLong: a quota that is whole in an hour was written by
-// a clock that was an hour ahead.
-func TestAClockThatWasWrongRefusesNobodyForLong(t *testing.T) {
+// TestWrongClockRefusesOnlyBriefly: a quota that is full again in an hour was written
+// by a clock that was an hour ahead.
+func TestWrongClockRefusesOnlyBriefly(t *testing.T) {
 	for name, meter := range meters(t, rate.Limits{Turns: 2}) {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
@@ -162,7 +162,7 @@ func TestAClockThatWasWrongRefusesNobodyForLong(t *testing.T) {
 	}
 }
 
-func TestClassesAndPeopleDoNotShareAQuota(t *testing.T) {
+func TestClassesAndSubjectsHaveSeparateQuotas(t *testing.T) {
 	m := meters(t, rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})["alone"]()
 	seen := map[string]bool{}
 	for _, c := range []rate.Class{rate.Turns, rate.Writes, rate.Decisions, rate.Requests, rate.BadTokens} {
@@ -181,7 +181,7 @@ func TestClassesAndPeopleDoNotShareAQuota(t *testing.T) {
 	}
 }
 
-func TestAnAddressIsOneHoweverItIsWritten(t *testing.T) {
+func TestAddressFormsShareOneSubject(t *testing.T) {
 	for _, same := range [][]string{
 		{"192.0.2.1", "192.0.2.1:1", "192.0.2.1:65535", "::ffff:192.0.2.1", "[::ffff:192.0.2.1]:9"},
 		{"2001:db8::1", "[2001:db8::1]:1", "[2001:db8::ffff:1]:2", "2001:DB8:0:0:1::", "[2001:db8::1%eth0]:1", "2001:0db8::"},
@@ -224,7 +224,7 @@ func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// countingStore is a store with room for everything.
+// countingStore is a store with room for every request.
 type countingStore struct{ calls int }
 
 func (c *countingStore) Charge(_ context.Context, _ string, at time.Time, q rate.Quota, _ time.Time) (time.Time, bool, error) {
@@ -232,9 +232,9 @@ func (c *countingStore) Charge(_ context.Context, _ string, at time.Time, q rate
 	return at.Add(q.Part), true, nil
 }
 
-// TestWhatIsRefusedIsNotWritten: a request under the limit costs one write, and one over it
+// TestRefusedRequestIsNotWritten: a request under the limit costs one write, and one over it
 // costs none.
-func TestWhatIsRefusedIsNotWritten(t *testing.T) {
+func TestRefusedRequestIsNotWritten(t *testing.T) {
 	table := fixture.Table(t)
 	store := &recordingStore{Store: table}
 	m := &rate.Meter{Limits: rate.Limits{Turns: 30, Requests: 30}, Own: rate.NewMemory(), Shared: store, Log: slog.New(slog.DiscardHandler)}
@@ -264,7 +264,7 @@ func (failingStore) Charge(context.Context, string, time.Time, rate.Quota, time.
 	return time.Time{}, false, errors.New("no answer")
 }
 
-func TestAStoreThatDoesNotAnswerLeavesTheProcessToCount(t *testing.T) {
+func TestMeterCountsAloneWhileStoreFails(t *testing.T) {
 	m := &rate.Meter{Limits: rate.Limits{Turns: 3}, Own: rate.NewMemory(), Shared: failingStore{}, Log: slog.New(slog.DiscardHandler)}
 	for i := range 5 {
 		if _, wait := take(t, m, rate.Turns, ana, noon); (wait == 0) != (i < 3) {
@@ -276,7 +276,7 @@ func TestAStoreThatDoesNotAnswerLeavesTheProcessToCount(t *testing.T) {
 	}
 }
 
-func TestWithoutALimitNobodyIsRefused(t *testing.T) {
+func TestMeterWithoutLimitRefusesNothing(t *testing.T) {
 	var none *rate.Meter
 	for _, m := range []*rate.Meter{none, {Own: rate.NewMemory()}, {Own: rate.NewMemory(), Limits: rate.Limits{Turns: -1}}} {
 		for range 1000 {

@@ -5,13 +5,14 @@ import (
 	"errors"
 )
 
-// ErrUnknown is a key under which nothing was begun, or it is forgotten by now.
+// ErrUnknown is the error for a key under which no request was begun, or whose claim has
+// expired.
 var ErrUnknown = errors.New("replay: nothing is known of it")
 
 var errBegunTwice = errors.New("replay: a ticket was begun twice")
 
-// Begin keeps a request for whoever is to serve it, with Serve, apart from who brought it.
-// A ticket is begun once.
+// Begin stores a request, so that another process can serve it with Serve. A ticket is begun
+// once.
 func (o *Once) Begin(ctx context.Context, account string, key Key, t Ticket, request []byte) error {
 	c := Claim{
 		Account: account, Key: key.hash(), Ticket: t, Holder: t.ID, Until: t.At.Add(o.lease()), ExpiresAt: t.At.Add(o.life()),
@@ -24,10 +25,10 @@ func (o *Once) Begin(ctx context.Context, account string, key Key, t Ticket, req
 	return err
 }
 
-// isBegun reports a claim of Begin's, which nobody serves yet.
+// isBegun reports whether Begin stored the claim and no process serves it yet.
 func (c Claim) isBegun() bool { return c.Holder == c.Ticket.ID && c.Request != nil }
 
-// Lookup returns what became of a request that was begun. It returns ErrUnknown.
+// Lookup returns the claim of a begun request. It returns ErrUnknown.
 func (o *Once) Lookup(ctx context.Context, account string, key Key) (Claim, error) {
 	c, err := o.Store.Replay(ctx, account, key.hash())
 	if err == nil && !o.Now().Before(c.ExpiresAt) {
@@ -36,9 +37,9 @@ func (o *Once) Lookup(ctx context.Context, account string, key Key) (Claim, erro
 	return c, err
 }
 
-// Serve serves a request that was begun, by f, and keeps what f answers; one that was
-// answered is left as it is. It returns ErrUnknown, ErrBusy while another serves it, and what
-// Do returns; after these it may be called again.
+// Serve serves a begun request by f, and stores the answer of f. An answered request stays
+// unchanged. It returns ErrUnknown, ErrBusy while another process serves the request, and the
+// errors of Do. It may be called again after these.
 func (o *Once) Serve(
 	ctx context.Context, account string, key Key, f func(ctx context.Context, request []byte, t Ticket) ([]byte, error),
 ) error {

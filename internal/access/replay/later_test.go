@@ -11,7 +11,7 @@ import (
 	"piloto/internal/access/replay"
 )
 
-// isBegun is a desk at which one request was begun.
+// beginRequest begins one request.
 func beginRequest(t *testing.T, d *fixture) replay.Ticket {
 	t.Helper()
 	ticket := replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}
@@ -23,7 +23,7 @@ func beginRequest(t *testing.T, d *fixture) replay.Ticket {
 
 type serveFunc = func(context.Context, []byte, replay.Ticket) ([]byte, error)
 
-func TestWhatWasBegunIsServedOnce(t *testing.T) {
+func TestBegunRequestIsServedOnce(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	ticket := beginRequest(t, d)
 	if c, err := d.Lookup(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
@@ -63,7 +63,7 @@ func TestWhatWasBegunIsServedOnce(t *testing.T) {
 	}
 }
 
-func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
+func TestConcurrentServersServeBegunRequestOnce(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	beginRequest(t, d)
 	var all sync.WaitGroup
@@ -93,9 +93,9 @@ func TestOfManyWhoServeWhatWasBegunOneDoes(t *testing.T) {
 	}
 }
 
-// TestWhatWasBegunOutlivesWhoServesIt: the request and its ticket are there for the next,
-// when the first died or failed.
-func TestWhatWasBegunOutlivesWhoServesIt(t *testing.T) {
+// TestBegunRequestSurvivesItsServer: the request and its ticket are stored for the next
+// attempt, when the first died or failed.
+func TestBegunRequestSurvivesItsServer(t *testing.T) {
 	table := fixture.Table(t)
 	d, dead := newFixture(table), newFixture(dyingStore{table})
 	ticket := beginRequest(t, d)

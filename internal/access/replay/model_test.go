@@ -13,21 +13,21 @@ import (
 	"piloto/internal/access/replay"
 )
 
-// state is what a model knows of one key.
+// state is the model's state of one key.
 type state struct {
 	fingerprint string
 	ticket      replay.Ticket
-	until       int64 // of the lease, in milliseconds; 0: nobody holds it
+	until       int64 // end of the lease, in milliseconds; 0: no holder
 	expires     int64
 	done        bool
 	answer      string
 }
 
-// outcomes are what may become of a request that is served.
+// outcomes are the possible outcomes of a served request.
 var outcomes = []string{"answered", "failed", "died"}
 
-// TestModel: requests of two accounts under few keys, that are answered, fail, or
-// die while they are served, with pauses of any length between them.
+// TestModel: requests of two accounts under few keys are answered, fail, or die while they are
+// served, with pauses of any length in between.
 func TestModel(t *testing.T) {
 	table := fixture.Table(t)
 	round := 0

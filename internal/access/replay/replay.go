@@ -1,26 +1,24 @@
-// Package replay owns that a request which is sent again under the same key has
-// its effect once, and is answered as it was the first time, byte for byte.
+// Package replay makes requests idempotent: a request that is repeated under the same key has
+// its effect once, and gets the first answer again, byte for byte.
 //
-// What must stay true:
+// Invariants:
 //
-//   - Of many requests with one key at once, one is served; the others are told
-//     that it is, or get its answer.
-//   - An answer is given only once it is stored. What cannot be stored is a
-//     failure, and nothing was acknowledged.
-//   - A key is its account's, and of one scope there: what another account sends
-//     under the same key neither sees nor disturbs it.
-//   - Whoever serves a request holds the key by a lease, renews it while they serve,
-//     and are stopped when they lost it. A lease that is over (the process died) is
-//     taken over by the next request; it is given the ticket of the first, so that
-//     effects which are keyed by the ticket happen once. So it is when serving failed.
-//   - A request that was begun is kept, whole, until somebody has served it: who brought
-//     it may leave, and who serves it may die.
-//   - Times are compared, when a row is read and in every condition: a row that is
-//     past its time is not there, whether or not it was cleaned up.
+//   - Of concurrent requests with one key, one is served; the others get ErrBusy, or its answer.
+//   - An answer is returned only after it is stored. An answer that cannot be stored is an error,
+//     and nothing was acknowledged.
+//   - A key belongs to one account and one scope. The same key of another account does not affect
+//     it, and does not see its answer.
+//   - A process that serves a request holds a lease of the key, renews it meanwhile, and is
+//     stopped when it loses it. After the end of a lease (the process died) the next request takes
+//     the key over. It gets the ticket of the first, so that effects with the ticket as their key
+//     happen once. The same holds after an error.
+//   - A begun request is stored whole until it has been served: its client may disconnect, and its
+//     server may die.
+//   - Times are compared, when a row is read and in every condition: an expired row counts as
+//     missing, whether or not it was deleted.
 //
-// An answer of more than MaxAnswer bytes is refused, by design: it would not fit
-// into an item of the table beside the rest, and a pointer to it would be one more
-// thing that can be lost.
+// An answer of more than MaxAnswer bytes is refused by design: it would not fit into an item of
+// the table with the other attributes, and a pointer to another object could be lost.
 package replay
 
 import (
@@ -38,70 +36,69 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// MaxAnswer is how long an answer may be, in bytes.
+// MaxAnswer bounds an answer, in bytes.
 const MaxAnswer = 300 << 10
 
-// What a caller may notice.
+// Errors of a request.
 var (
-	// ErrBusy: the first request with the key is still being served. Args["retry_after"]
-	// is in how many seconds to ask again.
+	// ErrBusy: the first request with the key is still being served. Args["retry_after"] has the
+	// seconds until the next attempt.
 	ErrBusy = fault.New(fault.Conflict, "request.in_progress")
-	// ErrReused: the key was used for something else.
+	// ErrReused: the key was used for another request.
 	ErrReused = fault.New(fault.Invalid, "request.key_reused")
-	// ErrUnkept: it was served, and the answer could not be stored.
+	// ErrAnswerLost: the request was served, and the answer could not be stored.
 	ErrAnswerLost = fault.New(fault.Unavailable, "request.answer_lost")
-	// ErrNothingDone is what serving a request returns beside an answer that nothing was
-	// done for: it is given, and the request may be sent again.
+	// ErrNothingDone is returned with an answer by a request without effects: the answer is
+	// returned but not stored, and the request may be repeated.
 	ErrNothingDone = errors.New("replay: nothing was done")
 	// ErrTooLarge: the answer is over MaxAnswer.
 	ErrTooLarge = fault.New(fault.Internal, "request.answer_too_large")
 )
 
-// Key names a request in its account: Value is the sender's own word, and Scope
-// says whose word it is and for what.
+// Key identifies a request in its account. Value is the client's idempotency key, and Scope its
+// namespace.
 type Key struct {
 	Scope string
 	Value string
 }
 
-// hash is the key as it is stored. No two keys share one.
+// hash returns the storage key. Different keys have different hashes.
 func (k Key) hash() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(k.Scope), k.Scope, k.Value))
 	return hex.EncodeToString(sum[:])
 }
 
-// Ticket is what all attempts at one request have in common: what the effects of
-// it are keyed by, and when it first came.
+// Ticket is shared by all attempts at one request: the idempotency key of its effects, and the
+// time of the first attempt.
 type Ticket struct {
 	ID string // a ULID
 	At time.Time
 }
 
-// Claim is who serves a request, or what it was answered.
+// Claim is the stored state of a request: its lease or its answer.
 type Claim struct {
 	Account     string
 	Key         string // hex SHA-256
 	Fingerprint string // of the request
 	Ticket      Ticket
-	Holder      string    // who serves it: another at each attempt
-	Until       time.Time // the end of the lease; zero: it failed, and nobody serves it
-	ExpiresAt   time.Time // it is forgotten from then on
+	Holder      string    // ID of the serving attempt; each attempt has its own
+	Until       time.Time // end of the lease; zero: the attempt failed, and no process serves it
+	ExpiresAt   time.Time // the claim counts as missing from then on
 	Done        bool
-	Answer      []byte // once it is done
-	Request     []byte // that was begun, until it is done
+	Answer      []byte // set when done
+	Request     []byte // of a begun request, until it is done
 }
 
-// Store keeps claims. Every verb is one conditional write.
+// Store stores claims. Each method is one conditional write, except Replay.
 type Store interface {
-	// ClaimReplay stores c when there is no claim under its key that expires after
-	// at, and returns what is there now: c, or the other one.
+	// ClaimReplay stores c when there is no claim under its key that expires after at. It
+	// returns the stored claim: c, or the other one.
 	ClaimReplay(ctx context.Context, c Claim, at time.Time) (Claim, error)
-	// TakeReplay stores c over one that is still held by holder and not done, and
-	// reports whether it did.
+	// TakeReplay replaces a claim by c while holder has it and it is not done, and reports
+	// whether it did.
 	TakeReplay(ctx context.Context, c Claim, holder string) (bool, error)
-	// FinishReplay makes c done with its answer, while the claim there has c's
-	// ticket and is not done, and returns what is there now: the zero Claim for
-	// nothing.
+	// FinishReplay stores c as done with its answer, while the stored claim has c's ticket and
+	// is not done. It returns the stored claim, or the zero Claim when there is none.
 	FinishReplay(ctx context.Context, c Claim) (Claim, error)
 	// FreeReplay ends the lease of c, if c's holder still has it.
 	FreeReplay(ctx context.Context, c Claim) error
@@ -115,28 +112,28 @@ type Once struct {
 	NewID func(at time.Time) string // ULIDs
 	Now   func() time.Time
 	Log   *slog.Logger
-	Life  time.Duration // how long an answer is remembered; 24 h when zero
-	Lease time.Duration // how long a key is held by who does not renew it; 15 s when zero
+	Life  time.Duration // life of an answer; 24 h when zero
+	Lease time.Duration // life of a lease without renewal; 15 s when zero
 
-	// AloneSince says that nobody else has served requests since then: who held a claim
-	// before is gone. Zero: others may.
+	// AloneSince is the start time of the process when it is the only server: an older holder of
+	// a claim is dead. Zero means that other processes may serve.
 	AloneSince time.Time
 }
 
 const (
 	defaultLife   = 24 * time.Hour
-	defaultLease  = 15 * time.Second // a few times what a write may take that is tried again
-	renewals      = 3                // of a lease, before it is over
-	storeTime     = 5 * time.Second  // to note how it ended, whoever has left meanwhile
-	maxAttempts   = 4                // at a claim that others move
-	maxRetryAfter = 5 * time.Second  // that a sender is told; most are served sooner than their lease
+	defaultLease  = 15 * time.Second // several times the duration of a write with retries
+	renewals      = 3                // renewals within one lease
+	storeTime     = 5 * time.Second  // timeout for storing the outcome, also after the client disconnected
+	maxAttempts   = 4                // at a claim that other processes change
+	maxRetryAfter = 5 * time.Second  // for a client; most requests end before their lease
 )
 
-// Do serves the request with a key by f, or returns what it was answered before;
-// replayed says which. fingerprint is the same for the same request and differs
-// for any other (a digest of its method, address and body). It returns ErrBusy,
-// ErrReused, ErrUnkept, ErrTooLarge, the store's error, or f's; after f's the key
-// is free for another attempt at once, of the same request or of another.
+// Do serves the request with a key by f, or returns its stored answer; replayed reports the
+// latter. fingerprint is equal for equal requests and differs for others (a digest of method,
+// address and body). Do returns ErrBusy, ErrReused, ErrAnswerLost, ErrTooLarge, the store's
+// error, or f's error. After an error of f the key is free at once for another attempt, of the
+// same request or of another.
 func (o *Once) Do(
 	ctx context.Context, account string, key Key, fingerprint string,
 	f func(ctx context.Context, t Ticket) ([]byte, error),
@@ -168,15 +165,15 @@ func (o *Once) Do(
 	if len(c.Answer) > MaxAnswer {
 		return nil, false, ErrTooLarge.Because(fmt.Errorf("replay: an answer of %d bytes", len(c.Answer)))
 	}
-	kept = true // or nobody knows
+	kept = true // or the outcome of the write is unknown
 	return o.finish(ctx, c)
 }
 
-// errLost is why a request is not served on: its key is another's.
+// errLost is the cause when another process has taken the key over.
 var errLost = errors.New("replay: the lease is lost")
 
-// renew returns the context of who serves a request. It ends when the lease of c is lost,
-// which is renewed until done is called.
+// renew renews the lease of c until done is called. It returns the context for serving, which is
+// cancelled when the lease is lost.
 func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, done func()) {
 	serving, cancel := context.WithCancelCause(ctx)
 	tick := time.NewTicker(o.lease() / renewals)
@@ -201,7 +198,7 @@ func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, don
 			}
 		}
 	}()
-	return serving, func() { // nothing is renewed any more when it returns
+	return serving, func() { // after its return there is no further renewal
 		tick.Stop()
 		close(over)
 		<-ended
@@ -209,14 +206,14 @@ func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, don
 	}
 }
 
-// renewLease takes a claim that is the caller's once more.
+// renewLease writes a claim that the caller holds again, with a later end.
 func (o *Once) renewLease(ctx context.Context, c Claim) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	return o.Store.TakeReplay(ctx, c, c.Holder)
 }
 
-// claim returns a claim that is done, or one that is the caller's to serve.
+// claim returns a claim that is done, or one that the caller holds.
 func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Claim, error) {
 	wait := time.Duration(0)
 	for range maxAttempts {
@@ -258,8 +255,8 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 	return Claim{}, busy(wait)
 }
 
-// takeOver takes a claim over. When the answer to that was lost, and asking again
-// finds the claim taken, it may have been taken by the caller.
+// takeOver replaces another holder's claim. When the response was lost and the store client
+// retried, the claim may already be the caller's, so takeOver checks that as well.
 func (o *Once) takeOver(ctx context.Context, mine Claim, holder string) (bool, error) {
 	taken, err := o.Store.TakeReplay(ctx, mine, holder)
 	if err != nil || taken {
@@ -268,8 +265,8 @@ func (o *Once) takeOver(ctx context.Context, mine Claim, holder string) (bool, e
 	return o.Store.TakeReplay(ctx, mine, mine.Holder)
 }
 
-// finish stores an answer. Of two that served one ticket (the lease of the first
-// was over), the answer that is stored first is everybody's.
+// finish stores an answer. When two attempts served one ticket (the lease of the first had
+// ended), both return the answer that was stored first.
 func (o *Once) finish(ctx context.Context, c Claim) ([]byte, bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
@@ -299,7 +296,7 @@ func busy(left time.Duration) error {
 	return ErrBusy.With("retry_after", strconv.Itoa(int(max(1, seconds))))
 }
 
-// isGone reports a holder of before the only process that serves began.
+// isGone reports whether a holder is older than the process, when that is the only server.
 func (o *Once) isGone(holder string) bool {
 	return !o.AloneSince.IsZero() && holder < ids.First(o.AloneSince)
 }

@@ -46,12 +46,12 @@ func newFixture(store replay.Store) *fixture {
 
 func (d *fixture) pass(by time.Duration) { d.at.Add(by.Milliseconds()) }
 
-// answerWith is a request that is answered with a text.
+// answerWith returns a handler that answers with a text.
 func answerWith(text string) func(context.Context, replay.Ticket) ([]byte, error) {
 	return func(context.Context, replay.Ticket) ([]byte, error) { return []byte(text), nil }
 }
 
-// mustNotServe is a request that must not be served.
+// mustNotServe returns a handler that must not be called.
 func mustNotServe(t *testing.T) func(context.Context, replay.Ticket) ([]byte, error) {
 	return func(context.Context, replay.Ticket) ([]byte, error) {
 		t.Error("it was served again")
@@ -59,7 +59,7 @@ func mustNotServe(t *testing.T) func(context.Context, replay.Ticket) ([]byte, er
 	}
 }
 
-func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
+func TestReplayReturnsAnswerByteForByte(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	for _, text := range []string{`{"a": 1,"b":"ñ\u0000"}` + "\n", "", "\xff\x00", strings.Repeat("x", replay.MaxAnswer)} {
 		key := replay.Key{Scope: "chat", Value: strconv.Itoa(len(text))}
@@ -75,7 +75,7 @@ func TestWhatWasAnsweredIsAnsweredAgainByteForByte(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
+func TestAnswerExpiresBeforeItsRowIsDeleted(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", answerWith("one"))
 	d.pass(24 * time.Hour)
@@ -84,7 +84,7 @@ func TestAnAnswerIsForgottenAtItsTimeAlsoBeforeItIsCleanedUp(t *testing.T) {
 	}
 }
 
-func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
+func TestKeyBelongsToAccountAndScope(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	for i, one := range []struct {
 		account string
@@ -104,7 +104,7 @@ func TestAKeyIsOfItsAccountAndScope(t *testing.T) {
 	}
 }
 
-func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
+func TestReusedKeyIsRefused(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	_, _, err := d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		if _, _, err := d.Do(ctx, "a", key, "g", mustNotServe(t)); !errors.Is(err, replay.ErrReused) {
@@ -120,7 +120,7 @@ func TestAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
+func TestServedRequestIsBusyWithRetryTime(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestARequestThatIsServedIsBusyAndSaysWhenToAsk(t *testing.T) {
 	})
 }
 
-func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T) {
+func TestFailedRequestIsRetriedWithItsTicket(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	broken := errors.New("broken")
 	var tickets []replay.Ticket
@@ -161,7 +161,7 @@ func TestWhatFailedWasNotAcknowledgedAndIsServedAgainWithItsTicket(t *testing.T)
 	}
 }
 
-func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
+func TestFailedKeyIsFreeForAnotherRequest(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	var first, second replay.Ticket
 	_, _, _ = d.Do(ctx, "a", key, "f", func(_ context.Context, ticket replay.Ticket) ([]byte, error) {
@@ -180,7 +180,7 @@ func TestAKeyThatFailedIsFreeForAnotherRequest(t *testing.T) {
 	}
 }
 
-func TestAPanicLeavesTheKeyFree(t *testing.T) {
+func TestPanicFreesKey(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	func() {
 		defer func() { _ = recover() }()
@@ -191,7 +191,7 @@ func TestAPanicLeavesTheKeyFree(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
+func TestDisconnectedClientGetsAnswerOnRetry(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	leaving, leave := context.WithCancel(ctx)
 	_, _, err := d.Do(leaving, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { leave(); return []byte("x"), nil })
@@ -209,7 +209,7 @@ func TestWhoLeavesIsAnsweredWhenTheyComeBack(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOverTheLimitIsRefused(t *testing.T) {
+func TestAnswerOverLimitIsRefused(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	got, _, err := d.Do(ctx, "a", key, "f", answerWith(strings.Repeat("x", replay.MaxAnswer+1)))
 	if !errors.Is(err, replay.ErrTooLarge) || got != nil {
@@ -217,7 +217,7 @@ func TestAnAnswerOverTheLimitIsRefused(t *testing.T) {
 	}
 }
 
-// dyingStore is a store of which a process can note nothing any more.
+// dyingStore is a store whose process dies before it stores an outcome.
 type dyingStore struct{ replay.Store }
 
 func (dyingStore) FinishReplay(context.Context, replay.Claim) (replay.Claim, error) {
@@ -228,7 +228,7 @@ func (dyingStore) FreeReplay(context.Context, replay.Claim) error {
 	return errors.New("the process died")
 }
 
-func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
+func TestEndedLeaseIsTakenOverWithFirstTicket(t *testing.T) {
 	table := fixture.Table(t)
 	d, dead := newFixture(table), newFixture(dyingStore{table})
 	var first replay.Ticket
@@ -258,9 +258,9 @@ func TestALeaseThatIsOverIsTakenOverWithTheFirstTicket(t *testing.T) {
 	}
 }
 
-// TestALeaseIsRenewedWhileARequestIsServed: one that takes much longer than its lease is
-// nobody else's before it ends, and is free at once when it failed.
-func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
+// TestLeaseIsRenewedWhileServing: a request that takes much longer than its lease is
+// not taken over, and its key is free at once after an error.
+func TestLeaseIsRenewedWhileServing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newFixture(newMemory())
 		d.Now = time.Now
@@ -286,8 +286,8 @@ func TestALeaseIsRenewedWhileARequestIsServed(t *testing.T) {
 	})
 }
 
-// TestWhoLostALeaseIsStopped: because the key is another's, or because it cannot be renewed.
-func TestWhoLostALeaseIsStopped(t *testing.T) {
+// TestLostLeaseStopsServing: because the key was taken over, or because it cannot be renewed.
+func TestLostLeaseStopsServing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
 		d := newFixture(store)
@@ -313,12 +313,12 @@ func TestWhoLostALeaseIsStopped(t *testing.T) {
 	})
 }
 
-// memory is a store of claims in memory, for tests whose time does not pass by itself.
+// memory is a store of claims in memory, for tests in a synctest bubble.
 type memory struct {
 	replay.Store
 	mu     sync.Mutex
 	claims map[string]replay.Claim
-	fails  bool // every renewal
+	fails  bool // every renewal fails
 }
 
 func newMemory() *memory { return &memory{claims: map[string]replay.Claim{}} }
@@ -380,16 +380,16 @@ func (m *memory) FreeReplay(ctx context.Context, c replay.Claim) error {
 	return err
 }
 
-// TestNobodyWaitsForAProcessThatIsGone: on one machine the start knows that nobody holds
-// what was held before it, and only that.
-func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
+// TestClaimOfDeadProcessIsTakenOverAtOnce: on one machine, a process knows at its start that the
+// holders of older claims are dead, and only those.
+func TestClaimOfDeadProcessIsTakenOverAtOnce(t *testing.T) {
 	table := fixture.Table(t)
 	dead := newFixture(dyingStore{table})
 	if _, _, err := dead.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) { return nil, nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)
 	}
 	next := newFixture(table)
-	next.AloneSince = next.Now() // it began when that was held: it is its own
+	next.AloneSince = next.Now() // it started in the same millisecond: the claim may be its own
 	if _, _, err := next.Do(ctx, "a", key, "f", mustNotServe(t)); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("held by this process: %v", err)
 	}
@@ -404,11 +404,11 @@ func TestNobodyWaitsForAProcessThatIsGone(t *testing.T) {
 	}
 }
 
-// TestTheFirstAnswerIsEverybodys: one serves beyond its lease while another took
-// the request over.
-func TestTheFirstAnswerIsEverybodys(t *testing.T) {
+// TestFirstStoredAnswerWins: an attempt continues after its lease, while another took the
+// request over.
+func TestFirstStoredAnswerWins(t *testing.T) {
 	for name, c := range map[string]struct {
-		fails    bool // the one that took over
+		fails    bool // the attempt that took over
 		slow     string
 		replayed bool
 	}{
@@ -437,7 +437,7 @@ func TestTheFirstAnswerIsEverybodys(t *testing.T) {
 	}
 }
 
-// interruptedStore is a store in which a request finds, when it ends, another claim than its own.
+// interruptedStore returns another claim when an attempt ends.
 type interruptedStore struct {
 	replay.Store
 	there func(replay.Claim) replay.Claim
@@ -447,9 +447,9 @@ func (e interruptedStore) FinishReplay(_ context.Context, c replay.Claim) (repla
 	return e.there(c), nil
 }
 
-// TestNoAnswerIsGivenThatIsNotTheRequests: neither that of another request, nor one that is
-// not stored, when the claim that stands at the end is no longer the one that was served.
-func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
+// TestDoReturnsOnlyStoredAnswerOfItsRequest: neither the answer of another request, nor an answer
+// that is not stored, when the claim at the end is no longer the one that was served.
+func TestDoReturnsOnlyStoredAnswerOfItsRequest(t *testing.T) {
 	other := replay.Ticket{ID: "another"}
 	for name, there := range map[string]func(replay.Claim) replay.Claim{
 		"it was forgotten":          func(replay.Claim) replay.Claim { return replay.Claim{} },
@@ -466,7 +466,7 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 			t.Errorf("%s: %q %v %v", name, got, replayed, err)
 		}
 	}
-	// In the table: a request takes so long that its claim is forgotten, and the key is used anew.
+	// In the table: a request takes so long that its claim expires, and the key is used again.
 	for name, answered := range map[string]bool{"answered": true, "being served": false} {
 		d := newFixture(fixture.Table(t))
 		finish := make(chan struct{})
@@ -500,7 +500,7 @@ func TestNoAnswerIsGivenThatIsNotTheRequests(t *testing.T) {
 	}
 }
 
-func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
+func TestLateFailureDoesNotEndLeaseOfOther(t *testing.T) {
 	d := newFixture(fixture.Table(t))
 	_, _, _ = d.Do(ctx, "a", key, "f", func(context.Context, replay.Ticket) ([]byte, error) {
 		d.pass(time.Minute)
@@ -518,7 +518,7 @@ func TestWhoFailsLateDoesNotEndTheLeaseOfAnother(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotAnswerServesNothing(t *testing.T) {
+func TestStoreErrorServesNothing(t *testing.T) {
 	var down atomic.Bool
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &faultyClient{HTTPClient: c, down: &down} })
 	down.Store(true)
@@ -527,11 +527,11 @@ func TestAStoreThatCannotAnswerServesNothing(t *testing.T) {
 	}
 }
 
-// faultyClient is a way to the table that is down, or loses the answers of what was done.
+// faultyClient is a client of the table that is down, or loses responses.
 type faultyClient struct {
 	aws.HTTPClient
 	down *atomic.Bool
-	lose atomic.Int32 // so many answers
+	lose atomic.Int32 // number of responses to lose
 }
 
 func (c *faultyClient) Do(r *http.Request) (*http.Response, error) {
@@ -546,9 +546,9 @@ func (c *faultyClient) Do(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// TestAnAnswerOfTheTableThatIsLostIsFoundOut: the client asks again by itself, and
-// meets what it has written.
-func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
+// TestLostResponseOfTableIsResolved: the client retries by itself, and finds its own
+// write.
+func TestLostResponseOfTableIsResolved(t *testing.T) {
 	way := &faultyClient{down: &atomic.Bool{}}
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
 	d := newFixture(table)
@@ -569,7 +569,7 @@ func TestAnAnswerOfTheTableThatIsLostIsFoundOut(t *testing.T) {
 	}
 }
 
-// losingStore loses the answer of what takes a claim over.
+// losingStore loses the response of a take-over.
 type losingStore struct {
 	replay.Store
 	arm func()
@@ -582,8 +582,8 @@ func (a losingStore) TakeReplay(ctx context.Context, c replay.Claim, holder stri
 	return a.Store.TakeReplay(ctx, c, holder)
 }
 
-// TestOfAHundredAtOnceOneIsServed: I23. Also of those who find a lease that is over.
-func TestOfAHundredAtOnceOneIsServed(t *testing.T) {
+// TestConcurrentRequestsAreServedOnce: I23. Also of requests that find an ended lease.
+func TestConcurrentRequestsAreServedOnce(t *testing.T) {
 	for _, abandoned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("abandoned %v", abandoned), func(t *testing.T) {
 			table := fixture.Table(t)
