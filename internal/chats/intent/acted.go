@@ -1,6 +1,6 @@
 package intent
 
-// claimsSelf reports a first person at i that says what it did.
+// claimsSelf reports whether the word at i begins a first person's claim of an act.
 func claimsSelf(all []token, i int) bool {
 	if all[i].quoted {
 		return false
@@ -24,7 +24,7 @@ func claimsSelf(all []token, i int) bool {
 		if verb < len(all) && (all[verb].word == "have" || all[verb].word == "went") && verb == i+1 {
 			verb = skipSmall(all, verb+1)
 		}
-		return verb < len(all) && !all[verb].quoted && !all[verb].opens && (alsoDid(all, verb) || hasPast(&all[verb]) && all[verb].form&tell == 0 && moreThanWords(all, verb) || tellsOthers(all, verb) || glimpses(all, verb))
+		return verb < len(all) && !all[verb].quoted && !all[verb].opens && (hasSecondAct(all, verb) || hasPast(&all[verb]) && all[verb].form&tell == 0 && moreThanWords(all, verb) || tellsOthers(all, verb) || isGlance(all, verb))
 	case "just", "already", "successfully", "ya":
 		if !opensClause(all, i) || i+1 == len(all) {
 			return false
@@ -33,17 +33,17 @@ func claimsSelf(all []token, i int) bool {
 		return next < len(all) && next == i+1 && all[next].form&(pastEN|infinitive) == pastEN && all[next].form&(act|advance) != 0 ||
 			next < len(all) && w == "ya" && hasAny(all[next].word, "amos", "imos") && all[next].form&tell == 0 && moreThanWords(all, next)
 	}
-	if claimsWithoutI(all, i) || weDid(all, i) {
+	if claimsWithoutI(all, i) || isPluralPast(all, i) {
 		return true
 	}
 	return didPast(&all[i]) && !saysThat(all, i) && moreThanWords(all, i) && !(i > 0 && determiners()[all[i-1].word] && !clitics()[all[i-1].word]) || spoke()[all[i].word] && tellsOthers(all, i)
 }
 
-// claimsWithoutI reports at i an English past that begins the sentence and has
-// its subject left out: "Rang the bistro", "Spoke to the vendor just now". A main
-// clause after it makes it a participle: "Founded in Rome, the firm grew".
+// claimsWithoutI reports an English past at i that begins the sentence without a subject: "Rang
+// the bistro", "Spoke to the vendor just now". A main clause after it makes it a participle:
+// "Founded in Rome, the firm grew".
 func claimsWithoutI(all []token, i int) bool {
-	if i+1 >= len(all) || !opensClause(all, i) || clauseStart(all, i) > 0 && !lead()[all[0].word] && !acknowledges(all[:i]) || agent(all[i+1:]) {
+	if i+1 >= len(all) || !opensClause(all, i) || clauseStart(all, i) > 0 && !lead()[all[0].word] && !acknowledges(all[:i]) || hasAgent(all[i+1:]) {
 		return false
 	}
 	next := &all[i+1]
@@ -53,10 +53,10 @@ func claimsWithoutI(all []token, i int) bool {
 	case tellsOthers(all, i):
 		return true
 	case t.word == "had", t.word == "took":
-		return glimpses(all, i)
+		return isGlance(all, i)
 	case hasFinite(clause(all[i+1:])), qualities()[t.word]:
 		return false
-	case t.form == 0: // a stranger: "Wired the $400", "Bumped it to high"
+	case t.form == 0: // an unknown verb: "Wired the $400", "Bumped it to high"
 		return hasPast(t) && (next.word == "the" || next.word == "your" || pointing()[next.word] || objects()[next.word])
 	case !hasPast(t) || t.form&(act|advance|look) == 0 || t.form&(infinitive|tell) != 0:
 		return false
@@ -70,16 +70,16 @@ var (
 	pointing = setOf(`that these those his her their my our`)
 )
 
-// weDid reports at i a Spanish plural with its pronoun, which is a past as well as
-// a present: «le descontamos la cuota».
-func weDid(all []token, i int) bool {
+// isPluralPast reports a Spanish first person plural at i with a pronoun, which can be past or
+// present: «le descontamos la cuota».
+func isPluralPast(all []token, i int) bool {
 	t := &all[i]
 	return i > 0 && !t.opens && (all[i-1].word == "le" || all[i-1].word == "les") && opensClause(all, i) && len(t.word) > 6 && hasAny(t.word, "amos", "imos") && !onlyTalk(t.word)
 }
 
-// alsoDid reports another verb of the same subject: "I went through the list and
-// removed two".
-func alsoDid(all []token, verb int) bool {
+// hasSecondAct reports a second verb of the same subject: "I went through the list and removed
+// two".
+func hasSecondAct(all []token, verb int) bool {
 	if !hasPast(&all[verb]) && !hasPast(&all[verb-1]) {
 		return false
 	}
@@ -91,8 +91,8 @@ func alsoDid(all []token, verb int) bool {
 	return false
 }
 
-// glimpses reports at i "had a look", "took a peek", "had a word with".
-func glimpses(all []token, i int) bool {
+// isGlance reports at i "had a look", "took a peek", "had a word with".
+func isGlance(all []token, i int) bool {
 	return i+2 < len(all) && (all[i].word == "had" || all[i].word == "took" || all[i].word == "taken") && all[i+1].word == "a" && glances()[all[i+2].word]
 }
 
@@ -106,7 +106,7 @@ func skipSmall(all []token, i int) int {
 
 var small = setOf(`successfully correctamente ya already now recently recien exitosamente both all todo todos todas ahead and have gone been? por fin finally completely completamente also tambien`)
 
-// moreThanWords reports a verb whose effect is more than a text in the chat.
+// moreThanWords reports a verb with an effect beyond a text in the chat.
 func moreThanWords(all []token, verb int) bool {
 	t := &all[verb]
 	if verb+1 < len(all) && nothings()[all[verb+1].word] {
@@ -125,13 +125,13 @@ func moreThanWords(all []token, verb int) bool {
 	return !objectAmong(near, chatNouns()) && (t.form&look == 0 && !reads(t) || !mentions(near, readNouns()))
 }
 
-// onlyDrafts reports a plan or something unfinished that was made ready: «he
-// preparado el plan», «he dejado pendiente la subida».
+// onlyDrafts reports the preparation of a plan or of an unfinished thing: «he preparado el
+// plan», «he dejado pendiente la subida».
 func onlyDrafts(all []token, verb int) bool {
 	return drafting()[all[verb].word] && objectAmong(all[verb:min(len(all), verb+6)], planNouns())
 }
 
-// edits reports at i a first person that may only have worked on a text.
+// edits reports whether the first person at i may only have worked on a text.
 func edits(all []token, i int) bool {
 	for j := i; j < min(len(all), i+4); j++ {
 		if writes(&all[j]) {
@@ -141,14 +141,14 @@ func edits(all []token, i int) bool {
 	return false
 }
 
-// reads reports a participle that only looks.
+// reads reports the participle of a verb that only reads.
 func reads(t *token) bool {
 	f, known := participleForm(t.word)
 	return known && f&look != 0
 }
 
-// tellsOthers reports a word said to somebody else than the reader: «respondí a
-// Irene», "I told Bob".
+// tellsOthers reports a message to another person than the reader: «respondí a Irene», "I told
+// Bob".
 func tellsOthers(all []token, verb int) bool {
 	if verb+1 >= len(all) || all[verb].quoted {
 		return false
@@ -163,7 +163,7 @@ func tellsOthers(all []token, verb int) bool {
 	return false
 }
 
-// writes reports a verb that may work on a text or a thought alone.
+// writes reports a verb that may only work on a text or a thought.
 func writes(t *token) bool {
 	return t.form&look != 0 || reads(t) || wordsmith()[t.word]
 }

@@ -2,7 +2,7 @@ package intent
 
 import "strings"
 
-// vows announce an act as the assistant's own next move.
+// vows match the announcement of the assistant's own next act.
 var vows = compile(`
 i'll|we'll {ad}* {V}
 i|we will|shall {ad}* {V}
@@ -34,7 +34,7 @@ estare´|estaremos {G}
 estoy|estamos por|a|listo|lista ..2 {I}
 `)
 
-// hasFinite reports a verb that makes the words a sentence of their own.
+// hasFinite reports a verb that makes the words a separate sentence.
 func hasFinite(rest []token) bool {
 	for i := range rest {
 		if rest[i].form&conditional != 0 && !rest[i].quoted {
@@ -54,8 +54,8 @@ func mentions(all []token, words map[string]bool) bool {
 	return false
 }
 
-// promises reports a Spanish first person that speaks of an act: «reservaré»,
-// «la reservo», «Cancelo la cita y te aviso».
+// promises reports a Spanish first person with an act: «reservaré», «la reservo», «Cancelo la
+// cita y te aviso».
 func promises(s *sentence) bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
@@ -90,7 +90,7 @@ func promises(s *sentence) bool {
 	return false
 }
 
-// stays reports a verb that does nothing new: «sigo aquí», «te aviso cuando acabe».
+// stays reports a verb without a new act: «sigo aquí», «te aviso cuando acabe».
 func stays(all []token, at int) bool {
 	rest := all[at+1:]
 	switch w := all[at].word; {
@@ -108,14 +108,14 @@ func stays(all []token, at int) bool {
 
 var staying = setOf(`aqui sin siendo a en atento atenta disponible igual pendiente`)
 
-// subordinate reports that the next word hangs from a relative or a subject.
+// subordinate reports whether the next word depends on a relative or a subject.
 func subordinate(before []token) bool {
 	return mentions(before[max(0, len(before)-3):], subordinates())
 }
 
 var subordinates = setOf(`con sin por en que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
 
-// negatedAt reports a verb with a «no» before it, pronouns aside.
+// negatedAt reports a verb with a «no» before it, apart from pronouns.
 func negatedAt(all []token, at int) bool {
 	for least := at - 4; at > max(0, least) && clitics()[all[at-1].word]; {
 		at--
@@ -123,8 +123,7 @@ func negatedAt(all []token, at int) bool {
 	return at > 0 && (all[at-1].word == "no" || all[at-1].word == "ni")
 }
 
-// onlyText reports a verb whose effect is only words: «te dejo un ejemplo»,
-// "I'll make a list".
+// onlyText reports a verb whose effect is only a text: «te dejo un ejemplo», "I'll make a list".
 func onlyText(from []token) bool {
 	return light()[strings.TrimSuffix(from[0].word, accent)] && (objectAmong(from[:min(len(from), 6)], textNouns()) || mentions(from[1:min(len(from), 3)], degrees()))
 }
@@ -153,7 +152,7 @@ var (
 		informacion analogia guia esquema posible summary example examples list outline explanation overview comparison draft analogy guide snippet detail details context version note`)
 )
 
-// idioms only sound like an announcement.
+// idioms match phrases that only look like an announcement.
 var idioms = compile(`
 start|begin with|off|from
 do|make my|sure|it|clear|what best|clear|i|that|you|clear
@@ -161,7 +160,7 @@ put it|this this|another|simply|way|differently
 let me be|start|see|think
 `)
 
-// hints speak of an act as something that would happen.
+// hints match an act in the conditional.
 var hints = compile(`
 i'd|we'd {ad}* {V}
 quisiera|querria|gustaria {c}* {I}
@@ -175,9 +174,9 @@ i|we was|were going|about|planning to {V}
 pensaba {I}
 `)
 
-// hinted reports «eso quitaría 32 contactos», "that would remove 32 contacts",
-// «se cobrarán 49 €»: with a bare question behind it, a consent is asked for.
-func hinted(s *sentence) bool {
+// isHint reports «eso quitaría 32 contactos», "that would remove 32 contacts", «se cobrarán 49
+// €». With a bare question after it, the text asks for consent.
+func isHint(s *sentence) bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if !t.quoted && (t.form&conditional != 0 || i > 0 && s.tokens[i-1].word == "se" && hasAny(t.word, "aran", "eran", "iran", "ara"+accent, "era"+accent, "ira"+accent)) {
@@ -199,7 +198,7 @@ var (
 	articleFirst = setOf(`la los las`)
 )
 
-// heads lay out what the assistant would do.
+// heads match the introduction of the assistant's plan.
 var heads = compile(`
 proposed|suggested|execution|action|planned|intended|requested plan|steps|actions|approach|action|booking|operations|calls|changes|operation
 pasos|acciones|operaciones|cambios|llamadas ..1 propuestos|propuestas|previstos|previstas|planificados|planificadas|pendientes
@@ -219,12 +218,12 @@ steps|actions i'm|i'll|i|we
 he|i've preparado|creado|elaborado|generado|prepared|created|drafted ..2 plan
 `)
 
-// topics are plans of another kind: of study, of a week, of a price.
+// topics lists the subjects of other plans: of study, of a week, of a price.
 var topics = setOf(`estudio estudios negocio negocios entrenamiento comidas alimentacion dieta marketing viaje pensiones datos semanal mensual study business workout training meal lesson travel
 	week weeks weekly semana semanas lunes monday day days dia retirement floor evacuation evacuacion emergencia premium basic basico pro enterprise precio price pricing aprender learn learning lose
 	lectura reading menu dinner diet exercise ejercicio ejercicios rutina routine contingencia contingency comunicacion curso course evacuation ahorro savings telefono movil phone mobile mes month meses months clase class carrera career quinquenal estrategico strategic marathon maraton seguro insurance obra`)
 
-// otherPlan reports a plan of another kind: the word beside it says which.
+// otherPlan reports a plan of another kind, by the word beside it.
 func otherPlan(all []token) bool {
 	for i := range all {
 		if all[i].word != "plan" && all[i].word != "planes" && all[i].word != "plans" {
@@ -243,7 +242,7 @@ pasos|steps para|to|for {any}
 como|how to|you|puedes|podes|hacerlo {any}
 `)
 
-// proposals carry their plan in the same sentence.
+// proposals match a plan in the same sentence.
 var proposals = compile(`
 ^ plan propuesto|sugerido
 ^ proposed|suggested plan
@@ -251,8 +250,8 @@ var proposals = compile(`
 el plan que ..1 propongo|sugiero|recomiendo
 `)
 
-// inlineSteps reports a plan told in one line: «Haré: buscar salas, reservar la
-// primera y avisar a Ana».
+// inlineSteps reports a plan in one line: «Haré: buscar salas, reservar la primera y avisar a
+// Ana».
 func inlineSteps(s *sentence) bool {
 	head := -1
 	for i := range s.tokens {
@@ -281,7 +280,7 @@ var (
 	joins      = setOf(`y and then luego despues finalmente es is primero first next after to e`)
 )
 
-// planLine reports a line that heads a plan, or is nothing but the word.
+// planLine reports a line that is the heading of a plan, or only the word.
 func planLine(s *sentence) bool {
 	if otherPlan(s.tokens) || howTo.match(s.tokens) {
 		return false

@@ -2,9 +2,9 @@ package intent
 
 import "strings"
 
-// What takes a signal back.
+// Patterns that revoke a signal.
 
-// negations begin a denial of a plan, a run or an ability.
+// denials match the denial of a plan, a run or an ability.
 var denials = compile(`
 no hay|tengo|existe|veo|encuentro|he|se|estoy|puedo|podre´|voy|es|necesito|hace|llegue´|pude|requiere|hace|podria|me|queda|hizo
 ningun|ninguna|ninguno|nunca|tampoco|jamas {any}
@@ -14,7 +14,7 @@ i|we have|am|did|do|could|will|was|would not|never|unable
 i'm|we're|isn't|aren't|wasn't|i'll not|unable|never
 `)
 
-// denies reports a denial; what follows an exception belongs to no denial.
+// denies reports a denial. The words after an exception do not belong to it.
 func denies(s *sentence) bool {
 	all := s.tokens
 	if i := indexOf(all, exceptions()); i > 0 {
@@ -25,20 +25,20 @@ func denies(s *sentence) bool {
 
 var exceptions = setOf(`unless salvo`)
 
-// noMatter is a denial only in form.
+// noMatter matches phrases that only have the form of a denial.
 var noMatter = compile(`
 no hay|tengo problema|inconveniente|drama
 `)
 
-// reports tell what was said or done before.
+// reports match statements about earlier words or acts.
 var reports = compile(`
 you said|wrote|asked|mentioned|told|typed|confirmed|replied|cancelled|approved
 dijiste|escribiste|pediste|mencionaste|comentaste|confirmaste|respondiste|autorizaste|cancelaste|dijo|pidio´
 `)
 
-func reported(s *sentence) bool { return reports.match(s.tokens) && !s.question }
+func isReport(s *sentence) bool { return reports.match(s.tokens) && !s.question }
 
-// explanations say how confirming works, who else does it, or what a word means.
+// explanations match how to confirm, other actors, or the meaning of a word.
 var explanations = compile(`
 ^ go|head|navigate to
 ^ ve|vaya|entra|entre|ingresa|ingrese a|en|al
@@ -57,7 +57,7 @@ you can|could|may|might|should ..1 ask|say|tell|type|try|confirm|approve|press|c
 
 func explains(s *sentence) bool { return explanations.match(s.tokens) }
 
-// requests ask for a value only the person knows.
+// requests match questions for a value that only the user knows.
 var requests = compile(`
 tell|give|send|provide|share|indicate|specify me|us|the|your ..1 the|your|which|what|when|how|where|a|more
 dime|dame|indicame|pasame|decime|digame|indiqueme|deme|facilitame|facilite|proporciona|proporcioname|especifica|aclarame|contame|cuentame|cuenteme|dinos|escribeme|comparte ..2 la|el|los|las|tu|su|que|que´|cual|cuando|donde|un|una|como|cuantos|cuantas|para|quien|a|mas
@@ -73,7 +73,7 @@ necesito|necesitaria|falta|faltan|requiero ..2 saber|dato|datos|informacion|deta
 
 var interrogatives = setOf(`what which when where who whom whose how why cuanto cuanta cuantos cuantas quien quienes cual cuales donde cuando como`)
 
-// wantsData reports a question that no yes answers, or a request for a value.
+// wantsData reports a question that a yes does not answer, or a request for a value.
 func wantsData(s *sentence) bool {
 	if requests.match(s.tokens) && !mentions(s.tokens, consentWords()) && !(s.asksLate && promises(s)) {
 		return true
@@ -104,14 +104,14 @@ func wantsData(s *sentence) bool {
 	return false
 }
 
-// whichAct asks how to act, not whether: any answer has it done.
+// whichAct matches questions how to act, not whether: any answer leads to the act.
 var whichAct = compile(`
 ^ should|shall i|we {A}
 ^ do|would you want|like|prefer me|us to {A}
 ^ quieres|quiere|queres|quereis|quieren|deseas|desea|prefieres|prefiere que {c}* {S1}
 `)
 
-// tellMine asks to hear a thing of the person's: «¿me confirmás tu CUIT?».
+// tellMine matches questions for data of the user: «¿me confirmás tu CUIT?».
 var tellMine = compile(`
 me|nos confirma|confirmas|confirme|confirmarias|confirmaria|confirma´ tu|su|tus|sus|vuestro
 `)

@@ -1,6 +1,6 @@
 package intent
 
-// offers ask, of a question, whether to act.
+// offers match questions whether to act.
 var offers = compile(`
 would|do you like|want a|an|another|the|it|them|that|this|these|your|my ..3 {Ed}
 quieres|quiere|queres|quereis|quieren|deseas|desea|desean|prefieres|prefiere|preferis|gustaria|necesitas|necesita|quisieras|quisiera que {c}* {ad}* {c}* {S}
@@ -73,7 +73,7 @@ does|do this|that|it|these|everything look|sound good|right|ok|okay|correct|fine
 looks|sounds|look|sound good|right|ok|okay|fine $
 `)
 
-// suggestions ask whether to act in the dress of an open question.
+// suggestions match open questions that ask whether to act.
 var suggestions = compile(`
 how about i|we|if
 why don't|not i|we {V}
@@ -82,30 +82,30 @@ que´|que te|le|les|os|tal parece? si|que {c}* {P}
 que´|que te|le|les|os|tal parece? si|que {c}* {S}
 `)
 
-// opinions ask of what was spoken of before.
+// opinions match questions about the text before them.
 var opinions = compile(`
 que´ te|le|les|os parece $
 ^ how does|do that|this|it sound|look
 `)
 
-// checks come before what is to be confirmed: "To confirm: Thursday, eight people?"
+// checks introduce the data to be confirmed: "To confirm: Thursday, eight people?"
 var checks = compile(`
 ^ just|solo|nada? mas? to|para confirm|confirmar|check|verificar|asegurarme|asegurar
 ^ to|para confirm|confirmar|double|asegurarme|asegurar
 `)
 
-// agreements ask for a consent in the second person, or in the plural.
+// agreements match requests for consent in the second person, or in the plural.
 var agreements = compile(`
 ^ confirmas|confirmais|confirmamos|procedemos|seguimos|continuamos|avanzamos|ejecutamos|empezamos|arrancamos|autorizas|autoriza|apruebas|aprobas|aprueba|confirma|lanzamos|arrancamos
 ^ lo|la|los|las quieres|queres|quiere $
 ^ vamos $
 `)
 
-// tags are the words of a question that is nothing but "agreed?".
+// tags lists the words of a question that only asks "agreed?".
 var tags = setOf(`works work sale jala arre ok okay green light agree confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
 	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set seguro segura seguros conforme ready orden en estamos correcto correcta sirve queda all everything sure look looks right correct yet es approve approved apruebas aprobado`)
 
-// begs ask for a consent, or tell how to give it, without a question.
+// begs match a request for consent, or an explanation how to give it, without a question.
 var begs = compile(`
 pendiente|pendientes|atento|atenta|espera|retenido|retenida|falta|hasta ..2 que {c}* {agrees}
 like|need|needs|require|requires|await|awaits|awaiting|waiting|wait|pending|with|upon|subject|give|have|get|requesting|request|for|on ..2 your ..1 confirmation|approval|permission|consent|authorization|authorisation|ok|okay|signoff
@@ -174,7 +174,7 @@ i can|could|may|might {ad}* {V} ..9 if you'd|you|you're|that|this|it|that's
 necesito|espero|need|await|awaiting ..1 tu|your|un|a {cited}
 `)
 
-// pointers show where to confirm.
+// pointers match an instruction where to confirm.
 var pointers = compile(`
 button|buttons ..1 below|underneath
 pulsa|pulse|pulses|pulsar|pulsas|pulsa´|oprime|oprima|dele|presiona|presione|presiones|presionar|presiona´|toca|toque|dale|pincha|clic|click|press|tap|hit ..4 {agree}
@@ -183,13 +183,13 @@ press|click|hit|tap|push|use ..1 button below|underneath|here
 boton|botones ..4 abajo|debajo
 `)
 
-// planHere shows the plan that is to be confirmed.
+// planHere matches the introduction of the plan to be confirmed.
 var planHere = compile(`
 confirm|confirmar|confirma|confirmes|approve|aprobar ..2 plan ..4 below|abajo|debajo
 confirm|confirmar|confirma ..4 a|to este|this mensaje|message
 `)
 
-// conditions lead to an act of the assistant once the person agrees.
+// conditions introduce an act of the assistant that waits for the user's consent.
 var conditions = compile(`
 if|once|when|after|until|unless|before|as|with ..3 you|you're|you've ..2 read|seen|checked|reviewed|confirm|confirmed|approve|approved|agree|authorize|say|give|reply|happy|okay|ok|good|ready|respond
 if that|this|everything|it|all|these looks|sounds|is|look|sound ..1 good|ok|okay|right|correct|fine|acceptable
@@ -204,7 +204,7 @@ with|con your|tu|su permission|permiso|approval|consent
 just|solo say|dime|decime|digame|avisame|tell ..3 and|y
 `)
 
-// replies tell which word to say: «responde confirmo», "reply yes".
+// replies match an instruction which word to answer: «responde confirmo», "reply yes".
 var replies = compile(`
 responde|responda|escribe|escriba|contesta|reply|respond|answer|type|enter {toward}* {order}
 ^ responde|respondeme|responda|respondeme|responde´|contesta|conteste|contestame|contesta´|escribe|escriba|escribime|escribi´|di|dime|diga|decime|digame|deci´|pulsa|pulse|pulsa´|toca|toque|toca´|dale|dele|pincha|pinche|clica|clicka|presiona|presione|presiona´|teclea|envia|envie|manda|pon|tipea|respondan {toward}* {yes}
@@ -212,7 +212,7 @@ reply|respond|answer|type|say|write|clic|clics|send|press|click|hit|tap|push|ent
 para|to {any} ..3 responde|responda|escribe|escriba|pulsa|contesta|type|reply|say|enter {toward}* {yes}
 `)
 
-// orders are consents asked for in the imperative.
+// orders match an imperative that asks for consent.
 var orders = compile(`
 revisa|revise|revisalo|reviselo|revisala|check|review ..4 y|and acepta|acepte|accept|aprueba|confirma|approve|confirm $
 please|favor ..6 and|y confirm|approve|confirma|confirme|aprueba|apruebe
@@ -221,7 +221,7 @@ y confirmame|confirmeme|confirmanos $
 y|and confirma|confirme|confirma´|confirmame|confirm para|so|to|if|si
 `)
 
-// dataNouns are what a person confirms by telling it, not by agreeing.
+// dataNouns lists data that a person confirms by giving it, not by agreeing.
 var dataNouns = setOf(`pin huella fingerprint contrasena fecha hora horario nombre apellido correo email mail numero telefono direccion asistencia identidad cantidad dia date time name address phone number identity
 	attendance quantity size password version code codigo cuenta presupuesto talla ciudad pais dni room's cual cuales which what who when where availability disponibilidad cuanto cuantos
 	asistentes personas people attendees identificador id spelling duration duracion budget city receipt recibo recepcion`)

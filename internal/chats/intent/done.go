@@ -2,19 +2,19 @@ package intent
 
 import "strings"
 
-// A claim of having acted is read clause by clause. Three grammars make one:
+// A claim of a finished act is found clause by clause. It has one of three forms:
 //
 //	the assistant  «he reservado», «reservé», "I've booked", "Rang the bistro" (acted.go)
 //	the thing      «se ha enviado», «tu reserva quedó confirmada», "the room's booked"
 //	the fragment   «Pedido creado», «Eliminados 32», "Booked!", «Listo.»
 //
-// and the patterns of ongoing claim one that has not ended. The verb may be any,
-// known or not, but one that only says, thinks or describes (tell, qualities). A
-// clause that denies, asks or supposes claims nothing. What happened to a thing
-// is no claim either when the sentence is a fact that somebody read (facts.go).
+// The patterns of ongoing claim an act that has not ended. The verb may be known or unknown,
+// except verbs that only talk, think or describe (tell, qualities). A clause that denies, asks
+// or supposes claims nothing. A statement about a thing is no claim either when the sentence
+// marks it as a fact from elsewhere (facts.go).
 
-// claimsDone reports a sentence that claims an act. plain is false in a text
-// that explains how plans work: there a thing's state is that of any plan.
+// claimsDone reports a sentence that claims an act. plain is false in a text that explains how
+// plans work: there the state of a thing refers to any plan.
 func claimsDone(s *sentence, plain bool) bool {
 	unreal := unasserted(s)
 	for i := range s.tokens {
@@ -28,7 +28,7 @@ func claimsDone(s *sentence, plain bool) bool {
 	if s.item && strings.Contains(s.raw, "|") && len(s.tokens) > 1 && done()[s.tokens[len(s.tokens)-1].word] {
 		return true // the last cell of a row: «| Reservar | Completado |»
 	}
-	if from, rest, ok := outcomes.find(s.tokens); ok && !unreal[len(s.tokens)-len(from)] && !mentions(from, because()) && !agent(rest) {
+	if from, rest, ok := outcomes.find(s.tokens); ok && !unreal[len(s.tokens)-len(from)] && !mentions(from, because()) && !hasAgent(rest) {
 		return true
 	}
 	for i := range s.tokens {
@@ -39,9 +39,8 @@ func claimsDone(s *sentence, plain bool) bool {
 	return false
 }
 
-// unasserted marks the words of s that the text does not assert: those after a
-// negation or a doubt in their clause, those after a condition, and those of a
-// question.
+// unasserted marks the words that the text does not assert: those after a negation or a doubt in
+// their clause, those after a condition, and those of a question.
 func unasserted(s *sentence) []bool {
 	out := make([]bool, len(s.tokens))
 	asking, doubted, supposed := s.question && !s.asksLate, false, false
@@ -65,9 +64,9 @@ func unasserted(s *sentence) []bool {
 	return out
 }
 
-// relates reports at i a relative after a noun or a conjunction of time: «los
-// gastos que se han pactado», «desde que se notificó». After a verb of saying
-// what follows is asserted: «le informo que se ha tramitado».
+// relates reports at i a relative after a noun or a conjunction of time: «los gastos que se han
+// pactado», «desde que se notificó». The words after a verb of saying are asserted: «le informo
+// que se ha tramitado».
 func relates(all []token, i int) bool {
 	if all[i].word != "que" && all[i].word != "that" || i == 0 || all[i].opens {
 		return false
@@ -76,14 +75,14 @@ func relates(all []token, i int) bool {
 	return before.form&(tell|consent|present1) == 0 && !asserting()[before.word]
 }
 
-// vouches reports «I can confirm»: it doubts nothing.
+// vouches reports «I can confirm», which is no doubt.
 func vouches(all []token, i int) bool {
 	w := all[i].word
 	return w == "can" && i+1 < len(all) && all[i+1].word == "confirm" || w == "confirm" && i > 0 && (all[i-1].word == "can" || all[i-1].word == "i")
 }
 
-// doubts take back what follows them in their clause; suppositions, in the
-// rest of the sentence too.
+// doubts revoke the words after them in their clause; suppositions also in the rest of the
+// sentence.
 var (
 	doubts = setOf(`no not never nunca jamas tampoco ni sin without nothing nada nadie nobody none ningun ninguna ninguno neither cannot can't
 	haven't hasn't didn't wasn't weren't isn't aren't don't doesn't won't couldn't wouldn't
@@ -94,31 +93,31 @@ var (
 	asserting    = setOf(`advised informed de asi note report sure know see seguro claro visto parece`)
 )
 
-// claimsThing reports at i the verb of what was done to a thing.
+// claimsThing reports whether the word at i is the verb of a statement that a thing was changed.
 func claimsThing(all []token, i int) bool {
 	switch w := all[i].word; w {
 	case "se":
 		j := skipSmall(all, i+1)
-		if j >= len(all) || objectClitics()[all[i+1].word] { // «se la asignaron» tells of others
+		if j >= len(all) || objectClitics()[all[i+1].word] { // «se la asignaron» is about other people
 			return false
 		}
 		if all[j].word == "ha" || all[j].word == "han" {
 			j = skipSmall(all, j+1)
-			return j < len(all) && effected(&all[j]) && !agent(all[j+1:]) && !mentions(clause(all[j:]), because())
+			return j < len(all) && isResultParticiple(&all[j]) && !hasAgent(all[j+1:]) && !mentions(clause(all[j:]), because())
 		}
-		return all[j].form&past3 != 0 && all[j].form&(act|advance|consent) != 0 && all[j].form&tell == 0 || strangerDid(&all[j])
+		return all[j].form&past3 != 0 && all[j].form&(act|advance|consent) != 0 && all[j].form&tell == 0 || isUnknownSpanishPast(&all[j])
 	case "ya":
 		j := skipSmall(all, i+1)
 		if j < len(all) && j == i+2 && objectClitics()[all[i+1].word] { // «ya lo firmó Ana»
 			return false
 		}
-		return j < len(all) && (all[j].form&past3 != 0 && all[j].form&tell == 0 || strangerDid(&all[j])) && !somebody(all[clauseStart(all, i):i])
+		return j < len(all) && (all[j].form&past3 != 0 && all[j].form&tell == 0 || isUnknownSpanishPast(&all[j])) && !namesActor(all[clauseStart(all, i):i])
 	case "fue", "fueron":
 		j := skipSmall(all, i+1)
-		return j < len(all) && !all[j].opens && listed(&all[j]) && !agent(all[j+1:])
+		return j < len(all) && !all[j].opens && isKnownParticiple(&all[j]) && !hasAgent(all[j+1:])
 	case "sido", "been", "quedo" + accent, "quedaron", "quedaste", "quedado", "queda", "quedan":
 		j := skipSmall(all, i+1)
-		return j < len(all) && !all[j].opens && effected(&all[j]) && !agent(all[j+1:]) && !onlyDrafts(all, j)
+		return j < len(all) && !all[j].opens && isResultParticiple(&all[j]) && !hasAgent(all[j+1:]) && !onlyDrafts(all, j)
 	case "esta", "estan", "estas", "estais", "is", "are", "was", "were", "you're", "it's", "they're":
 		return claimsState(all, i)
 	case "tienes", "tenes", "teneis", "tengo", "tenemos":
@@ -126,7 +125,7 @@ func claimsThing(all []token, i int) bool {
 			if chatNouns()[all[j].word] || planNouns()[all[j].word] {
 				return false
 			}
-			if effected(&all[j]) && !nounal()[all[j].word] {
+			if isResultParticiple(&all[j]) && !nounal()[all[j].word] {
 				return true
 			}
 		}
@@ -135,25 +134,25 @@ func claimsThing(all []token, i int) bool {
 	return false
 }
 
-// strangerDid reports a third person of the past of a Spanish verb that the
-// lexicon does not have: salió, rectificaron.
-func strangerDid(t *token) bool {
+// isUnknownSpanishPast reports a third person of the past of a Spanish verb that is not in the
+// lexicon: salió, rectificaron.
+func isUnknownSpanishPast(t *token) bool {
 	return t.form == 0 && !t.quoted && !elapsed()[t.word] && len(t.word) > 4 && hasAny(t.word, "o"+accent, "aron", "ieron")
 }
 
-// claimsState reports at i the verb of a state that somebody brought about: «la
+// claimsState reports whether the word at i is the verb of a state that an act caused: «la
 // tarjeta ya está bloqueada», "the offer was published".
 func claimsState(all []token, i int) bool {
 	j := skipSmall(all, i+1)
-	if j >= len(all) || all[j].opens || !effected(&all[j]) || agent(all[j+1:]) || !definiteBefore(all[:i+1]) || mentions(all[j:min(len(all), j+12)], because()) {
+	if j >= len(all) || all[j].opens || !isResultParticiple(&all[j]) || hasAgent(all[j+1:]) || !definiteBefore(all[:i+1]) || mentions(all[j:min(len(all), j+12)], because()) {
 		return false
 	}
-	happened := (all[i].word == "was" || all[i].word == "were") && listed(&all[j])
-	return happened || counted(all[clauseStart(all, i):i]) || mentions(all[clauseStart(all, i):j], reached()) || !standing()[all[j].word] && ends(all, j)
+	happened := (all[i].word == "was" || all[i].word == "were") && isKnownParticiple(&all[j])
+	return happened || hasCountedSubject(all[clauseStart(all, i):i]) || mentions(all[clauseStart(all, i):j], reached()) || !standing()[all[j].word] && ends(all, j)
 }
 
-// counted reports a subject that is all of certain things: "the two records".
-func counted(subject []token) bool {
+// hasCountedSubject reports a subject of a definite number of things: "the two records".
+func hasCountedSubject(subject []token) bool {
 	for i := range subject {
 		if i > 0 && (numerals()[subject[i].word] || isNumber(subject[i].word)) && (certain()[subject[i-1].word] || subject[i-1].word == "first") {
 			return true
@@ -162,8 +161,8 @@ func counted(subject []token) bool {
 	return false
 }
 
-// claimsShort reports at i a subject whose verb is only an 's: "Room's booked",
-// "the contract's gone to both". "Ana's booked room" is none.
+// claimsShort reports whether the word at i is a subject whose verb is only an 's: "Room's
+// booked", "the contract's gone to both". "Ana's booked room" is none.
 func claimsShort(all []token, i int) bool {
 	if !strings.HasSuffix(all[i].word, "'s") || all[i].quoted || i+1 == len(all) || contracted()[all[i].word] || doubts()[strings.TrimSuffix(all[i].word, "'s")] {
 		return false
@@ -172,11 +171,11 @@ func claimsShort(all []token, i int) bool {
 		return true
 	}
 	j := skipSmall(all, i+1)
-	return j < len(all) && !all[j].opens && effected(&all[j]) && !agent(all[j+1:]) && (j+1 == len(all) || all[j+1].opens || all[j+1].form == 0 && (linking()[all[j+1].word] || particles()[all[j+1].word]))
+	return j < len(all) && !all[j].opens && isResultParticiple(&all[j]) && !hasAgent(all[j+1:]) && (j+1 == len(all) || all[j+1].opens || all[j+1].form == 0 && (linking()[all[j+1].word] || particles()[all[j+1].word]))
 }
 
-// ends reports that little follows a state: «The domain is registered», but not
-// "is enabled by default" nor "remote identifiers are replaced with …".
+// ends reports whether few words follow a state: «The domain is registered», but not "is enabled
+// by default" nor "remote identifiers are replaced with …".
 func ends(all []token, j int) bool {
 	if all[j-1].word == "are" || len(all) > 16 {
 		return false
@@ -184,7 +183,7 @@ func ends(all []token, j int) bool {
 	return j+1 == len(all) || all[j+1].opens || after()[all[j+1].word]
 }
 
-// definiteBefore reports a subject that is certain things, or none at all.
+// definiteBefore reports a subject of definite things, or no subject.
 func definiteBefore(before []token) bool {
 	start := clauseStart(before, len(before)-1)
 	if start == len(before)-1 || mentions(before[start:], certain()) || strings.HasSuffix(before[start].word, "'s") {
@@ -193,22 +192,22 @@ func definiteBefore(before []token) bool {
 	return !general()[before[start].word] && !strings.HasSuffix(before[start].word, "s") && !isNumber(before[start].word)
 }
 
-// claimsInBrief reports a fragment without a verb that tells what was done.
+// claimsInBrief reports a fragment without a verb that claims a finished act.
 func claimsInBrief(s *sentence, i int) bool {
 	all := s.tokens
 	if n := len(all); i == n-2 && i > 0 && n < 6 && all[i].word == "en" && (all[i+1].word == "marcha" || all[i+1].word == "curso") {
 		return !s.question && !subjectless(all[:i])
 	}
-	if i > 0 && i < 4 && !s.question && strangerEd(&all[i]) && clauseStart(all, i) == 0 && !persons()[all[i-1].word] && !subjectless(all[:i]) && !hasFinite(all[i:]) && (i+1 == len(all) || linking()[all[i+1].word]) {
+	if i > 0 && i < 4 && !s.question && isUnknownEnglishPast(&all[i]) && clauseStart(all, i) == 0 && !persons()[all[i-1].word] && !subjectless(all[:i]) && !hasFinite(all[i:]) && (i+1 == len(all) || linking()[all[i+1].word]) {
 		return true // "Server calibrated", "Guest list trimmed to 80"
 	}
-	if !s.question && !s.heading && placed(all, i) {
+	if !s.question && !s.heading && isPlacement(all, i) {
 		return true
 	}
 	looked := i == 0 && reads(&all[i])
 	invariant := i > 0 && i+1 < len(all) && all[i].form&(pastEN|infinitive) == pastEN|infinitive && linking()[all[i+1].word] &&
 		all[i-1].form&^(infinitive|act) == 0 && len(all[i-1].word) > 3 && !strings.Contains(all[i-1].word, "'") // "Reminder set for 8"
-	if s.question || all[i].form&infinitive != 0 && !invariant || nounal()[all[i].word] || agent(all[i+1:]) || !acted(&all[i]) && !absolute(all, i) && !looked && !ended()[all[i].word] {
+	if s.question || all[i].form&infinitive != 0 && !invariant || nounal()[all[i].word] || hasAgent(all[i+1:]) || !isActParticiple(&all[i]) && !absolute(all, i) && !looked && !ended()[all[i].word] {
 		return false
 	}
 	rest := all[i+1:]
@@ -236,31 +235,32 @@ func claimsInBrief(s *sentence, i int) bool {
 // absolute reports at i a Spanish participle that begins the sentence, with its
 // object: «Cursada la reposición». There it is no noun.
 func absolute(all []token, i int) bool {
-	return i == 0 && len(all) > 1 && !all[1].opens && definite()[all[1].word] && effected(&all[i]) && didBefore(&all[i])
+	return i == 0 && len(all) > 1 && !all[1].opens && definite()[all[1].word] && isResultParticiple(&all[i]) && didBefore(&all[i])
 }
 
-// placed reports at i where a thing was put: «Ana dentro del grupo, Luis fuera».
-func placed(all []token, i int) bool {
+// isPlacement reports whether the word at i is the new place of a thing: «Ana dentro del grupo,
+// Luis fuera».
+func isPlacement(all []token, i int) bool {
 	start := clauseStart(all, i)
 	return whereabouts()[all[i].word] && i > start && i-start < 4 && all[start].form == 0 && all[i-1].form == 0 && !subjectless(all[start:i]) && !hasFinite(clause(all[i+1:])) &&
 		(i+1 == len(all) || all[i+1].opens || all[i+1].word == "de" || all[i+1].word == "del")
 }
 
-// tellsToDo reports at i a word that begins an order to the person: what the order
-// is about is not asserted. «Dile que ya se envió», "Make sure it was sent".
+// tellsToDo reports whether the word at i begins an order to the user, whose content is not
+// asserted: «Dile que ya se envió», "Make sure it was sent".
 func tellsToDo(all []token, i int) bool {
 	t := &all[i]
 	return !t.quoted && (tasks()[t.word] || saysThat(all, i) || t.form&imperative != 0 && t.form&past3 == 0 && hasAny(t.word, "le", "les"))
 }
 
-// saysThat reports at i «di que» or «di "va"», which order; «di de baja» tells.
+// saysThat reports «di que» or «di "va"» at i, which are orders; «di de baja» is a claim.
 func saysThat(all []token, i int) bool {
 	return all[i].word == "di" && i+1 < len(all) && (all[i+1].word == "que" || all[i+1].quoted)
 }
 
 func anyActed(all []token) bool {
 	for i := range all {
-		if acted(&all[i]) {
+		if isActParticiple(&all[i]) {
 			return true
 		}
 	}
@@ -288,7 +288,7 @@ func clauseStart(all []token, i int) int {
 	return start
 }
 
-// acknowledges reports words that only say yes: «Perfecto, listo».
+// acknowledges reports words that only agree: «Perfecto, listo».
 func acknowledges(before []token) bool {
 	for i := range before {
 		if !lead()[before[i].word] && !acknowledgements()[before[i].word] && !small()[before[i].word] {
@@ -298,7 +298,7 @@ func acknowledges(before []token) bool {
 	return true
 }
 
-// subjectless reports words before a participle that are no name of one thing.
+// subjectless reports words before a participle that are not the name of one thing.
 func subjectless(before []token) bool {
 	for i := range before {
 		t := &before[i]

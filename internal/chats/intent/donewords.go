@@ -1,52 +1,52 @@
 package intent
 
-// The words that claimsDone reads.
+// The word lists of claimsDone.
 var (
-	// chatNouns are what a text in the chat is made of.
+	// chatNouns lists the content of a text in the chat.
 	chatNouns = setOf(`maths math sums comment comments comentario comentarios puntos points nombre nombres name names fuentes sources plantilla template mensaje mensajes message messages pregunta question duda texto text parrafo paragraph frase sentence idea ideas nota notas note notes ejemplo ejemplos example examples
 		resumen summary lista list tabla table tono tone version explicacion explanation respuesta answer borrador draft traduccion translation ortografia spelling faltas typo typos
 		error errores opciones options pros cons poema poem codigo code snippet esquema outline enlace enlaces link detalles details 
 		articulo article caracteres words palabras comparacion comparison titulo eslogan slogan cuento story guion script letter carta total calculo historial conversacion conversation consejo consejos
 		redaccion ensayo essay tilde tildes coma comas commas sure mistake mal lo above below arriba abajo sense sentido broma guia receta version request peticion`)
-	// readNouns are what a person pastes into the chat to be read.
+	// readNouns lists texts that a user pastes into the chat.
 	readNouns = setOf(`documento document contrato contract catalogo captura screenshot articulo article lease informe report pegado pasted`)
-	// nothings take a claim back: «I've attached no files».
+	// nothings revoke a claim: «I've attached no files».
 	nothings = setOf(`no nothing none nada ningun ninguna nadie nobody`)
-	// readers are those who read the chat; spoke, what is said to somebody.
+	// readers lists the readers of the chat; spoke, verbs of speech to a person.
 	readers    = setOf(`ti usted ustedes vos tu tus su you your me us nos`)
 	spoke      = setOf(`hablado hable´ spoke spoken talked chatted consultado consulte´ respondido respondi´ contestado conteste´ escrito escribi´ informado informe´ dicho dije explicado explique´ comentado comente´ recordado recorde´ replied responded wrote written answered explained reported`)
 	addressing = setOf(`a al to con with`)
 	glances    = setOf(`look peek word chat glance`)
-	// elapsed tell what befalls a thing by itself.
+	// elapsed lists events that happen without an act.
 	elapsed    = setOf(`entero´ caduco´ vencio´ expiro´ fallo´ murio´ nacio´ ocurrio´ sucedio´`)
 	objects    = setOf(`it you him her them me us everyone everything both two three`)
 	contracted = setOf(`everything's it's that's what's here's there's let's he's she's who's where's how's when's`)
 	done       = setOf(`completado completada completed done hecho hecha finalizado finalizada finished ejecutado ejecutada executed sent enviado enviada ok`)
 	ready      = setOf(`listo lista`)
 	nounal     = setOf(`got given built started pedido pedidos estado resultado certificado certificados`)
-	// wordsmith are the pasts of verbs that may work on a text alone.
+	// wordsmith lists the pasts of verbs that may only work on a text.
 	wordsmith = setOf(`armado arme´ montado monte´ disenado disene´ hecho creado anadido agregado cambiado corregido ordenado puesto incluido dejado dado generado reducido completado quitado ajustado actualizado usado utilizado marcado eliminado modificado aplicado pasado
 		hice cree´ anadi´ agregue´ cambie´ corregi´ ordene´ puse inclui´ deje´ di genere´ ajuste´ quite´ use´ utilice´ marque´ pase´
 		organized organised sorted arranged ranked ordered made created added changed corrected fixed put included left given gave generated compiled built updated marked used removed attached taken cut`)
-	// ended are short answers that say all is done.
+	// ended lists short answers that claim that everything is done.
 	ended = setOf(`sorted handled settled listo lista done hecho hecha hechos hechas booked complete completed completado completada realizado realizada finalizado finalizada ejecutado ejecutada delivered sent posted successful exitoso exitosa ordered enviado enviada`)
-	// certain are the words of a subject that is one certain thing.
+	// certain lists the words of a subject that is one definite thing.
 	certain = setOf(`the your my el la los las tu su tus sus ya now already everything all todo this that it it's you're they're you estas they ahora order reservation`)
-	// standing are states that things have by themselves: a shop is closed on Sundays.
+	// standing lists permanent states: a shop is closed on Sundays.
 	standing = setOf(`shared abierto abierta abiertos abiertas cerrado cerrada cerrados cerradas closed connected conectado conectada`)
-	// reached say that a state is new or is the reader's; after may follow one.
+	// reached lists words for a new state, or a state of the reader; after may follow a state.
 	reached = setOf(`now already ya ahora your tu tus su sus you're you all everything todo estas estais both correctamente successfully`)
 	after   = setOf(`out off up over down back en by por and y but pero for para at a on under desde from until hasta as con correctamente successfully to`)
-	// tasks begin an order to the person.
+	// tasks begin an order to the user.
 	tasks = setOf(`make check tell ask ensure remind verify say asegurate asegurese fijate fijese revisa verifica comprueba`)
-	// objectClitics make the thing an object: somebody else is the subject.
+	// objectClitics make the thing an object: another person is the subject.
 	objectClitics = setOf(`lo la los las`)
-	// persons and stateNouns are no things that a participle after them tells of.
+	// persons and stateNouns are no subjects of a participle after them.
 	persons    = setOf(`it he she they we you who el ella`)
 	stateNouns = setOf(`status state estado situacion`)
-	// whereabouts say where a thing was put.
+	// whereabouts lists the places of a thing.
 	whereabouts = setOf(`dentro fuera adentro afuera`)
-	// drafting and proposals: «he preparado un plan» only says so.
+	// drafting lists the preparation of plans: «he preparado un plan» is no act.
 	drafting = setOf(`creado disenado armado montado dejado puesto hecho generado trazado organizado actualizado scheduled put made created built set drawn designed assembled updated
 		cree´ disene´ arme´ deje´ hice puse genere´ trace´`)
 	planNouns = setOf(`plan propuesta proposal pasos steps pendiente pendientes pending preparado preparada listo lista`)
@@ -60,7 +60,7 @@ var (
 	objectFirst = setOf(`dos tres cuatro cinco seis siete ocho nueve diez doce two three four five six seven eight nine ten el la los las the your all tu su en a al with con correctamente successfully y and it them`)
 )
 
-// outcomes are idioms of what is done.
+// outcomes match idioms of a finished act.
 var outcomes = compile(`
 that's the|your|my|all ..3 {did}
 ^ the|your|that|it's ..3 is|are gone

@@ -2,26 +2,25 @@ package intent
 
 import "strings"
 
-// What happened to a thing is no claim of ours where the sentence itself says that it
-// is a fact that somebody read: it names who did it, when it was or who told it,
-// counts, teaches, or supposes.
+// A passive statement about a thing is no claim of the assistant when the sentence itself marks
+// it as a fact from elsewhere: it names the actor, the date or the source, counts several
+// things, teaches, or supposes.
 
-// ofAnything reports a sentence in which what happened to a thing is no claim: it
-// supposes, teaches, says who told it or when it was, or the thing still waits.
+// ofAnything reports a sentence whose passive statements are no claims: it supposes, teaches,
+// names the source or the date, or the thing still waits.
 func ofAnything(s *sentence) bool {
 	return suppositions()[s.tokens[0].word] || replies.match(s.tokens) || unready.match(s.tokens) || teaches.match(s.tokens) ||
-		hearsay.match(s.tokens) || begsFirst(s.tokens) || tallies(s.tokens) || dated(s.tokens) || narrates(s.tokens) || strings.HasPrefix(s.raw, "[ ]") // a box that nobody ticked
+		hearsay.match(s.tokens) || begsFirst(s.tokens) || countsThings(s.tokens) || isDated(s.tokens) || narrates(s.tokens) || strings.HasPrefix(s.raw, "[ ]") // an empty check box
 }
 
-// begsFirst reports a consent asked for before anything is told: "Give me a nod
-// and it's paid".
+// begsFirst reports a request for consent at the beginning: "Give me a nod and it's paid".
 func begsFirst(all []token) bool {
 	from, _, ok := begs.find(all)
 	return ok && len(all)-len(from) <= 2
 }
 
-// dated reports a sentence that tells the past: a year, a day gone, a version.
-func dated(all []token) bool {
+// isDated reports a sentence with a past date: a year or a past day.
+func isDated(all []token) bool {
 	for i := range all {
 		w := all[i].word
 		if bygone()[w] || i > 0 && isYear(w) && yearBefore()[all[i-1].word] {
@@ -35,9 +34,9 @@ func isYear(w string) bool {
 	return len(w) == 4 && (w[0] == '1' || w[:2] == "20") && strings.Trim(w, "0123456789") == ""
 }
 
-// narrates reports a sentence that tells the past of a thing by its date: «fue
-// pagada el 3 de mayo», "was restored on Monday". A date that the thing is for is
-// none: «se movió al 3 de mayo», "was booked for Monday".
+// narrates reports a past statement about a thing with the date of the event: «fue pagada el 3
+// de mayo», "was restored on Monday". The date for which a thing is planned does not count: «se
+// movió al 3 de mayo», "was booked for Monday".
 func narrates(all []token) bool {
 	past, when := false, false
 	for i := range all {
@@ -53,7 +52,7 @@ func narrates(all []token) bool {
 	return past && when
 }
 
-// ago reports at i the last word of a date when something happened.
+// ago reports whether the word at i ends the date of a past event.
 func ago(all []token, i int) bool {
 	j := i - 1
 	switch w := all[i].word; {
@@ -69,16 +68,16 @@ func ago(all []token, i int) bool {
 	return j >= 0 && dateLead()[all[j].word] && (j == 0 || !dueLead()[all[j-1].word])
 }
 
-// tallies reports a sentence that counts what befell several things: "14 sent, 3
+// countsThings reports a sentence that counts the results of several things: "14 sent, 3
 // accepted", «entraron 212 y se cerraron 190».
-func tallies(all []token) bool {
+func countsThings(all []token) bool {
 	counts := 0
 	for i := range all {
 		if !isNumber(all[i].word) && !numerals()[all[i].word] {
 			continue
 		}
-		before := i > 0 && (all[i-1].form&past3 != 0 || strangerDid(&all[i-1]))
-		after := i+1 < len(all) && !all[i+1].opens && (was()[all[i+1].word] || effected(&all[i+1]))
+		before := i > 0 && (all[i-1].form&past3 != 0 || isUnknownSpanishPast(&all[i-1]))
+		after := i+1 < len(all) && !all[i+1].opens && (was()[all[i+1].word] || isResultParticiple(&all[i+1]))
 		if before || after {
 			counts++
 		}
@@ -86,8 +85,9 @@ func tallies(all []token) bool {
 	return counts > 1
 }
 
-// agent reports who did it: «por Ana», "by your administrator", "by one of them".
-func agent(rest []token) bool {
+// hasAgent reports whether the words name the actor: «por Ana», "by your administrator", "by one
+// of them".
+func hasAgent(rest []token) bool {
 	for i := 0; i+1 < min(len(rest), 10); i++ {
 		w, next := rest[i].word, rest[i+1].word
 		if w != "by" && w != "por" {
@@ -104,9 +104,9 @@ func agent(rest []token) bool {
 	return false
 }
 
-// somebody reports words before a verb that name who did it, other than the
-// assistant: «el cliente ya pagó», «Ana ya lo reservó».
-func somebody(subject []token) bool {
+// namesActor reports whether the words before a verb name an actor other than the assistant: «el
+// cliente ya pagó», «Ana ya lo reservó».
+func namesActor(subject []token) bool {
 	if mentions(subject, people()) {
 		return true
 	}
@@ -119,11 +119,11 @@ func somebody(subject []token) bool {
 }
 
 var (
-	// means are no agents: «por correo», "by email".
+	// means lists words after «por» or "by" that are no actors: «por correo», "by email".
 	means = setOf(`one two three four five six half correo email mail e-mail whatsapp sms telefono phone text completo fin favor error mistake default ti usted separado ahora hoy duplicado adelantado chat slack transferencia card tarjeta mensaje`)
-	// people do what the assistant does not.
+	// people lists actors other than the assistant.
 	people = setOf(`personas persona equipo cliente clienta clientes proveedor proveedora banco aerolinea almacen transportista ella ellos ellas quien`)
-	// The words of a date. perfect and planned tell of a date to come.
+	// The words of a date. perfect and planned mark a future date.
 	calendar = setOf(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
 		lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 	periods    = setOf(`week month quarter year semana mes trimestre ano`)
@@ -141,7 +141,7 @@ var (
 	yearBefore = setOf(`en in de since desde entre between del to y and by from ano year january february march april may june july august september october november december`)
 )
 
-// hearsay names the source of what a sentence tells.
+// hearsay matches the source of a statement.
 var hearsay = compile(`
 segun|according|dice|dicen|dices|says|said|mencionas|comentas|cuentas|mentioned|pegaste|pasted|captura|screenshot {any}
 por lo que
@@ -161,14 +161,14 @@ confirms|indicates|indica|shows|demuestra|says that|que|if|whether
 marked|listed|shown as ..2 in|on
 `)
 
-// unready says that a thing still waits for the person's consent.
+// unready matches a thing that still waits for the user's consent.
 var unready = compile(`
 en|como|in|as borrador|draft
 as|in a draft
 waiting|awaiting|awaits|pending|pendiente|pendientes|espera|falta ..2 your|tu|su|vuestra ..1 confirmation|approval|ok|go-ahead|confirmacion|aprobacion|autorizacion|visto
 `)
 
-// teaches says what always holds.
+// teaches matches general statements.
 var teaches = compile(`
 siempre|always|usually|normally|generally|generalmente|normalmente|suele|suelen|often|tipicamente|typically {any}
 por lo general

@@ -1,17 +1,15 @@
-// Package intent reads what a text means before anything acts on it. It owns
-// two decisions, both pure functions of the text:
+// Package intent classifies texts before any action. It has two functions, both pure:
 //
-//   - Classify: does a person's message agree or refuse, and does it name what it
-//     agrees to or refuses? The whole message must be on a closed list, as it is or
-//     without hesitations, held keys and a few known slips of the fingers. The list is
-//     closed because the cost is one-sided: a confirmation that was missed is a second
-//     message, a confirmation that was imagined is an effect in the world.
-//   - Poses: does a model's text pose as a plan, ask for a confirmation, or claim that
-//     something was done, although no tool call is behind it?
+//   - Classify: does a user's message agree or refuse, and does it name the plan? The whole
+//     message must be on a closed list, unchanged or without hesitations, repeated letters and a
+//     few known typing errors. The list is closed because the cost is one-sided: a missed
+//     confirmation costs a second message, a false confirmation has an effect in the world.
+//   - Poses: does a model's text pose as a plan, ask for a confirmation, or claim a finished act,
+//     without a tool call?
 //
-// What must stay true: no message that holds a question, a negation, a
-// quotation, a contradicting emoji or any word beyond the list agrees. What a bare
-// yes or no is said to is not in the text: package turn asks what was said last.
+// Invariant: a message with a question, a negation, a quotation, a contradicting emoji or any
+// word beyond the list never agrees. The text does not show which message a bare yes or no
+// answers: package turn checks the last message of the chat.
 package intent
 
 import (
@@ -24,21 +22,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Intent is what a person's whole message says, if it says no more than yes or no.
+// Intent is the meaning of a user's whole message, if it is only a yes or a no.
 type Intent int
 
 const (
-	// Other is everything that is not on a list; it goes to the model.
+	// Other is every message that is not on a list; it goes to the model.
 	Other Intent = iota
-	// Assent is a bare yes: it answers whatever was said last.
+	// Assent is a bare yes: it answers the last message of the chat.
 	Assent
 	// Confirm is a yes that names the plan, confirming it or running it.
 	Confirm
-	// Refusal is a bare no: it answers whatever was said last.
+	// Refusal is a bare no: it answers the last message of the chat.
 	Refusal
-	// Cancel is a no that names dropping the plan, or not doing it.
+	// Cancel is a no that drops the plan, or forbids it.
 	Cancel
-	// Stop tells what is going on to end.
+	// Stop ends the active run.
 	Stop
 )
 
@@ -47,41 +45,41 @@ func (i Intent) String() string {
 	return [...]string{"other", "assent", "confirm", "refusal", "cancel", "stop"}[i]
 }
 
-// Agrees reports a yes, bare or not.
+// Agrees reports whether the intent is a yes, bare or not.
 func (i Intent) Agrees() bool { return i == Assent || i == Confirm }
 
-// Refuses reports a no, bare or not, or a stop.
+// Refuses reports whether the intent is a no, bare or not, or a stop.
 func (i Intent) Refuses() bool { return i == Refusal || i == Cancel || i == Stop }
 
-// Named reports words that are about a plan or a run whatever was said last. Where
-// there is neither, they are answered by saying so; a bare yes or no goes to the model.
+// Named reports whether the message is about a plan or a run, whatever the last message is.
+// Without a plan or a run it gets a notice; a bare yes or no goes to the model.
 func (i Intent) Named() bool { return i == Confirm || i == Cancel || i == Stop }
 
-// Classify decides what message says. It never fails: text it cannot place,
-// of whatever size or encoding, is Other.
+// Classify returns the intent of a message. It never fails: an unknown text, of any size or
+// encoding, is Other.
 func Classify(message string) Intent {
-	if asks(message) || quotes(message) {
+	if hasQuestionMark(message) || hasQuotation(message) {
 		return Other
 	}
 	text := Normalize(message)
 	if text == "" {
-		return gesture(message)
+		return classifyEmoji(message)
 	}
 	if kind := onList(text, message); kind != Other {
 		return kind
 	}
-	return onList(repaired(text), message)
+	return onList(repair(text), message)
 }
 
-// onList is what the lists say of a message in normal form.
+// onList returns the intent of a message in normal form, by the lists.
 func onList(text, message string) Intent {
 	if kind := yeses()[text]; kind != Other && !contradicts(message) {
 		return kind
 	}
-	return cmp.Or(noes()[text], noes()[curt(text)])
+	return cmp.Or(noes()[text], noes()[trimCourtesy(text)])
 }
 
-// Words returns the normalised messages that say an intent, sorted.
+// Words returns the normalised messages with an intent, sorted.
 func Words(i Intent) []string {
 	set := yeses()
 	if i.Refuses() {
@@ -101,9 +99,9 @@ func Words(i Intent) []string {
 // compatibility-composed, lower case, without accents, punctuation, emoji and
 // zero-width characters, words separated by one space. It is idempotent.
 //
-// Only the accents of Spanish and English go. An overlay («c̶o̶n̶f̶i̶r̶m̶o̶») is a
-// word struck out, and directional controls reorder what was read, so both
-// stay and keep the message off every list. Letters of other scripts stay too.
+// Only the accents of Spanish and English are removed. An overlay («c̶o̶n̶f̶i̶r̶m̶o̶») strikes a
+// word out, and directional controls reorder the visible text, so both stay and keep the message
+// off every list. Letters of other scripts stay too.
 func Normalize(message string) string {
 	text := message
 	for range 8 {
@@ -123,8 +121,8 @@ func normalizeOnce(message string) string {
 	gap := false
 	for _, r := range text {
 		switch {
-		case silent(r):
-		case unicode.IsSpace(r) || unicode.Is(unicode.P, r) || emoji(r):
+		case isSilent(r):
+		case unicode.IsSpace(r) || unicode.Is(unicode.P, r) || isEmoji(r):
 			gap = true
 		default:
 			if gap && b.Len() > 0 {
@@ -137,8 +135,8 @@ func normalizeOnce(message string) string {
 	return norm.NFKC.String(b.String())
 }
 
-// silent reports a rune that is dropped without parting the word around it.
-func silent(r rune) bool {
+// isSilent reports whether a rune is dropped without splitting its word.
+func isSilent(r rune) bool {
 	switch r {
 	case '\u0300', '\u0301', '\u0302', '\u0303', '\u0308', '\u0327': // accents
 		return true
@@ -150,37 +148,37 @@ func silent(r rune) bool {
 	return r >= 0x1F3FB && r <= 0x1F3FF // skin tones
 }
 
-// emoji excludes the object and replacement characters: they stand for
-// something that was not read.
-func emoji(r rune) bool {
+// isEmoji reports whether a rune is an emoji. The object and replacement characters are none,
+// because they stand for unknown content.
+func isEmoji(r rune) bool {
 	return r > 0xff && r != '\ufffc' && r != '\ufffd' && unicode.Is(unicode.So, r)
 }
 
-// asks reports a question mark of any script, emoji included.
-func asks(message string) bool {
+// hasQuestionMark reports a question mark of any script, emoji included.
+func hasQuestionMark(message string) bool {
 	return strings.ContainsRune(message, '\u037e') || // folds to a semicolon
 		strings.ContainsAny(norm.NFKC.String(message), "?¿؟‽⸮⸘❓❔𖡄")
 }
 
-// quotes reports a message that cites or encodes a word instead of saying it.
-func quotes(message string) bool {
+// hasQuotation reports a message that quotes or encodes a word.
+func hasQuotation(message string) bool {
 	text := strings.TrimSpace(message)
 	return strings.ContainsAny(text, "\"“”„«»‹›`\\＂「」『』") ||
 		strings.HasPrefix(text, "'") || strings.HasPrefix(text, "‘") || strings.HasPrefix(text, "/")
 }
 
-// agreeing are the emoji that say no more than the words beside them.
+// agreeing lists the emoji that do not change the meaning of the words beside them.
 const agreeing = "👍👌✅✔☑🆗🙏👏🙌💪🤝👊✊🫡🫶👋😀😃😄😁😆😊🙂😉😍🥰🥳🤩😎🤗😇😺☺🎉🎊🥂🚀✨⭐🌟🔥💯⚡▶⏩❤♥🧡💛💚💙💜🤍"
 
-// Lists are what a page needs to find the messages that name confirming, cancelling or
-// stopping, as Classify does. All are in the form of Normalize.
+// Lists holds the lists with which a page finds confirmations, cancellations and stops, as
+// Classify does. All are in the form of Normalize.
 type Lists struct {
 	Confirm     []string          `json:"confirm"`     // whole messages
 	Cancel      []string          `json:"cancel"`      // whole messages that cancel or stop
 	Agree       []string          `json:"agree"`       // emoji that may stand beside a confirmation
 	Polite      []string          `json:"polite"`      // may stand before or after a message of Cancel
-	Hesitations []string          `json:"hesitations"` // words that say nothing, wherever they stand
-	Slips       map[string]string `json:"slips"`       // words as fingers miss them, and the words that were meant
+	Hesitations []string          `json:"hesitations"` // words without meaning, at any position
+	Slips       map[string]string `json:"slips"`       // mistyped words, with their correction
 }
 
 // Listed returns the lists of Classify.
@@ -191,15 +189,15 @@ func Listed() Lists {
 	}
 }
 
-// nodding are the emoji that say yes without a word. The others may as well be meant for
-// the sentence above them.
+// nodding lists the emoji that mean yes without a word. The others may refer to the sentence
+// before them.
 const nodding = "👍👌"
 
-// refusing is the emoji that says no without a word.
+// refusing lists the emoji that mean no without a word.
 const refusing = "👎"
 
-// gesture is what a message says that is nothing but nods, or nothing but refusals.
-func gesture(message string) Intent {
+// classifyEmoji returns the intent of a message of only nodding, or only refusing, emoji.
+func classifyEmoji(message string) Intent {
 	said := Other
 	for _, r := range message {
 		meant := Other
@@ -208,7 +206,7 @@ func gesture(message string) Intent {
 			meant = Assent
 		case strings.ContainsRune(refusing, r):
 			meant = Refusal
-		case unicode.IsSpace(r) || silent(r):
+		case unicode.IsSpace(r) || isSilent(r):
 			continue
 		}
 		if meant == Other || said != Other && said != meant {
@@ -219,15 +217,15 @@ func gesture(message string) Intent {
 	return said
 }
 
-// frown is a face of letters that does not agree, or a box that nobody ticked.
+// frown matches an emoticon that does not agree, or an empty check box.
 var frown = regexp.MustCompile(`[:;=]['’-]?[(\[{/|]|\[\s*\]`)
 
-// contradicts reports an emoji that may doubt or take back the words beside it:
-// any that is not known to agree. A list of those that contradict would never be
-// whole. So may what stood for emoji before there were any.
+// contradicts reports an emoji or an emoticon that may doubt or revoke the words beside it: any
+// emoji that is not known to agree, because a list of contradicting ones could never be
+// complete.
 func contradicts(message string) bool {
 	if frown.MatchString(message) {
 		return true
 	}
-	return strings.ContainsFunc(norm.NFKC.String(message), func(r rune) bool { return emoji(r) && !strings.ContainsRune(agreeing, r) })
+	return strings.ContainsFunc(norm.NFKC.String(message), func(r rune) bool { return isEmoji(r) && !strings.ContainsRune(agreeing, r) })
 }

@@ -16,8 +16,8 @@ type utterance struct {
 	critical bool
 }
 
-// corpus reads testdata/intents.tsv: message in Go escapes, expected intent,
-// whether confirming it would be an accident.
+// corpus reads testdata/intents.tsv: message in Go escapes, expected intent, and whether its
+// confirmation would be an accident.
 func corpus(t testing.TB) []utterance {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/intents.tsv")
@@ -47,7 +47,7 @@ func corpus(t testing.TB) []utterance {
 	return out
 }
 
-func TestClassifyAgreesWithTheCorpus(t *testing.T) {
+func TestClassifyAgreesWithCorpus(t *testing.T) {
 	rows := corpus(t)
 	if len(rows) < 400 {
 		t.Fatalf("corpus has %d rows", len(rows))
@@ -78,7 +78,7 @@ func TestListsAreClosedDisjointAndNormal(t *testing.T) {
 			if Normalize(text) != text {
 				t.Errorf("%q is not in normal form", text)
 			}
-			if kind.Agrees() && negated(text) {
+			if kind.Agrees() && hasNegation(text) {
 				t.Errorf("the %v %q holds a negation", kind, text)
 			}
 		}
@@ -88,9 +88,9 @@ func TestListsAreClosedDisjointAndNormal(t *testing.T) {
 	}
 }
 
-// TestWhatIsNamedIsNamed holds the words that are about a plan whatever was said last,
-// and those that answer whatever was said last.
-func TestWhatIsNamedIsNamed(t *testing.T) {
+// TestNamedSeparatesBareFromNamedMessages checks the messages that are about a plan in any chat, and those that
+// answer the last message.
+func TestNamedSeparatesBareFromNamedMessages(t *testing.T) {
 	for kind, texts := range map[Intent][]string{
 		Assent: {
 			"sí", "ok", "vale", "dale", "claro", "adelante", "hazlo", "procede", "de acuerdo", "sí, por favor", "acepto", "apruebo",
@@ -113,9 +113,9 @@ func TestWhatIsNamedIsNamed(t *testing.T) {
 	}
 }
 
-// One word beyond a list entry takes a message off the list, unless what
-// results is itself listed.
-func TestConfirmIsTheWholeMessage(t *testing.T) {
+// One word more than a list entry takes a message off the list, unless the result is itself
+// listed.
+func TestConfirmRequiresWholeMessage(t *testing.T) {
 	words := []string{"no", "pero", "si", "mañana", "but", "not", "Ana", "2", "если", "ls", "never", "quizás"}
 	listed := slices.Concat(Words(Assent), Words(Confirm))
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,14 +153,13 @@ func FuzzClassify(f *testing.F) {
 		if got != Other && text != "" && Classify(text) != got {
 			t.Fatalf("%q is %v, its normal form %q is %v", message, got, text, Classify(text))
 		}
-		if got.Agrees() && (negated(text) || strings.ContainsAny(message, "?¿")) {
+		if got.Agrees() && (hasNegation(text) || strings.ContainsAny(message, "?¿")) {
 			t.Fatalf("%q confirms", message)
 		}
 	})
 }
 
-// What cannot be read as words, at the largest size a turn accepts, is cheap
-// to refuse.
+// Noise of the largest size that a turn accepts is cheap to refuse.
 func TestClassifyRefusesNoiseAtFullSize(t *testing.T) {
 	for _, piece := range []string{"\u0336", "ﷺ", "\xff", "\ufffc", "ok ", "a\u0301"} {
 		if Classify("ok"+strings.Repeat(piece, (32<<10)/len(piece))) != Other {

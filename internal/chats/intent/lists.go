@@ -29,14 +29,14 @@ var assents = map[string][]string{
 	},
 }
 
-// openers are praise or acknowledgement: alone they say nothing about running,
-// so they count only before a command.
+// openers are praise or acknowledgement. Alone they do not mean that the plan should run, so
+// they count only before a command.
 var openers = map[string][]string{
 	"es": {"perfecto", "listo", "bueno", "bien", "muy bien", "genial", "excelente", "venga", "vamos", "entendido", "todo bien", "todo correcto"},
 	"en": {"great", "perfect", "good", "fine", "cool", "looks good", "excellent", "right", "all good"},
 }
 
-// commands tell the plan to run.
+// commands order the plan to run.
 var commands = map[string][]string{
 	"es": {
 		"confirmo", "confirmado", "confirma", "confirmar", "confirmalo", "confirme", "confirma el plan", "confirmar el plan",
@@ -64,8 +64,8 @@ var commands = map[string][]string{
 	},
 }
 
-// core are the commands that are natural after an assent or an opener; the
-// product stays small enough to hand to the page.
+// core lists the commands that are natural after an assent or an opener; the product is small
+// enough to send to the page.
 var core = map[string][]string{
 	"es": {
 		"confirmo", "confirmado", "lo confirmo", "confirmo el plan", "adelante", "ejecuta", "ejecutalo",
@@ -84,8 +84,8 @@ var courtesies = map[string][]string{
 
 var thanks = map[string]string{"es": "gracias", "en": "thanks"}
 
-// doubled are the natural pairs of assents, and thanks where the rest is
-// unmistakable («ok gracias» closes conversations, so it is not here).
+// doubled lists the natural pairs of assents, and thanks after an unmistakable assent («ok
+// gracias» closes conversations, so it is absent).
 var doubled = []string{
 	"si si", "si si si", "ok ok", "dale dale", "vale vale", "ok dale", "si dale", "vale dale", "dale ok",
 	"dale si", "si ok", "ok si", "si vale", "vale si", "ok vale", "vale ok", "si de acuerdo", "ok de acuerdo",
@@ -121,13 +121,13 @@ func buildYeses() map[string]Intent {
 			for _, courtesy := range courtesies[lang] {
 				set[text+" "+courtesy] = true
 			}
-			if names(text) { // «ok gracias» closes conversations, «confirmo, gracias» does not
+			if namesPlan(text) { // «ok gracias» closes conversations, «confirmo, gracias» does not
 				set[text+" "+thanks[lang]] = true
 			}
 		}
 		for _, text := range slices.Concat(assent[:1], core[lang]) {
 			for _, courtesy := range courtesies[lang] {
-				set[courtesy+" "+text] = text != "confirm" // a request to be told
+				set[courtesy+" "+text] = text != "confirm" // a request for a notice
 				for _, yes := range []string{assent[0], "ok"} {
 					set[yes+" "+text+" "+courtesy] = yes != text
 				}
@@ -140,8 +140,8 @@ func buildYeses() map[string]Intent {
 	kinds := map[string]Intent{}
 	for text, on := range set {
 		switch {
-		case !on || negated(text):
-		case names(text):
+		case !on || hasNegation(text):
+		case namesPlan(text):
 			kinds[text] = Confirm
 		default:
 			kinds[text] = Assent
@@ -150,9 +150,9 @@ func buildYeses() map[string]Intent {
 	return kinds
 }
 
-// names reports whether an assent in normal form names what it agrees to: the plan,
-// confirming it, or running it. Any other may as well answer another question.
-func names(text string) bool {
+// namesPlan reports whether an assent in normal form names the plan, its confirmation or its
+// run. Any other assent may answer another question.
+func namesPlan(text string) bool {
 	for word := range strings.FieldsSeq(text) {
 		switch {
 		case word == "plan", word == "run", strings.HasPrefix(word, "execut"),
@@ -163,8 +163,8 @@ func names(text string) bool {
 	return false
 }
 
-// refused are the messages that say no. Bare, they may as well answer another
-// question; the others name the dropping of the plan, or the stopping of what runs.
+// refused lists the messages that refuse. A bare no may answer another question; the others drop
+// the plan, or stop the run.
 var refused = map[Intent]map[string][]string{
 	Refusal: {
 		"es": {
@@ -197,7 +197,7 @@ var refused = map[Intent]map[string][]string{
 	},
 }
 
-// dropping and stopping are said of whatever is there: each verb, with each object.
+// dropping and stopping combine each verb with each object.
 var dropping, stopping = phrases{
 	"es": {
 		{"cancela", "cancelar", "cancele", "anula", "anular", "descarta", "descartar", "rechaza", "rechazar", "aborta", "abortar"},
@@ -218,10 +218,10 @@ var dropping, stopping = phrases{
 	},
 }
 
-// phrases are by language: first the verbs, then their objects.
+// phrases holds, by language, the verbs and then their objects.
 type phrases map[string][2][]string
 
-// refusedWhole are refusals with other words about them that change nothing.
+// refusedWhole lists refusals with other words that do not change their meaning.
 var refusedWhole = map[Intent][]string{
 	Refusal: {
 		"no muchas gracias", "no thank you", "no dejalo", "no dejalo asi", "no olvidalo", "no mejor no",
@@ -262,11 +262,11 @@ func buildNoes() map[string]Intent {
 	return set
 }
 
-// polite are the courtesies that may stand before a no, or after it.
+// polite lists the courtesies that may stand before or after a no.
 var polite = []string{"por favor", "porfa", "porfavor", "please", "pls", "gracias", "thanks"}
 
-// curt is a text in normal form without the courtesy before it or after it.
-func curt(text string) string {
+// trimCourtesy removes a courtesy before or after a text in normal form.
+func trimCourtesy(text string) string {
 	for _, p := range polite {
 		if rest, ok := strings.CutPrefix(text, p+" "); ok {
 			return rest
@@ -278,21 +278,21 @@ func curt(text string) string {
 	return text
 }
 
-// hesitations say nothing, wherever they stand.
+// hesitations lists words without meaning, at any position.
 var hesitations = []string{"uh", "um", "uhm", "er", "eh", "ehm"}
 
-// slips are the ways in which fingers miss the words that people type most here.
+// slips maps common typing errors to their correction.
 var slips = map[string]string{
 	"comfirmo": "confirmo", "confrimo": "confirmo", "confimo": "confirmo", "cofirmo": "confirmo", "confirno": "confirmo",
 	"comfirm": "confirm", "confrim": "confirm", "confirmd": "confirmed", "cancle": "cancel", "cansela": "cancela", "cancella": "cancela",
 }
 
-// repaired is a text in normal form without hesitations, slips of the fingers, and
-// letters that are held down: no word has one letter three times in a row.
-func repaired(text string) string {
+// repair removes hesitations, typing errors and repeated letters from a text in normal form. No
+// word has the same letter three times in a row.
+func repair(text string) string {
 	var words []string
 	for word := range strings.FieldsSeq(text) {
-		word = released(word)
+		word = collapseRepeats(word)
 		if right := slips[word]; right != "" {
 			word = right
 		}
@@ -303,8 +303,8 @@ func repaired(text string) string {
 	return strings.Join(words, " ")
 }
 
-// released is a word with one letter for each that stands there three times or more.
-func released(word string) string {
+// collapseRepeats reduces three or more equal letters in a row to one.
+func collapseRepeats(word string) string {
 	var b strings.Builder
 	letters := []rune(word)
 	for i := 0; i < len(letters); {
@@ -322,8 +322,8 @@ func released(word string) string {
 	return b.String()
 }
 
-// negated reports a text in normal form that holds a negation.
-func negated(text string) bool {
+// hasNegation reports a text in normal form with a negation.
+func hasNegation(text string) bool {
 	for word := range strings.FieldsSeq(text) {
 		if slices.Contains(negations, word) {
 			return true

@@ -12,26 +12,26 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The model is the second reader of a text: a logistic regression over the words of it,
-// learned from testdata/poses.tsv by TestTheModelIsOfTheseTexts -update. The rules say what
-// a text says; the model, what such texts mostly mean. Where they disagree, how sure the
-// model is decides.
+// The model is a second classifier: a logistic regression over the words of a text, trained on
+// testdata/poses.tsv by TestModelWeightsMatchTexts -update. The rules find the literal claims of
+// a text, the model the usual meaning of such texts. Where they disagree, the margin of the
+// model decides.
 
-// buckets is how many weights a label has: features share one where their hashes meet.
+// buckets is the number of weights per label. Features with the same hash share one.
 const buckets = 1 << 17
 
 //go:embed weights.bin
 var weightsFile []byte
 
-// weights is what was learned of one label.
+// weights holds the trained weights of one label.
 type weights struct {
 	scale, bias float32
-	each        []byte // of each bucket, an int8 that scale multiplies
+	each        []byte // one int8 per bucket, multiplied by scale
 }
 
-// learned are the weights of both labels. The file has the SHA-256 of the texts, and for
+// loadWeights returns the weights of both labels. The file has the SHA-256 of the texts, and for
 // each label its scale and its bias as little-endian floats, and its buckets.
-var learned = sync.OnceValue(func() (l struct{ pending, done weights }) {
+var loadWeights = sync.OnceValue(func() (l struct{ pending, done weights }) {
 	rest := weightsFile[sumSize:]
 	for _, w := range []*weights{&l.pending, &l.done} {
 		w.scale = math.Float32frombits(binary.LittleEndian.Uint32(rest))
@@ -43,7 +43,7 @@ var learned = sync.OnceValue(func() (l struct{ pending, done weights }) {
 
 const sumSize = 32
 
-// margin is how sure the label is: above zero for yes.
+// margin returns the margin of the label: above zero for yes.
 func (w weights) margin(v vector) float64 {
 	sum := 0.0
 	for i, at := range v.at {
@@ -52,15 +52,15 @@ func (w weights) margin(v vector) float64 {
 	return float64(w.scale)*sum + float64(w.bias)
 }
 
-// vector is a text as the model reads it: the buckets of its features, and for each how
-// often it stands there, of length 1 in all.
+// vector is the feature vector of a text: the buckets of its features with their log
+// frequencies, normalised to length 1.
 type vector struct {
 	at    []uint32
 	value []float64
 }
 
 func vectorOf(sentences [][]string) vector {
-	place := map[uint32]int{} // of a bucket in the vector
+	place := map[uint32]int{} // position of a bucket in the vector
 	var v vector
 	features(sentences, func(at uint32) {
 		i, there := place[at]
@@ -82,10 +82,10 @@ func vectorOf(sentences [][]string) vector {
 	return v
 }
 
-// features calls add for each feature of the sentences of a text: its words, two and three of
-// them in a row or with one left out, the beginnings and endings of long ones after what stands
-// before them; the same again of the first and of the last sentence; and the words of questions
-// and of all else. They are as many as a constant times the words.
+// features calls add for each feature of the sentences of a text: words; two and three words in
+// a row, or with a gap; prefixes and suffixes of long words, also with the words before them;
+// the sequences again for the first and for the last sentence; and the words of questions and of
+// other sentences. The number of features is linear in the number of words.
 func features(sentences [][]string, add func(bucket uint32)) {
 	for n, words := range sentences {
 		place := ""
@@ -114,7 +114,7 @@ func features(sentences [][]string, add func(bucket uint32)) {
 	}
 }
 
-// sequences calls add for what begins at a word.
+// sequences calls add for the sequences that begin at the first word.
 func sequences(words []string, add func(parts ...string)) {
 	add(words[0])
 	if len(words) > 1 {
@@ -126,7 +126,7 @@ func sequences(words []string, add func(parts ...string)) {
 	}
 }
 
-// affixes calls add for the beginning and the ending of the last word, when it is a long one.
+// affixes calls add for the prefix and the suffix of the last word, when it is long.
 func affixes(words []string, add func(bucket uint32)) {
 	last := len(words) - 1
 	letters := []rune(words[last])
@@ -145,7 +145,7 @@ func affixes(words []string, add func(bucket uint32)) {
 	}
 }
 
-// bucket is where the weight of a feature is: the FNV-1a hash of its parts, folded.
+// bucket returns the index of a feature's weight: the FNV-1a hash of its parts, folded.
 func bucket(kind string, parts ...string) uint32 {
 	sum := uint32(2166136261)
 	write := func(s string) {
@@ -161,8 +161,8 @@ func bucket(kind string, parts ...string) uint32 {
 	return (sum ^ sum>>17) & (buckets - 1)
 }
 
-// sentencesOf are the sentences of a text, each between ^ and $: words in lower case, with
-// their accents, 0 for any number, and signs one by one.
+// sentencesOf returns the sentences of a text, each between ^ and $: words in lower case, with
+// their accents, 0 for any number, and single punctuation marks.
 func sentencesOf(text string) [][]string {
 	var all [][]string
 	sentence := []string{"^"}
@@ -172,14 +172,14 @@ func sentencesOf(text string) [][]string {
 			sentence = []string{"^"}
 		}
 	}
-	for rest := lowered(text); rest != ""; {
+	for rest := lowerCase(text); rest != ""; {
 		first, size := utf8.DecodeRuneInString(rest)
 		switch {
 		case unicode.IsDigit(first):
 			size = span(rest, unicode.IsDigit)
 			sentence = append(sentence, "0")
-		case letter(first):
-			size = span(rest, letter)
+		case isLetter(first):
+			size = span(rest, isLetter)
 			sentence = append(sentence, rest[:size])
 		case first == '\n':
 			end()
@@ -195,9 +195,9 @@ func sentencesOf(text string) [][]string {
 	return all
 }
 
-func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// span is how many bytes at the beginning of a text are of a kind.
+// span returns the length in bytes of the prefix whose runes satisfy of.
 func span(text string, of func(rune) bool) int {
 	if end := strings.IndexFunc(text, func(r rune) bool { return !of(r) }); end >= 0 {
 		return end
@@ -205,8 +205,8 @@ func span(text string, of func(rune) bool) int {
 	return len(text)
 }
 
-// lowered is a text without what is not seen of it, in lower case.
-func lowered(text string) string {
+// lowerCase returns a text in lower case, without invisible characters.
+func lowerCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.Is(unicode.Cf, r):

@@ -14,40 +14,39 @@ import (
 )
 
 var (
-	update   = flag.Bool("update", false, "TestTheModelIsOfTheseTexts learns the weights anew")
-	validate = flag.Bool("validate", false, "TestTheModelIsOfTheseTexts also learns without the hard texts of an author, and scores those")
+	update   = flag.Bool("update", false, "TestModelWeightsMatchTexts learns the weights anew")
+	validate = flag.Bool("validate", false, "TestModelWeightsMatchTexts also learns without the hard texts of an author, and scores those")
 )
 
-// blind are the splits that the model never learns from.
+// blind lists the splits that are never used for training.
 var blind = map[string]bool{"r": true, "af": true, "ag": true}
 
-// example is a text to learn from.
+// example is a text for training.
 type example struct {
 	vector
 	pending, done bool
-	knows         Pose    // whether its label says anything of Pending, of Done
-	most          float64 // how far it may move the weights
+	knows         Pose    // whether its label defines Pending and Done
+	most          float64 // bound of its effect on the weights
 }
 
 func exampleOf(s sample) example {
 	e := example{vectorOf(sentencesOf(s.Text)), s.Pending, s.Done, Pose{Pending: !s.claimed, Done: !s.unsure}, pull}
-	if unruled(s.split) {
+	if isIndependent(s.split) {
 		e.most = pullHard
 	}
 	return e
 }
 
-// How the weights are learned, as sought with -validate.
+// Constants of the training, chosen with -validate.
 const (
-	pull     = 10 // how far one text may move them: the inverse of the strength of the L2 penalty
-	pullHard = 30 // the same of a text whose author knew no rules
+	pull     = 10 // bound of one text's effect: the inverse of the strength of the L2 penalty
+	pullHard = 30 // the same for a text whose author did not know the rules
 	rounds   = 40
 )
 
 // learn fits the weights of one label: logistic regression with an L2 penalty, by coordinate
-// descent in its dual (Yu, Huang and Lin, 2011), in an order that is always the same. pull is
-// how far each text moves the weights; a step finds the best pull of one text, the others as
-// they are.
+// descent in its dual (Yu, Huang and Lin, 2011), in a fixed order. pull is the effect of each
+// text on the weights; a step finds the best pull of one text while the others stay.
 func learn(all []example, is func(example) (want, known bool)) (each []float64, bias float64) {
 	each = make([]float64, buckets)
 	pulls := make([]float64, len(all))
@@ -88,8 +87,8 @@ func learn(all []example, is func(example) (want, known bool)) (each []float64, 
 	return each, bias
 }
 
-// rounded are weights as the file has them.
-func rounded(each []float64, bias float64) weights {
+// quantize returns weights in the precision of the file.
+func quantize(each []float64, bias float64) weights {
 	top := 0.0
 	for _, w := range each {
 		top = max(top, math.Abs(w))
@@ -101,13 +100,13 @@ func rounded(each []float64, bias float64) weights {
 	return out
 }
 
-func taught(samples []sample) (pending, done weights) {
+func train(samples []sample) (pending, done weights) {
 	var all []example
 	for _, s := range samples {
 		all = append(all, exampleOf(s))
 	}
-	pending = rounded(learn(all, func(e example) (bool, bool) { return e.pending, e.knows.Pending }))
-	done = rounded(learn(all, func(e example) (bool, bool) { return e.done, e.knows.Done }))
+	pending = quantize(learn(all, func(e example) (bool, bool) { return e.pending, e.knows.Pending }))
+	done = quantize(learn(all, func(e example) (bool, bool) { return e.done, e.knows.Done }))
 	return pending, done
 }
 
@@ -121,8 +120,8 @@ func write(sum [sumSize]byte, labels ...weights) []byte {
 	return b.Bytes()
 }
 
-// TestTheModelIsOfTheseTexts: the weights were learned from the texts as they are now.
-func TestTheModelIsOfTheseTexts(t *testing.T) {
+// TestModelWeightsMatchTexts: the weights were trained on the current texts.
+func TestModelWeightsMatchTexts(t *testing.T) {
 	raw, err := os.ReadFile("testdata/poses.tsv")
 	if err != nil {
 		t.Fatal(err)
@@ -138,27 +137,27 @@ func TestTheModelIsOfTheseTexts(t *testing.T) {
 		crossValidate(t, known)
 	}
 	if *update {
-		pending, done := taught(known)
+		pending, done := train(known)
 		if err := os.WriteFile("weights.bin", write(sum, pending, done), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if !bytes.HasPrefix(weightsFile, sum[:]) {
-		t.Error("weights.bin is of other texts: go test ./internal/chats/intent -run TestTheModelIsOfTheseTexts -update")
+		t.Error("weights.bin is of other texts: go test ./internal/chats/intent -run TestModelWeightsMatchTexts -update")
 	}
 }
 
-// authors are the splits whose authors knew no rules, by who wrote them.
+// authors groups the splits whose authors did not know the rules, by author.
 var authors = [][]string{{"s", "t"}, {"u"}, {"v"}, {"w"}, {"x", "y"}, {"z"}, {"aa"}, {"ab"}, {"ac"}, {"ad"}, {"ae"}}
 
-// unruled reports a split whose author knew no rules.
-func unruled(split string) bool {
+// isIndependent reports a split whose author did not know the rules.
+func isIndependent(split string) bool {
 	return slices.ContainsFunc(authors, func(of []string) bool { return slices.Contains(of, split) })
 }
 
-// crossValidate scores the two readers together on the texts of one author after the
-// other, each time by a model that has learned from those of the others.
+// crossValidate scores rules and model together on the texts of each author, with a model that
+// was trained on the other authors.
 func crossValidate(t *testing.T, known []sample) {
 	offsets, trusts := []float64{0.5, 0.75, 1}, []float64{1, 1.5, 100}
 	type pair struct{ pending, done score }
@@ -172,19 +171,19 @@ func crossValidate(t *testing.T, known []sample) {
 				lesson = append(lesson, s)
 			}
 		}
-		pending, done := taught(lesson)
+		pending, done := train(lesson)
 		scores := make([]pair, len(total))
 		for _, s := range exam {
-			sentences, rules := sentencesOf(s.Text), rulesOf(s.Text)
+			sentences, rules := sentencesOf(s.Text), readByRules(s.Text)
 			v := vectorOf(sentences)
 			for i := range scores {
 				offset, trust := offsets[i/len(trusts)], trusts[i%len(trusts)]
 				for _, p := range []*pair{&scores[i], &total[i]} {
 					if !s.claimed {
-						p.pending.count(s.Pending, rules.printed || rules.asked && pending.asks(sentences) || decided(rules.Pending, pending.margin(v)+offset, trust))
+						p.pending.count(s.Pending, rules.printed || rules.asked && pending.asks(sentences) || decide(rules.Pending, pending.margin(v)+offset, trust))
 					}
 					if !s.unsure {
-						p.done.count(s.Done, decided(rules.Done, done.margin(v)+offset, trust))
+						p.done.count(s.Done, decide(rules.Done, done.margin(v)+offset, trust))
 					}
 				}
 			}

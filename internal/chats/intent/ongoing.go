@@ -2,7 +2,7 @@ package intent
 
 import "strings"
 
-// ongoing reports a sentence that claims that something is being done.
+// ongoing reports a sentence that claims an act in progress.
 func ongoing(s *sentence, plain bool) bool {
 	if s.question || denies(s) || onlyThinks(s) {
 		return false
@@ -11,11 +11,11 @@ func ongoing(s *sentence, plain bool) bool {
 		return false
 	}
 	from, rest, ok := runs.find(s.tokens)
-	return ok && !agent(rest) && !conditions.match(rest) && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
+	return ok && !hasAgent(rest) && !conditions.match(rest) && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
 }
 
-// onlyThinks reports a present that works on the text of the chat alone: «estoy
-// revisando tu mensaje».
+// onlyThinks reports a present that only works on the text of the chat: «estoy revisando tu
+// mensaje».
 func onlyThinks(s *sentence) bool {
 	for i := range s.tokens {
 		if t := &s.tokens[i]; t.form&gerund != 0 && !t.quoted {
@@ -27,10 +27,10 @@ func onlyThinks(s *sentence) bool {
 	return false
 }
 
-// shaping are gerunds that may work on a text alone.
+// shaping lists gerunds that may only work on a text.
 var shaping = setOf(`generando creando haciendo ordenando corrigiendo cambiando anadiendo dejando generating creating making putting fixing adding changing building`)
 
-// runs claim that something is being done this moment.
+// runs match the claim of an act in progress.
 var runs = compile(`
 estoy|estamos {c}* {ad}* {G}
 ^ i'm|we're {ad}* {G}
@@ -67,7 +67,7 @@ mientras {c}* {P}
 manos a la obra
 `)
 
-// starts are gerunds that begin a clause and claim a run: «Reservando la sala…».
+// startsRun reports a gerund that begins a clause and claims a run: «Reservando la sala…».
 func startsRun(s *sentence) bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
@@ -84,8 +84,8 @@ func startsRun(s *sentence) bool {
 		switch {
 		case s.trailing, len(s.tokens) == 1 && t.form&act != 0 && !s.item && !s.heading && strings.HasSuffix(s.raw, "."):
 			return true
-		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest) || acts3(rest):
-		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], begunOn(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
+		case t.form&(act|advance|look) == 0 || len(rest) > 12 || hasFinite(rest) || isThirdPersonAct(rest):
+		case s.label, i > 0 && nowWords()[s.tokens[i-1].word], t.form&advance != 0 && len(rest) > 0 && proceedTo()[rest[0].word], hasGerundObject(t, rest), plainStatus(s, i, rest), mentions(rest, nowWords()), len(rest) > 0 && callWords()[rest[0].word]:
 			return true
 		}
 	}
@@ -104,8 +104,8 @@ var (
 		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
 )
 
-// acts3 reports an English third person with its object: "Switching saves $40".
-func acts3(rest []token) bool {
+// isThirdPersonAct reports an English third person with its object: "Switching saves $40".
+func isThirdPersonAct(rest []token) bool {
 	for i := 0; i+1 < len(rest); i++ {
 		verb, ok := strings.CutSuffix(rest[i].word, "s")
 		next := rest[i+1].word
@@ -122,9 +122,9 @@ func plainStatus(s *sentence, at int, rest []token) bool {
 	return at <= 2 && (at == 0 || lead()[s.tokens[0].word] || acknowledgements()[s.tokens[0].word]) && !s.item && !s.heading && len(rest) > 0 && len(rest) <= 8 && strings.HasSuffix(s.raw, ".") && !strings.HasSuffix(rest[0].word, "s")
 }
 
-// begunOn reports what the gerund acts on. In English a gerund may be a subject
+// hasGerundObject reports whether the gerund has an object. In English a gerund may be a subject
 // («Deleting a file moves it»), so an indefinite object must end the sentence.
-func begunOn(t *token, rest []token) bool {
+func hasGerundObject(t *token, rest []token) bool {
 	if len(rest) == 0 || !determiners()[rest[0].word] {
 		return false
 	}

@@ -2,8 +2,8 @@ package intent
 
 import "strings"
 
-// pasts gives the folded forms that tell what a Spanish verb has done: reservé,
-// reservó, reservaron and the participle in the masculine singular.
+// pasts returns the folded past forms of a Spanish verb: reservé, reservó, reservaron and the
+// participle in the masculine singular.
 func pasts(lemma, stem, vowel string) map[string]form {
 	for ending, irregular := range strongPasts {
 		if head, ok := strings.CutSuffix(lemma, ending); ok && (head == "" || len(ending) > 4) {
@@ -24,8 +24,8 @@ func pasts(lemma, stem, vowel string) map[string]form {
 	return map[string]form{stem + "i" + accent: past1, third + "io" + accent: past3, third + "ieron": past3, stem + "ido": participle}
 }
 
-// strongPasts are the pasts that no rule gives: those of a verb, and of the verbs
-// that end in it when it has five letters or more.
+// strongPasts lists irregular pasts: of a verb, and, for verbs of five letters or more, of the
+// verbs that end in it.
 var strongPasts = map[string][4]string{
 	"hacer":  {"hice", "hizo", "hicieron", "hecho"},
 	"poner":  {"puse", "puso", "pusieron", "puesto"},
@@ -66,13 +66,13 @@ var strongVerbs = map[form]string{
 		chose chosen spoke spoken taught forgot forgotten took taken mistook misread misunderstood let need became come came been lost won broken broke fell assumed noticed noted used`,
 }
 
-// hasPast reports the past that an English word is or may be.
+// hasPast reports an English word that is or may be a past.
 func hasPast(t *token) bool {
 	return t.form&pastEN != 0 || t.form&^gerund == 0 && len(t.word) > 4 && strings.HasSuffix(t.word, "ed") && !hasAny(t.word, "eed")
 }
 
-// didPast reports a Spanish first person of the past: reservé, pedí, hice. A
-// verb that the lexicon does not have is one too.
+// didPast reports a Spanish first person of the past: reservé, pedí, hice. A verb outside of the
+// lexicon counts, too.
 func didPast(t *token) bool {
 	if t.quoted || t.form&tell != 0 {
 		return false
@@ -89,7 +89,7 @@ func didBefore(t *token) bool {
 	return known || hasAny(t.word, "ado", "ada", "ados", "adas", "ido", "ida", "idos", "idas") && len(t.word) > 4
 }
 
-// participleForm looks a Spanish participle up by its masculine singular.
+// participleForm looks up a Spanish participle by its masculine singular.
 func participleForm(w string) (form, bool) {
 	w = strings.TrimSuffix(w, "s")
 	if strings.HasSuffix(w, "a") {
@@ -99,9 +99,9 @@ func participleForm(w string) (form, bool) {
 	return f, f&participle != 0
 }
 
-// effected reports a participle, of either language, that may tell what was done
-// to a thing: that of any verb but those that only say, think or describe.
-func effected(t *token) bool {
+// isResultParticiple reports a participle, of either language, that may describe the result of
+// an act: of any verb except those that only talk, think or describe.
+func isResultParticiple(t *token) bool {
 	if t.quoted || qualities()[t.word] {
 		return false
 	}
@@ -120,33 +120,33 @@ func effected(t *token) bool {
 	return len(t.word) > 4 && !likeParticiples()[t.word] && (hasAny(t.word, "ed") && !hasAny(t.word, "eed") || didBefore(t))
 }
 
-// acted is effected for a verb that the lexicon has, or a masculine that can
-// hardly be a noun: in a fragment a stranger may be one («limonada», "the rover
+// isActParticiple is isResultParticiple for a verb of the lexicon, or for a masculine form that
+// can hardly be a noun: in a fragment an unknown verb may be a noun («limonada», "the rover
 // landed").
-func acted(t *token) bool {
-	return listed(t) || effected(t) && t.form == 0 && !hasAny(t.word, "ed", "a", "as")
+func isActParticiple(t *token) bool {
+	return isKnownParticiple(t) || isResultParticiple(t) && t.form == 0 && !hasAny(t.word, "ed", "a", "as")
 }
 
-// strangerEd reports an English past of a verb that the lexicon does not have.
-func strangerEd(t *token) bool {
-	return t.form == 0 && effected(t) && strings.HasSuffix(t.word, "ed")
+// isUnknownEnglishPast reports the English past of a verb that is not in the lexicon.
+func isUnknownEnglishPast(t *token) bool {
+	return t.form == 0 && isResultParticiple(t) && strings.HasSuffix(t.word, "ed")
 }
 
-// listed is effected for a verb that the lexicon has.
-func listed(t *token) bool {
+// isKnownParticiple is isResultParticiple for a verb of the lexicon.
+func isKnownParticiple(t *token) bool {
 	f, _ := participleForm(t.word)
-	return effected(t) && (tangible()[t.word] || (f|t.form)&(act|consent|advance) != 0)
+	return isResultParticiple(t) && (tangible()[t.word] || (f|t.form)&(act|consent|advance) != 0)
 }
 
 var (
-	// qualities are participles that say how a thing is, not what was done to it.
+	// qualities lists participles that describe a thing, not an act.
 	qualities = setOf(`previsto prevista planeado planeada incluido incluida incluidos incluidas situado situada ubicado ubicada relacionado relacionada basado basada pensado pensada dedicado dedicada ocupado ocupada cansado interesado
 		limitado limitada equivocado equivocada casado acostumbrado hablado crecido subido bajado parecido debido demasiado pasado pasada pasados pasadas llovido indicado indicada preparado preparada conocido adecuado adecuada complicado complicada
 		located based called named related included composed tired interested supposed required needed allowed expected designed intended worried excited pleased delighted limited used
 		encantado encantada encantados agradecido agradecida nublado soleado despejado nublada hablado caducado caducada closed-source grown dropped supported married complicated detailed varied dedicated mixed advanced`)
-	// tangible are participles of verbs that talk, when said of a thing.
+	// tangible lists participles of verbs of speech that describe an act on a thing.
 	tangible = setOf(`ampliado ampliada ampliados ampliadas recibido recibida recibidos recibidas taken shared corrected`)
-	// likeParticiples end as participles do and are none.
+	// likeParticiples lists words that end like participles and are none.
 	likeParticiples = setOf(`estado estados mercado mercados lado lados grado grados resultado resultados sentido sentidos partido partidos apellido apellidos sonido contenido contenidos significado tratado abogado abogada abogados
 		juzgado juzgados soldado ganado pescado senado delegado empleado empleados empleada mitad salida salidas entrada entradas comida comidas medida medidas vida vidas bebida bebidas partida llegada jornada jornadas temporada llamada llamadas parada mirada
 		cantidad moneda monedas rapido rapida rapidos solido liquido acido valido valida unido unidos unidas sabado sabados pasada sentada delicado segundo limonada ensalada cuidado teclado caida pedido pedidos usted huesped pared cesped hundred indeed embed enfado licenciado licenciada`)

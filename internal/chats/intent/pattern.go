@@ -6,15 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// A pattern is a row of elements over the words of a sentence:
+// pattern is a sequence of elements over the words of a sentence:
 //
 //	a|b     one of these words        {class}  a word of that class
 //	x?      x or nothing              x*       x, up to five times
 //	..3     up to three words         $        the end of a clause
 //
-// A first element ^ asks that the pattern opens a clause. A match begins at an
-// unquoted word; every word of it but {yes} must be unquoted. Patterns are kept
-// by their first word, so a sentence costs one look-up per word.
+// A first element ^ requires that the pattern opens a clause. A match begins at an unquoted
+// word, and all its words except {yes} must be unquoted. Patterns are indexed by their first
+// word, so a sentence takes one look-up per word.
 type pattern struct {
 	opens    bool
 	elements []element
@@ -29,8 +29,8 @@ type element struct {
 	end      bool
 }
 
-// patterns are read when the first sentence is looked at: most functions look at
-// none, and all of them start.
+// patterns are compiled at the first sentence, because most Lambda functions classify none, and
+// all of them start.
 type patterns func() map[string][]pattern
 
 func compile(lines string) patterns {
@@ -99,11 +99,11 @@ func (e *element) takes(t *token) bool {
 	return !t.quoted && e.words[t.word]
 }
 
-// operations counts the words and elements that were compared, so that tests can
-// bound the cost of a text without a clock.
+// operations counts the compared words and elements, so that tests can bound the cost of a text
+// without a clock.
 var operations atomic.Int64
 
-// find returns the words from the first match on, and what follows it.
+// find returns the words from the first match on, and the words after the match.
 func (ps patterns) find(all []token) (from, rest []token, ok bool) {
 	first := ps()
 	operations.Add(int64(len(all)))
@@ -128,7 +128,7 @@ func (ps patterns) match(all []token) bool {
 	return ok
 }
 
-// match returns where the elements end, or -1.
+// match returns the end of the match, or -1.
 func match(elements []element, all []token, at int) int {
 	operations.Add(1)
 	if len(elements) == 0 {
@@ -166,8 +166,7 @@ func match(elements []element, all []token, at int) int {
 	return -1
 }
 
-// opensClause reports a word that begins a clause, up to eight words of
-// politeness aside.
+// opensClause reports a word that begins a clause, apart from up to eight introductory words.
 func opensClause(all []token, at int) bool {
 	for least := at - 8; at > max(0, least) && !all[at].opens && lead()[all[at-1].word]; {
 		at--
@@ -178,10 +177,10 @@ func opensClause(all []token, at int) bool {
 var lead = setOf(`currently please kindly just simply then so and or now ok okay sure great perfect por favor solo simplemente y o entonces pues ahora mismo luego
 	ya perfecto listo vale bien claro dale genial first next finally primero after enseguida me lo la te le se los las nos i'm well alright`)
 
-// classes are the open sets of words a pattern may ask for.
+// classes lists the word classes of patterns.
 var classes = map[string]func(*token) bool{
-	// V: an English verb in its base form that is not only talk. Open: a verb
-	// that is not in the lexicon counts.
+	// V: an English verb in its base form that does not only talk. A verb outside of the lexicon
+	// counts, too.
 	"V": func(t *token) bool { return !t.quoted && t.form&tell == 0 && !function()[t.word] },
 	// A: a verb of the lexicon, in the infinitive, with an effect.
 	"A": func(t *token) bool {
@@ -190,14 +189,14 @@ var classes = map[string]func(*token) bool{
 	"advance": func(t *token) bool {
 		return !t.quoted && t.form&infinitive != 0 && t.form&(advance|consent) != 0
 	},
-	// S: a Spanish first person of the subjunctive that is not only talk.
+	// S: a Spanish first person of the subjunctive that does not only talk.
 	"S": func(t *token) bool {
 		if t.quoted || function()[t.word] || t.form&tell != 0 {
 			return false
 		}
 		return t.form&subjunctive != 0 || t.form&^noun == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "e")
 	},
-	// it: an infinitive that carries its object: «reservarla».
+	// it: an infinitive with its object: «reservarla».
 	"it": func(t *token) bool {
 		return !t.quoted && t.form&infinitive != 0 && t.form&(act|advance|consent) != 0 && hasAny(t.word, "rlo", "rla", "rlos", "rlas")
 	},
@@ -209,8 +208,8 @@ var classes = map[string]func(*token) bool{
 	"S1":     func(t *token) bool { return !t.quoted && t.form&subjunctive != 0 && t.form&(act|advance) != 0 },
 	"TG":     func(t *token) bool { return t.form&gerund != 0 && t.form&tell != 0 },
 	"T":      func(t *token) bool { return t.form&tell != 0 || function()[t.word] },
-	"did":    acted,
-	"Ed":     func(t *token) bool { return acted(t) || strangerEd(t) },
+	"did":    isActParticiple,
+	"Ed":     func(t *token) bool { return isActParticiple(t) || isUnknownEnglishPast(t) },
 	"talk":   func(t *token) bool { return !t.quoted && t.form&infinitive != 0 && t.form&tell != 0 },
 	"quoted": func(t *token) bool { return t.quoted },
 	"order": func(t *token) bool {

@@ -5,15 +5,14 @@ import "strings"
 // A text poses as a plan that waits when it
 //
 //   - lays out a plan of its own («Plan propuesto: Paso 1 …»),
-//   - asks for a confirmation, or tells how to give one («¿La reservo?»,
-//     "Reply yes to run", «Pulsa Confirmar abajo»), or
+//   - asks for a confirmation, or explains how to give one («¿La reservo?», "Reply yes to run",
+//     «Pulsa Confirmar abajo»), or
 //   - announces an action as its own next move («Voy a reservar la sala»).
 //
-// What is left alone: prose about plans and steps (a syllabus, a recipe, a
-// floor plan), questions for missing data, denials («no hay ningún plan») and
-// explanations of how confirming works.
+// These do not pose: prose about plans and steps (a syllabus, a recipe, a floor plan), questions
+// for missing data, denials («no hay ningún plan») and explanations of confirmations.
 
-// poses weighs the signals of a whole text.
+// poses combines the signals of a whole text.
 func (f *signals) poses() bool {
 	switch {
 	case f.asked:
@@ -30,48 +29,48 @@ func (f *signals) poses() bool {
 	return f.calls > 1 && (f.labels > 1 || f.numbered > 1 && !f.lists)
 }
 
-// signals is what the sentences of a text gave away.
+// signals holds the findings in the sentences of a text.
 type signals struct {
 	general       bool // the text explains how any plan is confirmed
-	asked         bool // a consent asked for: enough alone
+	asked         bool // a request for consent: enough alone
 	headed        bool // the heading of a plan
-	vowed         bool // an act announced
+	vowed         bool // an announced act
 	wanting       bool // a value is missing, so an announcement waits for it
 	letter        bool // the text drafts a letter, whose promises are its author's
 	drafts        bool // a letter, or a list of texts, was announced just before
-	words         bool // the sentence before offers to tell or write something
+	words         bool // the sentence before offers information or a text
 	editing       bool // the text works on a text of the person
-	past          bool // the text tells what happened in another year
-	report        bool // the text reports records that were read
+	past          bool // the text is about another year
+	report        bool // the text reports records
 	topic         bool // the plan is of another kind
-	hinted        bool // an act that would happen is spoken of
+	hinted        bool // an act in the conditional
 	goal, stepped bool // the headings of a goal and of its steps
 	items         int
-	lists         bool // the operations of a service are being told
+	lists         bool // the text lists the operations of a service
 	numbered      int
 	labels        int // items that are numbered steps
 	calls         int // items that are operations or first-person acts
 }
 
-// place notes where in the text s stands: in a letter, or after a tale of the past.
+// place records the context of s: inside a letter, or after a past date.
 func (f *signals) place(s *sentence) {
 	f.letter = f.letter || f.drafts && greetings()[s.tokens[0].word] || letterMark()[s.tokens[0].word] && len(s.tokens) > 1 && (s.tokens[1].colon || s.tokens[0].word == "dear")
 	f.letter = f.letter || s.heading && mentions(s.tokens, fiction())
 	f.drafts = s.heading && (mentions(s.tokens, drafts()) || mentions(s.tokens, sources()) || ofOthers.match(s.tokens)) || f.drafts && s.item && !s.heading
 	f.editing = f.editing || ownText.match(s.tokens)
 	s.editing = f.editing
-	f.past = f.past || dated(s.tokens)
+	f.past = f.past || isDated(s.tokens)
 	f.report = f.report || records.match(s.tokens)
 }
 
-// offersWords offers to tell or write something: a question after it asks only
-// whether to.
+// offersWords matches an offer of information or of a text: a question after it refers only to
+// that.
 var offersWords = compile(`
 puedo|podria|podemos {c}* {talk}
 i|we can|could {talk}
 `)
 
-// ofOthers heads a list of what others do or did, or of how a thing goes.
+// ofOthers matches the heading of a list of other people's acts, or of a description.
 var ofOthers = compile(`
 typical|tipico|tipica|usual|standard|habitual {any}
 goes|works|looks|funciona|es like|asi
@@ -80,7 +79,7 @@ lo que hizo|hicieron|pidio´|pidieron el|la|los|las
 what|everything the|he|she|they|your ..3 did|does
 `)
 
-// records tell how many things there are, or head a list of them: what follows is
+// records match the number of things, or the heading of a list of them: the text after it is
 // their state.
 var records = compile(`
 ^ there are|were ..1 one|two|three|four|five|six|seven|eight|nine|ten
@@ -92,7 +91,7 @@ here|here's|these are|is|your ..1 last|latest|recent|current|status|open
 estado|status de|of {any} ..9 $
 `)
 
-// ownText names a text of the person's that is being worked on.
+// ownText matches a text of the user that the assistant works on.
 var ownText = compile(`
 tu|su|your ..1 borrador|redaccion|texto|parrafo|ensayo|carta|articulo|poema|relato|draft|essay|paragraph|text|letter|article|poem|story|wording|copy
 `)
@@ -106,7 +105,7 @@ func (f *signals) read(s *sentence, claims bool) {
 		if s.numbered {
 			f.numbered++
 		}
-		if operates(s) || promises(s) {
+		if isOperation(s) || promises(s) {
 			f.calls++
 		}
 		f.topic = f.topic || len(s.tokens) > 0 && topics()[s.tokens[0].word]
@@ -116,20 +115,20 @@ func (f *signals) read(s *sentence, claims bool) {
 	f.lists = f.lists || mentions(s.tokens, service())
 	words := f.words
 	f.words = offersWords.match(s.tokens) && !hints.match(s.tokens)
-	if marked(s.raw) || !(words && bare(s)) && (tagQuestion(s) || s.question && asksLeave(s)) {
+	if hasChoiceMark(s.raw) || !(words && isBare(s)) && (tagQuestion(s) || s.question && asksLeave(s)) {
 		f.asked = true
 		return
 	}
 	if s.question {
 		f.question(s)
 	}
-	f.hinted = f.hinted || hinted(s)
+	f.hinted = f.hinted || isHint(s)
 	denied := denies(s)
 	f.asked = f.asked || !denied && !f.general && (inlineSteps(s) || planHere.match(s.tokens))
 	if explains(s) {
 		return
 	}
-	if !f.general && !f.letter && !denied && !reported(s) && (tellsReply(s) || ordered(s) || begs.match(s.tokens) && !offersText(s) || points(s) || promisesUpon(s)) {
+	if !f.general && !f.letter && !denied && !isReport(s) && (tellsReply(s) || asksByOrder(s) || begs.match(s.tokens) && !offersText(s) || pointsToConfirm(s) || promisesUpon(s)) {
 		f.asked = true
 	}
 	if !f.general && !denied && proposals.match(s.tokens) && !otherPlan(s.tokens) && !s.heading {
@@ -148,11 +147,11 @@ func asksLeave(s *sentence) bool {
 	return suggestions.match(s.tokens) || (acts(offers, s) && !idioms.match(s.tokens) || shortAsk(s)) && !wantsData(s)
 }
 
-// bare reports a short question that names nothing: a yes or a no answers it.
-func bare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more()) }
+// isBare reports a short question without an object: a yes or a no answers it.
+func isBare(s *sentence) bool { return len(s.tokens) <= 5 && !mentions(s.tokens, more()) }
 
-// plural1 reports a first person plural that opens its clause: «¿Lo publicamos ya?».
-func plural1(s *sentence) bool {
+// isFirstPlural reports a first person plural that opens its clause: «¿Lo publicamos ya?».
+func isFirstPlural(s *sentence) bool {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if !t.quoted && (len(t.word) > 5 || len(t.word) == 5 && i > 0 && clitics()[s.tokens[i-1].word]) && hasAny(t.word, "amos", "emos", "imos") && opensClause(s.tokens, i) && !onlyTalk(t.word) {
@@ -162,9 +161,9 @@ func plural1(s *sentence) bool {
 	return false
 }
 
-// strangerOffers reports a question that opens with a first person, of a Spanish
-// verb that the lexicon may not have: «¿Recurro la multa?», «¿La recurro?».
-func strangerOffers(s *sentence) bool {
+// offersUnknownVerb reports a question that begins with the first person of a Spanish verb, also
+// one outside of the lexicon: «¿Recurro la multa?», «¿La recurro?».
+func offersUnknownVerb(s *sentence) bool {
 	begins, clitic := false, false
 	for i := range s.tokens {
 		t := &s.tokens[i]
@@ -182,13 +181,13 @@ func strangerOffers(s *sentence) bool {
 	return false
 }
 
-// onlyTalk looks a first person plural up by its infinitive.
+// onlyTalk reports whether the infinitive of a first person plural is a verb of speech.
 func onlyTalk(w string) bool {
 	stem := w[:len(w)-3] // without mos
 	return formOf(stem+"r")&tell != 0
 }
 
-// question looks for a first person or an agreement: «¿La reservo?», «¿Confirmas?».
+// question looks for a first person or a request for agreement: «¿La reservo?», «¿Confirmas?».
 func (f *signals) question(s *sentence) {
 	if (f.hinted || f.vowed || f.headed) && (opinions.match(s.tokens) || checks.match(s.tokens)) {
 		f.asked = true
@@ -198,7 +197,7 @@ func (f *signals) question(s *sentence) {
 		f.wanting = true
 		return
 	}
-	if len(s.tokens) == 1 && s.tokens[0].form&present1 != 0 || agreements.match(s.tokens) || hinted(s) && tagged(s) || promises(s) || strangerOffers(s) || plural1(s) || (f.hinted || f.vowed || f.headed) && bare(s) {
+	if len(s.tokens) == 1 && s.tokens[0].form&present1 != 0 || agreements.match(s.tokens) || isHint(s) && endsWithTag(s) || promises(s) || offersUnknownVerb(s) || isFirstPlural(s) || (f.hinted || f.vowed || f.headed) && isBare(s) {
 		f.asked = true
 	}
 }
@@ -207,8 +206,7 @@ func commits(s *sentence) bool {
 	return promises(s) || acts(vows, s) && !idioms.match(s.tokens)
 }
 
-// offersText reports a sentence whose offer is only words: «puedo darte más
-// ejemplos si quieres».
+// offersText reports an offer of only a text: «puedo darte más ejemplos si quieres».
 func offersText(s *sentence) bool {
 	for i := range s.tokens {
 		if t := &s.tokens[i]; t.form&infinitive != 0 && !t.quoted {
@@ -224,7 +222,7 @@ func acts(ps patterns, s *sentence) bool {
 	return ok && !onlyText(s.tokens[len(s.tokens)-len(rest)-1:])
 }
 
-// shortAsk reports a question that is an act and little else: "Send it now?".
+// shortAsk reports a question with little more than an act: "Send it now?".
 func shortAsk(s *sentence) bool {
 	first := s.tokens[0].form
 	most := 5
@@ -266,8 +264,8 @@ func tagQuestion(s *sentence) bool {
 	return true
 }
 
-// tagged reports a question whose last clause is nothing but "agreed?".
-func tagged(s *sentence) bool {
+// endsWithTag reports a question whose last clause only asks "agreed?".
+func endsWithTag(s *sentence) bool {
 	last := len(s.tokens) - 1
 	for last > 0 && tags()[s.tokens[last].word] && !s.tokens[last].opens {
 		last--
@@ -275,13 +273,13 @@ func tagged(s *sentence) bool {
 	return tags()[s.tokens[last].word]
 }
 
-// marked reports the brackets that wait for a yes or a no.
-func marked(raw string) bool {
+// hasChoiceMark reports brackets for a yes or a no.
+func hasChoiceMark(raw string) bool {
 	return containsAny(raw, []string{"(yes/no", "[y/n", "(y/n", "(s/n", "[s/n", "(si/no", "(sí/no", "[sí/no", "[si/no", "[yes/no", "sí / no", "si / no", "yes / no", "sí/no?", "yes/no?", "yes or no", "sí o no", "si o no"})
 }
 
-// tellsReply reports «responde confirmo»; the word ends its clause, is cited,
-// or says what it is for.
+// tellsReply reports «responde confirmo». The word ends its clause, is quoted, or is followed by
+// its purpose.
 func tellsReply(s *sentence) bool {
 	from, rest, ok := replies.find(s.tokens)
 	if !ok || !ordersAt(s, len(s.tokens)-len(from)) {
@@ -291,14 +289,14 @@ func tellsReply(s *sentence) bool {
 	return last.quoted && (len(rest) == 0 || !rest[0].quoted) || len(rest) == 0 || rest[0].opens || purpose()[rest[0].word]
 }
 
-// points reports an order to press what confirms.
-func points(s *sentence) bool {
+// pointsToConfirm reports an order to press the confirmation.
+func pointsToConfirm(s *sentence) bool {
 	from, _, ok := pointers.find(s.tokens)
 	return ok && ordersAt(s, len(s.tokens)-len(from))
 }
 
-// ordersAt reports an order at i. What a step of a guide says, what others press
-// and what follows when one presses are none: «cuando pulsas Confirmar, se envía».
+// ordersAt reports an order at i. Steps of a guide, acts of other people and descriptions are no
+// orders: «cuando pulsas Confirmar, se envía».
 func ordersAt(s *sentence, i int) bool {
 	if s.numbered {
 		return false
@@ -314,12 +312,12 @@ func ordersAt(s *sentence, i int) bool {
 // promisesUpon reports «si te parece, la reservo»: an act that waits for consent.
 func promisesUpon(s *sentence) bool {
 	_, rest, ok := conditions.find(s.tokens)
-	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()) || strangerActs(rest))
+	return ok && !nearData(rest) && (commits(s) || mentions(s.tokens, awaited()) || actsUnknownVerb(rest))
 }
 
-// strangerActs reports a first person of a Spanish verb that the lexicon does not
-// have, with its object: «si te parece, fumigo el local».
-func strangerActs(rest []token) bool {
+// actsUnknownVerb reports a first person of a Spanish verb outside of the lexicon, with its
+// object: «si te parece, fumigo el local».
+func actsUnknownVerb(rest []token) bool {
 	for i := range rest {
 		if t := &rest[i]; !t.quoted && t.form == 0 && len(t.word) > 3 && strings.HasSuffix(t.word, "o") && !leadingO()[t.word] && i+1 < len(rest) {
 			return definite()[rest[i+1].word] || i > 0 && clitics()[rest[i-1].word]
@@ -328,8 +326,8 @@ func strangerActs(rest []token) bool {
 	return false
 }
 
-// ordered reports «confirma para empezar», "please approve the following".
-func ordered(s *sentence) bool {
+// asksByOrder reports «confirma para empezar», "please approve the following".
+func asksByOrder(s *sentence) bool {
 	for i := range s.tokens {
 		if t := &s.tokens[i]; !t.quoted && t.form&consent != 0 && t.form&(imperative|subjunctive) != 0 && hasAny(t.word, "lo", "la", "los", "las") && (opensClause(s.tokens, i) || i > 0 && s.tokens[i-1].word == "y") && !s.numbered {
 			return true
@@ -371,7 +369,7 @@ var (
 
 func nearData(rest []token) bool { return mentions(rest[:min(len(rest), 4)], dataNouns()) }
 
-// operates reports an item that names an operation: GET /rooms.
-func operates(s *sentence) bool {
+// isOperation reports an item that names an operation: GET /rooms.
+func isOperation(s *sentence) bool {
 	return containsAny(s.raw, []string{"get /", "post /", "put /", "patch /", "delete /"})
 }

@@ -2,55 +2,54 @@ package intent
 
 import "unicode/utf8"
 
-// Pose says what a text of the model pretends although no call of a tool
-// stands behind it. Words are data: whether a plan really waits, or something
-// really ran, only the record knows.
+// Pose holds the claims of a model's text without a tool call. A text is only data: the record
+// shows whether a plan waits, or a run did something.
 type Pose struct {
-	// Pending: the text poses as a plan that waits, or asks for a confirmation.
+	// Pending: the text poses as a pending plan, or asks for a confirmation.
 	Pending bool
-	// Done: the text claims that something was done, or is being done, in the
-	// outside world.
+	// Done: the text claims an act in the outside world that is finished or in progress.
 	Done bool
 }
 
-// Poses reads a whole text of the model. It never fails, and its cost is linear
-// in the text's length.
+// Poses classifies a whole text of the model. It never fails, and its cost is linear in the
+// length of the text.
 func Poses(text string) Pose {
-	rules := rulesOf(text)
+	rules := readByRules(text)
 	sentences := sentencesOf(text)
 	if size := wordsIn(sentences); size < fewest || size > most {
 		return rules.Pose
 	}
-	v, model := vectorOf(sentences), learned()
+	v, model := vectorOf(sentences), loadWeights()
 	return Pose{
-		Pending: rules.printed || rules.asked && model.pending.asks(sentences) || together(rules.Pending, model.pending.margin(v)+eager),
-		Done:    together(rules.Done, model.done.margin(v)+eagerDone),
+		Pending: rules.printed || rules.asked && model.pending.asks(sentences) || combine(rules.Pending, model.pending.margin(v)+eager),
+		Done:    combine(rules.Done, model.done.margin(v)+eagerDone),
 	}
 }
 
-// How the rules and the model decide together, as TestTheModelIsOfTheseTexts -validate measures
-// it.
+// Constants of the joint decision of rules and model, measured by TestModelWeightsMatchTexts
+// -validate.
 const (
-	eager     = 0.5  // what is added to how sure the model is, because a miss costs more than an alarm
-	eagerDone = 0.75 // the same of a claim, which costs still more when it is missed
-	trust     = 1.5  // how sure the model must then be to be right against the rules
+	eager     = 0.5  // added to the model's margin, because a miss costs more than a false alarm
+	eagerDone = 0.75 // the same for a claim, whose miss costs still more
+	trust     = 1.5  // margin from which the model overrides the rules
 
-	// A text of fewer words gives the model too little to judge by, and of more it knows none:
-	// there the rules decide alone.
+	// The model has too little data in a shorter text, and was trained on no longer ones: the
+	// rules decide those alone.
 	fewest, most = 4, 200
 )
 
-// asks reports whether the last sentence of a text may ask for a consent, as the rules say it
-// does: read alone, so that what stands before it neither hides nor makes a question.
+// asks reports whether the last sentence of a text may ask for consent, after the rules found
+// that it does. The sentence is read alone, so that the text before it does not change the
+// result.
 func (w weights) asks(sentences [][]string) bool {
 	last := sentences[len(sentences)-1:]
-	return wordsIn(last) < fewest || together(true, w.margin(vectorOf(last))+eager)
+	return wordsIn(last) < fewest || combine(true, w.margin(vectorOf(last))+eager)
 }
 
-// together is what two readers say: the rules by yes or no, the model by how sure it is.
-func together(rules bool, sure float64) bool { return decided(rules, sure, trust) }
+// combine returns the joint decision: the rules give yes or no, the model a margin.
+func combine(rules bool, sure float64) bool { return decide(rules, sure, trust) }
 
-func decided(rules bool, sure, trust float64) bool {
+func decide(rules bool, sure, trust float64) bool {
 	if rules {
 		return sure > -trust
 	}
@@ -61,7 +60,7 @@ func wordsIn(sentences [][]string) int {
 	n := 0
 	for _, s := range sentences {
 		for _, word := range s {
-			if first, _ := utf8.DecodeRuneInString(word); letter(first) {
+			if first, _ := utf8.DecodeRuneInString(word); isLetter(first) {
 				n++
 			}
 		}
@@ -69,14 +68,14 @@ func wordsIn(sentences [][]string) int {
 	return n
 }
 
-// said is what the rules read in a text.
-type said struct {
+// ruleReading is the result of the rules for a text.
+type ruleReading struct {
 	Pose
-	asked   bool // its last sentence asks for a consent
-	printed bool // it prints a call: nothing else can be meant
+	asked   bool // its last sentence asks for consent
+	printed bool // it contains a tool call as text, which decides alone
 }
 
-func rulesOf(text string) said {
+func readByRules(text string) ruleReading {
 	p := readPage(text)
 	general := p.general()
 	found := signals{general: general, editing: p.fenced}
@@ -93,10 +92,10 @@ func rulesOf(text string) said {
 		asked, found.asked = found.asked, before || found.asked
 	}
 	printed := printsCall(p.folded)
-	return said{Pose{Pending: printed || found.poses(), Done: done}, asked, printed}
+	return ruleReading{Pose{Pending: printed || found.poses(), Done: done}, asked, printed}
 }
 
-// general reports a text that explains how any plan is confirmed and run.
+// general reports a text that explains how plans are confirmed and run.
 func (p *page) general() bool {
 	for i := range p.sentences {
 		if generalities.match(p.sentences[i].tokens) {
@@ -106,7 +105,7 @@ func (p *page) general() bool {
 	return false
 }
 
-// generalities speak of any plan, not of one.
+// generalities match statements about any plan, not about one.
 var generalities = compile(`
 ^ un|los|cada|todo plan|planes
 ^ a|an|every|each|any|all confirmed|pending|running? plan|plans

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-func TestPosesArePreciseAndComplete(t *testing.T) {
+func TestPosesReachTheirScores(t *testing.T) {
 	bySplit := map[string][]sample{}
 	for _, s := range readPoses(t) {
 		bySplit[s.split] = append(bySplit[s.split], s)
@@ -21,29 +21,29 @@ func TestPosesArePreciseAndComplete(t *testing.T) {
 		})
 		for label, s := range map[string]score{"pending": pending, "done": done} {
 			t.Logf("%s %s: %s", split, label, s)
-			if least := least(split); s.precision() < least || s.recall() < least {
+			if least := minScore(split); s.precision() < least || s.recall() < least {
 				t.Errorf("%s %s: %s; both must reach %.2f", split, label, s, least)
 			}
 		}
 	}
 }
 
-// held are the splits below 0.95, with what their worst score is. The texts of r, af and ag are ordinary
-// answers, and nothing was learned from them: they say how texts to come fare. Those of the others
-// were written to be hard, or are long.
+// held lists the splits below 0.95, with their worst score. The texts of r, af and ag are
+// ordinary answers and were not used for training: they show the quality for new texts. Those of
+// the others were written to be hard, or are long.
 var held = map[string]float64{"r": 0.92, "s": 0.92, "u": 0.87, "w": 0.93, "x": 0.93, "z": 0.89, "ae": 0.87}
 
-// least is what the scores of a split must reach.
-func least(split string) float64 {
+// minScore returns the required score of a split.
+func minScore(split string) float64 {
 	if least, ok := held[split]; ok {
 		return least
 	}
 	return 0.95
 }
 
-// The product's own words pass, but for the two that speak of a plan at hand:
-// from a model, without a call, those would pose.
-func TestPosesKnowsTheProductsNotices(t *testing.T) {
+// The product's own texts do not pose, except the two about a pending plan: from a model,
+// without a call, those would pose.
+func TestPosesPassesNoticesOfTheProduct(t *testing.T) {
 	for _, lang := range []locale.Tag{"es", "en"} {
 		for _, key := range []string{
 			"turn.none_pending", "turn.already_running", "turn.cancelled", "turn.superseded",
@@ -62,17 +62,17 @@ func TestPosesKnowsTheProductsNotices(t *testing.T) {
 	}
 }
 
-// mostPerByte bounds the comparisons that a byte of a text may cost.
+// mostPerByte bounds the comparisons per byte of a text.
 const mostPerByte = 40
 
-// spent counts the comparisons that a text costs.
-func spent(text string) int64 {
+// countOperations counts the comparisons for a text.
+func countOperations(text string) int64 {
 	before := operations.Load()
 	Poses(text)
 	return operations.Load() - before
 }
 
-// The cost is linear in the length, whatever a text of 64 KB is made of.
+// The cost is linear in the length, for any text of 64 KB.
 func TestPosesCostIsBounded(t *testing.T) {
 	units := []string{
 		"a", "\"", "`\"", "```\n", "> ", "«", "no ", "si quieres ", "me te se lo ", "he ya me lo ", "i've now already ", "se ha ya ",
@@ -84,7 +84,7 @@ func TestPosesCostIsBounded(t *testing.T) {
 	}
 	check := func(unit string, size int) {
 		text := strings.Repeat(unit, size/len(unit))
-		if n := spent(text); n > mostPerByte*int64(len(text)) {
+		if n := countOperations(text); n > mostPerByte*int64(len(text)) {
 			t.Errorf("%q: %d comparisons for %d bytes", unit, n, len(text))
 		}
 	}
@@ -99,8 +99,8 @@ func TestPosesCostIsBounded(t *testing.T) {
 	}
 }
 
-// A text poses however it is dressed.
-func TestPosesIgnoresDress(t *testing.T) {
+// Formatting does not change the pose of a text.
+func TestPosesIgnoresFormatting(t *testing.T) {
 	for _, text := range []string{
 		"**¿Confirmas que reserve la sala?**",
 		"> Responde **confirmo** para ejecutar",
@@ -123,7 +123,7 @@ func FuzzPoses(f *testing.F) {
 		f.Add(row.Text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if n := spent(text); n > mostPerByte*int64(len(text)+64) {
+		if n := countOperations(text); n > mostPerByte*int64(len(text)+64) {
 			t.Fatalf("%d comparisons for %d bytes", n, len(text))
 		}
 		if !Poses(text + "\n¿Confirmas la reserva?").Pending {
@@ -132,7 +132,7 @@ func FuzzPoses(f *testing.F) {
 	})
 }
 
-// A long answer is judged by the rules at once; a common one by the model too.
+// Only the rules classify a long answer; the model classifies a common one, too.
 func BenchmarkPoses(b *testing.B) {
 	for name, sentences := range map[string]int{"common": 4, "long": 400} {
 		b.Run(name, func(b *testing.B) {

@@ -2,8 +2,8 @@ package intent
 
 import "strings"
 
-// Signs that a text prints a tool call instead of making one. The names are
-// those of the tools that the product gives to the model.
+// Marks of a tool call that is written as text. The names are those of the tools in package
+// turn.
 var (
 	toolNames = []string{"mcp_request", "propose_plan", "search_tools"}
 	callMarks = []string{
@@ -31,7 +31,7 @@ func printsCall(folded string) bool {
 	if containsAny(folded, callMarks) {
 		return true
 	}
-	// Only an argument of our own tools is called that, in a fence or out of it.
+	// Only an argument of our own tools has this name, inside and outside of a fence.
 	if strings.Contains(folded, `"mcp_id"`) && containsAny(folded, stepKeys[:2]) {
 		return true
 	}
@@ -46,8 +46,8 @@ func printsCall(folded string) bool {
 	return namesTool(folded)
 }
 
-// namesTool reports one of our tools being called: a bracket, a colon or a
-// brace after its name, or a verb of calling before it on its line.
+// namesTool reports a call of one of our tools: a bracket, a colon or a brace after its name, or
+// a verb for calling before it on its line.
 func namesTool(folded string) bool {
 	for _, name := range toolNames {
 		rest := folded

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// accent ends a folded word whose last letter bore one: «reservó» is "reservo´".
+// accent ends a folded word whose last letter had an accent: «reservó» is "reservo´".
 const accent = "´"
 
-// token is one word of a sentence, folded: lower case, without accents but the
-// last one. quoted is a word that the text cites; opens, one that begins a
-// clause (after a comma, colon, dash, bracket or nothing).
+// token is one word of a sentence, folded: in lower case, with no accent except on the last
+// letter. quoted marks a word in quotation marks; opens, a word that begins a clause (after a
+// comma, colon, dash, bracket or nothing).
 type token struct {
 	word          string
 	form          form
@@ -23,13 +23,13 @@ type token struct {
 	asks          bool // follows an opening question mark, or opens a question with its verb
 }
 
-// sentence is what stands between two full stops or line ends.
+// sentence is the text between two full stops or line ends.
 type sentence struct {
 	tokens             []token
 	question, trailing bool // has a question mark; ends in an ellipsis
 	asksLate           bool // the question is only its last clause
 	item               bool // a bullet, a number, a row of a table
-	editing            bool // stands in a text that works on a text of the person
+	editing            bool // in a text that works on a text of the user
 	whole              bool // is a whole line and ends in a letter
 	heading            bool // a markdown heading, or ends in a colon
 	numbered           bool // an item with a number
@@ -37,12 +37,12 @@ type sentence struct {
 	raw                string
 }
 
-// page is an assistant's text, read once. Only closed fences hold code or a
-// draft, so that nothing hides behind one left open.
+// page is a parsed text of the assistant. Only a closed fence contains code or a draft, so that
+// an open one hides nothing.
 type page struct {
 	sentences []sentence
 	folded    string
-	fenced    bool // holds code or a draft of its own
+	fenced    bool // contains code or a draft
 }
 
 func readPage(text string) page {
@@ -53,17 +53,17 @@ func readPage(text string) page {
 	for i := 0; i < len(lines); i++ {
 		mark := strings.TrimLeft(lines[i], " ")
 		if strings.HasPrefix(mark, ">") && len(p.sentences) > 0 {
-			continue // a citation; a text that is nothing else only looks like one
+			continue // a citation; a text of only such lines is none
 		}
 		if strings.HasPrefix(mark, "```") {
-			if end := closing(lines, i+1); end > 0 {
-				if lang := strings.Trim(mark, "` "); prose()[lang] && !p.introduces() {
+			if end := closingFence(lines, i+1); end > 0 {
+				if lang := strings.Trim(mark, "` "); prose()[lang] && !p.announcesDraft() {
 					p.addLines(lines[i+1 : end])
 				}
 				p.fenced, i = true, end
 				continue
 			}
-			// No fence closes below this one, nor below any other.
+			// No closing fence follows, also for later fences.
 			for ; i < len(lines); i++ {
 				p.addLine(lines[i])
 			}
@@ -74,8 +74,8 @@ func readPage(text string) page {
 	return p
 }
 
-// introduces reports that the line just read announces a text for somebody else.
-func (p *page) introduces() bool {
+// announcesDraft reports whether the last sentence announces a text for another person.
+func (p *page) announcesDraft() bool {
 	return len(p.sentences) > 0 && mentions(p.sentences[len(p.sentences)-1].tokens, drafts())
 }
 
@@ -86,7 +86,7 @@ var (
 	drafts = setOf(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases anuncio ad listing dialogo dialogue`)
 )
 
-func closing(lines []string, from int) int {
+func closingFence(lines []string, from int) int {
 	for i := from; i < len(lines); i++ {
 		if strings.HasPrefix(strings.TrimLeft(lines[i], " "), "```") {
 			return i
@@ -101,7 +101,8 @@ func (p *page) addLines(lines []string) {
 	}
 }
 
-// foldPage lower-cases, composes and straightens quotes; marks of emphasis go.
+// foldPage returns a text in lower case and in NFKC, with straight quotes and without marks of
+// emphasis.
 func foldPage(text string) string {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -112,7 +113,7 @@ func foldPage(text string) string {
 		switch {
 		case r < utf8.RuneSelf:
 			switch {
-			case r == '\n' && wrapped(text, i):
+			case r == '\n' && isWrapped(text, i):
 				b.WriteByte(' ')
 			case r == '*':
 			case r == '\t' || r == '\r':
@@ -136,9 +137,9 @@ func foldPage(text string) string {
 	return b.String()
 }
 
-// wrapped reports a line end inside a sentence: a letter or a comma before it
-// and a small letter after it.
-func wrapped(text string, at int) bool {
+// isWrapped reports a line end inside a sentence: a lower-case letter or a comma before it and a
+// lower-case letter after it.
+func isWrapped(text string, at int) bool {
 	if at == 0 || at+1 >= len(text) || text[at+1] < 'a' || text[at+1] > 'z' {
 		return false
 	}
@@ -146,7 +147,7 @@ func wrapped(text string, at int) bool {
 	return c == ',' || c >= 'a' && c <= 'z'
 }
 
-// addLine cuts a line into sentences.
+// addLine splits a line into sentences.
 func (p *page) addLine(line string) {
 	line = strings.TrimLeft(line, "> ")
 	bare := strings.TrimLeft(line, "#")
@@ -188,7 +189,7 @@ func (p *page) addLine(line string) {
 	}
 }
 
-// cutMarker takes off a bullet, a number or a bar of a table.
+// cutMarker removes a bullet, a number or a bar of a table.
 func cutMarker(line string) (string, bool) {
 	rest := strings.TrimLeft(line, "-•◦▪–—+|☐✅✔→ ▶")
 	item := len(rest) < len(line)
@@ -222,8 +223,8 @@ func (p *page) addSentence(text string, item bool) {
 	p.sentences = append(p.sentences, s)
 }
 
-// findAsking marks the clause that asks, when another stands before it: «Ya
-// está, ¿sigo?», "I've booked it, shall I go on?".
+// findAsking marks a final clause that is a question: «Ya está, ¿sigo?», "I've booked it, shall
+// I go on?".
 func (s *sentence) findAsking() {
 	for i := range s.tokens {
 		if t := &s.tokens[i]; i > 0 && (t.asks || t.opens && askers()[t.word]) {
@@ -241,7 +242,7 @@ var (
 
 func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
 
-// tokens splits folded text into words; letters lose their accents here.
+// tokens splits folded text into words, and removes accents.
 func tokens(text string) []token {
 	operations.Add(int64(len(text)))
 	out := make([]token, 0, len(text)/5+1)
@@ -288,7 +289,7 @@ func tokens(text string) []token {
 			asks = asks && r != '?' || r == '¿'
 		default:
 			flush()
-			opens = opens || r > 0xff && emoji(r)
+			opens = opens || r > 0xff && isEmoji(r)
 		}
 	}
 	flush()
@@ -297,7 +298,7 @@ func tokens(text string) []token {
 
 func alphanumeric(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
-// unaccented are words whose accent parts them from nothing the rules read.
+// unaccented lists words whose accent makes no difference for the rules.
 var unaccented = setOf(`esta este aqui asi ahi alli mi tu el`)
 
 func plain(r rune) rune {

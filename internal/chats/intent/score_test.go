@@ -16,18 +16,18 @@ var (
 	showMisses = flag.Bool("misses", false, "TestScore prints the texts that were read wrongly")
 )
 
-// sample is a text of a model with the pose that a person read in it.
+// sample is a text of a model with the pose that a person assigned to it.
 type sample struct {
 	Text  string `json:"text"`
 	Label string `json:"label"` // as in testdata/poses.tsv; only files that TestScore reads
-	Tier  string `json:"tier"`  // may: people read it in more than one way
+	Tier  string `json:"tier"`  // may: people disagree about it
 	Pose
 	split   string
-	unsure  bool // nobody can tell from the text alone whether it claims an act
-	claimed bool // it claims an act, and whether it asks for another does not count
+	unsure  bool // the text alone does not show whether it claims an act
+	claimed bool // it claims an act; whether it asks for another is ignored
 }
 
-// score counts how the answers for one label fare.
+// score counts the results for one label.
 type score struct{ hits, misses, alarms float64 }
 
 func (s *score) count(want, got bool) {
@@ -49,8 +49,8 @@ func (s score) String() string {
 		s.precision(), s.recall(), s.hits, s.misses, s.alarms)
 }
 
-// scores reads every sample and returns the score of both labels. wrong is
-// called with each sample that was read otherwise.
+// scores classifies every sample and returns the score of both labels. wrong is called with each
+// sample that was classified differently.
 func scores(samples []sample, wrong func(label string, want bool, s sample)) (pending, done score) {
 	for _, s := range samples {
 		got := Poses(s.Text)
@@ -71,10 +71,10 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 	return pending, done
 }
 
-// readPoses reads testdata/poses.tsv: split, label, text in Go escapes. Every
-// split but old was written and labelled before the rules had met it, was scored
-// once, and only then shaped the rules. These first scores (precision/recall), not
-// those of today, say how texts to come fare:
+// readPoses reads testdata/poses.tsv: split, label, text in Go escapes. Every split except old
+// was written and labelled independently of the rules, was scored once, and only then used to
+// change the rules. These first scores (precision/recall), not the current ones, show the
+// quality for new texts:
 //
 //	     pending    done
 //	b  0.89/0.86  0.92/0.91
@@ -110,23 +110,23 @@ func scores(samples []sample, wrong func(label string, want bool, s sample)) (pe
 //	af 0.99/1.00  0.96/0.98
 //	ag 0.99/1.00  0.96/0.99
 //
-// Splits g and h are of another author; in them and in those after them to n a text has one
-// label: one that claims an act is a claim, whether or not it asks for another. Splits o and p
-// are halves of one pool, p scored after the rules had met o. Split q came in ten batches,
-// each scored once before it shaped the rules, by an author who knew them: it seeks their gaps.
-// Split r is of an author who knew neither rules nor texts, and has shaped nothing. So are s and
-// t, halves of one pool, Spanish, half of it near the border by look (s then shaped the rules,
-// t has not); and u, in both languages, of drafted letters, minutes, quotations, tables and
-// denials beside their posing twins; and v, short ones in both languages, in rare verbs, idioms and
-// without verbs. Splits w (one author) and x and y (another) are of all these kinds. With x the model
-// became the second reader, so those scores are of both: x's after it had learned w, y's without
-// x, z's (a few words each, most of them greetings and bare answers) before it was told to leave such texts to
-// the rules. Splits aa to ae are of five more authors: ordinary answers in the Spanish of Spain, that of
-// America, and English; near the border; and long ones with Markdown. The scores of aa to ad are of the
-// readers before they learned from any of them, that of ae is of those that learned from the other four; af,
-// ordinary answers of one more author, was scored after the model had learned from all of these, and so was
-// ag, what an author without our words for the labels took for the logs of many companies. The
-// model learns from all splits but r, af and ag.
+// Splits g and h have another author. In g to n a text has one label: a text that claims an act
+// is a claim, whether or not it asks for another. Splits o and p are halves of one pool; p was
+// scored after the rules were changed for o. Split q came in ten batches, each scored once
+// before it changed the rules, by an author who knew the rules and looked for their gaps. Split
+// r has an author who knew neither rules nor texts, and changed nothing. So do s and t, halves
+// of one pool, Spanish, half of it near the border (s then changed the rules, t did not); and u,
+// in both languages, of drafted letters, minutes, quotations, tables and denials beside their
+// posing twins; and v, short ones in both languages, in rare verbs, idioms and without verbs.
+// Splits w (one author) and x and y (another) are of all these kinds. From x on the scores are
+// those of rules and model together: x's after training on w, y's without x, z's (a few words
+// each, most of them greetings and bare answers) before such texts were left to the rules.
+// Splits aa to ae have five more authors: ordinary answers in the Spanish of Spain, that of
+// America, and English; near the border; and long ones with Markdown. The scores of aa to ad
+// precede any training on them; that of ae follows the training on the other four. af, ordinary
+// answers of one more author, was scored after the training on all of these, and so was ag,
+// texts in the style of many companies' logs by an author who did not know our terms for the
+// labels. The model is trained on all splits except r, af and ag.
 func readPoses(t testing.TB) []sample {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/poses.tsv")
@@ -160,9 +160,8 @@ var labels = map[string]Pose{
 	"neither": {}, "none": {}, "unsure": {},
 }
 
-// TestScore scores the texts of a file that the rules have not seen: an array of
-// {"text", "label", "tier"}. Texts of the tier may are left out, and one labelled
-// done counts as a claim.
+// TestScore scores the texts of a new file: an array of {"text", "label", "tier"}. Texts of the
+// tier may are left out, and one labelled done counts as a claim.
 //
 //	go test ./internal/chats/intent -run TestScore -v -args -texts FILE [-misses]
 func TestScore(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// form is what a word may be: a verb's form, and the family of the verb. A word
-// that may be several carries them all; the rules ask for what they need.
+// form holds the possible verb forms of a word, and the family of the verb. An ambiguous word
+// has several bits; a rule tests those that it needs.
 type form uint32
 
 const (
@@ -17,20 +17,20 @@ const (
 	gerund                       // reservando; booking
 	imperative                   // reserva, reservá
 	act                          // has an effect in the world
-	advance                      // goes on with what was said: proceder, continue
+	advance                      // continues with the plan: proceder, continue
 	look                         // reads and changes nothing
 	tell                         // only talks: needs no consent
 	noun                         // also a noun: «el pago», «un registro»
 	conditional                  // reservaría
-	consent                      // confirmar, approve: what the person does
+	consent                      // confirmar, approve: acts of the user
 	past1                        // reservé
 	past3                        // reservó, reservaron
 	participle                   // reservado
 	pastEN                       // booked, sent; also the participle
 )
 
-// families holds the verbs by lemma. Those with a stem that changes give the
-// first person and the subjunctive after a slash: cerrar/cierro/cierre.
+// families lists the verbs by lemma. A verb with a stem change has the first person and the
+// subjunctive after a slash: cerrar/cierro/cierre.
 var families = map[form]string{
 	act: `reservar crear enviar eliminar borrar cancelar anular actualizar modificar cambiar programar agendar registrar comprar pagar
 		publicar lanzar realizar efectuar iniciar anadir agregar mover/muevo/mueva subir aplicar tramitar mandar archivar reiniciar apagar
@@ -61,12 +61,12 @@ var families = map[form]string{
 	consent: `confirmar aprobar/apruebo/apruebe autorizar validar aceptar`,
 }
 
-// nouns are first persons that are oftener a noun; only a pronoun before them
-// or the start of a clause makes them verbs.
+// nouns lists first persons that are more often a noun. They count as verbs only after a pronoun
+// or at the start of a clause.
 const nouns = `quito adjunto mando roto saco tiro filtro anoto paso abono aumento contrato deposito disparo domicilio incremento ingreso recargo despacho silencio traspaso traslado retraso recupero utilizo activo completo limpio vacio bloqueo apunto solicito ordeno registro pago cambio archivo uso inicio proceso cargo reinicio envio reservo genero publico respaldo cobro encargo despliegue reembolso marco vinculo anuncio leo corto desvio fijo giro
 	pase trabajo aviso descargo apunte saldo retiro reserve cree ajuste monto paro bajo corro cobre`
 
-// english verbs by base form; * marks one that is oftener a noun or adjective.
+// english lists verbs by base form; * marks a word that is more often a noun or adjective.
 var english = map[form]string{
 	act: `split spread book reserve create send delete remove cancel update modify change schedule register buy purchase pay publish launch place submit post add
 		move apply deploy trigger archive restart reboot stop close open merge push migrate restore assign reassign disable enable revoke issue rotate
@@ -86,7 +86,7 @@ var english = map[form]string{
 	consent: `confirm approve authorize authorise accept`,
 }
 
-// lexicon is built when the first word is looked up.
+// lexicon is built at the first look-up of a word.
 var lexicon = sync.OnceValue(buildLexicon)
 
 func buildLexicon() map[string]form {
@@ -127,9 +127,9 @@ func buildLexicon() map[string]form {
 	return words
 }
 
-// conjugate gives the folded forms of a Spanish verb that the rules read. An
-// accent on the last letter is kept as the mark accent, so that «reservó» and
-// «reservé», which report, are not «reservo» and «reserve», which promise.
+// conjugate returns the folded forms of a Spanish verb for the rules. An accent on the last
+// letter is kept as the mark accent, so that the past «reservó» and «reservé» differ from the
+// present «reservo» and «reserve».
 func conjugate(entry string) map[string]form {
 	parts := strings.Split(entry, "/")
 	lemma := parts[0]
@@ -175,7 +175,7 @@ func conjugate(entry string) map[string]form {
 	return forms
 }
 
-// past is the ending of the past subjunctive: modificara, moviera.
+// past returns the ending of the past subjunctive: modificara, moviera.
 func past(vowel string) string {
 	if vowel == "a" {
 		return "ara"
@@ -183,10 +183,10 @@ func past(vowel string) string {
 	return "iera"
 }
 
-// plural is the first person plural of a subjunctive: proceda, procedamos.
+// plural returns the first person plural of a subjunctive: proceda, procedamos.
 func plural(sub string) string { return sub + "mos" }
 
-// soften writes a stem before e: buscar, busque; pagar, pague; avanzar, avance.
+// soften spells a stem before e: buscar, busque; pagar, pague; avanzar, avance.
 func soften(stem string) string {
 	switch stem[len(stem)-1] {
 	case 'c':
@@ -199,8 +199,8 @@ func soften(stem string) string {
 	return stem
 }
 
-// gerundsOf and pastsOf give the -ing and -ed forms of an English verb, both with
-// and without a doubled consonant: only one of each pair is a word.
+// gerundsOf and pastsOf return the -ing and -ed forms of an English verb, with and without a
+// doubled consonant: only one of each pair exists.
 func gerundsOf(base string) []string {
 	if strings.HasSuffix(base, "e") && base != "be" && base != "see" {
 		return []string{base[:len(base)-1] + "ing"}
@@ -218,8 +218,8 @@ func pastsOf(base string) []string {
 	return []string{base + "ed", base + base[len(base)-1:] + "ed"}
 }
 
-// formOf reads a word: from the lexicon if it is there, with its pronouns taken
-// off («enviárselo»), and otherwise from its ending.
+// formOf returns the form of a word: from the lexicon, also without its pronouns («enviárselo»),
+// and otherwise from its ending.
 func formOf(w string) form {
 	if f, ok := lexicon()[w]; ok {
 		return f
@@ -257,8 +257,8 @@ func formOf(w string) form {
 	return 0
 }
 
-// futures are first persons of the future, of verbs that only talk, that no
-// infinitive begins.
+// futures lists first persons of the future of verbs that only talk and whose future does not
+// begin with the infinitive.
 var futures = setOf(`podre´ habre´ sabre´ querre´ tendre´ vendre´ cabre´ valdre´`)
 
 func hasAny(word string, suffixes ...string) bool {
@@ -270,7 +270,7 @@ func hasAny(word string, suffixes ...string) bool {
 	return false
 }
 
-// setOf is a set of words, made when it is first asked.
+// setOf returns a function that builds a set of words at its first call.
 func setOf(words string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
