@@ -288,7 +288,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config)
 	decisions, models := s.eligible(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
-		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, Vault: vault{models.secrets}, Addresses: s.addresses},
+		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, KeyStore: vault{models.secrets}, Addresses: s.addresses},
 		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats,
 	})), nil
 }

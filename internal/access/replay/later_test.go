@@ -12,7 +12,7 @@ import (
 )
 
 // beginRequest begins one request.
-func beginRequest(t *testing.T, d *fixture) replay.Ticket {
+func beginRequest(t *testing.T, d *setup) replay.Ticket {
 	t.Helper()
 	ticket := replay.Ticket{ID: d.NewID(d.Now()), At: d.Now()}
 	if err := d.Begin(ctx, "a", key, ticket, []byte("the request")); err != nil {
@@ -24,7 +24,7 @@ func beginRequest(t *testing.T, d *fixture) replay.Ticket {
 type serveFunc = func(context.Context, []byte, replay.Ticket) ([]byte, error)
 
 func TestBegunRequestIsServedOnce(t *testing.T) {
-	d := newFixture(fixture.Table(t))
+	d := newSetup(fixture.Table(t))
 	ticket := beginRequest(t, d)
 	if c, err := d.Lookup(ctx, "a", key); err != nil || c.Done || string(c.Request) != "the request" {
 		t.Errorf("%+v %v", c, err)
@@ -64,7 +64,7 @@ func TestBegunRequestIsServedOnce(t *testing.T) {
 }
 
 func TestConcurrentServersServeBegunRequestOnce(t *testing.T) {
-	d := newFixture(fixture.Table(t))
+	d := newSetup(fixture.Table(t))
 	beginRequest(t, d)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -97,7 +97,7 @@ func TestConcurrentServersServeBegunRequestOnce(t *testing.T) {
 // attempt, when the first died or failed.
 func TestBegunRequestSurvivesItsServer(t *testing.T) {
 	table := fixture.Table(t)
-	d, dead := newFixture(table), newFixture(dyingStore{table})
+	d, dead := newSetup(table), newSetup(dyingStore{table})
 	ticket := beginRequest(t, d)
 	if err := dead.Serve(ctx, "a", key, func(context.Context, []byte, replay.Ticket) ([]byte, error) { return []byte("never told"), nil }); !errors.Is(err, replay.ErrAnswerLost) {
 		t.Fatal(err)

@@ -95,17 +95,17 @@ var (
 	errOffice = errUnread.With("reason", "status")
 )
 
-type fixture struct {
+type setup struct {
 	*fakeSource
 	*businessStore
 }
 
-func newFixture() fixture {
-	return fixture{&fakeSource{text: "Somos un spa"}, &businessStore{kept: map[string]agent.Business{}}}
+func newSetup() setup {
+	return setup{&fakeSource{text: "Somos un spa"}, &businessStore{kept: map[string]agent.Business{}}}
 }
 
 // process returns the Businesses of one process.
-func (s fixture) process() *agent.Businesses {
+func (s setup) process() *agent.Businesses {
 	return &agent.Businesses{Store: s.businessStore, Source: s.fakeSource, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -120,7 +120,7 @@ func checkRead(t *testing.T, b *agent.Businesses, want string, takes time.Durati
 
 func TestBusinessIsReadOncePerFreshPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		a, b := s.process(), s.process()
 		s.set("Somos un spa", nil, 3*time.Second)
 		checkRead(t, a, "Somos un spa", 3*time.Second)
@@ -146,7 +146,7 @@ func TestBusinessIsReadOncePerFreshPeriod(t *testing.T) {
 
 func TestBusinessBelongsToAccountCompanyAndURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		b := s.process()
 		for i, of := range []struct {
 			account string
@@ -164,7 +164,7 @@ func TestBusinessBelongsToAccountCompanyAndURL(t *testing.T) {
 
 func TestConcurrentMessagesShareOneLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		b := s.process()
 		s.set("Somos un spa", nil, 2*time.Second)
 		var done sync.WaitGroup
@@ -180,7 +180,7 @@ func TestConcurrentMessagesShareOneLookup(t *testing.T) {
 
 func TestDeadSourceDelaysOneMessageAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		a, b := s.process(), s.process()
 		s.set("", nil, time.Hour)
 		checkRead(t, a, "", 10*time.Second)
@@ -209,7 +209,7 @@ func TestDeadSourceDelaysOneMessageAMinute(t *testing.T) {
 
 func TestOlderTextIsUsedWhileThereIsNoNewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		a, b := s.process(), s.process()
 		checkRead(t, a, "Somos un spa", 0)
 		told := time.Now()
@@ -256,7 +256,7 @@ func TestOlderTextIsUsedWhileThereIsNoNewer(t *testing.T) {
 // fresh. The others use the older one, and get the newer one at once.
 func TestOneOfManyProcessesReadsTheSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		checkRead(t, s.process(), "Somos un spa", 0)
 		time.Sleep(6 * time.Minute)
 		s.set("Somos dos", nil, 500*time.Millisecond)
@@ -290,7 +290,7 @@ func TestOneOfManyProcessesReadsTheSource(t *testing.T) {
 
 func TestSlowSourceIsReadInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		b := s.process()
 		checkRead(t, b, "Somos un spa", 0)
 		time.Sleep(6 * time.Minute)
@@ -304,7 +304,7 @@ func TestSlowSourceIsReadInTheEnd(t *testing.T) {
 
 func TestDeadProcessDelaysLookupOnlyBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		claim := agent.Business{TriedAt: time.Now(), Failed: "asked"}
 		s.kept[businessKey("acme", 7, url)] = claim
 		checkRead(t, s.process(), "Somos un spa", 0) // there is no text yet: it asks as well
@@ -320,7 +320,7 @@ func TestDeadProcessDelaysLookupOnlyBriefly(t *testing.T) {
 
 func TestSourceIsReadWhileStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		s.down = true
 		b := s.process()
 		checkRead(t, b, "Somos un spa", 0)
@@ -333,7 +333,7 @@ func TestSourceIsReadWhileStoreIsDown(t *testing.T) {
 
 func TestCancelledReadReturnsOlderText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		b := s.process()
 		s.set("Somos un spa", nil, 5*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -350,7 +350,7 @@ func TestCancelledReadReturnsOlderText(t *testing.T) {
 
 func TestBusinessTextIsReadableAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		s.set("Somos\x00 un\x1b spa\xff\r\nde "+strings.Repeat("ñ", 20<<10), nil, 0)
 		got := s.process().Read(t.Context(), "acme", 7, url)
 		if !strings.HasPrefix(got, "Somos un spa\nde ñ") || !strings.HasSuffix(got, "ñ…") || len(got) > agent.MaxBusiness || !utf8.ValidString(got) {
@@ -362,7 +362,7 @@ func TestBusinessTextIsReadableAndBounded(t *testing.T) {
 // TestBusinessCacheIsBounded: a process caches a bounded number of companies.
 func TestBusinessCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFixture()
+		s := newSetup()
 		b := s.process()
 		for company := range int64(1000) {
 			b.Read(t.Context(), "acme", company+1, url)

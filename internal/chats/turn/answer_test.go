@@ -556,7 +556,7 @@ func TestStopKeepsTheTextSoFar(t *testing.T) {
 }
 
 func TestRetryTimeOfProviderIsRemembered(t *testing.T) {
-	w := newWorld(t, llm.Later(llm.ErrLimited, 30*time.Second), text("hola"))
+	w := newWorld(t, llm.WithRetryAfter(llm.ErrLimited, 30*time.Second), text("hola"))
 	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.RateLimited {
 		t.Fatalf("%+v", reply)
 	}

@@ -29,7 +29,7 @@ func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *m
 }
 
 // cover extends the hold by one more call. It returns the reason why it cannot, or "".
-func (m *meter) cover(ctx context.Context, p *eligibility.Plan, r llm.Request) (eligibility.Reason, error) {
+func (m *meter) cover(ctx context.Context, p *eligibility.Selection, r llm.Request) (eligibility.Reason, error) {
 	return m.Cover(ctx, p, r, locale.Text(m.req.Locale, "credit.session_for_turn"))
 }
 

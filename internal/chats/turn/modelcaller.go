@@ -19,7 +19,7 @@ type modelCaller struct {
 	chat  conversation.Chat
 	began time.Time
 	meter *meter
-	use   *eligibility.Plan
+	use   *eligibility.Selection
 	first *eligibility.Block // block of the preferred provider, after the fallback to another
 
 	messages    []llm.Message
@@ -72,12 +72,12 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 				return answer, err
 			}
 			known := false
-			if why, known = eligibility.Because(err); !known {
+			if why, known = eligibility.ReasonOf(err); !known {
 				return llm.Reply{}, err
 			}
 			refused = true
 			q.Log.WarnContext(ctx, "model.failed", "provider", q.use.Provider, "model", q.use.Model, "reason", why, "error", err)
-			q.Eligibility.Met(ctx, q.req.Principal.Account, q.use.Provider, err)
+			q.Eligibility.RecordHealth(ctx, q.req.Principal.Account, q.use.Provider, err)
 		}
 		if q.first == nil { // when every provider fails, the block names the preferred one
 			q.first = q.blockFor(ctx, why, refused)
@@ -111,7 +111,7 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 	answer, err := q.Retry.Complete(ctx, model, r, q.meter.Watch(q.use))
 	failpoint.Here("turn.model.after")
 	if err == nil || answer.Text != "" {
-		q.meter.Used(q.use, answer)
+		q.meter.Count(q.use, answer)
 	}
 	if err == nil {
 		q.Log.InfoContext(ctx, "model.answered", "turn_id", q.meter.Turn.ID, "provider", q.use.Provider, "model", answer.Model,

@@ -208,7 +208,7 @@ func (s adviser) project(ctx context.Context, id string) error {
 	return err
 }
 
-func showEligibility(plan *eligibility.Plan, block *eligibility.Block) Eligibility {
+func showEligibility(plan *eligibility.Selection, block *eligibility.Block) Eligibility {
 	if plan == nil {
 		return Eligibility{Block: &EligibilityBlock{
 			Reason: block.Reason, Message: block.Message, Balance: block.CreditBalance, Action: block.Action, Remedy: block.Remedy,

@@ -78,7 +78,7 @@ type AIServices struct {
 // Decisions says whether an account may have answers, and from whom.
 type Decisions interface {
 	Status(ctx context.Context, account string, history eligibility.History, models eligibility.Models) (eligibility.Status, error)
-	Eligibility(ctx context.Context, q eligibility.Question, tag locale.Tag) (*eligibility.Plan, *eligibility.Block)
+	Eligibility(ctx context.Context, q eligibility.Question, tag locale.Tag) (*eligibility.Selection, *eligibility.Block)
 	Read(ctx context.Context, q eligibility.Question) (eligibility.Snapshot, error)
 }
 

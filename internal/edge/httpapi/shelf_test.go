@@ -81,7 +81,7 @@ func (s *shelf) services(c Config) AIServices {
 		},
 	}
 	settings := &eligibility.Manager{
-		Service: deciding, Vault: s,
+		Service: deciding, KeyStore: s,
 		Addresses: func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) },
 	}
 	wallet := &credit.Service{Store: s, IDs: ids.NewSource(zeros{}), Now: c.Now, Log: c.Log}

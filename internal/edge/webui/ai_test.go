@@ -109,7 +109,7 @@ func blockOf(b *eligibility.Block) map[string]any {
 }
 
 func (w *world) eligible(rw http.ResponseWriter, r *http.Request) {
-	q := eligibility.Question{Account: w.account, ProjectID: r.URL.Query().Get("project_id"), Need: eligibility.Nominal()}
+	q := eligibility.Question{Account: w.account, ProjectID: r.URL.Query().Get("project_id"), Need: eligibility.NominalNeed()}
 	if id := r.URL.Query().Get("conversationId"); id != "" {
 		c, err := w.Chat(r.Context(), w.account, id)
 		if err != nil {

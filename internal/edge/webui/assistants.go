@@ -257,7 +257,7 @@ func stateOf(p eligibility.ProviderView) string {
 
 // modelsOf lists the models of a provider that have a price, by name.
 func modelsOf(p eligibility.ProviderView) []modelRow {
-	prices := maps.Clone(eligibility.Known(p.Name))
+	prices := maps.Clone(eligibility.TablePrices(p.Name))
 	if prices == nil {
 		prices = map[string]credit.Price{}
 	}

@@ -42,7 +42,7 @@ func managerOf(m *memory, facts Facts) *eligibility.Manager {
 	service.Deployment.Assistant = &eligibility.Assistant{
 		Active: true, Provider: facts.Provider, Model: facts.Model, Temperature: .2, MaxTokens: 4096, Scope: eligibility.ScopeDeployment,
 	}
-	return &eligibility.Manager{Service: service, Vault: m, Addresses: func(base string) (string, error) {
+	return &eligibility.Manager{Service: service, KeyStore: m, Addresses: func(base string) (string, error) {
 		if strings.Contains(base, "169.254") {
 			return "", eligibility.ErrSetting.At(fault.Field{Loc: []any{"body", "base_url"}, Msg: "is a metadata address", Type: "url_refused"})
 		}

@@ -1,19 +1,19 @@
-// Package credit owns what answers cost and what pays for them.
+// Package credit records the cost of answers and the credit that pays for them.
 //
-// Three measures that never mix: tokens, which a provider counts; money, in
-// micro-USD, which the price of a model makes of them; and credits, whole
-// numbers, which an account buys sessions with. A session is a paid window of
-// tokens; the wallet's balance is the sum of its ledger, always.
+// It keeps three measures that never mix: tokens, which a provider counts; money
+// in micro-USD, which is tokens times the price of the model; and credits, whole
+// numbers with which an account buys sessions. A session is a paid window of
+// tokens. The balance of a wallet is always the sum of its ledger.
 //
-// Nothing is spent by looking first and writing later. A session is opened, a
-// grant is made, and tokens and money are held by one transaction each, whose
-// conditions are the rules: a balance never goes below zero, a session never
-// holds more than it has, and what an account may spend in a day or a month is
-// never exceeded by turns that run at once. What a turn holds it settles: what
-// was used is charged and the rest goes back. A hold whose turn was cut off is
-// given back by the sweep, once.
+// Nothing is spent by a read followed by a write. Opening a session, granting
+// credit, and holding tokens and money are one transaction each, and the
+// conditions of the transaction are the rules: a balance never goes below zero, a
+// session never holds more than it has, and concurrent turns never exceed the
+// limit of a day or a month. At its end a turn settles its hold: the used part is
+// charged and the rest is returned. When a turn is cut off, the sweep releases its
+// hold, once.
 //
-// Days and months are those of UTC.
+// Days and months are in UTC.
 package credit
 
 import (
@@ -22,20 +22,20 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// What a caller may notice.
+// Errors of this package.
 var (
-	ErrInsufficient  = fault.New(fault.Conflict, "credit.insufficient")    // the balance does not cover it
-	ErrEntryNotFound = fault.New(fault.NotFound, "credit.entry_not_found") // no such ledger entry
-	ErrNotRefundable = fault.New(fault.Conflict, "credit.not_refundable")  // it paid for nothing, or was refunded before
+	ErrInsufficient  = fault.New(fault.Conflict, "credit.insufficient")    // the balance is too low
+	ErrEntryNotFound = fault.New(fault.NotFound, "credit.entry_not_found") // there is no such ledger entry
+	ErrNotRefundable = fault.New(fault.Conflict, "credit.not_refundable")  // it paid for no session, or was refunded before
 	ErrOther         = fault.New(fault.Conflict, "credit.idempotency")     // the key was used for another movement
-	ErrMovement      = fault.New(fault.Invalid, "credit.movement")         // what was asked for is none
-	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // expired, refunded, or without room
-	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the day's or the month's
-	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room that there is, and gave none back in time
-	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // or given back: the hold is gone
+	ErrMovement      = fault.New(fault.Invalid, "credit.movement")         // not valid; the fields name the faults
+	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // the session is expired, refunded or full
+	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the limit of the day or of the month
+	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room and did not release it in time
+	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // the hold is gone: settled or released
 )
 
-// Policy says what a session costs and holds.
+// Policy is the price, size and life of a session.
 type Policy struct {
 	SessionCost    int64 `json:"session_cost" doc:"credits that one session costs"`
 	SessionTokens  int   `json:"session_tokens" doc:"tokens it holds"`
@@ -56,26 +56,26 @@ const (
 	MaxReason  = 300               // characters
 )
 
-// Valid reports what is wrong with a policy, by the name of its member.
+// Valid returns one field for each fault of the policy, by the JSON name of the member.
 func (p Policy) Valid() []fault.Field {
-	return out(
+	return nonNil(
 		within("session_cost", p.SessionCost, 1, MaxCredits),
 		within("session_tokens", int64(p.SessionTokens), 1, MaxTokens),
 		within("session_minutes", int64(p.SessionMinutes), 1, MaxMinutes),
 	)
 }
 
-// Limits are what an account may spend, in micro-USD; 0 means no limit. Run is
-// for the model calls of one turn or agent run together.
+// Limits are the most that an account may spend, in micro-USD; 0 means no limit. Run covers all model calls of one
+// turn or of one agent run.
 type Limits struct {
 	Day   int64 `json:"day_micros" doc:"micro-USD a day (UTC); 0: no limit"`
 	Month int64 `json:"month_micros" doc:"micro-USD a month (UTC); 0: no limit"`
 	Run   int64 `json:"run_micros" doc:"micro-USD for all model calls of one turn or agent run; 0: no limit"`
 }
 
-// Valid reports what is wrong with limits, by the name of its member.
+// Valid returns one field for each fault of the limits, by the JSON name of the member.
 func (l Limits) Valid() []fault.Field {
-	return out(
+	return nonNil(
 		within("day_micros", l.Day, 0, MaxMicros), within("month_micros", l.Month, 0, MaxMicros), within("run_micros", l.Run, 0, MaxMicros),
 	)
 }
@@ -87,7 +87,7 @@ func within(name string, n, least, most int64) *fault.Field {
 	return &fault.Field{Loc: []any{"body", name}, Msg: "must be from " + itoa(least) + " to " + itoa(most), Type: "out_of_range"}
 }
 
-func out(fields ...*fault.Field) []fault.Field {
+func nonNil(fields ...*fault.Field) []fault.Field {
 	var list []fault.Field
 	for _, f := range fields {
 		if f != nil {
@@ -109,27 +109,27 @@ type Session struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Has reports whether a session can hold tokens at a moment. A session whose
-// time is over cannot, whether or not it was cleaned up.
+// Has reports whether the session can hold that many tokens at the given time. An expired session cannot, even if
+// it was not deleted yet.
 func (s Session) Has(tokens int, at time.Time) bool {
 	return !s.Closed && at.Before(s.ExpiresAt) && s.Free >= tokens
 }
 
-// Held is what turns that go on hold of a session, because they may use it.
+// Held returns the tokens that running turns hold of the session.
 func (s Session) Held() int { return max(0, s.Tokens-s.Used-s.Free) }
 
-// Standing is what an account has and has spent, as one snapshot reads it.
+// Standing is the credit and the spending of an account, from one consistent read.
 type Standing struct {
 	Balance  int64     // credits
-	Entries  int64     // of the ledger
-	Sessions []Session // whose time is not over, the first to end first
+	Entries  int64     // number of ledger entries
+	Sessions []Session // sessions that have not expired, the first to expire first
 	Day      int64     // micro-USD spent and held today
-	Month    int64     // and this month
-	Last     string    // the session that was opened last, be it over or not
+	Month    int64     // micro-USD spent and held this month
+	Last     string    // id of the newest session, expired or not
 }
 
-// Best returns the session that can hold tokens and has the least room to
-// spare, so that what is left of others stays usable.
+// Best returns the session that can hold the tokens and has the least free room, so that larger rooms stay
+// available.
 func Best(sessions []Session, tokens int, at time.Time) (Session, bool) {
 	best, ok := Session{}, false
 	for _, s := range sessions {
@@ -140,8 +140,8 @@ func Best(sessions []Session, tokens int, at time.Time) (Session, bool) {
 	return best, ok
 }
 
-// Awaited reports whether a session could hold tokens once others have given back what they
-// hold and do not use; of own is what the asker holds itself.
+// Awaited returns a session that could hold the tokens if other turns released their unused tokens. own is the hold
+// of the caller; its tokens are not released.
 func Awaited(sessions []Session, tokens int, own Hold, at time.Time) (Session, bool) {
 	for _, s := range sessions {
 		others := s.Held()
@@ -157,8 +157,8 @@ func Awaited(sessions []Session, tokens int, own Hold, at time.Time) (Session, b
 	return Session{}, false
 }
 
-// Units is how many times a session's cost buys room for tokens at once: one,
-// unless a single session is smaller than what is needed.
+// Units returns the number of session prices to pay at once to have room for the tokens: 1, unless one session is
+// smaller than that.
 func (p Policy) Units(tokens int) int64 {
 	if p.SessionTokens <= 0 || tokens <= p.SessionTokens {
 		return 1
@@ -166,18 +166,18 @@ func (p Policy) Units(tokens int) int64 {
 	return int64((tokens + p.SessionTokens - 1) / p.SessionTokens)
 }
 
-// Kind says what moved credit.
+// Kind is the reason for a ledger entry.
 type Kind string
 
 // The kinds of ledger entry.
 const (
 	KindGrant      Kind = "grant"      // credit given or bought
 	KindAdjustment Kind = "adjustment" // a correction, up or down
-	KindRefund     Kind = "refund"     // of what a session cost
-	KindSession    Kind = "session"    // what opening a session cost
+	KindRefund     Kind = "refund"     // the price of a session, given back
+	KindSession    Kind = "session"    // the price of a session
 )
 
-// Entry is one movement of credit; it is never changed.
+// Entry is one movement of credit. It never changes.
 type Entry struct {
 	ID        string    `json:"entry_id"`
 	Kind      Kind      `json:"kind" enum:"grant,adjustment,refund,session"`
@@ -187,19 +187,19 @@ type Entry struct {
 	SessionID string    `json:"session_id,omitempty"`
 	Of        string    `json:"of,omitempty" doc:"the entry that a refund gives back"`
 	At        time.Time `json:"at"`
-	// Until is when the session of the entry ends, which is how it is found.
+	// Until is the end of the entry's session. It is part of the session's key.
 	Until time.Time `json:"-"`
-	// Key is the client's idempotency key, when it gave one: it moves once.
+	// Key is the client's idempotency key, if any: one key makes one movement.
 	Key string `json:"-"`
 }
 
-// Same reports whether two entries are the same movement, told again.
+// Same reports whether the other entry is a repetition of the same movement.
 func (e Entry) Same(other Entry) bool {
 	return e.Kind == other.Kind && e.Amount == other.Amount && e.Reason == other.Reason && e.Of == other.Of
 }
 
-// Day names a day that spending is counted in.
+// Day returns the UTC day in which spending at that time is counted.
 func Day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// Month names a month that spending is counted in.
+// Month returns the UTC month in which spending at that time is counted.
 func Month(at time.Time) string { return at.UTC().Format("2006-01") }

@@ -26,7 +26,7 @@ var (
 	policy = credit.Policy{SessionCost: 1, SessionTokens: 1000, SessionMinutes: 60}
 )
 
-// bank is the service over a table, and a clock that moves when it is told.
+// bank is the service over a table, with a clock that the test moves.
 type bank struct {
 	*credit.Service
 	table *fixture.Stores
@@ -70,19 +70,18 @@ func (b *bank) standing(t testing.TB) credit.Standing {
 	return s
 }
 
-// even fails unless the balance is what the ledger adds up to.
+// even fails unless the balance is the sum of the ledger.
 func (b *bank) even(t testing.TB, balance int64) {
 	t.Helper()
 	audit, err := b.Store.AddUp(ctx, account)
-	if err != nil || !audit.Even() || audit.Balance != balance {
+	if err != nil || !audit.Balanced() || audit.Balance != balance {
 		t.Errorf("balance %d wanted: %+v, %v", balance, audit, err)
 	}
 }
 
-// TestAThousandOpensOnABalanceOfTen (guarantee I11): transactions are cancelled by
-// conflicts, answers are lost, and everybody asks again after eleven minutes, when
-// DynamoDB has forgotten its own idempotency tokens.
-func TestAThousandOpensOnABalanceOfTen(t *testing.T) {
+// TestAThousandOpensSpendABalanceOfTenOnce (guarantee I11): transactions are cancelled by conflicts, responses are
+// lost, and every caller retries after eleven minutes, when DynamoDB has forgotten its own idempotency tokens.
+func TestAThousandOpensSpendABalanceOfTenOnce(t *testing.T) {
 	var faults *fixture.Faults
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient {
 		faults = &fixture.Faults{HTTPClient: c, Conflicts: 0.2, Lost: 0.05}
@@ -159,15 +158,14 @@ func TestAThousandOpensOnABalanceOfTen(t *testing.T) {
 	}
 }
 
-// turn uses credit as a turn does: a hold that covers a worst case, and what was
-// used of it.
+// turn takes a hold for a turn's worst case.
 func (b *bank) turn(id string, tokens int, micros int64, l credit.Limits) (credit.Hold, error) {
 	return b.Cover(ctx, credit.Hold{ID: id, Account: account}, credit.Need{Tokens: tokens, Micros: micros, Policy: policy, Limits: l, Actor: "ana", Reason: "turn"})
 }
 
-// TestTurnsAtOnceNeverSpendMoreThanThereIs: sessions are opened together, budgets
-// are not overrun, and what is left adds up.
-func TestTurnsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
+// TestConcurrentTurnsNeverSpendMoreThanThereIs checks that sessions are shared, limits are kept, and the ledger
+// adds up.
+func TestConcurrentTurnsNeverSpendMoreThanThereIs(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 3)
 	limits := credit.Limits{Day: 50_000, Month: 60_000}
@@ -223,7 +221,7 @@ func TestTurnsAtOnceNeverSpendMoreThanThereIs(t *testing.T) {
 	b.even(t, 3-int64(len(s.Sessions)))
 }
 
-func TestTurnsThatNeedASessionAtOnceOpenOneTogether(t *testing.T) {
+func TestConcurrentTurnsOpenOneSession(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 100)
 	start := make(chan struct{})
@@ -243,8 +241,8 @@ func TestTurnsThatNeedASessionAtOnceOpenOneTogether(t *testing.T) {
 	}
 }
 
-// TestAHoldThatIsCutOffIsGivenBackOnce: a crash between hold and settle.
-func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
+// TestTheSweepReleasesACutOffHoldOnce: the process crashes between hold and settle.
+func TestTheSweepReleasesACutOffHoldOnce(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 1)
 	hold, err := b.turn("01ARZ3NDEKTSV4RRFFQ69G5FAV", 400, 7_000, credit.Limits{Day: 10_000})
@@ -262,7 +260,7 @@ func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
 	var mu sync.Mutex
 	released := 0
 	var all sync.WaitGroup
-	for range 8 { // sweeps at once
+	for range 8 { // concurrent sweeps
 		all.Go(func() {
 			swept, err := b.Sweep(ctx)
 			if err != nil {
@@ -277,7 +275,7 @@ func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
 	if s := b.standing(t); released != 1 || s.Sessions[0].Free != 1000 || s.Sessions[0].Used != 0 || s.Day != 0 || s.Month != 0 {
 		t.Errorf("released %d times: %+v", released, s)
 	}
-	// The turn was only slow: what it used it used, and it is charged once.
+	// The turn was only slow: its usage is charged, once.
 	turn := credit.Turn{ID: hold.ID, At: hold.At, Outcome: "message", Charged: 250, Input: 250, Micros: 3_000}
 	for range 2 {
 		if err := b.Settle(ctx, hold, turn); err != nil {
@@ -296,9 +294,8 @@ func TestAHoldThatIsCutOffIsGivenBackOnce(t *testing.T) {
 	b.even(t, 0)
 }
 
-// TestTTLAndClocksNeverAuthorise (guarantee I27): a session past its time is
-// refused in the condition of the write, though it is still there and the reader
-// believed in it; a clock that goes backwards changes nothing that was refused.
+// TestTTLAndClocksNeverAuthorise (guarantee I27): the condition of the write refuses an expired session, though its
+// item is still there and the reader took it for valid. A clock that goes backwards changes no refusal.
 func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 2)
@@ -332,7 +329,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMovementChangesNothing(t *testing.T) {
+func TestAnInvalidMovementChangesNothing(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 5)
 	for name, m := range map[string]credit.Movement{
@@ -398,7 +395,7 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 	b.even(t, 5)
 }
 
-func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
+func TestARefundReturnsCreditOnceAndClosesItsSession(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	granted := b.grant(t, 5)
 	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 2)
@@ -421,7 +418,7 @@ func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	b.even(t, 5)
-	// What was held of it is settled; what goes back revives nothing.
+	// The hold of the session can still be settled; the refund does not reopen the session.
 	if err := b.Settle(ctx, held, credit.Turn{ID: held.ID, At: b.clock(), Charged: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -433,9 +430,9 @@ func TestARefundGivesBackOnceAndClosesItsSession(t *testing.T) {
 	}
 }
 
-// TestAHoldOfTheProcessBeforeIsGivenBackAtOnce: where one process is alone, what the dead one
-// held is nobody's; what it holds itself stays.
-func TestAHoldOfTheProcessBeforeIsGivenBackAtOnce(t *testing.T) {
+// TestASingleProcessReleasesHoldsOfThePreviousProcessAtOnce: where one process is alone, the holds of the dead
+// process belong to no turn. The process keeps its own holds.
+func TestASingleProcessReleasesHoldsOfThePreviousProcessAtOnce(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 1)
 	take := func(id string) {
@@ -461,8 +458,8 @@ func TestAHoldOfTheProcessBeforeIsGivenBackAtOnce(t *testing.T) {
 	}
 }
 
-// TestALedgerThatDoesNotAddUpIsFound: somebody changed a balance by hand.
-func TestALedgerThatDoesNotAddUpIsFound(t *testing.T) {
+// TestTheSweepReportsALedgerThatDoesNotAddUp: the balance was changed by hand.
+func TestTheSweepReportsALedgerThatDoesNotAddUp(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(table)
 	b.grant(t, 5)
@@ -483,7 +480,7 @@ func TestALedgerThatDoesNotAddUpIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.pass(2 * time.Minute)
-	for range 2 { // until somebody mends it
+	for range 2 { // until a person corrects it
 		if swept, err := b.Sweep(ctx); err == nil || swept.Uneven != 1 {
 			t.Errorf("%+v, %v", swept, err)
 		}

@@ -9,40 +9,40 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Need is what a turn is about to use at most, beyond what it holds already.
+// Need is the most that a turn is about to use, in addition to its present hold.
 type Need struct {
 	Tokens int // 0 when the provider costs no credits
 	Micros int64
 	Policy Policy
 	Limits Limits
 	Actor  string
-	Reason string // of the ledger entry, should a session be opened
+	Reason string // reason of the ledger entry, if a session is opened
 }
 
-// HoldLife is how long a hold may last before the sweep gives it back: longer
-// than any function that takes one.
+// HoldLife is the life of a hold. It is longer than the timeout of any function that takes one. Afterwards the
+// sweep releases the hold.
 const HoldLife = 2 * time.Minute
 
-// takeTime bounds one write of a hold.
+// takeTime is the timeout of one write of a hold.
 const takeTime = 3 * time.Second
 
-// Cover makes a hold cover a need: it takes the room of an open session, or opens
-// one, and counts the money against the day and the month. A hold whose time is
-// zero is a new one. Turns that need a session at once open one together, since
-// what names a session is the one before it.
+// Cover extends a hold until it covers a need. It takes room of an open session, or
+// opens one, and counts the money against the limits of the day and the month. A
+// hold with a zero time is new. Concurrent turns that need a session open the same
+// one, because its id is derived from the id of the session before it.
 //
-// What other turns hold is not spent: a turn that begins, or has no credits for another
-// session, waits for it, and opens no other.
+// Tokens that other turns hold are not spent. So a turn that begins, or that cannot
+// pay for another session, waits for them and opens none.
 //
-// It returns ErrInsufficient, ErrBudget or ErrBusy, holding no more than before, and
-// ErrSettled when the hold was given back meanwhile.
+// Cover returns ErrInsufficient, ErrBudget or ErrBusy and leaves the hold as it
+// was, or ErrSettled when the hold was released meanwhile.
 func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 	h.Asked = true
 	enough := time.After(s.patience(ctx))
 	for ctx.Err() == nil {
 		part := Part{}
 		if n.Tokens > 0 {
-			session, err := s.room(ctx, h, n, enough)
+			session, err := s.sessionWithRoom(ctx, h, n, enough)
 			if err != nil {
 				return h, err
 			}
@@ -60,7 +60,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	if err := ctx.Err(); err != nil {
 		return h, err
 	}
-	// Whoever says stop leaves no write behind of which nobody knows what came of it.
+	// The write is not cancelled with ctx, because a cancelled write has an unknown result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeTime)
 	defer cancel()
 	if !h.At.IsZero() {
@@ -77,15 +77,15 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	return h, nil
 }
 
-// How a turn waits for what others hold.
+// Pauses of a turn that waits for tokens that others hold.
 const (
 	firstLook = 100 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 	mostWait  = 30 * time.Second
 )
 
-// patience is how long that may take: half of the time there is, because then comes the
-// answer.
+// patience returns the longest time to wait for them: half of the time that is left, because the other half is for
+// the answer.
 func (s *Service) patience(ctx context.Context) time.Duration {
 	most := cmp.Or(s.Patience, mostWait)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -94,9 +94,9 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 	return most
 }
 
-// room is an open session with room for a hold: one there is, or will be once others give
-// back what they hold, or one that is opened.
-func (s *Service) room(ctx context.Context, h Hold, n Need, enough <-chan time.Time) (Session, error) {
+// sessionWithRoom returns an open session with room for the need. It waits for one while other turns may release
+// their tokens, or opens a new one.
+func (s *Service) sessionWithRoom(ctx context.Context, h Hold, n Need, enough <-chan time.Time) (Session, error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		at := s.Now()
 		standing, err := s.Store.Standing(ctx, h.Account, at)
@@ -108,7 +108,7 @@ func (s *Service) room(ctx context.Context, h Hold, n Need, enough <-chan time.T
 		}
 		begun := !h.At.IsZero() && standing.Balance >= n.Policy.SessionCost*n.Policy.Units(n.Tokens)
 		if _, awaited := Awaited(standing.Sessions, n.Tokens, h, at); begun || !awaited {
-			return s.another(ctx, h.Account, standing, n)
+			return s.openNext(ctx, h.Account, standing, n)
 		}
 		select {
 		case <-ctx.Done():
@@ -120,21 +120,20 @@ func (s *Service) room(ctx context.Context, h Hold, n Need, enough <-chan time.T
 	}
 }
 
-// another opens a session after those there are.
-func (s *Service) another(ctx context.Context, account string, standing Standing, n Need) (Session, error) {
+// openNext opens the session that follows the newest one.
+func (s *Service) openNext(ctx context.Context, account string, standing Standing, n Need) (Session, error) {
 	id := ids.Derive("session", account, standing.Last)
 	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
-	if errors.Is(err, ErrSession) { // it was opened and used up by others, or refunded
+	if errors.Is(err, ErrSession) { // other turns opened it and used it up, or it was refunded
 		return Session{ID: id, ExpiresAt: s.Now()}, nil
 	}
 	return session, err
 }
 
-// Settle ends a hold with what the turn used, and writes the turn's record. When
-// the hold was given back meanwhile, what was used is charged all the same: it
-// was used. A hold that was never taken has no time.
+// Settle ends a hold with the usage of the turn, and writes the record of the turn. If the hold was released
+// meanwhile, the usage is charged all the same. A hold that was never taken has a zero time.
 func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
-	if h.Asked { // what is kept decides: the answer to taking it, or to adding to it, may have been lost
+	if h.Asked { // the stored hold decides, because the response to Reserve or Extend may have been lost
 		kept, err := s.Store.Hold(ctx, h.Account, h.ID)
 		switch {
 		case err == nil:
@@ -146,7 +145,7 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	err := s.Store.Settle(ctx, h, t)
 	if errors.Is(err, ErrSettled) {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
-		err = s.Store.Settle(ctx, Hold{Account: h.Account, Parts: overrun(h.Parts)}, t)
+		err = s.Store.Settle(ctx, Hold{Account: h.Account, Parts: withoutTokens(h.Parts)}, t)
 	}
 	if errors.Is(err, ErrMoved) { // it was settled before
 		return nil
@@ -154,9 +153,8 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	return err
 }
 
-// overrun are the sessions of a hold that is gone: they bear what was used
-// without having held it.
-func overrun(parts []Part) []Part {
+// withoutTokens returns the parts with no tokens held. They name the sessions that a late settlement charges.
+func withoutTokens(parts []Part) []Part {
 	var list []Part
 	for _, p := range parts {
 		p.Tokens = 0

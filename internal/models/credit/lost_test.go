@@ -17,8 +17,7 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// losing is a way to the table on which the answer of one transaction is lost,
-// once it is armed; the transaction was made.
+// losing is an HTTP client for the table. Once armed, it executes one transaction and loses its response.
 type losing struct {
 	aws.HTTPClient
 	mu    sync.Mutex
@@ -51,9 +50,9 @@ func need(tokens int) credit.Need {
 	return credit.Need{Tokens: tokens, Micros: 1_000, Policy: policy, Limits: credit.Limits{Day: 1_000_000}, Actor: "ana", Reason: "turn"}
 }
 
-// TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame: somebody says stop, or the
-// answer is lost, while a hold is taken or made longer.
-func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
+// TestAHoldIsReleasedWhenItsResponseWasLost: a person stops the turn, or the response is lost, while a hold is
+// taken or extended.
+func TestAHoldIsReleasedWhenItsResponseWasLost(t *testing.T) {
 	for _, longer := range []bool{false, true} {
 		var way *losing
 		table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
@@ -92,9 +91,8 @@ func TestAHoldWhoseAnswerWasLostIsGivenBackAllTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoHasCreditIsNeverToldOtherwise: turns each of which uses a session up, many at
-// once.
-func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
+// TestConcurrentTurnsWithCreditAreNeverRefused: each turn uses a session up, many at once.
+func TestConcurrentTurnsWithCreditAreNeverRefused(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 1000)
 	const turns = 8
@@ -104,9 +102,9 @@ func TestWhoHasCreditIsNeverToldOtherwise(t *testing.T) {
 	}
 }
 
-// TestWhatIsOnlyHeldIsWaitedFor: turns each of which holds nearly a whole session and uses
-// little of it take their turn in one, and no other is bought.
-func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
+// TestTurnsWaitForHeldTokensBeforeBuying: turns that each hold nearly a whole session, and use little of it, run
+// one after another in one session. No other session is bought.
+func TestTurnsWaitForHeldTokensBeforeBuying(t *testing.T) {
 	for _, credits := range []int64{1, 10} {
 		b := newBank(fixture.Table(t))
 		b.grant(t, credits)
@@ -117,9 +115,9 @@ func TestWhatIsOnlyHeldIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestOneThatHoldsForLongIsSaidToBeBusy: whoever waits is not told that there are no
-// credits. A turn that goes on does not wait for what another holds while there are.
-func TestOneThatHoldsForLongIsSaidToBeBusy(t *testing.T) {
+// TestWaitingForALongHoldEndsBusy: a turn that waited in vain gets ErrBusy and not ErrInsufficient. A turn that has
+// begun does not wait while there are credits.
+func TestWaitingForALongHoldEndsBusy(t *testing.T) {
 	for credits, goesOn := range map[int64]error{1: credit.ErrBusy, 2: nil} {
 		b := newBank(fixture.Table(t))
 		b.grant(t, credits)
@@ -146,7 +144,7 @@ func TestOneThatHoldsForLongIsSaidToBeBusy(t *testing.T) {
 	}
 }
 
-// takes is a turn that holds tokens, and uses some of them a little later.
+// takes runs a turn that holds tokens, and uses some of them a little later.
 func (b *bank) takes(ctx context.Context, i, holds, uses int) error {
 	id := ids.Derive(fmt.Sprint(i))
 	hold, err := b.Cover(ctx, credit.Hold{ID: id, Account: account}, need(holds))
@@ -157,7 +155,7 @@ func (b *bank) takes(ctx context.Context, i, holds, uses int) error {
 	return b.Settle(ctx, hold, credit.Turn{ID: id, At: b.clock(), Outcome: credit.OutcomeStopped, Charged: uses, Micros: 10})
 }
 
-// together has n do the same at once.
+// together runs do n times at once.
 func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	start := make(chan struct{})
@@ -174,7 +172,7 @@ func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int)
 	all.Wait()
 }
 
-func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
+func TestAnExpiredSessionHoldsNothing(t *testing.T) {
 	b := newBank(fixture.Table(t))
 	b.grant(t, 5)
 	hold, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need(300))
@@ -186,7 +184,7 @@ func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
 	if _, err := b.Store.Extend(ctx, hold, more, 0, credit.Limits{}, b.clock()); !errors.Is(err, credit.ErrSession) {
 		t.Errorf("a minute after it ended: %v", err)
 	}
-	// Used beyond what was held, it has nothing left, and not less than that.
+	// Usage beyond the hold leaves a session with 0 tokens, not fewer.
 	if err := b.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: hold.At, Charged: 5_000}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,9 +194,8 @@ func TestASessionThatEndedIsHeldNoLonger(t *testing.T) {
 	}
 }
 
-// TestNoCountOfTokensCostsLessThanNothing: what a provider says is not believed
-// beyond what a number holds.
-func TestNoCountOfTokensCostsLessThanNothing(t *testing.T) {
+// TestCostIsNeverNegative: a provider's count of tokens may exceed an integer's range.
+func TestCostIsNeverNegative(t *testing.T) {
 	const most = int(^uint(0) >> 1)
 	for _, tokens := range []int{-1, 0, 1, 13_835_058, most} {
 		for _, price := range []int64{-1, 0, 1, credit.MaxMicros, 1<<63 - 1} {

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// poisoned is a store that panics when one hold is given back, or one ledger is added up.
+// poisoned is a store that panics when a certain hold is released, or a certain ledger is summed.
 type poisoned struct {
 	credit.Store
 	hold, account string
@@ -35,9 +35,9 @@ func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, erro
 	return p.Store.AddUp(ctx, account)
 }
 
-// TestAPoisonedHoldHoldsUpNoOther: one hold cannot be read, another panics, and the ledger of
-// one account panics. The first sweep settles all the others.
-func TestAPoisonedHoldHoldsUpNoOther(t *testing.T) {
+// TestABrokenHoldDoesNotStopTheSweep: one hold cannot be read, another panics, and the ledger of one account
+// panics. The first sweep handles all the others.
+func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
 	table, engine, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	b := newBank(table)
 	b.grant(t, 1)

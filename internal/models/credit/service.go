@@ -12,67 +12,64 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// Store keeps wallets, sessions, ledgers, holds and turns. Every verb writes all
-// of its effects or none.
+// Store keeps wallets, sessions, ledgers, holds and turns. Every write is atomic.
 type Store interface {
 	Standing(ctx context.Context, account string, at time.Time) (Standing, error)
-	// Entry returns a ledger entry, as the last write left it; ErrEntryNotFound.
+	// Entry returns a ledger entry (consistent read); ErrEntryNotFound.
 	Entry(ctx context.Context, account, id string) (Entry, error)
 	Ledger(ctx context.Context, account, cursor string, limit int) ([]Entry, string, error)
-	// EntryOf returns the entry that a key moved; ErrEntryNotFound.
+	// EntryOf returns the entry that was written with an idempotency key; ErrEntryNotFound.
 	EntryOf(ctx context.Context, account, key string) (Entry, error)
-	// Move writes a ledger entry and moves the balance by its amount, once for
-	// each entry id and each key. It returns ErrInsufficient when the balance would go below
-	// zero, and ErrMoved when the entry is there already.
+	// Move writes a ledger entry and adds its amount to the balance, once for each entry id and each key. It
+	// returns ErrInsufficient when the balance would go below zero, and ErrMoved when the entry exists.
 	Move(ctx context.Context, account string, e Entry) error
-	// BuySession writes a session, its ledger entry and what it costs.
+	// BuySession writes a session and its ledger entry, and takes the price from the balance.
 	BuySession(ctx context.Context, account string, s Session, e Entry) error
-	// Refund writes the entry, gives the credit back and closes the session.
+	// Refund writes the entry, returns the credit and closes the session.
 	Refund(ctx context.Context, account string, e Entry) error
 
-	// Reserve takes a hold: of its sessions, and of the day and the month as far
-	// as limits go. It returns ErrSession or ErrBudget when one has no room.
+	// Reserve takes a hold from its sessions, and from the day and the month as far as limits are set. It returns
+	// ErrSession or ErrBudget when one of them has no room.
 	Reserve(ctx context.Context, h Hold, l Limits) error
-	// Extend adds a part and money to a hold that is still there; ErrSettled.
+	// Extend adds a part and money to a hold that exists; ErrSettled.
 	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits, at time.Time) (Hold, error)
-	// Settle ends a hold and writes the turn's record; ErrSettled when the hold is
-	// gone, and ErrMoved when the turn was settled before. A hold without a time is
-	// not there: the turn is counted, and charged to what parts it names.
+	// Settle ends a hold and writes the record of the turn. It returns ErrSettled when the hold is gone, and
+	// ErrMoved when the turn was settled before. A hold with a zero time does not exist: then the turn is counted,
+	// and charged to the parts that the hold names.
 	Settle(ctx context.Context, h Hold, t Turn) error
-	// Hold returns a hold as the last write left it; ErrSettled when it is gone.
+	// Hold returns a hold (consistent read); ErrSettled when it is gone.
 	Hold(ctx context.Context, account, id string) (Hold, error)
-	// Release ends a hold whose turn was cut off; ErrSettled when its deadline is after at.
+	// Release ends the hold of a turn that was cut off; ErrSettled when its deadline is after at.
 	Release(ctx context.Context, h Hold, at time.Time) error
-	// DueHolds lists holds whose deadline has passed, the oldest first. One that cannot
-	// be read is an error beside the others.
+	// DueHolds lists holds whose deadline has passed, the oldest first. It returns an error for those that cannot
+	// be read, and the others with it.
 	DueHolds(ctx context.Context, at time.Time, limit int) ([]Hold, error)
 
-	// DueAudits lists accounts whose ledger moved since it was last added up.
+	// DueAudits lists accounts whose ledger changed since its last audit.
 	DueAudits(ctx context.Context, at time.Time, limit int) ([]string, error)
-	// AddUp adds the whole ledger up. Balance and count are of one moment with it.
+	// AddUp sums the whole ledger. Balance and count are from the same moment as the sum.
 	AddUp(ctx context.Context, account string) (Audit, error)
-	// Audited takes the account off the list, unless it moved meanwhile.
+	// Audited removes the account from the list of due audits, unless its ledger changed meanwhile.
 	Audited(ctx context.Context, a Audit) error
 
-	// Turns calls f for the turns of a span, the newest first, until it returns
-	// false.
+	// Turns calls f for each turn of a period, the newest first, until f returns false.
 	Turns(ctx context.Context, account string, from, to time.Time, f func(Turn) bool) error
 }
 
-// ErrMoved is a write that found another there first.
+// ErrMoved is returned by a write whose item exists already.
 var ErrMoved = errors.New("credit: it was written before")
 
-// Audit is a ledger added up, beside the balance it must be equal to.
+// Audit is the sum of a ledger, and the balance that must be equal to it.
 type Audit struct {
 	Account string
 	Balance int64
-	Entries int64 // as the wallet counts them
+	Entries int64 // by the counter of the wallet
 	Sum     int64
 	Counted int64
 }
 
-// Even reports whether the balance is the sum of the ledger.
-func (a Audit) Even() bool { return a.Balance == a.Sum && a.Entries == a.Counted && a.Balance >= 0 }
+// Balanced reports whether the balance is the sum of the ledger and is not negative.
+func (a Audit) Balanced() bool { return a.Balance == a.Sum && a.Entries == a.Counted && a.Balance >= 0 }
 
 // Service moves credit.
 type Service struct {
@@ -81,25 +78,24 @@ type Service struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
-	Patience time.Duration // that a turn has with what others hold, at most; 30 s when zero
-	// AloneSince says that nobody else has answered turns since then: who took a hold before
-	// is dead. Zero: others may go on.
+	Patience time.Duration // longest wait for tokens that others hold; 30 s when zero
+	// AloneSince is the start of the only process that answers turns: a hold that was taken before belongs to a
+	// dead process. Zero: there may be other processes.
 	AloneSince time.Time
 }
 
-// Movement is a grant, an adjustment or a refund that somebody asks for.
+// Movement is a request for a grant, an adjustment or a refund.
 type Movement struct {
 	Kind   Kind
 	Amount int64 // of a grant or an adjustment
 	Of     string
 	Reason string
 	Actor  string
-	Key    string // Idempotency-Key: the same key moves once
+	Key    string // Idempotency-Key: one key makes one movement
 }
 
-// Move makes a movement, once for each key. It returns ErrMovement with what is
-// wrong; ErrInsufficient; ErrEntryNotFound or ErrNotRefundable for a refund; and
-// ErrOther when the key was used for something else.
+// Move makes a movement, once for each key. It returns ErrMovement with the faults; ErrInsufficient;
+// ErrEntryNotFound or ErrNotRefundable for a refund; and ErrOther when the key was used for another movement.
 func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, error) {
 	m.Reason = strings.TrimSpace(m.Reason)
 	if wrong := m.valid(); len(wrong) > 0 {
@@ -117,20 +113,19 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 		if paid.Kind != KindSession {
 			return Entry{}, ErrNotRefundable
 		}
-		// One entry can be given back once, whatever the key.
+		// The id is derived, so that an entry is refunded once whatever the key.
 		e.ID, e.Amount, e.SessionID, e.Until = ids.Derive("refund", account, paid.ID), -paid.Amount, paid.SessionID, paid.Until
 		write = s.Store.Refund
 	}
-	err := s.settled(ctx, account, e, write(ctx, account, e))
+	err := s.checkWrite(ctx, account, e, write(ctx, account, e))
 	if !errors.Is(err, ErrMoved) {
 		return e, err
 	}
-	return s.moved(ctx, account, e)
+	return s.existingEntry(ctx, account, e)
 }
 
-// moved is the entry that was there before one was written: the same movement,
-// told again, or another.
-func (s *Service) moved(ctx context.Context, account string, e Entry) (Entry, error) {
+// existingEntry returns the entry that the write of e met. It returns ErrOther when that is another movement.
+func (s *Service) existingEntry(ctx context.Context, account string, e Entry) (Entry, error) {
 	if e.Key != "" {
 		before, err := s.Store.EntryOf(ctx, account, e.Key)
 		switch {
@@ -145,7 +140,7 @@ func (s *Service) moved(ctx context.Context, account string, e Entry) (Entry, er
 	if e.Kind == KindRefund {
 		return Entry{}, ErrNotRefundable
 	}
-	return s.Store.Entry(ctx, account, e.ID) // the write whose answer was lost
+	return s.Store.Entry(ctx, account, e.ID) // the write whose response was lost
 }
 
 func (m Movement) valid() []fault.Field {
@@ -181,11 +176,10 @@ func (m Movement) valid() []fault.Field {
 	return wrong
 }
 
-// Open opens a session for cost × units credits with that much room. id names
-// the opening: the same id opens one session, however often and by however many
-// it is asked for.
+// Open opens a session for cost × units credits, with that much room. The id is the
+// idempotency key: concurrent and repeated calls with one id open one session.
 //
-// It returns ErrInsufficient, changing nothing.
+// It returns ErrInsufficient and then changes nothing.
 func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (Session, error) {
 	at := s.Now()
 	session := Session{
@@ -196,7 +190,7 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 	e := Entry{
 		ID: id, Kind: KindSession, Amount: -session.Cost, Actor: actor, Reason: reason, SessionID: id, At: at, Until: session.ExpiresAt,
 	}
-	err := s.settled(ctx, account, e, s.Store.BuySession(ctx, account, session, e))
+	err := s.checkWrite(ctx, account, e, s.Store.BuySession(ctx, account, session, e))
 	if !errors.Is(err, ErrMoved) {
 		return session, err
 	}
@@ -209,12 +203,11 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 			return open, nil
 		}
 	}
-	return session, ErrSession // it was opened, and is over
+	return session, ErrSession // it was opened before, and is over
 }
 
-// settled resolves a write whose answer was lost by reading: what is in the
-// ledger happened.
-func (s *Service) settled(ctx context.Context, account string, e Entry, err error) error {
+// checkWrite resolves a write whose response was lost. It reads the ledger: an entry that is there was written.
+func (s *Service) checkWrite(ctx context.Context, account string, e Entry, err error) error {
 	var f *fault.Error
 	if err == nil || errors.Is(err, ErrMoved) || errors.As(err, &f) {
 		return err
@@ -225,7 +218,7 @@ func (s *Service) settled(ctx context.Context, account string, e Entry, err erro
 	case lookErr != nil:
 		return err
 	case kept.At.Equal(e.At) && kept.Actor == e.Actor:
-		return nil // it is this very one
+		return nil // this very write
 	}
 	return ErrMoved
 }

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Swept counts what one sweep did.
+// Swept counts the results of one sweep.
 type Swept struct {
-	Released int `json:"released"` // holds given back
-	Audited  int `json:"audited"`  // ledgers added up
-	Uneven   int `json:"uneven"`   // of them, those whose balance is not their sum
+	Released int `json:"released"` // holds released
+	Audited  int `json:"audited"`  // ledgers audited
+	Uneven   int `json:"uneven"`   // ledgers whose balance is not their sum
 }
 
 const sweepMost = 1000
 
-// Sweep gives back what turns held that were cut off, and adds up the ledgers
-// that moved. A ledger that does not add up is an error that names its account:
-// nothing mends it but a person.
+// Sweep releases the holds of turns that were cut off, and audits the ledgers that changed. It returns an error
+// with the account for a ledger that is not balanced: only a person can correct it.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	holds, err := s.Store.DueHolds(ctx, s.lookAhead(), sweepMost)
@@ -27,10 +26,10 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if !s.cutOff(h) {
+		if !s.isCutOff(h) {
 			continue
 		}
-		if err := alone(func() error { return s.release(ctx, h, &swept) }); err != nil {
+		if err := recovered(func() error { return s.release(ctx, h, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
 		}
 	}
@@ -40,15 +39,15 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := alone(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
+		if err := recovered(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("ledger of %s: %w", account, err))
 		}
 	}
 	return swept, errors.Join(problems...)
 }
 
-// lookAhead is up to when holds may be due that the sweep must look at. Where one process is
-// alone, the holds of the one before it are among those that are due later.
+// lookAhead returns the latest deadline that the sweep must look at. Where one process is alone, the holds of the
+// process before it have later deadlines.
 func (s *Service) lookAhead() time.Time {
 	if s.AloneSince.IsZero() {
 		return s.Now()
@@ -56,13 +55,13 @@ func (s *Service) lookAhead() time.Time {
 	return s.Now().Add(HoldLife)
 }
 
-// cutOff reports whether nobody will settle a hold any more.
-func (s *Service) cutOff(h Hold) bool {
+// isCutOff reports whether no process will settle the hold any more.
+func (s *Service) isCutOff(h Hold) bool {
 	return h.At.Before(s.AloneSince) || !s.Now().Before(h.Deadline)
 }
 
-// alone turns a panic of f into an error, so that it stops nothing else.
-func alone(do func() error) (err error) {
+// recovered calls do and returns its panic as an error, so that one item does not stop the others.
+func recovered(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panicked: %v", p)
@@ -71,10 +70,10 @@ func alone(do func() error) (err error) {
 	return do()
 }
 
-// release gives back the hold of a turn that was cut off.
+// release releases the hold of a turn that was cut off.
 func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
 	at := s.Now()
-	if at.Before(h.Deadline) { // its process is dead: it is over before its time
+	if at.Before(h.Deadline) { // its process is dead, so the hold ends before its deadline
 		at = h.Deadline
 	}
 	err := s.Store.Release(ctx, h, at)
@@ -88,10 +87,10 @@ func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
 	return err
 }
 
-// addUp compares a ledger with its balance.
+// addUp compares the sum of a ledger with its balance.
 func (s *Service) addUp(ctx context.Context, account string, swept *Swept) error {
 	audit, err := s.Store.AddUp(ctx, account)
-	if err == nil && !audit.Even() {
+	if err == nil && !audit.Balanced() {
 		swept.Uneven++
 		s.Log.ErrorContext(ctx, "credit.ledger_uneven", "account", account, "balance", audit.Balance, "sum", audit.Sum,
 			"entries", audit.Entries, "counted", audit.Counted)

@@ -10,28 +10,28 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// Hold is what a turn may use at most, taken before it asks a model. Deadline is
-// when the sweep gives it back, should nobody have settled it.
+// Hold is the most that a turn may use, reserved before the turn calls a model. At the deadline the sweep releases
+// it, unless it was settled.
 type Hold struct {
-	ID       string // the turn's
+	ID       string // id of the turn
 	Account  string
-	Parts    []Part // of sessions; none when the provider costs no credits
+	Parts    []Part // parts of sessions; none when the provider costs no credits
 	Micros   int64
-	At       time.Time // whose day and month it counts in
+	At       time.Time // time of the reservation, which decides the day and the month that it counts in
 	Deadline time.Time
-	For      Turn // as far as it is known
+	For      Turn // the record of the turn, as far as it is known
 
-	Asked bool // to be taken: it may be there although nobody was told
+	Asked bool // a write of it was tried: it may be stored although the response was lost
 }
 
-// Part is what a hold takes of one session.
+// Part is the tokens that a hold takes from one session.
 type Part struct {
 	SessionID string
 	Until     time.Time // when the session ends
 	Tokens    int
 }
 
-// Tokens is what all parts hold together.
+// Tokens returns the tokens of all parts.
 func (h Hold) Tokens() int {
 	n := 0
 	for _, p := range h.Parts {
@@ -40,7 +40,7 @@ func (h Hold) Tokens() int {
 	return n
 }
 
-// With is the hold with more of a session.
+// With returns the hold with more tokens of a session.
 func (h Hold) With(more Part) Hold {
 	parts := slices.Clone(h.Parts)
 	at := slices.IndexFunc(parts, func(p Part) bool { return p.SessionID == more.SessionID })
@@ -54,8 +54,7 @@ func (h Hold) With(more Part) Hold {
 	return h
 }
 
-// Spread says what of each part was used, in their order; the last one bears
-// what is beyond them all.
+// Spread splits the used tokens over the parts, in their order. The last part bears the excess.
 func (h Hold) Spread(used int) []int {
 	shares := make([]int, len(h.Parts))
 	for i, p := range h.Parts {
@@ -68,18 +67,18 @@ func (h Hold) Spread(used int) []int {
 	return shares
 }
 
-// Price is what a model costs, in micro-USD per million tokens.
+// Price is the price of a model, in micro-USD per million tokens.
 type Price struct {
 	Input  int64 `json:"input_micros" doc:"micro-USD per million tokens read"`
 	Output int64 `json:"output_micros" doc:"micro-USD per million tokens written"`
 }
 
-// Cost is what usage costs in micro-USD, rounded up.
+// Cost returns the cost of the tokens in micro-USD, rounded up.
 func (p Price) Cost(input, output int) int64 {
 	return mul(input, p.Input) + mul(output, p.Output)
 }
 
-// mul is tokens times a price of a million of them, rounded up, from 0 to MaxMicros.
+// mul returns tokens × price / 1,000,000, rounded up, from 0 to MaxMicros.
 func mul(tokens int, price int64) int64 {
 	const million = 1_000_000
 	hi, lo := bits.Mul64(uint64(max(tokens, 0)), uint64(max(price, 0)))
@@ -89,16 +88,15 @@ func mul(tokens int, price int64) int64 {
 	return int64((lo + million - 1) / million)
 }
 
-// The outcomes of a turn that are not a kind of reply.
+// Outcomes of a turn that are not a kind of reply.
 const (
-	OutcomeFailed   = "failed"   // we could not tell what became of it
-	OutcomeReleased = "released" // it was cut off; what it held went back
-	OutcomeStopped  = "stopped"  // by the person
-	OutcomeBlocked  = "blocked"  // it did not run; Reason says why
+	OutcomeFailed   = "failed"   // its result is unknown
+	OutcomeReleased = "released" // it was cut off, and its hold was released
+	OutcomeStopped  = "stopped"  // the person stopped it
+	OutcomeBlocked  = "blocked"  // it did not run; Reason has the cause
 )
 
-// Turn is the record of one turn for billing and audit: what it used, or why it
-// used nothing.
+// Turn is the record of one turn for billing and audit: its usage, or the reason why it used nothing.
 type Turn struct {
 	ID        string        `json:"turn_id"`
 	At        time.Time     `json:"at"`
@@ -110,21 +108,21 @@ type Turn struct {
 	Reason    string        `json:"reason,omitempty"`
 	Provider  string        `json:"provider,omitempty"`
 	Model     string        `json:"model,omitempty"`
-	Preferred string        `json:"preferred,omitempty"` // the provider that was not used
-	Because   string        `json:"because,omitempty"`   // and the reason
+	Preferred string        `json:"preferred,omitempty"` // the preferred provider, when another was used
+	Because   string        `json:"because,omitempty"`   // the reason for that
 	Input     int           `json:"input_tokens"`
 	Output    int           `json:"output_tokens"`
 	Estimated bool          `json:"estimated"`
 	Micros    int64         `json:"cost_micros"`
-	Priced    string        `json:"priced,omitempty"` // table, override, rule or free
-	Charged   int           `json:"charged_tokens"`   // of its sessions
+	Priced    string        `json:"priced,omitempty"` // source of the price: table, override, rule or free
+	Charged   int           `json:"charged_tokens"`   // tokens charged to its sessions
 	Attempts  []llm.Attempt `json:"attempts,omitempty"`
 }
 
-// By is what usage is added up by.
+// By is the key that usage is grouped by.
 type By string
 
-// What usage can be added up by.
+// Keys that usage can be grouped by.
 const (
 	ByAccount By = "account"
 	ByDay     By = "day"
@@ -135,7 +133,7 @@ const (
 	ByModel   By = "model"
 )
 
-// Sum is the usage of one key.
+// Sum is the usage of one group.
 type Sum struct {
 	Key     string    `json:"key" doc:"the id, day or model that it is of; empty for what belongs to none"`
 	Turns   int       `json:"turns"`
@@ -148,14 +146,14 @@ type Sum struct {
 	Last    time.Time `json:"last_at"`
 }
 
-// Adder adds turns up.
+// Adder groups turns and sums their usage.
 type Adder struct {
 	By      By
 	Account string
 	sums    map[string]*Sum
 }
 
-// Add counts one turn.
+// Add adds one turn.
 func (a *Adder) Add(t Turn) {
 	if a.sums == nil {
 		a.sums = map[string]*Sum{}
@@ -203,7 +201,7 @@ func (a *Adder) key(t Turn) string {
 	return a.Account
 }
 
-// Sums returns what was added up, the costliest first.
+// Sums returns the groups, the most expensive first.
 func (a *Adder) Sums() []Sum {
 	list := make([]Sum, 0, len(a.sums))
 	for _, s := range a.sums {

@@ -1,12 +1,13 @@
-// Package eligibility owns one decision: may this turn run, on which provider
-// and model, at what price, and who pays. It is the only code that decides it.
+// Package eligibility makes one decision: whether a turn may run, on which provider
+// and model, at which price, and who pays. No other code makes it.
 //
-// A Snapshot is everything the decision depends on, read once; Resolve is a pure
-// function over it. It returns a Plan or a Block, never both and never neither.
-// A provider is not swapped for another unless the assistant lists that other
-// one, and then the plan says which was preferred and why it is not used. What
-// could not be read is internal_error: it is never taken for a lack of credits. A
-// Meter then holds what each call may cost before it is made, and counts what it did.
+// A Snapshot holds all input of the decision, read once. Resolve is a pure function
+// of it. It returns a Selection or a Block, and never both or neither. A provider is
+// replaced only by one that the assistant lists as a fallback, and then the
+// Selection names the preferred provider and the reason why it is not used. A failed
+// read gives the reason internal_error and is never taken for a lack of credits. A
+// Meter then holds the cost of each call before the call, and counts its usage
+// afterwards.
 package eligibility
 
 import (
@@ -15,11 +16,11 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// Reason says why a turn may not run.
+// Reason is the cause why a turn may not run.
 type Reason string
 
-// The reasons. The last is ours alone: the provider answered that the request
-// itself is wrong, such as a model that it does not have.
+// The reasons. ProviderRefused is an addition of this project: the provider answered that the request is wrong, for example
+// because it does not have the model.
 const (
 	AIDisabled          Reason = "ai_disabled"
 	NotEntitled         Reason = "not_entitled"
@@ -34,7 +35,7 @@ const (
 	ProviderRefused     Reason = "provider_refused"
 )
 
-// Reasons lists them.
+// Reasons lists all reasons.
 func Reasons() []Reason {
 	return []Reason{
 		AIDisabled, NotEntitled, NoAssistant, NoAPIKey, InsufficientCredits, ProviderUnreachable, RateLimited, BudgetExceeded,
@@ -42,7 +43,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Remedy is where a person mends what blocks them.
+// Remedy is the page where a person can remove the cause of a block.
 type Remedy string
 
 // The remedies; the page has a button for each.
@@ -58,40 +59,40 @@ var remedies = map[Reason]Remedy{
 	ProviderUnreachable: Retry, RateLimited: Retry, Busy: Retry, InternalError: Retry,
 }
 
-// Mode says when a chat is answered.
+// Mode decides when a chat is answered.
 type Mode string
 
 // The modes of automation.
 const (
 	Automatic Mode = "automatic" // each message, after the delay
-	Manual    Mode = "manual"    // when somebody asks for it
+	Manual    Mode = "manual"    // when a person asks for an answer
 	Off       Mode = "off"       // never
 )
 
-// Automation is when an assistant answers. Of messages that follow each other
-// within the delay, the last is answered, with all of them in view.
+// Automation decides when an assistant answers. Messages that follow each other
+// within the delay get one answer, to the last of them, with all of them in the prompt.
 type Automation struct {
 	Mode    Mode `json:"mode" enum:"automatic,manual,off"`
 	DelayMS int  `json:"delay_ms" doc:"how long to wait for a further message before answering, at most 10000"`
 }
 
-// MaxDelay bounds the delay: an HTTP API gives up after 30 s.
+// MaxDelay is the longest delay. An HTTP API gives up after 30 s.
 const MaxDelay = 10 * time.Second
 
-// Choice is a provider and a model, and for which reasons it may stand in for
-// the preferred one; no reasons mean any of Swappable.
+// Choice is a provider and a model, with the reasons for which it may replace the preferred one. No reasons means
+// all of Swappable.
 type Choice struct {
 	Provider string   `json:"provider"`
 	Model    string   `json:"model"`
 	On       []Reason `json:"on,omitempty" doc:"reasons for which it may stand in; absent means no_api_key, insufficient_credits, busy, provider_unreachable and rate_limited"`
 }
 
-// Swappable are the reasons for which another provider may be used.
+// Swappable returns the reasons for which another provider may be used.
 func Swappable() []Reason {
 	return []Reason{NoAPIKey, InsufficientCredits, Busy, ProviderUnreachable, RateLimited}
 }
 
-// standsIn reports whether the choice may be used when the preferred one may not.
+// standsIn reports whether the choice may replace the preferred one for that reason.
 func (c Choice) standsIn(why Reason) bool {
 	allowed := c.On
 	if len(allowed) == 0 {
@@ -105,7 +106,7 @@ func (c Choice) standsIn(why Reason) bool {
 	return false
 }
 
-// Assistant is an account's, or a project's, choice of who answers and how.
+// Assistant is the setting of an account or a project: the provider, the model and how they answer.
 type Assistant struct {
 	Name        string     `json:"name"`
 	Active      bool       `json:"active"`
@@ -120,18 +121,18 @@ type Assistant struct {
 	UpdatedAt   time.Time  `json:"updated_at,omitzero"`
 }
 
-// Scope says whose an assistant is.
+// Scope is the level at which an assistant is set.
 type Scope string
 
-// The scopes, from the widest. A project without one uses the account's, and an
-// account without one the deployment's.
+// Scopes, from the widest. A project without an assistant uses that of its account, and an account without one uses
+// that of the deployment.
 const (
 	ScopeDeployment Scope = "deployment"
 	ScopeAccount    Scope = "account"
 	ScopeProject    Scope = "project"
 )
 
-// Entitlement says whether an account may use AI, and which providers.
+// Entitlement decides whether an account may use AI, and which providers.
 type Entitlement struct {
 	Entitled  bool      `json:"entitled" doc:"the account may use AI"`
 	Enabled   bool      `json:"enabled" doc:"and it is switched on"`
@@ -149,27 +150,27 @@ func (e Entitlement) Allows(provider string) bool {
 	return len(e.Providers) == 0
 }
 
-// Provider is one provider as an account has it.
+// Provider is a provider with the settings of an account.
 type Provider struct {
 	Name         string
 	BaseURL      string
-	HasKey       bool      // or needs none
-	Keyless      bool      // it needs none, so nobody is billed
-	OwnKey       bool      // the key is the account's own, and not the deployment's
+	HasKey       bool      // true also if it needs no key
+	Keyless      bool      // it needs no key, so nothing is billed
+	OwnKey       bool      // the key is the account's, not the deployment's
 	KeyAt        time.Time // when the account last set it
 	CostsCredits bool
 	Demo         bool                    // the built-in demonstration model
 	Prices       map[string]credit.Price // the account's own, by model
-	Health       Health                  // what its last call, or probe, came to
+	Health       Health                  // result of its last call or probe
 }
 
-// Need is what a turn may use at most, before it is known what it does use.
+// Need is the most that a turn may use, estimated before the turn.
 type Need struct {
-	Input  int // tokens of the prompt, as a pessimist counts them
-	Output int // that one answer may have; 0: as the assistant says
+	Input  int // tokens of the prompt, estimated from above
+	Output int // tokens of one answer at most; 0: the assistant's setting
 }
 
-// Snapshot is everything a decision depends on.
+// Snapshot is all input of the decision.
 type Snapshot struct {
 	At          time.Time
 	Entitlement Entitlement
@@ -202,20 +203,20 @@ type Candidate struct {
 	RequiresCredits bool
 	Price           credit.Price
 	Estimate        Estimate
-	SessionID       string // of an open session with room; "" when one must be opened, or none is needed
+	SessionID       string // id of an open session with room; "" when one must be opened, or none is needed
 	choice          Choice
 }
 
-// Swap says that a turn does not use the provider that is preferred, and why.
+// Swap is the reason why a turn does not use the preferred provider.
 type Swap struct {
 	Preferred string `json:"preferred" doc:"the provider that the assistant names first"`
 	Reason    Reason `json:"reason"`
 	Message   string `json:"message"`
 }
 
-// Plan is what a turn may use: the first candidate, and while that fails at the
-// provider the next ones, each of which the assistant lists.
-type Plan struct {
+// Selection is the result of the decision for a turn: the first candidate, and the ones to try in order when it
+// fails at the provider. The assistant lists each of them.
+type Selection struct {
 	Candidate
 	Assistant Assistant
 	Mode      Mode
@@ -225,8 +226,8 @@ type Plan struct {
 	Limits    credit.Limits
 }
 
-// Order names the providers of a plan, in the order in which they are tried.
-func (p Plan) Order() []string {
+// Order returns the providers of the selection, in the order in which they are tried.
+func (p Selection) Order() []string {
 	order := []string{p.Provider}
 	for _, c := range p.Rest {
 		order = append(order, c.Provider)
@@ -234,20 +235,20 @@ func (p Plan) Order() []string {
 	return order
 }
 
-// Runtime names what runs a turn.
-func (p Plan) Runtime() string {
+// Runtime returns the name of the runtime that answers the turn.
+func (p Selection) Runtime() string {
 	if p.Demo {
 		return "demo"
 	}
 	return "chat_completions"
 }
 
-// Block is a refusal, as a client sees it.
+// Block is a refused turn, with the texts for the client.
 type Block struct {
 	Reason        Reason
 	Message       string // a plain sentence
-	Action        string // what to do next
-	Remedy        Remedy // where
-	CreditBalance *int64 // when credits are the reason
-	Provider      string // that is meant, when one is
+	Action        string // the next step for the person
+	Remedy        Remedy // the page for it
+	CreditBalance *int64 // nil unless credits are the reason
+	Provider      string // the provider that the block is about; "" for none
 }

@@ -17,7 +17,7 @@ import (
 
 var now = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// facts is one point of everything a decision depends on.
+// facts is one combination of the decision's inputs.
 type facts struct {
 	entitled, enabled     bool
 	assistant             string // none, inactive, active
@@ -27,7 +27,7 @@ type facts struct {
 	credits               bool   // the provider costs some
 	session               string // none, roomy, small, over, refunded
 	balance               int64
-	fallback              string // none, any, other (stands in for another reason), keyless (has no key itself)
+	fallback              string // none, any, other (for another reason only), keyless (has no key itself)
 }
 
 // every calls f with each combination of facts.
@@ -118,7 +118,7 @@ func (f facts) snapshot() eligibility.Snapshot {
 	return s
 }
 
-// preferred says, rule by rule, why the preferred provider may not be used; "" when it may.
+// preferred returns the reason why the preferred provider may not be used; "" when it may.
 func (f facts) preferred() eligibility.Reason {
 	covered := !f.credits || f.session == "roomy" || f.balance >= 5
 	for _, rule := range []struct {
@@ -138,7 +138,7 @@ func (f facts) preferred() eligibility.Reason {
 	return ""
 }
 
-// blocked says why the turn may not run at all; "" when it may.
+// blocked returns the reason why the turn may not run at all; "" when it may.
 func (f facts) blocked() eligibility.Reason {
 	switch {
 	case !f.entitled:
@@ -152,13 +152,13 @@ func (f facts) blocked() eligibility.Reason {
 	}
 	why := f.preferred()
 	swappable := why == eligibility.NoAPIKey || why == eligibility.RateLimited || why == eligibility.InsufficientCredits
-	if swappable && f.fallback == "any" { // the free one costs nothing, and budgets are not what is in the way
+	if swappable && f.fallback == "any" { // the free one costs nothing, and budgets are not the reason
 		return ""
 	}
 	return why
 }
 
-func TestTheDecisionOverEveryCombination(t *testing.T) {
+func TestResolveFollowsItsRulesForEveryCombination(t *testing.T) {
 	n := every(func(f facts) {
 		p, block := eligibility.Resolve(f.snapshot(), locale.Spanish)
 		if (p == nil) == (block == nil) {
@@ -197,7 +197,7 @@ func TestTheDecisionOverEveryCombination(t *testing.T) {
 	}
 }
 
-func TestAFailureOnTheWayUsesOnlyWhoMayStandIn(t *testing.T) {
+func TestNextUsesOnlyFallbacksForTheReason(t *testing.T) {
 	s := facts{entitled: true, enabled: true, assistant: "active", allowed: true, key: true, spent: "little", fallback: "none"}.snapshot()
 	s.Providers[1].Prices = map[string]credit.Price{"a": {}, "b": {}}
 	s.Assistant.Fallback = []eligibility.Choice{
@@ -224,7 +224,7 @@ func TestAFailureOnTheWayUsesOnlyWhoMayStandIn(t *testing.T) {
 	}
 }
 
-func TestEveryReasonHasASentenceARemedyAndAnActionInEveryLanguage(t *testing.T) {
+func TestEveryReasonHasAMessageARemedyAndAnActionInEveryLanguage(t *testing.T) {
 	for _, reason := range eligibility.Reasons() {
 		for _, tag := range locale.Tags() {
 			seen := map[string]bool{}
@@ -242,8 +242,8 @@ func TestEveryReasonHasASentenceARemedyAndAnActionInEveryLanguage(t *testing.T) 
 	}
 }
 
-// TestTheSentencesOfTheDocument holds the two that document 002 words.
-func TestTheSentencesOfTheDocument(t *testing.T) {
+// TestBlocksUseTheSentencesOfDocument002 checks the two sentences that document 002 prescribes.
+func TestBlocksUseTheSentencesOfDocument002(t *testing.T) {
 	for reason, want := range map[eligibility.Reason]string{
 		eligibility.InsufficientCredits: "Tu asistente usa OpenAI. Necesitás créditos para continuar.",
 		eligibility.NoAPIKey:            "No hay API key configurada para OpenAI. Contactá al administrador.",
@@ -257,8 +257,8 @@ func TestTheSentencesOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestTheDocsSayWhatIsSaid: their table of reasons is the one that people read.
-func TestTheDocsSayWhatIsSaid(t *testing.T) {
+// TestTheDocsListTheSentencesOfTheBlocks compares the table of reasons in docs/credits.md with the catalogue.
+func TestTheDocsListTheSentencesOfTheBlocks(t *testing.T) {
 	text, err := os.ReadFile(fixture.Root(t, "docs/credits.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -271,31 +271,31 @@ func TestTheDocsSayWhatIsSaid(t *testing.T) {
 	}
 }
 
-func TestOnlyAProvidersFailureIsAReason(t *testing.T) {
+func TestReasonOfKnowsOnlyProviderFailures(t *testing.T) {
 	for err, want := range map[error]eligibility.Reason{
 		llm.ErrNoKey: eligibility.NoAPIKey, llm.ErrLimited: eligibility.RateLimited,
 		llm.ErrUnreachable: eligibility.ProviderUnreachable, llm.ErrRefused: eligibility.ProviderRefused,
 	} {
-		if got, ok := eligibility.Because(fmt.Errorf("turn: %w", err)); !ok || got != want {
+		if got, ok := eligibility.ReasonOf(fmt.Errorf("turn: %w", err)); !ok || got != want {
 			t.Errorf("%v: %s", err, got)
 		}
 	}
-	if got, ok := eligibility.Because(errors.New("table throttled")); ok {
+	if got, ok := eligibility.ReasonOf(errors.New("table throttled")); ok {
 		t.Errorf("a failure of the store became %s", got)
 	}
 }
 
-func TestAModelWithoutAPriceIsPricedAsTheDearest(t *testing.T) {
+func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 	openai := eligibility.Provider{Name: "openai"}
 	dearest, how := eligibility.PriceOf(openai, "a-model-of-tomorrow")
 	if how != eligibility.PricedByRule {
 		t.Errorf("priced by %s", how)
 	}
 	for _, provider := range []string{"openai", "groq"} {
-		if len(eligibility.Known(provider)) == 0 {
+		if len(eligibility.TablePrices(provider)) == 0 {
 			t.Errorf("%s has no prices", provider)
 		}
-		for model, price := range eligibility.Known(provider) {
+		for model, price := range eligibility.TablePrices(provider) {
 			if price.Input <= 0 || price.Output <= 0 || price.Input > dearest.Input || price.Output > dearest.Output {
 				t.Errorf("%s: %+v, and the dearest is %+v", model, price, dearest)
 			}

@@ -15,47 +15,46 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// What a caller may notice.
+// Errors of this package.
 var (
 	ErrSetting         = fault.New(fault.Invalid, "ai.setting_invalid")
-	ErrMoved           = fault.New(fault.Conflict, "ai.setting_moved") // somebody else set it meanwhile
+	ErrMoved           = fault.New(fault.Conflict, "ai.setting_moved") // it was changed since the caller read it
 	ErrUnknownProvider = fault.New(fault.NotFound, "ai.provider_unknown")
 )
 
-// Bounds of what an account may set.
+// Limits of an account's settings.
 const (
-	MaxPersona   = 4000 // characters
-	MaxName      = 80
-	MaxModel     = 200
-	MaxFallback  = 5
-	MaxProviders = 20
-	MaxPrices    = 200
-	MaxKey       = 4096 // bytes
-	mostTokens   = 128_000
-	hottest      = 2.0
+	MaxPersona     = 4000 // characters
+	MaxName        = 80
+	MaxModel       = 200
+	MaxFallback    = 5
+	MaxProviders   = 20
+	MaxPrices      = 200
+	MaxKey         = 4096 // bytes
+	maxTokens      = 128_000
+	maxTemperature = 2.0
 )
 
-// Vault keeps the accounts' own keys of providers.
-type Vault interface {
+// KeyStore keeps the accounts' own provider keys.
+type KeyStore interface {
 	PutKey(ctx context.Context, account, provider, key string) error
 	DeleteKey(ctx context.Context, account, provider string) error
 }
 
-// Manager changes what an account has set. Addresses is the policy that an
-// account's own base URL must pass.
+// Manager changes an account's settings.
 type Manager struct {
 	*Service
-	Vault     Vault
-	Addresses func(base string) (string, error) // the address in its one form, or what is wrong with it
+	KeyStore  KeyStore
+	Addresses func(base string) (string, error) // returns the normal form of a base URL, or the reason why it is not allowed
 }
 
-// ProviderView is a provider as an account has it, with what it set itself.
+// ProviderView is a provider with the account's own setting of it.
 type ProviderView struct {
 	Provider
-	Own *Config // nil: nothing
+	Own *Config // nil: the account has set nothing
 }
 
-// Providers lists what an account can choose from.
+// Providers lists the providers that an account can choose from.
 func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	if err != nil {
@@ -76,7 +75,7 @@ func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView
 	return list, nil
 }
 
-// View returns one of them; ErrUnknownProvider.
+// View returns one provider of an account; ErrUnknownProvider.
 func (m *Manager) View(ctx context.Context, account, name string) (ProviderView, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
@@ -94,14 +93,13 @@ var providerName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 })
 
-// PutProvider sets an account's own provider, or what it changes of the
-// deployment's. A key never follows to another address: when the origin changes,
-// the key that was set is removed. seen is what the account had set when that was
-// decided, nil for nothing: it returns ErrMoved when that is no longer so.
+// PutProvider stores an account's own provider, or its changes to a provider of the deployment. When the origin of
+// the address changes, the key is deleted, because a key must not be sent to another address. seen is the setting
+// that the caller read, nil for none: PutProvider returns ErrMoved when it changed meanwhile.
 func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config, c Config) (ProviderView, error) {
 	var wrong []fault.Field
 	if !m.isPlatform(c.Name) && !providerName().MatchString(c.Name) {
-		wrong = append(wrong, bad("name", "has 1 to 40 small letters, digits, dots, - or _", "string_pattern_mismatch"))
+		wrong = append(wrong, fieldFault("name", "has 1 to 40 small letters, digits, dots, - or _", "string_pattern_mismatch"))
 	}
 	settings, err := m.Store.Settings(ctx, account)
 	if err != nil {
@@ -112,13 +110,13 @@ func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config,
 		before = *seen
 	}
 	if at := slices.IndexFunc(settings.Providers, func(p Config) bool { return p.Name == c.Name }); at < 0 && len(settings.Providers) >= MaxProviders {
-		wrong = append(wrong, bad("name", "an account has at most 20 providers", "too_long"))
+		wrong = append(wrong, fieldFault("name", "an account has at most 20 providers", "too_long"))
 	}
 	if c.BaseURL == "" && c.Keyless {
-		wrong = append(wrong, bad("keyless", "is for an address of the account's own: give its base_url", "missing"))
+		wrong = append(wrong, fieldFault("keyless", "is for an address of the account's own: give its base_url", "missing"))
 	}
 	if c.BaseURL == "" && !m.isPlatform(c.Name) {
-		wrong = append(wrong, bad("base_url", "is required for a provider that the deployment does not have", "missing"))
+		wrong = append(wrong, fieldFault("base_url", "is required for a provider that the deployment does not have", "missing"))
 	}
 	if c.BaseURL != "" {
 		base, err := m.Addresses(c.BaseURL)
@@ -135,7 +133,7 @@ func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config,
 		return ProviderView{}, err
 	}
 	if before.KeySet && !c.KeySet {
-		if err := m.Vault.DeleteKey(ctx, account, c.Name); err != nil {
+		if err := m.KeyStore.DeleteKey(ctx, account, c.Name); err != nil {
 			return ProviderView{}, err
 		}
 	}
@@ -149,7 +147,7 @@ func (m *Manager) PutProvider(ctx context.Context, account string, seen *Config,
 
 func validPrices(prices map[string]credit.Price) []fault.Field {
 	if len(prices) > MaxPrices {
-		return []fault.Field{bad("prices", "at most 200 models", "too_long")}
+		return []fault.Field{fieldFault("prices", "at most 200 models", "too_long")}
 	}
 	var wrong []fault.Field
 	for model, p := range prices {
@@ -164,7 +162,7 @@ func (m *Manager) isPlatform(name string) bool {
 	return slices.ContainsFunc(m.Deployment.Providers, func(p Platform) bool { return p.Name == name })
 }
 
-// DeleteProvider takes back what an account set of a provider, and its key.
+// DeleteProvider deletes an account's setting of a provider, and its key.
 func (m *Manager) DeleteProvider(ctx context.Context, account, name string) error {
 	v, err := m.View(ctx, account, name)
 	if err != nil {
@@ -176,13 +174,13 @@ func (m *Manager) DeleteProvider(ctx context.Context, account, name string) erro
 	if err := m.Store.DeleteProvider(ctx, account, name); err != nil {
 		return err
 	}
-	if err := m.Vault.DeleteKey(ctx, account, name); err != nil {
+	if err := m.KeyStore.DeleteKey(ctx, account, name); err != nil {
 		return err
 	}
 	return m.Store.PutHealth(ctx, account, Health{Provider: name, Since: m.Now()})
 }
 
-// SetKey stores the account's own key of a provider; an empty one removes it.
+// SetKey stores the account's own key of a provider. An empty key removes it.
 func (m *Manager) SetKey(ctx context.Context, account, name, key string) (ProviderView, error) {
 	v, err := m.View(ctx, account, name)
 	if err != nil {
@@ -190,15 +188,15 @@ func (m *Manager) SetKey(ctx context.Context, account, name, key string) (Provid
 	}
 	key = strings.TrimSpace(key)
 	if len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return v, ErrSetting.At(bad("key", "has at most 4096 printable ASCII characters", "string_pattern_mismatch"))
+		return v, ErrSetting.At(fieldFault("key", "has at most 4096 printable ASCII characters", "string_pattern_mismatch"))
 	}
 	c := Config{Name: name}
 	if v.Own != nil {
 		c = *v.Own
 	}
 	c.KeySet, c.UpdatedAt = key != "", m.Now()
-	if key != "" { // first the key, then that there is one
-		if err := m.Vault.PutKey(ctx, account, name, key); err != nil {
+	if key != "" { // the key is stored before the setting says that there is one
+		if err := m.KeyStore.PutKey(ctx, account, name, key); err != nil {
 			return v, err
 		}
 	}
@@ -206,19 +204,19 @@ func (m *Manager) SetKey(ctx context.Context, account, name, key string) (Provid
 		return v, err
 	}
 	if key == "" {
-		if err := m.Vault.DeleteKey(ctx, account, name); err != nil {
+		if err := m.KeyStore.DeleteKey(ctx, account, name); err != nil {
 			return v, err
 		}
 	}
-	// What the provider said of the key before says nothing of this one.
+	// The recorded health belongs to the old key.
 	if err := m.Store.PutHealth(ctx, account, Health{Provider: name, Since: m.Now()}); err != nil {
 		return v, err
 	}
 	return m.View(ctx, account, name)
 }
 
-// AssistantOf returns the assistant in force for a project, or for the account
-// when projectID is ""; false when there is none.
+// AssistantOf returns the assistant that applies to a project, or to the account when projectID is ""; false when
+// there is none.
 func (m *Manager) AssistantOf(ctx context.Context, account, projectID string) (Assistant, bool, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	if err != nil {
@@ -231,7 +229,7 @@ func (m *Manager) AssistantOf(ctx context.Context, account, projectID string) (A
 	return *a, true, nil
 }
 
-// PutAssistant sets the assistant of an account, or of one of its projects.
+// PutAssistant stores the assistant of an account or of one of its projects.
 func (m *Manager) PutAssistant(ctx context.Context, account, projectID string, a Assistant) (Assistant, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
@@ -247,7 +245,7 @@ func (m *Manager) PutAssistant(ctx context.Context, account, projectID string, a
 	return a, m.Store.PutAssistant(ctx, account, projectID, a)
 }
 
-// DeleteAssistant goes back to the wider one.
+// DeleteAssistant deletes the assistant of an account or project, so that the one of the wider scope applies.
 func (m *Manager) DeleteAssistant(ctx context.Context, account, projectID string) error {
 	return m.Store.DeleteAssistant(ctx, account, projectID)
 }
@@ -263,22 +261,22 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 		return slices.ContainsFunc(providers, func(p ProviderView) bool { return p.Name == name })
 	}
 	unknown := "is no provider of this account; PUT /ai/providers/{name} adds one"
-	check(known(a.Provider), bad("provider", unknown, "unknown_provider"))
-	check(modelName(a.Model), bad("model", "is required, and has at most 200 characters", "string_too_short"))
-	check(utf8.RuneCountInString(a.Name) <= MaxName, bad("name", "has at most 80 characters", "string_too_long"))
-	check(utf8.RuneCountInString(a.Persona) <= MaxPersona, bad("persona", "has at most 4000 characters", "string_too_long"))
-	check(!math.IsNaN(a.Temperature) && a.Temperature >= 0 && a.Temperature <= hottest, bad("temperature", "must be from 0 to 2", "out_of_range"))
-	check(a.MaxTokens >= 16 && a.MaxTokens <= mostTokens, bad("max_tokens", "must be from 16 to 128000", "out_of_range"))
-	check(slices.Contains([]Mode{Automatic, Manual, Off}, a.Automation.Mode), bad("automation", "mode must be one of automatic, manual, off", "enum"))
-	check(a.Automation.DelayMS >= 0 && a.Automation.DelayMS <= int(MaxDelay.Milliseconds()), bad("automation", "delay_ms must be from 0 to 10000", "out_of_range"))
-	check(len(a.Fallback) <= MaxFallback, bad("fallback", "has at most 5 entries", "too_long"))
+	check(known(a.Provider), fieldFault("provider", unknown, "unknown_provider"))
+	check(isModelName(a.Model), fieldFault("model", "is required, and has at most 200 characters", "string_too_short"))
+	check(utf8.RuneCountInString(a.Name) <= MaxName, fieldFault("name", "has at most 80 characters", "string_too_long"))
+	check(utf8.RuneCountInString(a.Persona) <= MaxPersona, fieldFault("persona", "has at most 4000 characters", "string_too_long"))
+	check(!math.IsNaN(a.Temperature) && a.Temperature >= 0 && a.Temperature <= maxTemperature, fieldFault("temperature", "must be from 0 to 2", "out_of_range"))
+	check(a.MaxTokens >= 16 && a.MaxTokens <= maxTokens, fieldFault("max_tokens", "must be from 16 to 128000", "out_of_range"))
+	check(slices.Contains([]Mode{Automatic, Manual, Off}, a.Automation.Mode), fieldFault("automation", "mode must be one of automatic, manual, off", "enum"))
+	check(a.Automation.DelayMS >= 0 && a.Automation.DelayMS <= int(MaxDelay.Milliseconds()), fieldFault("automation", "delay_ms must be from 0 to 10000", "out_of_range"))
+	check(len(a.Fallback) <= MaxFallback, fieldFault("fallback", "has at most 5 entries", "too_long"))
 	seen := map[string]bool{a.Provider + " " + a.Model: true}
 	for i, c := range a.Fallback {
 		at := func(member, msg, typ string) fault.Field {
 			return fault.Field{Loc: []any{"body", "fallback", i, member}, Msg: msg, Type: typ}
 		}
 		check(known(c.Provider), at("provider", unknown, "unknown_provider"))
-		check(modelName(c.Model), at("model", "is required, and has at most 200 characters", "string_too_short"))
+		check(isModelName(c.Model), at("model", "is required, and has at most 200 characters", "string_too_short"))
 		check(!seen[c.Provider+" "+c.Model], at("model", "is in the order already", "duplicate"))
 		seen[c.Provider+" "+c.Model] = true
 		for _, r := range c.On {
@@ -288,21 +286,21 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 	return wrong
 }
 
-func modelName(s string) bool {
+func isModelName(s string) bool {
 	return strings.TrimSpace(s) == s && s != "" && len(s) <= MaxModel && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func bad(member, msg, typ string) fault.Field {
+func fieldFault(member, msg, typ string) fault.Field {
 	return fault.Field{Loc: []any{"body", member}, Msg: msg, Type: typ}
 }
 
-// Entitlement returns what an account may use.
+// Entitlement returns the entitlement of an account.
 func (m *Manager) Entitlement(ctx context.Context, account string) (Entitlement, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	return settings.entitlement(), err
 }
 
-// PutEntitlement sets it. A provider that nobody has is refused.
+// PutEntitlement stores the entitlement of an account. It refuses a provider that the account does not have.
 func (m *Manager) PutEntitlement(ctx context.Context, account string, e Entitlement) (Entitlement, error) {
 	list, err := m.Providers(ctx, account)
 	if err != nil {
@@ -322,13 +320,13 @@ func (m *Manager) PutEntitlement(ctx context.Context, account string, e Entitlem
 	return e, m.Store.PutEntitlement(ctx, account, e)
 }
 
-// Terms returns what AI costs an account, and what it may spend.
+// Terms returns the price of AI for an account, and its spending limits.
 func (m *Manager) Terms(ctx context.Context, account string) (Terms, error) {
 	settings, err := m.Store.Settings(ctx, account)
 	return settings.terms(), err
 }
 
-// PutTerms sets them.
+// PutTerms stores the terms of an account.
 func (m *Manager) PutTerms(ctx context.Context, account string, t Terms) (Terms, error) {
 	if wrong := append(t.Policy.Valid(), t.Limits.Valid()...); len(wrong) > 0 {
 		return t, ErrSetting.At(wrong...)
@@ -337,7 +335,7 @@ func (m *Manager) PutTerms(ctx context.Context, account string, t Terms) (Terms,
 	return t, m.Store.PutTerms(ctx, account, t)
 }
 
-// origin is the scheme, host and port of an address; "" for none.
+// origin returns the scheme, host and port of an address; "" for an empty address.
 func origin(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {

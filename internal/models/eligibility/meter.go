@@ -9,26 +9,26 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// Meter holds, before each call of a model, what it may cost at most, and counts what
-// all of them used. Turn is the record of that; its ID is the hold's.
+// Meter holds the highest cost of each model call before the call, and sums the usage of all calls. Turn is the
+// record of the usage; its ID is also the id of the hold.
 type Meter struct {
 	Credit *credit.Service
 	Hold   credit.Hold
 	Turn   credit.Turn
-	Always bool // a hold is taken also for what costs nothing: it is what makes the call the only one
+	Always bool // take a hold even if the call costs nothing, because the hold also makes the call exclusive
 }
 
-// mostKept bounds the attempts that a record keeps.
+// mostKept is the largest number of attempts in a record.
 const mostKept = 40
 
-// NewMeter returns a meter for an account's turn.
+// NewMeter returns a meter for a turn of an account.
 func NewMeter(c *credit.Service, account string, turn credit.Turn) Meter {
 	return Meter{Credit: c, Turn: turn, Hold: credit.Hold{ID: turn.ID, Account: account, For: turn}}
 }
 
-// Cover makes the hold cover one more call. It returns why it cannot, or "". session
-// is what a credit session that is bought for it is called in the ledger.
-func (m *Meter) Cover(ctx context.Context, p *Plan, r llm.Request, session string) (Reason, error) {
+// Cover extends the hold by one more call. It returns the reason when that is not possible, else "". session is the
+// ledger's reason for a credit session that is bought for the call.
+func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session string) (Reason, error) {
 	input, output := r.Estimate(), r.MaxTokens
 	cost := p.Price.Cost(input, output)
 	if p.Limits.Run > 0 && m.Turn.Micros+cost > p.Limits.Run {
@@ -45,7 +45,7 @@ func (m *Meter) Cover(ctx context.Context, p *Plan, r llm.Request, session strin
 		return "", nil
 	}
 	var err error
-	m.Hold, err = m.Credit.Cover(ctx, m.Hold, need) // with an error, too: it knows what may be held all the same
+	m.Hold, err = m.Credit.Cover(ctx, m.Hold, need) // kept also with an error: it records that a write was tried
 	switch {
 	case errors.Is(err, credit.ErrInsufficient):
 		return InsufficientCredits, nil
@@ -57,8 +57,8 @@ func (m *Meter) Cover(ctx context.Context, p *Plan, r llm.Request, session strin
 	return "", err
 }
 
-// Used counts what a call used, whatever the model says.
-func (m *Meter) Used(p *Plan, r llm.Reply) {
+// Count adds the usage of a call to the record. Negative numbers of the provider count as 0.
+func (m *Meter) Count(p *Selection, r llm.Reply) {
 	in, out := max(0, r.Usage.Input), max(0, r.Usage.Output)
 	m.Turn.Provider, m.Turn.Model, m.Turn.Priced = p.Provider, p.Model, string(p.Estimate.Priced)
 	m.Turn.Input, m.Turn.Output = m.Turn.Input+in, m.Turn.Output+out
@@ -69,8 +69,8 @@ func (m *Meter) Used(p *Plan, r llm.Reply) {
 	}
 }
 
-// Watch returns what notes each attempt of a provider.
-func (m *Meter) Watch(p *Plan) func(llm.Attempt) {
+// Watch returns a function that records each attempt at a provider.
+func (m *Meter) Watch(p *Selection) func(llm.Attempt) {
 	return func(a llm.Attempt) {
 		a.Provider = cmp.Or(a.Provider, p.Provider)
 		if len(m.Turn.Attempts) < mostKept {

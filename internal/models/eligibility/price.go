@@ -10,21 +10,21 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// Priced says where a price comes from.
+// Priced is the source of a price.
 type Priced string
 
-// Where prices come from.
+// Sources of a price.
 const (
 	PricedByTable    Priced = "table"    // prices.json
-	PricedByOverride Priced = "override" // the account's own
-	PricedByRule     Priced = "rule"     // no table has the model: the dearest known price
-	PricedFree       Priced = "free"     // a provider that asks for no key
+	PricedByOverride Priced = "override" // the account's own price
+	PricedByRule     Priced = "rule"     // no table has the model: the highest known price applies
+	PricedFree       Priced = "free"     // the provider needs no key
 )
 
 //go:embed prices.json
 var pricesFile []byte
 
-// prices are those of prices.json, in micro-USD per million tokens.
+// prices holds the table of prices.json, in micro-USD per million tokens.
 var prices = sync.OnceValue(func() priceTable { return mustReadPrices(pricesFile) })
 
 type priceTable struct {
@@ -32,8 +32,8 @@ type priceTable struct {
 	dearest    credit.Price
 }
 
-// mustReadPrices reads the embedded table, whose numbers are USD per million
-// tokens; a mistake in it is a mistake in the program.
+// mustReadPrices reads the embedded table, whose numbers are USD per million tokens. It panics on an error, because
+// the file is part of the program.
 func mustReadPrices(file []byte) priceTable {
 	var raw struct {
 		Providers map[string]struct {
@@ -59,10 +59,9 @@ func mustReadPrices(file []byte) priceTable {
 
 func micros(usd float64) int64 { return int64(usd*1e6 + 0.5) }
 
-// PriceOf returns what a model costs at a provider, and where that is known
-// from. A dated name ("gpt-4o-2024-08-06") has the price of the model it is a
-// date of. A model without a price is priced by rule, as the dearest that is
-// known, so that no budget is overrun by not knowing; the plan says so.
+// PriceOf returns the price of a model at a provider, and the source of the price. A name with a date
+// ("gpt-4o-2024-08-06") has the price of the model without the date. A model without a price gets the highest known
+// price (PricedByRule), so that an unknown price never exceeds a budget.
 func PriceOf(p Provider, model string) (credit.Price, Priced) {
 	if price, ok := p.Prices[model]; ok {
 		return price, PricedByOverride
@@ -80,8 +79,8 @@ func find(models map[string]credit.Price, model string) (credit.Price, bool) {
 	if price, ok := models[model]; ok {
 		return price, true
 	}
-	for i := len(model) - 1; i > 0; i-- { // the longest name that it is a date of
-		if model[i] == '-' && dated(model[i+1:]) {
+	for i := len(model) - 1; i > 0; i-- { // the longest prefix that is a model's name
+		if model[i] == '-' && isDate(model[i+1:]) {
 			if price, ok := models[model[:i]]; ok {
 				return price, true
 			}
@@ -90,8 +89,8 @@ func find(models map[string]credit.Price, model string) (credit.Price, bool) {
 	return credit.Price{}, false
 }
 
-// dated reports whether a suffix is a date: 20240806 or 2024-08-06, or "latest".
-func dated(suffix string) bool {
+// isDate reports whether a suffix is a date, such as 20240806 or 2024-08-06, or "latest".
+func isDate(suffix string) bool {
 	if suffix == "latest" {
 		return true
 	}
@@ -99,5 +98,5 @@ func dated(suffix string) bool {
 	return len(digits) >= 4 && strings.Trim(digits, "0123456789") == ""
 }
 
-// Known lists the models of a provider that have a price in the table.
-func Known(provider string) map[string]credit.Price { return prices().byProvider[provider] }
+// TablePrices returns the models of a provider that have a price in the table.
+func TablePrices(provider string) map[string]credit.Price { return prices().byProvider[provider] }

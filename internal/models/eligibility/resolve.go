@@ -12,11 +12,11 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// DefaultMaxTokens is what one answer may have where nothing else was said.
+// DefaultMaxTokens is the token limit of one answer when neither the need nor the assistant sets one.
 const DefaultMaxTokens = 4096
 
-// Resolve decides over a snapshot. Exactly one of its results is not nil.
-func Resolve(s Snapshot, tag locale.Tag) (*Plan, *Block) {
+// Resolve decides about a snapshot. Exactly one of its results is not nil.
+func Resolve(s Snapshot, tag locale.Tag) (*Selection, *Block) {
 	switch {
 	case !s.Entitlement.Entitled:
 		return nil, s.refuse(NotEntitled, "", tag)
@@ -31,7 +31,7 @@ func Resolve(s Snapshot, tag locale.Tag) (*Plan, *Block) {
 	}
 	preferred := Choice{Provider: s.Assistant.Provider, Model: s.Assistant.Model}
 	first, why := s.candidate(preferred)
-	plan := &Plan{Assistant: *s.Assistant, Mode: mode, Policy: s.Policy, Limits: s.Limits}
+	plan := &Selection{Assistant: *s.Assistant, Mode: mode, Policy: s.Policy, Limits: s.Limits}
 	if why == "" {
 		plan.Candidate = first
 	}
@@ -55,12 +55,12 @@ func Resolve(s Snapshot, tag locale.Tag) (*Plan, *Block) {
 	return plan, nil
 }
 
-// NewSwap says that a preferred provider is not used.
+// NewSwap returns a Swap with its message in the given language.
 func NewSwap(preferred string, why Reason, tag locale.Tag) *Swap {
 	return &Swap{preferred, why, locale.Text(tag, "swap."+string(why), "provider", Label(preferred))}
 }
 
-// Automation is when messages are answered: as the chat says, else the assistant.
+// Automation returns the automation in force. The chat's mode comes before the assistant's.
 func (s Snapshot) Automation() Automation {
 	a := Automation{Mode: Automatic}
 	if s.Assistant != nil {
@@ -70,14 +70,14 @@ func (s Snapshot) Automation() Automation {
 	return a
 }
 
-// candidate says how a choice would be used, or why it cannot be.
+// candidate returns the candidate for a choice, or the reason why the choice cannot be used.
 func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	at := slices.IndexFunc(s.Providers, func(p Provider) bool { return p.Name == c.Provider })
 	switch {
 	case !s.Entitlement.Allows(c.Provider):
 		return Candidate{}, NotEntitled
 	case at < 0:
-		return Candidate{}, NoAPIKey // nothing is known of it, least of all a key
+		return Candidate{}, NoAPIKey // the provider is unknown, so there is no key of it
 	}
 	p := s.Providers[at]
 	output := cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens)
@@ -101,7 +101,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		out.SessionID = session.ID
 		return out, ""
 	}
-	if session, ok := credit.Awaited(s.Standing.Sessions, tokens, credit.Hold{}, s.At); ok { // the turn waits for it
+	if session, ok := credit.Awaited(s.Standing.Sessions, tokens, credit.Hold{}, s.At); ok { // the turn will wait for it
 		out.SessionID = session.ID
 		return out, ""
 	}
@@ -111,8 +111,7 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 	return out, ""
 }
 
-// affords reports whether the budgets leave room for a turn's worst case. What
-// costs nothing is always affordable.
+// affords reports whether the limits leave room for a turn's worst case. A turn that costs nothing always has room.
 func (s Snapshot) affords(micros int64) bool {
 	room := func(limit, spent int64) bool { return limit == 0 || micros == 0 || spent+micros <= limit }
 	return room(s.Limits.Day, s.Standing.Day) && room(s.Limits.Month, s.Standing.Month) && (s.Limits.Run == 0 || micros <= s.Limits.Run)
@@ -126,35 +125,34 @@ func (s Snapshot) refuse(why Reason, provider string, tag locale.Tag) *Block {
 	return b
 }
 
-// Refuse returns the block for a reason; provider is the one that is meant, or "".
+// Refuse returns the block for a reason. provider is the provider that the block is about, or "".
 func Refuse(why Reason, provider string, tag locale.Tag) *Block {
 	key := "blocked." + string(why)
-	name, said := Label(provider), key
+	name, messageKey := Label(provider), key
 	if name == "" {
 		name = locale.Text(tag, "blocked.provider")
 		if _, ok := locale.Lookup(tag, key+".account"); ok {
-			said = key + ".account"
+			messageKey = key + ".account"
 		}
 	}
 	return &Block{
 		Reason: why, Provider: provider, Remedy: remedies[why],
-		Message: locale.Text(tag, said, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
+		Message: locale.Text(tag, messageKey, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
 	}
 }
 
-// RefusedBy is Refuse for what a provider itself answered: that there is a key
-// and it is not accepted, say, and not that there is none.
+// RefusedBy returns the block for a refusal by the provider itself. For example, its message says that the key was
+// not accepted, and not that there is no key.
 func RefusedBy(why Reason, provider string, tag locale.Tag) *Block {
 	b := Refuse(why, provider, tag)
-	if said, ok := locale.Lookup(tag, "blocked."+string(why)+".refused"); ok && said != "" {
+	if text, ok := locale.Lookup(tag, "blocked."+string(why)+".refused"); ok && text != "" {
 		b.Message = locale.Text(tag, "blocked."+string(why)+".refused", "provider", Label(provider))
 	}
 	return b
 }
 
-// Because returns the reason why a provider that was chosen failed, and false
-// when err is no failure of a provider.
-func Because(err error) (Reason, bool) {
+// ReasonOf returns the reason of a provider's failure, and false when err is not a failure of a provider.
+func ReasonOf(err error) (Reason, bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return "", false
@@ -167,9 +165,9 @@ func Because(err error) (Reason, bool) {
 	return "", false
 }
 
-// Next returns the plan that goes on after its candidate failed at the provider:
-// the first of the rest that may stand in for that reason.
-func (p Plan) Next(why Reason, tag locale.Tag) (*Plan, bool) {
+// Next returns the selection to go on with after its candidate failed at the provider: it begins with the first
+// remaining candidate that may replace it for that reason.
+func (p Selection) Next(why Reason, tag locale.Tag) (*Selection, bool) {
 	for i, c := range p.Rest {
 		if !c.choice.standsIn(why) {
 			continue
@@ -184,7 +182,7 @@ func (p Plan) Next(why Reason, tag locale.Tag) (*Plan, bool) {
 	return nil, false
 }
 
-// Label is what people call a provider.
+// Label returns the display name of a provider.
 func Label(provider string) string {
 	switch strings.ToLower(provider) {
 	case "openai":

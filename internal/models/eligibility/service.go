@@ -13,23 +13,23 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// Settings are what an account has set, as they are stored.
+// Settings are the stored settings of an account.
 type Settings struct {
-	Assistants  map[string]Assistant // by project; "" is the account's
-	Entitlement *Entitlement         // nil: nobody said anything
+	Assistants  map[string]Assistant // by project; "" for the account's own
+	Entitlement *Entitlement         // nil: never set
 	Terms       *Terms
 	Providers   []Config
 	Health      map[string]Health // by provider
 }
 
-// Terms are what AI costs an account, and what it may spend.
+// Terms are the price of AI for an account, and its spending limits.
 type Terms struct {
 	Policy    credit.Policy `json:"policy"`
 	Limits    credit.Limits `json:"limits"`
 	UpdatedAt time.Time     `json:"updated_at,omitzero"`
 }
 
-// Config is an account's own setting of a provider. Its key is kept elsewhere.
+// Config is an account's own setting of a provider. The key is stored separately.
 type Config struct {
 	Name         string                  `json:"provider"`
 	BaseURL      string                  `json:"base_url,omitempty" doc:"of an OpenAI-compatible API (…/v1); absent: the deployment's own"`
@@ -40,31 +40,31 @@ type Config struct {
 	UpdatedAt    time.Time               `json:"updated_at,omitzero"`
 }
 
-// Health is what the last real call, or probe, of a provider came to.
+// Health is the result of the last real call, or probe, of a provider.
 type Health struct {
 	Provider string
 	At       time.Time
-	Outcome  string    // "ok" or the reason it failed
-	Waiting  time.Time // it asked to be left alone until then
-	Since    time.Time // its key or address was set then: what came before says nothing of it
+	Outcome  string    // "ok" or the reason of the failure
+	Waiting  time.Time // the provider asked for no call before that time
+	Since    time.Time // its key or address was set then; older results do not count
 }
 
-// Platform is a provider that the deployment itself has.
+// Platform is a provider of the deployment.
 type Platform struct {
 	Name         string
 	BaseURL      string
 	Keyless      bool
 	Demo         bool
-	CostsCredits bool // when the deployment's own key pays
+	CostsCredits bool // when the deployment's own key is used
 }
 
-// Deployment is what there is before an account says anything.
+// Deployment is the configuration that applies where an account has set nothing.
 type Deployment struct {
 	Providers []Platform
 	Assistant *Assistant // nil: none
 }
 
-// Store keeps settings. A missing item is no error: it is absent.
+// Store keeps settings. A missing item is not an error.
 type Store interface {
 	Settings(ctx context.Context, account string) (Settings, error)
 	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
@@ -74,22 +74,22 @@ type Store interface {
 	DeleteAssistant(ctx context.Context, account, projectID string) error
 	PutEntitlement(ctx context.Context, account string, e Entitlement) error
 	PutTerms(ctx context.Context, account string, t Terms) error
-	// PutProvider writes a provider as it was seen, nil for not there; ErrMoved.
+	// PutProvider replaces the provider setting seen, nil for a missing one; ErrMoved when it changed.
 	PutProvider(ctx context.Context, account string, seen *Config, c Config) error
 	DeleteProvider(ctx context.Context, account, name string) error
 }
 
-// Keys tells which of the deployment's providers it has a key of.
+// Keys reports for which providers the deployment has a key.
 type Keys interface {
 	Platform(ctx context.Context) (map[string]bool, error)
 }
 
-// Models makes the client of a candidate, with its key.
+// Models returns a client for a candidate, with its key.
 type Models interface {
 	Model(ctx context.Context, account string, c Candidate) (llm.Model, error)
 }
 
-// Service reads snapshots and decides over them.
+// Service reads snapshots and decides about them.
 type Service struct {
 	Store      Store
 	Deployment Deployment
@@ -98,7 +98,7 @@ type Service struct {
 	Log        *slog.Logger
 }
 
-// Question is what a decision is asked about.
+// Question is the subject of a decision.
 type Question struct {
 	Account   string
 	ProjectID string
@@ -106,7 +106,7 @@ type Question struct {
 	Need      Need
 }
 
-// Read returns the snapshot of a question, read at once.
+// Read returns the snapshot for a question. It reads all parts concurrently.
 func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
 	at := s.Now()
 	var settings Settings
@@ -127,8 +127,8 @@ func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
 	}, nil
 }
 
-// Decide reads and resolves. What cannot be read is internal_error, and logged.
-func (s *Service) Decide(ctx context.Context, q Question, tag locale.Tag) (*Plan, *Block) {
+// Decide reads the snapshot and resolves it. A failed read is logged and gives internal_error.
+func (s *Service) Decide(ctx context.Context, q Question, tag locale.Tag) (*Selection, *Block) {
 	snapshot, err := s.Read(ctx, q)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "eligibility.unread", "error", err)
@@ -137,8 +137,8 @@ func (s *Service) Decide(ctx context.Context, q Question, tag locale.Tag) (*Plan
 	return Resolve(snapshot, tag)
 }
 
-// Nominal is what a turn is taken to need when nobody has said anything yet.
-func Nominal() Need { return Need{Input: 4_000} }
+// NominalNeed returns the need to assume before there is a message.
+func NominalNeed() Need { return Need{Input: 4_000} }
 
 func (s Settings) entitlement() Entitlement {
 	if s.Entitlement == nil {
@@ -154,8 +154,7 @@ func (s Settings) terms() Terms {
 	return *s.Terms
 }
 
-// assistant is the project's, else the account's, else the deployment's; nil
-// when there is none.
+// assistant returns the project's assistant, else the account's, else the deployment's; nil when there is none.
 func (s *Service) assistant(settings Settings, projectID string) *Assistant {
 	if a, ok := settings.Assistants[projectID]; ok && projectID != "" {
 		return &a
@@ -166,8 +165,8 @@ func (s *Service) assistant(settings Settings, projectID string) *Assistant {
 	return s.Deployment.Assistant
 }
 
-// providers are the deployment's, as the account has changed them, and the
-// account's own. The deployment's key is only for the deployment's own address.
+// providers returns the deployment's providers, with the account's changes, and the account's own providers. The
+// deployment's key is only for the deployment's own address.
 func (s *Service) providers(settings Settings, keys map[string]bool) []Provider {
 	var list []Provider
 	for _, p := range s.Deployment.Providers {

@@ -18,61 +18,61 @@ import (
 
 const account = "acme"
 
-// vault keeps keys in memory, and says how many there are.
-type vault struct {
+// keyStore keeps keys in memory.
+type keyStore struct {
 	mu   sync.Mutex
 	keys map[string]string
 }
 
-func (v *vault) PutKey(_ context.Context, account, provider, key string) error {
+func (v *keyStore) PutKey(_ context.Context, account, provider, key string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.keys[account+"/"+provider] = key
 	return nil
 }
 
-func (v *vault) DeleteKey(_ context.Context, account, provider string) error {
+func (v *keyStore) DeleteKey(_ context.Context, account, provider string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.keys, account+"/"+provider)
 	return nil
 }
 
-// asked is a provider that answers a probe as it is told.
-type asked struct {
+// prober is a provider whose probe returns err, and that counts its probes.
+type prober struct {
 	llm.Model
 	err   error
 	times int
 }
 
-func (a *asked) Probe(context.Context) error {
+func (a *prober) Probe(context.Context) error {
 	a.times++
 	return a.err
 }
 
-// models makes one client of every candidate.
+// models returns the same client for every candidate.
 type models struct{ one llm.Model }
 
 func (m models) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
 	return m.one, nil
 }
 
-// office is a manager over a real table, a vault, and a provider to probe.
+// office is a manager over a real table, a key store, and a provider to probe.
 type office struct {
 	*eligibility.Manager
-	world *fixture.World
-	vault *vault
-	probe *asked
+	world    *fixture.World
+	keyStore *keyStore
+	probe    *prober
 }
 
 func newOffice(t *testing.T, d eligibility.Deployment, keys ...string) *office {
 	w := fixture.NewWorld(t)
-	v := &vault{keys: map[string]string{}}
+	v := &keyStore{keys: map[string]string{}}
 	return &office{
 		Manager: &eligibility.Manager{
-			Service: w.Eligibility(d, keys...), Vault: v, Addresses: func(base string) (string, error) { return base, nil },
+			Service: w.Eligibility(d, keys...), KeyStore: v, Addresses: func(base string) (string, error) { return base, nil },
 		},
-		world: w, vault: v, probe: &asked{},
+		world: w, keyStore: v, probe: &prober{},
 	}
 }
 
@@ -112,7 +112,7 @@ func TestConnectedComesFromRealCallsAndAProbe(t *testing.T) {
 	if o.probe.times != 1 {
 		t.Error("what was known a moment ago was asked again")
 	}
-	// A real call that is newer says more.
+	// The result of a newer real call comes first.
 	o.world.Pass(time.Minute)
 	turn := credit.Turn{ID: o.world.IDs.New(o.world.Clock()), At: o.world.Clock(), Outcome: "message", Attempts: []llm.Attempt{{At: o.world.Clock(), Provider: "openai", Model: "m", Outcome: llm.OK}}}
 	if err := o.world.Credit().Settle(context.Background(), credit.Hold{Account: account}, turn); err != nil {
@@ -127,7 +127,7 @@ func TestConnectedComesFromRealCallsAndAProbe(t *testing.T) {
 	}
 }
 
-func TestANewKeyIsJudgedAnew(t *testing.T) {
+func TestANewKeyForgetsTheOldHealth(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	o.probe.err = llm.ErrNoKey
 	o.status(t)
@@ -145,13 +145,13 @@ func TestANewKeyIsJudgedAnew(t *testing.T) {
 	}
 }
 
-func TestOnlyALimitKeepsAProviderWaiting(t *testing.T) {
+func TestOnlyARateLimitMakesAProviderWait(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	for _, c := range []struct {
 		err     error
 		waiting bool
-	}{{llm.Later(llm.ErrUnreachable, time.Minute), false}, {llm.ErrLimited, false}, {llm.Later(llm.ErrLimited, time.Minute), true}} {
-		o.Met(context.Background(), account, "openai", c.err)
+	}{{llm.WithRetryAfter(llm.ErrUnreachable, time.Minute), false}, {llm.ErrLimited, false}, {llm.WithRetryAfter(llm.ErrLimited, time.Minute), true}} {
+		o.RecordHealth(context.Background(), account, "openai", c.err)
 		v, err := o.View(context.Background(), account, "openai")
 		if err != nil || v.Health.Waiting.After(o.world.Clock()) != c.waiting {
 			t.Errorf("%v: waits until %v, %v", c.err, v.Health.Waiting, err)
@@ -167,24 +167,23 @@ func TestOnlyALimitKeepsAProviderWaiting(t *testing.T) {
 func TestAKeyStaysWithItsAddress(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1"})
-	if v, err := o.SetKey(context.Background(), account, "mine", "sk-a"); err != nil || !v.HasKey || o.vault.keys["acme/mine"] != "sk-a" {
+	if v, err := o.SetKey(context.Background(), account, "mine", "sk-a"); err != nil || !v.HasKey || o.keyStore.keys["acme/mine"] != "sk-a" {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v2"}); !v.HasKey {
 		t.Error("another path of the same origin lost it")
 	}
-	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://b.test/v1"}); v.HasKey || len(o.vault.keys) != 0 {
-		t.Errorf("it moved along: %+v, %v", v, o.vault.keys)
+	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://b.test/v1"}); v.HasKey || len(o.keyStore.keys) != 0 {
+		t.Errorf("it moved along: %+v, %v", v, o.keyStore.keys)
 	}
-	// The deployment's key is not for an address that the account gave.
+	// The deployment's key is not for the account's address.
 	if v := o.put(t, eligibility.Config{Name: "openai", BaseURL: "https://b.test/v1"}); v.HasKey {
 		t.Errorf("%+v", v)
 	}
 }
 
-// TestAKeyThatIsSetIsSent: also to a provider that could do without, which then is
-// no longer free.
-func TestAKeyThatIsSetIsSent(t *testing.T) {
+// TestAStoredKeyIsSent: the key is sent also to a provider that works without one, which then is no longer free.
+func TestAStoredKeyIsSent(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	if v := o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1", Keyless: true}); !v.HasKey || !v.Keyless || v.OwnKey {
 		t.Errorf("%+v", v)
@@ -201,7 +200,7 @@ func TestAKeyThatIsSetIsSent(t *testing.T) {
 	}
 }
 
-func TestADeploymentsProviderIsSetByItsOwnName(t *testing.T) {
+func TestADeploymentsProviderKeepsItsName(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	v := o.put(t, eligibility.Config{Name: "localhost:11434", Prices: map[string]credit.Price{"llama3": {}}})
 	if _, how := eligibility.PriceOf(v.Provider, "llama3"); how != eligibility.PricedByOverride {
@@ -212,7 +211,7 @@ func TestADeploymentsProviderIsSetByItsOwnName(t *testing.T) {
 	}
 }
 
-func TestASettingThatMovedMeanwhileIsNotOverwritten(t *testing.T) {
+func TestAChangedSettingIsNotOverwritten(t *testing.T) {
 	o := newOffice(t, platform, "openai")
 	o.put(t, eligibility.Config{Name: "mine", BaseURL: "https://a.test/v1"})
 	seen, err := o.View(context.Background(), account, "mine")
@@ -228,7 +227,7 @@ func TestASettingThatMovedMeanwhileIsNotOverwritten(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsNoDecision(t *testing.T) {
+func TestAFailedReadIsAnInternalError(t *testing.T) {
 	s := &eligibility.Service{Store: fixture.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
 	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}, "es"); p != nil || block == nil || block.Reason != eligibility.InternalError {
 		t.Errorf("%+v, %+v", p, block)

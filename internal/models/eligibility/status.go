@@ -12,41 +12,43 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// How the history and the connection are told.
+// Limits of the history and of the health.
 const (
 	mostAttempts = 20 // shown
-	mostTurns    = 40 // read for them
+	mostTurns    = 40 // turns read to find them
 	historySpan  = 7 * 24 * time.Hour
-	healthLife   = 5 * time.Minute // of what a call or a probe came to
+	healthLife   = 5 * time.Minute // life of the result of a call or a probe
 	probeTime    = 4 * time.Second
 )
 
-// Status is what an account's AI is: GET /ai/status.
+// Status is the state of an account's AI (GET /ai/status).
 type Status struct {
 	Entitled   bool     // it may use AI
 	Enabled    bool     // and it is switched on
 	Configured bool     // there is an assistant, and its provider has a key
 	Connected  bool     // the provider answered the last real call, or the probe
-	Providers  []string // it may use
-	Provider   string   // of its assistant
+	Providers  []string // providers that it may use
+	Provider   string   // provider of its assistant
 	Model      string
-	CheckedAt  time.Time // when that was known; zero: never
-	Outcome    string    // what it came to: "ok", or why not
+	CheckedAt  time.Time // time of the last result; zero: never
+	Outcome    string    // "ok", or the reason of the failure
 	Attempts   []llm.Attempt
 }
 
-// History reads what turns used.
+// History reads the records of turns.
 type History interface {
 	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
 }
 
-// Status tells what an account's AI is. It asks the provider itself when nobody
-// has for a while.
+// Status returns the state of an account's AI. It probes the provider when there is no recent result.
 func (s *Service) Status(ctx context.Context, account string, history History, models Models) (Status, error) {
 	var snapshot Snapshot
 	var attempts []llm.Attempt
 	err := parallel.Do(
-		func() (err error) { snapshot, err = s.Read(ctx, Question{Account: account, Need: Nominal()}); return },
+		func() (err error) {
+			snapshot, err = s.Read(ctx, Question{Account: account, Need: NominalNeed()})
+			return
+		},
 		func() (err error) { attempts, err = s.attempts(ctx, account, history); return },
 	)
 	if err != nil {
@@ -81,8 +83,8 @@ func (s *Service) Status(ctx context.Context, account string, history History, m
 	return out, nil
 }
 
-// health is what the last call of a provider came to, or, when that is long ago,
-// what a probe comes to now. known is what was written down.
+// health returns the result of the provider's last call, or of a new probe when that is too old. known is the
+// stored result.
 func (s *Service) health(ctx context.Context, account string, c Candidate, known Health, attempts []llm.Attempt, models Models) (Health, error) {
 	for _, a := range attempts {
 		if a.Provider == c.Provider && a.At.After(known.At) && a.At.After(known.Since) {
@@ -101,7 +103,7 @@ func (s *Service) health(ctx context.Context, account string, c Candidate, known
 	}
 	if err != nil {
 		h.Outcome = string(ProviderUnreachable)
-		if why, ok := Because(err); ok {
+		if why, ok := ReasonOf(err); ok {
 			h.Outcome = string(why)
 		}
 		h.Waiting = s.waiting(err)
@@ -110,7 +112,7 @@ func (s *Service) health(ctx context.Context, account string, c Candidate, known
 	return h, s.Store.PutHealth(context.WithoutCancel(ctx), account, h)
 }
 
-// waiting is until when a provider asked to be left alone.
+// waiting returns the time before which the provider asked for no call; zero for none.
 func (s *Service) waiting(err error) time.Time {
 	if after, ok := llm.RetryAfter(err); ok && errors.Is(err, llm.ErrLimited) {
 		return s.Now().Add(after)
@@ -118,11 +120,11 @@ func (s *Service) waiting(err error) time.Time {
 	return time.Time{}
 }
 
-// Met remembers what calling a provider came to, when that is news.
-func (s *Service) Met(ctx context.Context, account, provider string, err error) {
+// RecordHealth stores the result of a provider call. It ignores errors that are not the provider's.
+func (s *Service) RecordHealth(ctx context.Context, account, provider string, err error) {
 	h := Health{Provider: provider, At: s.Now(), Outcome: llm.OK}
 	if err != nil {
-		why, ok := Because(err)
+		why, ok := ReasonOf(err)
 		if !ok {
 			return
 		}
@@ -133,7 +135,7 @@ func (s *Service) Met(ctx context.Context, account, provider string, err error) 
 	}
 }
 
-// attempts are the newest calls of providers, the newest first.
+// attempts returns the newest attempts at providers, the newest first.
 func (s *Service) attempts(ctx context.Context, account string, history History) ([]llm.Attempt, error) {
 	attempts := []llm.Attempt{}
 	turns := 0
@@ -150,8 +152,8 @@ func (s *Service) attempts(ctx context.Context, account string, history History)
 	return attempts, err
 }
 
-// Eligibility decides for GET /ai/eligibility: nobody has said anything yet.
-func (s *Service) Eligibility(ctx context.Context, q Question, tag locale.Tag) (*Plan, *Block) {
-	q.Need = Nominal()
+// Eligibility decides for GET /ai/eligibility, before there is a message.
+func (s *Service) Eligibility(ctx context.Context, q Question, tag locale.Tag) (*Selection, *Block) {
+	q.Need = NominalNeed()
 	return s.Decide(ctx, q, tag)
 }

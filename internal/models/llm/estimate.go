@@ -5,23 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// What the protocol itself costs, in tokens, at most.
+// Upper bounds of the protocol's own tokens.
 const (
-	perRequest = 16 // what opens the answer, and the forced choice of a tool
-	perMessage = 8  // the role and what parts messages
+	perRequest = 16 // the start of the answer, and the forced choice of a tool
+	perMessage = 8  // the role and the separator of messages
 	perTool    = 24 // the frame around a tool
 	perCall    = 24 // the frame around a tool call, and its id
 )
 
-// EstimateText returns how many tokens a text is, pessimistically: not fewer than
-// the byte-pair tokenizers of the models in use count on prose, source, JSON and
-// ids in Latin and other scripts (see the test), and about twice as many for
-// prose. A tokenizer never merges across kinds of character, so that each run of
-// one kind is counted by itself.
+// EstimateText returns an upper bound of a text's tokens. The byte-pair tokenizers of the models in use count no
+// more than that for prose, source, JSON and ids in Latin and other scripts (the test has samples), and about half
+// for prose. A tokenizer never merges across kinds of character, so each run of one kind is counted separately.
 func EstimateText(s string) int {
 	total, before := 0, space
 	if s != "" {
-		total = 1 // some tokenizers begin every text with a space
+		total = 1 // some tokenizers put a space before every text
 	}
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -41,21 +39,20 @@ func EstimateText(s string) int {
 	return total
 }
 
-// longestWord is the most letters of what is likely a word of a language, and not
-// an id.
+// longestWord is the number of letters above which a word is taken for an id.
 const longestWord = 20
 
-// kind is what a run of characters is, as far as a tokenizer cares.
+// kind is a class of characters that tokenizers treat alike.
 type kind int
 
 const (
-	lower kind = iota // of the Latin alphabet, without marks
+	lower kind = iota // Latin without diacritics
 	upper
 	digit
 	space
 	sign   // ASCII punctuation
-	letter // of two bytes: Latin with marks, Greek, Cyrillic, Hebrew, Arabic
-	other  // longer ones, ideographs, emoji, controls, broken bytes
+	letter // two bytes: Latin with diacritics, Greek, Cyrillic, Hebrew, Arabic
+	other  // longer characters, ideographs, emoji, controls, invalid bytes
 )
 
 func kindOf(r rune) kind {
@@ -76,8 +73,8 @@ func kindOf(r rune) kind {
 	return other
 }
 
-// tokens returns how many tokens a run of n characters in so many bytes is, when
-// it stands beside a digit (it is part of an id) and before a run of kind after.
+// tokens returns the tokens of a run of n characters in that many bytes. id means that the run is beside a digit,
+// so it belongs to an id; after is the kind of the next run.
 func (k kind) tokens(n, bytes int, id bool, after kind) int {
 	switch k {
 	case lower:
@@ -90,7 +87,7 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 		return (n + 2) / 3
 	case space:
 		if n == 1 && (after == lower || after == upper || after == sign) {
-			return 0 // it belongs to the word that follows
+			return 0 // it belongs to the next word
 		}
 		return (n + 15) / 16
 	case sign:
@@ -101,9 +98,8 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 	return bytes
 }
 
-// Estimate returns how many tokens the prompt is, pessimistically: every message,
-// tool call and tool, each with its frame. A Format counts as the tool that it is
-// for models that know no other way; the tools beside it are not sent.
+// Estimate returns an upper bound of the prompt's tokens: every message, tool call and tool, each with its frame. A
+// Format counts as a tool, because some models get it as one; the other tools are not sent with it.
 func (r Request) Estimate() int {
 	total := perRequest
 	for _, m := range r.Messages {
@@ -125,7 +121,7 @@ func (c Call) estimate() int {
 	return perCall + EstimateText(c.ID) + EstimateText(c.Name) + EstimateText(c.Arguments)
 }
 
-// Estimate returns how many tokens the answer is, pessimistically.
+// Estimate returns an upper bound of the answer's tokens.
 func (r Reply) Estimate() int {
 	total := EstimateText(r.Text)
 	for _, c := range r.Calls {

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// sample is a text and how many tokens it is to each of some tokenizers.
+// sample is a text with its number of tokens in several tokenizers.
 type sample struct {
 	Name, Text string
 	Tokens     map[string]int
@@ -22,8 +22,8 @@ func (s sample) most() int {
 	return most
 }
 
-// samples were counted with cl100k and o200k (gpt-tokenizer 2.9.0), the Llama 2
-// and 3 tokenizers and Mistral's first one.
+// samples returns texts counted with cl100k and o200k (gpt-tokenizer 2.9.0), the Llama 2 and 3 tokenizers and
+// Mistral's first one.
 func samples(t testing.TB) []sample {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/tokens.json")
@@ -47,7 +47,7 @@ func TestAnEstimateIsNeverLessThanATokenizerCounts(t *testing.T) {
 	}
 }
 
-func TestAnEstimateOfProseIsAtMostTwiceTheTruth(t *testing.T) {
+func TestAnEstimateOfProseIsAtMostTwiceTheCount(t *testing.T) {
 	for _, s := range samples(t) {
 		switch s.Name {
 		case "spanish", "english", "german", "portuguese", "go", "python", "schema", "pretty":
@@ -95,7 +95,7 @@ func FuzzEstimate(f *testing.F) {
 	}
 	f.Add("\xff\xfe\xed\xa0\x80")
 	f.Fuzz(func(t *testing.T, s string) {
-		// No byte-level tokenizer makes more than one token of a byte, nor none of a text.
+		// A byte-level tokenizer makes at most one token of a byte, and at least one of a text.
 		if got := llm.EstimateText(s); got > len(s)+1 || (got > 0) != (s != "") {
 			t.Errorf("%q is %d tokens", s, got)
 		}

@@ -1,12 +1,12 @@
-// Package llm owns the conversation with a language model, in the words of the
-// chat-completions protocol and of no particular provider: messages, tools, tool
-// calls, usage, and the ways a provider fails; and, once for all providers, what
-// is worth trying again (Retry) and how many tokens a text is at most (Estimate).
+// Package llm defines the conversation with a language model, in the terms of the
+// chat-completions protocol and independent of any provider: messages, tools, tool
+// calls, usage, and the failures of a provider. It also has the parts that all
+// providers share: Retry, and Estimate, an upper bound of a text's tokens.
 //
-// What must stay true: what a Sink was told since its last Reset is the Text of
-// the Reply that is returned, also when the answer was stopped half-way or failed
-// for good; of an answer in a Format it is told nothing. A failure that another try cannot mend is never tried again, and no
-// wait outlives the context.
+// Invariants: the text that a Sink received since its last Reset is the Text of the
+// returned Reply, also when the answer was stopped half-way or failed for good. A
+// Sink receives no text of an answer in a Format. A permanent failure is never
+// retried, and no wait outlives the context.
 package llm
 
 import (
@@ -17,7 +17,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
 // The roles of the chat-completions protocol.
@@ -28,7 +28,7 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is one entry of the conversation. CallID answers a tool call.
+// Message is one entry of the conversation. CallID is the id of the tool call that the message answers.
 type Message struct {
 	Role    Role
 	Content string
@@ -36,35 +36,34 @@ type Message struct {
 	CallID  string
 }
 
-// Tool is what the model may call: a name, a sentence, and a JSON Schema.
+// Tool is a function that the model may call: a name, a description, and a JSON Schema.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage
 }
 
-// Call is one tool call. Arguments are as the model wrote them: a string that
-// ought to be a JSON object, and sometimes is not.
+// Call is one tool call. Arguments is the model's text, unchanged: it should be a JSON object, and sometimes is
+// not.
 type Call struct {
 	ID        string
 	Name      string
 	Arguments string
 }
 
-// Format is the form of an answer that must be one JSON value: a name for it, of
-// letters, digits, - and _, and its JSON Schema.
+// Format is the schema of an answer that must be one JSON value. Name consists of letters, digits, - and _.
 type Format struct {
 	Name   string
 	Schema json.RawMessage
 }
 
-// Request is one call of the model. Force makes it call some tool. MaxTokens
-// bounds the answer (0: the provider's own bound). Sink, when there is one, is
-// told the text as it comes.
+// Request is one call of the model. Force makes the model call some tool. MaxTokens
+// is the limit of the answer (0: the provider's own limit). Sink, if not nil,
+// receives the text while it arrives.
 //
 // With a Format, the answer's text is a JSON value of that schema as far as the
-// provider sees to it, which not every one does: who asks reads it as what a model
-// wrote. Then Tools are not offered, Force means nothing, and Sink is told nothing.
+// provider ensures it. Not every provider does, so the caller must validate the
+// text. In that case Tools are not offered, and Force and Sink are ignored.
 type Request struct {
 	Model       string
 	Messages    []Message
@@ -76,24 +75,21 @@ type Request struct {
 	Sink        Sink
 }
 
-// Sink hears an answer while it is being said. Its methods are called from the
-// goroutine that called Complete, and not after it returned: one that is slow
-// slows the answer.
+// Sink receives an answer while it arrives. Its methods are called in the goroutine that called Complete, and never
+// after Complete returned. A slow Sink slows the answer.
 type Sink interface {
-	Text(delta string) // never empty, and never part of a character
-	Reset()            // what was told so far was of an attempt that failed
+	Text(delta string) // delta is never empty, and has only whole characters
+	Reset()            // drop the text so far: its attempt failed
 }
 
-// Usage counts tokens, as the provider says, or as Estimate does where the
-// provider said nothing.
+// Usage is the number of tokens, as the provider counted them, or as Estimate does when the provider sent no count.
 type Usage struct {
 	Input, Output int
 	Estimated     bool
 }
 
-// Reply is what the model answered: text, tool calls, or both. Cut says that the
-// provider ended it before the model did (its bound of tokens, its filter): half
-// of an answer in a Format is none.
+// Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token
+// limit, content filter). A cut answer in a Format is not valid.
 type Reply struct {
 	Text     string
 	Calls    []Call
@@ -103,32 +99,29 @@ type Reply struct {
 	Model    string
 }
 
-// Model answers a request. Its errors are the faults below. With ErrStopped, and
-// with ErrUnreachable because of a deadline, the Reply holds what was said until
-// then.
+// Model answers a request. Its errors are the faults below. With ErrStopped, and with ErrUnreachable because of a
+// deadline, the Reply holds the text up to that moment.
 type Model interface {
 	Complete(ctx context.Context, r Request) (Reply, error)
 }
 
-// Prober says whether a provider could be asked now, at the cost of one small
-// request: nil, or one of the faults below.
+// Prober checks with one small request whether a provider can be called now. Its error is nil or one of the faults
+// below.
 type Prober interface {
 	Probe(ctx context.Context) error
 }
 
-// The ways a provider fails. Their codes are the block reasons of a turn, but for
-// ErrStopped, which is nobody's failure.
+// Failures of a provider. Their codes are the block reasons of a turn, except ErrStopped, which is not a failure.
 var (
-	ErrNoKey       = fault.New(fault.Unavailable, "no_api_key")           // none set, or refused (401, 403)
-	ErrLimited     = fault.New(fault.Throttled, "rate_limited")           // 429: too fast, for now
-	ErrUnreachable = fault.New(fault.Unavailable, "provider_unreachable") // no answer in time, 5xx, a cut or empty one
-	ErrRefused     = fault.New(fault.Upstream, "provider_refused")        // 4xx: the request itself (model, size), or an account without money (402, insufficient_quota)
-	ErrStopped     = fault.New(fault.Unavailable, "stopped")              // the caller cancelled; errors.Is context.Canceled too
+	ErrNoKey       = fault.New(fault.Unavailable, "no_api_key")           // no key, or a refused one (401, 403)
+	ErrLimited     = fault.New(fault.Throttled, "rate_limited")           // 429: too many requests at the moment
+	ErrUnreachable = fault.New(fault.Unavailable, "provider_unreachable") // no answer in time, 5xx, a cut or empty answer
+	ErrRefused     = fault.New(fault.Upstream, "provider_refused")        // 4xx: wrong request, or no money (402, insufficient_quota)
+	ErrStopped     = fault.New(fault.Unavailable, "stopped")              // the caller cancelled; errors.Is(err, context.Canceled) too
 )
 
-// Stopped returns the fault of a call that ended because ctx did: ErrStopped when
-// it was cancelled, ErrUnreachable when its time was over. Either has ctx.Err()
-// as its cause. It returns nil while ctx lives.
+// Stopped returns the fault of a call that ended because ctx ended: ErrStopped when it was cancelled,
+// ErrUnreachable when its deadline passed. The cause is ctx.Err(). It returns nil while ctx is active.
 func Stopped(ctx context.Context) error {
 	switch err := ctx.Err(); {
 	case err == nil:

@@ -9,64 +9,62 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// MostAsked bounds what a provider may ask us to wait; what is longer counts as
-// this long.
-const MostAsked = 5 * time.Minute
+// MaxRetryAfter is the longest wait that a provider's request to wait can cause. A longer one is shortened to it.
+const MaxRetryAfter = 5 * time.Minute
 
-// asked is the cause of a failure whose provider said when to come back.
-type asked struct {
+// waitError is the cause of a failure whose provider asked for a wait.
+type waitError struct {
 	cause error
 	after time.Duration
 }
 
-func (a *asked) Error() string {
+func (a *waitError) Error() string {
 	if a.cause == nil {
 		return "asked to wait " + a.after.String()
 	}
 	return a.cause.Error() + " (asked to wait " + a.after.String() + ")"
 }
 
-func (a *asked) Unwrap() error { return a.cause }
+func (a *waitError) Unwrap() error { return a.cause }
 
-// Later returns f with the wait that the provider asked for: RetryAfter reads it,
-// and f's sentence may name it as {retry_after}, in whole seconds, rounded up. A
-// negative wait is none, and one over MostAsked is MostAsked.
-func Later(f *fault.Error, after time.Duration) *fault.Error {
+// WithRetryAfter returns f with the wait that the provider asked for. RetryAfter reads it, and the text of f may
+// contain it as {retry_after}, in whole seconds, rounded up. A negative wait is ignored, and one over MaxRetryAfter
+// is shortened to it.
+func WithRetryAfter(f *fault.Error, after time.Duration) *fault.Error {
 	if after < 0 {
 		return f
 	}
-	after = min(after, MostAsked)
+	after = min(after, MaxRetryAfter)
 	seconds := (after + time.Second - 1) / time.Second
-	return f.With("retry_after", strconv.FormatInt(int64(seconds), 10)).Because(&asked{cause: f.Cause, after: after})
+	return f.With("retry_after", strconv.FormatInt(int64(seconds), 10)).Because(&waitError{cause: f.Cause, after: after})
 }
 
-// RetryAfter returns how long the provider asked to be left alone, from 0 to
-// MostAsked, and false when it asked for nothing.
+// RetryAfter returns the wait that the provider asked for, from 0 to MaxRetryAfter, and false when it asked for
+// none.
 func RetryAfter(err error) (time.Duration, bool) {
-	var a *asked
+	var a *waitError
 	if !errors.As(err, &a) {
 		return 0, false
 	}
 	return a.after, true
 }
 
-// OK is the outcome of an attempt that was answered.
+// OK is the outcome of a successful attempt.
 const OK = "ok"
 
-// Attempt is one call of a provider, as it went. Outcome is OK or the code of the
-// fault. Usage is zero unless something was answered.
+// Attempt is the record of one provider call. Outcome is OK or the code of the fault. Usage is zero unless there
+// was an answer.
 type Attempt struct {
-	At              time.Time // of its end
-	Provider, Model string    // Provider is empty when the model does not say
+	At              time.Time // time of its end
+	Provider, Model string    // Provider is empty when the model does not return it
 	Outcome         string
 	Latency         time.Duration
 	Usage           Usage
 }
 
-// Retry is how often, and after what waits, a provider is asked again: up to Most
-// attempts (at least one), the wait before the second drawn from [0, Base), and
-// twice that before each further one, up to Cap (full jitter). Now reads the
-// clock that the contexts' deadlines are on. Rand draws from [0, d).
+// Retry is a retry policy: up to Most attempts (at least one). The wait before the second attempt is drawn from [0,
+// Base), and the range doubles before each further one, up to Cap (full jitter). Now reads the clock of the
+// contexts' deadlines. Rand draws from [0, d).
 type Retry struct {
 	Most      int
 	Base, Cap time.Duration
@@ -74,19 +72,19 @@ type Retry struct {
 	Rand      func(time.Duration) time.Duration
 }
 
-// Complete asks m until it answers. Only ErrLimited and ErrUnreachable are worth
-// another attempt, and only while ctx lives. When the provider said how long to
-// wait, the wait is that and the jitter; when that does not fit before ctx's
-// deadline, the failure is returned at once, with the wait in it (RetryAfter).
-// watch, when there is one, is told of each attempt as it ends.
+// Complete calls m until it succeeds. It retries only ErrLimited and ErrUnreachable,
+// and only while ctx is active. When the provider asked for a wait, the pause is
+// that wait plus the jitter. When the pause does not fit before ctx's deadline, the
+// failure is returned at once, with the wait in it (RetryAfter). watch, if not nil,
+// is called after each attempt.
 //
-// When ctx ends during an attempt the reply holds what was said until then, its
-// Usage estimated, and the error is ErrStopped or ErrUnreachable with ctx's error
-// as its cause. With every other error the reply is empty and r.Sink was reset.
+// When ctx ends during an attempt, the reply holds the text up to that moment, with
+// estimated Usage, and the error is ErrStopped or ErrUnreachable with ctx's error as
+// its cause. With any other error the reply is empty and r.Sink was reset.
 func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Attempt)) (Reply, error) {
-	told := &teller{sink: r.Sink}
+	sink := &resettableSink{sink: r.Sink}
 	if r.Sink != nil {
-		r.Sink = told
+		r.Sink = sink
 	}
 	for n := 1; ; n++ {
 		began := p.Now()
@@ -99,11 +97,11 @@ func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Atte
 		}
 		if ctx.Err() != nil {
 			if reply.Text == "" {
-				told.forget()
+				sink.reset()
 			}
 			return reply, withEnd(ctx, err)
 		}
-		told.forget()
+		sink.reset()
 		if n >= p.Most || !errors.Is(err, ErrLimited) && !errors.Is(err, ErrUnreachable) {
 			return Reply{}, err
 		}
@@ -117,7 +115,7 @@ func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Atte
 	}
 }
 
-// withEnd makes sure that an error which came while ctx was ending says so.
+// withEnd adds ctx's error to an error that came while ctx was ending.
 func withEnd(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
@@ -139,12 +137,11 @@ func attempt(began, ended time.Time, r Request, reply Reply, err error) Attempt 
 	return a
 }
 
-// wait returns how long to wait after the nth attempt failed with err, and
-// whether the next one could begin before the deadline. The jitter takes at most
-// half of the time that is left, so that the attempt has the other half.
+// wait returns the pause after the nth attempt failed with err, and whether the next one could begin before the
+// deadline. The jitter takes at most half of the time that is left, so that the attempt has the other half.
 func (p Retry) wait(ctx context.Context, n int, err error) (time.Duration, bool) {
 	after, _ := RetryAfter(err)
-	jitter := p.ceiling(n)
+	jitter := p.maxWait(n)
 	if deadline, has := ctx.Deadline(); has {
 		left := deadline.Sub(p.Now()) - after
 		if left <= 0 {
@@ -158,9 +155,8 @@ func (p Retry) wait(ctx context.Context, n int, err error) (time.Duration, bool)
 	return after + p.Rand(jitter), true
 }
 
-// ceiling is the most that is waited after the nth attempt: Base, doubled each
-// time, up to Cap.
-func (p Retry) ceiling(n int) time.Duration {
+// maxWait returns the longest jitter after the nth attempt: Base, doubled each time, up to Cap.
+func (p Retry) maxWait(n int) time.Duration {
 	d := p.Base
 	for i := 1; i < n && d < p.Cap; i++ {
 		d *= 2
@@ -168,7 +164,7 @@ func (p Retry) ceiling(n int) time.Duration {
 	return min(d, p.Cap)
 }
 
-// sleep reports whether d went by before ctx ended.
+// sleep waits for d and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -180,25 +176,24 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// teller passes an answer on and remembers whether there is something to take
-// back.
-type teller struct {
-	sink Sink
-	said bool
+// resettableSink forwards an answer and records whether there is text to reset.
+type resettableSink struct {
+	sink  Sink
+	wrote bool
 }
 
 // Text implements Sink.
-func (t *teller) Text(delta string) {
-	t.said = true
+func (t *resettableSink) Text(delta string) {
+	t.wrote = true
 	t.sink.Text(delta)
 }
 
 // Reset implements Sink.
-func (t *teller) Reset() { t.forget() }
+func (t *resettableSink) Reset() { t.reset() }
 
-func (t *teller) forget() {
-	if t.said {
-		t.said = false
+func (t *resettableSink) reset() {
+	if t.wrote {
+		t.wrote = false
 		t.sink.Reset()
 	}
 }

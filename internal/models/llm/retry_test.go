@@ -16,18 +16,17 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// provider is a model that takes a while, says some text, and fails or not: one
-// line for each call, the last one for all that follow.
+// provider is a scripted model: one line for each call, the last one for all further calls.
 type provider struct {
 	lines []line
 	calls int
-	at    []time.Duration // since its birth
+	at    []time.Duration // since born
 	born  time.Time
 }
 
 type line struct {
 	takes time.Duration
-	said  []string // told to the sink
+	said  []string // sent to the sink
 	reply llm.Reply
 	err   error
 }
@@ -48,7 +47,7 @@ func (p *provider) Complete(ctx context.Context, r llm.Request) (llm.Reply, erro
 	return l.reply, l.err
 }
 
-// page is what a person sees of an answer.
+// page is the text that a person sees.
 type page struct {
 	text   string
 	resets int
@@ -72,7 +71,7 @@ func failing(errs ...error) *provider {
 	return p
 }
 
-func TestOnlyWhatAnotherTryMayMendIsTriedAgain(t *testing.T) {
+func TestOnlyTransientFailuresAreRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
 		again bool
@@ -131,23 +130,23 @@ func TestTheJitterIsFull(t *testing.T) {
 	})
 }
 
-func TestARetryOfNothingTriesOnce(t *testing.T) {
+func TestAZeroRetryTriesOnce(t *testing.T) {
 	p := failing(llm.ErrLimited)
 	_, err := llm.Retry{Now: time.Now}.Complete(t.Context(), p, llm.Request{}, nil)
 	if !errors.Is(err, llm.ErrLimited) || p.calls != 1 {
 		t.Errorf("%v after %d calls", err, p.calls)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := failing(llm.ErrLimited, nil) // without a base there is no jitter, and nothing to draw
+		p := failing(llm.ErrLimited, nil) // without a base there is no jitter to draw
 		if _, err := (llm.Retry{Most: 2, Now: time.Now}).Complete(t.Context(), p, llm.Request{}, nil); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestWhatTheProviderAsksForIsWaited(t *testing.T) {
+func TestRetryWaitsAsLongAsTheProviderAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := failing(llm.Later(llm.ErrLimited, 7*time.Second), nil)
+		p := failing(llm.WithRetryAfter(llm.ErrLimited, 7*time.Second), nil)
 		if _, err := patient.Complete(t.Context(), p, llm.Request{}, nil); err != nil || p.at[1] != 8*time.Second {
 			t.Errorf("%v, asked again at %v", err, p.at)
 		}
@@ -159,7 +158,7 @@ func TestAWaitThatDoesNotFitEndsAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			p := failing(llm.Later(llm.ErrLimited, asked), nil)
+			p := failing(llm.WithRetryAfter(llm.ErrLimited, asked), nil)
 			_, err := patient.Complete(ctx, p, llm.Request{}, nil)
 			if fits {
 				if err != nil || p.at[1] < asked || p.at[1] > asked+500*time.Millisecond {
@@ -167,7 +166,7 @@ func TestAWaitThatDoesNotFitEndsAtOnce(t *testing.T) {
 				}
 				return
 			}
-			if after, ok := llm.RetryAfter(err); !errors.Is(err, llm.ErrLimited) || !ok || after != min(asked, llm.MostAsked) {
+			if after, ok := llm.RetryAfter(err); !errors.Is(err, llm.ErrLimited) || !ok || after != min(asked, llm.MaxRetryAfter) {
 				t.Errorf("%v: %v, %v", asked, err, after)
 			}
 			if waited := time.Since(p.born); waited != 0 {
@@ -191,7 +190,7 @@ func TestTheJitterLeavesTheAttemptHalfOfTheTime(t *testing.T) {
 func TestStopEndsAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := failing(llm.Later(llm.ErrLimited, time.Minute))
+		p := failing(llm.WithRetryAfter(llm.ErrLimited, time.Minute))
 		time.AfterFunc(2*time.Second, cancel)
 		_, err := patient.Complete(ctx, p, llm.Request{}, nil)
 		if !errors.Is(err, context.Canceled) || !llm.ErrStopped.Is(fault.Of(err)) || !errors.Is(err, llm.ErrLimited) {
@@ -203,7 +202,7 @@ func TestStopEndsAWait(t *testing.T) {
 	})
 }
 
-func TestWhatWasSaidIsReturnedWhenTheContextEnds(t *testing.T) {
+func TestTheTextSoFarIsReturnedWhenTheContextEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(context.Context) (context.Context, context.CancelFunc)
 		want []error
@@ -241,7 +240,7 @@ func TestWhatWasSaidIsReturnedWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-func TestThePageShowsWhatIsReturned(t *testing.T) {
+func TestTheSinkReceivesTheReturnedText(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines  []line
 		want   string
@@ -288,13 +287,13 @@ func TestEveryAttemptIsReported(t *testing.T) {
 	})
 }
 
-func TestTheWaitThatIsAskedForIsBoundedAndTold(t *testing.T) {
+func TestTheProvidersWaitIsBoundedAndReturned(t *testing.T) {
 	for after, want := range map[time.Duration]string{
 		0: "0", time.Millisecond: "1", 1500 * time.Millisecond: "2", time.Minute: "60", time.Hour: "300", -time.Second: "",
 	} {
-		err := llm.Later(llm.ErrLimited.Because(io.EOF), after)
+		err := llm.WithRetryAfter(llm.ErrLimited.Because(io.EOF), after)
 		got, ok := llm.RetryAfter(err)
-		if ok != (want != "") || ok && got != min(after, llm.MostAsked) || err.Args["retry_after"] != want {
+		if ok != (want != "") || ok && got != min(after, llm.MaxRetryAfter) || err.Args["retry_after"] != want {
 			t.Errorf("%v: %v %v %v", after, got, ok, err.Args)
 		}
 		if !errors.Is(err, llm.ErrLimited) || !errors.Is(err, io.EOF) {
@@ -306,7 +305,7 @@ func TestTheWaitThatIsAskedForIsBoundedAndTold(t *testing.T) {
 	}
 }
 
-// breaking is a model that says something and fails just as its caller stops.
+// breaking is a model that writes a text and fails while its caller stops it.
 type breaking struct{ stop func() }
 
 func (b breaking) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
@@ -315,7 +314,7 @@ func (b breaking) Complete(_ context.Context, r llm.Request) (llm.Reply, error) 
 	return llm.Reply{}, llm.ErrUnreachable
 }
 
-func TestAFailureAndAStopAtOnceAreAStop(t *testing.T) {
+func TestAFailureDuringAStopIsAStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var seen page
 	reply, err := patient.Complete(ctx, breaking{cancel}, llm.Request{Sink: &seen}, nil)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Bounds of what is read of a provider, in bytes.
+// Limits of a provider's response, in bytes.
 const (
 	maxAnswer  = 8 << 20
 	maxRefusal = 64 << 10
@@ -17,17 +17,15 @@ const (
 
 var errTooLong = errors.New("the answer is longer than 8 MiB")
 
-// exchange is one HTTP request of the SDK and its answer, read and mended before
-// the SDK sees it: it loses headers and bodies of what it calls an error, and the
-// end of what it calls a stream.
+// exchange is one HTTP request of the SDK and its response. It reads and normalizes the response before the SDK
+// sees it, because the SDK drops the headers and bodies of error responses, and the end of streams.
 type exchange struct {
 	client   *Client
 	streamed bool
 	sent     bool
 }
 
-// Do implements the SDK's HTTPDoer. Its error is a *refusal when the provider
-// answered, and answered no.
+// Do implements the SDK's HTTPDoer. Its error is a *refusal when the provider answered with an error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err := zeroTemperature(req); err != nil {
 		return nil, err
@@ -39,7 +37,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		defer func() { _ = res.Body.Close() }()
-		return nil, refused(res, x.client.key)
+		return nil, readRefusal(res, x.client.key)
 	}
 	if x.streamed {
 		res.Body = newEvents(res.Body, x.client.key)
@@ -50,7 +48,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := mend(body, x.client.key)
+	a, err := normalize(body, x.client.key)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// readWhole reads an answer to its end.
+// readWhole reads a response to its end, up to maxAnswer bytes.
 func readWhole(r io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
@@ -72,11 +70,11 @@ func readWhole(r io.Reader) ([]byte, error) {
 	return body, err
 }
 
-// tiny is the least temperature that the SDK does not leave out, as it writes it.
+// tiny is the smallest temperature that the SDK does not omit, in the SDK's notation.
 const tiny = "1e-45"
 
-// zeroTemperature writes a temperature of 0 where the SDK could only write a tiny
-// one: some servers raise that to 0.01.
+// zeroTemperature writes a temperature of 0 where the SDK could only write a tiny one, because some servers raise
+// the tiny one to 0.01.
 func zeroTemperature(req *http.Request) error {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"piloto/internal/models/openai"
 )
 
-// page is what a person sees of an answer.
+// page is the text that a person sees.
 type page struct {
 	text   string
 	deltas []string
@@ -30,7 +30,7 @@ func (p *page) Text(delta string) {
 }
 func (p *page) Reset() { *p = page{} }
 
-// events serves a stream of these events, and then what follows.
+// events serves a stream of these events.
 func events(datas ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -63,14 +63,13 @@ const (
 
 func finish(reason string) string { return strings.Replace(stop, `"stop"`, `"`+reason+`"`, 1) }
 
-// named is a part of a tool call's name.
+// named returns a chunk with a part of a tool call's name.
 func named(name string) string {
 	return `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"` + name + `"}}]}}]}`
 }
 
-// TestEveryWayAProviderFailsHasItsName holds each failure to its fault, asked for
-// a whole answer and for a stream.
-func TestEveryWayAProviderFailsHasItsName(t *testing.T) {
+// TestProviderFailuresMapToFaults checks each failure of a whole answer and of a stream.
+func TestProviderFailuresMapToFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   error
@@ -149,8 +148,8 @@ func TestEveryWayAProviderFailsHasItsName(t *testing.T) {
 	}
 }
 
-// TestEveryWayAStreamFailsHasItsName holds what can only go wrong in a stream.
-func TestEveryWayAStreamFailsHasItsName(t *testing.T) {
+// TestStreamFailuresMapToFaults checks the failures that only a stream can have.
+func TestStreamFailuresMapToFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   error
@@ -205,7 +204,7 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 }
 
 func never(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // a server notices that its client left only after that
+	_, _ = io.Copy(io.Discard, r.Body) // a server notices a closed connection only after it read the body
 	<-r.Context().Done()
 }
 
@@ -216,7 +215,7 @@ func hangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// endless serves head, and then repeats part for 10 MiB.
+// endless serves head, and then part repeatedly, up to 10 MiB.
 func endless(head, part string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, head)

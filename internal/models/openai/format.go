@@ -12,20 +12,19 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// way is how an answer in a form is asked for. A model that refuses one is asked
-// in the next.
-type way int
+// strategy is a way to request an answer in a Format. When a model refuses one strategy, the client tries the next.
+type strategy int
 
 const (
-	bySchema  way = iota // response_format holds the schema
-	byTool               // it is the schema of the only tool, which is to be called
-	byAnyTool            // some tool is to be called, and there is no other
-	byOffer              // there is the tool: models that reason take no choice of one
-	byWords              // the prompt alone says it
+	bySchema  strategy = iota // response_format holds the schema
+	byTool                    // the schema is that of the only tool, and the model must call it
+	byAnyTool                 // the model must call some tool, and there is only this one
+	byOffer                   // the tool is only offered: reasoning models accept no tool_choice
+	byWords                   // only the prompt describes the format
 )
 
-// ask writes the form into a request.
-func (w way) ask(out *sdk.ChatCompletionRequest, f llm.Format) {
+// apply adds the Format to a request.
+func (w strategy) apply(out *sdk.ChatCompletionRequest, f llm.Format) {
 	switch w {
 	case bySchema:
 		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{
@@ -43,8 +42,8 @@ func (w way) ask(out *sdk.ChatCompletionRequest, f llm.Format) {
 	out.Tools = []sdk.Tool{{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{Name: f.Name, Parameters: f.Schema}}}
 }
 
-// The words in which providers speak of a way: OpenAI, Groq, DeepSeek, Mistral,
-// xAI, Gemini, vLLM, llama.cpp and Ollama.
+// Marks by which a provider's error text shows which member it refuses: OpenAI, Groq, DeepSeek, Mistral, xAI,
+// Gemini, vLLM, llama.cpp and Ollama.
 var (
 	schemaMarks = []string{
 		"response_format", "response format", "responseformat", "response_schema", "responseschema", "json_schema", "json schema",
@@ -54,17 +53,16 @@ var (
 	toolMarks   = []string{"tool", "function"}
 )
 
-// after is the way to ask when no was the answer to w: w itself when it is not
-// what was refused.
-func (w way) after(no *refusal) way {
-	switch no.meant() {
+// next returns the strategy to try after the refusal no. It returns w when the refusal is not about w.
+func (w strategy) next(no *refusal) strategy {
+	switch no.effectiveStatus() {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
 	default:
 		return w
 	}
-	said := strings.ToLower(no.about + " " + no.code + " " + no.kind + " " + no.message)
+	words := strings.ToLower(no.about + " " + no.code + " " + no.kind + " " + no.message)
 	speaks := func(marks []string) bool {
-		return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(said, m) })
+		return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(words, m) })
 	}
 	switch {
 	case w == bySchema && speaks(schemaMarks), w != bySchema && w != byWords && speaks(choiceMarks):
@@ -75,20 +73,19 @@ func (w way) after(no *refusal) way {
 	return w
 }
 
-// unfit returns what a model wrote that is not of the form, from an error that
-// says so: who asked reads it, sees that it does not fit, and asks again. Groq
-// answers with such an error where others answer with what was written.
-func unfit(err error) (string, bool) {
+// rejectedText returns the text of a model that does not match the Format, from an error that contains it. The
+// caller reads the text, finds that it does not match, and asks again. Groq returns such an error where other
+// providers return the text.
+func rejectedText(err error) (string, bool) {
 	var no *refusal
-	if !errors.As(err, &no) || !no.is("json_validate_failed", "tool_use_failed") {
+	if !errors.As(err, &no) || !no.hasCode("json_validate_failed", "tool_use_failed") {
 		return "", false
 	}
 	return no.generation, true
 }
 
-// formed is the text of an answer in a form, when it came as the arguments of a
-// tool.
-func formed(reply llm.Reply, name string) string {
+// formText returns the text of an answer in a Format. Some strategies bring it as the arguments of a tool call.
+func formText(reply llm.Reply, name string) string {
 	if len(reply.Calls) == 0 {
 		return reply.Text
 	}

@@ -14,15 +14,15 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// former is a provider that knows some ways to ask for an answer in a form, and
-// refuses the others in its words.
-type former struct {
-	refuse map[string]refuses // by way
+// formProvider is a provider that supports some strategies for an answer in a Format, and refuses the others with the
+// given errors.
+type formProvider struct {
+	refuse map[string]refuses // by strategy
 	answer string             // the JSON it answers with
 
-	mu    sync.Mutex
-	asked []string // the way of each request
-	last  map[string]any
+	mu         sync.Mutex
+	strategies []string // strategy of each request
+	last       map[string]any
 }
 
 type refuses struct {
@@ -30,8 +30,8 @@ type refuses struct {
 	body   string
 }
 
-// way names how a request asks for a form.
-func way(body map[string]any) string {
+// strategy returns the strategy of a request.
+func strategy(body map[string]any) string {
 	if _, ok := body["response_format"]; ok {
 		return "schema"
 	}
@@ -47,15 +47,15 @@ func way(body map[string]any) string {
 	return "offer"
 }
 
-func (f *former) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *formProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		says(500, `{}`)(w, r)
 		return
 	}
-	asked := way(body)
+	asked := strategy(body)
 	f.mu.Lock()
-	f.asked, f.last = append(f.asked, asked), body
+	f.strategies, f.last = append(f.strategies, asked), body
 	f.mu.Unlock()
 	if no, ok := f.refuse[asked]; ok {
 		says(no.status, no.body)(w, r)
@@ -86,7 +86,7 @@ func schemaOf(t *testing.T) (schema any) {
 	return schema
 }
 
-// inForm asks for an answer in a form, with all that a form leaves out.
+// inForm returns a request for an answer in a Format, with all members that a Format overrides.
 func inForm(model string) llm.Request {
 	r := ask(model, &page{})
 	r.Tools, r.Force = []llm.Tool{{Name: "mcp_request", Parameters: json.RawMessage(`{"type":"object"}`)}}, true
@@ -94,8 +94,8 @@ func inForm(model string) llm.Request {
 	return r
 }
 
-func TestAFormIsAskedForByItsSchema(t *testing.T) {
-	f := &former{answer: decided}
+func TestAFormatIsRequestedByItsSchema(t *testing.T) {
+	f := &formProvider{answer: decided}
 	r := inForm("m")
 	reply, err := provider(t, f.ServeHTTP).Complete(context.Background(), r)
 	if err != nil || reply.Text != decided || reply.Calls != nil || reply.Cut {
@@ -115,13 +115,13 @@ func TestAFormIsAskedForByItsSchema(t *testing.T) {
 	}
 }
 
-// TestAFormIsAskedForInAWayTheModelKnows: in the words of several providers, and
-// remembered of the model.
-func TestAFormIsAskedForInAWayTheModelKnows(t *testing.T) {
+// TestAFormatIsRequestedByASupportedStrategy uses the error texts of several providers. The strategy is remembered
+// for the model.
+func TestAFormatIsRequestedByASupportedStrategy(t *testing.T) {
 	openAI := refuses{400, `{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model. Learn more about supported models at the Structured Outputs guide.","type":"invalid_request_error","param":null,"code":null}}`}
 	for name, c := range map[string]struct {
 		refuse map[string]refuses
-		want   string // the ways of the first answer; those of the second are the last of them
+		want   string // strategies of the first request; the second uses the last of them
 	}{
 		"by OpenAI":           {map[string]refuses{"schema": openAI}, "schema, tool decision"},
 		"a schema, by OpenAI": {map[string]refuses{"schema": {400, `{"error":{"message":"Invalid schema for response_format 'decision': In context=(), 'additionalProperties' is required to be supplied and to be false.","type":"invalid_request_error","param":"response_format","code":null}}`}}, "schema, tool decision"},
@@ -153,16 +153,16 @@ func TestAFormIsAskedForInAWayTheModelKnows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &former{refuse: c.refuse, answer: decided}
+			f := &formProvider{refuse: c.refuse, answer: decided}
 			client := provider(t, f.ServeHTTP)
 			for range 2 {
 				reply, err := client.Complete(context.Background(), inForm("m"))
 				if err != nil || reply.Text != decided || reply.Calls != nil {
-					t.Fatalf("%+v, %v after %q", reply, err, f.asked)
+					t.Fatalf("%+v, %v after %q", reply, err, f.strategies)
 				}
 			}
 			ways := strings.Split(c.want, ", ")
-			if d := cmp.Diff(append(ways, ways[len(ways)-1]), f.asked); d != "" {
+			if d := cmp.Diff(append(ways, ways[len(ways)-1]), f.strategies); d != "" {
 				t.Error(d)
 			}
 			if tools, ok := f.last["tools"].([]any); ok {
@@ -171,14 +171,14 @@ func TestAFormIsAskedForInAWayTheModelKnows(t *testing.T) {
 					t.Errorf("%d tools, the first is %v", len(tools), function)
 				}
 			}
-			if _, err := client.Complete(context.Background(), ask("m", nil)); err != nil || f.asked[len(f.asked)-1] != "words" {
-				t.Errorf("an ordinary turn was asked by %q, %v", f.asked[len(f.asked)-1], err)
+			if _, err := client.Complete(context.Background(), ask("m", nil)); err != nil || f.strategies[len(f.strategies)-1] != "words" {
+				t.Errorf("an ordinary turn was asked by %q, %v", f.strategies[len(f.strategies)-1], err)
 			}
 		})
 	}
 }
 
-func TestWhatIsNotAboutAFormIsNoReasonForAnotherWay(t *testing.T) {
+func TestOtherRefusalsKeepTheStrategy(t *testing.T) {
 	for name, c := range map[string]struct {
 		no   refuses
 		want error
@@ -189,18 +189,17 @@ func TestWhatIsNotAboutAFormIsNoReasonForAnotherWay(t *testing.T) {
 		"too many":             {refuses{429, `{"error":{"message":"json_schema requests: slow down"}}`}, llm.ErrLimited},
 		"broken, of a grammar": {refuses{500, `{"error":{"message":"grammar rejected tokens"}}`}, llm.ErrUnreachable},
 	} {
-		f := &former{refuse: map[string]refuses{"schema": c.no}}
-		if _, err := provider(t, f.ServeHTTP).Complete(context.Background(), inForm("m")); !errors.Is(err, c.want) || len(f.asked) != 1 {
-			t.Errorf("%s: %v after %q", name, err, f.asked)
+		f := &formProvider{refuse: map[string]refuses{"schema": c.no}}
+		if _, err := provider(t, f.ServeHTTP).Complete(context.Background(), inForm("m")); !errors.Is(err, c.want) || len(f.strategies) != 1 {
+			t.Errorf("%s: %v after %q", name, err, f.strategies)
 		}
 	}
 }
 
-// TestAModelThatKnowsNoWayIsRefusedAndNothingIsLearned: the next one who asks may
-// find that it does.
-func TestAModelThatKnowsNoWayIsRefusedAndNothingIsLearned(t *testing.T) {
+// TestAModelWithoutAStrategyIsRefusedAndNothingIsLearned: a later request may find that it supports one.
+func TestAModelWithoutAStrategyIsRefusedAndNothingIsLearned(t *testing.T) {
 	no := refuses{400, `{"error":{"message":"neither response_format nor tool_choice"}}`}
-	f := &former{refuse: map[string]refuses{"schema": no, "tool decision": no, "required": no, "offer": no, "words": no}}
+	f := &formProvider{refuse: map[string]refuses{"schema": no, "tool decision": no, "required": no, "offer": no, "words": no}}
 	client := provider(t, f.ServeHTTP)
 	for range 2 {
 		if _, err := client.Complete(context.Background(), inForm("m")); !errors.Is(err, llm.ErrRefused) {
@@ -208,14 +207,13 @@ func TestAModelThatKnowsNoWayIsRefusedAndNothingIsLearned(t *testing.T) {
 		}
 	}
 	ways := []string{"schema", "tool decision", "required", "offer", "words"}
-	if d := cmp.Diff(append(ways, ways...), f.asked); d != "" {
+	if d := cmp.Diff(append(ways, ways...), f.strategies); d != "" {
 		t.Error(d)
 	}
 }
 
-// TestWhatDoesNotFitAFormIsAnAnswer: Groq says as an error what others leave to
-// who asked.
-func TestWhatDoesNotFitAFormIsAnAnswer(t *testing.T) {
+// TestATextThatDoesNotMatchTheFormatIsAReply: Groq returns an error where others leave the check to the caller.
+func TestATextThatDoesNotMatchTheFormatIsAReply(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, want string
 	}{
@@ -225,10 +223,10 @@ func TestWhatDoesNotFitAFormIsAnAnswer(t *testing.T) {
 		"nothing":           {`{"error":{"message":"Failed to generate JSON.","code":"json_validate_failed"}}`, ``},
 		"its key":           {`{"error":{"message":"x","code":"json_validate_failed","failed_generation":"sk-test"}}`, `[key]`},
 	} {
-		f := &former{refuse: map[string]refuses{"schema": {400, c.body}}}
+		f := &formProvider{refuse: map[string]refuses{"schema": {400, c.body}}}
 		reply, err := provider(t, f.ServeHTTP).Complete(context.Background(), inForm("m"))
-		if err != nil || reply.Text != c.want || !reply.Usage.Estimated || reply.Usage.Input == 0 || len(f.asked) != 1 {
-			t.Errorf("%s: %+v, %v after %q", name, reply, err, f.asked)
+		if err != nil || reply.Text != c.want || !reply.Usage.Estimated || reply.Usage.Input == 0 || len(f.strategies) != 1 {
+			t.Errorf("%s: %+v, %v after %q", name, reply, err, f.strategies)
 		}
 		if reply.Provider != "test" || reply.Model != "m" {
 			t.Errorf("%s: %+v", name, reply)
@@ -236,9 +234,8 @@ func TestWhatDoesNotFitAFormIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestABrokenToolCallOfAnOrdinaryTurnIsTriedAgain: what the model wrote of it is
-// nothing to show to a person.
-func TestABrokenToolCallOfAnOrdinaryTurnIsTriedAgain(t *testing.T) {
+// TestABrokenToolCallOfAnOrdinaryTurnIsRetried: its text must not be shown to a person.
+func TestABrokenToolCallOfAnOrdinaryTurnIsRetried(t *testing.T) {
 	client := provider(t, says(400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed","failed_generation":"<function=mcp_request{}"}}`))
 	reply, err := client.Complete(context.Background(), ask("m", nil))
 	if !errors.Is(err, llm.ErrUnreachable) || reply.Text != "" {
@@ -246,7 +243,7 @@ func TestABrokenToolCallOfAnOrdinaryTurnIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAnAnswerInAFormIsReadWhereverItStands(t *testing.T) {
+func TestAnAnswerInAFormatIsReadFromTextOrToolCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		choice, text string
 		cut          bool
@@ -266,21 +263,21 @@ func TestAnAnswerInAFormIsReadWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsNoJSONIsRefusedBeforeItIsSent(t *testing.T) {
-	f := &former{}
+func TestAnInvalidSchemaIsRefusedBeforeItIsSent(t *testing.T) {
+	f := &formProvider{}
 	r := inForm("m")
 	r.Format.Schema = json.RawMessage(`{oops`)
-	if _, err := provider(t, f.ServeHTTP).Complete(context.Background(), r); !errors.Is(err, llm.ErrRefused) || len(f.asked) != 0 {
-		t.Errorf("%v after %q", err, f.asked)
+	if _, err := provider(t, f.ServeHTTP).Complete(context.Background(), r); !errors.Is(err, llm.ErrRefused) || len(f.strategies) != 0 {
+		t.Errorf("%v after %q", err, f.strategies)
 	}
 }
 
-func TestModelsThatTheSDKKnowsAreAskedForAFormAsTheyNeed(t *testing.T) {
+func TestModelsThatTheSDKKnowsGetTheFormatTheyNeed(t *testing.T) {
 	openAI := refuses{400, `{"error":{"message":"'response_format' of type 'json_schema' is not supported with this model"}}`}
 	for _, model := range []string{"gpt-4o", "o3-mini", "gpt-5-nano", "gpt-6-sol"} {
-		f := &former{refuse: map[string]refuses{"schema": openAI}, answer: decided}
+		f := &formProvider{refuse: map[string]refuses{"schema": openAI}, answer: decided}
 		reply, err := provider(t, f.ServeHTTP).Complete(context.Background(), inForm(model))
-		if d := cmp.Diff([]string{"schema", "tool decision"}, f.asked); err != nil || reply.Text != decided || d != "" {
+		if d := cmp.Diff([]string{"schema", "tool decision"}, f.strategies); err != nil || reply.Text != decided || d != "" {
 			t.Errorf("%s: %+v, %v %s", model, reply, err, d)
 		}
 	}

@@ -1,17 +1,17 @@
 // Package openai calls OpenAI-compatible chat-completions APIs: OpenAI, Groq,
-// OpenRouter, Ollama, vLLM and any other base URL. It turns what providers
-// answer, well or badly, into the words of llm.
+// OpenRouter, Ollama, vLLM and any other base URL. It converts the providers'
+// responses and errors to the types of package llm.
 //
-// What must stay true: the key and the conversation go to the host that was
-// configured and to no other (no redirect is followed); the key is in no error;
-// of one answer at most maxAnswer bytes are read; an answer is complete or it is
-// an error, and a stream that ends without a finish reason was cut.
+// Invariants: the key and the conversation are sent only to the configured host (no
+// redirect is followed); no error contains the key; at most maxAnswer bytes of one
+// answer are read; an answer is complete or it is an error, and a stream that ends
+// without a finish reason was cut.
 //
-// What one provider refuses and another needs is learned: a request that comes
-// back because of stream_options, temperature or max_tokens is sent once more
-// without it, and the client remembers that of the model. So is one that asks for
-// an answer in a form: by the schema, else by a tool of that schema that must be
-// called, and where nothing of the kind is known, by what the prompt says of it.
+// The client learns the quirks of each model. A request that is refused because of
+// stream_options, temperature or max_tokens is sent once more without it, and the
+// client remembers the quirk. An answer in a Format is requested by its schema, else
+// by a tool with that schema that must be called, and as the last resort by the
+// prompt alone.
 package openai
 
 import (
@@ -31,16 +31,15 @@ import (
 
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
-	Provider string // its name, for people and logs
+	Provider string // name for people and logs
 	base     string
 	key      string
 	http     *http.Client
-	habits   habits
+	quirks   quirkCache
 }
 
-// New returns a client of the API at baseURL (…/v1). doer's transport sends its
-// requests and its Timeout bounds each of them, a streamed answer included;
-// redirects are never followed, whatever doer does.
+// New returns a client of the API at baseURL (…/v1). The transport of doer sends the requests, and its Timeout
+// limits each of them, including a streamed answer. Redirects are never followed, whatever the settings of doer.
 func New(provider, baseURL, key string, doer *http.Client) *Client {
 	return &Client{
 		Provider: provider, base: strings.TrimRight(baseURL, "/"), key: key,
@@ -51,20 +50,20 @@ func New(provider, baseURL, key string, doer *http.Client) *Client {
 	}
 }
 
-// Complete asks the model once, streamed when r has a Sink. Its errors are
+// Complete calls the model once, streamed when r has a Sink. Its errors are
 // llm.ErrNoKey, llm.ErrLimited, llm.ErrRefused, llm.ErrUnreachable and
-// llm.ErrStopped, each with its cause, and with what llm.RetryAfter reads when
-// the provider said so. An account without money (402, insufficient_quota) is
-// llm.ErrRefused: no wait mends it. The reply of a failure names the provider and
-// the model and, when ctx ended, holds the text that was said until then.
+// llm.ErrStopped, each with its cause, and with the provider's wait if there is one
+// (llm.RetryAfter). An account without money (402, insufficient_quota) is
+// llm.ErrRefused, because a wait does not help. The reply of a failure names the
+// provider and the model and, when ctx ended, holds the text up to that moment.
 //
-// What a provider says that a model wrote and that does not fit r.Format is a
-// reply, and no error.
+// A model's text that does not match r.Format is returned as a reply and not as an
+// error.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	if r.Format != nil {
 		r.Tools, r.Force, r.Sink = nil, false, nil
 	}
-	known := c.habits.of(r.Model)
+	known := c.quirks.of(r.Model)
 	for now := known; ; {
 		reply, err := c.ask(ctx, r, now)
 		next, mended := now.after(err, r)
@@ -73,47 +72,47 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 			continue
 		}
 		if now != known && !errors.Is(err, llm.ErrRefused) {
-			c.habits.learn(r.Model, now)
+			c.quirks.learn(r.Model, now)
 		}
 		return reply, err
 	}
 }
 
-// ask sends one request and returns its answer or what its failure means.
-func (c *Client) ask(ctx context.Context, r llm.Request, h habit) (llm.Reply, error) {
+// ask sends one request and returns its reply, or the fault of its failure.
+func (c *Client) ask(ctx context.Context, r llm.Request, h quirks) (llm.Reply, error) {
 	x := &exchange{client: c, streamed: r.Sink != nil}
 	config := sdk.DefaultConfig(c.key)
 	config.BaseURL, config.HTTPClient = c.base, x
 	api := sdk.NewClientWithConfig(config)
 
-	said := &speech{sink: r.Sink}
+	b := &replyBuilder{sink: r.Sink}
 	var err error
 	if x.streamed {
-		err = stream(ctx, api, request(r, h), said)
+		err = stream(ctx, api, request(r, h), b)
 	} else {
-		err = plain(ctx, api, request(r, h), said)
+		err = plain(ctx, api, request(r, h), b)
 	}
-	reply := llm.Reply{Provider: c.Provider, Model: said.model}
+	reply := llm.Reply{Provider: c.Provider, Model: b.model}
 	if reply.Model == "" {
 		reply.Model = r.Model
 	}
 	if err == nil {
-		err = said.complete()
+		err = b.check()
 	}
 	if err == nil {
-		said.fill(&reply, r)
+		b.fill(&reply, r)
 		if r.Format != nil {
-			reply.Text, reply.Calls = formed(reply, r.Format.Name), nil
+			reply.Text, reply.Calls = formText(reply, r.Format.Name), nil
 		}
 		return reply, nil
 	}
-	if text, wrote := unfit(err); wrote && r.Format != nil {
+	if text, wrote := rejectedText(err); wrote && r.Format != nil {
 		reply.Text = text
 		reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
 		return reply, nil
 	}
 	if ended := llm.Stopped(ctx); ended != nil {
-		reply.Text, reply.Cut = said.text.String(), true
+		reply.Text, reply.Cut = b.text.String(), true
 		if reply.Text != "" {
 			reply.Usage = llm.Usage{Input: r.Estimate(), Output: reply.Estimate(), Estimated: true}
 		}
@@ -122,41 +121,41 @@ func (c *Client) ask(ctx context.Context, r llm.Request, h habit) (llm.Reply, er
 	return reply, x.meaning(err)
 }
 
-// plain reads an answer that comes whole.
-func plain(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, said *speech) error {
+// plain reads an answer that is not streamed.
+func plain(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
 	out, err := api.CreateChatCompletion(ctx, body)
 	if err != nil {
 		return err
 	}
-	said.model = out.Model
-	said.counted(&out.Usage)
+	b.model = out.Model
+	b.setUsage(&out.Usage)
 	if len(out.Choices) == 0 {
 		return errors.New("an answer without choices")
 	}
 	choice := out.Choices[0]
-	said.say(choice.Message.Content + choice.Message.Refusal)
+	b.addText(choice.Message.Content + choice.Message.Refusal)
 	for _, call := range choice.Message.ToolCalls {
-		if err := said.call(call); err != nil {
+		if err := b.addCall(call); err != nil {
 			return err
 		}
 	}
-	said.finish = choice.FinishReason
+	b.finish = choice.FinishReason
 	return nil
 }
 
-// request is r as the API has it, but for what h says the model refuses.
-func request(r llm.Request, h habit) sdk.ChatCompletionRequest {
+// request returns the API request for r, without the members that the model refuses (h).
+func request(r llm.Request, h quirks) sdk.ChatCompletionRequest {
 	out := sdk.ChatCompletionRequest{Model: r.Model, Temperature: float32(r.Temperature)}
 	switch {
 	case h.noTemperature:
-		out.Temperature = 0 // which the SDK leaves out
+		out.Temperature = 0 // 0 is omitted by the SDK
 	case out.Temperature == 0:
-		out.Temperature = math.SmallestNonzeroFloat32 // which the exchange writes as 0
+		out.Temperature = math.SmallestNonzeroFloat32 // the exchange replaces it by 0
 	}
 	if h.completionTokens {
 		out.MaxCompletionTokens = r.MaxTokens
 	} else {
-		out.MaxTokens = r.MaxTokens //nolint:staticcheck // most servers know no other
+		out.MaxTokens = r.MaxTokens //nolint:staticcheck // most servers support only this member
 	}
 	if h.noReasoning {
 		out.ReasoningEffort = sdk.ReasoningEffortNone
@@ -176,7 +175,7 @@ func request(r llm.Request, h habit) sdk.ChatCompletionRequest {
 		out.ToolChoice = "required"
 	}
 	if r.Format != nil {
-		h.format.ask(&out, *r.Format)
+		h.format.apply(&out, *r.Format)
 	}
 	return out
 }
@@ -184,7 +183,7 @@ func request(r llm.Request, h habit) sdk.ChatCompletionRequest {
 func message(m llm.Message) sdk.ChatCompletionMessage {
 	msg := sdk.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.CallID}
 	if m.Role == llm.ToolRole && m.Content == "" {
-		msg.Content = "{}" // the SDK leaves an empty content out, and providers refuse that
+		msg.Content = "{}" // the SDK omits an empty content, which providers refuse
 	}
 	for _, call := range m.Calls {
 		msg.ToolCalls = append(msg.ToolCalls, sdk.ToolCall{
@@ -195,13 +194,12 @@ func message(m llm.Message) sdk.ChatCompletionMessage {
 	return msg
 }
 
-// arguments is what a model wrote as it may go back to it: providers that parse
-// the arguments of earlier calls refuse the whole conversation for one that is
-// not an object.
+// arguments returns a model's arguments in a form that can be sent back. Providers that parse the arguments of
+// earlier calls refuse the whole conversation when they are not an object.
 func arguments(written string) string {
 	written = strings.TrimSpace(written)
 	if written == "" {
-		return "{}" // the SDK would leave it out
+		return "{}" // the SDK would omit it
 	}
 	if strings.HasPrefix(written, "{") && json.Valid([]byte(written)) {
 		return written
@@ -213,14 +211,14 @@ func arguments(written string) string {
 	return string(quoted)
 }
 
-// meaning says what a failure of an exchange means, while its context lives.
-// What the provider wrote is the cause, for the log; it is never shown.
+// meaning returns the fault of a failed exchange. It must be called while the context is active. The provider's
+// text is the cause, for the log; clients never see it.
 func (x *exchange) meaning(err error) *fault.Error {
 	var no *refusal
 	switch {
 	case errors.As(err, &no):
 		return no.fault()
-	case !x.sent: // the SDK would not even send it
+	case !x.sent: // the SDK refused to send it
 		return llm.ErrRefused.Because(fmt.Errorf("not sent: %w", err))
 	case errors.Is(err, errFiltered):
 		return llm.ErrRefused.Because(err)

@@ -30,7 +30,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-func TestWhatIsSentAndReadBack(t *testing.T) {
+func TestCompleteSendsARequestAndReadsTheReply(t *testing.T) {
 	var got map[string]any
 	var auth, path string
 	client := provider(t, func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func TestTextIsTrimmedAndTheModelNamed(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatCameAsAnObjectAreRead(t *testing.T) {
+func TestArgumentsSentAsAnObjectAreRead(t *testing.T) {
 	client := provider(t, says(200, `{"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"",
 		"tool_calls":[{"id":"c1","type":"function","function":{"name":"a","arguments":{"id":12345678901234567890,"s":"x"}}},
 			{"id":"c2","type":"function","function":{"name":"b","arguments":"{}"}}]}}]}`))
@@ -93,9 +93,8 @@ func TestArgumentsThatCameAsAnObjectAreRead(t *testing.T) {
 	}
 }
 
-// TestWhatNoModelUsesIsNotBelieved: counts that would overflow a sum, or mint what
-// they ought to cost.
-func TestWhatNoModelUsesIsNotBelieved(t *testing.T) {
+// TestImpossibleUsageIsIgnored: counts that would overflow a sum, or give negative costs.
+func TestImpossibleUsageIsIgnored(t *testing.T) {
 	for _, usage := range []string{
 		`{"prompt_tokens":9223372036854775807,"completion_tokens":1}`, `{"prompt_tokens":1,"completion_tokens":9223372036854775807}`,
 		`{"prompt_tokens":-5,"completion_tokens":-7}`, `{"prompt_tokens":-1000000,"completion_tokens":5}`, `{"prompt_tokens":5,"completion_tokens":-1000000}`, `{"prompt_tokens":17000000,"completion_tokens":1}`,

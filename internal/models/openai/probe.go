@@ -10,13 +10,12 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// probeTime bounds a probe.
+// probeTime is the timeout of a probe.
 const probeTime = 3 * time.Second
 
-// Probe asks for the list of models, with the key, within 3 s: nil when the
-// provider answers, be it that it has no such list (404, 405). Its errors are
-// those of Complete. That some providers list their models to everyone means that
-// nil does not prove the key.
+// Probe requests the list of models, with the key, within 3 s. It returns nil when the provider answers, even if it
+// has no such list (404, 405). Its errors are those of Complete. Some providers list their models without a key, so
+// nil does not prove that the key is valid.
 func (c *Client) Probe(ctx context.Context) error {
 	bound, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -52,8 +51,8 @@ func (c *Client) list(ctx context.Context) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return refused(res, c.key)
+		return readRefusal(res, c.key)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection is kept
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection can be reused
 	return nil
 }

@@ -15,18 +15,17 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// maxCause bounds what is kept, for the log, of what a provider wrote; in bytes.
+// maxCause is the longest part of a provider's error text that is logged, in bytes.
 const maxCause = 600
 
-// refusal is an answer that says no: by its status, or by an error inside of an
-// answer or a stream with status 200.
+// refusal is an error response: by its status, or by an error inside of an answer or a stream with status 200.
 type refusal struct {
 	status              int
 	code, kind, message string
-	about               string // the parameter
-	generation          string // what the model wrote, when that is what is wrong
+	about               string // the refused parameter
+	generation          string // the model's text, when it is the cause of the refusal
 	after               time.Duration
-	wait                bool // after was said
+	wait                bool // the provider sent after
 }
 
 func (e *refusal) Error() string {
@@ -36,10 +35,10 @@ func (e *refusal) Error() string {
 			parts = append(parts, p)
 		}
 	}
-	return bounded(strings.Join(parts, ": "), maxCause)
+	return shorten(strings.Join(parts, ": "), maxCause)
 }
 
-func bounded(s string, most int) string {
+func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -49,21 +48,20 @@ func bounded(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// refused reads an answer whose status is no success.
-func refused(res *http.Response, key string) *refusal {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // half of an explanation is one too
+// readRefusal reads a response with an error status.
+func readRefusal(res *http.Response, key string) *refusal {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a truncated explanation is useful, too
 	e := &refusal{status: res.StatusCode}
 	e.explain(body, key)
 	if to := res.Header.Get("Location"); to != "" && res.StatusCode < 400 {
-		e.message = "redirected, which is not followed, to " + hidden(bounded(to, 200), key)
+		e.message = "redirected, which is not followed, to " + withoutKey(shorten(to, 200), key)
 	}
-	e.after, e.wait = asks(res.Header)
+	e.after, e.wait = retryAfter(res.Header)
 	return e
 }
 
-// explain reads the error in a body, in any of the shapes that providers use:
-// {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…}, {"detail":…}, or
-// text. The key, which some repeat, is left out.
+// explain reads the error in a body, in any of the shapes that providers use: {"error":{…}}, {"error":"…"},
+// [{"error":{…}}], {"message":…}, {"detail":…}, or text. It removes the key, which some providers repeat.
 func (e *refusal) explain(body []byte, key string) {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -78,34 +76,34 @@ func (e *refusal) explain(body []byte, key string) {
 		}
 	}
 	if object, ok := v.(map[string]any); ok {
-		e.code, e.kind, e.about = word(object["code"]), word(object["type"]), word(object["param"])
+		e.code, e.kind, e.about = textOf(object["code"]), textOf(object["type"]), textOf(object["param"])
 		if e.kind == "" {
-			e.kind = word(object["status"])
+			e.kind = textOf(object["status"])
 		}
-		e.message, e.generation = word(object["message"]), word(object["failed_generation"])
+		e.message, e.generation = textOf(object["message"]), textOf(object["failed_generation"])
 		for _, more := range []string{"detail", "details", "metadata"} {
-			if text := word(object[more]); text != "" {
+			if text := textOf(object[more]); text != "" {
 				e.message = strings.TrimSpace(e.message + " " + text)
 			}
 		}
 	} else {
-		e.message = word(v)
+		e.message = textOf(v)
 	}
 	for _, field := range []*string{&e.code, &e.kind, &e.about, &e.message, &e.generation} {
-		*field = hidden(*field, key)
+		*field = withoutKey(*field, key)
 	}
 }
 
-// hidden is a text without the key.
-func hidden(text, key string) string {
+// withoutKey replaces the key in a text.
+func withoutKey(text, key string) string {
 	if key == "" {
 		return text
 	}
 	return strings.ReplaceAll(text, key, "[key]")
 }
 
-// word is a JSON value in text: a string as it is, nothing for null.
-func word(v any) string {
+// textOf returns a JSON value as text: a string unchanged, "" for null.
+func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -121,25 +119,25 @@ func word(v any) string {
 	return string(text)
 }
 
-// is reports whether the provider calls its refusal one of these.
-func (e *refusal) is(names ...string) bool {
+// hasCode reports whether the code or the type of the refusal is one of the names.
+func (e *refusal) hasCode(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return strings.EqualFold(e.code, name) || strings.EqualFold(e.kind, name)
 	})
 }
 
-// fault says what the refusal means. An account without money is refused and not
-// limited: asking again does not fill it.
+// fault returns the fault for the refusal. An account without money is ErrRefused and not ErrLimited, because a
+// retry does not help.
 func (e *refusal) fault() *fault.Error {
 	f := e.sentinel().Because(e)
 	if e.wait {
-		f = llm.Later(f, e.after)
+		f = llm.WithRetryAfter(f, e.after)
 	}
 	return f
 }
 
-// meant is the status, be it the one inside of an answer with status 200.
-func (e *refusal) meant() int {
+// effectiveStatus returns the HTTP status, or the status that an answer with status 200 contains as its code.
+func (e *refusal) effectiveStatus() int {
 	if n, err := strconv.Atoi(e.code); e.status < 300 && err == nil && n >= 400 && n <= 599 {
 		return n
 	}
@@ -147,48 +145,48 @@ func (e *refusal) meant() int {
 }
 
 func (e *refusal) sentinel() *fault.Error {
-	status := e.meant()
+	status := e.effectiveStatus()
 	switch {
 	case status == http.StatusPaymentRequired,
-		e.is("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active"):
+		e.hasCode("insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active"):
 		return llm.ErrRefused
 	case status == http.StatusUnauthorized,
-		e.is("invalid_api_key", "authentication_error", "unauthenticated"),
+		e.hasCode("invalid_api_key", "authentication_error", "unauthenticated"),
 		strings.Contains(e.message, "API_KEY_INVALID"):
 		return llm.ErrNoKey
 	case status == http.StatusForbidden && strings.Contains(e.message, "flagged_input"):
-		return llm.ErrRefused // what the person wrote, not the key
+		return llm.ErrRefused // the cause is the person's text, not the key
 	case status == http.StatusForbidden:
 		return llm.ErrNoKey
 	case status == http.StatusTooManyRequests, status == 498: // 498: Groq has no capacity for this tier
 		return llm.ErrLimited
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
-		e.is("tool_use_failed"): // the model wrote a broken tool call, and may not the next time
+		e.hasCode("tool_use_failed"): // the model wrote a broken tool call; a retry may give another
 		return llm.ErrUnreachable
 	case status >= 500:
 		return llm.ErrUnreachable
 	case status >= 300:
 		return llm.ErrRefused
-	case e.is("rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"):
+	case e.hasCode("rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"):
 		return llm.ErrLimited
-	case e.is("invalid_request_error", "context_length_exceeded", "model_not_found", "invalid_argument", "content_filter", "BadRequestError"):
+	case e.hasCode("invalid_request_error", "context_length_exceeded", "model_not_found", "invalid_argument", "content_filter", "BadRequestError"):
 		return llm.ErrRefused
 	}
 	return llm.ErrUnreachable
 }
 
-// asks reads what a provider asks to wait: retry-after-ms, or Retry-After in
-// seconds or as a date, which is taken from the answer's own Date. What cannot be
-// read is nothing asked, as is what is negative (llm.Later).
-func asks(h http.Header) (time.Duration, bool) {
-	if d, ok := span(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+// retryAfter reads the wait that a provider asks for: retry-after-ms, or Retry-After in seconds or as a date, which
+// is relative to the response's own Date. It returns false when there is none or it is invalid. The result may be
+// negative; llm.WithRetryAfter ignores that.
+func retryAfter(h http.Header) (time.Duration, bool) {
+	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d, true
 	}
-	said := h.Get("Retry-After")
-	if d, ok := span(said, time.Second); ok {
+	value := h.Get("Retry-After")
+	if d, ok := parseWait(value, time.Second); ok {
 		return d, true
 	}
-	until, err := http.ParseTime(said)
+	until, err := http.ParseTime(value)
 	if err != nil {
 		return 0, false
 	}
@@ -196,11 +194,11 @@ func asks(h http.Header) (time.Duration, bool) {
 	return until.Sub(from), err == nil
 }
 
-// span is a number of units, not negative, and at most llm.MostAsked.
-func span(text string, unit time.Duration) (time.Duration, bool) {
+// parseWait parses a number of units from 0 to llm.MaxRetryAfter.
+func parseWait(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil && !math.IsInf(n, 1) || math.IsNaN(n) || n < 0 {
 		return 0, false
 	}
-	return time.Duration(min(n*float64(unit), float64(llm.MostAsked))), true
+	return time.Duration(min(n*float64(unit), float64(llm.MaxRetryAfter))), true
 }

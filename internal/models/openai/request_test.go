@@ -21,16 +21,16 @@ import (
 	"piloto/internal/models/openai"
 )
 
-// strict is a provider that refuses some members of a request, in the words of
-// refuse, and answers every other one. It keeps what it was sent.
-type strict struct {
-	refuse map[string]string // a member, and the error that it gets
+// pickyProvider is a provider that refuses some members of a request, with the error of refuse, and accepts every other
+// request. It records the requests.
+type pickyProvider struct {
+	refuse map[string]string // a member, and its error
 
 	mu   sync.Mutex
 	sent []map[string]any
 }
 
-func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *pickyProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		says(500, `{}`)(w, r)
@@ -52,8 +52,8 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}]}`)(w, r)
 }
 
-// members are those of the requests so far that a habit is about.
-func (s *strict) members() []string {
+// members returns, for each recorded request, the members that quirks are about.
+func (s *pickyProvider) members() []string {
 	var all []string
 	for _, body := range s.sent {
 		var has []string
@@ -86,7 +86,7 @@ func TestTemperatureZeroIsSentAsZero(t *testing.T) {
 				sent <- body
 			})
 			r := llm.Request{Model: "m", Sink: sink, Temperature: c.temperature}
-			r.Messages = []llm.Message{{Role: llm.User, Content: `"temperature":1e-45 <b>&amp;</b>`}} // what is said of it stays
+			r.Messages = []llm.Message{{Role: llm.User, Content: `"temperature":1e-45 <b>&amp;</b>`}} // the text of a message stays
 			_, _ = client.Complete(context.Background(), r)
 			var got struct {
 				Temperature json.RawMessage
@@ -99,9 +99,8 @@ func TestTemperatureZeroIsSentAsZero(t *testing.T) {
 	}
 }
 
-// TestWhatAModelRefusesIsSentOnceMoreWithoutItAndRemembered: in the words of
-// several providers.
-func TestWhatAModelRefusesIsSentOnceMoreWithoutItAndRemembered(t *testing.T) {
+// TestARefusedMemberIsDroppedAndRemembered uses the error texts of several providers.
+func TestARefusedMemberIsDroppedAndRemembered(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse map[string]string
 		want   []string // the members of each request, of two calls
@@ -125,7 +124,7 @@ func TestWhatAModelRefusesIsSentOnceMoreWithoutItAndRemembered(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &strict{refuse: c.refuse}
+			s := &pickyProvider{refuse: c.refuse}
 			client := provider(t, s.ServeHTTP)
 			for range 2 {
 				reply, err := client.Complete(context.Background(), ask("m", &page{}))
@@ -147,21 +146,21 @@ func TestWhatAModelRefusesIsSentOnceMoreWithoutItAndRemembered(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAValueIsNotDropped(t *testing.T) {
+func TestAMemberWithARefusedValueIsNotDropped(t *testing.T) {
 	for name, no := range map[string]string{
 		"temperature": `{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}`,
 		"max_tokens":  `{"error":{"message":"max_tokens is too large: 50. This model supports at most 40 completion tokens","param":"max_tokens"}}`,
 		"messages":    `{"error":{"message":"Unsupported value: messages[0].role","param":"messages[0].role"}}`,
 	} {
-		s := &strict{refuse: map[string]string{name: no}}
+		s := &pickyProvider{refuse: map[string]string{name: no}}
 		if _, err := provider(t, s.ServeHTTP).Complete(context.Background(), ask("m", nil)); !errors.Is(err, llm.ErrRefused) || len(s.sent) != 1 {
 			t.Errorf("%s: %v after %d requests", name, err, len(s.sent))
 		}
 	}
 }
 
-func TestWhatOneModelRefusesAnotherIsStillAsked(t *testing.T) {
-	s := &strict{}
+func TestQuirksBelongToOneModel(t *testing.T) {
+	s := &pickyProvider{}
 	client := provider(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -184,9 +183,9 @@ func TestWhatOneModelRefusesAnotherIsStillAsked(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedIsBounded: the names of models are what accounts wrote.
-func TestWhatIsRememberedIsBounded(t *testing.T) {
-	s := &strict{refuse: map[string]string{"temperature": `{"error":"temperature is not supported"}`}}
+// TestTheQuirkCacheIsBounded: accounts choose the names of models.
+func TestTheQuirkCacheIsBounded(t *testing.T) {
+	s := &pickyProvider{refuse: map[string]string{"temperature": `{"error":"temperature is not supported"}`}}
 	client := provider(t, s.ServeHTTP)
 	for i := range 257 {
 		if _, err := client.Complete(context.Background(), ask(fmt.Sprint("m", i), nil)); err != nil {
@@ -194,7 +193,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		}
 	}
 	learned := len(s.sent)
-	for model, requests := range map[string]int{"m0": 2, "m256": 1} { // the first one was forgotten
+	for model, requests := range map[string]int{"m0": 2, "m256": 1} { // the first one was evicted
 		before := len(s.sent)
 		if _, err := client.Complete(context.Background(), ask(model, nil)); err != nil || len(s.sent)-before != requests {
 			t.Errorf("%s: %d requests, %v", model, len(s.sent)-before, err)
@@ -205,15 +204,15 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// TestModelsThatTheSDKKnowsAreAskedAsTheyNeed: it refuses some requests by the
-// model's name before they are sent, which is no failure of a provider.
-func TestModelsThatTheSDKKnowsAreAskedAsTheyNeed(t *testing.T) {
+// TestModelsThatTheSDKKnowsGetTheirParameters: the SDK refuses some requests by the model's name before they are
+// sent. That is not a failure of a provider.
+func TestModelsThatTheSDKKnowsGetTheirParameters(t *testing.T) {
 	tools := []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	for model, want := range map[string]string{
 		"gpt-4o": "max_tokens temperature", "o3-mini": "max_completion_tokens", "gpt-5-nano": "max_completion_tokens",
 		"gpt-6-sol": "max_completion_tokens temperature reasoning_effort",
 	} {
-		s := &strict{}
+		s := &pickyProvider{}
 		r := ask(model, nil)
 		r.Tools = tools
 		if _, err := provider(t, s.ServeHTTP).Complete(context.Background(), r); err != nil {
@@ -225,7 +224,7 @@ func TestModelsThatTheSDKKnowsAreAskedAsTheyNeed(t *testing.T) {
 }
 
 func TestARequestThatCannotBeSentIsRefused(t *testing.T) {
-	s := &strict{}
+	s := &pickyProvider{}
 	r := ask("m", nil)
 	r.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{oops`)}}
 	if _, err := provider(t, s.ServeHTTP).Complete(context.Background(), r); !errors.Is(err, llm.ErrRefused) || len(s.sent) != 0 {
@@ -234,7 +233,7 @@ func TestARequestThatCannotBeSentIsRefused(t *testing.T) {
 }
 
 func TestArgumentsGoBackAsAnObject(t *testing.T) {
-	s := &strict{}
+	s := &pickyProvider{}
 	client := provider(t, s.ServeHTTP)
 	r := ask("m", nil)
 	for _, written := range []string{`{"a":1}`, "", `{"a":`, `[1]`} {
@@ -253,9 +252,8 @@ func TestArgumentsGoBackAsAnObject(t *testing.T) {
 	}
 }
 
-// TestTheKeyNeverFollowsARedirect holds guarantee I16: neither the key nor what
-// was said reaches another place than the one that was configured, whatever the
-// http.Client that was handed over would do.
+// TestTheKeyNeverFollowsARedirect proves guarantee I16: the key and the conversation are sent only to the
+// configured address, whatever the settings of the given http.Client.
 func TestTheKeyNeverFollowsARedirect(t *testing.T) {
 	var mu sync.Mutex
 	var reached []string
@@ -288,13 +286,12 @@ func TestTheKeyNeverFollowsARedirect(t *testing.T) {
 	}
 }
 
-// TestWhatAProviderAsksToWaitIsCarried: also by a stream, whose errors lose their
-// headers in the SDK.
-func TestWhatAProviderAsksToWaitIsCarried(t *testing.T) {
+// TestTheProvidersWaitIsReturned: also for a stream, whose error headers the SDK drops.
+func TestTheProvidersWaitIsReturned(t *testing.T) {
 	const date = "Sat, 21 Nov 2026 02:00:00 GMT"
 	for name, c := range map[string]struct {
 		header map[string]string
-		want   time.Duration // negative: nothing
+		want   time.Duration // negative: none
 	}{
 		"seconds":                  {map[string]string{"Retry-After": "7"}, 7 * time.Second},
 		"none":                     {map[string]string{"Retry-After": "0"}, 0},
@@ -303,12 +300,12 @@ func TestWhatAProviderAsksToWaitIsCarried(t *testing.T) {
 		"broken milliseconds":      {map[string]string{"Retry-After-Ms": "x", "Retry-After": "1"}, time.Second},
 		"a date":                   {map[string]string{"Retry-After": "Sat, 21 Nov 2026 02:00:30 GMT", "Date": date}, 30 * time.Second},
 		"a date that is over":      {map[string]string{"Retry-After": "Sat, 21 Nov 2026 01:00:00 GMT", "Date": date}, -1},
-		"a date far away":          {map[string]string{"Retry-After": "Sat, 21 Nov 2099 01:00:00 GMT", "Date": date}, llm.MostAsked},
+		"a date far away":          {map[string]string{"Retry-After": "Sat, 21 Nov 2099 01:00:00 GMT", "Date": date}, llm.MaxRetryAfter},
 		"a date without a date":    {map[string]string{"Retry-After": "Sat, 21 Nov 2026 02:00:30 GMT", "Date": "x"}, -1},
 		"nothing":                  {nil, -1},
 		"negative":                 {map[string]string{"Retry-After": "-5"}, -1},
-		"absurd":                   {map[string]string{"Retry-After": "86400"}, llm.MostAsked},
-		"more than a number holds": {map[string]string{"Retry-After": "1e999"}, llm.MostAsked},
+		"absurd":                   {map[string]string{"Retry-After": "86400"}, llm.MaxRetryAfter},
+		"more than a number holds": {map[string]string{"Retry-After": "1e999"}, llm.MaxRetryAfter},
 		"not a number":             {map[string]string{"Retry-After": "NaN"}, -1},
 		"words":                    {map[string]string{"Retry-After": "soon"}, -1},
 	} {
@@ -329,7 +326,7 @@ func TestWhatAProviderAsksToWaitIsCarried(t *testing.T) {
 	}
 }
 
-func TestAProbeSaysWhetherTheProviderCanBeAsked(t *testing.T) {
+func TestProbeReportsWhetherTheProviderCanBeCalled(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   error
@@ -366,7 +363,7 @@ func TestAProbeSaysWhetherTheProviderCanBeAsked(t *testing.T) {
 	t.Run("takes three seconds at most", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			err := openai.New("test", "https://provider.example", "", &http.Client{Transport: deaf{}}).Probe(context.Background())
+			err := openai.New("test", "https://provider.example", "", &http.Client{Transport: silentTransport{}}).Probe(context.Background())
 			if took := time.Since(began); !errors.Is(err, llm.ErrUnreachable) || took != 3*time.Second {
 				t.Errorf("%v after %v", err, took)
 			}
@@ -381,10 +378,10 @@ func TestAProbeSaysWhetherTheProviderCanBeAsked(t *testing.T) {
 	})
 }
 
-// deaf answers nothing until whoever asked gives up.
-type deaf struct{}
+// silentTransport does not answer until the request is cancelled.
+type silentTransport struct{}
 
-func (deaf) RoundTrip(r *http.Request) (*http.Response, error) {
+func (silentTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }

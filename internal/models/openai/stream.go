@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// mostLines bounds the data lines of one event.
+	// mostLines is the largest number of data lines in one event.
 	mostLines = 64
-	// linger is how long a stream may stay open, for its usage, after it said why
-	// it finished: some servers never close it.
+	// linger is how long a stream may stay open after its finish reason, because the usage may follow. Some servers
+	// never close it.
 	linger = 2 * time.Second
-	// longest bounds a stream when neither its context nor the client does.
+	// longest limits a stream when neither its context nor the client does.
 	longest = 15 * time.Minute
 )
 
-// stream reads an answer that comes in chunks until the server ends it, or until
-// it has been finished for a while. A failure after the finish is none.
-func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, said *speech) error {
+// stream reads a streamed answer until the server ends it, or until linger has passed after the finish reason. An
+// error after the finish reason is ignored.
+func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest, b *replyBuilder) error {
 	in, err := api.CreateChatCompletionStream(ctx, body)
 	if err != nil {
 		return err
@@ -37,36 +37,36 @@ func stream(ctx context.Context, api *sdk.Client, body sdk.ChatCompletionRequest
 	for {
 		chunk, err := in.Recv()
 		switch {
-		case err != nil && said.finish != "":
+		case err != nil && b.finish != "":
 			return nil
 		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err
 		}
-		finished := said.finish != ""
-		if err := said.hear(chunk); err != nil {
+		finished := b.finish != ""
+		if err := b.addChunk(chunk); err != nil {
 			return err
 		}
-		if said.finish != "" && !finished {
+		if b.finish != "" && !finished {
 			over.Reset(linger)
 		}
 	}
 }
 
-// hear takes in one chunk.
-func (s *speech) hear(chunk sdk.ChatCompletionStreamResponse) error {
+// addChunk adds one chunk.
+func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
 	if chunk.Model != "" {
 		s.model = chunk.Model
 	}
-	s.counted(chunk.Usage)
+	s.setUsage(chunk.Usage)
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		s.say(choice.Delta.Content + choice.Delta.Refusal)
+		s.addText(choice.Delta.Content + choice.Delta.Refusal)
 		for _, call := range choice.Delta.ToolCalls {
-			if err := s.call(call); err != nil {
+			if err := s.addCall(call); err != nil {
 				return err
 			}
 		}
@@ -77,18 +77,17 @@ func (s *speech) hear(chunk sdk.ChatCompletionStreamResponse) error {
 	return nil
 }
 
-// events reads a stream of server-sent events and gives the SDK the chunks alone,
-// each whole, mended and on a line of its own. Comments, names, ids and blank
-// lines are left out; an error in it, or one event too many, ends it.
+// events reads a stream of server-sent events and passes only the chunks to the SDK, each complete, normalized and
+// on one line. It drops comments, names, ids and blank lines. An error event, or too much data, ends the stream.
 type events struct {
 	body  io.Closer
 	limit *io.LimitedReader
 	in    *bufio.Reader
 	key   string
-	seams seams
+	carry carry
 
 	began bool
-	name  string // of the event that is being read
+	name  string // name of the current event
 	data  []byte
 	lines int
 	out   bytes.Buffer
@@ -97,10 +96,10 @@ type events struct {
 
 func newEvents(body io.ReadCloser, key string) *events {
 	limit := &io.LimitedReader{R: body, N: maxAnswer + 1}
-	return &events{body: body, limit: limit, in: bufio.NewReader(limit), key: key, seams: seams{}}
+	return &events{body: body, limit: limit, in: bufio.NewReader(limit), key: key, carry: carry{}}
 }
 
-// Close implements io.Closer; it may be called while Read waits.
+// Close implements io.Closer. It may be called during Read.
 func (e *events) Close() error { return e.body.Close() }
 
 // Read implements io.Reader.
@@ -119,8 +118,8 @@ func (e *events) Read(p []byte) (int, error) {
 	return 0, e.err
 }
 
-// begin skips what may stand before the first event. A server that does not
-// stream answers with one JSON value: that is read as a stream of one chunk.
+// begin skips the bytes before the first event. A server that does not stream sends one JSON value, which is read
+// as a stream of one chunk.
 func (e *events) begin() error {
 	if mark, err := e.in.Peek(3); err == nil && string(mark) == "\uFEFF" {
 		_, _ = e.in.Discard(3)
@@ -147,7 +146,7 @@ func (e *events) whole() error {
 	if e.limit.N <= 0 {
 		return errTooLong
 	}
-	a, err := mend(body, e.key)
+	a, err := normalize(body, e.key)
 	if err != nil {
 		return err
 	}
@@ -198,8 +197,8 @@ func (e *events) line() error {
 	return io.EOF
 }
 
-// more takes one data line. Since some servers leave the blank line out, an event
-// is over as soon as its data is a JSON value.
+// more adds one data line. An event ends as soon as its data is a JSON value, because some servers omit the blank
+// line.
 func (e *events) more(value []byte) error {
 	if e.lines++; e.lines > mostLines {
 		return fmt.Errorf("an event of more than %d lines", mostLines)
@@ -215,7 +214,7 @@ func (e *events) more(value []byte) error {
 	return nil
 }
 
-// flush ends an event; one whose data is no JSON value was cut.
+// flush ends an event. An event whose data is not JSON was cut.
 func (e *events) flush() error {
 	if len(bytes.TrimSpace(e.data)) > 0 {
 		return fmt.Errorf("an event that is not JSON: %w", io.ErrUnexpectedEOF)
@@ -233,15 +232,15 @@ func (e *events) dispatch(data []byte) error {
 		e.out.WriteString("data: [DONE]\n\n")
 		return io.EOF
 	case name == "error":
-		return inside(data, e.key)
+		return embeddedError(data, e.key)
 	}
-	a, err := mend(data, e.key)
+	a, err := normalize(data, e.key)
 	if err != nil {
 		return err
 	}
 	for i := range a.Choices {
-		if said := a.Choices[i].Delta; said != nil && a.Choices[i].Index == 0 {
-			e.seams.close(said)
+		if b := a.Choices[i].Delta; b != nil && a.Choices[i].Index == 0 {
+			e.carry.complete(b)
 		}
 	}
 	return e.write(a)

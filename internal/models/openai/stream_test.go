@@ -22,7 +22,7 @@ import (
 
 const usage = `{"model":"m","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}`
 
-// streamed asks for a stream of these and returns what came.
+// streamed requests a stream from h and returns the reply and the page.
 func streamed(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
 	t.Helper()
 	seen := &page{}
@@ -41,13 +41,13 @@ func streamed(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
 	return reply, seen
 }
 
-func TestAStreamIsToldAsItComes(t *testing.T) {
+func TestAStreamReachesTheSinkAsItArrives(t *testing.T) {
 	told := make(chan string)
 	h := func(w http.ResponseWriter, r *http.Request) {
 		for _, d := range []string{"Ho", "la"} {
 			events(delta(d))(w, r)
 			w.(http.Flusher).Flush()
-			if got := <-told; got != d { // the next chunk is sent only after this one was told
+			if got := <-told; got != d { // the next chunk is sent only after the sink received this one
 				t.Errorf("told %q of %q", got, d)
 			}
 		}
@@ -65,7 +65,7 @@ type channel chan string
 func (c channel) Text(delta string) { c <- delta }
 func (c channel) Reset()            {}
 
-func TestAStreamIsReadHoweverItIsWritten(t *testing.T) {
+func TestAStreamIsReadInEveryDialect(t *testing.T) {
 	const hola = `{"choices":[{"index":0,"delta":{"content":"ho"}}]}`
 	const ends = `{"choices":[{"index":0,"delta":{"content":"la"},"finish_reason":"stop"}]}`
 	for name, text := range map[string]string{
@@ -116,15 +116,15 @@ func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 	}
 }
 
-func TestWhiteSpaceAroundAStreamIsNotTold(t *testing.T) {
+func TestWhiteSpaceAroundAStreamIsTrimmed(t *testing.T) {
 	reply, seen := streamed(t, events(delta("\n"), delta(" "), delta(" Uno "), delta("\n\n"), delta("dos"), delta(" \n"), delta("\t"), stop, done))
 	if d := cmp.Diff([]string{"Uno", " \n\ndos"}, seen.deltas); d != "" || reply.Text != "Uno \n\ndos" {
 		t.Errorf("%q %s", reply.Text, d)
 	}
 }
 
-// TestACharacterThatWasCutStaysWhole sends a text token by token, each cut where
-// some servers cut: inside of UTF-8 and between the halves of a \u pair.
+// TestACharacterThatWasCutStaysWhole sends a text token by token, cut where some servers cut: inside of UTF-8 and
+// between the halves of a \u pair.
 func TestACharacterThatWasCutStaysWhole(t *testing.T) {
 	chunk := func(inner string) string { return `{"choices":[{"index":0,"delta":{"content":"` + inner + `"}}]}` }
 	for name, c := range map[string]struct {
@@ -155,19 +155,19 @@ func TestACharacterThatWasCutStaysWhole(t *testing.T) {
 	}
 }
 
-func TestACharacterThatNeverEndsIsLost(t *testing.T) {
+func TestAnIncompleteLastCharacterIsDropped(t *testing.T) {
 	reply, _ := streamed(t, events("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hola\xf0\x9f\"}}]}", stop, done))
 	if reply.Text != "hola" {
 		t.Errorf("%q", reply.Text)
 	}
 }
 
-// part is a chunk with a part of a tool call.
+// part returns a chunk with a part of a tool call.
 func part(members string) string {
 	return `{"choices":[{"index":0,"delta":{"tool_calls":[{` + members + `}]}}]}`
 }
 
-func TestToolCallsOfAStreamArePutTogether(t *testing.T) {
+func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 	type calls = []llm.Call
 	both := calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "b", Name: "two", Arguments: `{}`}}
 	for name, c := range map[string]struct {
@@ -248,7 +248,7 @@ func TestToolCallsOfAStreamArePutTogether(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWasEndedForTheModelIsMarked(t *testing.T) {
+func TestAnAnswerThatTheProviderEndedIsCut(t *testing.T) {
 	for reason, cut := range map[string]bool{"length": true, "content_filter": true, "stop": false, "eos": false} {
 		reply, _ := streamed(t, events(delta("hola"), finish(reason), done))
 		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"`+reason+`","message":{"content":"hola"}}]}`)).
@@ -259,7 +259,7 @@ func TestAnAnswerThatWasEndedForTheModelIsMarked(t *testing.T) {
 	}
 }
 
-func TestAModelMayStopWithoutAWord(t *testing.T) {
+func TestAnAnswerMayBeEmpty(t *testing.T) {
 	reply, _ := streamed(t, events(stop, usage, done))
 	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":" "}}]}`)).
 		Complete(context.Background(), llm.Request{Model: "m"})
@@ -268,7 +268,7 @@ func TestAModelMayStopWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestWhatAModelRefusesToSayIsItsAnswer(t *testing.T) {
+func TestAModelsRefusalIsItsAnswer(t *testing.T) {
 	reply, _ := streamed(t, events(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No puedo."}}]}`, stop, done))
 	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"No puedo."}}]}`)).
 		Complete(context.Background(), llm.Request{Model: "m"})
@@ -277,8 +277,8 @@ func TestWhatAModelRefusesToSayIsItsAnswer(t *testing.T) {
 	}
 }
 
-// TestUsageThatIsNotToldIsEstimated: never zero, and never taken for a count.
-func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
+// TestMissingUsageIsEstimated: the estimate is never zero, and is marked as one.
+func TestMissingUsageIsEstimated(t *testing.T) {
 	ask := llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.User, Content: strings.Repeat("palabra ", 50)}}}
 	for told, want := range map[string]llm.Usage{
 		`"usage":null`: {Input: ask.Estimate(), Output: llm.EstimateText("hola"), Estimated: true},
@@ -301,9 +301,9 @@ func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
 	}
 }
 
-// TestAStoppedStreamReturnsWhatWasSaid: when a person stops it, and when its time
-// is over; and what was complete by then is no failure.
-func TestAStoppedStreamReturnsWhatWasSaid(t *testing.T) {
+// TestAStoppedStreamReturnsItsText: when a person stops it, and when its deadline passes. An answer that was
+// complete by then is not a failure.
+func TestAStoppedStreamReturnsItsText(t *testing.T) {
 	half := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		events(delta("medio "), delta("mensaje "))(w, r)
@@ -342,7 +342,7 @@ func TestAStoppedStreamReturnsWhatWasSaid(t *testing.T) {
 	})
 }
 
-// stopper presses Stop when it has read enough.
+// stopper is a sink that stops the answer after a certain text.
 type stopper struct {
 	page
 	after string
@@ -356,8 +356,8 @@ func (s *stopper) Text(delta string) {
 	}
 }
 
-// TestARetriedStreamIsToldOnce joins the two halves: the client and llm.Retry.
-func TestARetriedStreamIsToldOnce(t *testing.T) {
+// TestARetriedStreamIsShownOnce combines the client and llm.Retry.
+func TestARetriedStreamIsShownOnce(t *testing.T) {
 	answers := []http.HandlerFunc{
 		events(delta("una mitad")),
 		says(429, `{"error":{"message":"slow down"}}`),
@@ -380,15 +380,15 @@ func TestARetriedStreamIsToldOnce(t *testing.T) {
 	}
 }
 
-// wire answers every request with these bytes: a fuzzer needs no socket.
+// wire answers every request with these bytes, so that a fuzzer needs no socket.
 type wire string
 
 func (w wire) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(w)))}, nil
 }
 
-// FuzzStream feeds a stream with whatever a provider may write: it is an answer
-// or a known fault, the page shows the answer, and nothing is said twice.
+// FuzzStream feeds random streams: the result is an answer or a known fault, the page shows the answer, and no text
+// appears twice.
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{
 		"data: " + delta("hola") + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n",
@@ -414,7 +414,7 @@ func FuzzStream(f *testing.F) {
 		if seen.text != reply.Text || !utf8.ValidString(reply.Text) || strings.TrimSpace(reply.Text) != reply.Text {
 			t.Errorf("%q, and the page shows %q", reply.Text, seen.text)
 		}
-		said := reply.Text != "" || len(reply.Calls) > 0 // it may also stop without a word
+		said := reply.Text != "" || len(reply.Calls) > 0 // it may also stop without text
 		if reply.Usage.Input <= 0 || said && reply.Usage.Output <= 0 {
 			t.Errorf("an answer of %+v", reply.Usage)
 		}
@@ -430,8 +430,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzAnswer does the same with a whole answer, read as one and as a stream: what
-// both can read they read alike.
+// FuzzAnswer feeds random answers, read as a whole and as a stream: both readers must agree on answers that both
+// can read.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		`{"model":"m","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,

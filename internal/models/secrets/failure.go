@@ -11,21 +11,20 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-func missing(err error) bool {
+func isMissing(err error) bool {
 	var e *types.ResourceNotFoundException
 	return errors.As(err, &e)
 }
 
-func exists(err error) bool {
+func isDuplicate(err error) bool {
 	var e *types.ResourceExistsException
 	return errors.As(err, &e)
 }
 
-// beingDeleted reports whether the secret is scheduled for deletion, or on its
-// way out. The service has one type for this and for other states, and tells
-// them apart by words: "marked for deletion", "scheduled for deletion", "was
-// deleted".
-func beingDeleted(err error) bool {
+// isBeingDeleted reports whether the secret is scheduled for deletion, or is being deleted. The service has one
+// error type for this and for other states, and only its message distinguishes them: "marked for deletion",
+// "scheduled for deletion", "was deleted".
+func isBeingDeleted(err error) bool {
 	var e *types.InvalidRequestException
 	if !errors.As(err, &e) {
 		return false
@@ -34,16 +33,15 @@ func beingDeleted(err error) bool {
 	return strings.Contains(words, "for deletion") || strings.Contains(words, "was deleted")
 }
 
-// told is an error of the service without what the service said: it may have
-// repeated the request. What is left is its type, an error of the network, or
-// that ctx ended.
-func told(ctx context.Context, operation, id string, err error) error {
+// scrub returns an error of the service without the service's message, which may repeat the request. It keeps the
+// error code, a network error, or the end of ctx.
+func scrub(ctx context.Context, operation, id string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return fmt.Errorf("secrets: %s of %s: %w", operation, id, ended)
 	}
 	var refused smithy.APIError
 	if errors.As(err, &refused) {
-		return fmt.Errorf("secrets: %s of %s: %s", operation, id, kind(refused.ErrorCode()))
+		return fmt.Errorf("secrets: %s of %s: %s", operation, id, knownCode(refused.ErrorCode()))
 	}
 	var network *net.OpError
 	if errors.As(err, &network) {
@@ -52,8 +50,8 @@ func told(ctx context.Context, operation, id string, err error) error {
 	return fmt.Errorf("secrets: %s of %s: no usable answer", operation, id)
 }
 
-// kinds are the ways in which the service refuses, as it names them.
-var kinds = []string{
+// knownCodes are the error codes of the service.
+var knownCodes = []string{
 	"AccessDenied", "AccessDeniedException", "DecryptionFailure", "EncryptionFailure", "ExpiredTokenException",
 	"IncompleteSignature", "InternalFailure", "InternalServiceError", "InvalidClientTokenId", "InvalidParameterException",
 	"InvalidRequestException", "InvalidSignatureException", "LimitExceededException", "OptInRequired",
@@ -62,9 +60,9 @@ var kinds = []string{
 	"UnrecognizedClientException", "ValidationException",
 }
 
-// kind is the name of a refusal, if it is one that the service has.
-func kind(code string) string {
-	for _, k := range kinds {
+// knownCode returns the code if it is in the list, else a fixed text.
+func knownCode(code string) string {
+	for _, k := range knownCodes {
 		if k == code {
 			return k
 		}

@@ -38,7 +38,7 @@ var (
 	likeARN = regexp.MustCompile(`-.{6}$`)
 )
 
-// TestProviderIDsOfTwoPairsDiffer: as far as any characters and lengths go.
+// TestProviderIDsOfTwoPairsDiffer for any characters and lengths.
 func TestProviderIDsOfTwoPairsDiffer(t *testing.T) {
 	part := rapid.OneOf(
 		rapid.StringOf(rapid.SampledFrom([]rune("ab/=-.2DF"))),

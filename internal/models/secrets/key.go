@@ -6,15 +6,14 @@ import (
 	"log/slog"
 )
 
-// Key is a value of a secret outside of the call that uses it. However it is
-// printed, logged or encoded, it is "[key]"; only Reveal shows it. It belongs in
-// values and exported fields: in other fields fmt cannot call its methods, and as
-// the key of a map JSON does not.
+// Key is the value of a secret outside of the call that uses it. It is printed, logged and encoded as "[key]"; only
+// Reveal returns the value. Store it in values and exported fields: fmt cannot call the methods of other fields,
+// and JSON does not for the keys of a map.
 type Key string
 
 const printed = "[key]"
 
-// Reveal returns the key itself.
+// Reveal returns the value of the key.
 func (k Key) Reveal() string { return string(k) }
 
 // Format implements fmt.Formatter, for every verb.

@@ -1,11 +1,11 @@
-// Package secrets keeps and reads secrets in AWS Secrets Manager, or in what
-// speaks its protocol. A secret is a JSON object of names and values, such as
+// Package secrets stores and reads secrets in AWS Secrets Manager, or in a service
+// with the same protocol. A secret is a JSON object of names and values, such as
 // {"OPENAI_API_KEY": "…"}.
 //
-// No error holds any part of a secret, whatever the service answered: errors are
-// made of the operation, the id and the kind of failure, never of the message.
-// Who has to hold a value for longer than a call holds it as a Key, which shows
-// nothing when it is printed.
+// No error contains any part of a secret, whatever the service answered: errors
+// consist of the operation, the id and the error code, never of the message. A
+// caller that holds a value for longer than one call holds it as a Key, which is not
+// printed.
 package secrets
 
 import (
@@ -20,31 +20,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
-// ErrNotFound says that there is no such secret, that it is being deleted, or
-// that it has no value of that name.
+// ErrNotFound means that the secret does not exist, is being deleted, or has no value of that name.
 var ErrNotFound = errors.New("secrets: not found")
 
-// Manager keeps and reads secrets. It holds none: each call asks the service.
+// Manager stores and reads secrets. It caches none: each call calls the service.
 type Manager struct {
 	client *secretsmanager.Client
 	prefix string
 }
 
-// NewManager returns a manager. ProviderID begins with prefix: the name of the
-// stack, or up to 200 other characters that Secrets Manager allows.
+// NewManager returns a manager. The names of its secrets begin with prefix: the name of the stack, or up to 200
+// other characters that Secrets Manager allows.
 func NewManager(config aws.Config, prefix string) *Manager {
 	return &Manager{client: secretsmanager.NewFromConfig(config), prefix: prefix}
 }
 
-// Get returns the value of a name in a secret, which id means by its name or
-// ARN. It returns ErrNotFound when either is missing or the value is empty.
+// Get returns the value of a name in a secret. id is the name or the ARN of the secret. It returns ErrNotFound when
+// the secret or the name is missing, or the value is empty.
 func (m *Manager) Get(ctx context.Context, id, name string) (string, error) {
 	out, err := m.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &id})
-	if missing(err) || beingDeleted(err) {
+	if isMissing(err) || isBeingDeleted(err) {
 		return "", fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
 	if err != nil {
-		return "", told(ctx, "GetSecretValue", id, err)
+		return "", scrub(ctx, "GetSecretValue", id, err)
 	}
 	var values map[string]string
 	if json.Unmarshal([]byte(aws.ToString(out.SecretString)), &values) != nil {
@@ -56,20 +55,19 @@ func (m *Manager) Get(ctx context.Context, id, name string) (string, error) {
 	return values[name], nil
 }
 
-// How long Put goes on while the service is still deleting a secret of the same
-// name: about six seconds in all, or less when ctx ends.
+// Retries of Put while the service deletes a secret of the same name: about six seconds in all, or less when ctx
+// ends.
 const (
 	mostTries = 8
 	firstWait = 50 * time.Millisecond
 )
 
-// errBusy says that Put met a secret that is neither there nor gone.
+// errBusy means that the secret is being deleted.
 var errBusy = errors.New("secrets: it is still being deleted")
 
-// Put makes a secret hold exactly these values, and creates it when there is
-// none; doing it again changes nothing but the version. One that was scheduled
-// for deletion is restored first, and has its old values until the new ones are
-// written. An ARN of no secret is ErrNotFound: its name would be another's.
+// Put replaces the values of a secret, or creates the secret. A repetition changes only the version. A secret that
+// is scheduled for deletion is restored first, and keeps its old values until the new ones are written. An ARN
+// without a secret gives ErrNotFound, because a new secret would get another ARN.
 func (m *Manager) Put(ctx context.Context, id string, values map[string]string) error {
 	text, err := json.Marshal(values)
 	if err != nil || values == nil {
@@ -93,18 +91,17 @@ func (m *Manager) Put(ctx context.Context, id string, values map[string]string) 
 	}
 }
 
-// put tries once, and reports whether to try again because the secret changed
-// its state meanwhile.
+// put tries once. It reports whether to try again because the secret changed its state meanwhile.
 func (m *Manager) put(ctx context.Context, id string, text *string) (again bool, err error) {
 	_, err = m.client.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{SecretId: &id, SecretString: text})
 	if err == nil {
 		return false, nil
 	}
-	if beingDeleted(err) {
+	if isBeingDeleted(err) {
 		return m.restore(ctx, id)
 	}
-	if !missing(err) {
-		return false, told(ctx, "PutSecretValue", id, err)
+	if !isMissing(err) {
+		return false, scrub(ctx, "PutSecretValue", id, err)
 	}
 	if strings.HasPrefix(id, "arn:") {
 		return false, fmt.Errorf("%w: %s", ErrNotFound, id)
@@ -113,31 +110,30 @@ func (m *Manager) put(ctx context.Context, id string, text *string) (again bool,
 	switch {
 	case err == nil:
 		return false, nil
-	case beingDeleted(err):
+	case isBeingDeleted(err):
 		return m.restore(ctx, id)
-	case exists(err): // somebody else was faster
+	case isDuplicate(err): // another caller created it meanwhile
 		return true, nil
 	}
-	return false, told(ctx, "CreateSecret", id, err)
+	return false, scrub(ctx, "CreateSecret", id, err)
 }
 
-// restore takes a secret back from deletion. That one cannot be found is a
-// deletion that is about to end.
+// restore cancels the deletion of a secret. A missing secret means that the deletion is about to end.
 func (m *Manager) restore(ctx context.Context, id string) (again bool, err error) {
 	_, err = m.client.RestoreSecret(ctx, &secretsmanager.RestoreSecretInput{SecretId: &id})
-	if err == nil || missing(err) || beingDeleted(err) {
+	if err == nil || isMissing(err) || isBeingDeleted(err) {
 		return true, nil
 	}
-	return false, told(ctx, "RestoreSecret", id, err)
+	return false, scrub(ctx, "RestoreSecret", id, err)
 }
 
-// Delete removes a secret at once and for good. One that is missing is fine.
+// Delete removes a secret at once and permanently. A missing secret is not an error.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.client.DeleteSecret(ctx, &secretsmanager.DeleteSecretInput{
 		SecretId: &id, ForceDeleteWithoutRecovery: aws.Bool(true),
 	})
-	if err == nil || missing(err) {
+	if err == nil || isMissing(err) {
 		return nil
 	}
-	return told(ctx, "DeleteSecret", id, err)
+	return scrub(ctx, "DeleteSecret", id, err)
 }

@@ -28,7 +28,7 @@ import (
 
 const canary = "CANARY-sk-0123456789"
 
-// config points the production client at a handler of this process.
+// config points the production client at a handler in this process.
 func config(h http.Handler) aws.Config {
 	return aws.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
@@ -53,7 +53,7 @@ func mustPut(t *testing.T, m *secrets.Manager, id string, values map[string]stri
 	}
 }
 
-// has reports what a secret has under KEY: the value, "none", or another error.
+// has returns the value under KEY in a secret, "none", or the error.
 func has(m *secrets.Manager, id string) string {
 	got, err := m.Get(context.Background(), id, "KEY")
 	if errors.Is(err, secrets.ErrNotFound) {
@@ -65,7 +65,7 @@ func has(m *secrets.Manager, id string) string {
 	return got
 }
 
-func TestWhatIsPutIsWhatIsGot(t *testing.T) {
+func TestGetReturnsTheValuesOfPut(t *testing.T) {
 	m, c := world(t)
 	if got := has(m, "k"); got != "none" {
 		t.Errorf("before: %s", got)
@@ -84,7 +84,7 @@ func TestWhatIsPutIsWhatIsGot(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 	for range 2 {
-		mustPut(t, m, *d.ARN, map[string]string{"KEY": "two"}) // replaces all of it
+		mustPut(t, m, *d.ARN, map[string]string{"KEY": "two"}) // replaces the whole secret
 		if _, err := m.Get(t.Context(), "k", "OTHER"); has(m, "k") != "two" || !errors.Is(err, secrets.ErrNotFound) {
 			t.Errorf("%s %v", has(m, "k"), err)
 		}
@@ -102,7 +102,7 @@ func TestWhatIsPutIsWhatIsGot(t *testing.T) {
 	}
 }
 
-func TestASecretMustBeAnObjectOfTexts(t *testing.T) {
+func TestASecretMustBeAnObjectOfStrings(t *testing.T) {
 	m, c := world(t)
 	for i, text := range []string{canary, `"` + canary + `"`, `["` + canary + `"]`, `{"KEY":1}`, `{"KEY":"` + canary, `null`, `{}`, `{"KEY":""}`} {
 		id := fmt.Sprint("k", i)
@@ -166,8 +166,8 @@ func TestPutsDeletesAndReadsAtOnceAllSucceed(t *testing.T) {
 	}
 }
 
-// answers is a service that answers each operation with what is next for it:
-// an error's type and words, or nothing for success. The last one stays.
+// answers is a service with scripted responses for each operation: an error's type and message, or "" for success.
+// The last response repeats.
 type answers struct {
 	mu    sync.Mutex
 	next  map[string][]string
@@ -193,16 +193,15 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	missing   = "ResourceNotFoundException: Secrets Manager can't find the specified secret."
-	scheduled = "InvalidRequestException: You can't create this secret because a secret with this name is already scheduled for deletion."
-	deleted   = "InvalidRequestException: You can't perform this operation on the secret because it was deleted."
-	exists    = "ResourceExistsException: The operation failed because the secret k already exists."
-	denied    = "AccessDeniedException: User is not authorized"
+	isMissing   = "ResourceNotFoundException: Secrets Manager can't find the specified secret."
+	scheduled   = "InvalidRequestException: You can't create this secret because a secret with this name is already scheduled for deletion."
+	deleted     = "InvalidRequestException: You can't perform this operation on the secret because it was deleted."
+	isDuplicate = "ResourceExistsException: The operation failed because the secret k already exists."
+	denied      = "AccessDeniedException: User is not authorized"
 )
 
-// TestPutSeesADeletionThrough: AWS deletes in the background, and for a while a
-// secret is neither there nor gone.
-func TestPutSeesADeletionThrough(t *testing.T) {
+// TestPutWaitsForADeletion: AWS deletes in the background, and for a while the secret neither exists nor is gone.
+func TestPutWaitsForADeletion(t *testing.T) {
 	for name, x := range map[string]struct {
 		next  map[string][]string
 		asked string
@@ -210,13 +209,13 @@ func TestPutSeesADeletionThrough(t *testing.T) {
 		after time.Duration
 	}{
 		"there":          {map[string][]string{}, "Put", "", 0},
-		"not there":      {map[string][]string{"PutSecretValue": {missing}}, "Put Create", "", 0},
-		"a race":         {map[string][]string{"PutSecretValue": {missing, ""}, "CreateSecret": {exists}}, "Put Create Put", "", 50 * time.Millisecond},
-		"scheduled":      {map[string][]string{"PutSecretValue": {missing, ""}, "CreateSecret": {scheduled}}, "Put Create Restore Put", "", 50 * time.Millisecond},
-		"almost gone":    {map[string][]string{"PutSecretValue": {missing}, "CreateSecret": {deleted, deleted, ""}, "RestoreSecret": {missing}}, "Put Create Restore Put Create Restore Put Create", "", 150 * time.Millisecond},
+		"not there":      {map[string][]string{"PutSecretValue": {isMissing}}, "Put Create", "", 0},
+		"a race":         {map[string][]string{"PutSecretValue": {isMissing, ""}, "CreateSecret": {isDuplicate}}, "Put Create Put", "", 50 * time.Millisecond},
+		"scheduled":      {map[string][]string{"PutSecretValue": {isMissing, ""}, "CreateSecret": {scheduled}}, "Put Create Restore Put", "", 50 * time.Millisecond},
+		"almost gone":    {map[string][]string{"PutSecretValue": {isMissing}, "CreateSecret": {deleted, deleted, ""}, "RestoreSecret": {isMissing}}, "Put Create Restore Put Create Restore Put Create", "", 150 * time.Millisecond},
 		"never gone":     {map[string][]string{"PutSecretValue": {deleted}, "RestoreSecret": {deleted}}, strings.TrimSpace(strings.Repeat("Put Restore ", 8)), "still being deleted", 6350 * time.Millisecond},
 		"denied":         {map[string][]string{"PutSecretValue": {denied}}, "Put", "PutSecretValue of k: AccessDeniedException", 0},
-		"denied create":  {map[string][]string{"PutSecretValue": {missing}, "CreateSecret": {denied}}, "Put Create", "CreateSecret of k: AccessDeniedException", 0},
+		"denied create":  {map[string][]string{"PutSecretValue": {isMissing}, "CreateSecret": {denied}}, "Put Create", "CreateSecret of k: AccessDeniedException", 0},
 		"denied restore": {map[string][]string{"PutSecretValue": {deleted}, "RestoreSecret": {denied}}, "Put Restore", "RestoreSecret of k: AccessDeniedException", 0},
 		"another state":  {map[string][]string{"PutSecretValue": {"InvalidRequestException: You can't " + canary}}, "Put", "PutSecretValue of k: InvalidRequestException", 0},
 	} {
@@ -240,7 +239,7 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		service := &answers{next: map[string][]string{"PutSecretValue": {deleted}, "RestoreSecret": {missing}}}
+		service := &answers{next: map[string][]string{"PutSecretValue": {deleted}, "RestoreSecret": {isMissing}}}
 		began := time.Now()
 		err := secrets.NewManager(config(service), "p").Put(ctx, "k", map[string]string{"KEY": canary})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
@@ -249,9 +248,8 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestNoErrorHoldsWhatTheServiceSaid: a service that repeats the secret in every
-// place where an error could pick it up.
-func TestNoErrorHoldsWhatTheServiceSaid(t *testing.T) {
+// TestNoErrorRepeatsTheServicesMessage: the service repeats the secret in every place that an error could copy.
+func TestNoErrorRepeatsTheServicesMessage(t *testing.T) {
 	raw := func(status int, kind, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amzn-Errortype", kind)
@@ -306,7 +304,7 @@ func TestAnUnreachableServiceIsNamed(t *testing.T) {
 	}
 }
 
-func TestAKeyPrintsAsNothing(t *testing.T) {
+func TestAKeyIsNotPrinted(t *testing.T) {
 	type holder struct{ Key secrets.Key }
 	key, logged := secrets.Key(canary), &bytes.Buffer{}
 	slog.New(slog.NewJSONHandler(logged, nil)).Info("x", "key", key, "held", holder{key}, "pointer", &key)

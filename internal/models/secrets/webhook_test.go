@@ -15,7 +15,7 @@ import (
 	"piloto/internal/models/secrets"
 )
 
-// counting counts the reads that reach a handler, and can be shut.
+// counting is a handler that counts the reads, and that can be shut.
 type counting struct {
 	http.Handler
 	reads atomic.Int32
@@ -52,7 +52,7 @@ func newHooks(t *testing.T) *hooks {
 	return h
 }
 
-// says is what the secret of a webhook is: itself, "none", or "error".
+// says returns the secret of a webhook, "none", or "error".
 func (h *hooks) says(t *testing.T, account, id string) string {
 	t.Helper()
 	got, err := h.WebhookSecret(t.Context(), account, id)
@@ -68,7 +68,7 @@ func (h *hooks) says(t *testing.T, account, id string) string {
 	return got
 }
 
-func TestASecretOfAWebhookIsReadOnceInFiveMinutes(t *testing.T) {
+func TestAWebhookSecretIsCachedForFiveMinutes(t *testing.T) {
 	h := newHooks(t)
 	if err := h.PutWebhookSecret(t.Context(), "a", "wh_1", canary); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestASecretOfAWebhookIsReadOnceInFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestThatThereIsNoSecretIsRememberedForHalfAMinute(t *testing.T) {
+func TestAMissingWebhookSecretIsCachedForHalfAMinute(t *testing.T) {
 	h := newHooks(t)
 	for _, c := range []struct {
 		after time.Duration
@@ -97,7 +97,7 @@ func TestThatThereIsNoSecretIsRememberedForHalfAMinute(t *testing.T) {
 	}
 }
 
-func TestWhoPutsOrRemovesASecretKnowsAtOnce(t *testing.T) {
+func TestPutAndDeleteEvictTheCachedSecret(t *testing.T) {
 	h := newHooks(t)
 	for _, want := range []string{"none", canary, canary + "2", "none"} {
 		if got := h.says(t, "a", "wh_1"); got != want {
@@ -118,7 +118,7 @@ func TestWhoPutsOrRemovesASecretKnowsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNotRemembered(t *testing.T) {
+func TestAFailedReadIsNotCached(t *testing.T) {
 	h := newHooks(t)
 	if err := h.PutWebhookSecret(t.Context(), "a", "wh_1", canary); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAFailureIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestSecretsOfWebhooksAreOfTheirAccount(t *testing.T) {
+func TestWebhookSecretsBelongToTheirAccount(t *testing.T) {
 	h := newHooks(t)
 	if err := h.PutWebhookSecret(t.Context(), "a", "wh_1", canary); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestSecretsOfWebhooksAreOfTheirAccount(t *testing.T) {
 	}
 }
 
-func TestSoManySecretsAreRememberedAndNoMore(t *testing.T) {
+func TestTheSecretCacheIsBounded(t *testing.T) {
 	h := newHooks(t)
 	for i := range 1000 {
 		h.says(t, "a", fmt.Sprint(i))
@@ -156,13 +156,13 @@ func TestSoManySecretsAreRememberedAndNoMore(t *testing.T) {
 	if h.says(t, "a", "0"); h.engine.reads.Load() != 1000 {
 		t.Errorf("%d reads", h.engine.reads.Load())
 	}
-	h.says(t, "a", "one more") // it begins anew
+	h.says(t, "a", "one more") // the cache was emptied
 	if h.says(t, "a", "0"); h.engine.reads.Load() != 1002 {
 		t.Errorf("%d reads", h.engine.reads.Load())
 	}
 }
 
-func TestARememberedSecretIsNotPrinted(t *testing.T) {
+func TestACachedSecretIsNotPrinted(t *testing.T) {
 	h := newHooks(t)
 	if err := h.PutWebhookSecret(t.Context(), "a", "wh_1", canary); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 // ask calls the selected model, and if its provider fails, the further models that the assistant
 // lists. The greatest cost of each call is held before it.
-func (a *reasoning) ask(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, *eligibility.Block, error) {
+func (a *reasoning) ask(ctx context.Context, use *eligibility.Selection, r llm.Request) (llm.Reply, *eligibility.Block, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var first *eligibility.Block
@@ -36,12 +36,12 @@ func (a *reasoning) ask(ctx context.Context, use *eligibility.Plan, r llm.Reques
 			if err == nil {
 				return answer, nil, nil
 			}
-			why, known := eligibility.Because(err)
+			why, known := eligibility.ReasonOf(err)
 			if !known {
 				return llm.Reply{}, nil, err
 			}
 			a.Log.WarnContext(ctx, "model.failed", "provider", use.Provider, "model", use.Model, "reason", why, "error", err)
-			a.Eligibility.Met(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
+			a.Eligibility.RecordHealth(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
 			block = eligibility.RefusedBy(why, use.Provider, a.tag)
 		}
 		if first == nil { // when no model responds, the message names the preferred one
@@ -56,14 +56,14 @@ func (a *reasoning) ask(ctx context.Context, use *eligibility.Plan, r llm.Reques
 }
 
 // call makes one call, with its retries, and records its usage.
-func (a *reasoning) call(ctx context.Context, use *eligibility.Plan, r llm.Request) (llm.Reply, error) {
+func (a *reasoning) call(ctx context.Context, use *eligibility.Selection, r llm.Request) (llm.Reply, error) {
 	model, err := a.Models.Model(ctx, a.run.Account, use.Candidate)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	answer, err := a.Retry.Complete(ctx, model, r, a.Watch(use))
 	if err == nil || answer.Text != "" {
-		a.Used(use, answer)
+		a.Count(use, answer)
 	}
 	return answer, err
 }
@@ -71,7 +71,7 @@ func (a *reasoning) call(ctx context.Context, use *eligibility.Plan, r llm.Reque
 // cover makes the hold cover one call. A free call needs it too, because the hold ensures that
 // there is only one call. cover returns the block if the account cannot pay, credit.ErrMoved when
 // another invocation has the hold, and any internal error.
-func (a *reasoning) cover(ctx context.Context, use *eligibility.Plan, r llm.Request) (*eligibility.Block, error) {
+func (a *reasoning) cover(ctx context.Context, use *eligibility.Selection, r llm.Request) (*eligibility.Block, error) {
 	first := a.Hold.At.IsZero()
 	why, err := a.Cover(ctx, use, r, locale.Text(a.tag, "command.session"))
 	switch {

@@ -7,19 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// seams keeps characters whole: servers that stream token by token cut through
-// the bytes of one, or through a pair of \u escapes. What stands of a character
-// at the end of a delta waits for the next one. The key is the tool call's index,
-// or one of these.
-type seams map[int][]byte
+// carry keeps characters whole across the deltas of a stream: servers that stream token by token cut through the
+// bytes of a character, or through a pair of \u escapes. The incomplete end of a delta is carried to the next one.
+// The key is the index of the tool call, or one of the constants below.
+type carry map[int][]byte
 
 const (
 	ofText  = -1
-	ofCalls = -2 // those without an index
+	ofCalls = -2 // calls without an index
 )
 
-// close moves what is cut from each text of a delta to the next.
-func (s seams) close(c *content) {
+// complete moves the incomplete character at the end of each text of a delta to the next delta.
+func (s carry) complete(c *content) {
 	c.Text = s.join(ofText, c.Text)
 	for i := range c.Calls {
 		key := ofCalls
@@ -30,10 +29,9 @@ func (s seams) close(c *content) {
 	}
 }
 
-// join returns a JSON string with what was left before it and without what is cut
-// at its end. It works on the text of the JSON: decoded, what is cut would be
-// lost already.
-func (s seams) join(key int, raw json.RawMessage) json.RawMessage {
+// join returns a JSON string with the carried bytes before it and without the incomplete character at its end. It
+// works on the encoded JSON, because decoding would lose the incomplete character.
+func (s carry) join(key int, raw json.RawMessage) json.RawMessage {
 	if len(raw) < 2 || raw[0] != '"' {
 		return raw
 	}
@@ -41,7 +39,7 @@ func (s seams) join(key int, raw json.RawMessage) json.RawMessage {
 	if left := s[key]; len(left) > 0 {
 		inner = append(append([]byte(nil), left...), inner...)
 	}
-	end := whole(inner)
+	end := wholeLen(inner)
 	if end == len(inner) {
 		delete(s, key)
 	} else {
@@ -57,9 +55,8 @@ var halfPair = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}$`)
 })
 
-// whole returns how many bytes of the inside of a JSON string are whole
-// characters.
-func whole(inner []byte) int {
+// wholeLen returns the length of the prefix of a JSON string's content that has only whole characters.
+func wholeLen(inner []byte) int {
 	n := len(inner)
 	for i := n - 1; i >= 0 && i >= n-3; i-- {
 		if utf8.RuneStart(inner[i]) {
@@ -77,7 +74,7 @@ func whole(inner []byte) int {
 		escapes++
 	}
 	if escapes%2 == 1 {
-		return n // the backslash is itself escaped: it is text
+		return n // the backslash is escaped itself, so this is text
 	}
 	return n - 6
 }

@@ -11,69 +11,69 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// mostCounted bounds what a provider may say that an answer used, of each kind.
+// mostCounted is the largest token count that a provider can report, for input and for output.
 const mostCounted = 16 << 20
 
-// mostCalls bounds the tool calls of one answer.
+// mostCalls is the largest number of tool calls in one answer.
 const mostCalls = 256
 
-// mostName bounds the name of a tool, in bytes: a stream brings it in parts.
+// mostName is the longest name of a tool, in bytes. A stream may send it in parts.
 const mostName = 1 << 10
 
-// errFiltered is an answer that another try would not change.
+// errFiltered means that a retry would give the same result.
 var errFiltered = errors.New("the answer was ended with nothing said")
 
-// speech is an answer as it is being said. Its text has no white space around
-// it: what could be such waits until something follows.
-type speech struct {
-	sink   llm.Sink
-	text   strings.Builder
-	held   []byte
-	calls  []*spoken
-	at     map[int]*spoken // by the provider's index: the newest of it
-	finish sdk.FinishReason
-	model  string
-	usage  llm.Usage
+// replyBuilder collects an answer while it arrives. It trims the white space around the text: trailing white space
+// waits until more text follows.
+type replyBuilder struct {
+	sink    llm.Sink
+	text    strings.Builder
+	pending []byte
+	calls   []*partialCall
+	at      map[int]*partialCall // by the provider's index: its newest call
+	finish  sdk.FinishReason
+	model   string
+	usage   llm.Usage
 }
 
-// spoken is a tool call as it is being said.
-type spoken struct {
+// partialCall is a tool call while it arrives.
+type partialCall struct {
 	id, name  string
 	arguments strings.Builder
 }
 
-func (s *speech) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
+func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
 
-func (s *speech) say(delta string) {
+func (s *replyBuilder) addText(delta string) {
 	if s.text.Len() == 0 {
 		delta = strings.TrimLeftFunc(delta, unicode.IsSpace)
 	}
 	visible := strings.TrimRightFunc(delta, unicode.IsSpace)
 	if visible != "" {
-		now := string(s.held) + visible
-		s.held = s.held[:0]
+		now := string(s.pending) + visible
+		s.pending = s.pending[:0]
 		s.text.WriteString(now)
 		if s.sink != nil {
 			s.sink.Text(now)
 		}
 	}
-	s.held = append(s.held, delta[len(visible):]...)
+	s.pending = append(s.pending, delta[len(visible):]...)
 }
 
-// call takes in a tool call, or a part of one. A part says which call it belongs
-// to by its index; where servers give none, or the same one to all, a new id with
-// a name begins a new call. A part without any of these goes on with the last.
-func (s *speech) call(part sdk.ToolCall) error {
-	c := s.belongs(part)
+// addCall adds a tool call, or a part of one. The index of a part names its call. When servers send no index, or
+// the same index for all, a new id with a name begins a new call. A part without any of these continues the last
+// call.
+func (s *replyBuilder) addCall(part sdk.ToolCall) error {
+	c := s.find(part)
 	if c == nil {
 		if len(s.calls) == mostCalls {
 			return fmt.Errorf("an answer with more than %d tool calls", mostCalls)
 		}
-		c = &spoken{}
+		c = &partialCall{}
 		s.calls = append(s.calls, c)
 		if part.Index != nil {
 			if s.at == nil {
-				s.at = map[int]*spoken{}
+				s.at = map[int]*partialCall{}
 			}
 			s.at[*part.Index] = c
 		}
@@ -81,7 +81,7 @@ func (s *speech) call(part sdk.ToolCall) error {
 	if c.id == "" {
 		c.id = part.ID
 	}
-	if c.name != part.Function.Name { // some repeat it in every part
+	if c.name != part.Function.Name { // some servers repeat it in every part
 		if len(c.name)+len(part.Function.Name) > mostName {
 			return fmt.Errorf("a tool call whose name is longer than %d bytes", mostName)
 		}
@@ -91,7 +91,7 @@ func (s *speech) call(part sdk.ToolCall) error {
 	return nil
 }
 
-func (s *speech) belongs(part sdk.ToolCall) *spoken {
+func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
 	begins := part.Function.Name != ""
 	if part.Index != nil {
 		c := s.at[*part.Index]
@@ -118,18 +118,18 @@ func (s *speech) belongs(part sdk.ToolCall) *spoken {
 	return nil
 }
 
-// counted keeps the newest count of the provider that counts something.
-func (s *speech) counted(u *sdk.Usage) {
+// setUsage keeps the newest counts of the provider, unless they are 0 or impossible.
+func (s *replyBuilder) setUsage(u *sdk.Usage) {
 	if u == nil || u.PromptTokens > mostCounted || u.CompletionTokens > mostCounted {
-		return // no model reads or writes so many: they are counted here
+		return // impossible counts: the tokens are estimated instead
 	}
 	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
 	}
 }
 
-// complete reports what is wrong with an answer that has been read to its end.
-func (s *speech) complete() error {
+// check returns an error when an answer that was read to its end is not complete.
+func (s *replyBuilder) check() error {
 	switch {
 	case s.finish == "error":
 		return errors.New("the provider ended the answer with an error")
@@ -137,13 +137,13 @@ func (s *speech) complete() error {
 		return fmt.Errorf("%w: %s", errFiltered, s.finish)
 	case s.finish == "" || s.finish == sdk.FinishReasonNull:
 		return errors.New("an answer without a finish reason")
-	} // a model that stops without a word has answered
+	} // an answer without text and with the reason stop is complete
 	return nil
 }
 
-// fill writes what was said into a reply to r. A call without an id is given one,
-// since its result must name it.
-func (s *speech) fill(reply *llm.Reply, r llm.Request) {
+// fill writes the answer into a reply to r. A call without an id gets one, because the result of the call must
+// refer to it.
+func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
 	reply.Cut = s.finish == sdk.FinishReasonLength || s.finish == sdk.FinishReasonContentFilter
 	for i, c := range s.calls {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// answer is what is read of an answer, or of one chunk of a stream. It is read
-// loosely, since compatible servers differ in what they send beside it and in the
-// types of it, and written as the protocol has it.
+// answer is the used part of a response, or of one chunk of a stream. It is decoded loosely, because compatible
+// servers differ in their extra members and types, and encoded as the protocol defines it.
 type answer struct {
 	Model   string          `json:"model,omitempty"`
 	Choices []choice        `json:"choices"`
@@ -49,25 +48,24 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// mend reads an answer. Its error is a *refusal when the answer holds an error,
-// whatever else it holds.
-func mend(body []byte, key string) (answer, error) {
+// normalize decodes a response. Its error is a *refusal when the response contains an error.
+func normalize(body []byte, key string) (answer, error) {
 	var a answer
-	var odd *json.UnmarshalTypeError // of a member that is then left at its zero
+	var odd *json.UnmarshalTypeError // the member keeps its zero value
 	if err := json.Unmarshal(body, &a); err != nil && !errors.As(err, &odd) {
 		return answer{}, fmt.Errorf("an answer that is not JSON: %w", err)
 	}
-	if !blank(a.Error) {
-		return answer{}, inside(body, key)
+	if !isBlank(a.Error) {
+		return answer{}, embeddedError(body, key)
 	}
 	for i := range a.Choices {
 		c := &a.Choices[i]
-		if !blank(c.Error) {
-			return answer{}, inside(c.Error, key)
+		if !isBlank(c.Error) {
+			return answer{}, embeddedError(c.Error, key)
 		}
-		for _, said := range []*content{c.Message, c.Delta} {
-			if said != nil {
-				said.mend()
+		for _, part := range []*content{c.Message, c.Delta} {
+			if part != nil {
+				part.normalize()
 			}
 		}
 		c.Error = nil
@@ -76,31 +74,31 @@ func mend(body []byte, key string) (answer, error) {
 	return a, nil
 }
 
-// finish gives a reason to the choices of a whole answer that say something and
-// not why they end: they are whole all the same, since their JSON is.
+// finish sets a finish reason in the choices of a whole answer that have content and no reason. They are complete,
+// because their JSON is.
 func (a *answer) finish() {
 	for i := range a.Choices {
-		if c := &a.Choices[i]; c.Finish == "" && c.Message != nil && c.Message.says() {
+		if c := &a.Choices[i]; c.Finish == "" && c.Message != nil && c.Message.hasContent() {
 			c.Finish = "stop"
 		}
 	}
 }
 
-func (c *content) says() bool {
+func (c *content) hasContent() bool {
 	var text string
-	_ = json.Unmarshal(c.Text, &text) // what is no text says nothing
+	_ = json.Unmarshal(c.Text, &text) // a content that is not a text is empty
 	return strings.TrimSpace(text+c.Refusal) != "" || len(c.Calls) > 0
 }
 
-// inside is the refusal that an answer with status 200 holds.
-func inside(body []byte, key string) error {
+// embeddedError returns the refusal in a response with status 200.
+func embeddedError(body []byte, key string) error {
 	e := &refusal{status: 200}
 	e.explain(body, key)
 	return fmt.Errorf("an error inside of an answer: %w", e)
 }
 
-// blank reports whether a member says nothing.
-func blank(raw json.RawMessage) bool {
+// isBlank reports whether a member is empty.
+func isBlank(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", `""`, "{}", "false", "[]":
 		return true
@@ -108,20 +106,20 @@ func blank(raw json.RawMessage) bool {
 	return false
 }
 
-func (c *content) mend() {
+func (c *content) normalize() {
 	c.Text = text(c.Text)
 	for i := range c.Calls {
 		f := &c.Calls[i].Function
 		switch raw := bytes.TrimSpace(f.Arguments); {
 		case len(raw) == 0, string(raw) == "null":
 			f.Arguments = nil
-		case raw[0] != '"': // an object where a string that holds one belongs
+		case raw[0] != '"': // an object instead of a string with its JSON
 			f.Arguments, _ = json.Marshal(string(raw))
 		}
 	}
 }
 
-// text is a content as a JSON string: some servers send the parts of one.
+// text returns a content as a JSON string. Some servers send a list of parts instead.
 func text(raw json.RawMessage) json.RawMessage {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] == '"' {
