@@ -20,21 +20,21 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Platform is what there is before an account says anything.
+// Platform is the deployment's own provider, and whether its key costs credits.
 type Platform struct {
 	Provider
 	GroqURL string `env:"GROQ_BASE_URL,required,notEmpty"`
-	Charge  bool   `env:"CHARGE_CREDITS" envDefault:"true"` // the deployment's key costs credits
+	Charge  bool   `env:"CHARGE_CREDITS" envDefault:"true"` // answers with the deployment's key cost credits
 }
 
-// AI is what the functions read that decide who answers, or answer.
+// AI is the configuration of the functions that decide who answers, or answer.
 type AI struct {
 	Platform
-	SecretARN string `env:"MODEL_SECRET_ARN"`             // of the deployment's keys; empty: it has none
-	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"` // of the secrets with the accounts' own keys
+	SecretARN string `env:"MODEL_SECRET_ARN"`             // secret with the deployment's keys; empty: it has none
+	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"` // prefix of the secrets with the accounts' own keys
 }
 
-// Name is what people call the provider that the deployment names.
+// Name returns the display name of the deployment's provider.
 func (c Platform) Name() string {
 	if c.BaseURL == c.GroqURL {
 		return groq
@@ -43,13 +43,13 @@ func (c Platform) Name() string {
 }
 
 const (
-	modelTimeout = 15 * time.Minute // of one call, when nothing else ends it: the turn does
-	keyLife      = 5 * time.Minute  // a key that was replaced is read again by then
-	noKeyLife    = 30 * time.Second // and one that was missing
-	ownKey       = "API_KEY"        // the name in an account's own secret
+	modelTimeout = 15 * time.Minute // limit of one call, when nothing else ends it; usually the turn does
+	keyLife      = 5 * time.Minute  // a replaced key is read again after this time
+	noKeyLife    = 30 * time.Second // and a missing one after this
+	ownKey       = "API_KEY"        // the name of the key in an account's own secret
 )
 
-// keyNames are the names of the deployment's keys in its secret.
+// keyNames are the names of the deployment's keys in its secret, by provider.
 var keyNames = map[string]string{groq: "GROQ_API_KEY"}
 
 const (
@@ -66,14 +66,13 @@ func keyName(provider string) string {
 	return otherKeyName
 }
 
-// retries of a provider's call, within what the turn allows.
+// retries returns the retry policy of a provider's call. The turn's deadline limits it, too.
 func (w World) retries() llm.Retry {
 	return llm.Retry{Most: 3, Base: 400 * time.Millisecond, Cap: 5 * time.Second, Now: w.Now, Rand: rand.N[time.Duration]}
 }
 
-// platform is what there is before an account says anything: the provider that
-// the deployment names, and the ones that everybody knows, for accounts with a key
-// of their own.
+// platform returns the configuration that applies where an account has set nothing: the deployment's provider, and
+// the well-known providers for accounts with a key of their own.
 func (w World) platform(c Platform) eligibility.Deployment {
 	named := eligibility.Platform{
 		Name: c.Name(), BaseURL: c.BaseURL, Keyless: w.Keyless, Demo: w.Demo, CostsCredits: c.Charge && !w.Keyless && c.Name() != groq,
@@ -101,56 +100,55 @@ func (w World) platform(c Platform) eligibility.Deployment {
 
 const openaiURL = "https://api.openai.com/v1"
 
-// minds are the models of a deployment's and its accounts' providers, with their
-// keys. Keys are read when they are needed, kept for a while, and dropped when
-// the provider refuses them. The deployment's key goes to the deployment's own
-// address and to no other.
-type minds struct {
+// clientCache makes and caches the clients of providers, with the keys of the deployment and of its accounts. A key
+// is read when it is needed, cached for a while, and evicted when the provider refuses it. The deployment's key is
+// sent only to the deployment's own address.
+type clientCache struct {
 	config     AI
 	deployment eligibility.Deployment
 	secrets    *secrets.Manager
 	now        func() time.Time
 	own        *http.Client // for the deployment's addresses
-	guarded    *http.Client // for those that accounts gave
-	demoKey    string       // sent to the demonstration model; "" where there is none
+	guarded    *http.Client // for the addresses that accounts set
+	demoKey    string       // key of the demonstration model; "" where there is none
 
-	mu   sync.Mutex
-	kept map[mind]*kept
+	mu    sync.Mutex
+	cache map[clientKey]*cachedClient
 }
 
-// mind names a client: a key that was set anew makes another.
-type mind struct {
-	account  string // "" for the deployment's own key
+// clientKey identifies a client. A new key of the account gives a new version, so a new client.
+type clientKey struct {
+	account  string // "" when the deployment's key is used
 	provider string
 	base     string
 	version  time.Time
 }
 
-type kept struct {
+type cachedClient struct {
 	client *openai.Client // nil: there is no key
 	key    string
 	until  time.Time
 }
 
-func (w World) minds(c AI, d eligibility.Deployment) *minds {
-	return &minds{
+func (w World) newClientCache(c AI, d eligibility.Deployment) *clientCache {
+	return &clientCache{
 		config: c, deployment: d, secrets: secrets.NewManager(w.Secrets, c.KeyPrefix), now: w.Now,
 		own:     &http.Client{Timeout: modelTimeout, Transport: http.DefaultTransport.(*http.Transport).Clone()},
-		guarded: outbound.NewClient(w.outbound(modelTimeout)), demoKey: w.DemoKey, kept: map[mind]*kept{},
+		guarded: outbound.NewClient(w.outbound(modelTimeout)), demoKey: w.DemoKey, cache: map[clientKey]*cachedClient{},
 	}
 }
 
 // Platform implements eligibility.Keys.
-func (m *minds) Platform(ctx context.Context) (map[string]bool, error) {
+func (m *clientCache) Platform(ctx context.Context) (map[string]bool, error) {
 	has := map[string]bool{}
 	var mu sync.Mutex
 	var reads []func() error
 	for _, p := range m.deployment.Providers {
 		if p.Keyless || m.config.SecretARN == "" || p.Name == "openai" && p.BaseURL != m.config.BaseURL {
-			continue // it needs none, or there is none for its address
+			continue // it needs no key, or there is none for its address
 		}
 		reads = append(reads, func() error {
-			client, err := m.client(ctx, mind{provider: p.Name, base: p.BaseURL}, m.own, m.config.SecretARN, keyName(p.Name))
+			client, err := m.client(ctx, clientKey{provider: p.Name, base: p.BaseURL}, m.own, m.config.SecretARN, keyName(p.Name))
 			mu.Lock()
 			defer mu.Unlock()
 			has[p.Name] = client != nil
@@ -161,22 +159,22 @@ func (m *minds) Platform(ctx context.Context) (map[string]bool, error) {
 }
 
 // Model implements eligibility.Models.
-func (m *minds) Model(ctx context.Context, account string, c eligibility.Candidate) (llm.Model, error) {
+func (m *clientCache) Model(ctx context.Context, account string, c eligibility.Candidate) (llm.Model, error) {
 	doer, platform := m.guarded, false
 	for _, p := range m.deployment.Providers {
 		if p.Name == c.Provider && p.BaseURL == c.BaseURL {
 			doer, platform = m.own, true
 		}
 	}
-	id := mind{account: account, provider: c.Provider, base: c.BaseURL, version: c.KeyAt}
+	id := clientKey{account: account, provider: c.Provider, base: c.BaseURL, version: c.KeyAt}
 	secret, name := m.secrets.ProviderID(account, c.Provider), ownKey
 	switch {
-	case c.Keyless && platform: // nobody gave it a key, and nobody pays for it; the demonstration's is its own
+	case c.Keyless && platform: // no account has set its key and nothing is billed; only the demonstration model has a key
 		return openai.New(c.Provider, c.BaseURL, m.demoKey, doer), nil
 	case c.Keyless:
 		return openai.New(c.Provider, c.BaseURL, "", doer), nil
 	case !c.OwnKey && !platform:
-		return nil, llm.ErrNoKey // the deployment's key is for no other address
+		return nil, llm.ErrNoKey // the deployment's key must not be sent to another address
 	case !c.OwnKey:
 		id.account, id.version = "", time.Time{}
 		secret, name = m.config.SecretARN, keyName(c.Provider)
@@ -188,87 +186,87 @@ func (m *minds) Model(ctx context.Context, account string, c eligibility.Candida
 	if client == nil {
 		return nil, llm.ErrNoKey.Because(errors.New("the key is gone"))
 	}
-	return forgetful{client, func() { m.forget(id) }}, nil
+	return evictingClient{client, func() { m.evict(id) }}, nil
 }
 
-// client returns the client of a mind; nil when there is no key.
-func (m *minds) client(ctx context.Context, id mind, doer *http.Client, secret, name string) (*openai.Client, error) {
+// client returns the cached or a new client; nil when there is no key.
+func (m *clientCache) client(ctx context.Context, id clientKey, doer *http.Client, secret, name string) (*openai.Client, error) {
 	m.mu.Lock()
-	k := m.kept[id]
+	k := m.cache[id]
 	m.mu.Unlock()
 	if k != nil && m.now().Before(k.until) {
 		return k.client, nil
 	}
 	key, err := m.secrets.Get(ctx, secret, name)
-	fresh := &kept{until: m.now().Add(noKeyLife)}
+	fresh := &cachedClient{until: m.now().Add(noKeyLife)}
 	switch {
-	case err == nil && k != nil && k.key == key: // it has learned what its provider takes
-		fresh = &kept{k.client, key, m.now().Add(keyLife)}
+	case err == nil && k != nil && k.key == key: // the old client has learned the quirks of its provider
+		fresh = &cachedClient{k.client, key, m.now().Add(keyLife)}
 	case err == nil:
-		fresh = &kept{openai.New(id.provider, id.base, key, doer), key, m.now().Add(keyLife)}
+		fresh = &cachedClient{openai.New(id.provider, id.base, key, doer), key, m.now().Add(keyLife)}
 	case errors.Is(err, secrets.ErrNotFound):
 	default:
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.kept) >= mostMinds { // it begins anew
-		m.kept = map[mind]*kept{}
+	if len(m.cache) >= maxClients { // a full cache is emptied
+		m.cache = map[clientKey]*cachedClient{}
 	}
-	m.kept[id] = fresh
+	m.cache[id] = fresh
 	return fresh.client, nil
 }
 
-// mostMinds bounds the clients that are kept.
-const mostMinds = 512
+// maxClients is the largest number of cached clients.
+const maxClients = 512
 
-func (m *minds) forget(id mind) {
+func (m *clientCache) evict(id clientKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.kept, id)
+	delete(m.cache, id)
 }
 
-// forgetful forgets a client whose key was refused.
-type forgetful struct {
+// evictingClient evicts its client from the cache when the provider refuses the key.
+type evictingClient struct {
 	*openai.Client
-	forget func()
+	evict func()
 }
 
 // Complete implements llm.Model.
-func (f forgetful) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+func (f evictingClient) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	reply, err := f.Client.Complete(ctx, r)
 	if errors.Is(err, llm.ErrNoKey) {
-		f.forget()
+		f.evict()
 	}
 	return reply, err
 }
 
 // Probe implements llm.Prober.
-func (f forgetful) Probe(ctx context.Context) error {
+func (f evictingClient) Probe(ctx context.Context) error {
 	err := f.Client.Probe(ctx)
 	if errors.Is(err, llm.ErrNoKey) {
-		f.forget()
+		f.evict()
 	}
 	return err
 }
 
-// vault keeps the accounts' own keys.
-type vault struct{ secrets *secrets.Manager }
+// keyStore stores the accounts' own keys in Secrets Manager.
+type keyStore struct{ secrets *secrets.Manager }
 
-// PutKey implements eligibility.Vault.
-func (v vault) PutKey(ctx context.Context, account, provider, key string) error {
+// PutKey implements eligibility.KeyStore.
+func (v keyStore) PutKey(ctx context.Context, account, provider, key string) error {
 	return v.secrets.Put(ctx, v.secrets.ProviderID(account, provider), map[string]string{ownKey: key})
 }
 
-// DeleteKey implements eligibility.Vault.
-func (v vault) DeleteKey(ctx context.Context, account, provider string) error {
+// DeleteKey implements eligibility.KeyStore.
+func (v keyStore) DeleteKey(ctx context.Context, account, provider string) error {
 	return v.secrets.Delete(ctx, v.secrets.ProviderID(account, provider))
 }
 
-// eligible builds what decides who answers.
-func (s site) eligible(c AI) (*eligibility.Service, *minds) {
+// eligibilityService returns the service that decides who answers, and its clients.
+func (s site) eligibilityService(c AI) (*eligibility.Service, *clientCache) {
 	d := s.platform(c.Platform)
-	m := s.minds(c, d)
+	m := s.newClientCache(c, d)
 	return &eligibility.Service{Store: s.eligibilityStores(), Deployment: d, Keys: m, Now: s.Now, Log: s.log}, m
 }
 
@@ -276,7 +274,7 @@ func (s site) credits() *credit.Service {
 	return &credit.Service{Store: s.stores.Wallet, IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 }
 
-// addresses is the policy of the base URLs that accounts give.
+// addresses returns the normal form of an account's base URL, or the reason why it is not allowed.
 func (w World) addresses(base string) (string, error) { return tool.NormalizeURL(base, w.policy()) }
 
 // Eligibility builds functions/eligibility.
@@ -286,28 +284,28 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	decisions, models := s.eligible(c.AI)
+	decisions, models := s.eligibilityService(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
-		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, KeyStore: vault{models.secrets}, Addresses: s.addresses},
+		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, KeyStore: keyStore{models.secrets}, Addresses: s.addresses},
 		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats,
 	})), nil
 }
 
-// keyless is the page's knowledge of the deployment's keys: none. It shows what
-// accounts set, and asks the API for the rest.
+// keyless is the key list of the page's function: it has none. The page shows the accounts' settings and reads the
+// rest from the API.
 type keyless struct{}
 
 // Platform implements eligibility.Keys.
 func (keyless) Platform(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
 
-// shown is what the page reads of an account's settings.
-func (s site) shown(p Platform) *eligibility.Manager {
+// pageSettings returns the settings that the page reads.
+func (s site) pageSettings(p Platform) *eligibility.Manager {
 	return &eligibility.Manager{Service: &eligibility.Service{
 		Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now, Log: s.log,
 	}}
 }
 
-// tickets opens sockets.
+// tickets issues the tickets that open sockets.
 type tickets struct{ store auth.Store }
 
 // Issue implements httpapi.Tickets.

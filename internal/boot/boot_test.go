@@ -18,7 +18,7 @@ import (
 	"piloto/internal/models/llm"
 )
 
-func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
+func TestAConfigurationNamesItsMissingVariables(t *testing.T) {
 	chat := func(w World, e Environment) (http.Handler, error) { return Chat(w, e, Tools{}) }
 	for name, c := range map[string]struct {
 		build func(World, Environment) (http.Handler, error)
@@ -41,7 +41,7 @@ func TestAConfigurationSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestProvidersHaveTheNamesPeopleUse(t *testing.T) {
+func TestNameReturnsTheUsualNameOfAProvider(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://api.openai.com/v1": "openai", "https://api.groq.com/openai/v1": "groq", "http://localhost:11434/v1": "localhost:11434",
 	} {
@@ -51,11 +51,11 @@ func TestProvidersHaveTheNamesPeopleUse(t *testing.T) {
 	}
 }
 
-// TestTheModelKeyComesFromItsSecret drives the chat function's model against a
-// Secrets Manager and a provider that count and rotate keys.
-func TestTheModelKeyComesFromItsSecret(t *testing.T) {
+// TestTheModelKeyIsReadFromItsSecret runs the chat function's model with a Secrets Manager and a provider that
+// count the reads and rotate the key.
+func TestTheModelKeyIsReadFromItsSecret(t *testing.T) {
 	key := "sk-one"
-	var reads atomic.Int64 // the deployment's keys are read at once
+	var reads atomic.Int64 // the deployment's keys are read concurrently
 	vault := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reads.Add(1)
 		secret, _ := json.Marshal(map[string]string{"OPENAI_API_KEY": key})
@@ -78,7 +78,7 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 	})
 	w.Now = func() time.Time { return now }
 	c := AI{Platform: Platform{Provider: Provider{BaseURL: provider.URL, Model: "m"}, GroqURL: "https://groq.test"}, SecretARN: "arn:aws:secretsmanager:us-east-1:1:secret:x"}
-	minds := w.minds(c, w.platform(c.Platform))
+	minds := w.newClientCache(c, w.platform(c.Platform))
 	candidate := eligibility.Candidate{Provider: c.Name(), Model: "m", BaseURL: provider.URL}
 	if has, err := minds.Platform(context.Background()); err != nil || !has[c.Name()] || has["openai"] {
 		t.Fatalf("%v, %v", has, err)
@@ -117,9 +117,9 @@ func TestTheModelKeyComesFromItsSecret(t *testing.T) {
 	}
 }
 
-// TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone (guarantee I16): an
-// account that gives a provider another address must bring a key of its own.
-func TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone(t *testing.T) {
+// TestTheDeploymentsKeyIsSentOnlyToItsAddress (guarantee I16): an account that sets another address for a provider
+// must set a key of its own.
+func TestTheDeploymentsKeyIsSentOnlyToItsAddress(t *testing.T) {
 	vault := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 		_, _ = fmt.Fprint(w, `{"SecretString":"{\"OPENAI_API_KEY\":\"sk-platform\",\"GROQ_API_KEY\":\"gsk\",\"API_KEY\":\"sk-own\"}"}`)
@@ -139,10 +139,10 @@ func TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone(t *testing.T) {
 	})
 	w.AllowLoopback = true
 	c := AI{Platform: Platform{Provider: Provider{BaseURL: openaiURL, Model: "m"}, GroqURL: "https://groq.test"}, SecretARN: "arn:x", KeyPrefix: "p"}
-	minds := w.minds(c, w.platform(c.Platform))
+	minds := w.newClientCache(c, w.platform(c.Platform))
 	for _, x := range []struct {
 		candidate eligibility.Candidate
-		sent      string // "none": it is not asked
+		sent      string // "none": it is not called
 	}{
 		{eligibility.Candidate{Provider: "openai", BaseURL: elsewhere.URL}, "none"},
 		{eligibility.Candidate{Provider: "groq", BaseURL: elsewhere.URL}, "none"},
@@ -166,8 +166,8 @@ func TestTheDeploymentsKeyGoesToTheDeploymentsAddressAlone(t *testing.T) {
 	}
 }
 
-// TestATurnTakesAsLongAsIsSetWhereNobodyGivesUp: an HTTP API gives up after 30 s.
-func TestATurnTakesAsLongAsIsSetWhereNobodyGivesUp(t *testing.T) {
+// TestATurnMayTakeItsConfiguredTimeWithoutAGateway: an HTTP API times out after 30 s.
+func TestATurnMayTakeItsConfiguredTimeWithoutAGateway(t *testing.T) {
 	e := Environment{"OPENAI_TIMEOUT": "60", "MCP_TIMEOUT": "120", "CONTEXTO_NEGOCIO_TIMEOUT": "20"}
 	if whole, err := TurnTime(e); err != nil || whole < 200*time.Second {
 		t.Errorf("%v, %v", whole, err)

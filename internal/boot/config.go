@@ -1,7 +1,6 @@
-// Package boot owns how each function is put together: its configuration, which
-// it alone reads from the environment, and the adapters its domain needs. The
-// Lambda mains and the one-process deployment build the very same handlers here;
-// what differs between them is the World they are given.
+// Package boot builds each function from its configuration and its adapters. No other package reads the
+// environment. The Lambda mains and the one-process deployment build the same handlers here; they differ only in
+// their World.
 package boot
 
 import (
@@ -16,16 +15,16 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Config is what every function reads.
+// Config is the configuration that every function reads.
 type Config struct {
 	TableName string     `env:"TABLE_NAME,required,notEmpty"`
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
-	// Private are the private networks that registered servers and providers may be in.
+	// Private are the private networks in which registered servers and providers may be.
 	Private tool.Networks `env:"ALLOW_PRIVATE"`
 	Rates
 }
 
-// Rates says how often somebody may ask in a minute; 0: as often as they like.
+// Rates are the limits of requests per minute; 0: no limit.
 type Rates struct {
 	Turns     uint32 `env:"TURNS_PER_MINUTE" envDefault:"120"`
 	Writes    uint32 `env:"WRITES_PER_MINUTE" envDefault:"300"`
@@ -40,10 +39,10 @@ func (r Rates) limits() rate.Limits {
 // Provider names the model provider.
 type Provider struct {
 	BaseURL string `env:"OPENAI_BASE_URL,required,notEmpty"` // …/v1
-	Model   string `env:"OPENAI_MODEL"`                      // of whoever has no assistant; empty: nobody answers them
+	Model   string `env:"OPENAI_MODEL"`                      // for accounts without an assistant; empty: nobody answers them
 }
 
-// Name is what people call the provider: openai, groq, or its host.
+// Name returns the display name of the provider: openai, groq, or its host.
 func (p Provider) Name() string {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
@@ -58,30 +57,30 @@ func (p Provider) Name() string {
 	return u.Host
 }
 
-// Socket says where the WebSocket API is, for pages and clients.
+// Socket is the address of the WebSocket API, for pages and clients.
 type Socket struct {
 	URL string `env:"REALTIME_URL,required,notEmpty"` // wss://…
 }
 
-// Drafts says how long a plan waits for its confirmation.
+// Drafts is the time that a plan can be confirmed.
 type Drafts struct {
 	DraftHours int `env:"DRAFT_HOURS" envDefault:"24"`
 }
 
-// Waits says how long the model is waited for in a turn.
+// Waits is the time that a turn waits for the model.
 type Waits struct {
-	ModelWait int `env:"OPENAI_TIMEOUT" envDefault:"25"` // seconds, of all of its calls
+	ModelWait int `env:"OPENAI_TIMEOUT" envDefault:"25"` // seconds, for all of its calls together
 }
 
-// Machine names the state machine.
+// Machine is the ARN of the state machine of runs.
 type Machine struct {
 	ARN string `env:"STATE_MACHINE_ARN,required,notEmpty"`
 }
 
-// The configuration of each function. A test holds the variables of each equal
-// to that function's environment in template.yaml.
+// The configuration of each function. A test compares the variables of each with the function's environment in
+// template.yaml.
 type (
-	// Answering is what the functions read that answer turns.
+	// Answering is the configuration of the functions that answer turns.
 	Answering struct {
 		Config
 		Machine
@@ -92,33 +91,32 @@ type (
 		Business
 		Delegation
 	}
-	// ChatConfig is what functions/chat reads.
+	// ChatConfig is the configuration of functions/chat.
 	ChatConfig struct {
 		Answering
-		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"` // of turns that are answered apart from their requests
-		LongTurns   bool   `env:"LONG_TURNS"`                         // every turn is, so that none is cut at the time of an HTTP API
+		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"` // for turns that are answered after their requests
+		LongTurns   bool   `env:"LONG_TURNS"`                         // answer every turn that way, so that the timeout of an HTTP API cuts none
 	}
-	// TurnConfig is what functions/turn reads.
+	// TurnConfig is the configuration of functions/turn.
 	TurnConfig struct{ Answering }
-	// EligibilityConfig is what functions/eligibility reads.
+	// EligibilityConfig is the configuration of functions/eligibility.
 	EligibilityConfig struct {
 		Config
 		AI
 	}
-	// ConfirmConfig is what functions/confirm reads.
+	// ConfirmConfig is the configuration of functions/confirm.
 	ConfirmConfig struct {
 		Config
 		Machine
 		Push
 		Drafts
 	}
-	// MCPConfig is what functions/mcp reads.
+	// MCPConfig is the configuration of functions/mcp.
 	MCPConfig struct {
 		Config
 		Signing
 	}
-	// RecordsConfig is what functions/records reads: beside what it needs, what it
-	// tells of the rest (GET /config).
+	// RecordsConfig is the configuration of functions/records, including the values that GET /config shows.
 	RecordsConfig struct {
 		Config
 		Socket Socket
@@ -129,33 +127,33 @@ type (
 		Delegation
 		SecretARN string `env:"MODEL_SECRET_ARN"`
 	}
-	// StepConfig is what functions/step reads.
+	// StepConfig is the configuration of functions/step.
 	StepConfig struct {
 		Config
 		Push
 	}
-	// Receipts names the key that signs receipts.
+	// Receipts is the key that signs receipts.
 	Receipts struct {
-		// Key is the ARN of a key of KMS; on one machine, the file of an Ed25519 key.
+		// Key is the ARN of a KMS key or, on one machine, the name of a file with an Ed25519 key.
 		Key string `env:"RECEIPT_KEY,required,notEmpty"`
 	}
 
-	// SettleConfig is what functions/settle reads.
+	// SettleConfig is the configuration of functions/settle.
 	SettleConfig struct {
 		Config
 		Push
 		Receipts
 	}
-	// SweepConfig is what functions/sweep reads.
+	// SweepConfig is the configuration of functions/sweep.
 	SweepConfig struct {
 		Config
 		Machine
 		Push
 		Receipts
 	}
-	// AuthorizeConfig is what functions/authorize reads.
+	// AuthorizeConfig is the configuration of functions/authorize.
 	AuthorizeConfig struct{ Config }
-	// WebConfig is what functions/web reads.
+	// WebConfig is the configuration of functions/web.
 	WebConfig struct {
 		Config
 		Platform
@@ -163,10 +161,10 @@ type (
 	}
 )
 
-// Environment is the variables of one function.
+// Environment holds the environment variables of one function.
 type Environment map[string]string
 
-// read fills a configuration from an environment.
+// read parses a configuration from an environment.
 func read[T any](e Environment) (T, error) {
 	config, err := env.ParseAsWithOptions[T](env.Options{Environment: e})
 	if err != nil {

@@ -34,13 +34,13 @@ import (
 const (
 	stepTimeout     = 60 * time.Second // of one call of a server
 	discoverTimeout = 10 * time.Second // of one request for a document
-	discoverTotal   = 24 * time.Second // of a whole discovery: whoever waits is answered within the function's 29 s
+	discoverTotal   = 24 * time.Second // of a whole discovery: the caller gets its answer within the function's 29 s
 )
 
-// longestWait is how long a request may wait for its answer, where no route gives up.
+// longestWait is the longest wait of a request for its answer, where no route times out.
 const longestWait = 10 * time.Minute
 
-// site is what every HTTP function shares.
+// site is the part that all HTTP functions share.
 type site struct {
 	World
 	stores store.Stores
@@ -48,7 +48,7 @@ type site struct {
 	log    *slog.Logger
 	http   httpapi.Config
 
-	listeners turn.Listeners // whoever has the account's chats open
+	listeners turn.Listeners // clients that have a chat of the account open
 }
 
 func (w World) site(c Config) site {
@@ -57,7 +57,7 @@ func (w World) site(c Config) site {
 	meter := w.meter(c.Rates, stores.Access, log)
 	return site{
 		World: w, log: log, stores: stores, meter: meter,
-		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, Came: gateway.Came, Log: log, Meter: meter},
+		http:      httpapi.Config{Now: w.Now, NewID: w.IDs.New, Trace: telemetry.Trace, ArrivedAt: gateway.ArrivedAt, Log: log, Meter: meter},
 		listeners: realtime.Nobody,
 	}
 }
@@ -73,8 +73,7 @@ func (w World) meter(r Rates, shared rate.Store, log *slog.Logger) *rate.Meter {
 	return m
 }
 
-// Meter is what counts requests before a function is called, where the authorizer is no
-// function of its own.
+// Meter returns the request counter for a deployment whose authorizer is not a function of its own.
 func Meter(w World, e Environment) (*rate.Meter, error) {
 	c, err := read[AuthorizeConfig](e)
 	if err != nil {
@@ -83,8 +82,8 @@ func Meter(w World, e Environment) (*rate.Meter, error) {
 	return w.site(c.Config).meter, nil
 }
 
-// serve puts traces, logs, the rendering of panics and the refusal of addresses that are
-// no text around a handler.
+// serve wraps a handler with traces, logs, the rendering of panics, and the refusal of addresses that are not valid
+// UTF-8.
 func (s site) serve(h http.Handler) http.Handler {
 	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), httpapi.Texts(s.http, h))
 }
@@ -97,14 +96,14 @@ func (s site) runs(m Machine) *run.Service {
 	return service
 }
 
-// sealer has the receipts of runs signed.
+// sealer returns the service that has the receipts of runs signed.
 func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
 	signer, err := signers(s.World, c)
 	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.Now}, err
 }
 
-// Tools is what judges the arguments of tools, and calls those of servers that speak
-// the Model Context Protocol (package tools).
+// Tools are the parts that check the arguments of tools, and call the servers that speak the Model Context Protocol
+// (package tools).
 type Tools struct {
 	Schemas tool.Compiler
 	Caller  func(w World, timeout time.Duration, bearer *outbound.Tokens) step.Caller
@@ -116,7 +115,7 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.answering(c.Answering)
+	s := w.turnSite(c.Answering)
 	s.http.Later = &httpapi.Later{Start: stepfn.New(w.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
 	if !w.Patient {
 		s.http.Later.Most = routeTime
@@ -127,14 +126,14 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t))), nil
 }
 
-// Turn builds functions/turn, whose turns no route gives up.
+// Turn builds functions/turn. Its turns have no route that times out.
 func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 	w.within = lambdaTime
 	c, err := read[TurnConfig](e)
 	if err != nil {
 		return nil, err
 	}
-	s := w.answering(c.Answering)
+	s := w.turnSite(c.Answering)
 	apart := httpapi.Apart{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
 		if in.GiveUp {
@@ -144,25 +143,25 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 	}), nil
 }
 
-// answering is the site of a function that answers turns.
-func (w World) answering(c Answering) site {
-	return w.site(c.Config).telling(c.Push).signing(Signing{c.KeyPrefix})
+// turnSite returns the site of a function that answers turns.
+func (w World) turnSite(c Answering) site {
+	return w.site(c.Config).withPush(c.Push).withSigning(Signing{c.KeyPrefix})
 }
 
-// turns answers messages.
+// turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
-	eligible, models := s.eligible(c.AI)
+	eligible, models := s.eligibilityService(c.AI)
 	return &turn.Service{
 		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: s.retries(), Tell: s.listeners, Usage: s.counting(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
+		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
 
-// previewTimeout is of one look at what a plan is about.
+// previewTimeout is the timeout of one read before the confirmation of a plan.
 const previewTimeout = 5 * time.Second
 
-// previews is how a plan's reads are made before it is confirmed.
+// previews returns the client for the reads of a plan before its confirmation.
 func (s site) previews(t Tools) step.Preview {
 	return step.Preview{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log}
 }
@@ -173,7 +172,7 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
+	s := w.site(c.Config).withPush(c.Push)
 	runs := s.runs(c.Machine)
 	runs.DraftLife = c.draftLife()
 	return s.serve(httpapi.Confirm(s.http, runs)), nil
@@ -182,8 +181,8 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 // Registrar makes a registry of servers over a store.
 type Registrar func(World, tool.Store) tool.Registry
 
-// MCP builds functions/mcp, with what asks servers what they can do (package registry). On
-// a schedule it looks for those that were away.
+// MCP builds functions/mcp, with the discovery of servers (package registry). On a schedule it retries the servers
+// that could not be reached at registration.
 func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	c, err := read[MCPConfig](e)
 	if err != nil {
@@ -200,10 +199,10 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 		}
 		return Looked{found}, err
 	})
-	return gateway.Woken{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
+	return gateway.ScheduledHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
 }
 
-// Looked is what came of looking for servers that were away when they were registered.
+// Looked counts the servers that a scheduled retry reached.
 type Looked struct {
 	Found int `json:"found"`
 }
@@ -220,7 +219,7 @@ func Records(w World, e Environment) (http.Handler, error) {
 	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
 }
 
-// Page is what the page of functions/web (package web) is made of.
+// Page is the input of the page of functions/web (package web).
 type Page struct {
 	World
 	Config     WebConfig
@@ -238,7 +237,7 @@ func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, er
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return s.serve(make(Page{w, c, s.stores, s.shown(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
+	return s.serve(make(Page{w, c, s.stores, s.pageSettings(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
 }
 
 // Step builds functions/step.
@@ -247,11 +246,11 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
+	s := w.site(c.Config).withPush(c.Push)
 	bearer := s.tokens()
 	executor := &step.Executor{
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
-		Waker: stepfn.New(w.StepFunctions, ""), // it knows no state machine, which knows it: a token names its execution
+		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince,
 	}
@@ -264,7 +263,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	}), nil
 }
 
-// Signers makes what signs receipts (package receipts).
+// Signers returns the signer of receipts (package receipts).
 type Signers func(World, Receipts) (receipt.Signer, error)
 
 // Settle builds functions/settle.
@@ -273,7 +272,7 @@ func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
+	s := w.site(c.Config).withPush(c.Push)
 	runs := s.runs(Machine{})
 	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
@@ -291,7 +290,7 @@ func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
 		case statemachines.ActionUndo:
 			var undos []string
 			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, cause)
-			out.Undos = append(out.Undos, undos...) // never null
+			out.Undos = append(out.Undos, undos...) // never null in JSON
 		case statemachines.ActionFinish:
 			_, err = runs.Finish(ctx, in.AccountID, in.RunID, cause)
 		default:
@@ -307,7 +306,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
+	s := w.site(c.Config).withPush(c.Push)
 	runs, credits := s.runs(c.Machine), s.credits()
 	sealer, err := s.sealer(c.Receipts, signers)
 	if err != nil {
@@ -325,8 +324,8 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		},
 	}
 	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
-		if wake.Ended.Over() {
-			_, err := runs.Finish(ctx, wake.Ended.Account, wake.Ended.Name, wake.Ended.Status)
+		if wake.Execution.Failed() {
+			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
 			return Swept{Runs: run.Swept{Settled: 1}}, err
 		}
 		var swept Swept
@@ -343,7 +342,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	}), nil
 }
 
-// Swept is what one sweep did.
+// Swept counts the results of one sweep.
 type Swept struct {
 	Runs   run.Swept          `json:"runs"`
 	Chats  conversation.Swept `json:"chats"`
@@ -359,5 +358,5 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return gateway.NewFunction(gateway.Authorizer(gateway.Kept(s.stores.Access, s.log), s.meter, w.Now, s.log)), nil
+	return gateway.NewFunction(gateway.Authorizer(gateway.LogRenewals(s.stores.Access, s.log), s.meter, w.Now, s.log)), nil
 }

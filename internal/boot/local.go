@@ -9,14 +9,12 @@ import (
 	"time"
 )
 
-// LocalVariable holds a Local, as JSON, in the environment of functions that the
-// one-process deployment runs as processes of their own. It takes guards away
-// (AllowLoopback lets a function call the machine that it runs on), so that no other
-// deployment may set it: template.yaml never does, which a test holds.
+// LocalVariable is the environment variable with a Local, as JSON, for functions that the one-process deployment
+// runs as separate processes. It removes guards (AllowLoopback lets a function call its own machine), so no other
+// deployment may set it. A test checks that template.yaml never does.
 const LocalVariable = "PILOTO_LOCAL"
 
-// Local is what a deployment on one machine tells its functions, and no other does:
-// the members of World of the same names.
+// Local holds the settings of a deployment on one machine: the members of World of the same names.
 type Local struct {
 	AllowLoopback bool      `json:"allow_loopback"`
 	AloneSince    time.Time `json:"alone_since"`
@@ -26,25 +24,24 @@ type Local struct {
 	SocketPath    string    `json:"socket_path"`
 }
 
-// String is the value of the variable.
+// String returns the value of the variable.
 func (l Local) String() string {
 	text, err := json.Marshal(l)
-	if err != nil { // a time that no calendar has
+	if err != nil { // a year outside of 0 to 9999
 		panic("boot: " + err.Error())
 	}
 	return string(text)
 }
 
-// On returns the world on one machine, as l has it.
+// On returns the world on one machine, with the settings of l.
 func (w World) On(l Local) World {
 	w.Local, w.AllowLoopback, w.AloneSince = true, l.AllowLoopback, l.AloneSince
 	w.Demo, w.DemoKey, w.Keyless, w.SocketPath = l.Demo, l.DemoKey, l.Keyless, l.SocketPath
 	return w
 }
 
-// placed is the world where the environment says that it is: without the variable,
-// on AWS.
-func (w World) placed(e Environment) (World, error) {
+// withLocal returns the world on one machine if the environment has LocalVariable, else the world on AWS.
+func (w World) withLocal(e Environment) (World, error) {
 	text, ok := e[LocalVariable]
 	if !ok {
 		return w, nil

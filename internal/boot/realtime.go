@@ -8,20 +8,20 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// Push says where connected clients are reached.
+// Push is the endpoint through which connected clients are notified.
 type Push struct {
-	Endpoint string `env:"REALTIME_ENDPOINT"` // of the management API; empty: nobody is told
+	Endpoint string `env:"REALTIME_ENDPOINT"` // management API; empty: clients are not notified
 }
 
-// RealtimeConfig is what functions/realtime reads.
+// RealtimeConfig is the configuration of functions/realtime.
 type RealtimeConfig struct {
 	Config
 	Push
-	Origins string `env:"REALTIME_ORIGINS"` // of pages that may connect, separated by commas
+	Origins string `env:"REALTIME_ORIGINS"` // origins of pages that may connect, separated by commas
 }
 
-// telling has what the site stores told to whoever is connected.
-func (s site) telling(p Push) site {
+// withPush returns the site with a store that notifies connected clients of its writes.
+func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
 		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
 		s.stores = s.stores.Announcing(hub)

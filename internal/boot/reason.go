@@ -8,7 +8,7 @@ import (
 	"piloto/statemachines"
 )
 
-// ReasonConfig is what functions/reason reads.
+// ReasonConfig is the configuration of functions/reason.
 type ReasonConfig struct {
 	Config
 	Push
@@ -24,8 +24,8 @@ func Reason(w World, e Environment) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).telling(c.Push)
-	eligible, models := s.eligible(c.AI)
+	s := w.site(c.Config).withPush(c.Push)
+	eligible, models := s.eligibilityService(c.AI)
 	reasoner := &command.Service{
 		Store: s.stores.Runs, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}

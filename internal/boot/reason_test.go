@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestReasonSaysWhatItsConfigurationLacks(t *testing.T) {
+func TestReasonNamesTheMissingVariables(t *testing.T) {
 	whole := Environment{
 		"TABLE_NAME": "t", "OPENAI_BASE_URL": "https://api.openai.com/v1", "GROQ_BASE_URL": "https://groq.test", "KEY_PREFIX": "p/",
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",

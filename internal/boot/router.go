@@ -20,18 +20,18 @@ import (
 	"piloto/internal/tools/outbound"
 )
 
-// Business says where the router asks what is known of a company.
+// Business is the source of the business context of a company.
 type Business struct {
-	URL  string `env:"BUSINESS_CONTEXT_URL"`                     // for accounts that name no other; empty: nowhere
+	URL  string `env:"BUSINESS_CONTEXT_URL"`                     // for accounts that set no other; empty: none
 	Wait int    `env:"CONTEXTO_NEGOCIO_TIMEOUT" envDefault:"10"` // seconds
 }
 
-// Delegation says how agents are called, in document 001's names.
+// Delegation holds the limits of agent calls, with document 001's names.
 type Delegation struct {
-	Failures int `env:"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD" envDefault:"5"` // in a row, that open a breaker
-	Reset    int `env:"MCP_CIRCUIT_BREAKER_RESET_TIMEOUT" envDefault:"60"`    // seconds that it stays open
-	Attempts int `env:"MCP_MAX_RETRIES" envDefault:"3"`                       // at one message
-	Timeout  int `env:"MCP_TIMEOUT" envDefault:"30"`                          // seconds of all of them
+	Failures int `env:"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD" envDefault:"5"` // failures in a row that open a breaker
+	Reset    int `env:"MCP_CIRCUIT_BREAKER_RESET_TIMEOUT" envDefault:"60"`    // seconds that a breaker stays open
+	Attempts int `env:"MCP_MAX_RETRIES" envDefault:"3"`                       // attempts for one message
+	Timeout  int `env:"MCP_TIMEOUT" envDefault:"30"`                          // seconds for all attempts
 }
 
 func (d Delegation) policy() agent.Policy {
@@ -41,24 +41,24 @@ func (d Delegation) policy() agent.Policy {
 	return p
 }
 
-// Signing says where the secrets of webhooks are.
+// Signing is the prefix of the secrets of webhooks.
 type Signing struct {
 	KeyPrefix string `env:"KEY_PREFIX,required,notEmpty"`
 }
 
 const (
-	agentPause  = time.Second      // after the first attempt at most, and twice that after each further one
-	agentTrust  = 30 * time.Second // in what is known of an agent's tools: only words come back from it
-	agentMargin = 10 * time.Second // that a probe has to end, after its call had to
-	routeTime   = 25 * time.Second // of a turn whose answer an HTTP API waits for: it gives up at 30
-	lambdaTime  = 14 * time.Minute // of one that nobody waits for: Lambda ends a function after 15
-	turnMargin  = 15 * time.Second // to read and to store, beside what a turn waits for
+	agentPause  = time.Second      // longest pause after the first attempt; it doubles after each further one
+	agentTrust  = 30 * time.Second // life of the list of an agent's tools; an agent's answer is only text
+	agentMargin = 10 * time.Second // time for a probe to end, after the deadline of its call
+	routeTime   = 25 * time.Second // limit of a turn whose answer an HTTP API waits for: the API times out at 30 s
+	lambdaTime  = 14 * time.Minute // limit of a turn that no route waits for: Lambda ends a function after 15 min
+	turnMargin  = 15 * time.Second // for reading and storing, in addition to the waits of a turn
 )
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// limits are how long a turn may take: where nobody gives up waiting as long as is
-// set, elsewhere no longer than an HTTP API waits, or a function is given.
+// limits returns the time limits of a turn: the configured one where nothing times out, else at most that of the
+// HTTP API or of the function.
 func (w World) limits(c Waits) turn.Limits {
 	if w.Patient {
 		return turn.Limits{Model: seconds(c.ModelWait)}
@@ -67,8 +67,8 @@ func (w World) limits(c Waits) turn.Limits {
 	return turn.Limits{Model: min(seconds(c.ModelWait), most), Route: most}
 }
 
-// TurnTime is what a turn may take at most in a Patient world, with the environment
-// of a function that answers turns.
+// TurnTime returns the longest time of a turn in a Patient world, for the environment of a function that answers
+// turns.
 func TurnTime(e Environment) (time.Duration, error) {
 	c, err := read[struct {
 		Waits
@@ -78,12 +78,12 @@ func TurnTime(e Environment) (time.Duration, error) {
 	return seconds(c.ModelWait) + seconds(c.Wait) + seconds(c.Timeout) + turnMargin, err
 }
 
-// tokens exchanges the credentials of OAuth clients.
+// tokens returns the client that exchanges OAuth client credentials for tokens.
 func (w World) tokens() *outbound.Tokens {
 	return outbound.NewTokens(w.outbound(discoverTimeout), w.Now)
 }
 
-// router builds what routing needs.
+// router returns the services that routing needs.
 func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 	timeout, asking := seconds(d.Timeout), seconds(b.Wait)
 	return turn.Router{
@@ -104,21 +104,21 @@ func (s site) gate(p agent.Policy) *agent.Gate {
 	return &agent.Gate{Store: s.stores.Router, Policy: p, Now: s.Now, NewID: s.IDs.New, Log: s.log}
 }
 
-// standings are an account's servers, and how those of them stand that are agents.
-type standings struct {
+// agentStore reads an account's servers, and the breakers of those that are agents.
+type agentStore struct {
 	*store.RegistryStore
 	*agent.Gate
 }
 
-// Breakers implements httpapi.Agents: failures too old to count are left out.
-func (s standings) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
+// Breakers implements httpapi.Agents. It leaves out failures that are too old to count.
+func (s agentStore) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
 	return s.Gate.Breakers(ctx, account)
 }
 
 func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.stores.Router, Now: s.Now} }
 
-// counting counts turns; on AWS also in its metrics.
-func (s site) counting() usage.Recorder {
+// usageRecorder returns the recorder of turns. On AWS it also writes CloudWatch metrics.
+func (s site) usageRecorder() usage.Recorder {
 	r := usage.Recorder{Store: s.stores.Wallet, Now: s.Now, Log: s.log}
 	if !s.Local {
 		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
@@ -126,8 +126,8 @@ func (s site) counting() usage.Recorder {
 	return r
 }
 
-// signing knows who signs requests, and what they were answered.
-func (s site) signing(c Signing) site {
+// withSigning returns the site with the services that verify signed requests and replay their answers.
+func (s site) withSigning(c Signing) site {
 	s.http.Webhooks = s.webhooks(c)
 	s.http.Once = &replay.Once{Store: s.stores.Access, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 	return s
@@ -139,23 +139,22 @@ func (s site) webhooks(c Signing) *auth.Webhooks {
 	}
 }
 
-// companies is what accounts set of the router.
+// companies returns the manager of the router's settings.
 func (s site) companies() *agent.Manager {
 	return &agent.Manager{Store: companyStores{s.stores.Router, s.stores.Registry}, Addresses: s.addresses, Now: s.Now}
 }
 
-// operations is what is told of the deployment.
+// operations returns the services of /health, /config and /metrics.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &usage.Reader{Store: s.stores.Wallet, Now: s.Now}, Agents: standings{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: Version, Counted: &usage.Reader{Store: s.stores.Wallet, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 
-// Version is that of the product.
+// Version is the version of the product.
 const Version = "0.5.0"
 
-// effective is the configuration in force, under document 001's names where it has
-// one.
+// effective returns the configuration in force, with document 001's names where it has them.
 func (s site) effective(c RecordsConfig) httpapi.Effective {
 	return httpapi.Effective{
 		{Group: "service", Name: "version", Value: Version},
@@ -184,5 +183,5 @@ func (s site) effective(c RecordsConfig) httpapi.Effective {
 	}
 }
 
-// perMinute is a limit as it is shown.
+// perMinute formats a limit for GET /config.
 func perMinute(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

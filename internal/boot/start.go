@@ -21,23 +21,21 @@ func StartRecords() { StartHTTP(Records) }
 // StartAuthorize runs functions/authorize.
 func StartAuthorize() { StartTask(Authorize) }
 
-// StartHTTP runs a function that answers HTTP, for the packages below this one. Like
-// every Start function it reads the environment, serves the Lambda runtime, and does
-// not return.
+// StartHTTP runs an HTTP function, for the packages below this one. Like every Start function it reads the
+// environment, serves the Lambda runtime, and does not return.
 func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 	e := environ()
-	w, err := lambdaWorld(e).placed(e)
+	w, err := lambdaWorld(e).withLocal(e)
 	must(err)
 	h, err := build(w, e)
 	must(err)
 	gateway.StartHTTP(h)
 }
 
-// StartTask runs a function that is invoked by the state machine, or by AWS, for the
-// same packages.
+// StartTask runs a function that a state machine or AWS invokes, for the same packages.
 func StartTask(build func(World, Environment) (gateway.Function, error)) {
 	e := environ()
-	w, err := lambdaWorld(e).placed(e)
+	w, err := lambdaWorld(e).withLocal(e)
 	must(err)
 	f, err := build(w, e)
 	must(err)

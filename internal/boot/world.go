@@ -18,61 +18,61 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// World is what a deployment gives every function.
+// World is the environment that a deployment gives to each function.
 type World struct {
 	DynamoDB      aws.Config
 	StepFunctions aws.Config
 	Secrets       aws.Config
-	Push          aws.Config // of the WebSocket API's management
-	Keys          aws.Config // of KMS
+	Push          aws.Config // management API of the WebSocket API
+	Keys          aws.Config // KMS
 
 	Now func() time.Time
 	IDs *ids.Source
 	Log func(slog.Level) *slog.Logger
 
-	// AllowLoopback lets servers be registered and called on this machine.
+	// AllowLoopback allows servers on this machine to be registered and called.
 	AllowLoopback bool
-	// Private are the private networks in which they may be.
+	// Private are the private networks in which servers may be.
 	Private tool.Networks
-	// Demo says that the built-in demonstration model answers, to who has DemoKey.
+	// Demo means that the built-in demonstration model answers callers with DemoKey.
 	Demo    bool
 	DemoKey string
-	// Local says that this is one process on one machine.
+	// Local means that the deployment is one process on one machine.
 	Local bool
-	// Patient says that no gateway gives up waiting for an answer.
+	// Patient means that no gateway times out a request.
 	Patient bool
-	// within is how long a turn may take that no gateway waits for; zero: as one does.
+	// within is the time limit of a turn that no gateway waits for; zero: the limit of a route.
 	within time.Duration
-	// AloneSince is when a deployment of one process began; zero for any other.
+	// AloneSince is the start time of a deployment with one process; zero for any other.
 	AloneSince time.Time
-	// SocketPath is where sockets are opened, when that is on the API's own host.
+	// SocketPath is the path of sockets, when they are on the API's own host.
 	SocketPath string
-	// Counted is where all functions of a process count what comes; nil: each counts by
-	// itself, and they share the table.
+	// Counted counts the requests of all functions in one process; nil: each function counts its own, and they
+	// share the table.
 	Counted *rate.Memory
-	// Keyless says that the provider which the deployment names needs no key.
+	// Keyless means that the deployment's provider needs no key.
 	Keyless bool
 }
 
-// outbound are the guards of calls to registered servers.
+// outbound returns the guards for calls to registered servers.
 func (w World) outbound(timeout time.Duration) outbound.Options {
 	return outbound.Options{AllowLoopback: w.AllowLoopback, Private: w.Private, Timeout: timeout}
 }
 
-// Client is the guarded client of calls to registered servers.
+// Client returns the guarded HTTP client for calls to registered servers.
 func (w World) Client(timeout time.Duration) *http.Client {
 	return outbound.NewClient(w.outbound(timeout))
 }
 
-// Discovery is how a server is asked what it can do.
+// Discovery holds the clients and limits for the discovery of a server.
 type Discovery struct {
 	Client *http.Client
 	Bearer *outbound.Tokens
-	Total  time.Duration // of all that one server is asked
+	Total  time.Duration // limit of all requests to one server
 	Policy tool.Policy
 }
 
-// Discovery returns how servers are asked in this world.
+// Discovery returns the clients and limits for discovery in this world.
 func (w World) Discovery() Discovery {
 	return Discovery{w.Client(discoverTimeout), w.tokens(), discoverTotal, w.policy()}
 }
@@ -81,11 +81,11 @@ func (w World) policy() tool.Policy {
 	return tool.Policy{AllowLoopback: w.AllowLoopback, Private: w.Private}
 }
 
-// Clock is the time, to the millisecond that is stored, in UTC.
+// Clock returns the current time in UTC, truncated to the millisecond, because that is stored.
 func Clock() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// lambdaWorld is the world of a Lambda function: AWS, as its environment says.
-// AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_SERVICE point the clients elsewhere.
+// lambdaWorld returns the world of a Lambda function: AWS, as configured by its environment. AWS_ENDPOINT_URL and
+// AWS_ENDPOINT_URL_SERVICE change the endpoints of the clients.
 func lambdaWorld(e Environment) World {
 	service := func(name string) aws.Config {
 		c := aws.Config{
@@ -107,13 +107,13 @@ func lambdaWorld(e Environment) World {
 	}
 }
 
-// loggerOf is what a function's log lines call it. Each has a log group of its own,
-// whose last part is its name: "/piloto/STACK/chat" is piloto.chat.
+// loggerOf returns the logger name of a function: the last part of its log group, so "/piloto/STACK/chat" gives
+// piloto.chat.
 func loggerOf(e Environment) string {
 	return strings.TrimRight("piloto."+path.Base(e["AWS_LAMBDA_LOG_GROUP_NAME"]), ".")
 }
 
-// environ is the process's environment.
+// environ returns the environment of the process.
 func environ() Environment {
 	e := Environment{}
 	for _, pair := range os.Environ() {

@@ -65,7 +65,7 @@ func (p *Process) mayCallDemo(r *http.Request) bool {
 	if subtle.ConstantTimeCompare([]byte(strings.TrimSpace(secret)), []byte(p.demoKey)) == 1 {
 		return true
 	}
-	who, refusal := gateway.Identify(r.Context(), p.Stores.Access, p.functions.meter, p.Clock(), gateway.Asking{
+	who, refusal := gateway.Identify(r.Context(), p.Stores.Access, p.functions.meter, p.Clock(), gateway.RequestInfo{
 		Method: r.Method, Header: r.Header, Host: r.Host, Address: r.RemoteAddr,
 	})
 	return refusal == nil && who.Allows(auth.ScopeChat)

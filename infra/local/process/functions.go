@@ -74,7 +74,7 @@ func (f *functions) build(worldOf func(template.Function) (boot.World, error), d
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
-			if woken, ok := f.http[fn.ID].(gateway.Woken); ok {
+			if woken, ok := f.http[fn.ID].(gateway.ScheduledHandler); ok {
 				f.tasks[fn.ID] = woken.Function
 			}
 		} else if build, ok := taskFunctions[fn.Name]; ok {
@@ -213,10 +213,10 @@ func (f *functions) serve(ctx context.Context, w http.ResponseWriter, r *http.Re
 		http.NotFound(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(gateway.WithCame(ctx, f.now()), f.timeouts[route.Function])
+	ctx, cancel := context.WithTimeout(gateway.WithArrival(ctx, f.now()), f.timeouts[route.Function])
 	defer cancel()
 	if !route.Open {
-		p, refusal := gateway.Identify(ctx, f.tokens, f.meter, f.now(), gateway.Asking{
+		p, refusal := gateway.Identify(ctx, f.tokens, f.meter, f.now(), gateway.RequestInfo{
 			Method: r.Method, Header: r.Header, Host: r.Host, Address: r.RemoteAddr,
 		})
 		ctx = gateway.WithIdentity(ctx, p, refusal)

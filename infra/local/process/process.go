@@ -223,7 +223,7 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 		return err
 	}
 	p.Stores = store.New(config, p.names[p.template.Tables[0].ID])
-	p.functions.tokens = gateway.Kept(p.Stores.Access, p.log)
+	p.functions.tokens = gateway.LogRenewals(p.Stores.Access, p.log)
 	return nil
 }
 

@@ -1,5 +1,5 @@
-// Package receipts puts together what signs receipts, for functions/settle and
-// functions/sweep, which alone hold its code.
+// Package receipts builds the functions that sign receipts, functions/settle and functions/sweep. No other function
+// links its code.
 package receipts
 
 import (
@@ -28,7 +28,7 @@ func Sweep(w boot.World, e boot.Environment) (gateway.Function, error) {
 	return boot.Sweep(w, e, signer)
 }
 
-// signer signs with a key of KMS; on one machine, with that in a file.
+// signer returns a signer with a KMS key or, on one machine, with the key in a file.
 func signer(w boot.World, c boot.Receipts) (receipt.Signer, error) {
 	if !w.Local {
 		return kms.New(w.Keys, c.Key), nil

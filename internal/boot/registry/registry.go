@@ -1,5 +1,5 @@
-// Package registry puts together what asks servers what they can do, for functions/mcp,
-// which alone holds its code, and for a process that brings servers of its own.
+// Package registry builds the discovery of servers for functions/mcp, the only function that links its code, and
+// for a process that registers servers of its own.
 package registry
 
 import (

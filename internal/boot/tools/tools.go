@@ -1,5 +1,5 @@
-// Package tools puts together what judges and calls tools, for functions/chat,
-// functions/turn and functions/step, which alone (beside package registry) hold its code.
+// Package tools builds the checks and calls of tools for functions/chat, functions/turn and functions/step. Only
+// these and package registry link its code.
 package tools
 
 import (

@@ -1,4 +1,4 @@
-// Package web puts the page together for functions/web, which alone holds its code.
+// Package web builds the page for functions/web, the only function that links its code.
 package web
 
 import (

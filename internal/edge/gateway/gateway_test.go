@@ -120,9 +120,8 @@ func TestOddPathsArrive(t *testing.T) {
 	}
 }
 
-// TestTheRouteSaysWhatAPathWas: an HTTP API decodes it, and the parameters beside it say
-// where its segments end.
-func TestTheRouteSaysWhatAPathWas(t *testing.T) {
+// TestTheRouteRestoresTheEncodedPath: an HTTP API decodes the path, and the parameters show where its segments end.
+func TestTheRouteRestoresTheEncodedPath(t *testing.T) {
 	for _, c := range []struct {
 		raw, stage, key string
 		parameters      map[string]string
@@ -134,7 +133,7 @@ func TestTheRouteSaysWhatAPathWas(t *testing.T) {
 		{"/r/a?/s//x #", "", "GET /r/{run}/s/{step}", map[string]string{"run": "a?", "step": "/x #"}, "/r/a%3F/s/%2Fx%20%23", "/r/a?/s//x #"},
 		{"/memory/a;b,c", "", "GET /memory/{id}", map[string]string{"id": "a;b,c"}, "/memory/a;b,c", "/memory/a;b,c"},
 		{"/memory/ñ", "", "GET /memory/{id}", map[string]string{"id": "ñ"}, "/memory/%C3%B1", "/memory/ñ"},
-		// What does not agree is taken as it is.
+		// Where they disagree, the path is used as it is.
 		{"/memory/a%2Fb", "", "GET /memory/{id}", map[string]string{"id": "a/b"}, "/memory/a%2Fb", "/memory/a/b"},
 		{"/memory/a/b", "", "GET /memory/{id}", map[string]string{"id": "c"}, "/memory/a/b", "/memory/a/b"},
 		{"/memory/a/b", "", "GET /memory/{id}", map[string]string{"name": "a/b"}, "/memory/a/b", "/memory/a/b"},
@@ -304,14 +303,14 @@ func TestTaskFailureNamesTheError(t *testing.T) {
 		if len(got.Message) > maxFailure+4 || !utf8.ValidString(got.Message) {
 			t.Errorf("message of %d bytes", len(got.Message))
 		}
-		// The runtime looks at the value itself, and not into its chain.
+		// The runtime checks the type of the error itself, not its chain.
 		if reflect.TypeOf(err) != reflect.TypeFor[messages.InvokeResponse_Error]() {
 			t.Errorf("%T is not what the runtime looks for", err)
 		}
 	}
 }
 
-func TestAFunctionAnswersManyAtOnce(t *testing.T) {
+func TestAFunctionIsSafeForConcurrentUse(t *testing.T) {
 	type event struct {
 		N int `json:"n"`
 	}
@@ -357,8 +356,8 @@ func TestWakeReadsItsEvents(t *testing.T) {
 		switch {
 		case err != nil:
 			got = "error"
-		case w.Ended != nil:
-			got = fmt.Sprintf("%s %s %s %s %v", w.Ended.Name, w.Ended.Account, w.Ended.Status, w.Ended.Cause, w.Ended.Over())
+		case w.Execution != nil:
+			got = fmt.Sprintf("%s %s %s %s %v", w.Execution.Name, w.Execution.Account, w.Execution.Status, w.Execution.Cause, w.Execution.Failed())
 		}
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.event, got, c.want)
@@ -366,7 +365,7 @@ func TestWakeReadsItsEvents(t *testing.T) {
 	}
 }
 
-// FuzzRequest: no event fails to arrive, and what arrives is one request.
+// FuzzRequest checks that every event arrives, as one request.
 func FuzzRequest(f *testing.F) {
 	f.Add("/api/%2F", "a=1", "prod", "host", "x")
 	f.Add("//x", "#", "", "cookie", "a=b")
@@ -384,24 +383,23 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// TestARequestCameWhenTheGatewayGotIt: also when the function that serves it is started
-// later.
-func TestARequestCameWhenTheGatewayGotIt(t *testing.T) {
+// TestARequestArrivesWhenTheGatewayReceivesIt: also when its function is started later.
+func TestARequestArrivesWhenTheGatewayReceivesIt(t *testing.T) {
 	var came time.Time
-	serve := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came = Came(r.Context()) }))
+	serve := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came = ArrivedAt(r.Context()) }))
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/api/chats"}
 	e.RequestContext.HTTP.Method, e.RequestContext.TimeEpoch = "GET", 1772712000123
 	if _, err := serve(t.Context(), e); err != nil || came.UnixMilli() != 1772712000123 {
 		t.Errorf("%v, %v", came, err)
 	}
-	if at := Came(t.Context()); !at.IsZero() {
+	if at := ArrivedAt(t.Context()); !at.IsZero() {
 		t.Errorf("of no request: %v", at)
 	}
 }
 
-// TestAFunctionTellsWhatWakesItFromWhatAsksIt: one that answers HTTP and is called on a
-// schedule. What a client says is never taken for the schedule.
-func TestAFunctionTellsWhatWakesItFromWhatAsksIt(t *testing.T) {
+// TestAFunctionSeparatesSchedulesFromRequests: for a function that serves HTTP and a schedule. A client's request
+// is never taken for the schedule.
+func TestAFunctionSeparatesSchedulesFromRequests(t *testing.T) {
 	asked := func(called string) Function {
 		return NewFunction(func(context.Context, json.RawMessage) (string, error) { return called, nil })
 	}

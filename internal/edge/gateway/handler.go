@@ -13,13 +13,13 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Handler serves API Gateway's HTTP events, payload format 2.0, with h. Who is
-// asking is read from what the authorizer said, into h's context.
+// Handler serves API Gateway's HTTP events, payload format 2.0, with h. It puts the principal of the authorizer
+// into h's context.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		ctx = WithCame(ctx, time.UnixMilli(e.RequestContext.TimeEpoch))
-		r, err := request(identified(ctx, e.RequestContext.Authorizer), e)
-		if err != nil { // API Gateway wrote the base64, so no client can get here
+		ctx = WithArrival(ctx, time.UnixMilli(e.RequestContext.TimeEpoch))
+		r, err := request(withAuthorizer(ctx, e.RequestContext.Authorizer), e)
+		if err != nil { // API Gateway encodes the base64, so a client cannot cause this
 			return events.APIGatewayV2HTTPResponse{}, err
 		}
 		w := &recorder{header: http.Header{}}
@@ -28,22 +28,22 @@ func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPReques
 	}
 }
 
-type cameKey struct{}
+type arrivalKey struct{}
 
-// WithCame returns a context with when a request came.
-func WithCame(ctx context.Context, at time.Time) context.Context {
-	return context.WithValue(ctx, cameKey{}, at)
+// WithArrival returns a context with the arrival time of a request.
+func WithArrival(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, arrivalKey{}, at)
 }
 
-// Came returns when the request came to the gateway, which may be before the function
-// that serves it was started; the zero time when nobody said so.
-func Came(ctx context.Context) time.Time {
-	at, _ := ctx.Value(cameKey{}).(time.Time)
+// ArrivedAt returns the time at which the request arrived at the gateway. That may be before the function was
+// started. It returns the zero time when it is unknown.
+func ArrivedAt(ctx context.Context) time.Time {
+	at, _ := ctx.Value(arrivalKey{}).(time.Time)
 	return at
 }
 
-// identified returns ctx with what the authorizer said.
-func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) context.Context {
+// withAuthorizer returns ctx with the result of the authorizer.
+func withAuthorizer(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) context.Context {
 	if a == nil || len(a.Lambda) == 0 {
 		return ctx
 	}
@@ -70,7 +70,7 @@ func identified(ctx context.Context, a *events.APIGatewayV2HTTPRequestContextAut
 	return WithIdentity(ctx, p, refusal)
 }
 
-// refusals are the reasons that an authorizer gives, by code.
+// refusals are the refusals of an authorizer, by code.
 var refusals = map[string]*fault.Error{
 	auth.ErrRequired.Code:    auth.ErrRequired,
 	auth.ErrCrossOrigin.Code: auth.ErrCrossOrigin,

@@ -15,26 +15,28 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// Asking is what is known of a request before it is known who sent it.
-type Asking struct {
+// RequestInfo holds the parts of a request from which Identify finds the caller.
+type RequestInfo struct {
 	Method  string
 	Header  http.Header
 	Host    string
-	Address string // that it came from, as the connection has it and no header says
+	Address string // address of the connection, never from a header
 }
 
-// Identify says who is asking: by "Authorization: Bearer T", else by
-// "X-VX11-Token: T", else by the page's cookie. The first of these that is
-// there decides; a bad one does not fall back on the next. It returns a
-// principal or a refusal: auth.ErrRequired, auth.ErrCrossOrigin, or
-// auth.ErrUndecided with its cause when the store could not say.
+// Identify returns the principal of a request, by "Authorization: Bearer T", else by
+// "X-VX11-Token: T", else by the page's cookie. Only the first of these that is
+// present counts: if it is not valid, the next one is not tried. Otherwise it returns
+// a refusal: auth.ErrRequired, auth.ErrCrossOrigin, or auth.ErrUndecided with its
+// cause when the store failed.
 //
-// It counts what comes, by user, and of whom nobody knows by address. rate.ErrTooMany
-// stands beside a principal who asked too often, and alone for an address that did, or
-// that sent too many bad tokens: a good one from there passes all the same. A bad cookie
-// is no bad token: a browser sends an old one with every image. What other pages have a browser send is
-// counted apart, so that a page that is visited takes nothing from who visits it.
-func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.Time, a Asking) (auth.Principal, *fault.Error) {
+// It counts the request for its user or, without a user, for its address. It returns
+// rate.ErrTooMany together with the principal for a user who exceeds the limit, and
+// without a principal for an address that exceeds it or that sent too many bad
+// tokens. A valid token from such an address still passes. A bad cookie does not
+// count as a bad token, because a browser sends an old cookie with every image.
+// Requests that other pages make a browser send are counted separately, so that a
+// malicious page does not use up the visitor's quota.
+func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.Time, a RequestInfo) (auth.Principal, *fault.Error) {
 	from := rate.Address(a.Address)
 	nobody := func(why *fault.Error) (auth.Principal, *fault.Error) {
 		who := from
@@ -53,10 +55,10 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 	if len(secrets) == 0 {
 		return nobody(auth.ErrRequired)
 	}
-	if kind == auth.KindSession && (safe(a.Method) && auth.FromAnotherPage(a.Header, a.Host) || !safe(a.Method) && !auth.SameOrigin(a.Header, a.Host)) {
+	if kind == auth.KindSession && (isSafe(a.Method) && auth.FromAnotherPage(a.Header, a.Host) || !isSafe(a.Method) && !auth.SameOrigin(a.Header, a.Host)) {
 		return nobody(auth.ErrCrossOrigin)
 	}
-	p, err := firstGood(ctx, store, secrets, at, kind)
+	p, err := authenticateFirst(ctx, store, secrets, at, kind)
 	switch {
 	case errors.Is(err, auth.ErrRequired) && kind == auth.KindSession:
 		return nobody(auth.ErrRequired)
@@ -74,25 +76,25 @@ func Identify(ctx context.Context, store auth.Store, meter *rate.Meter, at time.
 	return p, nil
 }
 
-// Kept is a store of tokens that says in the log when a session could not be kept: who has it
-// goes on, and is signed out sooner than they were promised.
-func Kept(store auth.Store, log *slog.Logger) auth.Store { return kept{store, log} }
+// LogRenewals returns a store of tokens that logs when a session could not be renewed. The request goes on, but the
+// user is signed out earlier than promised.
+func LogRenewals(store auth.Store, log *slog.Logger) auth.Store { return renewalLogger{store, log} }
 
-type kept struct {
+type renewalLogger struct {
 	auth.Store
 	log *slog.Logger
 }
 
-func (k kept) RenewToken(ctx context.Context, hash string, until time.Time) error {
+func (k renewalLogger) RenewToken(ctx context.Context, hash string, until time.Time) error {
 	err := k.Store.RenewToken(ctx, hash, until)
-	if err != nil && !errors.Is(err, fault.ErrStorage) { // which the store says
+	if err != nil && !errors.Is(err, fault.ErrStorage) { // the store logs that itself
 		k.log.WarnContext(ctx, "session.not_kept", "error", err)
 	}
 	return err
 }
 
-// WithIdentity returns a context with what Identify said: a principal, or why
-// there is none; and that the request came too often.
+// WithIdentity returns a context with the result of Identify: a principal, or the refusal, and whether the request
+// exceeded its limit.
 func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) context.Context {
 	if refusal != nil && errors.Is(refusal, rate.ErrTooMany) {
 		ctx = rate.WithExceeded(ctx, refusal)
@@ -103,8 +105,8 @@ func WithIdentity(ctx context.Context, p auth.Principal, refusal *fault.Error) c
 	return auth.NewContext(ctx, p)
 }
 
-// firstGood authenticates by the first secret that is good.
-func firstGood(ctx context.Context, store auth.Store, secrets []string, at time.Time, kind auth.Kind) (p auth.Principal, err error) {
+// authenticateFirst authenticates with the first secret that is valid.
+func authenticateFirst(ctx context.Context, store auth.Store, secrets []string, at time.Time, kind auth.Kind) (p auth.Principal, err error) {
 	for _, secret := range secrets {
 		if p, err = auth.Authenticate(ctx, store, secret, at, kind); !errors.Is(err, auth.ErrRequired) {
 			return p, err
@@ -113,17 +115,16 @@ func firstGood(ctx context.Context, store auth.Store, secrets []string, at time.
 	return p, err
 }
 
-// credentials returns the secrets that were presented, and where they may be used. Of a
-// header there is one: one that stands twice is a text that no token equals. The cookie of
-// TLS counts wherever it is, because no other site can set it; the other one where it is
-// not known that the client came by TLS.
+// credentials returns the secrets of a request and the kind of token that they may be. A header counts once: one
+// that is repeated is joined to a text that equals no token. The secure cookie counts always, because no other site
+// can set it. The other cookie counts only when the client is not known to use TLS.
 func credentials(h http.Header, host string) ([]string, auth.Kind) {
 	scheme, secret, _ := strings.Cut(strings.TrimSpace(strings.Join(h.Values("Authorization"), ",")), " ")
 	if strings.EqualFold(scheme, "Bearer") {
-		return presented(secret), auth.KindToken
+		return secretList(secret), auth.KindToken
 	}
 	if values := h.Values("X-Vx11-Token"); len(values) > 0 {
-		return presented(strings.Join(values, ",")), auth.KindToken
+		return secretList(strings.Join(values, ",")), auth.KindToken
 	}
 	if secrets := auth.Sessions(cookies(h, auth.SecureCookie)); len(secrets) > 0 || auth.ByTLS(h.Get("X-Forwarded-Proto")) {
 		return secrets, auth.KindSession
@@ -131,7 +132,7 @@ func credentials(h http.Header, host string) ([]string, auth.Kind) {
 	return auth.Sessions(cookies(h, auth.SessionCookie(false, host))), auth.KindSession
 }
 
-// cookies are the values of the cookies of a name, as they were sent.
+// cookies returns the raw values of the cookies with a name.
 func cookies(h http.Header, name string) []string {
 	var values []string
 	for _, c := range (&http.Request{Header: h}).CookiesNamed(name) {
@@ -140,26 +141,26 @@ func cookies(h http.Header, name string) []string {
 	return values
 }
 
-// presented is the secret of a header; none when it is empty.
-func presented(secret string) []string {
+// secretList returns the secret of a header as a list; nil when it is empty.
+func secretList(secret string) []string {
 	if secret = strings.TrimSpace(secret); secret != "" {
 		return []string{secret}
 	}
 	return nil
 }
 
-func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // Authorizer answers API Gateway's REQUEST authorizer events (format 2.0, simple
-// answers) with who is asking, in the context that Handler reads: account, user,
-// scopes (space separated) and token_id; and refused, a code, with refused_NAME for what
-// its sentence names. It always
-// authorizes: see the package. Also when the store cannot say: an error would be
-// API Gateway's 500, and nobody would be told that nothing was done.
+// responses). It puts the caller into the context that Handler reads: account, user,
+// scopes (space separated) and token_id; or the code of a refusal as refused, with
+// refused_NAME for each argument of its message. It always authorizes (see the
+// package), also when the store fails: an error would become API Gateway's 500,
+// which has no message for the client.
 //
-// API Gateway must not cache the answer (the refusal of a cookie depends on the
-// method and the origin), nor require an identity source (it would answer a
-// request without one itself).
+// API Gateway must not cache the response (the refusal of a cookie depends on the
+// method and the origin), nor require an identity source (it would refuse a request
+// without one itself).
 func Authorizer(store auth.Store, meter *rate.Meter, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 		header := headers(e.Headers, e.Cookies)
@@ -167,7 +168,7 @@ func Authorizer(store auth.Store, meter *rate.Meter, now func() time.Time, log *
 		if host == "" {
 			host = e.RequestContext.DomainName
 		}
-		p, refusal := Identify(ctx, store, meter, now(), Asking{
+		p, refusal := Identify(ctx, store, meter, now(), RequestInfo{
 			Method: e.RequestContext.HTTP.Method, Header: header, Host: host, Address: e.RequestContext.HTTP.SourceIP,
 		})
 		said := map[string]any{}

@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// shelf keeps tokens in memory.
+// shelf is a store of tokens in memory.
 type shelf map[string]auth.Token
 
 var errMissing = fault.New(fault.NotFound, "token.not_found")
@@ -50,7 +50,7 @@ func (s shelf) RenewToken(_ context.Context, hash string, until time.Time) error
 
 func (s shelf) DeleteToken(_ context.Context, hash string) error { delete(s, hash); return nil }
 
-// down is a store that does not answer.
+// down is a store that fails.
 type down struct{ shelf }
 
 func (down) Token(context.Context, string) (auth.Token, error) {
@@ -69,7 +69,7 @@ func tokens() shelf {
 	return s
 }
 
-// guesses are n different cookies of a session.
+// guesses returns n different session cookies.
 func guesses(n int) string {
 	var all strings.Builder
 	for i := range n {
@@ -83,7 +83,7 @@ func TestIdentify(t *testing.T) {
 	same := "origin: https://" + host
 	for _, c := range []struct {
 		name, method, headers string // one header per line
-		want                  string // user, or the code of the refusal
+		want                  string // the user, or the code of the refusal
 	}{
 		{"nothing", "GET", "", "auth_required"},
 		{"bearer", "POST", "authorization: Bearer token", "token"},
@@ -164,7 +164,7 @@ func TestIdentify(t *testing.T) {
 				header.Add(name, value)
 				flat[name] = strings.Join(header.Values(name), ",")
 			}
-			p, refusal := Identify(t.Context(), tokens(), nil, noon, Asking{Method: c.method, Header: header, Host: host})
+			p, refusal := Identify(t.Context(), tokens(), nil, noon, RequestInfo{Method: c.method, Header: header, Host: host})
 			got := p.User
 			if refusal != nil {
 				got = refusal.Code
@@ -179,8 +179,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// throughLambda sends the request through Authorizer, API Gateway's JSON, and
-// Handler, and returns who the handler sees.
+// throughLambda sends the request through Authorizer, API Gateway's JSON, and Handler, and returns the principal
+// that the handler gets.
 func throughLambda(t *testing.T, method string, headers map[string]string, host string) string {
 	t.Helper()
 	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"host": host}}
@@ -215,7 +215,7 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 	return user
 }
 
-// unkept is a store that renews nothing.
+// unkept is a store that cannot renew tokens.
 type unkept struct {
 	shelf
 	err error
@@ -223,16 +223,16 @@ type unkept struct {
 
 func (u unkept) RenewToken(context.Context, string, time.Time) error { return u.err }
 
-// TestASessionThatCannotBeKeptIsTold, and serves all the same: in the log, but for a store
-// that says itself that it takes no writes.
-func TestASessionThatCannotBeKeptIsTold(t *testing.T) {
+// TestAFailedRenewalIsLogged: the request is served, and the failure is logged unless the store has logged it
+// itself.
+func TestAFailedRenewalIsLogged(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		told bool
 	}{{nil, false}, {errors.New("table: throttled"), true}, {fault.ErrStorage.Because(errors.New("disk full")), false}} {
 		var out bytes.Buffer
 		h := http.Header{"Cookie": {"__Host-piloto_session=session"}}
-		p, refusal := Identify(t.Context(), Kept(unkept{tokens(), c.err}, slog.New(slog.NewTextHandler(&out, nil))), nil, noon, Asking{Method: "GET", Header: h, Host: "h"})
+		p, refusal := Identify(t.Context(), LogRenewals(unkept{tokens(), c.err}, slog.New(slog.NewTextHandler(&out, nil))), nil, noon, RequestInfo{Method: "GET", Header: h, Host: "h"})
 		if refusal != nil || p.User != "session" {
 			t.Errorf("%v: %v %v", c.err, p, refusal)
 		}
@@ -242,9 +242,9 @@ func TestASessionThatCannotBeKeptIsTold(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotSayIsToldAsSuch(t *testing.T) {
+func TestAFailingStoreIsUndecidedAndNotARefusal(t *testing.T) {
 	header := http.Header{"Authorization": {"Bearer token"}}
-	if _, refusal := Identify(t.Context(), down{}, nil, noon, Asking{Method: "GET", Header: header, Host: "h"}); !errors.Is(refusal, auth.ErrUndecided) || refusal.Cause == nil {
+	if _, refusal := Identify(t.Context(), down{}, nil, noon, RequestInfo{Method: "GET", Header: header, Host: "h"}); !errors.Is(refusal, auth.ErrUndecided) || refusal.Cause == nil {
 		t.Errorf("%v", refusal)
 	}
 	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer token"}}

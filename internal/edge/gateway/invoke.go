@@ -10,23 +10,23 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
-// Function is a task as the Lambda service sees it: bytes in, bytes or a
-// failure out. Both the Lambda runtime and the one-process deployment call it.
+// Function is a task as the Lambda service invokes it: bytes in, bytes or an error out. Both the Lambda runtime and
+// the one-process deployment call it.
 type Function interface {
 	Invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
-// Failure is what a function reported instead of a result.
+// Failure is the error of a function.
 type Failure struct {
 	Type    string
 	Message string
 }
 
-// NewFunction returns f as a Function, which may be invoked by many at once; its
-// errors are as TaskFailure has them.
+// NewFunction returns f as a Function that is safe for concurrent use. Its errors are
+// those of TaskFailure.
 //
-// It is not lambda.NewHandler: what that returns writes every result into one
-// buffer, since a Lambda environment answers one event at a time.
+// It does not use lambda.NewHandler, because that writes every result into one
+// buffer: a Lambda environment handles one event at a time.
 func NewFunction[In, Out any](f func(context.Context, In) (Out, error)) Function {
 	return function[In, Out](f)
 }
@@ -46,7 +46,7 @@ func (f function[In, Out]) Invoke(ctx context.Context, payload []byte) ([]byte, 
 	return json.Marshal(out)
 }
 
-// FailureOf returns what a Function's error says.
+// FailureOf returns the type and message of a Function's error.
 func FailureOf(err error) Failure {
 	var told messages.InvokeResponse_Error
 	if errors.As(err, &told) {

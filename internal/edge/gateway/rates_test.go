@@ -16,7 +16,7 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// counted is a store that counts how often it is asked.
+// counted is a store that counts its reads.
 type counted struct {
 	auth.Store
 	asked int
@@ -27,7 +27,7 @@ func (c *counted) Token(ctx context.Context, hash string) (auth.Token, error) {
 	return c.Store.Token(ctx, hash)
 }
 
-// door is what stands before every function.
+// door identifies requests as the authorizer does.
 type door struct {
 	*counted
 	meter *rate.Meter
@@ -38,14 +38,13 @@ func newDoor(l rate.Limits) *door {
 	return &door{&counted{Store: tokens()}, &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}, noon}
 }
 
-// knock returns the user, or the code of the refusal; both, with a space, for a user who
-// asked too often.
+// knock returns the user, or the code of the refusal; both, with a space, for a user who exceeds the limit.
 func (d *door) knock(method, address string, headers ...string) string {
 	h := http.Header{}
 	for i := 0; i+1 < len(headers); i += 2 {
 		h.Add(headers[i], headers[i+1])
 	}
-	p, refusal := Identify(context.Background(), d, d.meter, d.at, Asking{Method: method, Header: h, Host: "h", Address: address})
+	p, refusal := Identify(context.Background(), d, d.meter, d.at, RequestInfo{Method: method, Header: h, Host: "h", Address: address})
 	switch {
 	case refusal == nil:
 		return p.User
@@ -57,8 +56,7 @@ func (d *door) knock(method, address string, headers ...string) string {
 
 const tooMany = "request.too_many"
 
-// TestBadTokensOfAnAddressAreCounted: guesses are refused, and no number of them locks a good
-// token of the same address out.
+// TestBadTokensOfAnAddressAreCounted: guesses are refused, but a valid token of the same address always passes.
 func TestBadTokensOfAnAddressAreCounted(t *testing.T) {
 	d := newDoor(rate.Limits{BadTokens: 20, Requests: 100_000})
 	guess := func(i int) string {
@@ -87,9 +85,9 @@ func TestBadTokensOfAnAddressAreCounted(t *testing.T) {
 	}
 }
 
-// TestNoHeaderChangesWhereARequestComesFrom: neither another address nor another way to show a
-// token begins a new count, nor does another method.
-func TestNoHeaderChangesWhereARequestComesFrom(t *testing.T) {
+// TestNoHeaderChangesTheAddressOfARequest: another address in a header, another header for the token or another
+// method does not begin a new count.
+func TestNoHeaderChangesTheAddressOfARequest(t *testing.T) {
 	d := newDoor(rate.Limits{BadTokens: 5, Requests: 3})
 	ways := [][]string{
 		{"Authorization", "Bearer nope"},
@@ -112,7 +110,7 @@ func TestNoHeaderChangesWhereARequestComesFrom(t *testing.T) {
 	}
 }
 
-func TestEveryRequestOfAUserIsCountedWhateverItIs(t *testing.T) {
+func TestEveryRequestOfAUserIsCounted(t *testing.T) {
 	d := newDoor(rate.Limits{Requests: 7})
 	for i, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PROPFIND"} {
 		if got := d.knock(method, fmt.Sprint("192.0.2.", i, ":1"), "Authorization", "Bearer token"); got != "token" {
@@ -127,9 +125,9 @@ func TestEveryRequestOfAUserIsCountedWhateverItIs(t *testing.T) {
 	}
 }
 
-// TestWhoeverIsNobodyIsCountedByAddress: also who sends the cookie of a session that has
-// ended, as a browser does with every image, which is no guess.
-func TestWhoeverIsNobodyIsCountedByAddress(t *testing.T) {
+// TestRequestsWithoutAUserAreCountedByAddress: also a request with the cookie of an expired session, which a
+// browser sends with every image and which is not a guess.
+func TestRequestsWithoutAUserAreCountedByAddress(t *testing.T) {
 	for name, headers := range map[string][]string{
 		"nothing": nil, "a session that ended": {"Cookie", auth.SecureCookie + "=old"}, "basic": {"Authorization", "Basic eA=="},
 	} {
@@ -150,9 +148,9 @@ func TestWhoeverIsNobodyIsCountedByAddress(t *testing.T) {
 	}
 }
 
-// TestAPageThatIsVisitedTakesNothing: what a page of elsewhere has a browser send is counted, and
-// not of who visits it.
-func TestAPageThatIsVisitedTakesNothing(t *testing.T) {
+// TestAForeignPageDoesNotUseTheVisitorsQuota: requests that another site's page makes the browser send are counted,
+// but not for the visitor.
+func TestAForeignPageDoesNotUseTheVisitorsQuota(t *testing.T) {
 	for _, page := range [][]string{
 		{"Origin", "http://evil.example"},
 		{"Origin", "null"},
@@ -173,7 +171,7 @@ func TestAPageThatIsVisitedTakesNothing(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotSayCountsNoBadTokens(t *testing.T) {
+func TestAFailingStoreCountsNoBadTokens(t *testing.T) {
 	d := newDoor(rate.Limits{BadTokens: 1})
 	d.Store = down{}
 	for range 50 {
@@ -183,8 +181,8 @@ func TestAStoreThatCannotSayCountsNoBadTokens(t *testing.T) {
 	}
 }
 
-// TestARefusalArrivesThroughTheAuthorizer: with who asked, and all that its sentence names.
-func TestARefusalArrivesThroughTheAuthorizer(t *testing.T) {
+// TestARefusalPassesTheAuthorizer with its principal and all arguments of its message.
+func TestARefusalPassesTheAuthorizer(t *testing.T) {
 	meter := &rate.Meter{Limits: rate.Limits{Requests: 1, BadTokens: 1}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 	authorize := Authorizer(tokens(), meter, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	through := func(token string) (user string, exceeded *fault.Error) {

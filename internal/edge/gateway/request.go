@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// request makes of an event the request that was sent. Only a body that says it
-// is base64 and is not fails.
+// request converts an event into the HTTP request that was sent. It fails only when the body is marked as base64
+// and is not.
 func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
 	body := []byte(e.Body)
 	if e.IsBase64Encoded {
@@ -44,7 +44,7 @@ func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Reque
 		Body:          io.NopCloser(strings.NewReader(string(body))),
 		ContentLength: int64(len(body)),
 		Host:          host,
-		RemoteAddr:    remote(e.RequestContext.HTTP.SourceIP),
+		RemoteAddr:    remoteAddr(e.RequestContext.HTTP.SourceIP),
 		RequestURI:    target.RequestURI(),
 	}
 	if len(body) == 0 {
@@ -56,30 +56,28 @@ func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Reque
 	return r.WithContext(ctx), nil
 }
 
-// location returns the URL of an event. An HTTP API gives the path decoded, and with it
-// no way to tell a slash within a segment from one between two, or a percent sign that
-// was sent from an encoding: the route and its parameters do. Without them a path whose
-// encoding is valid keeps it; any other is taken as the text it is, and encoded.
+// location returns the URL of an event. An HTTP API decodes the path, so a slash within a segment looks like a
+// separator, and a percent sign that was sent looks like an encoding. The route and its parameters resolve that.
+// Without them a path with a valid encoding is kept, and any other is taken as plain text and encoded.
 func location(e events.APIGatewayV2HTTPRequest) *url.URL {
 	raw := withoutStage(e.RawPath, e.RequestContext.Stage)
 	if !strings.HasPrefix(raw, "/") {
 		raw = "/" + raw
 	}
 	u := &url.URL{Path: raw, RawQuery: strings.ReplaceAll(e.RawQueryString, "#", "%23")}
-	if sent, ok := routed(e.RouteKey, e.PathParameters, raw); ok {
-		u.RawPath = sent // whose decoded form raw is
+	if sent, ok := routePath(e.RouteKey, e.PathParameters, raw); ok {
+		u.RawPath = sent // raw is its decoded form
 		return u
 	}
 	if path, err := url.PathUnescape(raw); err == nil {
-		u.Path, u.RawPath = path, raw // EscapedPath checks that they agree
+		u.Path, u.RawPath = path, raw // EscapedPath checks that both agree
 	}
 	return u
 }
 
-// routed is the path of a route with its parameters in their places, encoded. It is not
-// ok when the route has none, or takes all that is left, or when that is not the path
-// that raw is, decoded.
-func routed(key string, parameters map[string]string, raw string) (sent string, ok bool) {
+// routePath returns the path of a route with its parameters in their places, encoded. It is not ok when the route
+// has no parameters or a greedy one, or when the decoded result differs from raw.
+func routePath(key string, parameters map[string]string, raw string) (sent string, ok bool) {
 	_, path, _ := strings.Cut(key, " ")
 	if len(parameters) == 0 {
 		return "", false
@@ -100,8 +98,7 @@ func routed(key string, parameters map[string]string, raw string) (sent string, 
 	return strings.Join(escaped, "/"), strings.Join(plain, "/") == raw
 }
 
-// withoutStage cuts the name of a named stage, with which API Gateway begins
-// the paths of its own domain.
+// withoutStage removes the stage from a path. API Gateway adds it to the paths of its own domain.
 func withoutStage(path, stage string) string {
 	if stage == "" || stage == "$default" {
 		return path
@@ -113,8 +110,8 @@ func withoutStage(path, stage string) string {
 	return rest
 }
 
-// headers returns an event's headers in canonical form. API Gateway has joined
-// repeated ones with commas, and taken the cookies out.
+// headers returns an event's headers in canonical form. API Gateway has already joined repeated ones with commas
+// and moved the cookies.
 func headers(from map[string]string, cookies []string) http.Header {
 	h := make(http.Header, len(from)+1)
 	for name, value := range from {
@@ -126,9 +123,8 @@ func headers(from map[string]string, cookies []string) http.Header {
 	return h
 }
 
-// remote gives an address the form that net/http servers use. The port is not
-// known.
-func remote(ip string) string {
+// remoteAddr returns an address in the form of net/http's RemoteAddr, with port 0, because the port is unknown.
+func remoteAddr(ip string) string {
 	switch {
 	case ip == "":
 		return ""

@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// recorder keeps what a handler writes, with the rules of net/http: the first
-// status counts, headers are fixed with it, writing means 200.
+// recorder records the response of a handler with the rules of net/http: the first status counts and fixes the
+// headers, and Write implies status 200.
 type recorder struct {
 	header http.Header
-	sent   http.Header // as they were when the status was written
+	sent   http.Header // headers at the time of the status
 	status int
 	body   bytes.Buffer
 }
@@ -23,7 +23,7 @@ type recorder struct {
 func (w *recorder) Header() http.Header { return w.header }
 
 func (w *recorder) WriteHeader(status int) {
-	if w.status != 0 || status < 200 { // informational answers do not pass API Gateway
+	if w.status != 0 || status < 200 { // API Gateway cannot forward informational responses
 		return
 	}
 	w.status = status
@@ -35,8 +35,8 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// answer returns the event of what was written. A handler that wrote nothing
-// answered 200 with nothing, as with net/http.
+// answer returns the event of the recorded response. A handler that wrote nothing gives 200 with an empty body, as
+// with net/http.
 func (w *recorder) answer(method string) events.APIGatewayV2HTTPResponse {
 	w.WriteHeader(http.StatusOK)
 	body := w.body.Bytes()
@@ -63,8 +63,8 @@ func (w *recorder) answer(method string) events.APIGatewayV2HTTPResponse {
 	return out
 }
 
-// isText reports whether a body may travel as a JSON string: it says it is text,
-// it is not compressed, and it is UTF-8.
+// isText reports whether a body can be sent as a JSON string: its type is text, it is not compressed, and it is
+// valid UTF-8.
 func isText(h http.Header, body []byte) bool {
 	if len(body) == 0 {
 		return true

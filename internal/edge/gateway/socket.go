@@ -15,26 +15,25 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// socketEvents are the events that Socket answers, by the route of the WebSocket
-// API that each comes on. What a client says is all of one route: what it may say
-// is the desk's to decide. The event decides what is done, and not the route,
-// which a client's message may name.
+// socketEvents are the events that Socket handles, with the route of the WebSocket API for each. All messages of
+// clients have one route; the desk checks their content. The event type selects the handler and not the route,
+// because a client's message can name a route.
 var socketEvents = map[string]struct {
 	route  string
 	answer func(context.Context, *realtime.Handler, events.APIGatewayWebsocketProxyRequest) (int, error)
 }{
 	"CONNECT": {"$connect", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
-		return admitted(d.Connect(ctx, visit(e)))
+		return connectStatus(d.Connect(ctx, visit(e)))
 	}},
 	"DISCONNECT": {"$disconnect", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
 		return http.StatusOK, d.Leave(ctx, e.RequestContext.ConnectionID)
 	}},
 	"MESSAGE": {"$default", func(ctx context.Context, d *realtime.Handler, e events.APIGatewayWebsocketProxyRequest) (int, error) {
-		return http.StatusOK, d.Receive(ctx, e.RequestContext.ConnectionID, said(e))
+		return http.StatusOK, d.Receive(ctx, e.RequestContext.ConnectionID, messageText(e))
 	}},
 }
 
-// SocketRoutes lists the routes of the events that Socket answers.
+// SocketRoutes lists the routes of the events that Socket handles.
 func SocketRoutes() []string {
 	var routes []string
 	for _, e := range socketEvents {
@@ -43,12 +42,12 @@ func SocketRoutes() []string {
 	return routes
 }
 
-// ticketParameter names the ticket in the URL of a socket.
+// ticketParameter is the query parameter with the ticket in the URL of a socket.
 const ticketParameter = "ticket"
 
-// Socket answers the events of API Gateway's WebSocket API with d. A client that
-// may not connect is answered 401, 403 or 429, and why is not said. An error is of the
-// store: API Gateway refuses the connection, or tells the client that it failed.
+// Socket handles the events of API Gateway's WebSocket API with d. A client that may not connect gets 401, 403 or
+// 429 without a reason. An error comes from the store: API Gateway then refuses the connection, or reports a
+// failure to the client.
 func Socket(d *realtime.Handler) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 		known, ok := socketEvents[e.RequestContext.EventType]
@@ -60,8 +59,8 @@ func Socket(d *realtime.Handler) func(context.Context, events.APIGatewayWebsocke
 	}
 }
 
-// admitted is the status that answers a client that wants to connect.
-func admitted(err error) (int, error) {
+// connectStatus returns the status of the response to a connection attempt.
+func connectStatus(err error) (int, error) {
 	var refusal *fault.Error
 	if !errors.As(err, &refusal) {
 		return http.StatusOK, err
@@ -77,8 +76,8 @@ func admitted(err error) (int, error) {
 	return http.StatusInternalServerError, err
 }
 
-// visit is who wants to connect. A cookie is nobody: other pages can send it. What
-// stands twice is one text that no secret equals.
+// visit returns the data of a connection attempt. Cookies are ignored, because other pages can send them. A
+// repeated header is one text that equals no secret.
 func visit(e events.APIGatewayWebsocketProxyRequest) realtime.ConnectRequest {
 	header := http.Header{}
 	for name, value := range e.Headers {
@@ -101,8 +100,8 @@ func visit(e events.APIGatewayWebsocketProxyRequest) realtime.ConnectRequest {
 	return v
 }
 
-// said is what a client said. Bytes that are no text are nothing it may say.
-func said(e events.APIGatewayWebsocketProxyRequest) string {
+// messageText returns the text of a client's message; "" for bytes that cannot be decoded.
+func messageText(e events.APIGatewayWebsocketProxyRequest) string {
 	if !e.IsBase64Encoded {
 		return e.Body
 	}

@@ -17,7 +17,7 @@ import (
 	"piloto/internal/live/realtime"
 )
 
-// silent is a management API that takes everything.
+// silent is a management API that accepts every message.
 type silent struct{ posts []string }
 
 func (s *silent) Post(_ context.Context, _ string, frame []byte) error {
@@ -27,7 +27,7 @@ func (s *silent) Post(_ context.Context, _ string, frame []byte) error {
 
 func (s *silent) Close(context.Context, string) error { return nil }
 
-func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
+func TestASocketNeedsATicketOrAToken(t *testing.T) {
 	store, at := fixture.Table(t), fixture.Epoch
 	put := func(secret string, kind auth.Kind, parent string) {
 		if err := store.PutToken(t.Context(), auth.Token{
@@ -45,7 +45,7 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 	}
 	handle := gateway.Socket(desk)
 	for name, c := range map[string]struct {
-		event  string // but for the context
+		event  string // without its context
 		status int
 	}{
 		"a ticket":                 {`"queryStringParameters":{"ticket":"TICKET"}`, 200},
@@ -84,7 +84,7 @@ func TestASocketIsOpenedByATicketOrATokenAlone(t *testing.T) {
 	}
 }
 
-func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
+func TestASocketsMessageArrivesUnchanged(t *testing.T) {
 	store, posts := fixture.Table(t), &silent{}
 	desk := &realtime.Handler{
 		Connections: store, Tokens: store, Poster: posts, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),
@@ -132,8 +132,8 @@ func TestWhatASocketSaysArrivesAsItWasSaid(t *testing.T) {
 	}
 }
 
-// TestAStoreThatDoesNotAnswerLetsNobodyIn.
-func TestAStoreThatDoesNotAnswerLetsNobodyIn(t *testing.T) {
+// TestAFailingStoreRefusesConnections.
+func TestAFailingStoreRefusesConnections(t *testing.T) {
 	store := fixture.Table(t)
 	desk := &realtime.Handler{
 		Connections: store, Tokens: store, Poster: &silent{}, Now: func() time.Time { return fixture.Epoch }, Log: slog.New(slog.DiscardHandler),

@@ -14,22 +14,21 @@ import (
 	"piloto/internal/ground/redact"
 )
 
-// TaskError is an error that a state machine can match on by name, such as
-// "Step.Transient".
+// TaskError is an error with a name that a state machine can match, such as "Step.Transient".
 type TaskError interface {
 	error
 	TaskErrorName() string
 }
 
-// Unnamed is the name of a task's error that has none of its own.
+// Unnamed is the name of a task's error that has no name of its own.
 const Unnamed = "Task.Failed"
 
-// maxFailure bounds the message that goes into an execution's history, in bytes.
+// maxFailure is the longest message in an execution's history, in bytes.
 const maxFailure = 1024
 
-// TaskFailure returns what a state machine sees of a task's error: its name as
-// errorType, and its message, without secrets and cut. (The runtime takes the type from a value of
-// this struct, and from nothing else but a Go type's name.)
+// TaskFailure returns a task's error for a state machine: its name as errorType, and its message, without secrets
+// and shortened. (The runtime takes the type only from a value of this struct, else it uses the name of the Go
+// type.)
 func TaskFailure(err error) messages.InvokeResponse_Error {
 	name := Unnamed
 	var named TaskError
@@ -47,23 +46,22 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 	return messages.InvokeResponse_Error{Type: name, Message: message}
 }
 
-// Woken is a handler of HTTP that is called on a schedule, too.
-type Woken struct {
+// ScheduledHandler is an HTTP handler that is also invoked on a schedule.
+type ScheduledHandler struct {
 	http.Handler
 	Function
 }
 
-// StartHTTP serves API Gateway with h until the environment ends, and what wakes it when it
-// is Woken. It does not return.
+// StartHTTP serves API Gateway with h until the environment ends. If h is a ScheduledHandler, it also serves its
+// schedule. It does not return.
 func StartHTTP(h http.Handler) {
-	if both, ok := h.(Woken); ok {
+	if both, ok := h.(ScheduledHandler); ok {
 		lambda.Start(either{lambda.NewHandler(Handler(both.Handler)), both.Function})
 	}
 	lambda.Start(Handler(h))
 }
 
-// either tells the events of EventBridge, which alone have a detail-type, from those of API
-// Gateway.
+// either distinguishes the events of EventBridge, which always have a detail-type, from those of API Gateway.
 type either struct{ http, wake Function }
 
 // Invoke implements Function.

@@ -8,16 +8,15 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Wake is why the sweep runs: its schedule (Ended is nil), or an execution that
-// changed its status.
+// Wake is the reason why the sweep runs: its schedule (Execution is nil), or a status change of an execution.
 type Wake struct {
-	At    time.Time
-	Ended *Ended
+	At        time.Time
+	Execution *Execution
 }
 
-// Ended is what EventBridge says of an execution. Name is the run's id; Account
-// is known when the event includes the execution's input.
-type Ended struct {
+// Execution is EventBridge's report about an execution. Name is the id of the run. Account is empty when the event
+// does not include the execution's input.
+type Execution struct {
 	ExecutionARN string
 	Name         string
 	Account      string
@@ -26,19 +25,19 @@ type Ended struct {
 	Cause        string
 }
 
-// Over reports whether the event says that a known run's execution ended
-// without success. (One that succeeded has settled its run itself.)
-func (e *Ended) Over() bool {
+// Failed reports whether the execution of a known run ended without success. (A successful one has settled its run
+// itself.)
+func (e *Execution) Failed() bool {
 	return e != nil && e.Account != "" && (e.Status == "FAILED" || e.Status == "TIMED_OUT" || e.Status == "ABORTED")
 }
 
-// The detail types of the events that wake the sweep.
+// Detail types of the events that start the sweep.
 const (
 	scheduled     = "Scheduled Event"
 	statusChanged = "Step Functions Execution Status Change"
 )
 
-// UnmarshalJSON reads an EventBridge event; one of another type is an error.
+// UnmarshalJSON decodes an EventBridge event. It returns an error for another type.
 func (w *Wake) UnmarshalJSON(raw []byte) error {
 	var e events.EventBridgeEvent
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -63,12 +62,12 @@ func (w *Wake) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(e.Detail, &d); err != nil {
 		return fmt.Errorf("gateway: read status change: %w", err)
 	}
-	w.Ended = &Ended{ExecutionARN: d.ExecutionARN, Name: d.Name, Status: d.Status, Error: text(d.Error), Cause: text(d.Cause)}
+	w.Execution = &Execution{ExecutionARN: d.ExecutionARN, Name: d.Name, Status: d.Status, Error: text(d.Error), Cause: text(d.Cause)}
 	var in struct {
 		Account string `json:"account_id"`
 	}
-	if json.Unmarshal([]byte(text(d.Input)), &in) == nil { // not included when it is large
-		w.Ended.Account = in.Account
+	if json.Unmarshal([]byte(text(d.Input)), &in) == nil { // large inputs are not included
+		w.Execution.Account = in.Account
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (s sender) send(ctx context.Context, in *struct {
 	return once(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
-			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.came(ctx, t),
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 		})
 		if err != nil {
 			return SendAnswer{}, err

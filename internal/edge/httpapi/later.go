@@ -214,8 +214,8 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 	}
 	at := c.Now()
 	t := ticket{ID: c.NewID(at), At: at}
-	if c.Came != nil {
-		if came := c.Came(r.Context()); !came.IsZero() && came.Before(at) {
+	if c.ArrivedAt != nil {
+		if came := c.ArrivedAt(r.Context()); !came.IsZero() && came.Before(at) {
 			t.At = came
 		}
 	}

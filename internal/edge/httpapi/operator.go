@@ -100,7 +100,7 @@ func (s sender) operator(ctx context.Context, in *struct {
 		session := cmp.Or(body.SessionID, t.ID)
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: session, Message: body.Message,
-			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.came(ctx, t),
+			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: body.Metadata},
 		})
 		switch {

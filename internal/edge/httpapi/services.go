@@ -21,11 +21,11 @@ import (
 
 // Config is what every handler needs of the world around it.
 type Config struct {
-	Now   func() time.Time                // the clock
-	NewID func(at time.Time) string       // ULIDs
-	Trace func(context.Context) string    // the trace id of a request
-	Came  func(context.Context) time.Time // when a request came to the gateway; nil, or the zero time: unknown
-	Log   *slog.Logger                    // for causes, which clients are not told
+	Now       func() time.Time                // the clock
+	NewID     func(at time.Time) string       // ULIDs
+	Trace     func(context.Context) string    // the trace id of a request
+	ArrivedAt func(context.Context) time.Time // when a request came to the gateway; nil, or the zero time: unknown
+	Log       *slog.Logger                    // for causes, which clients are not told
 
 	Meter *rate.Meter // how often one may ask; nil: as often as they like
 

@@ -164,14 +164,14 @@ const mostUnderway = 30 * time.Second
 // came is when the words of a request came, at the latest: with a key, when it came
 // first; and before the function that serves it was started, as the gateway says. The zero
 // time when nobody knows.
-func (c Config) came(ctx context.Context, t ticket) time.Time {
-	if c.Came == nil {
+func (c Config) arrivedAt(ctx context.Context, t ticket) time.Time {
+	if c.ArrivedAt == nil {
 		return time.Time{}
 	}
 	if brought, ok := ticketOf(ctx); ok {
 		return brought.At
 	}
-	if at := c.Came(ctx); at.Before(t.At) && t.At.Sub(at) <= mostUnderway {
+	if at := c.ArrivedAt(ctx); at.Before(t.At) && t.At.Sub(at) <= mostUnderway {
 		return at
 	}
 	return t.At

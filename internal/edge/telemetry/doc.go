@@ -1,7 +1,7 @@
-// Package telemetry owns what the program says about itself: JSON log lines, and
-// the trace id that joins them to a request.
+// Package telemetry writes JSON log lines and metrics, and gives each request a trace
+// id.
 //
-// What stays true: a line that belongs to a request carries its trace id and
-// account; no line carries a secret, whichever attribute or message it stood in;
-// every answer carries X-Trace-Id, also the one to a handler that panicked.
+// Invariants: a line of a request has its trace id and account; no line contains a
+// secret, in any attribute or message; every response has X-Trace-Id, also after a
+// panic of the handler.
 package telemetry

@@ -11,11 +11,11 @@ import (
 	"piloto/internal/ground/redact"
 )
 
-// The namespace of the metrics, as template.yaml's alarms and dashboard name it.
+// The namespace of the metrics in template.yaml's alarms and dashboard.
 const namespace = "Piloto"
 
-// The shapes of CloudWatch's embedded metric format: a log line that says which of
-// its own members are metrics, and by which of them these are told apart.
+// Types of CloudWatch's embedded metric format: a log line that declares which of its members are metrics, and by
+// which members these are grouped.
 type (
 	embedded struct {
 		Timestamp int64       `json:"Timestamp"` // milliseconds
@@ -32,9 +32,8 @@ type (
 	}
 )
 
-// directives say the same of every line, but for its time. An account, a trace and
-// an agent are members of a line and no dimensions: each value of a dimension is a
-// metric that is paid for.
+// directives are the same in every line, except for the time. Account, trace and agent are members of the line and
+// not dimensions, because each value of a dimension is a metric that costs money.
 var directives = []directive{{
 	Namespace:  namespace,
 	Dimensions: [][]string{{"Contract"}, {"Contract", "Outcome"}},
@@ -48,8 +47,8 @@ var directives = []directive{{
 	},
 }}
 
-// measured is the line of one turn.
-type measured struct {
+// turnLine is the line of one turn.
+type turnLine struct {
 	AWS           embedded `json:"_aws"`
 	Contract      string   `json:"Contract"`
 	Outcome       string   `json:"Outcome"`
@@ -64,16 +63,15 @@ type measured struct {
 	TraceID       string   `json:"trace_id,omitempty"`
 }
 
-// Metrics returns what tells CloudWatch of turns: one line each, in its embedded
-// metric format, on w, beside the log. CloudWatch reads them out of the log of a
-// Lambda function; nobody else does.
+// Metrics returns a function that writes one line for each turn to w, in CloudWatch's embedded metric format.
+// CloudWatch reads these lines from the log of a Lambda function; elsewhere nothing reads them.
 func Metrics(w io.Writer, now func() time.Time) func(context.Context, usage.Turn) {
 	return func(ctx context.Context, t usage.Turn) {
 		t = t.Bounded()
-		line, err := json.Marshal(measured{
+		line, err := json.Marshal(turnLine{
 			AWS:      embedded{Timestamp: now().UnixMilli(), Metrics: directives},
 			Contract: t.Contract, Outcome: t.Outcome, Turns: 1,
-			Errors: one(t.Wrong()), Blocked: one(t.Outcome == usage.Blocked), Delegated: one(t.Delegated()),
+			Errors: asCount(t.Wrong()), Blocked: asCount(t.Outcome == usage.Blocked), Delegated: asCount(t.Delegated()),
 			AgentFailures: t.AgentFailures, Latency: float64(t.Latency.Microseconds()) / 1000,
 			Reason: t.Reason, Agent: redact.Text(t.Agent), TraceID: Trace(ctx),
 		})
@@ -84,13 +82,13 @@ func Metrics(w io.Writer, now func() time.Time) func(context.Context, usage.Turn
 	}
 }
 
-// refusedDirectives are the same in every line about refusals.
+// refusedDirectives are the same in every line about refusals, except for the time.
 var refusedDirectives = []directive{{
 	Namespace: namespace, Dimensions: [][]string{{"Class"}}, Metrics: []definition{{"Refused", "Count"}},
 }}
 
-// Refusals returns a function that tells CloudWatch how many requests were refused as too
-// many, as Metrics does for turns.
+// Refusals returns a function that writes one line for each request that was refused because of a rate limit, as
+// Metrics does for turns.
 func Refusals(w io.Writer, now func() time.Time) func(context.Context, rate.Class) {
 	return func(ctx context.Context, c rate.Class) {
 		line, err := json.Marshal(struct {
@@ -105,7 +103,7 @@ func Refusals(w io.Writer, now func() time.Time) func(context.Context, rate.Clas
 	}
 }
 
-func one(yes bool) int {
+func asCount(yes bool) int {
 	if yes {
 		return 1
 	}

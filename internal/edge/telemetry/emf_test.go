@@ -13,7 +13,7 @@ import (
 	"piloto/internal/chats/usage"
 )
 
-// units are those that CloudWatch knows.
+// units are the units of CloudWatch.
 var units = strings.Fields("Seconds Microseconds Milliseconds Bytes Kilobytes Megabytes Gigabytes Terabytes Bits Kilobits Megabits " +
 	"Gigabits Terabits Percent Count Bytes/Second Kilobytes/Second Megabytes/Second Gigabytes/Second Terabytes/Second Bits/Second " +
 	"Kilobits/Second Megabits/Second Gigabits/Second Terabits/Second Count/Second None")
@@ -23,7 +23,7 @@ var (
 	asciiRule     = regexp.MustCompile(`^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$`)
 )
 
-// checkEMF holds a line against the rules of the embedded metric format.
+// checkEMF checks a line against the rules of the embedded metric format.
 func checkEMF(t *testing.T, line []byte, at time.Time) {
 	t.Helper()
 	if len(line) > 256<<10 || bytes.Count(line, []byte("\n")) != 1 || line[len(line)-1] != '\n' {
@@ -95,7 +95,7 @@ func TestATurnIsOneLineThatCloudWatchReads(t *testing.T) {
 	}
 }
 
-func TestMetricsSayWhatATurnWas(t *testing.T) {
+func TestMetricsCountTheOutcomeOfATurn(t *testing.T) {
 	for _, c := range []struct {
 		turn usage.Turn
 		want string

@@ -14,19 +14,18 @@ import (
 	"piloto/internal/ground/redact"
 )
 
-// stamp is how a line says when: RFC 3339 with microseconds and the offset.
-const stamp = "2006-01-02T15:04:05.000000-07:00"
+// timeFormat is RFC 3339 with microseconds and the offset.
+const timeFormat = "2006-01-02T15:04:05.000000-07:00"
 
-// New returns a logger that writes one JSON object per line to w, with the members
-// of document 001: timestamp (RFC 3339 with microseconds and offset, in UTC),
-// level, logger (name), message, then trace_id and account of the context, then the
-// attributes. Secrets are redacted in all of them.
+// New returns a logger that writes one JSON object per line to w, with the members of document 001: timestamp (RFC
+// 3339 with microseconds and offset, in UTC), level, logger (name) and message, then trace_id and account from the
+// context, then the attributes. It redacts secrets in all of them.
 func New(w io.Writer, level slog.Leveler, name string) *slog.Logger {
-	return slog.New(newHandler(&lines{w: w}, level, name))
+	return slog.New(newHandler(&lineWriter{w: w}, level, name))
 }
 
-// Named returns a logger that writes where another of New does, one line at a time,
-// under another name. One that is not of New is returned as it is.
+// Named returns a logger with another name that writes to the same place as log, one line at a time. A logger that
+// New did not make is returned unchanged.
 func Named(log *slog.Logger, name string) *slog.Logger {
 	h, ok := log.Handler().(handler)
 	if !ok {
@@ -37,42 +36,41 @@ func Named(log *slog.Logger, name string) *slog.Logger {
 	return slog.New(next)
 }
 
-// lines writes whole lines, whoever writes them.
-type lines struct {
+// lineWriter writes whole lines; it is safe for concurrent use.
+type lineWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
 }
 
-// handler adds what the context knows to every record, before what the record says.
-// It keeps attributes and groups itself, so that the trace and the account stand
-// outside of every group.
+// handler adds the trace and the account of the context to every record, before the record's own attributes. It
+// handles attributes and groups itself, so that the trace and the account are outside of every group.
 type handler struct {
 	slog.Handler
-	lines  *lines
+	lines  *lineWriter
 	level  slog.Leveler
-	scopes []scope // what With and WithGroup added, in their order
+	scopes []scope // added by With and WithGroup, in order
 }
 
-// scope is a group that was opened ("" is none), and the attributes in it.
+// scope is an open group ("" for none) with its attributes.
 type scope struct {
 	group string
 	attrs []slog.Attr
 }
 
-func newHandler(w *lines, level slog.Leveler, name string) handler {
+func newHandler(w *lineWriter, level slog.Leveler, name string) handler {
 	options := &slog.HandlerOptions{
 		Level: level,
-		// Where slog would say which line of the program it was, ours say their name.
+		// The source location of slog's records is replaced by the logger's name.
 		AddSource: true,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 {
-				if renamed, ok := ours(a, name); ok {
+				if renamed, ok := renameBuiltin(a, name); ok {
 					return renamed
 				}
 			}
@@ -82,12 +80,12 @@ func newHandler(w *lines, level slog.Leveler, name string) handler {
 	return handler{Handler: slog.NewJSONHandler(w, options), lines: w, level: level}
 }
 
-// ours gives what slog itself says in every line the name that it has here.
-func ours(a slog.Attr, name string) (slog.Attr, bool) {
+// renameBuiltin replaces the names of slog's own attributes by those of document 001.
+func renameBuiltin(a slog.Attr, name string) (slog.Attr, bool) {
 	switch a.Key {
 	case slog.TimeKey:
 		if a.Value.Kind() == slog.KindTime {
-			return slog.String("timestamp", a.Value.Time().UTC().Format(stamp)), true
+			return slog.String("timestamp", a.Value.Time().UTC().Format(timeFormat)), true
 		}
 	case slog.SourceKey:
 		if _, ok := a.Value.Any().(*slog.Source); ok {
@@ -114,7 +112,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 		}
 	}
 	out := slog.NewRecord(r.Time, r.Level, r.Message, 0)
-	said := func(name string) bool { // a record that names its account itself knows better
+	said := func(name string) bool { // an account in the record itself comes first
 		return slices.ContainsFunc(attrs, func(a slog.Attr) bool { return a.Key == name })
 	}
 	if id := Trace(ctx); id != "" && !said("trace_id") {
@@ -137,8 +135,8 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return h
 }
 
-// clean redacts one attribute. It sees every leaf, with groups resolved. A name
-// that is itself a secret is cleaned too: a map may have been logged by key.
+// clean redacts one attribute. slog calls it for every leaf, with groups resolved. It also redacts the name,
+// because a map may have been logged with secrets as keys.
 func clean(_ []string, a slog.Attr) slog.Attr {
 	if redact.Name(a.Key) {
 		return slog.String(a.Key, redact.Mark)
@@ -183,8 +181,7 @@ func cleanAny(v any) slog.Value {
 	return slog.AnyValue(cleanTree(tree))
 }
 
-// cleanTree redacts a decoded JSON value: what has a secret's name as a whole,
-// and every string.
+// cleanTree redacts a decoded JSON value: the whole value under a secret's name, and every string.
 func cleanTree(v any) any {
 	switch v := v.(type) {
 	case string:

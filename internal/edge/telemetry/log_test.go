@@ -20,7 +20,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// logged decodes what was logged.
+// logged decodes the log lines.
 func logged(t *testing.T, out *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -38,7 +38,7 @@ type secretive struct{ Token string }
 
 func (s secretive) String() string { return "token=" + s.Token }
 
-// TestNoCanaryReachesTheLog puts a secret into every kind of attribute.
+// TestNoCanaryReachesTheLog logs a secret in every kind of attribute.
 func TestNoCanaryReachesTheLog(t *testing.T) {
 	var out bytes.Buffer
 	log := New(&out, slog.LevelDebug, "piloto.test")
@@ -79,8 +79,8 @@ func TestLinesCarryTraceAndAccount(t *testing.T) {
 	}
 }
 
-// TestALineIsAsDocument001HasIt holds the members of a line, and their order.
-func TestALineIsAsDocument001HasIt(t *testing.T) {
+// TestALineHasTheMembersOfDocument001, in their order.
+func TestALineHasTheMembersOfDocument001(t *testing.T) {
 	var out bytes.Buffer
 	ctx := auth.NewContext(WithTrace(context.Background(), "t-1"), auth.Principal{Account: "a"})
 	log := New(&out, slog.LevelInfo, "piloto.chat").With("turn_id", "x").WithGroup("g").With("n", 1)
@@ -101,10 +101,9 @@ func TestALineIsAsDocument001HasIt(t *testing.T) {
 	}
 }
 
-// TestLoggersOfOnePlaceWriteWholeLines has many write at once, some of them under
-// another name.
-func TestLoggersOfOnePlaceWriteWholeLines(t *testing.T) {
-	var out bytes.Buffer // not safe for two at once: the race detector sees who is not kept apart
+// TestConcurrentLoggersWriteWholeLines: some of them under another name.
+func TestConcurrentLoggersWriteWholeLines(t *testing.T) {
+	var out bytes.Buffer // not safe for concurrent use: the race detector finds missing locks
 	log := New(&out, slog.LevelInfo, "piloto")
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -123,7 +122,7 @@ func TestLoggersOfOnePlaceWriteWholeLines(t *testing.T) {
 	}
 }
 
-// clock ticks one and a half seconds at every look.
+// clock advances one and a half seconds at every call.
 func clock() func() time.Time {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return func() time.Time { at = at.Add(1500 * time.Millisecond); return at }
@@ -212,9 +211,8 @@ func TestMiddlewareLogsStartAndEnd(t *testing.T) {
 	}
 }
 
-// TestWhoIsRefusedDoesNotDecideHowLongTheLogIs: of requests that come too often there is a line a
-// minute, which says how many they were; what is served all the same is logged as ever.
-func TestWhoIsRefusedDoesNotDecideHowLongTheLogIs(t *testing.T) {
+// TestRefusedRequestsAreLoggedOnceAMinute: with their number. Requests that are served are logged as usual.
+func TestRefusedRequestsAreLoggedOnceAMinute(t *testing.T) {
 	var out bytes.Buffer
 	h := Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rate.Exceeded(r.Context()) != nil && r.Method != "POST" {

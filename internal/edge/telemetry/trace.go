@@ -15,7 +15,7 @@ import (
 	"piloto/internal/ground/redact"
 )
 
-// TraceHeader carries the trace id, in and out.
+// TraceHeader is the header with the trace id of requests and responses.
 const TraceHeader = "X-Trace-Id"
 
 type traceKey struct{}
@@ -31,19 +31,19 @@ func Trace(ctx context.Context) string {
 	return id
 }
 
-// errPanic is what a client is told when a handler panicked.
+// errPanic is the error that a client gets when a handler panicked.
 var errPanic = fault.New(fault.Internal, "internal_error")
 
 // Middleware gives every request a trace id (the incoming X-Trace-Id when it is
-// a valid one), sets it on the answer, logs request.start and request.end with
-// method, route, status and duration_ms, and turns a panic into what render
-// writes for an internal error.
+// valid), sets it on the response, logs request.start and request.end with method,
+// route, status and duration_ms, and recovers a panic, for which render writes an
+// internal error.
 //
-// The route is Request.Pattern, which the router below sets on the request it is
-// given; the path itself is not logged, as it may hold anything.
+// The route is Request.Pattern, which the router sets on the request that it gets. The
+// path is not logged, because it may contain anything.
 //
-// Requests that are refused for how often they come are counted, and logged together
-// once a minute, because whoever sends them would decide how long the log is.
+// Requests that are refused because of a rate limit are counted, and logged together
+// once a minute, because otherwise their sender would decide the size of the log.
 func Middleware(log *slog.Logger, now func() time.Time, render func(http.ResponseWriter, *http.Request, error), next http.Handler) http.Handler {
 	var many refusals
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,28 +80,27 @@ func Middleware(log *slog.Logger, now func() time.Time, render func(http.Respons
 	})
 }
 
-// refusals counts requests that were refused between two lines of the log.
+// refusals counts the requests that were refused since the last log line.
 type refusals struct {
-	mu   sync.Mutex
-	n    int
-	told time.Time
+	mu       sync.Mutex
+	n        int
+	loggedAt time.Time
 }
 
-// count counts one. It returns how many there were since it last did so, a minute ago or
-// longer; 0: the next line will say.
+// count counts one request. Once a minute it returns the number since the last time; otherwise it returns 0.
 func (m *refusals) count(at time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.n++
-	if at.Sub(m.told) < time.Minute && !at.Before(m.told) {
+	if at.Sub(m.loggedAt) < time.Minute && !at.Before(m.loggedAt) {
 		return 0
 	}
 	n := m.n
-	m.n, m.told = 0, at
+	m.n, m.loggedAt = 0, at
 	return n
 }
 
-// method bounds what a client can write into a log line.
+// method shortens a method, because a client chooses its length.
 func method(m string) string {
 	if len(m) > 16 {
 		return m[:16] + "…"
@@ -109,7 +108,7 @@ func method(m string) string {
 	return m
 }
 
-// response remembers the status.
+// response records the status.
 type response struct {
 	http.ResponseWriter
 	status int
