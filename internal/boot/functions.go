@@ -116,11 +116,11 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.turnSite(c.Answering)
-	s.http.Later = &httpapi.Later{Start: stepfn.New(w.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
+	s.http.Async = &httpapi.Async{Start: stepfn.New(w.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
 	if !w.Patient {
-		s.http.Later.Most = routeTime
+		s.http.Async.Most = routeTime
 		if c.LongTurns {
-			s.http.Later.Wait = routeTime
+			s.http.Async.Wait = routeTime
 		}
 	}
 	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t))), nil
@@ -134,7 +134,7 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.turnSite(c.Answering)
-	apart := httpapi.Apart{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
+	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
 		if in.GiveUp {
 			return struct{}{}, apart.GiveUp(ctx, in.AccountID, in.TurnID)

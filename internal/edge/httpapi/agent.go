@@ -18,10 +18,10 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// The router's contract (document 001).
+// agentPath is the route of the router's contract (document 001).
 const agentPath = "/api/agent/chat"
 
-// maxPersona bounds each text of a config, in bytes, and maxConfig all of it.
+// maxPersona is the limit of each text of a config, in bytes, and maxConfig that of the whole config.
 const (
 	maxPersona = 2 << 10
 	maxConfig  = 16 << 10
@@ -35,23 +35,23 @@ type AgentRequest struct {
 	Config    AgentConfig `json:"config"`
 }
 
-// Resolve finds what a schema cannot say.
+// Resolve checks the rules that a schema cannot express.
 func (r *AgentRequest) Resolve(huma.Context) []error {
-	errs := notBlank(r.Message)
-	if r.SessionID != "" && (!printable(r.SessionID) || strings.TrimSpace(r.SessionID) == "") {
+	errs := checkNotBlank(r.Message)
+	if r.SessionID != "" && (!isPrintable(r.SessionID) || strings.TrimSpace(r.SessionID) == "") {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}
-	for _, f := range r.Config.wrong {
+	for _, f := range r.Config.faults {
 		errs = append(errs, errInvalid.At(f))
 	}
 	return errs
 }
 
-// AgentConfig says who speaks, and for which company. Members that are absent or
-// null have document 001's defaults; members that are not known go to the agents.
+// AgentConfig is the persona and the company of a message. Members that are absent or null get document 001's
+// defaults; unknown members are passed to the agents.
 type AgentConfig struct {
 	persona agent.Persona
-	wrong   []fault.Field
+	faults  []fault.Field
 }
 
 // Schema implements huma.SchemaProvider.
@@ -76,13 +76,13 @@ func (AgentConfig) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// UnmarshalJSON reads a config and remembers what is wrong with it, all of it.
+// UnmarshalJSON decodes a config and collects all faults in it.
 func (c *AgentConfig) UnmarshalJSON(raw []byte) error {
-	c.wrong = nil
+	c.faults = nil
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &members); err != nil {
 		c.bad("object_type")
-		return nil //nolint:nilerr // it is told with all else that is wrong
+		return nil //nolint:nilerr // reported together with the other faults
 	}
 	if len(raw) > maxConfig {
 		c.bad("too_long")
@@ -112,10 +112,10 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// company reads id_empresa: a whole number, or its digits in a string.
+// company parses id_empresa: a whole number, or its digits in a string.
 func (c *AgentConfig) company(raw json.RawMessage) int64 {
 	if raw == nil {
-		return 0 // the schema says that it is missing
+		return 0 // the schema reports that it is missing
 	}
 	text := string(bytes.TrimSpace(raw))
 	var quoted string
@@ -124,7 +124,7 @@ func (c *AgentConfig) company(raw json.RawMessage) int64 {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if whole, isNumber := strconv.ParseFloat(text, 64); err != nil && isNumber == nil && quoted == "" && whole == math.Trunc(whole) && math.Abs(whole) < 1<<53 {
-		id, err = int64(whole), nil // 7.0: some clients know no other numbers
+		id, err = int64(whole), nil // 7.0: some clients send only such numbers
 	}
 	switch {
 	case err != nil:
@@ -136,11 +136,11 @@ func (c *AgentConfig) company(raw json.RawMessage) int64 {
 }
 
 func (c *AgentConfig) bad(typ string, member ...any) {
-	c.wrong = append(c.wrong, field(typ, append([]any{"body", "config"}, member...)...))
+	c.faults = append(c.faults, field(typ, append([]any{"body", "config"}, member...)...))
 }
 
-// AgentAnswer is document 001's answer. AgentUsed is null when the router answered
-// by itself, and when the agent it chose could not be reached: Reply says so.
+// AgentAnswer is document 001's answer. AgentUsed is null when the router answered itself, and when the chosen
+// agent could not be reached; then Reply explains it.
 type AgentAnswer struct {
 	Reply     string              `json:"reply"`
 	SessionID string              `json:"session_id"`
@@ -154,13 +154,13 @@ type AgentAnswer struct {
 	Block     *Block              `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
 }
 
-// AgentFailure is why an agent did not answer.
+// AgentFailure is the reason why an agent did not answer.
 type AgentFailure struct {
 	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time"`
 	RetryAt string `json:"retry_at,omitempty" format:"date-time" doc:"it is not called before"`
 }
 
-func (s sender) agent(ctx context.Context, in *struct {
+func (s messageHandler) agent(ctx context.Context, in *struct {
 	Keyed
 	Body AgentRequest
 },
@@ -169,24 +169,23 @@ func (s sender) agent(ctx context.Context, in *struct {
 		return nil, errMessage
 	}
 	persona := in.Body.Config.persona
-	lang := locale.Spoken(persona.Language, askedFrom(ctx).lang)
-	return once(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
+	lang := locale.Spoken(persona.Language, requestInfoFrom(ctx).lang)
+	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
 			Locale: lang, TraceID: s.config.Trace(ctx),
-			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayRepeat: mayCome(ctx),
+			Route: &turn.Route{Persona: persona}, MessageID: t.ID, MessageAt: t.At, MayRepeat: mayBeRetried(ctx),
 		})
 		if err != nil {
 			return AgentAnswer{}, err
 		}
-		return showRouted(got, in.Body.SessionID, lang), unkept(got)
+		return showRouted(got, in.Body.SessionID, lang), notReplayable(got)
 	})
 }
 
-// unkept is nil for a turn whose answer is given again when its request comes again:
-// a turn that could not run, an agent that failed, and a person who took over may not
-// stand in the way by then.
-func unkept(got turn.Reply) error {
+// notReplayable returns replay.ErrNothingDone for a turn whose answer must not be replayed: a turn that could not
+// run, an agent that failed, or a person who took over may have another result when the request is sent again.
+func notReplayable(got turn.Reply) error {
 	if r := got.Routed; got.Block != nil || r != nil && (r.Failure != nil || r.Manual) {
 		return replay.ErrNothingDone
 	}

@@ -21,14 +21,14 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// desk answers what it is told to, in order, the last again and again.
-type desk struct {
+// scripted returns its replies in order, and repeats the last one.
+type scripted struct {
 	httpapi.Turns
 	replies []turn.Reply
 	asked   []turn.Request
 }
 
-func (d *desk) Route(_ context.Context, req turn.Request) (turn.Reply, error) {
+func (d *scripted) Route(_ context.Context, req turn.Request) (turn.Reply, error) {
 	d.asked = append(d.asked, req)
 	next := d.replies[0]
 	if len(d.replies) > 1 {
@@ -37,7 +37,7 @@ func (d *desk) Route(_ context.Context, req turn.Request) (turn.Reply, error) {
 	return next, nil
 }
 
-// posted is what POST /api/agent/chat answers.
+// posted returns the response of POST /api/agent/chat.
 func posted(t *testing.T, h http.Handler, body, key string) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/api/agent/chat", strings.NewReader(body))
@@ -61,14 +61,13 @@ func chatOf(t *testing.T, turns httpapi.Turns) http.Handler {
 
 const goodChat = `{"message":"hola","session_id":"s","config":{"id_empresa":1}}`
 
-// TestAFailedAgentIsSeenAndTheMessageMayComeAgain: what did not come to an answer is not
-// kept under the key.
-func TestAFailedAgentIsSeenAndTheMessageMayComeAgain(t *testing.T) {
+// TestAnAgentsFailureIsReportedAndNotReplayed: a failed turn is not stored under its key.
+func TestAnAgentsFailureIsReportedAndNotReplayed(t *testing.T) {
 	said := func(text string, r turn.Routed) turn.Reply {
 		return turn.Reply{Message: conversation.Message{Content: text}, Routed: &r}
 	}
 	until := fixture.Epoch.Add(4 * time.Minute).Format(time.RFC3339)
-	d := &desk{replies: []turn.Reply{
+	d := &scripted{replies: []turn.Reply{
 		said("no puedo", turn.Routed{Action: agent.Delegate, Asked: "reserva", Failure: agent.ErrOpen.With("retry_at", until)}),
 		said("no llega", turn.Routed{Action: agent.Delegate, Asked: "reserva", Failure: agent.ErrLate}),
 		said("una persona", turn.Routed{Action: agent.Respond, Manual: true}),
@@ -96,9 +95,9 @@ func TestAFailedAgentIsSeenAndTheMessageMayComeAgain(t *testing.T) {
 	}
 }
 
-// TestARefusalSpeaksToTheCustomer: of what they can mend, and of what they cannot.
-func TestARefusalSpeaksToTheCustomer(t *testing.T) {
-	h := chatOf(t, &desk{})
+// TestARefusalHasAMessageForTheCustomer: about a fault that they can correct, and about another.
+func TestARefusalHasAMessageForTheCustomer(t *testing.T) {
+	h := chatOf(t, &scripted{})
 	for body, c := range map[string]struct {
 		status int
 		key    string
@@ -123,7 +122,7 @@ func TestTheConfigChoosesTheLanguage(t *testing.T) {
 		`"en"`: locale.English, `"en-GB"`: locale.English, `"Inglés"`: locale.English, `"es-PE"`: locale.Spanish, `"español"`: locale.Spanish,
 		`null`: locale.Spanish, `""`: locale.Spanish, `"klingon"`: locale.Spanish,
 	} {
-		d := &desk{replies: []turn.Reply{{Routed: &turn.Routed{}}}}
+		d := &scripted{replies: []turn.Reply{{Routed: &turn.Routed{}}}}
 		body := `{"message":"hola","session_id":"s","config":{"id_empresa":1,"idioma":` + written + `}}`
 		if status, _ := posted(t, chatOf(t, d), body, "k"); status != 200 || d.asked[0].Locale != want {
 			t.Errorf("%s: %d %+v", written, status, d.asked)

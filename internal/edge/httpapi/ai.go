@@ -12,23 +12,23 @@ import (
 	"piloto/internal/models/llm"
 )
 
-// AI serves the routes below /ai, and the assistants of projects: whether and by
-// whom an account is answered, what that costs and has cost, and its settings.
+// AI serves the routes below /ai and the assistants of projects: the state of an account's AI, its costs and its
+// settings.
 func AI(c Config, s AIServices) http.Handler {
 	a := newAPI(c)
 	a.ai(s)
 	return a.handler()
 }
 
-// adviser answers the routes below /ai.
-type adviser struct {
+// aiHandler serves the routes below /ai.
+type aiHandler struct {
 	config Config
 	AIServices
 }
 
 func (a *api) ai(services AIServices) {
 	a.function = FunctionEligibility
-	s := adviser{a.config, services}
+	s := aiHandler{a.config, services}
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/status", id: "aiStatus", access: withChat,
 		summary: "What the account's AI is, and how its last calls went", failures: []int{404, 422},
@@ -48,7 +48,7 @@ func (a *api) ai(services AIServices) {
 	a.providers(s)
 }
 
-// AIStatus is what an account's AI is.
+// AIStatus is the state of an account's AI.
 type AIStatus struct {
 	Entitled   bool        `json:"entitled" doc:"the account may use AI"`
 	Enabled    bool        `json:"enabled" doc:"and it is switched on"`
@@ -74,7 +74,7 @@ type AIAttempt struct {
 	Estimated bool      `json:"estimated" doc:"the provider did not count the tokens: we did"`
 }
 
-func (s adviser) status(ctx context.Context, in *struct {
+func (s aiHandler) status(ctx context.Context, in *struct {
 	AccountID string `query:"accountId" maxLength:"256" doc:"the caller's own, or absent"`
 },
 ) (*reply[AIStatus], error) {
@@ -88,7 +88,7 @@ func (s adviser) status(ctx context.Context, in *struct {
 	v := AIStatus{
 		Entitled: got.Entitled, Enabled: got.Enabled, Configured: got.Configured, Connected: got.Connected,
 		Providers: list(got.Providers), Attempts: make([]AIAttempt, 0, len(got.Attempts)),
-		Provider: got.Provider, Model: got.Model, CheckedAt: moment(got.CheckedAt), Outcome: got.Outcome,
+		Provider: got.Provider, Model: got.Model, CheckedAt: optionalTime(got.CheckedAt), Outcome: got.Outcome,
 	}
 	for _, one := range got.Attempts {
 		v.Attempts = append(v.Attempts, showAttempt(one))
@@ -103,8 +103,8 @@ func showAttempt(a llm.Attempt) AIAttempt {
 	}
 }
 
-// moment is a time that may never have been.
-func moment(at time.Time) *time.Time {
+// optionalTime returns nil for the zero time.
+func optionalTime(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
 	}
@@ -112,8 +112,7 @@ func moment(at time.Time) *time.Time {
 	return &at
 }
 
-// EligibilityRequest says what a decision is about. Nothing asks about a new chat
-// outside any project.
+// EligibilityRequest is the subject of a decision. Without any member it is about a new chat outside of a project.
 type EligibilityRequest struct {
 	ConversationID string `json:"conversationId,omitempty" maxLength:"128" doc:"the same as chat_id"`
 	ChatID         string `json:"chat_id,omitempty" maxLength:"128"`
@@ -121,8 +120,8 @@ type EligibilityRequest struct {
 	AccountID      string `json:"accountId,omitempty" maxLength:"256" doc:"the caller's own, or absent"`
 }
 
-// Eligibility is a decision: who would answer, or why nobody does. What follows
-// Block is there when canExecute is true, and Block when it is false.
+// Eligibility is a decision. The members after Block are set when canExecute is true, and Block is set when it is
+// false.
 type Eligibility struct {
 	CanExecute      bool                    `json:"canExecute"`
 	Block           *EligibilityBlock       `json:"block,omitempty"`
@@ -137,7 +136,7 @@ type Eligibility struct {
 	Automation      *eligibility.Automation `json:"automation,omitempty" doc:"when the chat is answered"`
 }
 
-// EligibilityBlock is a Block whose balance is always there.
+// EligibilityBlock is a Block with a balance that is always present in JSON.
 type EligibilityBlock struct {
 	Reason  eligibility.Reason `json:"reason" doc:"stable; what a program matches on"`
 	Message string             `json:"message"`
@@ -146,7 +145,7 @@ type EligibilityBlock struct {
 	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
 }
 
-func (s adviser) eligibilityOf(ctx context.Context, in *struct {
+func (s aiHandler) eligibilityOf(ctx context.Context, in *struct {
 	ConversationID string `query:"conversationId" maxLength:"128" doc:"the same as chat_id"`
 	ChatID         string `query:"chat_id" maxLength:"128"`
 	ProjectID      string `query:"project_id" maxLength:"128" doc:"of a chat that is not there yet"`
@@ -156,11 +155,11 @@ func (s adviser) eligibilityOf(ctx context.Context, in *struct {
 	return s.decide(ctx, EligibilityRequest(*in), "query")
 }
 
-func (s adviser) askEligibility(ctx context.Context, in *struct{ Body EligibilityRequest }) (*reply[Eligibility], error) {
+func (s aiHandler) askEligibility(ctx context.Context, in *struct{ Body EligibilityRequest }) (*reply[Eligibility], error) {
 	return s.decide(ctx, in.Body, "body")
 }
 
-// ownAccount refuses another account than the caller's: to them there is none.
+// ownAccount returns errAccount for another account than the caller's.
 func ownAccount(ctx context.Context, id string) error {
 	if id != "" && id != caller(ctx).Account {
 		return errAccount
@@ -168,7 +167,7 @@ func ownAccount(ctx context.Context, id string) error {
 	return nil
 }
 
-func (s adviser) decide(ctx context.Context, r EligibilityRequest, place string) (*reply[Eligibility], error) {
+func (s aiHandler) decide(ctx context.Context, r EligibilityRequest, place string) (*reply[Eligibility], error) {
 	who := caller(ctx)
 	if err := ownAccount(ctx, r.AccountID); err != nil {
 		return nil, err
@@ -195,12 +194,12 @@ func (s adviser) decide(ctx context.Context, r EligibilityRequest, place string)
 		}
 		q.ProjectID, q.Mode = chat.ProjectID, eligibility.Mode(chat.Automation)
 	}
-	plan, block := s.Decisions.Eligibility(ctx, q, askedFrom(ctx).lang)
+	plan, block := s.Decisions.Eligibility(ctx, q, requestInfoFrom(ctx).lang)
 	return answer(showEligibility(plan, block)), nil
 }
 
-// project refuses a project that is not the caller's.
-func (s adviser) project(ctx context.Context, id string) error {
+// project returns an error for a project that is not the caller's.
+func (s aiHandler) project(ctx context.Context, id string) error {
 	if !ids.Valid(id) {
 		return conversation.ErrProjectNotFound
 	}

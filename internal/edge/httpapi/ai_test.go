@@ -14,8 +14,8 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-// refused asks something that must be refused, in every language, and returns
-// the code: nothing is written, nothing is repeated, and each sentence is there.
+// refused sends a request that must be refused, in every language, and returns the code. It checks that nothing is
+// written, no value is repeated, and each message exists.
 func refused(t *testing.T, s *site, who auth.Principal, method, path, body string, headers ...string) string {
 	t.Helper()
 	code := ""
@@ -23,8 +23,8 @@ func refused(t *testing.T, s *site, who auth.Principal, method, path, body strin
 		w := s.do(ask(who, method, path, body, append(headers, "Accept-Language", string(tag))...))
 		got := decode(t, w)
 		code, _ = got["code"].(string)
-		if w.Code/100 != 4 || s.shelf.writes != 0 {
-			t.Errorf("%s %s %.200s: %d %s, and %d writes", method, path, body, w.Code, w.Body, s.shelf.writes)
+		if w.Code/100 != 4 || s.settings.writes != 0 {
+			t.Errorf("%s %s %.200s: %d %s, and %d writes", method, path, body, w.Code, w.Body, s.settings.writes)
 		}
 		if got["detail"] == "" || got["action"] == "" || strings.Contains(fmt.Sprint(got["detail"], got["action"]), "fault.") {
 			t.Errorf("%s %s: says %v, %v", method, path, got["detail"], got["action"])
@@ -42,7 +42,7 @@ func refused(t *testing.T, s *site, who auth.Principal, method, path, body strin
 	return code
 }
 
-// english reports whether a sentence that should be Spanish is not.
+// english reports whether a message that should be Spanish is English.
 func english(s string) bool {
 	for _, word := range []string{" is ", " must ", " has ", " at most ", " the ", "must be", "required"} {
 		if strings.Contains(" "+s+" ", word) {
@@ -52,7 +52,7 @@ func english(s string) bool {
 	return false
 }
 
-// TestBadInputChangesNothing is the table of what must not get through.
+// TestBadInputChangesNothing is the table of bad input.
 func TestBadInputChangesNothing(t *testing.T) {
 	grant := func(amount string) string { return `{"kind":"grant","amount":` + amount + `,"reason":"x"}` }
 	assistant := func(more string) string { return `{"provider":"openai","model":"m",` + more + `}` }
@@ -198,9 +198,9 @@ func TestWrongFieldsOfAIAreNamed(t *testing.T) {
 	}
 }
 
-func TestEligibilityIsAboutTheChatThatIsNamed(t *testing.T) {
+func TestEligibilityUsesTheNamedChat(t *testing.T) {
 	s := newSite()
-	s.shelf.accounts["a"].settings.Assistants[projectID] = eligibility.Assistant{
+	s.settings.accounts["a"].settings.Assistants[projectID] = eligibility.Assistant{
 		Active: true, Provider: "groq", Model: "m", Automation: eligibility.Automation{Mode: eligibility.Automatic},
 		Fallback: []eligibility.Choice{{Provider: "openai", Model: "gpt-4o-mini"}},
 	}
@@ -226,9 +226,9 @@ func TestEligibilityIsAboutTheChatThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestALackOfCreditsSaysTheBalance(t *testing.T) {
+func TestALackOfCreditsIncludesTheBalance(t *testing.T) {
 	s := newSite()
-	s.shelf.accounts["a"].standing = credit.Standing{Balance: 0}
+	s.settings.accounts["a"].standing = credit.Standing{Balance: 0}
 	got := decode(t, s.do(ask(talker, "GET", "/ai/eligibility", "")))
 	block, _ := got["block"].(map[string]any)
 	if block["reason"] != "insufficient_credits" || block["creditBalance"] != 0.0 || block["remedy"] != "manage_credits" {
@@ -248,11 +248,10 @@ func TestALackOfCreditsSaysTheBalance(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsNoLackOfCredits: a store that is down blocks as an
-// internal error, and shows nothing of why.
-func TestWhatCannotBeReadIsNoLackOfCredits(t *testing.T) {
+// TestAFailedReadIsNoLackOfCredits: a store that is down blocks with an internal error, without its cause.
+func TestAFailedReadIsNoLackOfCredits(t *testing.T) {
 	s := newSite()
-	s.shelf.down = true
+	s.settings.down = true
 	w := s.do(ask(talker, "GET", "/ai/eligibility", ""))
 	got := decode(t, w)
 	block, _ := got["block"].(map[string]any)
@@ -266,10 +265,10 @@ func TestWhatCannotBeReadIsNoLackOfCredits(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhetherTheProviderAnswers(t *testing.T) {
+func TestStatusReportsWhetherTheProviderAnswers(t *testing.T) {
 	for lack, want := range map[string]bool{"": true, "down": false} {
 		s := newSite()
-		s.shelf.lack = lack
+		s.settings.lack = lack
 		got := decode(t, s.do(ask(talker, "GET", "/ai/status", "")))
 		if got["connected"] != want || got["configured"] != true || got["checked_at"] == nil {
 			t.Errorf("%q: %v", lack, got)
@@ -277,7 +276,7 @@ func TestStatusSaysWhetherTheProviderAnswers(t *testing.T) {
 	}
 }
 
-// TestAForeignAccountSeesNothing: what account a has is not in any answer to b.
+// TestAForeignAccountSeesNothing of account a's data in any answer.
 func TestAForeignAccountSeesNothing(t *testing.T) {
 	s := newSite()
 	for _, set := range []struct{ path, body string }{
@@ -290,7 +289,7 @@ func TestAForeignAccountSeesNothing(t *testing.T) {
 			t.Fatalf("%s: %d %s", set.path, w.Code, w.Body)
 		}
 	}
-	if s.shelf.keys["a canary"] != "canary-key" {
+	if s.settings.keys["a canary"] != "canary-key" {
 		t.Error("the key was not stored")
 	}
 	for _, r := range described().router.routes {
@@ -321,7 +320,7 @@ func TestAKeyMovesCreditOnce(t *testing.T) {
 		return s.do(ask(biller, "POST", "/ai/ledger", body, "Idempotency-Key", key))
 	}
 	first, again := move(`{"kind":"grant","amount":5,"reason":"x"}`, "k1"), move(`{"kind":"grant","amount":5,"reason":"x"}`, "k1")
-	if first.Code != 201 || again.Code != 201 || first.Body.String() != again.Body.String() || s.shelf.accounts["a"].standing.Balance != 14 {
+	if first.Code != 201 || again.Code != 201 || first.Body.String() != again.Body.String() || s.settings.accounts["a"].standing.Balance != 14 {
 		t.Errorf("%d %s\n%d %s", first.Code, first.Body, again.Code, again.Body)
 	}
 	if w := move(`{"kind":"grant","amount":6,"reason":"x"}`, "k1"); w.Code != 409 || decode(t, w)["code"] != "credit.idempotency" {
@@ -330,7 +329,7 @@ func TestAKeyMovesCreditOnce(t *testing.T) {
 	if w := move(`{"kind":"grant","amount":6,"reason":"x"}`, "a b"); w.Code != 422 {
 		t.Errorf("a key that is none: %d %s", w.Code, w.Body)
 	}
-	// Another account's same key is another key.
+	// The same key of another account is another key.
 	if w := s.do(ask(other, "POST", "/ai/ledger", `{"kind":"grant","amount":6,"reason":"x"}`, "Idempotency-Key", "k1")); w.Code != 201 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -339,11 +338,11 @@ func TestAKeyMovesCreditOnce(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	if b := s.shelf.accounts["a"].standing; b.Balance != 13 || len(b.Sessions) != 2 {
+	if b := s.settings.accounts["a"].standing; b.Balance != 13 || len(b.Sessions) != 2 {
 		t.Errorf("%+v", b)
 	}
 	refund := `{"kind":"refund","of":"` + boughtS + `","reason":"x"}`
-	if w := move(refund, ""); w.Code != 201 || s.shelf.accounts["a"].standing.Balance != 14 {
+	if w := move(refund, ""); w.Code != 201 || s.settings.accounts["a"].standing.Balance != 14 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := move(refund, ""); w.Code != 409 || decode(t, w)["code"] != "credit.not_refundable" {
@@ -351,9 +350,8 @@ func TestAKeyMovesCreditOnce(t *testing.T) {
 	}
 }
 
-// TestWhatTheDeploymentsKeyCostsNeedsBilling walks every way to say what is paid
-// to the deployment, and by whom it may be gone.
-func TestWhatTheDeploymentsKeyCostsNeedsBilling(t *testing.T) {
+// TestThePriceOfTheDeploymentsKeyNeedsBilling tries every way to change prices that the deployment charges.
+func TestThePriceOfTheDeploymentsKeyNeedsBilling(t *testing.T) {
 	const free = `"prices":{"gpt-4o-mini":{"input_micros":0,"output_micros":0}}`
 	no := false
 	said := eligibility.Config{Name: "openai", Prices: map[string]credit.Price{"m": {Input: 9}}}
@@ -383,18 +381,18 @@ func TestWhatTheDeploymentsKeyCostsNeedsBilling(t *testing.T) {
 			for _, who := range []auth.Principal{manager, boss} {
 				s := newSite()
 				if c.before != nil {
-					s.shelf.accounts["a"].settings.Providers = []eligibility.Config{*c.before}
+					s.settings.accounts["a"].settings.Providers = []eligibility.Config{*c.before}
 				}
 				w := s.do(ask(who, c.method, "/ai/providers/openai"+c.path, c.body))
-				if refuse := c.billing && !who.Allows(auth.ScopeBilling); refuse != (w.Code == 403) || !refuse && w.Code/100 != 2 || refuse && s.shelf.writes != 0 {
-					t.Errorf("%v: %d %s, and %d writes", who.Scopes, w.Code, w.Body, s.shelf.writes)
+				if refuse := c.billing && !who.Allows(auth.ScopeBilling); refuse != (w.Code == 403) || !refuse && w.Code/100 != 2 || refuse && s.settings.writes != 0 {
+					t.Errorf("%v: %d %s, and %d writes", who.Scopes, w.Code, w.Body, s.settings.writes)
 				}
 			}
 		})
 	}
 }
 
-func TestLimitsAreTheAdminsAndThePolicyIsBillings(t *testing.T) {
+func TestLimitsNeedAdminAndThePolicyNeedsBilling(t *testing.T) {
 	same := `"policy":{"session_cost":1,"session_tokens":100000,"session_minutes":1440}`
 	other := `"policy":{"session_cost":2,"session_tokens":100000,"session_minutes":1440}`
 	limits := `"limits":{"day_micros":5,"month_micros":6,"run_micros":7}`
@@ -414,7 +412,7 @@ func TestLimitsAreTheAdminsAndThePolicyIsBillings(t *testing.T) {
 	} {
 		s := newSite()
 		w := s.do(ask(c.who, "PUT", "/ai/terms", "{"+c.body+"}"))
-		if w.Code != c.want || c.want == 403 && s.shelf.writes != 0 {
+		if w.Code != c.want || c.want == 403 && s.settings.writes != 0 {
 			t.Errorf("%v %s: %d %s", c.who.Scopes, c.body, w.Code, w.Body)
 		}
 		if strings.Contains(c.body, "day") && w.Code == 200 && !strings.Contains(w.Body.String(), `"day_micros":5`) {
@@ -427,7 +425,7 @@ func TestAnAssistantIsReplacedWhole(t *testing.T) {
 	s := newSite()
 	put := func(path, body string) map[string]any { return decode(t, s.do(ask(boss, "PUT", path, body))) }
 	put("/ai/assistant", `{"name":"Eva","active":false,"provider":"groq","model":"m","temperature":0,"max_tokens":16,"persona":"x","automation":{"mode":"manual","delay_ms":5},"fallback":[{"provider":"openai","model":"m","on":["rate_limited"]}]}`)
-	got := s.shelf.accounts["a"].settings.Assistants[""]
+	got := s.settings.accounts["a"].settings.Assistants[""]
 	if got.Active || got.Temperature != 0 || got.MaxTokens != 16 || got.Automation.DelayMS != 5 || len(got.Fallback) != 1 || got.Scope != eligibility.ScopeAccount {
 		t.Errorf("%+v", got)
 	}
@@ -490,7 +488,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 	}
 }
 
-func TestSpansAreDaysAndMoments(t *testing.T) {
+func TestPeriodsAcceptDaysAndTimes(t *testing.T) {
 	at := time.Date(2026, 3, 15, 12, 30, 0, 0, time.UTC)
 	for _, c := range []struct{ from, to, wantFrom, wantTo string }{
 		{"", "", "2026-03-01T00:00:00Z", "2026-03-16T00:00:00Z"},
@@ -503,7 +501,7 @@ func TestSpansAreDaysAndMoments(t *testing.T) {
 		{"2025-12-12", "2026-03-15", "", ""},
 		{"2026-03-01T08:00:00Z", "2026-03-01T07:59:59Z", "", ""},
 	} {
-		from, to, err := span(c.from, c.to, at)
+		from, to, err := parsePeriod(c.from, c.to, at)
 		if (err != nil) != (c.wantFrom == "") || err == nil && (from.Format(time.RFC3339) != c.wantFrom || to.Format(time.RFC3339) != c.wantTo) {
 			t.Errorf("%s to %s: %s to %s, %v", c.from, c.to, from, to, err)
 		}
@@ -512,7 +510,7 @@ func TestSpansAreDaysAndMoments(t *testing.T) {
 
 func TestUsageListsTheNewestAndCountsAll(t *testing.T) {
 	s := newSite()
-	b := s.shelf.accounts["a"]
+	b := s.settings.accounts["a"]
 	b.turns = nil
 	for i := range mostRows + 10 {
 		b.turns = append(b.turns, credit.Turn{ID: fmt.Sprintf("t%05d", i), At: noon.Add(-time.Duration(i) * time.Millisecond), ChatID: chatID, Input: 1, Micros: 2})
@@ -558,7 +556,7 @@ func TestASocketIsOpenedByATicket(t *testing.T) {
 	}
 }
 
-func TestAnswersSayWhoStoodIn(t *testing.T) {
+func TestAnswersNameTheReplacedProvider(t *testing.T) {
 	s := newSite()
 	sent := decode(t, s.do(ask(talker, "POST", "/api/send", `{"chat_id":"`+chatID+`","message":"stand in"}`)))
 	message, _ := sent["message"].(map[string]any)
@@ -574,7 +572,7 @@ func TestAnswersSayWhoStoodIn(t *testing.T) {
 	}
 }
 
-func TestAnswerAndStopPassOnWhoAsks(t *testing.T) {
+func TestAnswerAndStopPassThePrincipal(t *testing.T) {
 	s := newSite()
 	for _, body := range []string{"", "{}"} {
 		if w := s.do(ask(talker, "POST", "/api/chats/"+chatID+"/answer?lang=en", body)); w.Code != 200 {
@@ -589,7 +587,7 @@ func TestAnswerAndStopPassOnWhoAsks(t *testing.T) {
 	}
 }
 
-func TestAChatIsAnsweredAsItSays(t *testing.T) {
+func TestAChatsAutomationComesFirst(t *testing.T) {
 	s := newSite()
 	for _, mode := range []string{"automatic", "manual", "off", ""} {
 		w := s.do(ask(talker, "PATCH", "/api/chats/"+chatID, `{"automation":"`+mode+`"}`))

@@ -17,7 +17,7 @@ import (
 
 var errUnclassified = errors.New("httpapi: a route that does not say who may use it")
 
-// api is one handler under construction.
+// api is a handler under construction.
 type api struct {
 	config   Config
 	function Function
@@ -26,7 +26,7 @@ type api struct {
 
 func newAPI(c Config) *api { return &api{config: c, router: &router{config: c}} }
 
-// newHuma returns huma on a mux, with no operation yet.
+// newHuma returns a huma API on a mux, without operations.
 func newHuma(m humago.Mux) huma.API {
 	return humago.New(m, huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -48,8 +48,8 @@ func newHuma(m humago.Mux) huma.API {
 	})
 }
 
-// schemaName names a type in the document. What a receipt is made of has the names
-// of what it is about.
+// schemaName returns the name of a type in the document. The parts of a receipt and of a plan have prefixes,
+// because their names are used for other types, too.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
@@ -64,28 +64,28 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// handler returns what was registered, to be served by one function.
+// handler returns the handler of all registered routes.
 func (a *api) handler() http.Handler { return a.router }
 
-// operation is what a route says of itself besides its types.
+// operation is the description of a route, in addition to its types.
 type operation struct {
 	method       string
 	path         string
 	id           string // operationId
 	summary      string
 	access       access
-	signed       bool       // also a webhook's signature may say who is asking
-	class        rate.Class // what it counts as; a request alone when it reads, else a write
-	status       int        // of success; 200 when not set
-	failures     []int      // documented besides 400, 401, 403, 429 and 500
-	optionalBody bool       // its body may be left out; that reads as an empty object
-	long         bool       // it is a turn, which may be answered apart from its request
+	signed       bool       // a webhook's signature is accepted, too
+	class        rate.Class // rate class; rate.Requests when it reads, else rate.Writes, when not set
+	status       int        // of a success; 200 when not set
+	failures     []int      // documented in addition to 400, 401, 403, 429 and 500
+	optionalBody bool       // the body may be absent, which reads as an empty object
+	long         bool       // a turn, which may be answered after its request
 
-	describe func(huma.API, *huma.Operation) // says what its types do not; nil: nothing
+	describe func(huma.API, *huma.Operation) // completes the document; may be nil
 }
 
-// register adds a route to the router, with how it is bound to huma. The handler
-// returns a domain error; it becomes a problem here.
+// register adds a route to the router, with a function that binds it to huma. It converts a domain error of the
+// handler to a problem.
 func register[In, Out any](a *api, op operation, handle func(context.Context, *In) (*Out, error)) {
 	failures := append([]int{http.StatusBadRequest, http.StatusTooManyRequests}, op.failures...)
 	var security []map[string][]string
@@ -100,16 +100,16 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary,
 		Tags: []string{string(a.function)}, DefaultStatus: op.status,
 		Errors: append(failures, http.StatusInternalServerError), Security: security,
-		// The body is bounded and read before huma sees it. A deadline of huma's
-		// would stay on the connection and end slow handlers.
+		// The body is limited and read before huma sees it. A deadline set by huma would stay on the connection and
+		// end slow handlers.
 		BodyReadTimeout: -1, MaxBodyBytes: 2 * MaxBody,
 	}
 	handler := func(ctx context.Context, in *In) (*Out, error) {
 		out, err := handle(ctx, in)
-		var told *Problem
+		var p *Problem
 		switch {
-		case errors.As(err, &told):
-			return nil, told
+		case errors.As(err, &p):
+			return nil, p
 		case err != nil:
 			return nil, problem(ctx, err)
 		}
@@ -126,7 +126,7 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 	})
 }
 
-// operationOf returns what the document says of a route.
+// operationOf returns the document's entry for a route.
 func operationOf(h huma.API, method, path string) *huma.Operation {
 	item := h.OpenAPI().Paths[path]
 	return map[string]*huma.Operation{
@@ -147,16 +147,16 @@ func bodySchema(h huma.API, op *huma.Operation) *huma.Schema {
 	return schema
 }
 
-// caller returns who is asking; the router let nobody else pass.
+// caller returns the principal of the request. The router has checked it.
 func caller(ctx context.Context) auth.Principal {
 	p, _ := auth.FromContext(ctx)
 	return p
 }
 
-// reply is an answer with a JSON body.
+// reply is a response with a JSON body.
 type reply[T any] struct{ Body T }
 
 func answer[T any](body T) *reply[T] { return &reply[T]{Body: body} }
 
-// nothing is an answer without a body, or a request without anything.
+// nothing is an empty response or an empty request.
 type nothing struct{}

@@ -7,7 +7,7 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-func (a *api) assistants(s adviser) {
+func (a *api) assistants(s aiHandler) {
 	register(a, readAssistant("/ai/assistant", "readAssistant", "the account"),
 		func(ctx context.Context, _ *nothing) (*reply[eligibility.Assistant], error) {
 			return s.assistant(ctx, "")
@@ -72,7 +72,7 @@ func deleteAssistant(path, id, whose string) operation {
 	}
 }
 
-func (a *api) entitlements(s adviser) {
+func (a *api) entitlements(s aiHandler) {
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/entitlement", id: "readEntitlement", access: withChat,
 		summary: "Read whether the account may use AI, and which providers",
@@ -83,8 +83,8 @@ func (a *api) entitlements(s adviser) {
 	}, s.setEntitlement)
 }
 
-// AssistantRequest is the body that sets an assistant, whole: what is absent has
-// its default, and not what it was.
+// AssistantRequest is the body that replaces an assistant. An absent member gets its default and not its former
+// value.
 type AssistantRequest struct {
 	Name        string               `json:"name,omitempty" maxLength:"80"`
 	Active      *bool                `json:"active,omitempty" doc:"true when absent"`
@@ -97,19 +97,19 @@ type AssistantRequest struct {
 	Fallback    []eligibility.Choice `json:"fallback,omitempty" maxItems:"5" doc:"who stands in, in order; nobody when absent"`
 }
 
-// AutomationRequest says when an assistant answers.
+// AutomationRequest decides when an assistant answers.
 type AutomationRequest struct {
 	Mode    eligibility.Mode `json:"mode" enum:"automatic,manual,off"`
 	DelayMS int              `json:"delay_ms,omitempty" minimum:"0" maximum:"10000" doc:"how long to wait for a further message"`
 }
 
-// temperature of an assistant that says none.
+// temperature is the default of an assistant.
 const temperature = 0.2
 
 func (r AssistantRequest) assistant() eligibility.Assistant {
 	a := eligibility.Assistant{
 		Name: r.Name, Provider: r.Provider, Model: r.Model, Persona: r.Persona, Fallback: list(r.Fallback),
-		Active: or(r.Active, true), Temperature: or(r.Temperature, temperature), MaxTokens: or(r.MaxTokens, eligibility.DefaultMaxTokens),
+		Active: valueOr(r.Active, true), Temperature: valueOr(r.Temperature, temperature), MaxTokens: valueOr(r.MaxTokens, eligibility.DefaultMaxTokens),
 		Automation: eligibility.Automation{Mode: eligibility.Automatic},
 	}
 	if r.Automation != nil {
@@ -118,15 +118,15 @@ func (r AssistantRequest) assistant() eligibility.Assistant {
 	return a
 }
 
-// or is what a client sent, or what stands for nothing.
-func or[T any](sent *T, absent T) T {
+// valueOr returns the sent value, or the default when it is absent.
+func valueOr[T any](sent *T, absent T) T {
 	if sent == nil {
 		return absent
 	}
 	return *sent
 }
 
-func (s adviser) assistant(ctx context.Context, projectID string) (*reply[eligibility.Assistant], error) {
+func (s aiHandler) assistant(ctx context.Context, projectID string) (*reply[eligibility.Assistant], error) {
 	got, ok, err := s.Settings.AssistantOf(ctx, caller(ctx).Account, projectID)
 	switch {
 	case err != nil:
@@ -137,7 +137,7 @@ func (s adviser) assistant(ctx context.Context, projectID string) (*reply[eligib
 	return answer(showAssistant(got)), nil
 }
 
-func (s adviser) setAssistant(ctx context.Context, projectID string, r AssistantRequest) (*reply[eligibility.Assistant], error) {
+func (s aiHandler) setAssistant(ctx context.Context, projectID string, r AssistantRequest) (*reply[eligibility.Assistant], error) {
 	got, err := s.Settings.PutAssistant(ctx, caller(ctx).Account, projectID, r.assistant())
 	if err != nil {
 		return nil, err
@@ -150,21 +150,21 @@ func showAssistant(a eligibility.Assistant) eligibility.Assistant {
 	return a
 }
 
-// Entitlement says whether an account may use AI, and which providers.
+// Entitlement is whether an account may use AI, and which providers.
 type Entitlement struct {
 	Entitled  bool     `json:"entitled" doc:"the account may use AI"`
 	Enabled   bool     `json:"enabled" doc:"and it is switched on"`
 	Providers []string `json:"allowedProviders" nullable:"false" doc:"empty: every provider that there is"`
 }
 
-// EntitlementRequest is the body that sets it, whole.
+// EntitlementRequest is the body that replaces an entitlement.
 type EntitlementRequest struct {
 	Entitled  bool     `json:"entitled"`
 	Enabled   bool     `json:"enabled"`
 	Providers []string `json:"allowedProviders,omitempty" nullable:"false" maxItems:"50" doc:"every provider that there is, when absent or empty"`
 }
 
-func (s adviser) entitlement(ctx context.Context, _ *nothing) (*reply[Entitlement], error) {
+func (s aiHandler) entitlement(ctx context.Context, _ *nothing) (*reply[Entitlement], error) {
 	got, err := s.Settings.Entitlement(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s adviser) entitlement(ctx context.Context, _ *nothing) (*reply[Entitlemen
 	return answer(showEntitlement(got)), nil
 }
 
-func (s adviser) setEntitlement(ctx context.Context, in *struct{ Body EntitlementRequest }) (*reply[Entitlement], error) {
+func (s aiHandler) setEntitlement(ctx context.Context, in *struct{ Body EntitlementRequest }) (*reply[Entitlement], error) {
 	got, err := s.Settings.PutEntitlement(ctx, caller(ctx).Account, eligibility.Entitlement{
 		Entitled: in.Body.Entitled, Enabled: in.Body.Enabled, Providers: list(in.Body.Providers),
 	})

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// admitBody reads the body of a route, checks it, puts it back for whoever decodes it,
-// and returns it. No body at all reads as an empty object, so that what is missing in it is
-// named. Where nothing need be in it the body itself is missing, because one that was lost
-// on the way must not set things to nothing. The media type must be JSON when it is given.
-func admitBody(w http.ResponseWriter, r *http.Request, to bound) ([]byte, error) {
+// admitBody reads the body of a route, checks it, restores it for the decoder, and returns it. An absent body reads
+// as an empty object, so that its missing members are named. Where no member is required, the absent body itself is
+// the fault, because a body that was lost on the way must not reset settings. A media type, if present, must be
+// JSON.
+func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, error) {
 	if !isJSON(r.Header.Values("Content-Type")) {
 		return nil, errMedia
 	}
@@ -24,7 +24,7 @@ func admitBody(w http.ResponseWriter, r *http.Request, to bound) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(body) == 0 && to.bodyNeeded {
+	if len(body) == 0 && to.bodyRequired {
 		return nil, errInvalid.At(field("missing", "body"))
 	}
 	if len(body) == 0 {
@@ -39,8 +39,8 @@ func admitBody(w http.ResponseWriter, r *http.Request, to bound) ([]byte, error)
 	return body, nil
 }
 
-// readBody reads a body to its end, or to the limit. One that is said to be larger is not
-// waited for.
+// readBody reads a body to its end, up to the limit. It does not wait for a body whose declared length exceeds the
+// limit.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > MaxBody {
 		return nil, errTooLarge
@@ -56,7 +56,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// isJSON reports whether a Content-Type is one we read: JSON, in UTF-8, or none.
+// isJSON reports whether the Content-Type is accepted: JSON in UTF-8, or none.
 func isJSON(values []string) bool {
 	if len(values) == 0 || len(values) == 1 && values[0] == "" {
 		return true

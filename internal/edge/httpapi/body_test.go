@@ -10,8 +10,7 @@ import (
 	"piloto/internal/access/auth"
 )
 
-// documentedBodies reads from the served document which operations have a body, and
-// whether it is required.
+// documentedBodies returns, from the served document, the operations with a body and whether it is required.
 func documentedBodies(t *testing.T) map[string]bool {
 	t.Helper()
 	var doc struct {
@@ -34,10 +33,10 @@ func documentedBodies(t *testing.T) map[string]bool {
 	return required
 }
 
-// TestABodyIsAnObjectAndIsThere: a body that was lost on the way says nothing. Read as an
-// empty object, it set the router and a provider to nothing, and approved a step. Only
-// what the document says may be left out may be.
-func TestABodyIsAnObjectAndIsThere(t *testing.T) {
+// TestARequiredBodyMustBeAnObject: a body that was lost on the way carries no intent. Read as an empty object, it
+// once reset the router and a provider, and approved a step. Only bodies that the document marks as optional may be
+// absent.
+func TestARequiredBodyMustBeAnObject(t *testing.T) {
 	documented := documentedBodies(t)
 	optional, swept := 0, 0
 	eachRoute(t, func(t *testing.T, r *route, id, good string) {
@@ -58,8 +57,8 @@ func TestABodyIsAnObjectAndIsThere(t *testing.T) {
 				got.Header().Get("Content-Type") != "application/problem+json" || told["trace_id"] != "trace-1" {
 				t.Errorf("%s: %d %.300s", name, got.Code, got.Body)
 			}
-			if s.count()+s.office.writes != 0 {
-				t.Errorf("%s: refused, and yet %d calls", name, s.count()+s.office.writes)
+			if s.count()+s.companyStore.writes != 0 {
+				t.Errorf("%s: refused, and yet %d calls", name, s.count()+s.companyStore.writes)
 			}
 		}
 		request := func(body io.Reader) *http.Request {
@@ -92,8 +91,8 @@ func TestABodyIsAnObjectAndIsThere(t *testing.T) {
 	}
 }
 
-// TestAnAbsentBodyIsNamed: what must be in it is missing, or the body itself is.
-func TestAnAbsentBodyIsNamed(t *testing.T) {
+// TestAnAbsentBodyIsReported: either its required members are missing, or the body itself.
+func TestAnAbsentBodyIsReported(t *testing.T) {
 	for path, want := range map[string]string{
 		"POST /operator/chat": "[body message] value_error.missing", "PUT /api/router": "[body] missing", "PATCH /api/chats/" + chatID: "[body] missing",
 	} {
@@ -104,8 +103,8 @@ func TestAnAbsentBodyIsNamed(t *testing.T) {
 	}
 }
 
-// TestALostBodyLeavesTheRouterAsItWas is what an empty PUT once wiped.
-func TestALostBodyLeavesTheRouterAsItWas(t *testing.T) {
+// TestALostBodyLeavesTheRouterUnchanged: an empty PUT once reset it.
+func TestALostBodyLeavesTheRouterUnchanged(t *testing.T) {
 	s := newSite()
 	for _, path := range []string{"/api/router", "/api/router/7"} {
 		read := func(who auth.Principal) string { return s.do(ask(who, http.MethodGet, path, "")).Body.String() }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// First requests come to several routes at once.
-func TestRoutesAreBoundSideBySide(t *testing.T) {
+// TestRoutesAreBoundConcurrently: the first requests of several routes arrive at once.
+func TestRoutesAreBoundConcurrently(t *testing.T) {
 	all := newAPI(Config{})
 	all.records(nil, nil)
 	all.ai(AIServices{})

@@ -14,9 +14,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Chat serves the routes that answer a message: POST /api/send,
-// POST /operator/chat, POST /api/agent/chat, those that ask for an answer and stop it, the one
-// that reads an answer which took long, and PATCH /api/runs/{id}/plan, which writes a plan as a turn does.
+// Chat serves the routes that answer a message: POST /api/send, POST /operator/chat and POST /api/agent/chat; those
+// that request an answer and stop it; the one that reads the answer of a long turn; and PATCH /api/runs/{id}/plan,
+// which writes a plan as a turn does.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -29,27 +29,27 @@ func (a *api) chat(turns Turns) {
 		method: http.MethodPost, path: "/api/send", id: "send", access: withChat, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Send a message; it may answer, propose a plan, confirm or cancel one",
 		failures: []int{404, 409, 410, 413, 415, 422},
-	}, sender{a.config, turns}.send)
+	}, messageHandler{a.config, turns}.send)
 	register(a, operation{
 		method: http.MethodPost, path: "/operator/chat", id: "operatorChat", access: withChat, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{409, 410, 413, 415, 422, 503},
-	}, sender{a.config, turns}.operator)
+	}, messageHandler{a.config, turns}.operator)
 	register(a, operation{
 		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, long: true, describe: describeLong, signed: true,
 		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
 		failures: []int{409, 413, 415, 422, 503},
-	}, sender{a.config, turns}.agent)
+	}, messageHandler{a.config, turns}.agent)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Have what was last said answered: in manual mode, or after a block",
 		failures: []int{404, 409, 410, 413, 415, 422},
-	}, sender{a.config, turns}.answer)
+	}, messageHandler{a.config, turns}.answer)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/stop", id: "stopAnswer", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
 		summary:  "Stop the answer that is being written; what was written so far stays",
 		failures: []int{404},
-	}, sender{a.config, turns}.stop)
+	}, messageHandler{a.config, turns}.stop)
 	register(a, operation{
 		method: http.MethodGet, path: turnsPath + "{id}", id: "readTurn", access: withChat, describe: describeTurn,
 		summary:  "Read what a turn was answered that took longer than its request waited",
@@ -65,10 +65,10 @@ type SendRequest struct {
 	Digest  plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
 }
 
-// Resolve refuses a message without a word in it.
-func (r *SendRequest) Resolve(huma.Context) []error { return notBlank(r.Message) }
+// Resolve refuses a message of white space.
+func (r *SendRequest) Resolve(huma.Context) []error { return checkNotBlank(r.Message) }
 
-// SendAnswer is what a turn came to.
+// SendAnswer is the result of a turn.
 type SendAnswer struct {
 	Kind    turn.Kind              `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
 	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
@@ -78,12 +78,12 @@ type SendAnswer struct {
 	Block   *Block                 `json:"block,omitempty"`
 }
 
-type sender struct {
+type messageHandler struct {
 	config Config
 	turns  Turns
 }
 
-func (s sender) send(ctx context.Context, in *struct {
+func (s messageHandler) send(ctx context.Context, in *struct {
 	Keyed
 	Body SendRequest
 },
@@ -94,15 +94,15 @@ func (s sender) send(ctx context.Context, in *struct {
 	case len(in.Body.Message) > conversation.MaxMessage:
 		return nil, errMessage
 	}
-	return once(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
+	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
-			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
+			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 		})
 		if err != nil {
 			return SendAnswer{}, err
 		}
-		return showTurn(got), unkept(got)
+		return showTurn(got), notReplayable(got)
 	})
 }
 
@@ -115,7 +115,7 @@ func showTurn(got turn.Reply) SendAnswer {
 	return v
 }
 
-func (s sender) answer(ctx context.Context, in *struct {
+func (s messageHandler) answer(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body struct{}
 },
@@ -127,7 +127,7 @@ func (s sender) answer(ctx context.Context, in *struct {
 		return nil, err
 	}
 	got, err := s.turns.Answer(ctx, turn.Request{
-		Principal: caller(ctx), ChatID: in.ID, Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+		Principal: caller(ctx), ChatID: in.ID, Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -135,12 +135,12 @@ func (s sender) answer(ctx context.Context, in *struct {
 	return answer(showTurn(got)), nil
 }
 
-// StopAnswer says that an answer is being stopped.
+// StopAnswer confirms that an answer is being stopped.
 type StopAnswer struct {
 	Stopping bool `json:"stopping"`
 }
 
-func (s sender) stop(ctx context.Context, in *chatInput) (*reply[StopAnswer], error) {
+func (s messageHandler) stop(ctx context.Context, in *chatInput) (*reply[StopAnswer], error) {
 	if !ids.Valid(in.ID) {
 		return nil, conversation.ErrChatNotFound
 	}
@@ -150,9 +150,8 @@ func (s sender) stop(ctx context.Context, in *chatInput) (*reply[StopAnswer], er
 	return answer(StopAnswer{Stopping: true}), nil
 }
 
-// notBlank says what is wrong with a message that is there and says nothing. An
-// empty one is too short already.
-func notBlank(message string) []error {
+// checkNotBlank returns the fault of a message of white space. An empty one is refused by the schema.
+func checkNotBlank(message string) []error {
 	if message == "" || strings.TrimSpace(message) != "" {
 		return nil
 	}

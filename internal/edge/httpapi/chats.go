@@ -42,7 +42,7 @@ type ChatRequest struct {
 	ProjectID string `json:"project_id,omitempty"`
 }
 
-// ChatChange is the body that changes a chat: what is absent stays.
+// ChatChange is the body that changes a chat. Absent members are not changed.
 type ChatChange struct {
 	Title     *string `json:"title,omitempty" minLength:"1" maxLength:"200"`
 	ProjectID *string `json:"project_id,omitempty" doc:"empty takes the chat out of its project"`

@@ -9,19 +9,19 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// Companies is what an account sets of its router, for all of its companies
-// (company 0) or for one of them.
+// Companies reads and writes the router's settings of an account, for all of its companies (company 0) or for one
+// of them.
 type Companies interface {
-	// Settings returns what a company sets itself, and what is in force for it.
+	// Settings returns a company's own settings, and those in force for it.
 	Settings(ctx context.Context, account string, company int64) (own, inForce agent.Settings, err error)
-	// PutSettings sets them whole. Its errors say all that is wrong.
+	// PutSettings replaces the settings. Its errors name all faults.
 	PutSettings(ctx context.Context, account string, company int64, s agent.Settings) (own, inForce agent.Settings, err error)
 	DeleteSettings(ctx context.Context, account string, company int64) error
 	Companies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
 }
 
 func (a *api) companies(c Companies) {
-	s := settler{c}
+	s := companyHandler{c}
 	register(a, operation{
 		method: http.MethodGet, path: "/api/router/companies", id: "listCompanies", access: withChat,
 		summary: "List the companies that set something of the router themselves", failures: []int{422},
@@ -74,13 +74,13 @@ func deleteRouter(path, id, whose string) operation {
 	}
 }
 
-type settler struct{ companies Companies }
+type companyHandler struct{ companies Companies }
 
 type companyInput struct {
 	Company int64 `path:"id_empresa" minimum:"1" doc:"the account's own number of a company"`
 }
 
-// RouterRequest is the body that sets a router, whole.
+// RouterRequest is the body that replaces the settings of a router.
 type RouterRequest struct {
 	Agents     []string          `json:"agents,omitempty" doc:"that may be delegated to, by name, at most 50; all when absent, none when empty"`
 	ContextURL string            `json:"context_url,omitempty" maxLength:"2048" doc:"where the business context is asked for"`
@@ -88,7 +88,7 @@ type RouterRequest struct {
 	Prompts    map[string]string `json:"prompts,omitempty" doc:"texts in place of the sections identity, business, state, delegation and direct; at most 4000 characters each"`
 }
 
-// RouterValues are settings of a router.
+// RouterValues are the settings of a router.
 type RouterValues struct {
 	Agents     []string          `json:"agents" nullable:"true" doc:"null: all"`
 	ContextURL string            `json:"context_url"`
@@ -96,8 +96,8 @@ type RouterValues struct {
 	Prompts    map[string]string `json:"prompts"`
 }
 
-// RouterSettings is what an account or one of its companies sets itself, and, of a
-// company, what is in force with what the account sets for all.
+// RouterSettings are the own settings of an account or of one of its companies and, for a company, the settings in
+// force.
 type RouterSettings struct {
 	Company int64 `json:"id_empresa,omitempty" doc:"absent for all companies"`
 	RouterValues
@@ -112,7 +112,7 @@ func showValues(s agent.Settings) RouterValues {
 }
 
 func showRouter(company int64, own, inForce agent.Settings) *reply[RouterSettings] {
-	v := RouterSettings{Company: company, RouterValues: showValues(own), UpdatedAt: moment(own.UpdatedAt)}
+	v := RouterSettings{Company: company, RouterValues: showValues(own), UpdatedAt: optionalTime(own.UpdatedAt)}
 	if company != 0 {
 		values := showValues(inForce)
 		v.InForce = &values
@@ -120,7 +120,7 @@ func showRouter(company int64, own, inForce agent.Settings) *reply[RouterSetting
 	return answer(v)
 }
 
-func (s settler) read(ctx context.Context, company int64) (*reply[RouterSettings], error) {
+func (s companyHandler) read(ctx context.Context, company int64) (*reply[RouterSettings], error) {
 	own, inForce, err := s.companies.Settings(ctx, caller(ctx).Account, company)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s settler) read(ctx context.Context, company int64) (*reply[RouterSettings
 	return showRouter(company, own, inForce), nil
 }
 
-func (s settler) set(ctx context.Context, company int64, r RouterRequest) (*reply[RouterSettings], error) {
+func (s companyHandler) set(ctx context.Context, company int64, r RouterRequest) (*reply[RouterSettings], error) {
 	own, inForce, err := s.companies.PutSettings(ctx, caller(ctx).Account, company, agent.Settings{
 		Agents: r.Agents, ContextURL: r.ContextURL, Context: r.Context, Prompts: r.Prompts,
 	})
@@ -138,17 +138,17 @@ func (s settler) set(ctx context.Context, company int64, r RouterRequest) (*repl
 	return showRouter(company, own, inForce), nil
 }
 
-func (s settler) delete(ctx context.Context, company int64) (*nothing, error) {
+func (s companyHandler) delete(ctx context.Context, company int64) (*nothing, error) {
 	return nil, s.companies.DeleteSettings(ctx, caller(ctx).Account, company)
 }
 
-// CompanyList is a page of the companies that set something themselves.
+// CompanyList is a page of the companies with own settings.
 type CompanyList struct {
 	Companies []int64 `json:"companies" nullable:"false" doc:"by number"`
 	Cursor    string  `json:"cursor,omitempty" doc:"of the next page, when there is one"`
 }
 
-func (s settler) list(ctx context.Context, in *PageInput) (*reply[CompanyList], error) {
+func (s companyHandler) list(ctx context.Context, in *PageInput) (*reply[CompanyList], error) {
 	companies, next, err := s.companies.Companies(ctx, caller(ctx).Account, in.Cursor, in.size())
 	if err != nil {
 		return nil, err

@@ -15,14 +15,14 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// office is a store of settings, by account and company.
-type office struct {
+// companyStore is a store of settings, by account and company.
+type companyStore struct {
 	set    map[string]map[int64]agent.Settings
 	writes int
 	calls  int
 }
 
-func (o *office) RouterLayers(_ context.Context, account string, company int64) (wide, own agent.Settings, err error) {
+func (o *companyStore) RouterLayers(_ context.Context, account string, company int64) (wide, own agent.Settings, err error) {
 	o.calls++
 	if company != 0 {
 		own = o.set[account][company]
@@ -30,7 +30,7 @@ func (o *office) RouterLayers(_ context.Context, account string, company int64) 
 	return o.set[account][0], own, nil
 }
 
-func (o *office) PutRouterSettings(_ context.Context, account string, company int64, s agent.Settings) error {
+func (o *companyStore) PutRouterSettings(_ context.Context, account string, company int64, s agent.Settings) error {
 	o.writes++
 	if o.set[account] == nil {
 		o.set[account] = map[int64]agent.Settings{}
@@ -39,13 +39,13 @@ func (o *office) PutRouterSettings(_ context.Context, account string, company in
 	return nil
 }
 
-func (o *office) DeleteRouterSettings(_ context.Context, account string, company int64) error {
+func (o *companyStore) DeleteRouterSettings(_ context.Context, account string, company int64) error {
 	o.writes++
 	delete(o.set[account], company)
 	return nil
 }
 
-func (o *office) RouterCompanies(_ context.Context, account, cursor string, limit int) ([]int64, string, error) {
+func (o *companyStore) RouterCompanies(_ context.Context, account, cursor string, limit int) ([]int64, string, error) {
 	o.calls++
 	if cursor != "" && cursor != account+"-next" {
 		return nil, "", fault.New(fault.Malformed, "cursor.invalid")
@@ -63,7 +63,7 @@ func (o *office) RouterCompanies(_ context.Context, account, cursor string, limi
 	return list, "", nil
 }
 
-func (o *office) Servers(_ context.Context, account string) ([]tool.Server, error) {
+func (o *companyStore) Servers(_ context.Context, account string) ([]tool.Server, error) {
 	if account != "a" {
 		return nil, nil
 	}
@@ -72,17 +72,19 @@ func (o *office) Servers(_ context.Context, account string) ([]tool.Server, erro
 	}, nil
 }
 
-func newOffice() *office { return &office{set: map[string]map[int64]agent.Settings{}} }
+func newCompanyStore() *companyStore {
+	return &companyStore{set: map[string]map[int64]agent.Settings{}}
+}
 
-func (o *office) manager() *agent.Manager {
+func (o *companyStore) manager() *agent.Manager {
 	return &agent.Manager{
 		Store: o, Now: func() time.Time { return noon },
 		Addresses: func(url string) (string, error) { return tool.NormalizeURL(url, tool.Policy{}) },
 	}
 }
 
-func settlement() (*office, http.Handler) {
-	o := newOffice()
+func companyRoutes() (*companyStore, http.Handler) {
+	o := newCompanyStore()
 	made := newAPI(newSite().config)
 	made.function = FunctionRegistry
 	made.companies(o.manager())
@@ -90,7 +92,7 @@ func settlement() (*office, http.Handler) {
 }
 
 func TestACompanysSettingsComeBeforeTheAccounts(t *testing.T) {
-	_, h := settlement()
+	_, h := companyRoutes()
 	step := func(who auth.Principal, method, path, body string, status int, want string) {
 		t.Helper()
 		w := send(h, ask(who, method, path, body))
@@ -125,7 +127,7 @@ func TestACompanysSettingsComeBeforeTheAccounts(t *testing.T) {
 	step(talker, "GET", "/api/router", "", 200, `{`+nothing+`}`)
 }
 
-func TestRouterSettingsAreRefusedWithAllThatIsWrong(t *testing.T) {
+func TestRouterSettingsAreRefusedWithAllFaults(t *testing.T) {
 	many := `["` + strings.Repeat(`x","`, 50) + `x"]`
 	long := strings.Repeat("a", 4001)
 	for _, c := range []struct{ path, body, code, want string }{
@@ -153,7 +155,7 @@ func TestRouterSettingsAreRefusedWithAllThatIsWrong(t *testing.T) {
 		{"/api/router/0", `{}`, "request.invalid", "[path id_empresa] greater_than_equal"},
 		{"/api/router/x", `{}`, "request.invalid", "[path id_empresa] int_parsing"},
 	} {
-		o, h := settlement()
+		o, h := companyRoutes()
 		w := send(h, ask(boss, "PUT", c.path, c.body))
 		got := decode(t, w)
 		if fields := wrong(t, w); w.Code != 422 || got["code"] != c.code || c.want != "" && fields != c.want || o.writes != 0 {
@@ -167,12 +169,12 @@ func TestRouterSettingsAreRefusedWithAllThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAnUnknownAgentIsRefusedWithTheNamesThereAre(t *testing.T) {
+func TestAnUnknownAgentIsRefusedWithTheKnownNames(t *testing.T) {
 	for _, c := range []struct {
 		who  auth.Principal
 		want string
 	}{{boss, "Venta, reserva"}, {other, "—"}} {
-		_, h := settlement()
+		_, h := companyRoutes()
 		w := send(h, ask(c.who, "PUT", "/api/router", `{"agents":["cita"]}`))
 		if detail, _ := decode(t, w)["detail"].(string); w.Code != 422 || !strings.Contains(detail, "son: "+c.want+".") {
 			t.Errorf("%d %s", w.Code, w.Body)
@@ -180,7 +182,7 @@ func TestAnUnknownAgentIsRefusedWithTheNamesThereAre(t *testing.T) {
 	}
 }
 
-func TestRouterSettingsAreWrittenByAdminsAlone(t *testing.T) {
+func TestRouterSettingsNeedAdmin(t *testing.T) {
 	for _, r := range []struct {
 		method, path, body string
 		chat               bool
@@ -197,7 +199,7 @@ func TestRouterSettingsAreWrittenByAdminsAlone(t *testing.T) {
 			who     auth.Principal
 			allowed bool
 		}{{auth.Principal{}, false}, {scopeNo, false}, {biller, false}, {talker, r.chat}, {manager, true}} {
-			o, h := settlement()
+			o, h := companyRoutes()
 			w := send(h, ask(c.who, r.method, r.path, r.body))
 			if (w.Code/100 == 2) != c.allowed || !c.allowed && o.calls+o.writes != 0 {
 				t.Errorf("%s %s: %v: %d", r.method, r.path, c.who.Scopes, w.Code)
@@ -206,7 +208,7 @@ func TestRouterSettingsAreWrittenByAdminsAlone(t *testing.T) {
 	}
 }
 
-func TestTheSentenceNamesTheSectionsThatCanBeChanged(t *testing.T) {
+func TestTheMessageListsThePromptSections(t *testing.T) {
 	for _, tag := range locale.Tags() {
 		text, _ := locale.Lookup(tag, "fault.field.unknown_section")
 		for _, section := range agent.Sections {
@@ -218,7 +220,7 @@ func TestTheSentenceNamesTheSectionsThatCanBeChanged(t *testing.T) {
 }
 
 func TestACompanyListRefusesAForeignCursor(t *testing.T) {
-	_, h := settlement()
+	_, h := companyRoutes()
 	if w := send(h, ask(other, "GET", "/api/router/companies?cursor=a-next", "")); w.Code != 400 || decode(t, w)["code"] != "cursor.invalid" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -12,8 +12,8 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// Confirm serves the routes that decide over a run, all of them by POST: confirm,
-// cancel, approve, settle and retry, below /api/runs/{id}.
+// Confirm serves the routes by which a person decides about a run, all of them POST: confirm, cancel, approve,
+// settle and retry, below /api/runs/{id}.
 func Confirm(c Config, runs Runs) http.Handler {
 	a := newAPI(c)
 	a.confirm(runs)
@@ -22,7 +22,7 @@ func Confirm(c Config, runs Runs) http.Handler {
 
 func (a *api) confirm(runs Runs) {
 	a.function = FunctionConfirm
-	d := decider{a.config, runs}
+	d := runHandler{a.config, runs}
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/confirm", id: "confirmRun", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
 		summary:  "Confirm the plan that was shown, once; it then runs",
@@ -53,13 +53,12 @@ type confirmInput struct {
 	Body ConfirmRequest
 }
 
-// Idempotency is the key of a request that is to have one effect, however often
-// it is sent.
+// Idempotency is the idempotency key of a request.
 type Idempotency struct {
 	Key string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters; the same key gets the same answer"`
 }
 
-// Resolve refuses a key that is not one.
+// Resolve refuses an invalid key.
 func (in *Idempotency) Resolve(huma.Context) []error {
 	for i := range len(in.Key) {
 		if in.Key[i] <= ' ' || in.Key[i] > '~' || len(in.Key) > 128 {
@@ -69,19 +68,19 @@ func (in *Idempotency) Resolve(huma.Context) []error {
 	return nil
 }
 
-type decider struct {
+type runHandler struct {
 	config Config
 	runs   Runs
 }
 
-func (d decider) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswer], error) {
+func (d runHandler) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswer], error) {
 	if !ids.Valid(in.ID) {
 		return nil, plan.ErrRunNotFound
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Confirm(ctx, run.Confirmation{
 		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Key: in.Key,
-		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+		Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (d decider) confirm(ctx context.Context, in *confirmInput) (*reply[RunAnswe
 	return answer(RunAnswer{showRun(decided.Run)}), nil
 }
 
-func (d decider) cancel(ctx context.Context, in *struct {
+func (d runHandler) cancel(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body CancelRequest
 },
@@ -100,7 +99,7 @@ func (d decider) cancel(ctx context.Context, in *struct {
 	who := caller(ctx)
 	decided, err := d.runs.Cancel(ctx, run.Cancellation{
 		Account: who.Account, User: who.User, RunID: in.ID, Digest: in.Body.Digest, Reason: in.Body.Reason,
-		Locale: askedFrom(ctx).lang,
+		Locale: requestInfoFrom(ctx).lang,
 	})
 	if err != nil {
 		return nil, err

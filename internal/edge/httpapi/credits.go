@@ -15,7 +15,7 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-func (a *api) credits(s adviser) {
+func (a *api) credits(s aiHandler) {
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/credits", id: "credits", access: withChat,
 		summary: "What the account has, has open, and has spent",
@@ -36,7 +36,7 @@ func (a *api) credits(s adviser) {
 	}, s.open)
 }
 
-// Credits is what an account has, has open, and has spent.
+// Credits is the credit, the sessions and the spending of an account.
 type Credits struct {
 	Balance  int64           `json:"balance" doc:"credits"`
 	Policy   credit.Policy   `json:"policy"`
@@ -49,13 +49,13 @@ type Credits struct {
 // CreditSession is a paid window of tokens.
 type CreditSession credit.Session
 
-// Spent is money that was spent or is held, in days and months of UTC.
+// Spent is money that was spent or is held, in UTC days and months.
 type Spent struct {
 	Day   int64 `json:"day_micros" doc:"micro-USD today"`
 	Month int64 `json:"month_micros" doc:"micro-USD this month"`
 }
 
-func (s adviser) credits(ctx context.Context, _ *nothing) (*reply[Credits], error) {
+func (s aiHandler) credits(ctx context.Context, _ *nothing) (*reply[Credits], error) {
 	got, err := s.Decisions.Read(ctx, eligibility.Question{Account: caller(ctx).Account})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ type LedgerPage struct {
 	Cursor  string         `json:"cursor,omitempty" doc:"of the entries before these, when there are some"`
 }
 
-func (s adviser) ledger(ctx context.Context, in *struct{ PageInput }) (*reply[LedgerPage], error) {
+func (s aiHandler) ledger(ctx context.Context, in *struct{ PageInput }) (*reply[LedgerPage], error) {
 	entries, cursor, err := s.Books.Ledger(ctx, caller(ctx).Account, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ type MovementRequest struct {
 	Reason string      `json:"reason" minLength:"1" maxLength:"300"`
 }
 
-// Resolve refuses a reason without a word in it.
+// Resolve refuses a reason of white space.
 func (r *MovementRequest) Resolve(huma.Context) []error {
 	if r.Reason != "" && strings.TrimSpace(r.Reason) == "" {
 		return []error{errInvalid.At(field("string_too_short", "body", "reason"))}
@@ -105,7 +105,7 @@ func (r *MovementRequest) Resolve(huma.Context) []error {
 	return nil
 }
 
-func (s adviser) move(ctx context.Context, in *struct {
+func (s aiHandler) move(ctx context.Context, in *struct {
 	Idempotency
 	Body MovementRequest
 },
@@ -118,12 +118,12 @@ func (s adviser) move(ctx context.Context, in *struct {
 		Kind: in.Body.Kind, Amount: in.Body.Amount, Of: in.Body.Of, Reason: in.Body.Reason, Actor: who.User, Key: in.Key,
 	})
 	if err != nil {
-		return nil, s.short(ctx, err, -in.Body.Amount)
+		return nil, s.withBalance(ctx, err, -in.Body.Amount)
 	}
 	return answer(entry), nil
 }
 
-func (s adviser) open(ctx context.Context, in *struct {
+func (s aiHandler) open(ctx context.Context, in *struct {
 	Idempotency
 	Body struct{}
 },
@@ -137,16 +137,16 @@ func (s adviser) open(ctx context.Context, in *struct {
 	if in.Key != "" {
 		id = ids.Derive("credit session", who.Account, in.Key)
 	}
-	reason := locale.Text(askedFrom(ctx).lang, "credit.session_by_hand")
+	reason := locale.Text(requestInfoFrom(ctx).lang, "credit.session_by_hand")
 	session, err := s.Wallet.Open(ctx, who.Account, id, who.User, reason, terms.Policy, 1)
 	if err != nil {
-		return nil, s.short(ctx, err, terms.Policy.SessionCost)
+		return nil, s.withBalance(ctx, err, terms.Policy.SessionCost)
 	}
 	return answer(CreditSession(session)), nil
 }
 
-// short adds what there is, and what is needed, to a lack of credit.
-func (s adviser) short(ctx context.Context, err error, need int64) error {
+// withBalance adds the balance and the needed credits to an ErrInsufficient.
+func (s aiHandler) withBalance(ctx context.Context, err error, need int64) error {
 	if !errors.Is(err, credit.ErrInsufficient) {
 		return err
 	}

@@ -12,9 +12,8 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// decisions adds the routes by which a person decides over a plan that was
-// confirmed.
-func (a *api) decisions(d decider) {
+// decisions adds the routes by which a person decides about a confirmed plan.
+func (a *api) decisions(d runHandler) {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/approve", id: "approveStep", access: withApprove, class: rate.Decisions,
 		summary:  "Approve or refuse a step that waits, once; only POST does",
@@ -32,7 +31,7 @@ func (a *api) decisions(d decider) {
 	}, d.retry)
 }
 
-// ApproveRequest is the body of an approval, or of a refusal.
+// ApproveRequest is the body of an approval or a refusal.
 type ApproveRequest struct {
 	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"may be absent while only one step of the run waits, or ever waited"`
 	Decision string      `json:"decision,omitempty" enum:"approve,refuse" doc:"approve when absent"`
@@ -40,21 +39,21 @@ type ApproveRequest struct {
 	Note     string      `json:"note,omitempty" maxLength:"500"`
 }
 
-// SettleRequest is the body that settles a doubt.
+// SettleRequest is the body that resolves a step in doubt.
 type SettleRequest struct {
 	StepID  string       `json:"step_id" minLength:"1" maxLength:"64" doc:"also of an element (s2[3]) or an undo (undo:s2)"`
 	Outcome plan.Outcome `json:"outcome" enum:"done,not_done,retry"`
 	Note    string       `json:"note,omitempty" maxLength:"500"`
 }
 
-// SettleAnswer is the run after its doubt was settled; with the outcome retry the
-// draft that goes on from it, and the run that was settled.
+// SettleAnswer is the run after its step was resolved. With the outcome retry it is the new draft that continues
+// the run, with the id of the resolved run.
 type SettleAnswer struct {
 	Run     Run    `json:"run"`
 	Settled string `json:"settled,omitempty" doc:"with retry: the run whose step was settled"`
 }
 
-func (d decider) approve(ctx context.Context, in *struct {
+func (d runHandler) approve(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ApproveRequest
 },
@@ -65,7 +64,7 @@ func (d decider) approve(ctx context.Context, in *struct {
 	who := caller(ctx)
 	decided, err := d.runs.Approve(ctx, run.Approval{
 		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: in.Body.StepID,
-		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note, Locale: askedFrom(ctx).lang,
+		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note, Locale: requestInfoFrom(ctx).lang,
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (d decider) approve(ctx context.Context, in *struct {
 	return answer(RunAnswer{showRun(decided.Run)}), nil
 }
 
-func (d decider) settle(ctx context.Context, in *struct {
+func (d runHandler) settle(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body SettleRequest
 },
@@ -84,7 +83,7 @@ func (d decider) settle(ctx context.Context, in *struct {
 	who := caller(ctx)
 	decided, err := d.runs.Settle(ctx, run.Settling{
 		Account: who.Account, User: who.User, RunID: in.ID, StepID: in.Body.StepID, Outcome: in.Body.Outcome, Note: in.Body.Note,
-		Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+		Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (d decider) settle(ctx context.Context, in *struct {
 	return answer(v), nil
 }
 
-func (d decider) retry(ctx context.Context, in *struct {
+func (d runHandler) retry(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body struct{}
 },
@@ -106,7 +105,7 @@ func (d decider) retry(ctx context.Context, in *struct {
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Retry(ctx, run.Retrial{
-		Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: askedFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+		Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func newBench(t *testing.T) bench {
 	}}
 }
 
-// do sends a request of a user of the account, and holds its status and code.
+// do sends a request of a user of the account, and checks its status and code.
 func (b bench) do(user, method, path, body string, status int, code string) map[string]any {
 	b.t.Helper()
 	w := b.send(user, method, path, body)
@@ -72,7 +72,7 @@ func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder 
 	return w
 }
 
-// confirmed is a plan whose second step destroys something, up to where it waits.
+// confirmed returns a plan whose second step is destructive, run up to where that step waits.
 func (b bench) confirmed() (r plan.Run, path string) {
 	b.t.Helper()
 	r = b.Propose(fixture.To("POST", "/bookings", `{"room":"norte","people":3}`), fixture.To("DELETE", "/bookings/9", ""))
@@ -82,9 +82,9 @@ func (b bench) confirmed() (r plan.Run, path string) {
 	return r, path
 }
 
-// TestARefusalNamesTheRunThatIsGoing: what is refused because of another run says which,
-// in the sentence that the chat says (turn.TestYesDuringRunNamesPendingDraft).
-func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
+// TestARefusalNamesTheRunningRun: a refusal because of another run names that run, in the same words as the chat
+// (turn.TestYesDuringRunNamesPendingDraft).
+func TestARefusalNamesTheRunningRun(t *testing.T) {
 	b := newBench(t)
 	first := b.Draft(plan.Proposal{Goal: "Pedir tinta", Steps: []plan.ProposedStep{{Method: "GET", Path: "/rooms"}}})
 	b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm", `{"digest":"`+string(first.Digest)+`"}`, 202, "")
@@ -101,7 +101,7 @@ func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
 				t.Errorf("%s %s: %v", c.method, c.path, got)
 			}
 		}
-		// What is refused because it runs itself says so, and names no other.
+		// A refusal because the run itself is running names no other run.
 		own := b.do("ana", "POST", "/api/runs/"+first.ID+"/confirm?lang="+string(lang), `{"digest":"`+string(first.Digest)+`"}`, 409, "plan.already_running")
 		if own["detail"] != locale.Text(lang, "fault.plan.already_running") || own["running"] != nil {
 			t.Errorf("%v", own)
@@ -114,8 +114,8 @@ func TestARefusalNamesTheRunThatIsGoing(t *testing.T) {
 	b.do("ana", "POST", path+"/confirm", `{"digest":"`+string(next.Digest)+`"}`, 202, "")
 }
 
-// TestADecisionIsTakenOnce goes by HTTP through the life of a plan that waits, and
-// says everything twice, too late or of another's run.
+// TestADecisionIsTakenOnce goes by HTTP through the life of a plan that waits, and sends every decision twice, too
+// late, and for another account's run.
 func TestADecisionIsTakenOnce(t *testing.T) {
 	b := newBench(t)
 	r, path := b.confirmed()
@@ -155,7 +155,7 @@ func TestADecisionIsTakenOnce(t *testing.T) {
 	b.verified(path, "ana", "eva")
 }
 
-// second is the second step of a run.
+// second returns the second step of a run.
 func second(run map[string]any) map[string]any {
 	steps, _ := run["steps"].([]any)
 	if len(steps) < 2 {
@@ -165,7 +165,7 @@ func second(run map[string]any) map[string]any {
 	return step
 }
 
-// verified reads a run's receipt and holds that it verifies and names who decided.
+// verified reads a run's receipt and checks that it verifies and names the deciders.
 func (b bench) verified(path, confirmed, approved string) {
 	b.t.Helper()
 	raw := b.send("ana", "GET", path+"/receipt", "").Body.Bytes()
@@ -200,8 +200,8 @@ func TestAnApprovalThatIsTooLateIsGone(t *testing.T) {
 	}
 }
 
-// TestRulesAreAskedAgainWhenTheStepIsDone sets a rule after the plan was confirmed.
-func TestRulesAreAskedAgainWhenTheStepIsDone(t *testing.T) {
+// TestRulesAreCheckedAgainWhenTheStepRuns sets a rule after the plan was confirmed.
+func TestRulesAreCheckedAgainWhenTheStepRuns(t *testing.T) {
 	b := newBench(t)
 	r, path := b.confirmed()
 	b.do("ana", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","method":"DELETE","path":"/bookings/*","reason":"Hoy no se borra"}]}`, 200, "")

@@ -28,7 +28,7 @@ import (
 	"piloto/internal/models/secrets"
 )
 
-// router answers each message with how many it has answered.
+// router answers each message with its count of answers.
 type router struct {
 	httpapi.Turns
 	turns atomic.Int32
@@ -44,8 +44,8 @@ func (r *router) Route(_ context.Context, req turn.Request) (turn.Reply, error) 
 	return turn.Reply{Message: conversation.Message{Content: req.Principal.User + " " + strconv.Itoa(int(n))}}, nil
 }
 
-// TestADeliveryToTheRouterIsOneTurn: I23, over the table and the secrets of a
-// deployment: each of 20 deliveries, five times at once, as two processes get them.
+// TestADeliveryToTheRouterIsOneTurn (guarantee I23), over the table and the secrets of a deployment: each of 20
+// deliveries, five times at once, as two processes receive them.
 func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 	table := fixture.Table(t)
 	vault, err := engine.Open(filepath.Join(t.TempDir(), "secrets.json"))

@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// whole is every route, bound to one huma: the document.
+// whole is the document: every route, bound to one huma API.
 type whole struct {
 	*api
 	huma huma.API
@@ -18,8 +18,7 @@ func (a *whole) operation(method, path string) *huma.Operation {
 
 func (a *whole) bodySchema(op *huma.Operation) *huma.Schema { return bodySchema(a.huma, op) }
 
-// describe registers every group on services that do not exist: what comes out
-// is read, and never served.
+// describe registers every group on services that do not exist, only for the document.
 func describe() *whole {
 	a := newAPI(Config{})
 	a.chat(nil)
@@ -30,12 +29,12 @@ func describe() *whole {
 	a.companies(nil)
 	a.records(nil, nil)
 	a.memory(nil)
-	w := &whole{a, newHuma(&bound{})}
+	w := &whole{a, newHuma(&boundRoute{})}
 	for _, r := range a.router.routes {
 		r.bind(w.huma)
 	}
 	return w
 }
 
-// described is the whole API, once.
+// described is the whole API, built once.
 var described = sync.OnceValue(describe)

@@ -1,20 +1,20 @@
-// Package httpapi owns the HTTP contract: routes, JSON shapes, and how a failure
-// is told. It is the only package that turns a fault into a status and a problem
-// (RFC 9457), and the only one that reads JSON from a client.
+// Package httpapi implements the HTTP contract: routes, JSON shapes, and error
+// responses. No other package converts a fault into a status and a problem
+// (RFC 9457), or decodes JSON of a client.
 //
-// Every function of the deployment gets its own http.Handler (AI, Chat,
-// Confirm, Registry, Records), and all of them are registered by the same code that makes
-// the OpenAPI document and the list of routes, so the three cannot differ.
+// Every function of the deployment has its own http.Handler (AI, Chat, Confirm,
+// Registry, Records). The same code registers all of them and generates the OpenAPI
+// document and the list of routes, so the three cannot differ.
 //
-// What stays true, for every route:
+// Invariants of every route:
 //
-//   - The order is: route, principal, scope, how often they ask, body, validation, domain. A request
-//     that is refused at one of these reached none of the later ones.
-//   - Without a principal nothing but /health answers; with one, an id that is
-//     not an id answers as a missing one does.
-//   - A body is bounded, is one JSON value in UTF-8, and no object in it has two
-//     members whose names differ at most by case. All that is wrong with it is
-//     said in one answer, by place and type; values are never repeated.
-//   - A person is told a localised sentence and what to do; the cause goes to the
-//     log, with the trace id that the answer carries.
+//   - The order of the checks is: route, principal, scope, rate, body, validation,
+//     domain. A request that one of them refuses does not reach the next one.
+//   - Without a principal only /health answers. With one, an invalid id gets the same
+//     answer as a missing one.
+//   - A body is limited in size, is one JSON value in UTF-8, and no object in it has
+//     two members whose names differ at most by case. One response names all faults,
+//     by place and type; it never repeats values.
+//   - A person gets a localised message and the next step. The cause goes to the log,
+//     with the trace id of the response.
 package httpapi

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is served is what the code that serves the routes says of them.
-func TestDocumentAndPageAreMadeOfTheRoutes(t *testing.T) {
+// TestDocumentAndPageMatchTheRoutes compares the embedded files with the code that serves the routes.
+func TestDocumentAndPageMatchTheRoutes(t *testing.T) {
 	a := described()
 	raw, err := json.Marshal(a.huma.OpenAPI())
 	if err != nil {
@@ -38,7 +38,7 @@ func TestDocumentAndPageAreMadeOfTheRoutes(t *testing.T) {
 	}
 }
 
-// docs makes a page of the document.
+// docs renders the document as a page.
 func docs(t *testing.T, a *whole) []byte {
 	t.Helper()
 	tmpl := template.Must(template.ParseFiles("docs.tmpl"))

@@ -8,9 +8,9 @@ import (
 	"net/http"
 )
 
-// document is the OpenAPI 3.1 document of every route of this package, and docsPage
-// the same to be read. Both are made when the program is built, and a test holds them
-// true: a function that made them would hold the code of all others.
+// document is the OpenAPI 3.1 document of every route of this package, and docsPage the same as a page. Both are
+// generated files, which a test compares with the code: generating them at run time would link the code of all
+// functions into each one.
 //
 //go:embed openapi.json
 var document []byte
@@ -21,7 +21,7 @@ var docsPage []byte
 // Document returns the OpenAPI 3.1 document of every route of this package.
 func Document() []byte { return document }
 
-// page is an answer that is not one of our shapes.
+// page is a response that is not JSON.
 type page struct {
 	ContentType string `header:"Content-Type"`
 	Policy      string `header:"Content-Security-Policy"`
@@ -44,7 +44,7 @@ func (a *api) documents() {
 //go:embed docs.css
 var docsStyle string
 
-// docsPolicy allows the page its own style and nothing else: no script at all.
+// docsPolicy allows the page its own style and nothing else, in particular no script.
 func docsPolicy() string {
 	sum := sha256.Sum256([]byte(docsStyle))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" +

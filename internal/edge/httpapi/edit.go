@@ -13,8 +13,7 @@ import (
 
 // Editor changes drafts.
 type Editor interface {
-	// Revise gives a draft other steps, as a person wrote them; plan.ErrInvalid says all
-	// that is wrong with them.
+	// Revise replaces the steps of a draft by those that a person wrote; plan.ErrInvalid names all faults.
 	Revise(ctx context.Context, e turn.Edit) (plan.Run, error)
 }
 
@@ -23,17 +22,17 @@ func (a *api) edits(e Editor) {
 		method: http.MethodPatch, path: "/api/runs/{id}/plan", id: "revisePlan", access: withChat,
 		summary:  "Change a draft: a new revision with a new digest; the one before can be confirmed no more",
 		failures: []int{404, 409, 410, 413, 415, 422},
-	}, editing{a.config, e}.revise)
+	}, planHandler{a.config, e}.revise)
 }
 
-// EditRequest is the body of an edit: all steps of the plan as they are to be.
+// EditRequest is the body of an edit: all steps of the new plan.
 type EditRequest struct {
 	Digest plan.Digest   `json:"digest" pattern:"^[0-9a-f]{64}$" doc:"of the plan as it was shown"`
 	Goal   string        `json:"goal,omitempty" maxLength:"500" doc:"as it is when absent"`
 	Steps  []StepRequest `json:"steps" nullable:"false" minItems:"1" maxItems:"50"`
 }
 
-// StepRequest is a step as a person wrote it.
+// StepRequest is a step that a person wrote.
 type StepRequest struct {
 	ID      string          `json:"id,omitempty" doc:"s1, s2 … by place when absent"`
 	Title   string          `json:"title,omitempty"`
@@ -51,7 +50,7 @@ type StepRequest struct {
 	Verify  *CheckRequest   `json:"verify,omitempty"`
 }
 
-// CallRequest is an undo as a person wrote it.
+// CallRequest is an undo that a person wrote.
 type CallRequest struct {
 	MCPID  string          `json:"mcp_id,omitempty" doc:"the step's service when absent"`
 	Tool   string          `json:"tool,omitempty"`
@@ -61,13 +60,13 @@ type CallRequest struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// CheckRequest is a check as a person wrote it.
+// CheckRequest is a check that a person wrote.
 type CheckRequest struct {
 	CallRequest
 	Expect ref.Condition `json:"expect" doc:"over ${check.status} and ${check.body…}"`
 }
 
-func (r StepRequest) proposed() plan.ProposedStep {
+func (r StepRequest) toPlan() plan.ProposedStep {
 	s := plan.ProposedStep{
 		ID: r.ID, Title: r.Title, MCPID: r.MCPID, Tool: r.Tool, Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body,
 		Needs: r.Needs, When: r.When, ForEach: r.ForEach, NoUndo: r.NoUndo,
@@ -82,12 +81,12 @@ func (r StepRequest) proposed() plan.ProposedStep {
 	return s
 }
 
-type editing struct {
+type planHandler struct {
 	config Config
 	editor Editor
 }
 
-func (e editing) revise(ctx context.Context, in *struct {
+func (e planHandler) revise(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body EditRequest
 },
@@ -97,11 +96,11 @@ func (e editing) revise(ctx context.Context, in *struct {
 	}
 	steps := make([]plan.ProposedStep, len(in.Body.Steps))
 	for i, s := range in.Body.Steps {
-		steps[i] = s.proposed()
+		steps[i] = s.toPlan()
 	}
 	revised, err := e.editor.Revise(ctx, turn.Edit{
 		Principal: caller(ctx), RunID: in.ID, Digest: in.Body.Digest, Goal: in.Body.Goal, Steps: steps,
-		Locale: askedFrom(ctx).lang, TraceID: e.config.Trace(ctx),
+		Locale: requestInfoFrom(ctx).lang, TraceID: e.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -12,11 +12,11 @@ import (
 	"piloto/internal/chats/usage"
 )
 
-// expositionType is the media type of the text that Prometheus reads.
+// expositionType is the media type of Prometheus's text format.
 const expositionType = "text/plain; version=0.0.4; charset=utf-8"
 
-// exposition writes Prometheus's text format, version 0.0.4. Every family begins
-// with its help and its type, and its samples follow without another between them.
+// exposition writes Prometheus's text format, version 0.0.4. Each family begins with its help and type, and all of
+// its samples follow.
 type exposition struct{ bytes.Buffer }
 
 var (
@@ -28,7 +28,7 @@ func (x *exposition) family(name, kind, help string) {
 	x.WriteString("# HELP " + name + " " + helpEscapes.Replace(help) + "\n# TYPE " + name + " " + kind + "\n")
 }
 
-// sample writes one sample; labels are names and values in turn.
+// sample writes one sample; labels are alternating names and values.
 func (x *exposition) sample(name string, value float64, labels ...string) {
 	x.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -45,8 +45,7 @@ func (x *exposition) sample(name string, value float64, labels ...string) {
 	x.WriteString(" " + number(value) + "\n")
 }
 
-// number is a value as the format has it: whole ones without an exponent, as far as
-// a float knows them exactly.
+// number formats a value. Whole numbers have no exponent, as far as a float represents them exactly.
 func number(v float64) string {
 	if v == float64(int64(v)) && v < 1<<53 {
 		return strconv.FormatInt(int64(v), 10)
@@ -54,17 +53,17 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// exposed is an account's totals as text.
-func exposed(version string, t usage.Totals, agents map[string]AgentHealth, refused map[rate.Class]int64) []byte {
+// renderMetrics returns the totals of an account as text.
+func renderMetrics(version string, t usage.Totals, agents map[string]AgentHealth, refused map[rate.Class]int64) []byte {
 	var x exposition
 	x.family("piloto_build_info", "gauge", "The version that answers.")
 	x.sample("piloto_build_info", 1, "version", version)
 	x.family("piloto_turns_total", "counter", "Turns, by the contract they came by and what they came to.")
-	for _, k := range counted(t.Turns) {
+	for _, k := range sortedKinds(t.Turns) {
 		x.sample("piloto_turns_total", float64(t.Turns[k]), "contract", k.Contract, "outcome", k.Outcome)
 	}
 	x.family("piloto_turn_reasons_total", "counter", "Turns that were blocked or failed, by the reason.")
-	for _, c := range caused(t.Reasons) {
+	for _, c := range sortedCauses(t.Reasons) {
 		x.sample("piloto_turn_reasons_total", float64(t.Reasons[c]), "contract", c.Contract, "outcome", c.Outcome, "reason", c.Reason)
 	}
 	x.family("piloto_turn_duration_seconds", "histogram", "How long turns took, from the request to its answer.")
@@ -95,7 +94,7 @@ func exposed(version string, t usage.Totals, agents map[string]AgentHealth, refu
 	return x.Bytes()
 }
 
-// histogram writes buckets added up, as the format wants them.
+// histogram writes cumulative buckets, as the format requires.
 func (x *exposition) histogram(name string, h usage.Histogram, labels ...string) {
 	var below int64
 	for i, bound := range usage.Bounds() {
@@ -107,5 +106,5 @@ func (x *exposition) histogram(name string, h usage.Histogram, labels ...string)
 	x.sample(name+"_count", float64(h.Count()), labels...)
 }
 
-// seconds are whole microseconds, which a float shows as they are.
+// seconds rounds to microseconds, which a float represents exactly enough.
 func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }

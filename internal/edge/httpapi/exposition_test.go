@@ -17,14 +17,14 @@ import (
 	"piloto/internal/chats/usage"
 )
 
-// sample is one line of the text format.
+// exposedSample is one line of the text format.
 type exposedSample struct {
 	name   string
 	labels map[string]string
 	value  float64
 }
 
-// family is what one # TYPE announces.
+// exposedFamily is the samples after one # TYPE line.
 type exposedFamily struct {
 	kind    string
 	samples []exposedSample
@@ -35,8 +35,7 @@ var (
 	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// parseExposition reads text of format 0.0.4 and refuses whatever the format, or
-// good manners, do not allow.
+// parseExposition parses text of format 0.0.4, and refuses text that violates the format or its conventions.
 func parseExposition(text string) (map[string]*exposedFamily, error) {
 	families, seen, current := map[string]*exposedFamily{}, map[string]bool{}, ""
 	if !strings.HasSuffix(text, "\n") {
@@ -150,7 +149,7 @@ func (s *exposedSample) readLabels(text string) (string, error) {
 	}
 }
 
-// check holds a family against what its type promises.
+// check checks a family against the rules of its type.
 func (f *exposedFamily) check(name string) error {
 	switch f.kind {
 	case "counter":
@@ -202,7 +201,7 @@ func (f *exposedFamily) checkHistogram(name string) error {
 	return nil
 }
 
-func TestTheStrictReaderRefuses(t *testing.T) {
+func TestTheExpositionParserRefusesBadText(t *testing.T) {
 	for name, text := range map[string]string{
 		"no end":            "# HELP a_total x\n# TYPE a_total counter\na_total 1",
 		"no type":           "# HELP a_total x\na_total 1\n",
@@ -228,9 +227,8 @@ func TestTheStrictReaderRefuses(t *testing.T) {
 	}
 }
 
-// TestWhateverIsCountedCanBeRead writes totals with any agent name and number, and
-// reads them back.
-func TestWhateverIsCountedCanBeRead(t *testing.T) {
+// TestAnyMetricsCanBeParsed writes totals with any agent name and number, and parses them.
+func TestAnyMetricsCanBeParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, 1<<53)
 		totals := usage.Totals{
@@ -251,7 +249,7 @@ func TestWhateverIsCountedCanBeRead(t *testing.T) {
 			h.Sum = time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "sum"))
 			totals.Latency[c] = h
 		}
-		text := string(exposed("1", totals, agents, map[rate.Class]int64{rate.Turns: n.Draw(t, "refused")}))
+		text := string(renderMetrics("1", totals, agents, map[rate.Class]int64{rate.Turns: n.Draw(t, "refused")}))
 		families, err := parseExposition(text)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
@@ -269,7 +267,7 @@ func TestWhateverIsCountedCanBeRead(t *testing.T) {
 	})
 }
 
-func TestMetricsOfAWorldCanBeRead(t *testing.T) {
+func TestMetricsOfAWorldCanBeParsed(t *testing.T) {
 	w := newSite().do(ask(talker, "GET", "/metrics", ""))
 	families, err := parseExposition(w.Body.String())
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// huma makes its own errors through these two variables. They are set once, here,
-// because its defaults repeat the offending values to the client.
+// huma creates its errors through these two variables. They are set here, because its
+// defaults repeat the offending values to the client.
 //
-// Casing is strict, because encoding/json takes {"MODE": …} for "mode".
+// Casing is strict, because encoding/json accepts {"MODE": …} for "mode".
 func init() {
 	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, _ string, _ ...error) huma.StatusError {
@@ -32,8 +32,7 @@ func init() {
 	}
 }
 
-// fromHuma returns the fault that huma's validation found: all of it, by place
-// and type, without values.
+// fromHuma returns a fault with all errors of huma's validation, by place and type, without values.
 func fromHuma(status int, msg string, errs []error) error {
 	switch status {
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
@@ -57,25 +56,25 @@ func fromHuma(status int, msg string, errs []error) error {
 		}
 		for _, one := range found {
 			if !slices.ContainsFunc(f.Fields, func(f fault.Field) bool { return slices.Equal(f.Loc, one.Loc) }) {
-				f = f.At(one) // what else is wrong with a place follows from the first
+				f = f.At(one) // further errors at a place follow from the first one
 			}
 		}
 	}
 	return f
 }
 
-// field returns a field error without a sentence, which localised adds.
+// field returns a field error without a message; localizeFields adds it.
 func field(typ string, loc ...any) fault.Field { return fault.Field{Loc: loc, Type: typ} }
 
 var required = regexp.MustCompile(`^expected required property (.*) to be present$`)
 
-// fieldOf reads one of huma's errors: a place such as "body.mcp_ids[2]", and an
-// English sentence that stands for its type.
+// fieldOf parses one of huma's errors: a place such as "body.mcp_ids[2]", and an English sentence that identifies
+// its type.
 func fieldOf(location, message string) fault.Field {
 	var loc []any
 	for part := range strings.SplitSeq(location, ".") {
 		name, indexes, _ := strings.Cut(part, "[")
-		loc = append(loc, shown(unmark.Replace(name)))
+		loc = append(loc, shortName(unmark.Replace(name)))
 		for index := range strings.SplitSeq(indexes, "[") {
 			if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); err == nil {
 				loc = append(loc, i)
@@ -88,43 +87,42 @@ func fieldOf(location, message string) fault.Field {
 	return field(typeOf(message), loc...)
 }
 
-// huma joins names to a place with "." and "[", and takes a place apart by them:
-// a name that has one, which only a client's can, would spoil the place of every
-// error after it. Such names are marked before huma sees them.
+// huma joins names to a place with "." and "[" and splits them again. A client's name that contains one of these
+// would break the place of every later error, so such names are marked before huma sees them.
 var (
 	mark   = strings.NewReplacer(".", "\uE000", "[", "\uE001")
 	unmark = strings.NewReplacer("\uE000", ".", "\uE001", "[")
 )
 
-// format is JSON; what is decoded to be validated has its names marked.
+// format is JSON. Its decoder marks the names of values that huma validates.
 var format = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {
 		err := json.Unmarshal(data, v)
 		if whole, ok := v.(*any); ok && err == nil {
-			*whole = marked(*whole)
+			*whole = markNames(*whole)
 		}
 		return err
 	},
 }
 
-func marked(v any) any {
+func markNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, inner := range v {
-			out[mark.Replace(name)] = marked(inner)
+			out[mark.Replace(name)] = markNames(inner)
 		}
 		return out
 	case []any:
 		for i := range v {
-			v[i] = marked(v[i])
+			v[i] = markNames(v[i])
 		}
 	}
 	return v
 }
 
-// typeOf returns the stable type of one of huma's sentences, in pydantic's words.
+// typeOf returns the stable type for one of huma's sentences, in pydantic's terms.
 func typeOf(message string) string {
 	switch message {
 	case validation.MsgUnexpectedProperty:
@@ -161,8 +159,8 @@ func typeOf(message string) string {
 	return "value_error"
 }
 
-// shown bounds a name that a client made up before it is repeated to them.
-func shown(name string) string {
+// shortName shortens a client's name before it is repeated in a response.
+func shortName(name string) string {
 	const most = 64
 	name = strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
@@ -176,10 +174,10 @@ func shown(name string) string {
 	return name
 }
 
-// ofPlan says what is wrong with a place of a plan. The domain says it in English, for
-// models, and in that language nothing says more; in another it is the sentence of
-// the place and type, in which {detail} is what follows the type's name there.
-func ofPlan(lang locale.Tag, one fault.Field, own string) string {
+// planMessage returns the message for a fault in a plan. In English it is the domain's own text, which is written
+// for models. In another language it is the message for the place and type, with {detail} replaced by the rest of
+// the domain's text.
+func planMessage(lang locale.Tag, one fault.Field, own string) string {
 	if lang == locale.English && one.Msg != "" {
 		return one.Msg
 	}
@@ -189,10 +187,9 @@ func ofPlan(lang locale.Tag, one fault.Field, own string) string {
 	return strings.ReplaceAll(own, "{detail}", strings.TrimPrefix(one.Msg, one.Type+": "))
 }
 
-// localised returns the fields of a fault with a sentence each, in a language:
-// the one that its code has for that member and type, else what the domain says,
-// else the one of the type.
-func localised(lang locale.Tag, f *fault.Error) []fault.Field {
+// localizeFields returns the fields of a fault with a message each: the text for its code, member and type, else
+// the domain's text, else the text for the type.
+func localizeFields(lang locale.Tag, f *fault.Error) []fault.Field {
 	out := make([]fault.Field, 0, len(f.Fields))
 	for _, one := range f.Fields {
 		one.Loc = slices.Clone(one.Loc)
@@ -202,14 +199,14 @@ func localised(lang locale.Tag, f *fault.Error) []fault.Field {
 			if !ok {
 				continue
 			}
-			one.Loc[i] = shown(name)
+			one.Loc[i] = shortName(name)
 			if sentence, ok := locale.Lookup(lang, "fault."+f.Code+"."+name+"."+one.Type); ok {
 				own = sentence
 			}
 		}
 		general, _ := locale.Lookup(lang, "fault.field."+one.Type)
 		if f.Is(plan.ErrInvalid) {
-			own = ofPlan(lang, one, own)
+			own = planMessage(lang, one, own)
 		}
 		one.Msg = cmp.Or(own, one.Msg, general)
 		out = append(out, one)

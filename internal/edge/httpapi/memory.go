@@ -9,23 +9,22 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// Memories is what an account's sessions remember of their exchanges with the
-// router. A session that is not there, or is another account's, remembers nothing.
+// Memories reads and deletes the memory of an account's sessions with the router. A missing session, or one of
+// another account, has an empty memory.
 type Memories interface {
 	Memory(ctx context.Context, account string, company int64, session string) (agent.Memory, error)
-	// Memories returns those of a session, of all companies; more says that there
-	// are further ones.
+	// Memories returns a session's memories of all companies. more means that the list is not complete.
 	Memories(ctx context.Context, account, session string) (list []agent.Memory, more bool, err error)
-	// Forget removes a session's memory of a company, or of all for company 0.
+	// Forget deletes a session's memory of a company, or of all companies for company 0.
 	Forget(ctx context.Context, account, session string, company int64) error
 	MemoryStats(ctx context.Context, account string) (agent.MemoryStats, error)
 }
 
-// memory registers the routes of document 001's memory. The counts come before a
-// session that a client called "stats": that one is read as /memory/%73tats, where
-// the path arrives as it was sent, and is forgotten by its plain name.
+// memory registers the routes of document 001's memory. The route of the counts comes before a session that a
+// client named "stats". That session can be read as /memory/%73tats, because the path is matched as it was sent,
+// and is deleted by its plain name.
 func (a *api) memory(m Memories) {
-	r := rememberer{m}
+	r := memoryHandler{m}
 	register(a, operation{
 		method: http.MethodGet, path: "/memory/stats", id: "memoryStats", access: withChat,
 		summary: "Count what sessions remember",
@@ -40,15 +39,15 @@ func (a *api) memory(m Memories) {
 	}, r.forget)
 }
 
-type rememberer struct{ memories Memories }
+type memoryHandler struct{ memories Memories }
 
-// memoryInput names a session as its client does, and narrows it to a company.
+// memoryInput is a session, by the client's name for it, and optionally a company.
 type memoryInput struct {
 	SessionID string `path:"session_id"`
 	Company   int64  `query:"id_empresa" minimum:"1" doc:"that company's alone; of all when absent"`
 }
 
-// Remembered is what a session remembers (document 001).
+// Remembered is the memory of a session (document 001).
 type Remembered struct {
 	SessionID string           `json:"session_id"`
 	Turns     []RememberedTurn `json:"turns" nullable:"false" doc:"the newest last"`
@@ -65,18 +64,18 @@ type RememberedTurn struct {
 	Company   int64     `json:"id_empresa"`
 }
 
-func (r rememberer) read(ctx context.Context, in *memoryInput) (*reply[Remembered], error) {
+func (r memoryHandler) read(ctx context.Context, in *memoryInput) (*reply[Remembered], error) {
 	v := Remembered{SessionID: in.SessionID, Turns: []RememberedTurn{}}
-	if !printable(in.SessionID) { // no session has such a name
+	if !isPrintable(in.SessionID) { // no session can have this name
 		return answer(v), nil
 	}
-	list, more, err := r.of(ctx, in)
+	list, more, err := r.find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range list {
 		for _, e := range m.Exchanges {
-			v.Turns = append(v.Turns, RememberedTurn{User: e.User, Agent: named(e.Agent), Response: e.Response, Timestamp: e.At.UTC(), Company: m.Company})
+			v.Turns = append(v.Turns, RememberedTurn{User: e.User, Agent: nullable(e.Agent), Response: e.Response, Timestamp: e.At.UTC(), Company: m.Company})
 		}
 	}
 	if len(list) > 1 {
@@ -89,7 +88,7 @@ func (r rememberer) read(ctx context.Context, in *memoryInput) (*reply[Remembere
 	return answer(v), nil
 }
 
-func (r rememberer) of(ctx context.Context, in *memoryInput) ([]agent.Memory, bool, error) {
+func (r memoryHandler) find(ctx context.Context, in *memoryInput) ([]agent.Memory, bool, error) {
 	if in.Company == 0 {
 		return r.memories.Memories(ctx, caller(ctx).Account, in.SessionID)
 	}
@@ -97,22 +96,22 @@ func (r rememberer) of(ctx context.Context, in *memoryInput) ([]agent.Memory, bo
 	return []agent.Memory{m}, false, err
 }
 
-// named is a name, or null for none.
-func named(name string) *string {
+// nullable returns a name, or nil for "".
+func nullable(name string) *string {
 	if name == "" {
 		return nil
 	}
 	return &name
 }
 
-func (r rememberer) forget(ctx context.Context, in *memoryInput) (*nothing, error) {
-	if !printable(in.SessionID) {
+func (r memoryHandler) forget(ctx context.Context, in *memoryInput) (*nothing, error) {
+	if !isPrintable(in.SessionID) {
 		return nil, nil
 	}
 	return nil, r.memories.Forget(ctx, caller(ctx).Account, in.SessionID, in.Company)
 }
 
-// MemoryStats counts what an account's sessions remember.
+// MemoryStats counts the memories of an account.
 type MemoryStats struct {
 	Sessions  int  `json:"sessions"`
 	Companies int  `json:"companies"`
@@ -123,7 +122,7 @@ type MemoryStats struct {
 	Truncated bool `json:"truncated,omitempty" doc:"there are more than were counted"`
 }
 
-func (r rememberer) stats(ctx context.Context, _ *nothing) (*reply[MemoryStats], error) {
+func (r memoryHandler) stats(ctx context.Context, _ *nothing) (*reply[MemoryStats], error) {
 	got, err := r.memories.MemoryStats(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"piloto/internal/chats/agent"
 )
 
-// attic is a store of memories, all in one list.
-type attic struct {
+// memoryStore is a store of memories, all in one list.
+type memoryStore struct {
 	mu    sync.Mutex
 	kept  []kept
 	calls int
@@ -30,7 +30,7 @@ type kept struct {
 	memory  agent.Memory
 }
 
-func (a *attic) put(account string, company int64, session string, list ...agent.Exchange) {
+func (a *memoryStore) put(account string, company int64, session string, list ...agent.Exchange) {
 	m := agent.Memory{Company: company, Session: session}
 	for _, e := range list {
 		m = m.Add(e)
@@ -38,8 +38,8 @@ func (a *attic) put(account string, company int64, session string, list ...agent
 	a.kept = append(a.kept, kept{account, m})
 }
 
-// called counts a call, and refuses it while the store is down.
-func (a *attic) called() error {
+// called counts a call, and fails while the store is down.
+func (a *memoryStore) called() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls++
@@ -49,7 +49,7 @@ func (a *attic) called() error {
 	return nil
 }
 
-func (a *attic) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
+func (a *memoryStore) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
 	list, _, err := a.Memories(ctx, account, session, at)
 	for _, m := range list {
 		if m.Company == company {
@@ -59,12 +59,12 @@ func (a *attic) Memory(ctx context.Context, account string, company int64, sessi
 	return agent.Memory{Company: company, Session: session}, err
 }
 
-func (a *attic) Remember(_ context.Context, account string, m agent.Memory, e agent.Exchange) error {
+func (a *memoryStore) Remember(_ context.Context, account string, m agent.Memory, e agent.Exchange) error {
 	a.put(account, m.Company, m.Session, e)
 	return a.called()
 }
 
-func (a *attic) Memories(_ context.Context, account, session string, at time.Time) ([]agent.Memory, bool, error) {
+func (a *memoryStore) Memories(_ context.Context, account, session string, at time.Time) ([]agent.Memory, bool, error) {
 	var list []agent.Memory
 	for _, k := range a.kept {
 		if m := k.memory.At(at); k.account == account && m.Session == session && len(m.Exchanges) > 0 {
@@ -74,14 +74,14 @@ func (a *attic) Memories(_ context.Context, account, session string, at time.Tim
 	return list, a.more, a.called()
 }
 
-func (a *attic) Forget(_ context.Context, account, session string, company int64) error {
+func (a *memoryStore) Forget(_ context.Context, account, session string, company int64) error {
 	a.kept = slices.DeleteFunc(a.kept, func(k kept) bool {
 		return k.account == account && k.memory.Session == session && (company == 0 || k.memory.Company == company)
 	})
 	return a.called()
 }
 
-func (a *attic) MemoryStats(_ context.Context, account string, _ time.Time) (agent.MemoryStats, error) {
+func (a *memoryStore) MemoryStats(_ context.Context, account string, _ time.Time) (agent.MemoryStats, error) {
 	stats := agent.MemoryStats{More: a.more}
 	for _, k := range a.kept {
 		if k.account == account {
@@ -91,9 +91,9 @@ func (a *attic) MemoryStats(_ context.Context, account string, _ time.Time) (age
 	return stats, a.called()
 }
 
-// house is the routes of memory over an attic in which three things were said.
-func house() (*attic, http.Handler) {
-	a := &attic{}
+// memoryRoutes returns the routes of memory over a store with three exchanges.
+func memoryRoutes() (*memoryStore, http.Handler) {
+	a := &memoryStore{}
 	at := noon.Add(-time.Hour)
 	a.put("a", 7, "+51 999", agent.Exchange{User: "hola", Response: "¡Hola!", At: at},
 		agent.Exchange{User: "quiero <mesa>", Agent: "reserva", Response: "¿Para cuándo?", At: at.Add(2 * time.Minute)})
@@ -114,7 +114,7 @@ func send(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 
 func memoryPath(session string) string { return "/memory/" + url.PathEscape(session) }
 
-func TestAMemoryIsReadAsDocument001HasIt(t *testing.T) {
+func TestAMemoryHasTheFormOfDocument001(t *testing.T) {
 	const (
 		first  = `{"user":"hola","agent":null,"response":"¡Hola!","timestamp":"2026-03-01T11:00:00Z","id_empresa":7}`
 		second = `{"user":"precio","agent":"venta","response":"10","timestamp":"2026-03-01T11:01:00Z","id_empresa":8}`
@@ -128,7 +128,7 @@ func TestAMemoryIsReadAsDocument001HasIt(t *testing.T) {
 		{"/memory/%73tats", `{"session_id":"stats","turns":[{"user":"x","agent":null,"response":"y","timestamp":"2026-03-01T11:00:00Z","id_empresa":7}],"current_agent":null}`},
 		{"/memory/stats", `{"sessions":3,"companies":3,"turns":4,"max_turns":10,"shown_turns":5,"ttl_hours":24}`},
 	} {
-		_, h := house()
+		_, h := memoryRoutes()
 		w := send(h, ask(talker, "GET", c.path, ""))
 		var got, want any
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
@@ -146,16 +146,15 @@ func canonical(v any) string {
 	return string(raw)
 }
 
-// TestAForeignSessionRemembersNothing: another account's session, one of nobody,
-// and what is no session's name at all get the same answer.
-func TestAForeignSessionRemembersNothing(t *testing.T) {
+// TestAForeignSessionHasNoMemory: another account's session, a missing one and an invalid name get the same answer.
+func TestAForeignSessionHasNoMemory(t *testing.T) {
 	shown := func(who auth.Principal, session string) string {
-		a, h := house()
+		a, h := memoryRoutes()
 		w := send(h, ask(who, "GET", memoryPath(session), ""))
 		if w.Code != 200 {
 			t.Errorf("%q: %d %s", session, w.Code, w.Body)
 		}
-		if !printable(session) && a.calls != 0 {
+		if !isPrintable(session) && a.calls != 0 {
 			t.Errorf("%q is no name, and yet %d calls", session, a.calls)
 		}
 		body := decode(t, w)
@@ -176,7 +175,7 @@ func TestAForeignSessionRemembersNothing(t *testing.T) {
 	}
 }
 
-func TestForgettingIsDoneOnceAndToOneself(t *testing.T) {
+func TestForgetDeletesOnlyTheOwnMemory(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		left int
@@ -185,10 +184,10 @@ func TestForgettingIsDoneOnceAndToOneself(t *testing.T) {
 		{memoryPath("+51 999") + "?id_empresa=8", 3},
 		{"/memory/nadie", 4},
 		{"/memory/suya", 4},
-		{"/memory/stats", 3}, // the session that is called so
+		{"/memory/stats", 3}, // the session with this name
 		{"/memory/a%0Ab", 4},
 	} {
-		a, h := house()
+		a, h := memoryRoutes()
 		for range 2 {
 			w := send(h, ask(talker, "DELETE", c.path, ""))
 			if w.Code != 204 || w.Body.Len() != 0 {
@@ -201,13 +200,13 @@ func TestForgettingIsDoneOnceAndToOneself(t *testing.T) {
 	}
 }
 
-func TestMemoryRefusesWhatIsNoCompany(t *testing.T) {
+func TestMemoryRefusesAnInvalidCompany(t *testing.T) {
 	for _, method := range []string{"GET", "DELETE"} {
 		for query, want := range map[string]string{
 			"0": "[query id_empresa] greater_than_equal", "-1": "[query id_empresa] greater_than_equal",
 			"x": "[query id_empresa] int_parsing", "9223372036854775808": "[query id_empresa] int_parsing",
 		} {
-			a, h := house()
+			a, h := memoryRoutes()
 			w := send(h, ask(talker, method, "/memory/s?id_empresa="+query, ""))
 			if got := wrong(t, w); w.Code != 422 || got != want || a.calls != 0 {
 				t.Errorf("%s %s: %d %s, want %s", method, query, w.Code, got, want)
@@ -216,8 +215,8 @@ func TestMemoryRefusesWhatIsNoCompany(t *testing.T) {
 	}
 }
 
-func TestMemorySaysWhenThereIsMoreAndWhenThereIsNoAnswer(t *testing.T) {
-	a, h := house()
+func TestMemoryReportsTruncationAndFailure(t *testing.T) {
+	a, h := memoryRoutes()
 	a.more = true
 	for _, path := range []string{memoryPath("+51 999"), "/memory/stats"} {
 		if w := send(h, ask(talker, "GET", path, "")); decode(t, w)["truncated"] != true {
@@ -235,10 +234,10 @@ func TestMemorySaysWhenThereIsMoreAndWhenThereIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestMemoryIsForWhoeverMayChat(t *testing.T) {
+func TestMemoryNeedsTheScopeChat(t *testing.T) {
 	for _, r := range []struct{ method, path string }{{"GET", "/memory/s"}, {"DELETE", "/memory/s"}, {"GET", "/memory/stats"}} {
 		for who, want := range map[*auth.Principal]int{{}: 401, &scopeNo: 403, &biller: 403, &manager: 200, &talker: 200} {
-			a, h := house()
+			a, h := memoryRoutes()
 			w := send(h, ask(*who, r.method, r.path, ""))
 			if w.Code/100*100 != want/100*100 || want/100 == 4 && (w.Code != want || a.calls != 0) {
 				t.Errorf("%s %s: %v: %d", r.method, r.path, who.Scopes, w.Code)

@@ -28,10 +28,9 @@ func (a *api) metrics(o operations) {
 	register(a, op, o.metrics)
 }
 
-// Metrics is how an account's turns went. The counters requests_* are document
-// 001's: they are of the router (POST /api/agent/chat). Everything counts from the
-// account's beginning and only grows, but for the quantiles: they are of the last two
-// days (UTC), estimated from buckets.
+// Metrics are the counters of an account's turns. The members requests_* are document 001's and count the router's
+// turns (POST /api/agent/chat). All counters start at the account's creation and only grow. The quantiles are those
+// of the last two days (UTC), estimated from buckets.
 type Metrics struct {
 	Requests  int64                   `json:"requests_total" doc:"messages to the router"`
 	Errors    int64                   `json:"requests_errors" doc:"those that failed, whose agent did not answer, or that nothing usable was decided about"`
@@ -46,7 +45,7 @@ type Metrics struct {
 	Refused   map[rate.Class]int64    `json:"refused" nullable:"false" doc:"requests that were refused as too many, by what they counted as, since the process that answers began; on AWS the metric Refused has those of all"`
 }
 
-// Latencies is how long turns took, in seconds.
+// Latencies are durations of turns, in seconds.
 type Latencies struct {
 	Count int64    `json:"count"`
 	Sum   float64  `json:"sum"`
@@ -55,14 +54,14 @@ type Latencies struct {
 	P99   *float64 `json:"p99" nullable:"true"`
 }
 
-// TurnCount is how many turns of a contract came to something.
+// TurnCount is the number of turns of a contract with an outcome.
 type TurnCount struct {
 	Contract string `json:"contract"`
 	Outcome  string `json:"outcome"`
 	Count    int64  `json:"count"`
 }
 
-// ReasonCount is how many turns had a reason.
+// ReasonCount is the number of turns with a reason.
 type ReasonCount struct {
 	Contract string `json:"contract"`
 	Outcome  string `json:"outcome"`
@@ -70,7 +69,7 @@ type ReasonCount struct {
 	Count    int64  `json:"count"`
 }
 
-// AgentMetrics is what is counted of an agent, and how it stands.
+// AgentMetrics are the counters of an agent, and the state of its breaker.
 type AgentMetrics struct {
 	Turns    int64      `json:"turns"`
 	Attempts int64      `json:"attempts"`
@@ -83,7 +82,7 @@ type metricsInput struct {
 	Format string `query:"format" enum:"prometheus,json" doc:"prometheus when absent"`
 }
 
-// metricsReply is Metrics as JSON, or its text.
+// metricsReply is Metrics as JSON, or as text.
 type metricsReply struct {
 	ContentType string `header:"Content-Type"`
 	Body        any
@@ -104,7 +103,7 @@ func (o operations) metrics(ctx context.Context, in *metricsInput) (*metricsRepl
 	if in.Format == "json" {
 		return &metricsReply{ContentType: "application/json", Body: metricsOf(totals, agents, refused)}, nil
 	}
-	return &metricsReply{ContentType: expositionType, Body: exposed(o.config.Ops.Version, totals, agents, refused)}, nil
+	return &metricsReply{ContentType: expositionType, Body: renderMetrics(o.config.Ops.Version, totals, agents, refused)}, nil
 }
 
 func metricsOf(t usage.Totals, agents map[string]AgentHealth, refused map[rate.Class]int64) Metrics {
@@ -112,13 +111,13 @@ func metricsOf(t usage.Totals, agents map[string]AgentHealth, refused map[rate.C
 		Latencies: latencies(t, usage.Router), Contracts: map[string]Latencies{},
 		Turns: []TurnCount{}, Reasons: []ReasonCount{}, Agents: map[string]AgentMetrics{}, Refused: refused,
 	}
-	for _, c := range counted(t.Turns) {
+	for _, c := range sortedKinds(t.Turns) {
 		out.Turns = append(out.Turns, TurnCount{c.Contract, c.Outcome, t.Turns[c]})
 		if c.Contract == usage.Router {
 			out.add(usage.Turn{Contract: c.Contract, Outcome: c.Outcome}, t.Turns[c])
 		}
 	}
-	for _, c := range caused(t.Reasons) {
+	for _, c := range sortedCauses(t.Reasons) {
 		out.Reasons = append(out.Reasons, ReasonCount{c.Contract, c.Outcome, c.Reason, t.Reasons[c]})
 	}
 	for contract := range t.Latency {
@@ -135,7 +134,7 @@ func metricsOf(t usage.Totals, agents map[string]AgentHealth, refused map[rate.C
 	return out
 }
 
-// add counts n turns of the router by document 001's names.
+// add adds n turns of the router to document 001's counters.
 func (m *Metrics) add(t usage.Turn, n int64) {
 	m.Requests += n
 	if t.Wrong() {
@@ -163,8 +162,8 @@ func latencies(t usage.Totals, contract string) Latencies {
 	return Latencies{Count: h.Count(), Sum: seconds(h.Sum), P50: q(0.5), P95: q(0.95), P99: q(0.99)}
 }
 
-// counted are the kinds of turns that were counted, in an order that stays.
-func counted(turns map[usage.Kind]int64) []usage.Kind {
+// sortedKinds returns the kinds of turns in a stable order.
+func sortedKinds(turns map[usage.Kind]int64) []usage.Kind {
 	list := make([]usage.Kind, 0, len(turns))
 	for k := range turns {
 		list = append(list, k)
@@ -175,7 +174,7 @@ func counted(turns map[usage.Kind]int64) []usage.Kind {
 	return list
 }
 
-func caused(reasons map[usage.Cause]int64) []usage.Cause {
+func sortedCauses(reasons map[usage.Cause]int64) []usage.Cause {
 	list := make([]usage.Cause, 0, len(reasons))
 	for c := range reasons {
 		list = append(list, c)
@@ -186,8 +185,7 @@ func caused(reasons map[usage.Cause]int64) []usage.Cause {
 	return list
 }
 
-// phaseNumber is the value of the gauge that shows a breaker: 0 closed, 1 open, 2
-// half open.
+// phaseNumber returns the value of the breaker's gauge: 0 closed, 1 open, 2 half open.
 func phaseNumber(state string) float64 {
 	for p := agent.Closed; p <= agent.HalfOpen; p++ {
 		if p.String() == state {

@@ -17,16 +17,16 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Limits of what an Operator client may say about its session.
+// Limits of an Operator client's session data.
 const (
 	maxSessionID = 128     // bytes
-	anyone       = "local" // the user of a session that names none
+	anyone       = "local" // the user of a session without a user
 	maxMetadata  = 8 << 10 // bytes, names and values
 	maxPairs     = 64
 )
 
-// OperatorRequest is the body of POST /operator/chat (document 004). Members that
-// are not known are left alone, as its clients send more.
+// OperatorRequest is the body of POST /operator/chat (document 004). Unknown members are ignored, because its
+// clients send more.
 type OperatorRequest struct {
 	_         struct{}                   `json:"-" additionalProperties:"true"`
 	Message   string                     `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
@@ -36,13 +36,13 @@ type OperatorRequest struct {
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty" doc:"at most 64 members and 8 KB"`
 }
 
-// Resolve finds what a schema cannot say.
+// Resolve checks the rules that a schema cannot express.
 func (r *OperatorRequest) Resolve(huma.Context) []error {
-	errs := notBlank(r.Message)
-	if r.SessionID != "" && !printable(r.SessionID) {
+	errs := checkNotBlank(r.Message)
+	if r.SessionID != "" && !isPrintable(r.SessionID) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "session_id")))
 	}
-	if r.UserID != "" && !printable(r.UserID) {
+	if r.UserID != "" && !isPrintable(r.UserID) {
 		errs = append(errs, errInvalid.At(field("string_pattern_mismatch", "body", "user_id")))
 	}
 	size := 0
@@ -55,8 +55,7 @@ func (r *OperatorRequest) Resolve(huma.Context) []error {
 	return errs
 }
 
-// OperatorAnswer is document 004's answer. ToolCalls is null when nothing is
-// proposed; else it is the steps that wait for a confirmation.
+// OperatorAnswer is document 004's answer. ToolCalls is null, or the steps that wait for a confirmation.
 type OperatorAnswer struct {
 	SessionID string              `json:"session_id"`
 	Response  string              `json:"response"`
@@ -68,13 +67,13 @@ type OperatorAnswer struct {
 	Fallback  *StoodIn            `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
 }
 
-// StoodIn says who did not answer, and why.
+// StoodIn is the preferred provider that did not answer, and the reason.
 type StoodIn struct {
 	Preferred string `json:"preferred" doc:"the provider that the assistant names first"`
 	Reason    string `json:"reason"`
 }
 
-// ToolCall is one step of the plan that was proposed.
+// ToolCall is one step of the proposed plan.
 type ToolCall struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
@@ -87,7 +86,7 @@ type ToolCall struct {
 	Digest plan.Digest     `json:"digest"`
 }
 
-func (s sender) operator(ctx context.Context, in *struct {
+func (s messageHandler) operator(ctx context.Context, in *struct {
 	Keyed
 	Body OperatorRequest
 },
@@ -96,11 +95,11 @@ func (s sender) operator(ctx context.Context, in *struct {
 	if len(body.Message) > conversation.MaxMessage {
 		return nil, errMessage
 	}
-	return once(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
+	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
 		session := cmp.Or(body.SessionID, t.ID)
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: session, Message: body.Message,
-			Locale: askedFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
+			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 			Session: &turn.Session{UserID: body.UserID, Summary: body.Summary, Metadata: body.Metadata},
 		})
 		switch {
@@ -115,7 +114,7 @@ func (s sender) operator(ctx context.Context, in *struct {
 
 func showOperator(got turn.Reply, session string) OperatorAnswer {
 	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Notes: got.Message.Notes}
-	for _, m := range slices.Backward(got.Before) { // this contract has one text for all that is said
+	for _, m := range slices.Backward(got.Before) { // this contract has one text for all messages
 		v.Response, v.Notes = m.Content+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
 	}
 	if by := got.By; by != nil {
@@ -130,7 +129,7 @@ func showOperator(got turn.Reply, session string) OperatorAnswer {
 	return v
 }
 
-// blocked tells a turn that may not run in the Operator API's one word for it.
+// blocked returns the Operator API's error for a turn that may not run.
 func blocked(ctx context.Context, got turn.Reply) error {
 	p := problem(ctx, errSwitch)
 	if got.Block != nil {
@@ -151,9 +150,8 @@ func toolCalls(r plan.Run) []ToolCall {
 	return calls
 }
 
-// printable reports whether a client's own name for something is 1 to 128 bytes
-// of characters that one can see, and spaces.
-func printable(name string) bool {
+// isPrintable reports whether a client's own name is 1 to 128 bytes of visible characters and spaces.
+func isPrintable(name string) bool {
 	if name == "" || len(name) > maxSessionID || !utf8.ValidString(name) {
 		return false
 	}
@@ -189,7 +187,7 @@ func (s records) session(ctx context.Context, in *struct {
 	Cursor string `query:"cursor" doc:"from the answer before"`
 },
 ) (*reply[Session], error) {
-	if !printable(in.ID) {
+	if !isPrintable(in.ID) {
 		return nil, errSession
 	}
 	chat, messages, next, err := s.store.Session(ctx, caller(ctx).Account, in.ID, in.Cursor)

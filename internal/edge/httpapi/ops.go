@@ -18,8 +18,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Ops is what can be told of the deployment, and of how an account's turns went.
-// The function records alone serves it.
+// Ops are the services of /health, /config and /metrics. Only the function records serves them.
 type Ops struct {
 	Version   string
 	Counted   Counted
@@ -27,25 +26,23 @@ type Ops struct {
 	Effective Effective
 }
 
-// Counted adds up what an account's turns came to.
+// Counted reads the totals of an account's turns.
 type Counted interface {
 	Totals(ctx context.Context, account string) (usage.Totals, error)
 }
 
-// Agents are an account's servers, and the breakers of those of them that are
-// agents and that something happened to.
+// Agents reads an account's servers, and the breakers of its agents. An agent without failures has no breaker.
 type Agents interface {
 	Servers(ctx context.Context, account string) ([]tool.Server, error)
 	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
 }
 
-// Effective is the configuration that is in force, in the order in which it is
-// shown.
+// Effective is the configuration in force, in the order of the response.
 type Effective []Setting
 
-// Setting is one value of the configuration. That of a secret is never shown.
+// Setting is one value of the configuration. The value of a secret is never shown.
 type Setting struct {
-	Name   string // openai_model; as document 001 has it, where it has one
+	Name   string // openai_model; document 001's name, where it has one
 	Group  string // openai
 	Value  string
 	Secret bool
@@ -56,7 +53,7 @@ type operations struct {
 	checks []Check
 }
 
-// ops registers what is asked by whoever runs the service.
+// ops registers the routes for operators of the service.
 func (a *api) ops(checks []Check) {
 	o := operations{a.config, checks}
 	register(a, operation{
@@ -70,7 +67,7 @@ func (a *api) ops(checks []Check) {
 	a.metrics(o)
 }
 
-// Health says whether the service and its dependencies answer.
+// Health is the state of the service and its dependencies.
 type Health struct {
 	Status  string                 `json:"status" enum:"ok,degraded,unavailable" doc:"degraded: an agent is not called for now, or is being tried"`
 	Version string                 `json:"version,omitempty"`
@@ -78,7 +75,7 @@ type Health struct {
 	Agents  map[string]AgentHealth `json:"agents,omitempty" doc:"the account's, by name; with a token alone"`
 }
 
-// AgentHealth is how an agent's breaker stands.
+// AgentHealth is the state of an agent's breaker.
 type AgentHealth struct {
 	State    string     `json:"state" enum:"closed,open,half_open"`
 	Failures int        `json:"failures" doc:"in a row"`
@@ -105,7 +102,7 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 	for i, c := range o.checks {
 		looks = append(looks, func() error { failed[i] = c.Ping(within); return nil })
 	}
-	_ = parallel.Do(looks...) // what failed is said below, each by itself
+	_ = parallel.Do(looks...) // each failure is reported below
 	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Version: o.config.Ops.Version, Checks: map[string]string{}, Agents: agents}}
 	for _, a := range agents {
 		if a.State != agent.Closed.String() {
@@ -121,7 +118,7 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 			continue
 		}
 		out.Status, out.Body.Status, out.Body.Checks[c.Name] = http.StatusServiceUnavailable, "unavailable", "unavailable"
-		if errors.Is(failed[i], fault.ErrStorage) { // which the store says in its log
+		if errors.Is(failed[i], fault.ErrStorage) { // the store logs that itself
 			out.Body.Checks[c.Name] = "unwritable"
 			continue
 		}
@@ -130,7 +127,7 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 	return out, nil
 }
 
-// agents returns how each agent of an account stands, by its name.
+// agents returns the state of each agent of an account, by name.
 func (o operations) agents(ctx context.Context, account string) (map[string]AgentHealth, error) {
 	var servers []tool.Server
 	var breakers []agent.Breaker
@@ -151,7 +148,7 @@ func (o operations) agents(ctx context.Context, account string) (map[string]Agen
 			b := breakers[i]
 			h = AgentHealth{State: b.Phase(now).String(), Failures: len(b.Failed)}
 			if at := b.RetryAt(); b.Phase(now) != agent.Closed && !at.IsZero() {
-				h.RetryAt = moment(at)
+				h.RetryAt = optionalTime(at)
 			}
 		}
 		out[s.Name] = h
@@ -159,19 +156,19 @@ func (o operations) agents(ctx context.Context, account string) (map[string]Agen
 	return out, nil
 }
 
-// Configured is the configuration that is in force.
+// Configured is the configuration in force.
 type Configured struct {
 	Version string            `json:"version,omitempty"`
 	Groups  []ConfiguredGroup `json:"groups" nullable:"false"`
 }
 
-// ConfiguredGroup is the settings of one concern.
+// ConfiguredGroup is the settings of one area.
 type ConfiguredGroup struct {
 	Name     string              `json:"name"`
 	Settings []ConfiguredSetting `json:"settings" nullable:"false"`
 }
 
-// ConfiguredSetting is one setting, and never a secret.
+// ConfiguredSetting is one setting, without secrets.
 type ConfiguredSetting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value" doc:"of a secret that is set: •••• alone"`
@@ -189,18 +186,18 @@ func (o operations) effective(context.Context, *nothing) (*reply[Configured], er
 			at[s.Group] = i
 			out.Groups = append(out.Groups, ConfiguredGroup{Name: s.Group})
 		}
-		out.Groups[i].Settings = append(out.Groups[i].Settings, s.shown())
+		out.Groups[i].Settings = append(out.Groups[i].Settings, s.view())
 	}
 	return answer(out), nil
 }
 
-// mask is what stands for a secret.
+// mask replaces a secret.
 const mask = "••••"
 
-// shown is the setting as it may be seen. A secret that was not declared as one is
-// known by its name; a URL is shown without who may use it.
-func (s Setting) shown() ConfiguredSetting {
-	out := ConfiguredSetting{Name: s.Name, Value: s.Value, Set: s.Value != "", Secret: s.Secret || secretive(s.Name)}
+// view returns the setting for a response. A secret is recognised by its declaration or by its name; a URL is shown
+// without user and query.
+func (s Setting) view() ConfiguredSetting {
+	out := ConfiguredSetting{Name: s.Name, Value: s.Value, Set: s.Value != "", Secret: s.Secret || isSecretName(s.Name)}
 	if out.Secret && out.Set {
 		out.Value = mask
 		return out
@@ -215,7 +212,7 @@ func (s Setting) shown() ConfiguredSetting {
 	return out
 }
 
-func secretive(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToLower(name)
 	for _, end := range []string{"key", "secret", "token", "password"} {
 		if strings.HasSuffix(name, end) {
@@ -225,5 +222,5 @@ func secretive(name string) bool {
 	return false
 }
 
-// sortedKeys are the keys of a map in their order.
+// sortedKeys returns the sorted keys of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -23,8 +23,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// watch is what is known of the turns and agents of account a.
-type watch struct {
+// opsStore has the turns and agents of account a.
+type opsStore struct {
 	world    *world
 	totals   usage.Totals
 	servers  []tool.Server
@@ -32,28 +32,28 @@ type watch struct {
 	err      error
 }
 
-func (w *watch) Totals(_ context.Context, account string) (usage.Totals, error) {
+func (w *opsStore) Totals(_ context.Context, account string) (usage.Totals, error) {
 	if err := w.world.called(account, "", "", nil); err != nil || account != "a" {
 		return usage.Totals{}, err
 	}
 	return w.totals, w.err
 }
 
-func (w *watch) Servers(_ context.Context, account string) ([]tool.Server, error) {
+func (w *opsStore) Servers(_ context.Context, account string) ([]tool.Server, error) {
 	if account != "a" {
 		return nil, w.world.called(account, "", "", nil)
 	}
 	return w.servers, w.world.called(account, "", "", nil)
 }
 
-func (w *watch) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {
+func (w *opsStore) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {
 	if account != "a" {
 		return nil, w.world.called(account, "", "", nil)
 	}
 	return w.breakers, errors.Join(w.err, w.world.called(account, "", "", nil))
 }
 
-func newWatch(w *world) *watch {
+func newOpsStore(w *world) *opsStore {
 	h := usage.Histogram{Sum: 2345 * time.Millisecond}
 	h.Counts[2], h.Counts[8], h.Counts[14] = 3, 2, 1
 	other := usage.Histogram{Sum: time.Second}
@@ -61,7 +61,7 @@ func newWatch(w *world) *watch {
 	mcp := func(id, name string, role tool.Role) tool.Server {
 		return tool.Server{ID: id, Name: name, Kind: tool.KindMCP, Role: role, Active: true}
 	}
-	return &watch{
+	return &opsStore{
 		world: w,
 		totals: usage.Totals{
 			Turns: map[usage.Kind]int64{
@@ -83,13 +83,13 @@ func newWatch(w *world) *watch {
 			{Agent: "01", Failed: []time.Time{noon}, OpenedAt: noon, OpenUntil: noon.Add(time.Minute)},
 			{Agent: "02", Failed: []time.Time{noon, noon}},
 			{Agent: "03", OpenedAt: noon.Add(-2 * time.Minute), OpenUntil: noon.Add(-time.Minute), Probe: "x", ProbedAt: noon, ProbedBy: noon.Add(time.Second)},
-			{Agent: "99", OpenedAt: noon, OpenUntil: noon.Add(time.Minute)}, // of a server that was deleted
+			{Agent: "99", OpenedAt: noon, OpenUntil: noon.Add(time.Minute)}, // of a deleted server
 		},
 	}
 }
 
-// watched is the Ops of a site's world.
-func watched(w *watch) Ops {
+// opsOf returns the Ops of a site's world.
+func opsOf(w *opsStore) Ops {
 	return Ops{
 		Version: "0.2.0", Counted: w, Agents: w,
 		Effective: Effective{
@@ -130,8 +130,8 @@ func TestHealthShowsAgentsToTheirAccountAlone(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsNotHealthAndNotNews: the store says it in the log, once.
-func TestAFullDiskIsNotHealthAndNotNews(t *testing.T) {
+// TestAFullDiskIsUnhealthyAndNotLogged: the store logs it, once.
+func TestAFullDiskIsUnhealthyAndNotLogged(t *testing.T) {
 	s := newSite(Check{"table", func(context.Context) error { return fmt.Errorf("get item: %w", fault.ErrStorage) }})
 	w := s.do(ask(auth.Principal{}, "GET", "/health", ""))
 	if want := `{"status":"unavailable","version":"0.2.0","checks":{"table":"unwritable"}}`; w.Code != 503 || strings.TrimSpace(w.Body.String()) != want {
@@ -143,7 +143,7 @@ func TestAFullDiskIsNotHealthAndNotNews(t *testing.T) {
 	}
 }
 
-func TestHealthDoesNotWaitForOneThatHangs(t *testing.T) {
+func TestHealthDoesNotWaitForAHangingCheck(t *testing.T) {
 	s := newSite(Check{"hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}, Check{"table", func(context.Context) error { return nil }})
 	r := ask(auth.Principal{}, "GET", "/health", "")
 	ctx, cancel := context.WithCancel(r.Context())
@@ -172,7 +172,7 @@ func TestConfigurationHoldsNoSecret(t *testing.T) {
 	}
 }
 
-func TestMetricsAreAsTheyWere(t *testing.T) {
+func TestMetricsMatchTheirGoldens(t *testing.T) {
 	for _, c := range []struct{ query, file, media string }{
 		{"", "metrics.txt", expositionType},
 		{"?format=prometheus", "metrics.txt", expositionType},

@@ -17,7 +17,7 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// What a request can do wrong before the domain sees it.
+// Faults of a request that are found before the domain is called.
 var (
 	errRoute     = fault.New(fault.NotFound, "route.not_found")
 	errMethod    = fault.New(fault.NotAllowed, "route.method_not_allowed")
@@ -28,19 +28,19 @@ var (
 	errJSON      = fault.New(fault.Malformed, "request.json_invalid")
 	errDepth     = fault.New(fault.Malformed, "request.too_deep")
 	errNumber    = fault.New(fault.Malformed, "request.number_range")
-	errInvalid   = fault.New(fault.Invalid, "request.invalid") // Fields says where
+	errInvalid   = fault.New(fault.Invalid, "request.invalid") // Fields has the places
 	errMessage   = fault.New(fault.TooLarge, "message.too_large")
 	errSession   = fault.New(fault.NotFound, "session.not_found")
-	errSwitch    = fault.New(fault.Unavailable, "switch_unavailable")   // the Operator API's word
+	errSwitch    = fault.New(fault.Unavailable, "switch_unavailable")   // the Operator API's code
 	errRealtime  = fault.New(fault.Unavailable, "realtime.unavailable") // the deployment has no sockets
 	errAccount   = fault.New(fault.NotFound, "account.not_found")
 	errNobody    = fault.New(fault.NotFound, "ai.no_assistant")
 	errPeriod    = fault.New(fault.Invalid, "credit.period")
 	errDeadline  = fault.New(fault.Unavailable, "request.timeout")
-	errCancelled = fault.New(fault.Unavailable, "request.cancelled") // nobody waits for the answer
+	errCancelled = fault.New(fault.Unavailable, "request.cancelled") // the client is gone
 )
 
-// statuses is the only place where a kind of failure becomes an HTTP status.
+// statuses is the only mapping from a kind of failure to an HTTP status.
 var statuses = map[fault.Kind]int{
 	fault.Internal:        http.StatusInternalServerError,
 	fault.Malformed:       http.StatusBadRequest,
@@ -66,9 +66,8 @@ func Status(kind fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// Problem is an RFC 9457 problem. Detail is a sentence in the client's language;
-// on the Operator routes it is what document 004 shows there (a code, or the
-// list of errors), and Message is the sentence.
+// Problem is an RFC 9457 problem. Detail is a message in the client's language. On the Operator routes Detail is
+// document 004's (a code, or the list of errors), and Message is the message.
 type Problem struct {
 	Type          string        `json:"type" doc:"urn:piloto:problem: and the code"`
 	Title         string        `json:"title"`
@@ -89,13 +88,13 @@ type Problem struct {
 	Card          string        `json:"card,omitempty" doc:"with run: the same as text, for who shows no card"`
 }
 
-// Error, GetStatus and GetHeaders make a Problem what huma writes as it is.
+// Error, GetStatus and GetHeaders make huma write a Problem unchanged.
 func (p *Problem) Error() string { return p.Code }
 
 // GetStatus returns the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// GetHeaders returns the headers a status asks for.
+// GetHeaders returns the headers that the status requires.
 func (p *Problem) GetHeaders() http.Header {
 	if p.Status == http.StatusUnauthorized {
 		return http.Header{"Www-Authenticate": {`Bearer realm="piloto"`}}
@@ -106,41 +105,40 @@ func (p *Problem) GetHeaders() http.Header {
 // ContentType is application/problem+json.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// asked is what a problem says of the request it answers.
-type asked struct {
+// requestInfo is the data of a request that its problem needs.
+type requestInfo struct {
 	config   Config
 	lang     locale.Tag
 	path     string
 	operator bool
-	host     string      // as the client names us
-	secure   bool        // it came by TLS
-	header   http.Header // of the answer
+	host     string      // the Host header
+	secure   bool        // the client uses TLS
+	header   http.Header // of the response
 }
 
-type askedKey struct{}
+type requestInfoKey struct{}
 
-// maxInstance is how much of its path a problem tells, in bytes.
+// maxInstance is the longest path in a problem, in bytes.
 const maxInstance = 256
 
-func (c Config) ask(w http.ResponseWriter, r *http.Request) asked {
+func (c Config) newRequestInfo(w http.ResponseWriter, r *http.Request) requestInfo {
 	path := r.URL.EscapedPath()
 	path = path[:min(len(path), maxInstance)]
-	return asked{
+	return requestInfo{
 		config: c, lang: language(r), path: path, operator: strings.HasPrefix(path, "/operator/"),
-		host: r.Host, secure: secure(r), header: w.Header(),
+		host: r.Host, secure: isSecure(r), header: w.Header(),
 	}
 }
 
-func askedFrom(ctx context.Context) asked {
-	a, _ := ctx.Value(askedKey{}).(asked)
+func requestInfoFrom(ctx context.Context) requestInfo {
+	a, _ := ctx.Value(requestInfoKey{}).(requestInfo)
 	return a
 }
 
 // LanguageCookie is the name of the cookie with the language chosen on the page.
 const LanguageCookie = "piloto_lang"
 
-// language is what the person chose (?lang, then the cookie), else what their
-// client prefers, else Spanish.
+// language returns the person's choice (?lang, then the cookie), else the client's preference, else Spanish.
 func language(r *http.Request) locale.Tag {
 	if chosen := r.URL.Query().Get("lang"); chosen != "" {
 		return locale.Match(chosen)
@@ -151,18 +149,18 @@ func language(r *http.Request) locale.Tag {
 	return locale.Match(r.Header.Get("Accept-Language"))
 }
 
-// Problems returns the function that writes err as a problem, for the handlers
-// that are not of this package, so that every failure looks alike.
+// Problems returns a function that writes err as a problem, for handlers of other packages, so that all errors have
+// the same form.
 func Problems(c Config) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		c.render(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, c.ask(w, r))), err)
+		c.render(w, r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, c.newRequestInfo(w, r))), err)
 	}
 }
 
 func (c Config) render(w http.ResponseWriter, r *http.Request, err error) {
 	p := problem(r.Context(), err)
 	body, encodeErr := json.Marshal(p)
-	if encodeErr != nil { // only strings and field errors are in it
+	if encodeErr != nil { // it contains only strings and field errors
 		body = []byte(`{"code":"internal_error","status":500}`)
 	}
 	for name, values := range p.GetHeaders() {
@@ -177,9 +175,9 @@ func (c Config) render(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// problem turns err into what the client is told, and logs what it is not.
+// problem converts err to the client's problem, and logs the cause.
 func problem(ctx context.Context, err error) *Problem {
-	a := askedFrom(ctx)
+	a := requestInfoFrom(ctx)
 	f := classify(err)
 	status := Status(f.Kind)
 	a.log(ctx, f, status)
@@ -188,7 +186,7 @@ func problem(ctx context.Context, err error) *Problem {
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
 		Detail: detail(a.lang, f),
 		Action: action(a.lang, f),
-		Errors: localised(a.lang, f), Running: f.Args["run_id"],
+		Errors: localizeFields(a.lang, f), Running: f.Args["run_id"],
 	}
 	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
 		p.CreditBalance = &n
@@ -200,7 +198,7 @@ func problem(ctx context.Context, err error) *Problem {
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)
 	}
-	tellWhen(a.header, f)
+	setRetryAfter(a.header, f)
 	switch {
 	case a.operator:
 		p.asOperator()
@@ -210,9 +208,8 @@ func problem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// detail is what happened: the code's sentence, or the one it has for Args["case"]; then why, when the fault says:
-// Args["reason"] has a sentence of its own or is technical, and Args["changed"]
-// is one already.
+// detail returns the message: that of the code, or the variant for Args["case"]. It appends the reason, if any:
+// Args["reason"] has a text of its own or is a technical term, and Args["changed"] is a complete sentence.
 func detail(lang locale.Tag, f *fault.Error) string {
 	key := "fault." + f.Code
 	if which := f.Args["case"]; which != "" {
@@ -220,10 +217,10 @@ func detail(lang locale.Tag, f *fault.Error) string {
 	}
 	text := sentence(lang, key, f.Args)
 	if reason := f.Args["reason"]; reason != "" {
-		if key := "fault." + f.Code + "." + reason; known(lang, key) {
+		if key := "fault." + f.Code + "." + reason; hasText(lang, key) {
 			text += " " + sentence(lang, key, f.Args)
 		} else {
-			text += " (" + shown(reason) + ")"
+			text += " (" + shortName(reason) + ")"
 		}
 	}
 	if changed := f.Args["changed"]; changed != "" {
@@ -232,26 +229,25 @@ func detail(lang locale.Tag, f *fault.Error) string {
 	return text
 }
 
-// action is what to do next: the code's sentence, or the one it has for Args["case"] or Args["reason"].
+// action returns the next step: that of the code, or the variant for Args["case"] or Args["reason"].
 func action(lang locale.Tag, f *fault.Error) string {
 	key := "fault." + f.Code + ".do"
 	for _, arg := range []string{"case", "reason"} {
-		if particular := key + "." + f.Args[arg]; known(lang, particular) {
+		if particular := key + "." + f.Args[arg]; hasText(lang, particular) {
 			return sentence(lang, particular, f.Args)
 		}
 	}
 	return sentence(lang, key, f.Args)
 }
 
-func known(lang locale.Tag, key string) bool {
+func hasText(lang locale.Tag, key string) bool {
 	_, ok := locale.Lookup(lang, key)
 	return ok
 }
 
 var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// sentence fills the sentence under key; a fact that the fault does not have
-// leaves an ellipsis, and not its name.
+// sentence fills the text under key. A missing argument becomes an ellipsis.
 func sentence(lang locale.Tag, key string, args map[string]string) string {
 	text, _ := locale.Lookup(lang, key)
 	known := map[string]string{}
@@ -262,9 +258,8 @@ func sentence(lang locale.Tag, key string, args map[string]string) string {
 	return locale.Fill(lang, key, known)
 }
 
-// apology tells a customer what is wrong with the request that brought their message:
-// something of the message, which they can mend, or of what came with it, which they
-// cannot. It is "" when nothing is.
+// apology returns the message for a customer whose message was refused: about the message, which they can change,
+// or about the rest of the request, which they cannot. It returns "" for other failures.
 func apology(lang locale.Tag, f *fault.Error) string {
 	switch {
 	case f.Code == errMessage.Code, f.Kind == fault.TooLarge:
@@ -279,7 +274,7 @@ func apology(lang locale.Tag, f *fault.Error) string {
 	return locale.Text(lang, "router.invalid.setup")
 }
 
-// asOperator gives a problem the details that document 004 shows.
+// asOperator changes a problem to the form of document 004.
 func (p *Problem) asOperator() {
 	p.Message, _ = p.Detail.(string)
 	p.Detail = p.Code
@@ -293,13 +288,13 @@ func (p *Problem) asOperator() {
 	}
 }
 
-// classify returns the fault in err. A time-out that nobody classified is not
-// our mistake, and neither is a client that left.
+// classify returns the fault in err. A timeout or a cancellation that has no fault of its own is not an internal
+// error.
 func classify(err error) *fault.Error {
 	f := fault.Of(err)
 	switch {
 	case (f.Kind == fault.Internal || f.Kind == fault.Unavailable) && errors.Is(err, fault.ErrStorage):
-		return fault.ErrStorage.Because(err) // whatever else could not be done for it
+		return fault.ErrStorage.Because(err) // whatever else failed because of it
 	case f.Kind != fault.Internal:
 	case errors.Is(err, context.DeadlineExceeded):
 		return errDeadline.Because(err)
@@ -309,9 +304,9 @@ func classify(err error) *fault.Error {
 	return f
 }
 
-// log writes the cause of a failure. What a client did wrong is not news, and that
-// the store cannot be written is what the store says, once and not for each request.
-func (a asked) log(ctx context.Context, f *fault.Error, status int) {
+// log logs the cause of a failure. It does not log the faults of clients, and not a store that cannot be written,
+// because the store logs that once itself.
+func (a requestInfo) log(ctx context.Context, f *fault.Error, status int) {
 	if a.config.Log == nil || status < 500 && f.Cause == nil || errors.Is(f, fault.ErrStorage) {
 		return
 	}

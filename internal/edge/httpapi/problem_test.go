@@ -20,9 +20,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestEveryFaultHasASentence reads the source of the module: each code that is
-// given to fault.New says what happened and what to do, in every language.
-func TestEveryFaultHasASentence(t *testing.T) {
+// TestEveryFaultHasAMessage reads the source of the module: each code given to fault.New has a message and a next
+// step, in every language.
+func TestEveryFaultHasAMessage(t *testing.T) {
 	codes := map[string]string{"internal_error": "fault"}
 	for _, root := range []string{"../../../internal", "../../../functions"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -102,7 +102,7 @@ func TestEveryKindHasAStatusAndTitle(t *testing.T) {
 	}
 }
 
-func TestProblemSpeaksTheReadersLanguage(t *testing.T) {
+func TestProblemIsLocalised(t *testing.T) {
 	for _, c := range []struct{ query, cookie, accept, want string }{
 		{"", "", "", "No existe esa dirección."},
 		{"", "", "en-GB", "There is no such address."},
@@ -122,7 +122,7 @@ func TestProblemSpeaksTheReadersLanguage(t *testing.T) {
 	}
 }
 
-func TestProblemSaysWhy(t *testing.T) {
+func TestProblemIncludesTheReason(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int

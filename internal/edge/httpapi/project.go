@@ -43,24 +43,24 @@ type ProjectRequest struct {
 	Services
 }
 
-// Resolve finds what a schema cannot say.
+// Resolve checks the rules that a schema cannot express.
 func (r *ProjectRequest) Resolve(huma.Context) []error {
 	return projectErrors(&r.Name, &r.Context, r.Services)
 }
 
-// ProjectChange is the body that changes a project: what is absent stays.
+// ProjectChange is the body that changes a project. Absent members are not changed.
 type ProjectChange struct {
 	Name    *string `json:"name,omitempty" minLength:"1" maxLength:"200"`
 	Context *string `json:"context,omitempty"`
 	Services
 }
 
-// Resolve finds what a schema cannot say.
+// Resolve checks the rules that a schema cannot express.
 func (r *ProjectChange) Resolve(huma.Context) []error {
 	return projectErrors(r.Name, r.Context, r.Services)
 }
 
-// Services says which services the chats of a project may use.
+// Services are the services that the chats of a project may use.
 type Services struct {
 	All    *bool     `json:"all_services,omitempty" doc:"every active service of the account; true of a new project that lists none, else false"`
 	MCPIDs *[]string `json:"mcp_ids,omitempty" maxItems:"100" doc:"these services alone; an empty list allows none"`
@@ -73,8 +73,8 @@ func (s Services) ids() []string {
 	return *s.MCPIDs
 }
 
-// of gives a project what is said of its services; what is not said stays.
-func (s Services) of(p *conversation.Project) {
+// applyTo sets the services of a project. Absent members are not changed.
+func (s Services) applyTo(p *conversation.Project) {
 	if s.MCPIDs != nil {
 		p.All, p.MCPIDs = false, *s.MCPIDs
 	}
@@ -131,14 +131,14 @@ func (s records) createProject(ctx context.Context, in *struct{ Body ProjectRequ
 		ID: s.config.NewID(now), Name: strings.TrimSpace(in.Body.Name), Context: in.Body.Context, All: true,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	in.Body.of(&p)
+	in.Body.applyTo(&p)
 	if err := s.store.CreateProject(ctx, caller(ctx).Account, p); err != nil {
 		return nil, fmt.Errorf("create project: %w", err)
 	}
 	return answer(p), nil
 }
 
-// knownServers says which of the ids name no service of the account.
+// knownServers returns an error with a field for each id that is not a service of the account.
 func (s records) knownServers(ctx context.Context, ids []string) error {
 	err := errInvalid
 	for i, id := range ids {
@@ -185,7 +185,7 @@ func (s records) updateProject(ctx context.Context, in *struct {
 		if in.Body.Context != nil {
 			p.Context = *in.Body.Context
 		}
-		in.Body.of(p)
+		in.Body.applyTo(p)
 		p.UpdatedAt = now
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-func (a *api) providers(s adviser) {
+func (a *api) providers(s aiHandler) {
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/providers", id: "listProviders", access: withChat,
 		summary: "List the providers that the account can choose from",
@@ -43,7 +43,7 @@ func (a *api) providers(s adviser) {
 	}, s.deleteProviderKey)
 }
 
-// Provider is a provider as an account has it.
+// Provider is a provider with the settings of an account.
 type Provider struct {
 	Name         string                  `json:"provider"`
 	BaseURL      string                  `json:"base_url"`
@@ -57,13 +57,12 @@ type Provider struct {
 	WaitingUntil *time.Time              `json:"waiting_until,omitempty" doc:"it asked to be left alone until then"`
 }
 
-// ProviderList is the providers that an account can choose from.
+// ProviderList is the list of providers that an account can choose from.
 type ProviderList struct {
 	Providers []Provider `json:"providers" nullable:"false"`
 }
 
-// ProviderRequest is the body that sets a provider, whole: what is absent is as
-// the deployment has it.
+// ProviderRequest is the body that replaces a provider's settings. An absent member has the deployment's value.
 type ProviderRequest struct {
 	BaseURL      string                  `json:"base_url,omitempty" maxLength:"2048" doc:"of an OpenAI-compatible API (…/v1)"`
 	Keyless      bool                    `json:"keyless,omitempty" doc:"it needs no key; with a base_url of its own only"`
@@ -71,13 +70,13 @@ type ProviderRequest struct {
 	Prices       map[string]PriceRequest `json:"prices,omitempty" doc:"by model, at most 200; needs the scope billing while the deployment's key pays"`
 }
 
-// PriceRequest is what a model costs.
+// PriceRequest is the price of a model.
 type PriceRequest struct {
 	Input  int64 `json:"input_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens read"`
 	Output int64 `json:"output_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens written"`
 }
 
-// Resolve refuses a provider of the deployment's own that would go without a key.
+// Resolve refuses a provider without a key at the deployment's address.
 func (r *ProviderRequest) Resolve(huma.Context) []error {
 	if r.Keyless && r.BaseURL == "" {
 		return []error{errInvalid.At(field("missing", "body", "base_url"))}
@@ -101,7 +100,7 @@ type ProviderKeyRequest struct {
 	Key string `json:"key" minLength:"1" maxLength:"4096" writeOnly:"true"`
 }
 
-// Resolve refuses a key without a character that one can see.
+// Resolve refuses a key of white space.
 func (r *ProviderKeyRequest) Resolve(huma.Context) []error {
 	if r.Key != "" && strings.TrimSpace(r.Key) == "" {
 		return []error{errInvalid.At(field("string_too_short", "body", "key"))}
@@ -113,7 +112,7 @@ type providerInput struct {
 	Name string `path:"name"`
 }
 
-func (s adviser) listProviders(ctx context.Context, _ *nothing) (*reply[ProviderList], error) {
+func (s aiHandler) listProviders(ctx context.Context, _ *nothing) (*reply[ProviderList], error) {
 	got, err := s.Settings.Providers(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func (s adviser) listProviders(ctx context.Context, _ *nothing) (*reply[Provider
 	return answer(v), nil
 }
 
-func (s adviser) readProvider(ctx context.Context, in *providerInput) (*reply[Provider], error) {
+func (s aiHandler) readProvider(ctx context.Context, in *providerInput) (*reply[Provider], error) {
 	got, err := s.Settings.View(ctx, caller(ctx).Account, in.Name)
 	if err != nil {
 		return nil, err
@@ -133,7 +132,7 @@ func (s adviser) readProvider(ctx context.Context, in *providerInput) (*reply[Pr
 	return answer(showProvider(got, s.config.Now())), nil
 }
 
-func (s adviser) setProvider(ctx context.Context, in *struct {
+func (s aiHandler) setProvider(ctx context.Context, in *struct {
 	Name string `path:"name"`
 	Body ProviderRequest
 },
@@ -151,24 +150,23 @@ func (s adviser) setProvider(ctx context.Context, in *struct {
 	}
 	got, err := s.Settings.PutProvider(ctx, who.Account, before.Own, next)
 	if err != nil {
-		return nil, placed(err)
+		return nil, locate(err)
 	}
 	return answer(showProvider(got, s.config.Now())), nil
 }
 
-// setsPrices reports whether going from what a provider is to what it would be
-// says what the deployment's key costs. While the account's own key or address
-// pays, what it costs is the account's business; going back to the deployment's
-// may not bring along what was said then. (A key goes with its address.)
+// setsPrices reports whether a change sets the price of the deployment's key. While the account's own key or
+// address is used, its prices are the account's business. A change back to the deployment's key must not keep such
+// prices. (A key is deleted with its address.)
 func setsPrices(before eligibility.ProviderView, next eligibility.Config) bool {
 	if next.BaseURL != "" || before.OwnKey && before.Own.BaseURL == "" {
 		return false
 	}
-	said := eligibility.Config{}
+	terms := eligibility.Config{}
 	if before.Own != nil && before.Own.BaseURL == "" {
-		said = *before.Own
+		terms = *before.Own
 	}
-	return !sameTerms(said, next)
+	return !sameTerms(terms, next)
 }
 
 func sameTerms(a, b eligibility.Config) bool {
@@ -184,7 +182,7 @@ func sameTerms(a, b eligibility.Config) bool {
 	return costs(a) == costs(b) && maps.Equal(a.Prices, b.Prices)
 }
 
-func (s adviser) deleteProvider(ctx context.Context, in *providerInput) (*nothing, error) {
+func (s aiHandler) deleteProvider(ctx context.Context, in *providerInput) (*nothing, error) {
 	who := caller(ctx)
 	before, err := s.Settings.View(ctx, who.Account, in.Name)
 	if err != nil {
@@ -198,7 +196,7 @@ func (s adviser) deleteProvider(ctx context.Context, in *providerInput) (*nothin
 	return nil, s.Settings.DeleteProvider(ctx, who.Account, in.Name)
 }
 
-func (s adviser) setProviderKey(ctx context.Context, in *struct {
+func (s aiHandler) setProviderKey(ctx context.Context, in *struct {
 	Name string `path:"name"`
 	Body ProviderKeyRequest
 },
@@ -210,10 +208,9 @@ func (s adviser) setProviderKey(ctx context.Context, in *struct {
 	return answer(showProvider(got, s.config.Now())), nil
 }
 
-// deleteProviderKey removes a key. The deployment's key, which pays from then on
-// where the address is the deployment's, is not to be had at prices that the
-// account set for its own.
-func (s adviser) deleteProviderKey(ctx context.Context, in *providerInput) (*nothing, error) {
+// deleteProviderKey deletes a key. Where the address is the deployment's, the deployment's key is used from then
+// on, and the prices that the account set for its own key must not apply to it.
+func (s aiHandler) deleteProviderKey(ctx context.Context, in *providerInput) (*nothing, error) {
 	who := caller(ctx)
 	before, err := s.Settings.View(ctx, who.Account, in.Name)
 	if err != nil {
@@ -228,9 +225,9 @@ func (s adviser) deleteProviderKey(ctx context.Context, in *providerInput) (*not
 	return nil, err
 }
 
-// placed says where in the request something is wrong that the domain judged: a
-// name stands in the path, and an address alone has no place.
-func placed(err error) error {
+// locate adapts the places of the domain's field errors to the request: the name is in the path, and an error
+// without a field is about base_url.
+func locate(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid {
 		return err
@@ -257,7 +254,7 @@ func showProvider(v eligibility.ProviderView, now time.Time) Provider {
 	maps.Copy(out.Prices, v.Prices)
 	maps.Copy(out.Models, eligibility.TablePrices(v.Name))
 	if now.Before(v.Health.Waiting) {
-		out.WaitingUntil = moment(v.Health.Waiting)
+		out.WaitingUntil = optionalTime(v.Health.Waiting)
 	}
 	return out
 }

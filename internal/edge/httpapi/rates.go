@@ -11,8 +11,8 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// The fields that say how often one may ask (draft-ietf-httpapi-ratelimit-headers-10). A
-// policy is named after its class; a refusal has Retry-After as well.
+// Header fields of the rate limits (draft-ietf-httpapi-ratelimit-headers-10). A policy is named after its class. A
+// refusal also has Retry-After.
 const (
 	headerPolicy = "RateLimit-Policy" // "turns";q=120;w=60
 	headerLeft   = "RateLimit"        // "turns";r=119;t=1
@@ -21,7 +21,7 @@ const (
 
 const minute = "60"
 
-// classOf is what an operation counts as when it does not say.
+// classOf returns the default class of an operation.
 func classOf(method string) rate.Class {
 	if method == http.MethodGet {
 		return rate.Requests
@@ -29,9 +29,9 @@ func classOf(method string) rate.Class {
 	return rate.Writes
 }
 
-// unhurried refuses a request that came too often. A decision has a quota of its own, because
-// a person must be able to stop a run whatever else they sent.
-func unhurried(ctx context.Context, to *route) error {
+// checkRate returns the error of a request that exceeds its limit. Decisions have a quota of their own, because a
+// person must be able to stop a run whatever else they sent.
+func checkRate(ctx context.Context, to *route) error {
 	_, known := auth.FromContext(ctx)
 	if known && to != nil && to.class == rate.Decisions {
 		return nil
@@ -39,9 +39,8 @@ func unhurried(ctx context.Context, to *route) error {
 	return rate.Exceeded(ctx)
 }
 
-// take counts one request of a class for the webhook that signed it, else for its user. The
-// header of the answer says what is left. A turn that is served apart from its request was
-// counted with that.
+// take counts one request of a class, for the webhook that signed it or else for its user, and writes the remaining
+// quota into the response header. A turn that is served after its request was counted with that request.
 func (c Config) take(ctx context.Context, class rate.Class) error {
 	if _, counted := ticketOf(ctx); counted {
 		return nil
@@ -52,26 +51,26 @@ func (c Config) take(ctx context.Context, class rate.Class) error {
 	}
 	got, err := c.Meter.Take(ctx, class, who, c.Now())
 	if err == nil && got.Limit > 0 {
-		tell(askedFrom(ctx).header, class, got.Limit, got.Left, strconv.Itoa(got.Reset))
+		setRateHeaders(requestInfoFrom(ctx).header, class, got.Limit, got.Left, strconv.Itoa(got.Reset))
 	}
 	return err
 }
 
-// tell writes the fields of a policy.
-func tell(h http.Header, class rate.Class, limit, left int, reset string) {
+// setRateHeaders writes the fields of a policy.
+func setRateHeaders(h http.Header, class rate.Class, limit, left int, reset string) {
 	name := strconv.Quote(string(class))
 	h.Set(headerPolicy, name+";q="+strconv.Itoa(limit)+";w="+minute)
 	h.Set(headerLeft, name+";r="+strconv.Itoa(left)+";t="+reset)
 }
 
-// tellWhen writes Retry-After, if the failure says when to ask again.
-func tellWhen(h http.Header, f *fault.Error) {
+// setRetryAfter writes Retry-After, if the failure has a time to retry.
+func setRetryAfter(h http.Header, f *fault.Error) {
 	after := f.Args["retry_after"]
 	if after == "" || h == nil {
 		return
 	}
 	h.Set(headerAfter, after)
 	if limit, err := strconv.Atoi(f.Args["limit"]); err == nil && errors.Is(f, rate.ErrTooMany) {
-		tell(h, rate.Class(f.Args["reason"]), limit, 0, after)
+		setRateHeaders(h, rate.Class(f.Args["reason"]), limit, 0, after)
 	}
 }

@@ -20,16 +20,15 @@ func limited(l rate.Limits) *site {
 	return s
 }
 
-// hurried is a request that the authorizer marked as too many.
-func hurried(r *http.Request) *http.Request {
+// withExceeded returns a request that the authorizer marked as too many.
+func withExceeded(r *http.Request) *http.Request {
 	why := rate.ErrTooMany.With("reason", "requests").With("limit", "3").With("retry_after", "20")
 	return r.WithContext(rate.WithExceeded(r.Context(), why))
 }
 
-// TestEveryRouteCounts: a route that changes something serves as many requests as its class
-// allows. A request that came too often is refused by every route except decisions, and
-// reaches nothing.
-func TestEveryRouteCounts(t *testing.T) {
+// TestEveryRouteIsLimited: a route that changes something serves as many requests as its class allows. A request
+// beyond the limit is refused by every route except decisions, and reaches no service.
+func TestEveryRouteIsLimited(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		s := limited(rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})
 		first := s.do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
@@ -47,17 +46,17 @@ func TestEveryRouteCounts(t *testing.T) {
 				t.Errorf("what was refused reached something")
 			}
 		}
-		if w := newSite().do(hurried(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))); (w.Code == http.StatusTooManyRequests) == (r.class == rate.Decisions) {
+		if w := newSite().do(withExceeded(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))); (w.Code == http.StatusTooManyRequests) == (r.class == rate.Decisions) {
 			t.Errorf("%d to who came too often, for a route of %s", w.Code, r.class)
 		}
-		nobody := newSite().do(hurried(ask(scopeNo, r.method, pathOf(r, owned(r.pattern)), body)))
+		nobody := newSite().do(withExceeded(ask(scopeNo, r.method, pathOf(r, owned(r.pattern)), body)))
 		if r.class != rate.Decisions && nobody.Code != http.StatusTooManyRequests {
 			t.Errorf("%d to who may not use it", nobody.Code)
 		}
 	})
 }
 
-// wantTooMany checks the fields of a refusal.
+// wantTooMany checks the header fields of a refusal.
 func wantTooMany(t *testing.T, r *http.Response, class, limit, after string) {
 	t.Helper()
 	want := map[string]string{
@@ -71,22 +70,22 @@ func wantTooMany(t *testing.T, r *http.Response, class, limit, after string) {
 	}
 }
 
-func TestNobodyWhoCameTooOftenIsServedAnything(t *testing.T) {
+func TestARequestWithoutAUserBeyondTheLimitIsRefused(t *testing.T) {
 	for _, r := range []*http.Request{
 		ask(scopeNo, "GET", "/health", ""), ask(talker, "OPTIONS", "/api/chats", ""), ask(talker, "GET", "/API/chats", ""),
 		ask(talker, "POST", "/api/chats/", "{}"), ask(talker, "HEAD", "/api/chats", ""), ask(talker, "GET", "/nothing", ""),
 		ask(talker, "POST", "/api//send", "{}"), ask(talker, "PUT", "/api/runs/"+runID+"/confirm", "{}"),
 	} {
-		w := newSite().do(hurried(r))
+		w := newSite().do(withExceeded(r))
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "20" {
 			t.Errorf("%s %s: %d %s", r.Method, r.URL, w.Code, w.Body)
 		}
 	}
 }
 
-// TestARefusalIsSaidAsEachContractSaysThings: every refusal has a stable code, a time to try
-// again and a sentence for a person. On the Operator routes the code is in detail.
-func TestARefusalIsSaidAsEachContractSaysThings(t *testing.T) {
+// TestARefusalHasTheFormOfItsContract: every refusal has a stable code, a time to retry and a message for a person.
+// On the Operator routes the code is in detail.
+func TestARefusalHasTheFormOfItsContract(t *testing.T) {
 	for _, c := range []struct{ path, body, lang, detail, message string }{
 		{"/api/send", bodies["send"], "es", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo.", "<nil>"},
 		{"/api/send", bodies["send"], "en", "Too many requests are coming in a row. This one was not served. The limit is 1 message per minute; the buttons of plans still work.", "<nil>"},
@@ -109,7 +108,7 @@ func TestARefusalIsSaidAsEachContractSaysThings(t *testing.T) {
 	}
 }
 
-func TestAnAnswerSaysWhatIsLeft(t *testing.T) {
+func TestAnAnswerHasTheRemainingQuota(t *testing.T) {
 	s := limited(rate.Limits{Turns: 3, Writes: 2})
 	for left := 2; left >= 0; left-- {
 		w := s.do(ask(talker, "POST", "/api/send", bodies["send"]))
@@ -127,9 +126,8 @@ func TestAnAnswerSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsGivenAgainDoesNotCount, and one that was refused may be sent again under
-// its key.
-func TestAnAnswerThatIsGivenAgainDoesNotCount(t *testing.T) {
+// TestAReplayedAnswerDoesNotCount: and a refused request may be sent again under its key.
+func TestAReplayedAnswerDoesNotCount(t *testing.T) {
 	s := limited(rate.Limits{Turns: 2})
 	send := func(key string) int {
 		return s.do(ask(talker, "POST", "/api/send", bodies["send"], "Idempotency-Key", key)).Code
@@ -156,9 +154,9 @@ func TestAnAnswerThatIsGivenAgainDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAWebhookHasAQuotaOfItsOwn: a webhook and its owner do not use each other's quota, and a
-// delivery that is repeated counts once.
-func TestAWebhookHasAQuotaOfItsOwn(t *testing.T) {
+// TestAWebhookHasItsOwnQuota: a webhook and its owner do not use each other's quota, and a repeated delivery counts
+// once.
+func TestAWebhookHasItsOwnQuota(t *testing.T) {
 	s := limited(rate.Limits{Turns: 2, BadTokens: 3})
 	deliver := func(id string) int {
 		return s.do(sign(t, noon, hookID, id, "/api/agent/chat", bodies["agentChat"])).Code
@@ -189,8 +187,8 @@ func TestAWebhookHasAQuotaOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestForgedSignaturesLockNoDeliveryOut of the same address, however many they are.
-func TestForgedSignaturesLockNoDeliveryOut(t *testing.T) {
+// TestForgedSignaturesDoNotBlockDeliveries of the same address, however many they are.
+func TestForgedSignaturesDoNotBlockDeliveries(t *testing.T) {
 	s := limited(rate.Limits{BadTokens: 1})
 	for range 300 {
 		s.do(sign(t, noon, hookID, "d9", "/api/agent/chat", bodies["agentChat"], set(headerSignature, "v1,AAAA")))
@@ -217,9 +215,8 @@ func TestRefusalsAreInTheMetrics(t *testing.T) {
 	}
 }
 
-// TestAFailureThatKnowsSaysWhen: every failure with a time to try again says it in
-// Retry-After.
-func TestAFailureThatKnowsSaysWhen(t *testing.T) {
+// TestEveryRetryTimeIsInRetryAfter: every failure with a time to retry has the header.
+func TestEveryRetryTimeIsInRetryAfter(t *testing.T) {
 	s := newSite()
 	s.world.refusal = fault.New(fault.Conflict, "request.in_progress").With("retry_after", "3")
 	w := s.do(ask(talker, "POST", "/api/runs/"+runID+"/confirm", bodies["confirmRun"]))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// RealtimeAnswer is where a client opens its socket. The URL carries the ticket
-// already, since a browser can set no header on a socket.
+// RealtimeAnswer is the address of the socket. The URL includes the ticket, because a browser cannot set a header
+// on a socket.
 type RealtimeAnswer struct {
 	URL       string    `json:"url" doc:"to be opened as it is; it holds the ticket"`
 	Ticket    string    `json:"ticket" doc:"good once"`
@@ -25,12 +25,12 @@ func (s records) realtime(ctx context.Context, _ *nothing) (*reply[RealtimeAnswe
 	if err != nil {
 		return nil, err
 	}
-	address := askedFrom(ctx).socket(to.URL) + "?" + url.Values{"ticket": {ticket}}.Encode()
+	address := requestInfoFrom(ctx).socket(to.URL) + "?" + url.Values{"ticket": {ticket}}.Encode()
 	return answer(RealtimeAnswer{URL: address, Ticket: ticket, ExpiresAt: expires.UTC()}), nil
 }
 
-// socket completes an address that is only a path with the host that was asked.
-func (a asked) socket(address string) string {
+// socket completes an address that is only a path with the host of the request.
+func (a requestInfo) socket(address string) string {
 	if !strings.HasPrefix(address, "/") {
 		return address
 	}
@@ -41,7 +41,7 @@ func (a asked) socket(address string) string {
 	return scheme + a.host + address
 }
 
-// secure reports whether the client came by TLS, also when it ended before us.
-func secure(r *http.Request) bool {
+// isSecure reports whether the client uses TLS, also when a proxy terminates it.
+func isSecure(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

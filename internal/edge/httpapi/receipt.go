@@ -14,14 +14,13 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// eventsPage is how many events are read at a time, of all that there are.
+// eventsPage is the number of events in one read of a run's events.
 const eventsPage = 1000
 
-// linksPage is how many links of the chain a page has by default.
+// linksPage is the default page size of the chain.
 const linksPage = 1000
 
-// maxReceipt is how large a receipt may be, in bytes: a Lambda cannot answer more
-// than 6 MB.
+// maxReceipt is the size limit of a receipt, in bytes: a Lambda response is at most 6 MB.
 const maxReceipt = 5 << 20
 
 var (
@@ -29,7 +28,7 @@ var (
 	errNoResult = fault.New(fault.NotFound, "step.no_result")
 )
 
-// history adds the routes of what a run was and did.
+// history adds the routes that read the past of a run.
 func (a *api) history(s records) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}/receipt", id: "readReceipt", access: withChat,
@@ -53,7 +52,7 @@ func (a *api) history(s records) {
 	}, s.result)
 }
 
-// Revision is a plan as it stood for a time.
+// Revision is a plan at one point of its history.
 type Revision struct {
 	Revision int           `json:"revision"`
 	Digest   plan.Digest   `json:"digest"`
@@ -65,7 +64,7 @@ type Revision struct {
 	Changes  []plan.Change `json:"changes" nullable:"false" doc:"against the revision before"`
 }
 
-// RevisionList is the plans that a run had.
+// RevisionList is the list of a run's plans.
 type RevisionList struct {
 	Revisions []Revision `json:"revisions" nullable:"false"`
 }
@@ -74,8 +73,8 @@ type runInput struct {
 	ID string `path:"id"`
 }
 
-// known returns a run of whoever is asking.
-func (s records) known(ctx context.Context, id string) (plan.Run, error) {
+// findRun returns a run of the caller.
+func (s records) findRun(ctx context.Context, id string) (plan.Run, error) {
 	if !ids.Valid(id) {
 		return plan.Run{}, plan.ErrRunNotFound
 	}
@@ -83,7 +82,7 @@ func (s records) known(ctx context.Context, id string) (plan.Run, error) {
 }
 
 func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Receipt], error) {
-	r, err := s.known(ctx, in.ID)
+	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +90,9 @@ func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Rece
 	if err != nil {
 		return nil, err
 	}
-	// A plan that was written after the run was read is of another moment.
+	// A revision that was written after the run was read does not belong to this state.
 	revisions = slices.DeleteFunc(revisions, func(rev plan.Revision) bool { return rev.Plan.Revision > r.Plan.Revision })
-	events, err := s.everyEvent(ctx, r)
+	events, err := s.allEvents(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +136,7 @@ func (s records) links(ctx context.Context, in *struct {
 	return answer(v), nil
 }
 
-// KeyList is the public keys that sign receipts now, or signed them before.
+// KeyList is the list of public keys that sign receipts, or signed them before.
 type KeyList struct {
 	Keys []receipt.Key `json:"keys" nullable:"false"`
 }
@@ -147,9 +146,8 @@ func (s records) keys(ctx context.Context, _ *nothing) (*reply[KeyList], error) 
 	return answer(KeyList{list(keys)}), err
 }
 
-// everyEvent reads the events up to the last one that the run knows of, so that they
-// are of the same moment as it.
-func (s records) everyEvent(ctx context.Context, r plan.Run) ([]plan.Event, error) {
+// allEvents reads the events up to the last one of the run as it was read, so that both have the same state.
+func (s records) allEvents(ctx context.Context, r plan.Run) ([]plan.Event, error) {
 	var all []plan.Event
 	for len(all) < r.EventSeq {
 		page, err := s.store.Events(ctx, r.Account, r.ID, len(all), min(eventsPage, r.EventSeq-len(all)))
@@ -157,7 +155,7 @@ func (s records) everyEvent(ctx context.Context, r plan.Run) ([]plan.Event, erro
 			return nil, err
 		}
 		if len(page) == 0 {
-			break // what is missing is found by whoever verifies it
+			break // verification detects the missing events
 		}
 		all = append(all, page...)
 	}
@@ -165,7 +163,7 @@ func (s records) everyEvent(ctx context.Context, r plan.Run) ([]plan.Event, erro
 }
 
 func (s records) revisions(ctx context.Context, in *runInput) (*reply[RevisionList], error) {
-	r, err := s.known(ctx, in.ID)
+	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +193,7 @@ func (s records) result(ctx context.Context, in *struct {
 	Step string `path:"step" doc:"also of an element (s2[3]) or an undo (undo:s2)"`
 },
 ) (*reply[plan.Result], error) {
-	r, err := s.known(ctx, in.ID)
+	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

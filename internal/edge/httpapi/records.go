@@ -17,9 +17,8 @@ const (
 	pingTimeout = 2 * time.Second
 )
 
-// Records serves what is stored (projects, chats, messages, runs, sessions),
-// /health, /config, /metrics, the OpenAPI document and /docs. It also answers every request that no
-// other function has a route for (API Gateway's $default).
+// Records serves the stored data (projects, chats, messages, runs, sessions), /health, /config, /metrics, the
+// OpenAPI document and /docs. It also answers requests without a route (API Gateway's $default).
 func Records(c Config, store Store, memories Memories, checks ...Check) http.Handler {
 	a := newAPI(c)
 	a.records(store, checks)
@@ -58,7 +57,7 @@ func (a *api) records(store Store, checks []Check) {
 	a.documents()
 }
 
-// PageInput is where a list begins and how long it is.
+// PageInput is the start and the size of a page.
 type PageInput struct {
 	Cursor string `query:"cursor" maxLength:"1024" doc:"from the page before"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"50 when absent"`
@@ -72,7 +71,7 @@ func (p PageInput) size() int {
 }
 
 func (s records) run(ctx context.Context, in *runInput) (*reply[Run], error) {
-	r, err := s.known(ctx, in.ID)
+	r, err := s.findRun(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (s records) events(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if len(events) == 0 { // nothing new, or no such run
+	if len(events) == 0 { // no new events, or no such run
 		if _, err := s.store.Run(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
@@ -110,7 +109,7 @@ func (s records) events(ctx context.Context, in *struct {
 	return answer(EventList{list(events)}), nil
 }
 
-// projectOf refuses a project that is not the account's; "" is none.
+// projectOf returns an error for a project that is not the account's; "" means none.
 func (s records) projectOf(ctx context.Context, account, id string) error {
 	if id == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// bodies is a good body for every route that reads one.
+// bodies is a valid body for every route that reads one.
 var bodies = map[string]string{
 	"send": `{"chat_id":"` + chatID + `","message":"hola"}`, "operatorChat": `{"message":"hola"}`,
 	"confirmRun": `{"digest":"` + string(digest) + `"}`, "cancelRun": `{"digest":"` + string(digest) + `"}`,
@@ -31,7 +31,7 @@ var bodies = map[string]string{
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
-// owned is the id that account a has of what a path names.
+// owned returns the id that account a has for a path.
 func owned(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/api/runs"):
@@ -54,7 +54,7 @@ func operationID(r *route) string {
 	return described().operation(r.method, r.pattern).OperationID
 }
 
-// pathOf is the path of a route for an id, and for a provider that there is.
+// pathOf returns the path of a route for an id, and for a known provider.
 func pathOf(r *route, id string) string {
 	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1").Replace(r.pattern)
 }
@@ -80,7 +80,7 @@ func TestEveryRouteAnswersItsOwner(t *testing.T) {
 	})
 }
 
-func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
+func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
@@ -143,7 +143,7 @@ func TestEveryRouteRefusesWhoMayNot(t *testing.T) {
 	})
 }
 
-func TestRefusalOfTheGatewayIsTold(t *testing.T) {
+func TestTheGatewaysRefusalIsReturned(t *testing.T) {
 	s := newSite()
 	r := ask(auth.Principal{}, "POST", "/api/chats", `{}`)
 	w := s.do(r.WithContext(auth.WithRefusal(r.Context(), auth.ErrCrossOrigin)))
@@ -152,8 +152,8 @@ func TestRefusalOfTheGatewayIsTold(t *testing.T) {
 	}
 }
 
-// TestForeignIDAnswersAsMissing: account b's request for account a's id, for an
-// id of nobody, and for what is no id at all, get the same answer.
+// TestForeignIDAnswersAsMissing: account b's requests for account a's id, for a missing id, and for an invalid id
+// get the same answer.
 func TestForeignIDAnswersAsMissing(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, body string) {
 		if !strings.Contains(r.pattern, "{id}") {
@@ -196,8 +196,7 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	}
 }
 
-// TestEveryBodyIsReadStrictly sends what must be refused to every route that
-// reads a body; nothing of it reaches a service.
+// TestEveryBodyIsReadStrictly sends bad bodies to every route with a body; none reaches a service.
 func TestEveryBodyIsReadStrictly(t *testing.T) {
 	type attempt struct {
 		name, body, media string
@@ -249,7 +248,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 		req := ask(boss, r.method, pathOf(r, owned(r.pattern)), inner+comma+`"extra":1}`)
 		w := s.do(req)
 		want := 422
-		if id == "operatorChat" || id == "agentChat" { // their clients send more than we know
+		if id == "operatorChat" || id == "agentChat" { // their clients send unknown members
 			want = 200
 		}
 		if w.Code != want {
@@ -316,7 +315,7 @@ func TestWrongValuesAreAllNamed(t *testing.T) {
 	}
 }
 
-// members is n members of a JSON object.
+// members returns n members of a JSON object.
 func members(n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -325,7 +324,7 @@ func members(n int) string {
 	return strings.Join(list, ",")
 }
 
-// wrong is what an answer says of the fields of its request.
+// wrong returns the fields of a problem.
 func wrong(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var got []string

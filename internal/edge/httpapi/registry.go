@@ -12,8 +12,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Registry serves the routes of what an account is connected with: its services
-// (/api/mcps and below), its webhooks, its rules, and what it sets of the router.
+// Registry serves the routes for an account's services (/api/mcps and below), webhooks, rules, and settings of the
+// router.
 func Registry(c Config, servers Servers, companies Companies) http.Handler {
 	a := newAPI(c)
 	a.registry(servers)
@@ -24,7 +24,7 @@ func Registry(c Config, servers Servers, companies Companies) http.Handler {
 
 func (a *api) registry(servers Servers) {
 	a.function = FunctionRegistry
-	r := registrar{a.config, servers}
+	r := serverHandler{a.config, servers}
 	register(a, operation{
 		method: http.MethodGet, path: "/api/mcps", id: "listServers", access: withChat,
 		summary: "List the registered services, without their operations",
@@ -67,8 +67,8 @@ func (a *api) registry(servers Servers) {
 	a.webhooks()
 }
 
-// KeyRequest is a key and where it goes. Name is the header or the parameter, or
-// (oauth) the client's id; bearer has none.
+// KeyRequest is a key and its place. Name is the header or the parameter, or the client's id (oauth); bearer has
+// none.
 type KeyRequest struct {
 	In       string `json:"in" enum:"header,query,bearer,oauth"`
 	Name     string `json:"name,omitempty" maxLength:"128"`
@@ -98,18 +98,18 @@ type RegisterRequest struct {
 	Key          *KeyRequest `json:"key,omitempty"`
 }
 
-// ActiveRequest is the body of a switch.
+// ActiveRequest is the body that switches a service on or off.
 type ActiveRequest struct {
 	Active bool `json:"active"`
 }
 
-// PreviewRequest is the body that says whether a service may be looked at.
+// PreviewRequest is the body that allows or forbids reads before a confirmation.
 type PreviewRequest struct {
 	Preview bool `json:"preview"`
 }
 
-// maxListed bounds the endpoints in a list of services: past it a service shows
-// how many operations it has, and GET of the service shows which.
+// maxListed is the limit of endpoints in a list of services. Beyond it a service has only its number of operations,
+// and GET of the service returns them.
 const maxListed = 10_000
 
 // ServerList is the account's services.
@@ -117,7 +117,7 @@ type ServerList struct {
 	MCPs []ServerDetail `json:"mcps" nullable:"false"`
 }
 
-type registrar struct {
+type serverHandler struct {
 	config  Config
 	servers Servers
 }
@@ -126,7 +126,7 @@ type serverInput struct {
 	ID string `path:"id"`
 }
 
-func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], error) {
+func (r serverHandler) list(ctx context.Context, _ *nothing) (*reply[ServerList], error) {
 	servers, err := r.servers.List(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (r registrar) list(ctx context.Context, _ *nothing) (*reply[ServerList], er
 	return answer(v), nil
 }
 
-func (r registrar) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
+func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRequest }) (*reply[ServerDetail], error) {
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
 		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
@@ -159,7 +159,7 @@ func (r registrar) register(ctx context.Context, in *struct{ Body RegisterReques
 	return answer(showDetail(s, entries)), nil
 }
 
-// keywords are those that say something, a line each.
+// keywords returns the non-empty keywords, each on one line, without duplicates.
 func keywords(list []string) []string {
 	var some []string
 	for _, word := range list {
@@ -170,10 +170,10 @@ func keywords(list []string) []string {
 	return some
 }
 
-// maxKeyword bounds a keyword, in bytes.
+// maxKeyword is the longest keyword, in bytes.
 const maxKeyword = 60
 
-func (r registrar) read(ctx context.Context, in *serverInput) (*reply[ServerDetail], error) {
+func (r serverHandler) read(ctx context.Context, in *serverInput) (*reply[ServerDetail], error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
@@ -184,14 +184,14 @@ func (r registrar) read(ctx context.Context, in *serverInput) (*reply[ServerDeta
 	return answer(showDetail(s, entries)), nil
 }
 
-func (r registrar) delete(ctx context.Context, in *serverInput) (*nothing, error) {
+func (r serverHandler) delete(ctx context.Context, in *serverInput) (*nothing, error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
 	return nil, r.servers.Delete(ctx, caller(ctx).Account, in.ID)
 }
 
-func (r registrar) refresh(ctx context.Context, in *serverInput) (*reply[ServerRefreshed], error) {
+func (r serverHandler) refresh(ctx context.Context, in *serverInput) (*reply[ServerRefreshed], error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
@@ -205,7 +205,7 @@ func (r registrar) refresh(ctx context.Context, in *serverInput) (*reply[ServerR
 	}), nil
 }
 
-func (r registrar) activate(ctx context.Context, in *struct {
+func (r serverHandler) activate(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body ActiveRequest
 },
@@ -219,7 +219,7 @@ func (r registrar) activate(ctx context.Context, in *struct {
 	return r.read(ctx, &serverInput{in.ID})
 }
 
-func (r registrar) preview(ctx context.Context, in *struct {
+func (r serverHandler) preview(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body PreviewRequest
 },
@@ -233,7 +233,7 @@ func (r registrar) preview(ctx context.Context, in *struct {
 	return r.read(ctx, &serverInput{in.ID})
 }
 
-func (r registrar) setKey(ctx context.Context, in *struct {
+func (r serverHandler) setKey(ctx context.Context, in *struct {
 	ID   string `path:"id"`
 	Body KeyRequest
 },
@@ -247,7 +247,7 @@ func (r registrar) setKey(ctx context.Context, in *struct {
 	return r.read(ctx, &serverInput{in.ID})
 }
 
-func (r registrar) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
+func (r serverHandler) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}

@@ -17,17 +17,17 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// access says who may use a route.
+// access is the scopes of which a caller needs one.
 type access string
 
-// Nobody may use a route that does not say who may: the zero access refuses.
+// The zero access refuses everybody, so every route must declare its access.
 const (
 	open        access = "open"                    // everybody
-	withChat    access = access(auth.ScopeChat)    // whoever has the scope chat
-	withAdmin   access = access(auth.ScopeAdmin)   // whoever has the scope admin
-	withBilling access = access(auth.ScopeBilling) // whoever has the scope billing
+	withChat    access = access(auth.ScopeChat)    // callers with the scope chat
+	withAdmin   access = access(auth.ScopeAdmin)   // callers with the scope admin
+	withBilling access = access(auth.ScopeBilling) // callers with the scope billing
 	withApprove access = withChat + "|" + access(auth.ScopeApprove)
-	withEither  access = withAdmin + "|" + withBilling // whoever has one of the two
+	withEither  access = withAdmin + "|" + withBilling // callers with one of the two
 )
 
 // route is one operation of the API.
@@ -37,30 +37,29 @@ type route struct {
 	segments []string
 	function Function
 	access   access
-	signed   bool           // a webhook's signature may say who is asking
-	class    rate.Class     // what it counts as
-	long     bool           // it may take longer than its route waits
-	bind     func(huma.API) // describes it, and registers its handler
-	bound    func() bound
+	signed   bool           // a webhook's signature is accepted, too
+	class    rate.Class     // rate class
+	long     bool           // may be answered asynchronously
+	bind     func(huma.API) // describes it and registers its handler
+	bound    func() boundRoute
 }
 
-// bound is a route's handler, and what it reads. It is made when the route's first
-// request comes: to make those of all routes, and all that the document says of them,
-// would be most of what starting a function takes.
-type bound struct {
-	body       bool            // it reads one
-	bodyNeeded bool            // it must be there, though nothing need be in it
-	members    map[string]bool // of its body
-	serve      http.HandlerFunc
+// boundRoute is the handler of a route and the description of its body. It is created at the first request of the
+// route, because creating those of all routes would dominate the start of a function.
+type boundRoute struct {
+	body         bool            // the route reads a body
+	bodyRequired bool            // the body must be present, though it has no required member
+	members      map[string]bool // names of the body's members
+	serve        http.HandlerFunc
 }
 
-// reads notes what body an operation has.
-func (b *bound) reads(h huma.API, op operation) {
+// setBody records the body that an operation has.
+func (b *boundRoute) setBody(h huma.API, op operation) {
 	schema := bodySchema(h, operationOf(h, op.method, op.path))
 	if schema == nil {
 		return
 	}
-	b.body, b.bodyNeeded = true, !op.optionalBody && len(schema.Required) == 0
+	b.body, b.bodyRequired = true, !op.optionalBody && len(schema.Required) == 0
 	b.members = map[string]bool{}
 	for name := range schema.Properties {
 		b.members[name] = true
@@ -68,52 +67,54 @@ func (b *bound) reads(h huma.API, op operation) {
 }
 
 // HandleFunc implements humago.Mux.
-func (b *bound) HandleFunc(_ string, serve func(http.ResponseWriter, *http.Request)) { b.serve = serve }
+func (b *boundRoute) HandleFunc(_ string, serve func(http.ResponseWriter, *http.Request)) {
+	b.serve = serve
+}
 
 // ServeHTTP implements humago.Mux.
-func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.serve(w, r) }
+func (b *boundRoute) ServeHTTP(w http.ResponseWriter, r *http.Request) { b.serve(w, r) }
 
-// router finds the route of a request and lets it pass to its handler once the
-// principal and the body are admitted. Unlike http.ServeMux it never redirects, and answers a miss with a problem.
+// router finds the route of a request and calls its handler after all checks. Unlike http.ServeMux it never
+// redirects, and it answers an unknown route with a problem.
 type router struct {
 	config Config
 	routes []*route
 }
 
-// add adds a route, which bind registers with huma. Each has a huma of its own: one that
-// is bound must not change what another reads.
+// add adds a route, which bind registers with huma. Each route has a huma API of its own, so that binding one does
+// not change data that another reads.
 func (t *router) add(function Function, op operation, bind func(huma.API)) {
 	t.routes = append(t.routes, &route{
 		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long,
 		class: cmp.Or(op.class, classOf(op.method)),
 		bind:  bind,
-		bound: sync.OnceValue(func() bound {
-			var b bound
+		bound: sync.OnceValue(func() boundRoute {
+			var b boundRoute
 			h := newHuma(&b)
 			bind(h)
-			b.reads(h, op)
+			b.setBody(h, op)
 			return b
 		}),
 	})
 }
 
-// ServeHTTP answers one request; see the package for the order of its steps.
+// ServeHTTP serves one request; the package comment has the order of the checks.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	outer := r
-	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, t.config.ask(w, r)))
+	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, t.config.newRequestInfo(w, r)))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	to, values := find(t.routes, r)
-	if err := unhurried(r.Context(), to); err != nil {
+	if err := checkRate(r.Context(), to); err != nil {
 		t.config.render(w, r, err)
 		return
 	}
 	if to == nil {
-		t.config.render(w, r, miss(w, r))
+		t.config.render(w, r, missError(w, r))
 		return
 	}
-	outer.Pattern = to.method + " " + to.pattern // read by whoever logs this request
+	outer.Pattern = to.method + " " + to.pattern // for the middleware that logs this request
 	for name, value := range values {
 		r.SetPathValue(name, value)
 	}
@@ -122,24 +123,23 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.config.render(w, r, err)
 		return
 	}
-	if wait, ok := t.config.apart(to, admitted); ok {
-		t.config.answerApart(w, admitted, wait)
+	if wait, ok := t.config.asyncWait(to, admitted); ok {
+		t.config.answerAsync(w, admitted, wait)
 		return
 	}
 	to.bound().serve(w, admitted)
 }
 
-// admit lets a request pass to its route once the principal, its scope, how often they
-// ask, and the body are admitted, in this order. A turn is counted where it is served: an
-// answer that is given again is none.
+// admit runs the checks of a route: principal, scope, rate and body, in this order. A turn is counted where it is
+// served, because a replayed answer is not a turn.
 func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http.Request, error) {
 	if to.signed {
 		var err error
-		if r, err = t.config.signed(w, r); err != nil {
+		if r, err = t.config.authenticateSigned(w, r); err != nil {
 			return nil, err
 		}
 	}
-	if err := to.admits(r.Context()); err != nil {
+	if err := to.checkAccess(r.Context()); err != nil {
 		return nil, err
 	}
 	if to.class == rate.Writes || to.class == rate.Decisions {
@@ -154,14 +154,13 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 			return nil, err
 		}
 	}
-	return noted(r, to, body), nil
+	return withIdentity(r, to, body), nil
 }
 
-// miss says why no route was found. A 405 names the methods there are.
-func miss(w http.ResponseWriter, r *http.Request) error {
+// missError returns the error for a request without a route. A 405 lists the allowed methods.
+func missError(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
-	// An address that another function serves is not unknown, only not served with
-	// this method.
+	// A path that another function serves exists, and is only not allowed with this method.
 	for _, to := range everyRoute() {
 		if _, ok := to.match(r.URL); ok {
 			allow = append(allow, to.method)
@@ -179,8 +178,7 @@ func miss(w http.ResponseWriter, r *http.Request) error {
 	return errMethod.With("allow", strings.Join(allow, ", "))
 }
 
-// find returns the route of a request and the values in its path. HEAD is
-// served as GET.
+// find returns the route of a request and the values in its path. HEAD is served as GET.
 func find(routes []*route, r *http.Request) (*route, map[string]string) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -197,8 +195,8 @@ func find(routes []*route, r *http.Request) (*route, map[string]string) {
 	return nil, nil
 }
 
-// match compares a URL with the route by segment, as sent: an encoded slash is
-// part of a value, and an empty or dot segment is nothing.
+// match compares a URL with the route by segment, as it was sent: an encoded slash is part of a value, and an empty
+// or dot segment matches nothing.
 func (to *route) match(u *url.URL) (map[string]string, bool) {
 	parts := strings.Split(u.EscapedPath(), "/")
 	if len(parts) != len(to.segments) {
@@ -225,8 +223,8 @@ func (to *route) match(u *url.URL) (map[string]string, bool) {
 	return values, true
 }
 
-// admits refuses whoever may not use the route.
-func (to *route) admits(ctx context.Context) error {
+// checkAccess returns the error of a caller who may not use the route.
+func (to *route) checkAccess(ctx context.Context) error {
 	if to.access == open {
 		return nil
 	}
@@ -244,10 +242,10 @@ func (to *route) admits(ctx context.Context) error {
 	return nil
 }
 
-// Function is the folder of functions/ that serves a route.
+// Function is a folder of functions/.
 type Function string
 
-// The functions of this package.
+// Functions of this package.
 const (
 	FunctionChat        Function = "chat"
 	FunctionConfirm     Function = "confirm"
@@ -263,15 +261,14 @@ type Route struct {
 	Function Function
 }
 
-// routeTable is what the code of all functions registers; a test holds it true. A
-// function that asked that code would hold all of it.
+// routeTable is the generated list of all routes, which a test compares with the code. Computing it at run time
+// would link the code of all functions into each one.
 //
 //go:embed routes.txt
 var routeTable string
 
-// Routes lists every route of this package, as the code that serves them
-// registers them. Everything else (API Gateway's $default) belongs to Records,
-// which answers it with a problem.
+// Routes lists every route of this package. Every other path (API Gateway's $default) is served by Records, with a
+// problem.
 func Routes() []Route {
 	var list []Route
 	for line := range strings.Lines(routeTable) {
@@ -281,8 +278,7 @@ func Routes() []Route {
 	return list
 }
 
-// everyRoute is the routes of all functions, to tell one that exists elsewhere from
-// one that does not.
+// everyRoute lists the routes of all functions. It distinguishes a route of another function from an unknown one.
 var everyRoute = sync.OnceValue(func() []*route {
 	var list []*route
 	for _, r := range Routes() {

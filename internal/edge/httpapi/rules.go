@@ -9,16 +9,16 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// Rules keeps the account's rules.
+// Rules stores the account's rules.
 type Rules interface {
-	// Rules returns them; none when it never set any.
+	// Rules returns the rules of an account; the empty set when it has none.
 	Rules(ctx context.Context, account string) (rule.Set, error)
-	// SetRules replaces them, while seen is their version; rule.ErrMoved.
+	// SetRules replaces the rules if their version is still seen; rule.ErrMoved.
 	SetRules(ctx context.Context, account string, seen int, set rule.Set) error
 }
 
 func (a *api) rules() {
-	r := ruler{a.config, a.config.Rules}
+	r := ruleHandler{a.config, a.config.Rules}
 	register(a, operation{
 		method: http.MethodGet, path: "/api/rules", id: "readRules", access: withChat,
 		summary: "Read what the account lets plans do",
@@ -36,7 +36,7 @@ type RulesRequest struct {
 	Rules   []RuleRequest `json:"rules" nullable:"false" maxItems:"100"`
 }
 
-// RuleRequest is a rule as a person wrote it.
+// RuleRequest is a rule that a person wrote.
 type RuleRequest struct {
 	ID      string      `json:"id,omitempty" doc:"a new one is given when absent"`
 	Effect  rule.Effect `json:"effect" enum:"allow,ask,deny"`
@@ -58,15 +58,15 @@ type RuleSet struct {
 }
 
 func showRules(s rule.Set) *reply[RuleSet] {
-	return answer(RuleSet{Version: s.Version, Rules: list(s.Rules), By: s.By, UpdatedAt: moment(s.UpdatedAt)})
+	return answer(RuleSet{Version: s.Version, Rules: list(s.Rules), By: s.By, UpdatedAt: optionalTime(s.UpdatedAt)})
 }
 
-type ruler struct {
+type ruleHandler struct {
 	config Config
 	store  Rules
 }
 
-func (r ruler) read(ctx context.Context, _ *nothing) (*reply[RuleSet], error) {
+func (r ruleHandler) read(ctx context.Context, _ *nothing) (*reply[RuleSet], error) {
 	set, err := r.store.Rules(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (r ruler) read(ctx context.Context, _ *nothing) (*reply[RuleSet], error) {
 	return showRules(set), nil
 }
 
-func (r ruler) set(ctx context.Context, in *struct{ Body RulesRequest }) (*reply[RuleSet], error) {
+func (r ruleHandler) set(ctx context.Context, in *struct{ Body RulesRequest }) (*reply[RuleSet], error) {
 	who, now := caller(ctx), r.config.Now().UTC()
 	set := rule.Set{Version: in.Body.Version, By: who.User, UpdatedAt: now}
 	for _, one := range in.Body.Rules {

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Run is a run as clients see it.
+// Run is the JSON form of a run.
 type Run struct {
 	RunID       string        `json:"run_id"`
 	ChatID      string        `json:"chat_id"`
@@ -36,7 +36,7 @@ type Run struct {
 	Error       *plan.Failure `json:"error,omitempty"`
 }
 
-// PlannedStep is a step as it was proposed, and where it goes.
+// PlannedStep is a proposed step with its target.
 type PlannedStep struct {
 	ID      string          `json:"id"`
 	Title   string          `json:"title"`
@@ -59,22 +59,21 @@ type PlannedStep struct {
 	Targets []plan.Target   `json:"targets,omitempty" doc:"what its references were found to name"`
 }
 
-// UndoCall is an undo, and where it goes.
+// UndoCall is an undo with its target.
 type UndoCall struct {
 	plan.Undo
 	Server string `json:"server"`
 	Target string `json:"target"`
 }
 
-// VerifyCall is a check, and where it goes.
+// VerifyCall is a check with its target.
 type VerifyCall struct {
 	plan.Check
 	Server string `json:"server"`
 	Target string `json:"target"`
 }
 
-// Step is a step of a run as clients see it: what was proposed, and what became
-// of it.
+// Step is the JSON form of a run's step: the proposal and its result.
 type Step struct {
 	PlannedStep
 	Status    plan.StepStatus  `json:"status" enum:"pending,running,waiting,done,error,in_doubt,cancelled,skipped"`
@@ -91,7 +90,7 @@ type Step struct {
 	Sent      *Sent            `json:"sent,omitempty" doc:"the last attempt; its body only where it is not known what became of it"`
 }
 
-// Effect is what became of one call beside the one of its step.
+// Effect is the state of one call in addition to the step's own: of an element or an undo.
 type Effect struct {
 	Status   plan.StepStatus  `json:"status" enum:"pending,running,waiting,done,error,in_doubt,cancelled,skipped"`
 	Attempts int              `json:"attempts"`
@@ -101,14 +100,14 @@ type Effect struct {
 	Sent     *Sent            `json:"sent,omitempty"`
 }
 
-// StepItem is one element of a step that is done for each of a list.
+// StepItem is one element of a step that runs for each element of a list.
 type StepItem struct {
 	N int `json:"n" doc:"from 0"`
 	Effect
 	UndoState *Effect `json:"undo_state,omitempty"`
 }
 
-// Sent is the call of an attempt, without the server's key.
+// Sent is the request of an attempt, without the server's key.
 type Sent struct {
 	Method string          `json:"method,omitempty"`
 	URL    string          `json:"url"`
@@ -117,8 +116,7 @@ type Sent struct {
 	At     time.Time       `json:"at"`
 }
 
-// StepApproval is a step's wait for somebody's approval, and what came of it. What
-// is approved is what would be sent.
+// StepApproval is a step's approval: pending, approved or refused. The approval is for the exact request.
 type StepApproval struct {
 	Reason    string          `json:"reason"`
 	Rule      string          `json:"rule,omitempty" doc:"the id of the account's rule that asks"`
@@ -136,24 +134,22 @@ type StepApproval struct {
 	At        *time.Time      `json:"at,omitempty"`
 }
 
-// How much of what was answered and what was sent a run shows, in bytes. Together
-// with the plan it is less than the 6 MB that a Lambda can answer, and a client must
-// always be able to read how its run went.
+// Limits of the answers and requests in a run, in bytes. Together with the plan they stay below the 6 MB of a
+// Lambda response, because a client must always be able to read a run.
 const (
 	maxResults = 2 << 20
 	maxCalls   = 2 << 20
 )
 
-// shower shows the steps of a run within what there is room for.
-type shower struct {
+// runView builds the steps of a run within these limits.
+type runView struct {
 	run     plan.Run
 	states  map[string]plan.StepState
-	results int // bytes of each
+	results int // byte limit of each result
 	calls   int
 }
 
-// showRun is a run as clients see it. Large answers of services are shortened,
-// and say so.
+// showRun returns the JSON form of a run. It shortens large answers of services and marks them.
 func showRun(r plan.Run) Run {
 	v := Run{
 		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
@@ -164,11 +160,11 @@ func showRun(r plan.Run) Run {
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
 	v.Undoable, v.Changing = r.Plan.Undoable()
-	s := shower{run: r, states: make(map[string]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
+	s := runView{run: r, states: make(map[string]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
 	calls := 0
 	for _, st := range r.Steps {
 		s.states[st.StepID] = st
-		if unsure(st) {
+		if isUncertain(st) {
 			calls++
 		}
 		if st.Approval != nil {
@@ -182,10 +178,10 @@ func showRun(r plan.Run) Run {
 	return v
 }
 
-// unsure reports whether it is not known what became of what was sent.
-func unsure(st plan.StepState) bool { return st.Last.Open || st.Status == plan.StepInDoubt }
+// isUncertain reports whether the result of a sent request is unknown.
+func isUncertain(st plan.StepState) bool { return st.Last.Open || st.Status == plan.StepInDoubt }
 
-func (s shower) state(id string) (plan.StepState, bool) {
+func (s runView) state(id string) (plan.StepState, bool) {
 	st, ok := s.states[id]
 	if !ok {
 		st = plan.StepState{StepID: id, Status: plan.StepPending}
@@ -193,7 +189,7 @@ func (s shower) state(id string) (plan.StepState, bool) {
 	return st, ok
 }
 
-func (s shower) step(planned plan.Step) Step {
+func (s runView) step(planned plan.Step) Step {
 	st, _ := s.state(planned.ID)
 	shown := s.effect(st)
 	v := Step{
@@ -212,7 +208,7 @@ func (s shower) step(planned plan.Step) Step {
 		if element, ok := s.state(id); ok {
 			shown := s.effect(element)
 			if element.Status == plan.StepDone {
-				shown.Sent = nil // there may be many, and the step says what each is
+				shown.Sent = nil // there may be many, and the step has the request
 			}
 			v.Items = append(v.Items, StepItem{N: n, Effect: shown, UndoState: s.undo(id)})
 		}
@@ -220,8 +216,8 @@ func (s shower) step(planned plan.Step) Step {
 	return v
 }
 
-// undo is what became of an effect's undo; nil while there was none.
-func (s shower) undo(id string) *Effect {
+// undo returns the state of an effect's undo; nil when there is none.
+func (s runView) undo(id string) *Effect {
 	st, ok := s.state(plan.UndoOf(id))
 	if !ok {
 		return nil
@@ -230,7 +226,7 @@ func (s shower) undo(id string) *Effect {
 	return &v
 }
 
-func (s shower) effect(st plan.StepState) Effect {
+func (s runView) effect(st plan.StepState) Effect {
 	v := Effect{Status: st.Status, Attempts: st.Attempts, Error: st.Error, Settled: st.Settled}
 	if st.Result != nil {
 		result := st.Result.Shortened(s.results)
@@ -242,31 +238,31 @@ func (s shower) effect(st plan.StepState) Effect {
 	}
 	step, _ := s.run.Plan.Step(st.StepID)
 	v.Sent = &Sent{Method: step.Method, URL: st.Last.URL, At: st.Last.SentAt.UTC()}
-	if unsure(st) {
+	if isUncertain(st) {
 		v.Sent.Body, v.Sent.Cut = s.body(st.Last.Body)
 	}
 	return v
 }
 
-// body is what was or would be sent, or its beginning.
-func (s shower) body(raw json.RawMessage) (json.RawMessage, bool) {
+// body returns the body of a request, shortened if necessary.
+func (s runView) body(raw json.RawMessage) (json.RawMessage, bool) {
 	short := plan.Result{Body: raw}.Shortened(s.calls)
 	return short.Body, short.Truncated
 }
 
-func (s shower) approval(a *plan.Approval) *StepApproval {
+func (s runView) approval(a *plan.Approval) *StepApproval {
 	if a == nil {
 		return nil
 	}
 	v := &StepApproval{
 		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Request: a.Request,
-		AskedAt: a.AskedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), Decision: a.Decision, By: a.By, Note: a.Note, At: moment(a.At),
+		AskedAt: a.AskedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), Decision: a.Decision, By: a.By, Note: a.Note, At: optionalTime(a.At),
 	}
 	v.Body, v.Cut = s.body(a.Body)
 	return v
 }
 
-// showPlanned is a step of a plan as clients see it.
+// showPlanned returns the JSON form of a plan's step.
 func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 	where := func(id string) (server, target string) {
 		b, _ := p.Binding(id)

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// wholeRun is a run with everything in it that a run may have.
+// wholeRun returns a run with every possible part.
 func wholeRun() plan.Run {
 	r := sampleRun()
 	at := noon.Add(-time.Minute)
@@ -62,7 +62,7 @@ func wholeRun() plan.Run {
 	return r
 }
 
-func TestARunShowsAllThatBecameOfIt(t *testing.T) {
+func TestARunShowsAllOfItsResults(t *testing.T) {
 	s := newSite()
 	s.run_ = wholeRun()
 	r := ask(talker, "GET", "/api/runs/"+runID, "")
@@ -100,7 +100,7 @@ func TestARunWithManyElementsAndLargeRequestsCanBeAnswered(t *testing.T) {
 	}
 	shown := showRun(r)
 	raw, err := json.Marshal(shown)
-	if err != nil || len(raw) > 6<<20 { // what a Lambda can answer
+	if err != nil || len(raw) > 6<<20 { // limit of a Lambda response
 		t.Errorf("%d bytes, %v", len(raw), err)
 	}
 	if got := shown.Steps[49]; len(got.Items) != plan.MaxEach || !got.Items[49].Sent.Cut || !got.Approval.Cut {
@@ -112,9 +112,8 @@ func TestARunWithManyElementsAndLargeRequestsCanBeAnswered(t *testing.T) {
 	}
 }
 
-// TestDecisionsPassOnWhatWasSaid holds what a person said, and who they are, as it
-// reaches the domain.
-func TestDecisionsPassOnWhatWasSaid(t *testing.T) {
+// TestDecisionsPassTheirDataToTheDomain checks the arguments and the user of each decision.
+func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 	s := newSite()
 	path := "/api/runs/" + runID
 	s.do(ask(approver, "POST", path+"/approve?lang=en", `{"step_id":"s2","decision":"refuse","digest":"`+string(digest)+`","note":"hoy no"}`))
@@ -127,7 +126,7 @@ func TestDecisionsPassOnWhatWasSaid(t *testing.T) {
 	if got := s.approved[0]; got.User != "eva" || !got.MayApprove || got.StepID != "s2" || !got.Refuse || got.Digest != digest || got.Note != "hoy no" || got.Locale != "en" {
 		t.Errorf("%+v", got)
 	}
-	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID != "" || got.Refuse { // admin is not approve
+	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID != "" || got.Refuse { // admin does not include approve
 		t.Errorf("%+v", got)
 	}
 	if got := s.settled[0]; got.StepID != "undo:s2" || got.Outcome != plan.OutcomeRetry || got.Note != "otra vez" || got.TraceID != "trace-1" || got.User != "ana" {
@@ -147,8 +146,8 @@ func TestDecisionsPassOnWhatWasSaid(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedIsTold sends each decision while the domain refuses it.
-func TestWhatIsRefusedIsTold(t *testing.T) {
+// TestDomainRefusalsBecomeProblems sends each decision while the domain refuses it.
+func TestDomainRefusalsBecomeProblems(t *testing.T) {
 	approve, settle, retry := `{"step_id":"s2"}`, `{"step_id":"s2","outcome":"done"}`, ``
 	edit := bodies["revisePlan"]
 	for _, c := range []struct {
@@ -201,7 +200,7 @@ func TestASecondApprovalIsRefused(t *testing.T) {
 	}
 }
 
-// TestNoLinkApproves: whatever follows a link sends GET or HEAD.
+// TestNoLinkApproves: clients that follow links send GET or HEAD.
 func TestNoLinkApproves(t *testing.T) {
 	for _, route := range []string{"confirm", "cancel", "approve", "settle", "retry", "plan"} {
 		for _, method := range []string{"GET", "HEAD", "OPTIONS"} {
@@ -213,7 +212,7 @@ func TestNoLinkApproves(t *testing.T) {
 	}
 }
 
-func TestPlansThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidPlansAreRefused(t *testing.T) {
 	step := func(id, needs string) string {
 		return fmt.Sprintf(`{"id":%q,"mcp_id":"m","method":"GET","path":"/%s","needs":[%s]}`, id, id, needs)
 	}
@@ -262,9 +261,8 @@ func TestRulesAreSetOnceForAVersion(t *testing.T) {
 	}
 }
 
-// TestAReceiptIsOfOneMoment reads one while the run moves on: nothing of it is later
-// than the run is.
-func TestAReceiptIsOfOneMoment(t *testing.T) {
+// TestAReceiptIsOfOneState reads one while the run continues: no part of it is newer than the run.
+func TestAReceiptIsOfOneState(t *testing.T) {
 	s := newSite()
 	s.run_.EventSeq = 1
 	w := s.do(ask(talker, "GET", "/api/runs/"+runID+"/receipt", ""))
@@ -295,8 +293,8 @@ func TestAResultIsReadWhole(t *testing.T) {
 	}
 }
 
-// TestAMovedPlanIsShownWithItsRefusal: a typed yes to a plan that is another by now is
-// answered with the other, on both contracts.
+// TestAMovedPlanIsShownWithItsRefusal: the answer to a typed yes to a plan that changed contains the new plan, on
+// both contracts.
 func TestAMovedPlanIsShownWithItsRefusal(t *testing.T) {
 	for path, body := range map[string]string{
 		"/api/send":      `{"chat_id":"` + chatID + `","message":"moved"}`,

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Server is a registered service as clients see it, without its operations.
+// Server is the JSON form of a registered service, without its operations.
 type Server struct {
 	MCPID       string         `json:"mcp_id"`
 	Name        string         `json:"name"`
@@ -33,7 +33,7 @@ type Server struct {
 	RefreshedAt *time.Time     `json:"refreshed_at,omitempty"`
 }
 
-// Endpoint is one line of a server's allowlist.
+// Endpoint is one entry of a server's allowlist.
 type Endpoint struct {
 	Method      string `json:"method"`
 	Path        string `json:"path"`
@@ -42,23 +42,21 @@ type Endpoint struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// Tool is one line of the allowlist of a server of kind mcp.
+// Tool is one entry of the allowlist of a server of kind mcp.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Fingerprint string `json:"fingerprint"`
 }
 
-// ServerDetail is a server with its allowlist: endpoints, or the tools of one of
-// kind mcp.
+// ServerDetail is a server with its allowlist: endpoints, or the tools of a server of kind mcp.
 type ServerDetail struct {
 	Server
 	Endpoints []Endpoint `json:"endpoints" nullable:"false"`
 	Tools     []Tool     `json:"tools" nullable:"false"`
 }
 
-// ServerRefreshed is a server with its new allowlist, and what changed in it, each
-// as "METHOD /path" or a tool's name.
+// ServerRefreshed is a server with its new allowlist and its changes, each as "METHOD /path" or as a tool's name.
 type ServerRefreshed struct {
 	ServerDetail
 	Added   []string `json:"added" nullable:"false"`
@@ -93,7 +91,7 @@ func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
 	return v
 }
 
-// Block says why a turn may not run, and what to do.
+// Block is the reason why a turn may not run, and the next step.
 type Block struct {
 	Reason  string             `json:"reason" doc:"stable; what a program matches on"`
 	Message string             `json:"message"`
@@ -109,7 +107,7 @@ func showBlock(b *eligibility.Block) *Block {
 	return &Block{Reason: string(b.Reason), Message: b.Message, Balance: b.CreditBalance, Action: b.Action, Remedy: b.Remedy}
 }
 
-// host is the host and port of a base URL, as it is called.
+// host returns the host and port of a base URL.
 func host(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -118,7 +116,7 @@ func host(base string) string {
 	return u.Host
 }
 
-// list makes sure that a list is one on the wire: never null.
+// list returns an empty list instead of nil, so that JSON never has null.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}

@@ -41,8 +41,7 @@ func golden(t *testing.T, name string, text []byte) {
 	}
 }
 
-// TestShapes holds every answer equal to its golden file, and valid against what
-// the OpenAPI document says of it.
+// TestShapes compares every answer with its golden file, and validates it against the OpenAPI document.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct{ name, method, path, body string }{
 		{"send_message", "POST", "/api/send", `{"chat_id":"` + chatID + `","message":"hola"}`},
@@ -123,7 +122,7 @@ func TestShapes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(Check{"table", func(context.Context) error { return nil }})
-			s.shelf.accounts["a"].settings.Health["openai"] = eligibility.Health{Provider: "openai", At: noon, Outcome: "ok", Waiting: waits[c.name]}
+			s.settings.accounts["a"].settings.Health["openai"] = eligibility.Health{Provider: "openai", At: noon, Outcome: "ok", Waiting: waits[c.name]}
 			r := ask(boss, c.method, c.path, c.body)
 			w := s.do(r)
 			var body bytes.Buffer
@@ -136,7 +135,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// waits is until when the provider asked to be left alone.
+// waits is the end of the provider's wait.
 var waits = map[string]time.Time{"ai_blocked": noon.Add(time.Minute), "ai_providers": noon.Add(time.Minute)}
 
 // documented checks an answer against the schema of its route and status.
@@ -168,7 +167,7 @@ func jsonNumber(n int) string {
 	return string(raw)
 }
 
-func TestOnlyARunThatStillRunsIsStopping(t *testing.T) {
+func TestOnlyAnActiveRunIsStopping(t *testing.T) {
 	for _, status := range plan.Statuses() {
 		r := sampleRun()
 		r.Status, r.CancelAt = status, &noon
@@ -190,7 +189,7 @@ func TestARunWithLargeResultsCanBeAnswered(t *testing.T) {
 	}
 	shown := showRun(r)
 	raw, err := json.Marshal(shown)
-	if err != nil || len(raw) > 6<<20 { // what a Lambda can answer
+	if err != nil || len(raw) > 6<<20 { // limit of a Lambda response
 		t.Errorf("%d bytes, %v", len(raw), err)
 	}
 	if got := shown.Steps[7].Result; !got.Truncated || got.Bytes != len(list) || len(got.Body) < 10_000 {
@@ -205,7 +204,7 @@ func TestARunWithLargeResultsCanBeAnswered(t *testing.T) {
 	}
 }
 
-func TestOperatorErrorsAreTheDocuments(t *testing.T) {
+func TestOperatorErrorsHaveTheFormOfDocument004(t *testing.T) {
 	for _, c := range []struct {
 		who    auth.Principal
 		body   string
@@ -226,7 +225,7 @@ func TestOperatorErrorsAreTheDocuments(t *testing.T) {
 	}
 }
 
-func TestOperatorPassesOnTheSession(t *testing.T) {
+func TestOperatorPassesTheSession(t *testing.T) {
 	s := newSite()
 	s.do(ask(talker, "POST", "/operator/chat", `{"message":"hola","session_id":"sesión 1","user_id":"alice","context_summary":"antes",`+
 		`"metadata":{"n":12345678901234567890,"ok":true,"s":"x","none":null,"o":{"a":[1]}}}`))
@@ -242,12 +241,12 @@ func TestOperatorPassesOnTheSession(t *testing.T) {
 	if want := `{"n":12345678901234567890,"none":null,"o":{"a":[1]},"ok":true,"s":"x"}`; string(got) != want {
 		t.Errorf("metadata %s", got)
 	}
-	if second.Session.UserID != "" || second.ChatID == "" { // what the session said before stays
+	if second.Session.UserID != "" || second.ChatID == "" { // the session's earlier data is kept
 		t.Errorf("%+v", second.Session)
 	}
 }
 
-func TestSendPassesOnWhatWasAsked(t *testing.T) {
+func TestSendPassesItsDataToTheDomain(t *testing.T) {
 	s := newSite()
 	s.do(ask(talker, "POST", "/api/send?lang=en", `{"chat_id":"`+chatID+`","message":" hola ","digest":"`+string(digest)+`"}`))
 	if len(s.turns) != 1 {
@@ -259,7 +258,7 @@ func TestSendPassesOnWhatWasAsked(t *testing.T) {
 	}
 }
 
-func TestKeysAreTakenAndNeverShown(t *testing.T) {
+func TestKeysAreAcceptedAndNeverShown(t *testing.T) {
 	s := newSite()
 	for _, c := range []struct{ method, path, body string }{
 		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"query","name":"key","value":"canary-secret"}`},
@@ -301,7 +300,7 @@ func TestAnswersRepeatNoValue(t *testing.T) {
 	}
 }
 
-func TestCausesGoToTheLogAlone(t *testing.T) {
+func TestCausesGoOnlyToTheLog(t *testing.T) {
 	s := newSite()
 	w := s.do(ask(talker, "POST", "/api/send", `{"chat_id":"`+chatID+`","message":"broken"}`))
 	if w.Code != 500 || strings.Contains(w.Body.String(), "canary") || decode(t, w)["code"] != "internal_error" {
@@ -312,7 +311,7 @@ func TestCausesGoToTheLogAlone(t *testing.T) {
 	}
 }
 
-func TestHealthSaysWhatDoesNotAnswer(t *testing.T) {
+func TestHealthNamesTheFailedCheck(t *testing.T) {
 	s := newSite(Check{"table", func(context.Context) error { return errors.New("canary") }}, Check{"engine", func(context.Context) error { return nil }})
 	w := s.do(ask(auth.Principal{}, "GET", "/health", ""))
 	want := `{"status":"unavailable","version":"0.2.0","checks":{"engine":"ok","table":"unavailable"}}`

@@ -20,8 +20,7 @@ import (
 	"piloto/internal/access/replay"
 )
 
-// The header fields of a signed request: those of Standard Webhooks, and ours, which
-// says who is said to have signed.
+// Header fields of a signed request: those of Standard Webhooks, and X-Piloto-Webhook with the id of the webhook.
 const (
 	headerWebhook   = "X-Piloto-Webhook"
 	headerDelivery  = "Webhook-Id"
@@ -30,7 +29,7 @@ const (
 	headerKey       = "Idempotency-Key"
 )
 
-// signature is what the document says of signed requests.
+// signature is the document's security scheme of signed requests.
 var signature = &huma.SecurityScheme{
 	Type: "apiKey", In: "header", Name: headerSignature,
 	Description: "Standard Webhooks 1.0: X-Piloto-Webhook is the webhook_id, webhook-id names the delivery (1 to 255 visible ASCII " +
@@ -41,18 +40,17 @@ var signature = &huma.SecurityScheme{
 
 type deliveryKey struct{}
 
-// delivery is which delivery of which webhook a request is.
+// delivery identifies a delivery of a webhook.
 type delivery struct{ webhook, id string }
 
-// signed says who a request is from that has no principal and is signed. A token
-// that is presented decides, whether it is good or not, and so does a refusal of
-// the gateway's; no signature is looked at then. What is signed is the body as it
-// came, before anything of it is read.
-func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+// authenticateSigned sets the principal of a signed request without one. A token decides instead, whether it is
+// valid or not, and so does a refusal by the gateway; then no signature is checked. The signature covers the body
+// as it arrived, before it is decoded.
+func (c Config) authenticateSigned(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	_, known := auth.FromContext(r.Context())
 	refused := !errors.Is(auth.Refusal(r.Context()), auth.ErrRequired)
-	token := present(r.Header, "Authorization") || present(r.Header, "X-Vx11-Token")
-	if known || refused || token || c.Webhooks == nil || !present(r.Header, headerSignature) {
+	token := isPresent(r.Header, "Authorization") || isPresent(r.Header, "X-Vx11-Token")
+	if known || refused || token || c.Webhooks == nil || !isPresent(r.Header, headerSignature) {
 		return r, nil
 	}
 	body, err := readBody(w, r)
@@ -72,7 +70,7 @@ func (c Config) signed(w http.ResponseWriter, r *http.Request) (*http.Request, e
 	return r, nil
 }
 
-// signer returns who sent a delivery. A bad signature counts as a bad token of the address.
+// signer returns the principal of a delivery. A bad signature counts as a bad token of the address.
 func (c Config) signer(ctx context.Context, from rate.Subject, d auth.Delivery) (auth.Principal, error) {
 	p, err := c.Webhooks.Authenticate(ctx, d)
 	if errors.Is(err, auth.ErrRequired) {
@@ -83,9 +81,9 @@ func (c Config) signer(ctx context.Context, from rate.Subject, d auth.Delivery) 
 	return p, err
 }
 
-func present(h http.Header, name string) bool { return len(h.Values(name)) > 0 }
+func isPresent(h http.Header, name string) bool { return len(h.Values(name)) > 0 }
 
-// single is a field that stands once; one that stands twice means nothing.
+// single returns a field that occurs exactly once; else "".
 func single(h http.Header, name string) string {
 	if values := h.Values(name); len(values) == 1 {
 		return values[0]
@@ -93,38 +91,38 @@ func single(h http.Header, name string) string {
 	return ""
 }
 
-type sentKey struct{}
+type identityKey struct{}
 
-// sent is what a request is recognised by when it is sent again.
-type sent struct {
+// requestIdentity is the part of a request by which a repetition is recognised.
+type requestIdentity struct {
 	route   string // "POST /api/agent/chat"
 	address string // with the query
 	body    []byte
 	keys    []string // every Idempotency-Key
 }
 
-// noted remembers a request for once.
-func noted(r *http.Request, to *route, body []byte) *http.Request {
-	s := sent{to.method + " " + to.pattern, r.URL.EscapedPath() + "?" + r.URL.RawQuery, body, r.Header.Values(headerKey)}
-	return r.WithContext(context.WithValue(r.Context(), sentKey{}, s))
+// withIdentity stores the identity of a request in its context, for serveOnce.
+func withIdentity(r *http.Request, to *route, body []byte) *http.Request {
+	s := requestIdentity{to.method + " " + to.pattern, r.URL.EscapedPath() + "?" + r.URL.RawQuery, body, r.Header.Values(headerKey)}
+	return r.WithContext(context.WithValue(r.Context(), identityKey{}, s))
 }
 
-// fingerprint is the same for the same request and no other.
-func (s sent) fingerprint() string {
+// fingerprint returns a hash that is the same for the same request and no other.
+func (s requestIdentity) fingerprint() string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\n%s\n", s.route, s.address)
 	_, _ = h.Write(s.body)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// maxKey is how long an Idempotency-Key may be, in bytes.
+// maxKey is the longest Idempotency-Key, in bytes.
 const maxKey = 255
 
-// replayKey is the key of a request, and the header field that it stands in: of a
-// signed one the delivery's id, which is signed too, else the Idempotency-Key. The
-// zero Key: it has none. A key is its sender's: a webhook's, or a user's.
+// replayKey returns the idempotency key of a request and its header field: the delivery's id for a signed request,
+// which is signed too, else the Idempotency-Key. The zero Key means that there is none. A key belongs to its
+// sender: a webhook or a user.
 func replayKey(ctx context.Context) (replay.Key, string, error) {
-	s, _ := ctx.Value(sentKey{}).(sent)
+	s, _ := ctx.Value(identityKey{}).(requestIdentity)
 	if d, ok := ctx.Value(deliveryKey{}).(delivery); ok {
 		return replay.Key{Scope: s.route + " of webhook " + d.webhook, Value: d.id}, headerDelivery, nil
 	}
@@ -142,12 +140,12 @@ func replayKey(ctx context.Context) (replay.Key, string, error) {
 	return replay.Key{Scope: s.route + " of user " + caller(ctx).User, Value: key}, headerKey, nil
 }
 
-// Keyed is the key of a request that is answered by once.
+// Keyed is the key of a request that serveOnce serves.
 type Keyed struct {
 	Key string `header:"Idempotency-Key" doc:"1 to 255 visible ASCII characters. Under a key, a request is served once; sent again within 24 hours, it is answered as it was. A signed request has its webhook-id instead"`
 }
 
-// Resolve refuses a key that is not one.
+// Resolve refuses an invalid key.
 func (*Keyed) Resolve(ctx huma.Context) []error {
 	if _, _, err := replayKey(ctx.Context()); err != nil {
 		return []error{err}
@@ -155,21 +153,20 @@ func (*Keyed) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// ticket is what all attempts at one request have in common.
+// ticket is the id and time that all attempts at one request share.
 type ticket = replay.Ticket
 
-// mostUnderway is how long a request may be on its way from the gateway to here.
+// mostUnderway is the longest time between the gateway and this function.
 const mostUnderway = 30 * time.Second
 
-// came is when the words of a request came, at the latest: with a key, when it came
-// first; and before the function that serves it was started, as the gateway says. The zero
-// time when nobody knows.
+// arrivedAt returns the latest possible arrival time of a request: with a key, that of its first attempt; otherwise
+// that at the gateway, which may be before the function was started. It returns the zero time when it is unknown.
 func (c Config) arrivedAt(ctx context.Context, t ticket) time.Time {
 	if c.ArrivedAt == nil {
 		return time.Time{}
 	}
-	if brought, ok := ticketOf(ctx); ok {
-		return brought.At
+	if async, ok := ticketOf(ctx); ok {
+		return async.At
 	}
 	if at := c.ArrivedAt(ctx); at.Before(t.At) && t.At.Sub(at) <= mostUnderway {
 		return at
@@ -177,41 +174,38 @@ func (c Config) arrivedAt(ctx context.Context, t ticket) time.Time {
 	return t.At
 }
 
-// mayCome reports a request that is served again when whoever serves it dies: it has a key, or is
-// served apart from who brought it.
-func mayCome(ctx context.Context) bool {
+// mayBeRetried reports whether a request is served again when its process dies: it has a key, or is served
+// asynchronously.
+func mayBeRetried(ctx context.Context) bool {
 	key, _, err := replayKey(ctx)
-	_, brought := ticketOf(ctx)
-	return brought || err == nil && key != replay.Key{}
+	_, async := ticketOf(ctx)
+	return async || err == nil && key != replay.Key{}
 }
 
-// replayed is an answer that is given again, byte for byte, to the request that is
-// sent again. Its body is a T.
+// replayed is a response that is replayed, byte for byte, to a repeated request. Its body is a T.
 type replayed[T any] struct {
 	Replayed string `header:"Idempotency-Replayed" doc:"true: it was answered before, and this is that answer"`
 	Body     verbatim[T]
 }
 
-// verbatim is the JSON of a T, as it is.
+// verbatim is the JSON of a T, unchanged.
 type verbatim[T any] struct{ raw json.RawMessage }
 
 // MarshalJSON implements json.Marshaler.
 func (v verbatim[T]) MarshalJSON() ([]byte, error) { return v.raw, nil }
 
-// Schema implements huma.SchemaProvider: that of T.
+// Schema implements huma.SchemaProvider with the schema of T.
 func (verbatim[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// errNotKept is a mistake of ours: what a handler asks for was not wired.
+// errNotKept is an error of the wiring: the handler needs a store of answers.
 var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps answers")
 
-// once serves a turn with f. A request with a key is served once; a signed request always has
-// a key.
-// What f answers is kept; its failures are not, nor what it answers with
-// replay.ErrNothingDone. Effects that are keyed by the ticket happen once also when the
-// process dies while it serves the request. It counts as a turn when f serves it.
-func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
+// serveOnce serves a turn with f. A request with a key is served once; a signed request always has a key. The
+// answer of f is stored, unless f fails or returns replay.ErrNothingDone. Effects that use the ticket as their key
+// happen once, also when the process dies meanwhile. A call of f counts as a turn.
+func serveOnce[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
 	serve := func(ctx context.Context, t ticket) ([]byte, error) {
 		if err := c.take(ctx, rate.Turns); err != nil {
 			return nil, err
@@ -220,7 +214,7 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 		if err != nil && !errors.Is(err, replay.ErrNothingDone) {
 			return nil, err
 		}
-		var raw bytes.Buffer // as every other answer is written
+		var raw bytes.Buffer // encoded like every other response
 		if wrong := format.Marshal(&raw, out); wrong != nil {
 			return nil, wrong
 		}
@@ -232,8 +226,8 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 		return nil, err
 	case key == replay.Key{}:
 		at := c.Now()
-		t, brought := ticketOf(ctx)
-		if !brought {
+		t, async := ticketOf(ctx)
+		if !async {
 			t = ticket{ID: c.NewID(at), At: at}
 		}
 		raw, err := serve(ctx, t)
@@ -244,7 +238,7 @@ func once[T any](ctx context.Context, c Config, f func(context.Context, ticket) 
 	case c.Once == nil:
 		return nil, errNotKept
 	}
-	s, _ := ctx.Value(sentKey{}).(sent)
+	s, _ := ctx.Value(identityKey{}).(requestIdentity)
 	raw, again, err := c.Once.Do(ctx, caller(ctx).Account, key, s.fingerprint(), serve)
 	if errors.Is(err, replay.ErrReused) {
 		return nil, replay.ErrReused.At(field("value_error", "header", where))

@@ -24,12 +24,12 @@ const (
 	otherHookID = "wh_01K0000000000000000000000J"
 )
 
-// hookSecret is the secret of both webhooks of a test's world.
+// hookSecret is the secret of both webhooks of the test world.
 var hookSecret = "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-secret-of-32-bytes-canary"))
 
-// hookShelf is the store of webhooks, of their secrets and of answers, in memory.
-// Account a has one webhook, and account b another.
-type hookShelf struct {
+// webhookStore is an in-memory store of webhooks, their secrets and answers. Account a has one webhook, and account
+// b another.
+type webhookStore struct {
 	world   *world
 	mu      sync.Mutex
 	hooks   map[string]auth.Webhook
@@ -38,9 +38,9 @@ type hookShelf struct {
 	down    bool
 }
 
-func newHookShelf(w *world) *hookShelf {
+func newWebhookStore(w *world) *webhookStore {
 	at := noon.Add(-time.Hour)
-	return &hookShelf{
+	return &webhookStore{
 		world: w, claims: map[string]replay.Claim{}, secrets: map[string]string{"a " + hookID: hookSecret, "b " + otherHookID: hookSecret},
 		hooks: map[string]auth.Webhook{
 			hookID:      {ID: hookID, Account: "a", User: "ana", Name: "n8n", Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: at},
@@ -49,14 +49,14 @@ func newHookShelf(w *world) *hookShelf {
 	}
 }
 
-func (h *hookShelf) services(c Config) (Webhooks, *replay.Once) {
+func (h *webhookStore) services(c Config) (Webhooks, *replay.Once) {
 	var n atomic.Int64
 	newID := func(time.Time) string { return fmt.Sprintf("01K0000000000000000000%04d", n.Add(1)) }
 	return &auth.Webhooks{Store: h, Secrets: h, NewID: newID, Now: c.Now},
 		&replay.Once{Store: h, NewID: newID, Now: c.Now, Log: c.Log}
 }
 
-func (h *hookShelf) Webhook(_ context.Context, id string) (auth.Webhook, error) {
+func (h *webhookStore) Webhook(_ context.Context, id string) (auth.Webhook, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.down {
@@ -69,7 +69,7 @@ func (h *hookShelf) Webhook(_ context.Context, id string) (auth.Webhook, error) 
 	return w, nil
 }
 
-func (h *hookShelf) Webhooks(_ context.Context, account string) ([]auth.Webhook, error) {
+func (h *webhookStore) Webhooks(_ context.Context, account string) ([]auth.Webhook, error) {
 	err := h.world.called(account, "", "", nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,14 +82,14 @@ func (h *hookShelf) Webhooks(_ context.Context, account string) ([]auth.Webhook,
 	return list, err
 }
 
-func (h *hookShelf) CreateWebhook(_ context.Context, w auth.Webhook) error {
+func (h *webhookStore) CreateWebhook(_ context.Context, w auth.Webhook) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hooks[w.ID] = w
 	return nil
 }
 
-func (h *hookShelf) DeleteWebhook(_ context.Context, account, id string) error {
+func (h *webhookStore) DeleteWebhook(_ context.Context, account, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.hooks[id].Account != account {
@@ -99,7 +99,7 @@ func (h *hookShelf) DeleteWebhook(_ context.Context, account, id string) error {
 	return nil
 }
 
-func (h *hookShelf) WebhookSecret(_ context.Context, account, id string) (string, error) {
+func (h *webhookStore) WebhookSecret(_ context.Context, account, id string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	secret, ok := h.secrets[account+" "+id]
@@ -109,21 +109,21 @@ func (h *hookShelf) WebhookSecret(_ context.Context, account, id string) (string
 	return secret, nil
 }
 
-func (h *hookShelf) PutWebhookSecret(_ context.Context, account, id, secret string) error {
+func (h *webhookStore) PutWebhookSecret(_ context.Context, account, id, secret string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.secrets[account+" "+id] = secret
 	return nil
 }
 
-func (h *hookShelf) DeleteWebhookSecret(_ context.Context, account, id string) error {
+func (h *webhookStore) DeleteWebhookSecret(_ context.Context, account, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.secrets, account+" "+id)
 	return nil
 }
 
-func (h *hookShelf) ClaimReplay(_ context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
+func (h *webhookStore) ClaimReplay(_ context.Context, c replay.Claim, at time.Time) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	there, ok := h.claims[c.Account+" "+c.Key]
@@ -134,7 +134,7 @@ func (h *hookShelf) ClaimReplay(_ context.Context, c replay.Claim, at time.Time)
 	return c, nil
 }
 
-func (h *hookShelf) Replay(_ context.Context, account, key string) (replay.Claim, error) {
+func (h *webhookStore) Replay(_ context.Context, account, key string) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	there, ok := h.claims[account+" "+key]
@@ -144,7 +144,7 @@ func (h *hookShelf) Replay(_ context.Context, account, key string) (replay.Claim
 	return there, nil
 }
 
-func (h *hookShelf) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
+func (h *webhookStore) TakeReplay(_ context.Context, c replay.Claim, holder string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	there := h.claims[c.Account+" "+c.Key]
@@ -155,7 +155,7 @@ func (h *hookShelf) TakeReplay(_ context.Context, c replay.Claim, holder string)
 	return true, nil
 }
 
-func (h *hookShelf) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
+func (h *webhookStore) FinishReplay(_ context.Context, c replay.Claim) (replay.Claim, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	there := h.claims[c.Account+" "+c.Key]
@@ -167,25 +167,25 @@ func (h *hookShelf) FinishReplay(_ context.Context, c replay.Claim) (replay.Clai
 	return c, nil
 }
 
-func (h *hookShelf) FreeReplay(ctx context.Context, c replay.Claim) error {
+func (h *webhookStore) FreeReplay(ctx context.Context, c replay.Claim) error {
 	c.Until = time.Time{}
 	_, err := h.TakeReplay(ctx, c, c.Holder)
 	return err
 }
 
-// echo is what the signed route of the tests answers.
+// echo is the response of the tests' signed route.
 type echo struct {
 	Text string `json:"text"`
 	Who  string `json:"who"`
 	ID   string `json:"id"`
 }
 
-// echoes is a function of one signed route, that counts its effects.
+// echoes is a function with one signed route, which counts its effects.
 type echoes struct {
 	*site
 	http.Handler
 	effects atomic.Int32
-	slow    chan struct{} // when set, an effect waits for it
+	slow    chan struct{} // if set, an effect waits for it
 }
 
 func newEchoes() *echoes {
@@ -208,7 +208,7 @@ func (e *echoes) echo(ctx context.Context, in *struct {
 	}
 },
 ) (*replayed[echo], error) {
-	return once(ctx, e.config, func(ctx context.Context, t ticket) (echo, error) {
+	return serveOnce(ctx, e.config, func(ctx context.Context, t ticket) (echo, error) {
 		e.effects.Add(1)
 		if e.slow != nil {
 			<-e.slow
@@ -226,7 +226,7 @@ func (e *echoes) do(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// sign is a request as a sender makes it; change says what happened on the way.
+// sign returns a signed request; change alters it after signing.
 func sign(t testing.TB, at time.Time, webhook, id, path, body string, change ...func(*http.Request)) *http.Request {
 	t.Helper()
 	signature, err := auth.Sign(hookSecret, id, at, []byte(body))
@@ -245,7 +245,7 @@ func set(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-func TestASignedRequestActsAsWhoMadeTheWebhook(t *testing.T) {
+func TestASignedRequestActsAsTheWebhooksCreator(t *testing.T) {
 	for name, c := range map[string]struct {
 		r   *http.Request
 		who string
@@ -267,8 +267,8 @@ func TestASignedRequestActsAsWhoMadeTheWebhook(t *testing.T) {
 	}
 }
 
-// TestWhateverIsWrongWithASignatureIsToldAlike: I23, I14.
-func TestWhateverIsWrongWithASignatureIsToldAlike(t *testing.T) {
+// TestEveryBadSignatureGetsTheSameAnswer (guarantees I23 and I14).
+func TestEveryBadSignatureGetsTheSameAnswer(t *testing.T) {
 	const body = `{"text":"hola"}`
 	signed := func(change ...func(*http.Request)) *http.Request {
 		return sign(t, noon, hookID, "d1", "/test/echo", body, change...)
@@ -338,14 +338,14 @@ func withBody(r *http.Request, body string) *http.Request {
 	return c
 }
 
-func TestATokenDecidesAndNoSignatureIsLookedAt(t *testing.T) {
+func TestATokenComesBeforeASignature(t *testing.T) {
 	e := newEchoes()
 	r := sign(t, noon, otherHookID, "d1", "/test/echo", `{"text":"x"}`, set("Authorization", "Bearer T"), set(headerSignature, "v1,bad"))
 	w := e.do(r.WithContext(auth.NewContext(r.Context(), talker)))
 	if w.Code != 200 || decode(t, w)["who"] != "a ana" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	r = sign(t, noon, otherHookID, "d1", "/test/echo", `{"text":"x"}`) // by the page's cookie
+	r = sign(t, noon, otherHookID, "d1", "/test/echo", `{"text":"x"}`) // with the page's cookie
 	if w := e.do(r.WithContext(auth.NewContext(r.Context(), talker))); w.Code != 200 || decode(t, w)["who"] != "a ana" {
 		t.Errorf("a session: %d %s", w.Code, w.Body)
 	}
@@ -359,7 +359,7 @@ func TestATokenDecidesAndNoSignatureIsLookedAt(t *testing.T) {
 func TestAWebhookHasTheScopeChatOnly(t *testing.T) {
 	e := newEchoes()
 	h := e.hooks.hooks[hookID]
-	h.Scopes = auth.Scopes() // also when the table says otherwise
+	h.Scopes = auth.Scopes() // even if the table has more scopes
 	e.hooks.hooks[hookID] = h
 	if w := e.do(sign(t, noon, hookID, "d1", "/test/admin", `{"text":"x"}`)); w.Code != 403 || e.effects.Load() != 0 {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -378,7 +378,7 @@ func TestASignedBodyIsReadStrictlyAndBounded(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotSayIsNoRefusal(t *testing.T) {
+func TestAFailingStoreIsNoRefusal(t *testing.T) {
 	e := newEchoes()
 	e.hooks.down = true
 	w := e.do(sign(t, noon, hookID, "d1", "/test/echo", `{"text":"x"}`))
@@ -387,7 +387,7 @@ func TestAStoreThatCannotSayIsNoRefusal(t *testing.T) {
 	}
 }
 
-func TestADeliveryThatIsSentAgainIsAnsweredAsBefore(t *testing.T) {
+func TestARepeatedDeliveryGetsTheSameAnswer(t *testing.T) {
 	e := newEchoes()
 	first := e.do(sign(t, noon, hookID, "d1", "/test/echo", `{"text":"<a>&ñ"}`))
 	again := e.do(sign(t, noon.Add(time.Minute), hookID, "d1", "/test/echo", `{"text":"<a>&ñ"}`))
@@ -418,8 +418,8 @@ func TestADeliveryThatIsSentAgainIsAnsweredAsBefore(t *testing.T) {
 	}
 }
 
-// TestOneDeliveryAHundredTimesAtOnceHasItsEffectOnce: I23.
-func TestOneDeliveryAHundredTimesAtOnceHasItsEffectOnce(t *testing.T) {
+// TestOneDeliveryAHundredTimesAtOnceHasOneEffect (guarantee I23).
+func TestOneDeliveryAHundredTimesAtOnceHasOneEffect(t *testing.T) {
 	e := newEchoes()
 	e.slow = make(chan struct{}, 1)
 	var start, done sync.WaitGroup
@@ -436,7 +436,7 @@ func TestOneDeliveryAHundredTimesAtOnceHasItsEffectOnce(t *testing.T) {
 			case w.Code != 409 || decode(t, w)["code"] != "request.in_progress" || w.Header().Get("Retry-After") != "5":
 				t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 			}
-			if w.Code == 409 { // whoever is told so, is told while it is served
+			if w.Code == 409 { // a 409 is sent only while the first request is served
 				select {
 				case e.slow <- struct{}{}:
 				default:
@@ -455,7 +455,7 @@ func TestOneDeliveryAHundredTimesAtOnceHasItsEffectOnce(t *testing.T) {
 	}
 }
 
-func TestAnIdempotencyKeyIsOfItsUserAndAccount(t *testing.T) {
+func TestAnIdempotencyKeyBelongsToItsUserAndAccount(t *testing.T) {
 	e := newEchoes()
 	colleague := auth.Principal{Account: "a", User: "bea", Scopes: talker.Scopes}
 	for i, who := range []auth.Principal{talker, other, colleague} {
@@ -473,7 +473,7 @@ func TestAnIdempotencyKeyIsOfItsUserAndAccount(t *testing.T) {
 	}
 }
 
-func TestAKeyOfARequestIsChecked(t *testing.T) {
+func TestAnInvalidIdempotencyKeyIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		keys []string
 		want int
@@ -500,7 +500,7 @@ func TestAKeyOfARequestIsChecked(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyARequestIsServedEachTimeAndAFailureAlsoWithOne(t *testing.T) {
+func TestRequestsWithoutAKeyAndFailuresAreServedEachTime(t *testing.T) {
 	e := newEchoes()
 	for range 2 {
 		if w := e.do(ask(talker, "POST", "/test/echo", `{"text":"x"}`)); w.Code != 200 || w.Header().Get("Idempotency-Replayed") != "" {
@@ -515,7 +515,7 @@ func TestWithoutAKeyARequestIsServedEachTimeAndAFailureAlsoWithOne(t *testing.T)
 	}
 }
 
-func TestAKeyWithoutAnywhereToKeepAnswersServesNothing(t *testing.T) {
+func TestAKeyWithoutAStoreOfAnswersIsAnError(t *testing.T) {
 	e := newEchoes()
 	e.config.Once = nil
 	for _, r := range []*http.Request{
@@ -527,8 +527,7 @@ func TestAKeyWithoutAnywhereToKeepAnswersServesNothing(t *testing.T) {
 	}
 }
 
-// FuzzSignedHeaders: whatever stands in the header, nothing but the true signature
-// is let in, and nothing is our fault.
+// FuzzSignedHeaders: only the true signature is accepted, and no header causes an internal error.
 func FuzzSignedHeaders(f *testing.F) {
 	const body = `{"text":"x"}`
 	good, _ := auth.Sign(hookSecret, "d1", noon, []byte(body))

@@ -15,20 +15,20 @@ import (
 // Limits of a body.
 const (
 	MaxBody   = 256 << 10 // bytes
-	maxDepth  = 64        // arrays and objects inside each other
+	maxDepth  = 64        // nested arrays and objects
 	maxDigit  = 256       // bytes of one number
-	maxDouble = 32        // double members that are named
+	maxDouble = 32        // reported duplicate members
 )
 
-// checkJSON reads body as exactly one JSON value in UTF-8 and changes nothing:
-// numbers keep their digits. It refuses what encoding/json would quietly repair
-// (invalid UTF-8, lone surrogates, members that stand twice or differ only by
-// case, of which the last would win), what it could not hold (numbers beyond a
-// double, NUL), and more than maxDepth levels. Double members are collected;
-// anything else ends the reading.
+// checkJSON checks that body is exactly one JSON value in UTF-8, and changes nothing:
+// numbers keep their digits. It refuses input that encoding/json would repair
+// silently (invalid UTF-8, lone surrogates, duplicate members or members that differ
+// only by case, of which the last would win), values that it could not hold (numbers
+// beyond a double, NUL), and more than maxDepth levels. Duplicate members are
+// collected; any other fault ends the check.
 //
-// members are the names that the top object may have; another one that equals
-// one of them but for case is refused, as encoding/json would take it.
+// members are the names that the top object may have. Another name that equals one of
+// them except for case is refused, because encoding/json would accept it.
 func checkJSON(body []byte, members map[string]bool) error {
 	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
 		return errEncoding
@@ -51,13 +51,13 @@ func checkJSON(body []byte, members map[string]bool) error {
 	return nil
 }
 
-// scanner is a position in a JSON text, and the double members found so far.
+// scanner is a position in a JSON text, and the duplicate members found so far.
 type scanner struct {
 	text    []byte
 	at      int
 	members map[string]bool
-	folded  map[string]bool // members, as fold has them
-	path    []any           // of the value that is being read
+	folded  map[string]bool // members, folded
+	path    []any           // of the current value
 	double  []fault.Field
 }
 
@@ -113,8 +113,8 @@ func (s *scanner) value() error {
 	return errJSON
 }
 
-// inside reads the value of a member or an element.
-func (s *scanner) inside(place any) error {
+// member reads the value of a member or an element.
+func (s *scanner) member(place any) error {
 	s.path = append(s.path, place)
 	err := s.value()
 	s.path = s.path[:len(s.path)-1]
@@ -141,7 +141,7 @@ func (s *scanner) object() error {
 			return errJSON
 		}
 		s.space()
-		if err := s.inside(name); err != nil {
+		if err := s.member(name); err != nil {
 			return err
 		}
 		s.space()
@@ -155,20 +155,19 @@ func (s *scanner) object() error {
 	}
 }
 
-// place is where a member of the value that is being read stands.
+// place returns the place of a member of the current value.
 func (s *scanner) place(name string) []any {
 	loc := []any{"body"}
 	for _, p := range append(s.path[:len(s.path):len(s.path)], name) {
 		if made, ok := p.(string); ok {
-			p = shown(made)
+			p = shortName(made)
 		}
 		loc = append(loc, p)
 	}
 	return loc
 }
 
-// conflict says whether a member stands twice, or is another but for case: the
-// type of the error, or "".
+// conflict returns the error type of a duplicate member, or of one that differs only by case; "" for none.
 func (s *scanner) conflict(seen map[string]string, name string) string {
 	key := fold(name)
 	before, twice := seen[key]
@@ -191,7 +190,7 @@ func (s *scanner) array() error {
 	}
 	for i := 0; ; i++ {
 		s.space()
-		if err := s.inside(i); err != nil {
+		if err := s.member(i); err != nil {
 			return err
 		}
 		s.space()
@@ -205,7 +204,7 @@ func (s *scanner) array() error {
 	}
 }
 
-// str reads a string and returns what it means.
+// str reads a string and returns its value.
 func (s *scanner) str() (string, error) {
 	start := s.at
 	if !s.take('"') {
@@ -216,7 +215,7 @@ func (s *scanner) str() (string, error) {
 		switch c := s.text[s.at]; {
 		case c == '"':
 			s.at++
-			return s.meaning(s.text[start:s.at], escaped)
+			return s.decode(s.text[start:s.at], escaped)
 		case c == '\\':
 			escaped = true
 			s.at += 2
@@ -229,7 +228,7 @@ func (s *scanner) str() (string, error) {
 	return "", errJSON
 }
 
-func (s *scanner) meaning(raw []byte, escaped bool) (string, error) {
+func (s *scanner) decode(raw []byte, escaped bool) (string, error) {
 	if !escaped {
 		return string(raw[1 : len(raw)-1]), nil
 	}
@@ -251,8 +250,7 @@ func (s *scanner) digits() bool {
 	return s.at > start
 }
 
-// number reads a number by RFC 8259's grammar, and refuses one that no double
-// can be near to.
+// number reads a number by RFC 8259's grammar, and refuses one beyond the range of a double.
 func (s *scanner) number() error {
 	start := s.at
 	s.take('-')
@@ -279,7 +277,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// fold returns the same text for names that encoding/json takes for each other.
+// fold returns the same text for names that encoding/json treats as equal.
 func fold(name string) string {
 	out := make([]rune, 0, len(name))
 	for _, r := range name {

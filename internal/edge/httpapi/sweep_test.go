@@ -10,10 +10,10 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// crooked makes bad bodies of a good one, by the code of their refusal. members are the names
-// that the route knows.
-func crooked(good string, members map[string]bool) map[string][]string {
-	with := func(member string) string { // one more, before those of the good one
+// badBodies derives bad bodies from a good one, by the code of their refusal. members are the names that the route
+// knows.
+func badBodies(good string, members map[string]bool) map[string][]string {
+	with := func(member string) string { // with one more member, before the others
 		if strings.TrimSpace(strings.Trim(good, "{} ")) == "" {
 			return "{" + member + "}"
 		}
@@ -47,7 +47,7 @@ func crooked(good string, members map[string]bool) map[string][]string {
 	return bodies
 }
 
-// unread fails the test that has it read.
+// unread fails the test when it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -55,9 +55,9 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestABodyThatIsSaidToBeTooLargeIsNotWaitedFor: whoever announces one and sends nothing would
-// keep a place until the connection's time is up.
-func TestABodyThatIsSaidToBeTooLargeIsNotWaitedFor(t *testing.T) {
+// TestALargeDeclaredBodyIsNotAwaited: a client that declares a large body and sends nothing would occupy a
+// connection until its timeout.
+func TestALargeDeclaredBodyIsNotAwaited(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, good string) {
 		if good == "" {
 			return
@@ -70,9 +70,9 @@ func TestABodyThatIsSaidToBeTooLargeIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestNoRouteReadsACrookedBody: encoding/json repairs, drops or misreads some bodies. Every
-// route that reads a body refuses these, and nothing is done.
-func TestNoRouteReadsACrookedBody(t *testing.T) {
+// TestNoRouteAcceptsABadBody: encoding/json repairs, drops or misreads some bodies. Every route with a body refuses
+// these, and changes nothing.
+func TestNoRouteAcceptsABadBody(t *testing.T) {
 	statuses := map[string]int{"request.too_large": http.StatusRequestEntityTooLarge, "request.invalid": http.StatusUnprocessableEntity}
 	swept := 0
 	eachRoute(t, func(t *testing.T, r *route, _, good string) {
@@ -81,7 +81,7 @@ func TestNoRouteReadsACrookedBody(t *testing.T) {
 		}
 		swept++
 		path := pathOf(r, owned(r.pattern))
-		for code, bodies := range crooked(good, r.bound().members) {
+		for code, bodies := range badBodies(good, r.bound().members) {
 			want := statuses[code]
 			if want == 0 {
 				want = http.StatusBadRequest
@@ -103,8 +103,7 @@ func TestNoRouteReadsACrookedBody(t *testing.T) {
 	}
 }
 
-// TestEveryRouteReadsTheLargestBody: a body of the documented largest size is read, also with
-// a number of twenty digits.
+// TestEveryRouteReadsTheLargestBody: a body of the documented limit is read, also with a number of twenty digits.
 func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, good string) {
 		if good == "" {
@@ -116,16 +115,15 @@ func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 		}
 		for _, value := range []string{"12345678901234567890", "-0.12345678901234567890e-5", `"\ud83d\ude00"`, strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)} {
 			w := newSite().do(ask(boss, r.method, path, `{"zz":`+value+`}`))
-			if w.Code/100 != 2 && decode(t, w)["code"] != "request.invalid" { // of the other members, which are missing
+			if w.Code/100 != 2 && decode(t, w)["code"] != "request.invalid" { // the other required members are missing
 				t.Errorf("%.30s: %d %s", value, w.Code, w.Body)
 			}
 		}
 	})
 }
 
-// TestCheckingABodyCostsWhatItsLengthAllows holds for every shape. The names of a route were
-// once folded again for each member.
-func TestCheckingABodyCostsWhatItsLengthAllows(t *testing.T) {
+// TestCheckingABodyIsLinear for every shape. The names of a route were once folded again for each member.
+func TestCheckingABodyIsLinear(t *testing.T) {
 	const size = MaxBody - 100
 	members := map[string]bool{}
 	for r := range described().router.routes {

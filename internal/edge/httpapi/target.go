@@ -8,26 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// Texts serves with next the requests whose path and query are text, and refuses any
-// other: bytes that are no UTF-8 would be read as U+FFFD, so that one name is taken for
-// another. It stands before every function, however that is called. An event has U+FFFD
-// in a path already in place of such bytes, and so a path that holds it is refused too.
+// Texts passes requests whose path and query are valid UTF-8 to next, and refuses others: invalid bytes would be
+// read as U+FFFD, so one name would be taken for another. Every function uses it, however it is called. An event
+// already has U+FFFD instead of such bytes, so a path with U+FFFD is refused, too.
 func Texts(c Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.ContainsRune(r.URL.Path, utf8.RuneError) && textual(r.URL.RawQuery) {
+		if !strings.ContainsRune(r.URL.Path, utf8.RuneError) && isText(r.URL.RawQuery) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		path := url.URL{Path: string([]rune(r.URL.Path))} // as an event has it
-		a := c.ask(w, r)
+		a := c.newRequestInfo(w, r)
 		told := path.EscapedPath()
 		a.path = told[:min(len(told), maxInstance)]
-		c.render(w, r.WithContext(context.WithValue(r.Context(), askedKey{}, a)), errEncoding)
+		c.render(w, r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a)), errEncoding)
 	})
 }
 
-// textual reports whether all that stands in a query is UTF-8, decoded.
-func textual(query string) bool {
+// isText reports whether a query is valid UTF-8 after decoding.
+func isText(query string) bool {
 	if !strings.Contains(query, "%") {
 		return utf8.ValidString(query)
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// notText are bytes, as they are encoded, that are no text.
+// notText are encoded bytes that are not valid UTF-8.
 var notText = []string{"%ff", "%c0%af", "a%80b", "%ED%A0%80", "%f5%80%80%80", "%e6%97"}
 
-// refusedAsNoText holds that a request is refused as one that is no text, and reaches nobody.
+// refusedAsNoText checks that a request is refused as invalid UTF-8, and reaches no handler.
 func refusedAsNoText(t *testing.T, method, target string) {
 	t.Helper()
 	s := newSite()
@@ -23,9 +23,8 @@ func refusedAsNoText(t *testing.T, method, target string) {
 	}
 }
 
-// TestNoParameterIsReadAsAnother: bytes that are no UTF-8 were read as U+FFFD, so that the
-// memory of one session was forgotten for another. Every path and query parameter of every
-// route that the document has is refused with them.
+// TestNoParameterIsReadAsAnother: bytes that are not valid UTF-8 were once read as U+FFFD, so the memory of one
+// session was deleted for another. The test sends them in every path and query parameter of every documented route.
 func TestNoParameterIsReadAsAnother(t *testing.T) {
 	swept := 0
 	for _, r := range described().router.routes {
@@ -54,7 +53,7 @@ func TestNoParameterIsReadAsAnother(t *testing.T) {
 	refusedAsNoText(t, "GET", "/nothing?a=%zz&b=%ff")
 }
 
-func TestWhatIsTextArrives(t *testing.T) {
+func TestValidUTF8Arrives(t *testing.T) {
 	for _, target := range []string{
 		"/", "/memory/whatsapp%2F51999", "/memory/%C3%B1", "/memory/%F0%9F%9A%80", "/memory/%25ff", "/memory/%EF%BF%BE", "/memory/a%00",
 		"/api/chats?cursor=%C3%B1+a%2Bb%26c&limit=2", "/api/chats?cursor=%zz", "/api/chats?a=%25ff", "/api/chats?", "/api/chats?a=%EF%BF%BD", "/?a;b",

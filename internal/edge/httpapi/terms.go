@@ -10,7 +10,7 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-func (a *api) terms(s adviser) {
+func (a *api) terms(s aiHandler) {
 	register(a, operation{
 		method: http.MethodGet, path: "/ai/terms", id: "readTerms", access: withChat,
 		summary: "Read what AI costs the account, and what it may spend",
@@ -21,33 +21,33 @@ func (a *api) terms(s adviser) {
 	}, s.setTerms)
 }
 
-// Terms is what AI costs an account, and what it may spend.
+// Terms are the price of AI for an account, and its spending limits.
 type Terms struct {
 	Policy credit.Policy `json:"policy"`
 	Limits credit.Limits `json:"limits"`
 }
 
-// TermsRequest is the body that sets them: a part that is absent stays as it is.
+// TermsRequest is the body that sets the terms. An absent part is not changed.
 type TermsRequest struct {
 	Policy *PolicyRequest `json:"policy,omitempty" doc:"changing it needs the scope billing"`
 	Limits *LimitsRequest `json:"limits,omitempty"`
 }
 
-// PolicyRequest is what a session costs and holds.
+// PolicyRequest is the price, size and life of a session.
 type PolicyRequest struct {
 	SessionCost    int64 `json:"session_cost" minimum:"1" maximum:"1000000000" doc:"credits"`
 	SessionTokens  int   `json:"session_tokens" minimum:"1" maximum:"100000000"`
 	SessionMinutes int   `json:"session_minutes" minimum:"1" maximum:"527040"`
 }
 
-// LimitsRequest is what may be spent, in micro-USD; 0 means no limit.
+// LimitsRequest is the spending limits, in micro-USD; 0 means no limit.
 type LimitsRequest struct {
 	Day   int64 `json:"day_micros" minimum:"0" maximum:"1000000000000"`
 	Month int64 `json:"month_micros" minimum:"0" maximum:"1000000000000"`
 	Run   int64 `json:"run_micros" minimum:"0" maximum:"1000000000000"`
 }
 
-func (s adviser) readTerms(ctx context.Context, _ *nothing) (*reply[Terms], error) {
+func (s aiHandler) readTerms(ctx context.Context, _ *nothing) (*reply[Terms], error) {
 	got, err := s.Settings.Terms(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s adviser) readTerms(ctx context.Context, _ *nothing) (*reply[Terms], erro
 	return answer(Terms{got.Policy, got.Limits}), nil
 }
 
-func (s adviser) setTerms(ctx context.Context, in *struct{ Body TermsRequest }) (*reply[Terms], error) {
+func (s aiHandler) setTerms(ctx context.Context, in *struct{ Body TermsRequest }) (*reply[Terms], error) {
 	who := caller(ctx)
 	before, err := s.Settings.Terms(ctx, who.Account)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s adviser) setTerms(ctx context.Context, in *struct{ Body TermsRequest }) 
 			return nil, err
 		}
 	}
-	wrong := append(inside("policy", next.Policy.Valid()), inside("limits", next.Limits.Valid())...)
+	wrong := append(prefixFields("policy", next.Policy.Valid()), prefixFields("limits", next.Limits.Valid())...)
 	if len(wrong) > 0 {
 		return nil, eligibility.ErrSetting.At(wrong...)
 	}
@@ -84,15 +84,15 @@ func (s adviser) setTerms(ctx context.Context, in *struct{ Body TermsRequest }) 
 	return answer(Terms{got.Policy, got.Limits}), nil
 }
 
-// inside says of fields that they stand in a member of the body.
-func inside(member string, fields []fault.Field) []fault.Field {
+// prefixFields moves the places of fields into a member of the body.
+func prefixFields(member string, fields []fault.Field) []fault.Field {
 	for i, f := range fields {
 		fields[i].Loc = append([]any{f.Loc[0], member}, f.Loc[1:]...)
 	}
 	return fields
 }
 
-// needsBilling refuses whoever may not say what things cost.
+// needsBilling returns the error of a caller who may not set prices.
 func needsBilling(who auth.Principal) error {
 	if who.Allows(auth.ScopeBilling) {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// Bounds of a look at what was used.
+// Limits of a usage report.
 const (
 	mostDays = 93
-	mostRows = 5000 // keys that are told apart; the total counts every turn
+	mostRows = 5000 // rows; the total counts every turn
 )
 
-func (a *api) usage(s adviser) {
+func (a *api) usage(s aiHandler) {
 	op := operation{
 		method: http.MethodGet, path: "/ai/usage", id: "usage", access: withChat,
 		summary: "What was used in a span of time, added up, as JSON or CSV", failures: []int{422},
@@ -35,7 +35,7 @@ func (a *api) usage(s adviser) {
 	register(a, op, s.usage)
 }
 
-// Usage is what was used in a span of time.
+// Usage is the usage of a period.
 type Usage struct {
 	By        credit.By    `json:"by" enum:"account,day,project,chat,run,turn,model"`
 	From      time.Time    `json:"from"`
@@ -45,7 +45,7 @@ type Usage struct {
 	Truncated bool         `json:"truncated,omitempty" doc:"there is more than is listed: the newest is; the total counts all"`
 }
 
-// UsageTotal is every turn of the span.
+// UsageTotal is the sum of all turns of the period.
 type UsageTotal struct {
 	Turns   int   `json:"turns"`
 	Blocked int   `json:"blocked" doc:"turns that did not run"`
@@ -55,7 +55,7 @@ type UsageTotal struct {
 	Guessed int   `json:"estimated" doc:"turns whose tokens were estimated"`
 }
 
-// UsageInput is what somebody wants to know of what was used.
+// UsageInput are the parameters of a usage report.
 type UsageInput struct {
 	By     credit.By `query:"by" enum:"account,day,project,chat,run,turn,model" doc:"day when absent"`
 	From   string    `query:"from" maxLength:"40" doc:"a day (2026-03-01, UTC) or a moment (RFC 3339); the first of the month when absent"`
@@ -64,7 +64,7 @@ type UsageInput struct {
 	Accept string    `header:"Accept" hidden:"true"`
 }
 
-// usageReply is Usage as JSON, or its bytes as CSV.
+// usageReply is Usage as JSON, or as CSV.
 type usageReply struct {
 	ContentType string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
@@ -72,15 +72,15 @@ type usageReply struct {
 	Body        any
 }
 
-func (s adviser) usage(ctx context.Context, in *UsageInput) (*usageReply, error) {
-	from, to, err := span(in.From, in.To, s.config.Now())
+func (s aiHandler) usage(ctx context.Context, in *UsageInput) (*usageReply, error) {
+	from, to, err := parsePeriod(in.From, in.To, s.config.Now())
 	if err != nil {
 		return nil, err
 	}
 	if in.By == "" {
 		in.By = credit.ByDay
 	}
-	got, err := s.used(ctx, in.By, from, to)
+	got, err := s.sumUsage(ctx, in.By, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +105,10 @@ func (in *UsageInput) asCSV() bool {
 	return negotiation.SelectQValueFast(in.Accept, []string{"application/json", "text/csv"}) == "text/csv"
 }
 
-// span reads the two ends of a span of time.
-func span(first, last string, now time.Time) (from, to time.Time, err error) {
-	from, _, errFrom := end(first)
-	to, isDay, errTo := end(last)
+// parsePeriod parses the two ends of a period.
+func parsePeriod(first, last string, now time.Time) (from, to time.Time, err error) {
+	from, _, errFrom := parseEnd(first)
+	to, isDay, errTo := parseEnd(last)
 	if errFrom != nil || errTo != nil {
 		err := errPeriod
 		if errFrom != nil {
@@ -130,9 +130,9 @@ func span(first, last string, now time.Time) (from, to time.Time, err error) {
 		from = midnight(day).AddDate(0, 0, 1-day.Day())
 	}
 	switch {
-	case to.Before(from), isDay && to.Equal(from): // a day is in the span, and never nothing
+	case to.Before(from), isDay && to.Equal(from): // a period with a day is never empty
 		return from, to, errPeriod.At(field("period_order", "query", "to"))
-	case from.Year() < 1970 || to.Year() > 9999: // no turn is of then, and JSON has no such year
+	case from.Year() < 1970 || to.Year() > 9999: // no turn is outside of these years, and JSON cannot represent them
 		return from, to, errPeriod.At(field("datetime_parsing", "query", "to"))
 	case to.Sub(from) > mostDays*24*time.Hour:
 		return from, to, errPeriod.At(field("period_too_long", "query", "to"))
@@ -140,8 +140,8 @@ func span(first, last string, now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// end reads a day, or a moment of one; "" is the zero time.
-func end(text string) (at time.Time, isDay bool, err error) {
+// parseEnd parses a day or a time; "" is the zero time.
+func parseEnd(text string) (at time.Time, isDay bool, err error) {
 	if text == "" {
 		return time.Time{}, false, nil
 	}
@@ -154,9 +154,8 @@ func end(text string) (at time.Time, isDay bool, err error) {
 
 func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
-// used adds up the turns of a span. However many there are, it holds one row for
-// each of at most mostRows keys.
-func (s adviser) used(ctx context.Context, by credit.By, from, to time.Time) (Usage, error) {
+// sumUsage sums the turns of a period. It holds at most mostRows rows, however many turns there are.
+func (s aiHandler) sumUsage(ctx context.Context, by credit.By, from, to time.Time) (Usage, error) {
 	account := caller(ctx).Account
 	rows, all := credit.Adder{By: by, Account: account}, credit.Adder{By: credit.ByAccount, Account: account}
 	known := map[string]bool{}
@@ -185,7 +184,7 @@ var usageColumns = []string{
 	"by", "key", "turns", "blocked", "input_tokens", "output_tokens", "estimated", "cost_micros", "cost_usd", "first_at", "last_at",
 }
 
-// csv writes the rows as RFC 4180 has it.
+// csv writes the rows in the format of RFC 4180.
 func (u Usage) csv() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -193,7 +192,7 @@ func (u Usage) csv() ([]byte, error) {
 	_ = w.Write(usageColumns)
 	for _, r := range u.Usage {
 		_ = w.Write([]string{
-			string(u.By), harmless(r.Key), strconv.Itoa(r.Turns), strconv.Itoa(r.Blocked), strconv.Itoa(r.Input), strconv.Itoa(r.Output),
+			string(u.By), escapeFormula(r.Key), strconv.Itoa(r.Turns), strconv.Itoa(r.Blocked), strconv.Itoa(r.Input), strconv.Itoa(r.Output),
 			strconv.Itoa(r.Guessed), strconv.FormatInt(r.Micros, 10), dollars(r.Micros),
 			r.First.UTC().Format(time.RFC3339), r.Last.UTC().Format(time.RFC3339),
 		})
@@ -202,16 +201,16 @@ func (u Usage) csv() ([]byte, error) {
 	return b.Bytes(), w.Error()
 }
 
-// harmless is a text that no spreadsheet takes for a formula. A client chose the
-// names of its providers and models.
-func harmless(text string) string {
+// escapeFormula returns a text that no spreadsheet takes for a formula, because clients choose the names of
+// providers and models.
+func escapeFormula(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(text)[0]) {
 		return text
 	}
 	return "'" + text
 }
 
-// dollars writes micro-USD as USD, exactly.
+// dollars formats micro-USD as USD, exactly.
 func dollars(micros int64) string {
 	sign := ""
 	if micros < 0 {

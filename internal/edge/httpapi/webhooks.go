@@ -11,19 +11,19 @@ import (
 	"piloto/internal/access/auth"
 )
 
-// Webhooks makes and removes webhooks, and says who a signed request is from.
+// Webhooks creates and deletes webhooks, and authenticates signed requests.
 type Webhooks interface {
-	// Create returns a webhook of who is asking, and its secret, once.
+	// Create returns a webhook that acts as the caller, and its secret, which is returned only here.
 	Create(ctx context.Context, p auth.Principal, name string) (auth.Webhook, string, error)
 	List(ctx context.Context, account string) ([]auth.Webhook, error)
 	Delete(ctx context.Context, account, id string) error
-	// Authenticate refuses with auth.ErrRequired, whatever is wrong.
+	// Authenticate returns auth.ErrRequired for every kind of invalid delivery.
 	Authenticate(ctx context.Context, d auth.Delivery) (auth.Principal, error)
 }
 
 // webhooks adds the routes of webhooks to those of the registry.
 func (a *api) webhooks() {
-	h := hooks{a.config.Webhooks}
+	h := webhookHandler{a.config.Webhooks}
 	register(a, operation{
 		method: http.MethodPost, path: "/api/webhooks", id: "createWebhook", access: withAdmin, status: http.StatusCreated,
 		summary:  "Make a webhook: another system then signs its requests, and acts as you, with the scope chat only",
@@ -39,12 +39,12 @@ func (a *api) webhooks() {
 	}, h.delete)
 }
 
-// WebhookRequest is the body that makes a webhook.
+// WebhookRequest is the body that creates a webhook.
 type WebhookRequest struct {
 	Name string `json:"name" minLength:"1" maxLength:"80" doc:"what people call it"`
 }
 
-// Resolve refuses a name without a character that one can see.
+// Resolve refuses a name of white space.
 func (r *WebhookRequest) Resolve(huma.Context) []error {
 	if r.Name != "" && strings.TrimSpace(r.Name) == "" {
 		return []error{errInvalid.At(field("string_too_short", "body", "name"))}
@@ -52,7 +52,7 @@ func (r *WebhookRequest) Resolve(huma.Context) []error {
 	return nil
 }
 
-// Webhook is a webhook as clients see it.
+// Webhook is the JSON form of a webhook.
 type Webhook struct {
 	ID        string    `json:"webhook_id" doc:"what X-Piloto-Webhook names"`
 	Name      string    `json:"name"`
@@ -60,7 +60,7 @@ type Webhook struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// WebhookMade is a webhook that was just made.
+// WebhookMade is a new webhook with its secret.
 type WebhookMade struct {
 	Webhook
 	Secret string `json:"secret" doc:"whsec_ and the key in base64; shown this once"`
@@ -76,9 +76,9 @@ func showWebhook(w auth.Webhook) Webhook {
 	return Webhook{ID: w.ID, Name: w.Name, User: w.User, CreatedAt: w.CreatedAt.UTC()}
 }
 
-type hooks struct{ service Webhooks }
+type webhookHandler struct{ service Webhooks }
 
-func (h hooks) create(ctx context.Context, in *struct{ Body WebhookRequest }) (*reply[WebhookMade], error) {
+func (h webhookHandler) create(ctx context.Context, in *struct{ Body WebhookRequest }) (*reply[WebhookMade], error) {
 	w, secret, err := h.service.Create(ctx, caller(ctx), strings.TrimSpace(in.Body.Name))
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (h hooks) create(ctx context.Context, in *struct{ Body WebhookRequest }) (*
 	return answer(WebhookMade{showWebhook(w), secret, auth.WebhookKey(secret)}), nil
 }
 
-func (h hooks) list(ctx context.Context, _ *nothing) (*reply[WebhookList], error) {
+func (h webhookHandler) list(ctx context.Context, _ *nothing) (*reply[WebhookList], error) {
 	got, err := h.service.List(ctx, caller(ctx).Account)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (h hooks) list(ctx context.Context, _ *nothing) (*reply[WebhookList], error
 	return answer(v), nil
 }
 
-func (h hooks) delete(ctx context.Context, in *struct {
+func (h webhookHandler) delete(ctx context.Context, in *struct {
 	ID string `path:"id"`
 },
 ) (*nothing, error) {

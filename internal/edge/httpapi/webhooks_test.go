@@ -8,7 +8,7 @@ import (
 	"piloto/internal/access/auth"
 )
 
-func TestAWebhookShowsItsSecretOnceAndEndsWhenItIsRemoved(t *testing.T) {
+func TestAWebhookShowsItsSecretOnceAndEndsWhenRemoved(t *testing.T) {
 	e := newEchoes()
 	r := ask(boss, "POST", "/api/webhooks", `{"name":" Mi n8n "}`)
 	w := e.site.do(r)
@@ -49,7 +49,7 @@ func TestAWebhookShowsItsSecretOnceAndEndsWhenItIsRemoved(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreOfTheirAccount(t *testing.T) {
+func TestWebhooksBelongToTheirAccount(t *testing.T) {
 	s := newSite()
 	w := s.do(ask(boss, "GET", "/api/webhooks", ""))
 	if !strings.Contains(w.Body.String(), hookID) || strings.Contains(w.Body.String(), otherHookID) {
@@ -60,7 +60,7 @@ func TestWebhooksAreOfTheirAccount(t *testing.T) {
 	}
 }
 
-func TestAnAccountHasSoManyWebhooksAndNoMore(t *testing.T) {
+func TestAnAccountsWebhooksAreLimited(t *testing.T) {
 	s := newSite()
 	for i := 1; i < auth.MaxWebhooks; i++ { // it has one
 		if w := s.do(ask(boss, "POST", "/api/webhooks", `{"name":"x"}`)); w.Code != 201 {
@@ -72,7 +72,7 @@ func TestAnAccountHasSoManyWebhooksAndNoMore(t *testing.T) {
 	}
 }
 
-func TestANameOfAWebhookIsChecked(t *testing.T) {
+func TestAWebhooksNameIsChecked(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`: "[body name] missing", `{"name":""}`: "[body name] string_too_short", `{"name":" "}`: "[body name] string_too_short",
 		`{"name":"` + strings.Repeat("ñ", 81) + `"}`: "[body name] string_too_long", `{"name":1}`: "[body name] string_type",

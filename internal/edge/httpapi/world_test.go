@@ -28,7 +28,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Ids that the world of a test holds, all of account a; ghost is nobody's.
+// Ids of the test world, all of account a; ghostID belongs to no account.
 const (
 	chatID    = "01K0000000000000000000000A"
 	projectID = "01K0000000000000000000000B"
@@ -44,8 +44,7 @@ var (
 	digest = plan.Digest(strings.Repeat("ab", 32))
 )
 
-// world is every service, in memory: one account's records, and a count of the
-// calls that reached it.
+// world implements every service in memory: one account's records, and a count of the calls.
 type world struct {
 	mu       sync.Mutex
 	calls    int
@@ -67,10 +66,10 @@ type world struct {
 	edits    []turn.Edit
 	previews []bool
 	ruled    rule.Set
-	refusal  error // of the next decision
+	refusal  error // error of the next decision
 	tickets  int
-	shelf    *shelf
-	hooks    *hookShelf
+	settings *settingsStore
+	hooks    *webhookStore
 }
 
 func newWorld() *world {
@@ -82,8 +81,8 @@ func newWorld() *world {
 		server:   sampleServer(),
 		session_: conversation.Chat{ID: "x", UserID: "alice", CreatedAt: at, Metadata: map[string]json.RawMessage{"source": json.RawMessage(`"web"`)}},
 	}
-	w.shelf = newShelf(w)
-	w.hooks = newHookShelf(w)
+	w.settings = newSettingsStore(w)
+	w.hooks = newWebhookStore(w)
 	return w
 }
 
@@ -119,7 +118,7 @@ func sampleServer() tool.Server {
 
 var entries = []tool.Entry{{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "Salas", Fingerprint: "f1", Signature: "()"}}
 
-// called counts a call; everything of the world belongs to account a.
+// called counts a call; everything in the world belongs to account a.
 func (w *world) called(account, id, want string, missing error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +173,7 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 	return reply, nil
 }
 
-// Route answers what it is asked, and delegates what begins with an agent's name.
+// Route echoes a message, and delegates one that begins with an agent's name.
 func (w *world) Route(ctx context.Context, r turn.Request) (turn.Reply, error) {
 	reply, err := w.Send(ctx, turn.Request{Principal: r.Principal, ChatID: chatID, Message: r.Message, Locale: r.Locale})
 	if err != nil || reply.Block != nil {
@@ -216,7 +215,7 @@ func (w *world) Cancel(_ context.Context, c run.Cancellation) (run.Decision, err
 	return w.decided(c.Account, c.RunID)
 }
 
-// decided is what a decision answers: refusal, when there is one.
+// decided returns the result of a decision: refusal, if set.
 func (w *world) decided(account, id string) (run.Decision, error) {
 	if err := w.called(account, id, runID, plan.ErrRunNotFound); err != nil {
 		return run.Decision{}, err
@@ -224,7 +223,7 @@ func (w *world) decided(account, id string) (run.Decision, error) {
 	return run.Decision{Run: w.run_, Chat: w.chat}, w.refusal
 }
 
-// Approve takes one approval, as a run does.
+// Approve accepts one approval, as a run does.
 func (w *world) Approve(_ context.Context, a run.Approval) (run.Decision, error) {
 	w.approved = append(w.approved, a)
 	d, err := w.decided(a.Account, a.RunID)
@@ -248,7 +247,7 @@ func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
 	return d, err
 }
 
-// Revise checks the steps as a draft's are.
+// Revise checks the steps as those of a draft.
 func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
 	w.edits = append(w.edits, e)
 	d, err := w.decided(e.Principal.Account, e.RunID)
@@ -411,7 +410,7 @@ func (w *world) list(account, cursor string, limit int) error {
 }
 
 func (w *world) Server(_ context.Context, account, id string) (tool.Server, error) {
-	if account != "a" || id != serverID { // a look that changes nothing is no call
+	if account != "a" || id != serverID { // a read that changes nothing is not counted
 		return tool.Server{}, tool.ErrServerNotFound
 	}
 	return w.server, nil
@@ -439,7 +438,7 @@ func (w *world) Events(_ context.Context, account, id string, after, limit int) 
 	return all[:min(limit, len(all))], nil
 }
 
-// Revisions are the plan as it is, and one before it whose step was another.
+// Revisions returns the current plan and an earlier one with another step.
 func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error) {
 	before := r.Plan
 	before.Steps = slices.Clone(before.Steps)
@@ -452,7 +451,7 @@ func (w *world) Revisions(_ context.Context, r plan.Run) ([]plan.Revision, error
 	}, nil
 }
 
-// Links returns one link, of the one run, with a made-up signature.
+// Links returns one link, of the one run, with a fake signature.
 func (w *world) Links(_ context.Context, account string, after, _ int) ([]receipt.Link, error) {
 	if account != "a" || after > 0 {
 		return nil, nil
@@ -487,17 +486,16 @@ func (w *world) Whole(_ context.Context, _ plan.Run, _ string, res plan.Result) 
 	return res, nil
 }
 
-// site is the handlers of a world, as they are routed in the deployment. Each is
-// made when it is first asked.
+// site is the handlers over a world, routed as in the deployment. Each is created at its first request.
 type site struct {
 	*world
-	config Config
-	attic  *attic
-	office *office
-	checks []Check
-	logs   *bytes.Buffer
-	watch  *watch
-	made   map[Function]http.Handler
+	config       Config
+	memoryStore  *memoryStore
+	companyStore *companyStore
+	checks       []Check
+	logs         *bytes.Buffer
+	watch        *opsStore
+	made         map[Function]http.Handler
 }
 
 func newSite(checks ...Check) *site {
@@ -510,9 +508,9 @@ func newSite(checks ...Check) *site {
 	c.Rules = w
 	c.Webhooks, c.Once = w.hooks.services(c)
 	keptTurn(c)
-	watch := newWatch(w)
-	c.Ops = watched(watch)
-	return &site{world: w, attic: &attic{}, office: newOffice(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
+	watch := newOpsStore(w)
+	c.Ops = opsOf(watch)
+	return &site{world: w, memoryStore: &memoryStore{}, companyStore: newCompanyStore(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 
 func (s *site) handler(f Function) http.Handler {
@@ -525,11 +523,11 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionConfirm:
 		s.made[f] = Confirm(s.config, s.world)
 	case FunctionEligibility:
-		s.made[f] = AI(s.config, s.shelf.services(s.config))
+		s.made[f] = AI(s.config, s.settings.services(s.config))
 	case FunctionRegistry:
-		s.made[f] = Registry(s.config, s.world, s.office.manager())
+		s.made[f] = Registry(s.config, s.world, s.companyStore.manager())
 	default:
-		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.attic, Now: s.config.Now}, s.checks...)
+		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, s.checks...)
 	}
 	return s.made[f]
 }
@@ -545,7 +543,7 @@ var (
 	other    = auth.Principal{Account: "b", User: "eva", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
 )
 
-// do sends a request to the function that API Gateway would send it to.
+// do sends a request to the function that API Gateway would call.
 func (s *site) do(r *http.Request) *httptest.ResponseRecorder {
 	function := FunctionRecords // $default
 	for _, to := range Routes() {

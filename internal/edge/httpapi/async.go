@@ -21,20 +21,18 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// Later is how a turn is answered apart from the request that brought it, so that it may
-// take longer than the route waits: the request is kept, Start has it served by Apart, and
-// whoever brought it is told where its answer will be (202).
-type Later struct {
-	// Start has Apart.Serve called with an account and the id of a turn, until it is served.
+// Async answers a turn after its request, so that it may take longer than a route allows: the request is stored,
+// Start has an AsyncServer serve it, and the client gets 202 with the address of the answer.
+type Async struct {
+	// Start has AsyncServer.Serve called with an account and the id of a turn, with retries until it succeeds.
 	Start func(ctx context.Context, account, id string) error
-	// Wait is how long a request waits that does not say; zero: as long as its turn takes, in
-	// the function that it came to.
+	// Wait is how long a request waits when it has no preference; zero: until its turn ends, in the same function.
 	Wait time.Duration
-	// Most is how long a request may wait at most, because its route gives up soon after.
+	// Most is the longest wait of a request, because its route times out soon after.
 	Most time.Duration
 }
 
-// The fields of RFC 7240.
+// Header fields of RFC 7240.
 const (
 	headerPrefer  = "Prefer"
 	headerApplied = "Preference-Applied"
@@ -43,7 +41,7 @@ const (
 )
 
 const (
-	leastWait = time.Second // what is wrong with a request is known by then
+	leastWait = time.Second // enough time to find the faults of a request
 	firstLook = 50 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 	askAgain  = 2 // seconds
@@ -52,12 +50,12 @@ const (
 
 var (
 	errTurn    = fault.New(fault.NotFound, "turn.not_found")
-	errGivenUp = fault.New(fault.Unavailable, "turn.given_up")     // nothing could serve it
-	errBegin   = fault.New(fault.Unavailable, "turn.not_begun")    // it is not known whether it is served
-	errAgain   = errors.New("httpapi: its key is still another's") // which may have died
+	errGivenUp = fault.New(fault.Unavailable, "turn.given_up")     // every attempt to serve it failed
+	errBegin   = fault.New(fault.Unavailable, "turn.not_begun")    // it is unknown whether it is served
+	errAgain   = errors.New("httpapi: its key is still another's") // that request's process may have died
 )
 
-// Working says that a turn goes on, and where its answer will be.
+// Working is the answer for a turn in progress, with the address of its result.
 type Working struct {
 	TurnID  string `json:"turn_id"`
 	Status  string `json:"status" enum:"working"`
@@ -65,10 +63,10 @@ type Working struct {
 	Read    string `json:"read" doc:"GET it: 202 and this while the turn goes on, then the status and the body that the request would have been answered with; for 24 hours"`
 }
 
-// brought is a request as it is kept.
-type brought struct {
+// storedRequest is a request in the store.
+type storedRequest struct {
 	Principal auth.Principal `json:"principal"`
-	Webhook   string         `json:"webhook,omitempty"` // that signed it
+	Webhook   string         `json:"webhook,omitempty"` // webhook that signed it
 	Delivery  string         `json:"delivery,omitempty"`
 	Method    string         `json:"method"`
 	URL       string         `json:"url"`
@@ -77,21 +75,21 @@ type brought struct {
 	Body      []byte         `json:"body"`
 }
 
-// told is an answer as it is kept.
-type told struct {
+// storedAnswer is an answer in the store.
+type storedAnswer struct {
 	User   string      `json:"user"`
 	Status int         `json:"status"`
 	Header http.Header `json:"header"`
 	Body   string      `json:"body"`
 }
 
-// keptFields are the fields of a request that say how it is served. Who is asking is known by
-// then, and no secret is kept.
-var keptFields = []string{"Accept", "Accept-Language", "Content-Type", headerKey}
+// storedFields are the stored header fields of a request. The principal is stored separately, and no secret is
+// stored.
+var storedFields = []string{"Accept", "Accept-Language", "Content-Type", headerKey}
 
-func laterKey(id string) replay.Key { return replay.Key{Scope: "turn", Value: id} }
+func asyncKey(id string) replay.Key { return replay.Key{Scope: "turn", Value: id} }
 
-// describeLong says of a turn what its request may prefer, and how it is answered then.
+// describeLong adds the Prefer header and the 202 response to a turn's operation.
 func describeLong(h huma.API, op *huma.Operation) {
 	op.Parameters = append(op.Parameters, &huma.Param{
 		Name: headerPrefer, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Examples: []any{"respond-async, wait=10"}},
@@ -107,7 +105,7 @@ func describeWorking(h huma.API, op *huma.Operation) {
 	}
 }
 
-// describeTurn says what a turn may have been answered.
+// describeTurn adds the possible answers of a turn.
 func describeTurn(h huma.API, op *huma.Operation) {
 	describeWorking(h, op)
 	op.Responses["200"].Content = map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{
@@ -115,22 +113,22 @@ func describeTurn(h huma.API, op *huma.Operation) {
 	}}}
 }
 
-// schemaOf refers to the schema of a T.
+// schemaOf returns a reference to the schema of T.
 func schemaOf[T any](h huma.API) *huma.Schema {
 	return h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
 type ticketKey struct{}
 
-// ticketOf is that of a turn which is answered apart from its request.
+// ticketOf returns the ticket of a turn that is served after its request.
 func ticketOf(ctx context.Context) (ticket, bool) {
 	t, ok := ctx.Value(ticketKey{}).(ticket)
 	return t, ok
 }
 
-// preferred reads how long a client wants to wait for an answer before it is told where that
-// will be; not ok: it says nothing of that.
-func preferred(h http.Header) (wait time.Duration, ok bool) {
+// preferredWait parses how long a client wants to wait before a 202. It is not ok when the client has no such
+// preference.
+func preferredWait(h http.Header) (wait time.Duration, ok bool) {
 	for _, p := range strings.Split(strings.Join(h.Values(headerPrefer), ","), ",") {
 		p, _, _ = strings.Cut(p, ";")
 		name, value, _ := strings.Cut(p, "=")
@@ -146,22 +144,22 @@ func preferred(h http.Header) (wait time.Duration, ok bool) {
 	return wait, ok
 }
 
-// apart reports whether a request is answered apart, and how long it waits. One that was
-// answered under its key is answered again at once.
-func (c Config) apart(to *route, r *http.Request) (time.Duration, bool) {
-	l := c.Later
-	if _, serving := ticketOf(r.Context()); l == nil || serving || !to.long || c.answered(r.Context()) {
+// asyncWait reports whether a request is answered asynchronously, and how long it waits first. A request whose
+// answer is stored under its key is answered at once.
+func (c Config) asyncWait(to *route, r *http.Request) (time.Duration, bool) {
+	l := c.Async
+	if _, serving := ticketOf(r.Context()); l == nil || serving || !to.long || c.isAnswered(r.Context()) {
 		return 0, false
 	}
-	wait, ok := preferred(r.Header)
+	wait, ok := preferredWait(r.Header)
 	if !ok {
 		return l.Wait, l.Wait > 0
 	}
 	return min(max(wait, leastWait), l.Most), true
 }
 
-// answered reports a request that was answered under its key, or whose key is none.
-func (c Config) answered(ctx context.Context) bool {
+// isAnswered reports whether there is an answer under the request's key, or the key is invalid.
+func (c Config) isAnswered(ctx context.Context) bool {
 	key, _, err := replayKey(ctx)
 	if err != nil || key == (replay.Key{}) {
 		return err != nil
@@ -170,10 +168,10 @@ func (c Config) answered(ctx context.Context) bool {
 	return err == nil && claim.Done
 }
 
-// answerApart has a request served apart from it, and answers it when that comes in time.
-func (c Config) answerApart(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+// answerAsync starts a turn, waits for it, and answers with its result or with 202.
+func (c Config) answerAsync(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	var id string
-	var got told
+	var got storedAnswer
 	done := false
 	err := c.take(r.Context(), rate.Turns)
 	if err == nil {
@@ -193,20 +191,20 @@ func (c Config) answerApart(w http.ResponseWriter, r *http.Request, wait time.Du
 	}
 }
 
-// begin keeps a request, and has it served.
+// begin stores a request and starts its turn.
 func (c Config) begin(r *http.Request) (id string, err error) {
-	s, _ := r.Context().Value(sentKey{}).(sent)
+	s, _ := r.Context().Value(identityKey{}).(requestIdentity)
 	d, _ := r.Context().Value(deliveryKey{}).(delivery)
-	b := brought{
+	b := storedRequest{
 		Principal: caller(r.Context()), Webhook: d.webhook, Delivery: d.id,
 		Method: r.Method, URL: r.URL.RequestURI(), Host: r.Host, Header: http.Header{}, Body: s.body,
 	}
-	for _, name := range keptFields {
+	for _, name := range storedFields {
 		if values := r.Header.Values(name); len(values) > 0 {
 			b.Header[name] = values
 		}
 	}
-	b.Header.Set("Accept-Language", string(askedFrom(r.Context()).lang)) // the cookie's word, too
+	b.Header.Set("Accept-Language", string(requestInfoFrom(r.Context()).lang)) // includes the choice of the cookie
 	b.Header.Set(headerTrace, c.Trace(r.Context()))
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -220,17 +218,17 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 		}
 	}
 	account := b.Principal.Account
-	if err := c.Once.Begin(r.Context(), account, laterKey(t.ID), t, raw); err != nil {
+	if err := c.Once.Begin(r.Context(), account, asyncKey(t.ID), t, raw); err != nil {
 		return "", err
 	}
-	if err := c.Later.Start(r.Context(), account, t.ID); err != nil {
+	if err := c.Async.Start(r.Context(), account, t.ID); err != nil {
 		return "", errBegin.Because(err)
 	}
 	return t.ID, nil
 }
 
-// await waits for what a turn of the caller is answered; false: it goes on.
-func (c Config) await(ctx context.Context, id string, wait time.Duration) (told, bool, error) {
+// await waits for the answer of a turn of the caller; false: the turn is still in progress.
+func (c Config) await(ctx context.Context, id string, wait time.Duration) (storedAnswer, bool, error) {
 	over := time.After(wait)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		got, done, err := c.look(ctx, id)
@@ -239,32 +237,32 @@ func (c Config) await(ctx context.Context, id string, wait time.Duration) (told,
 		}
 		select {
 		case <-ctx.Done():
-			return told{}, false, ctx.Err()
+			return storedAnswer{}, false, ctx.Err()
 		case <-over:
-			return told{}, false, nil
+			return storedAnswer{}, false, nil
 		case <-time.After(pause):
 		}
 	}
 }
 
-// look reads what a turn of the caller was answered.
-func (c Config) look(ctx context.Context, id string) (got told, done bool, err error) {
+// look reads the answer of a turn of the caller.
+func (c Config) look(ctx context.Context, id string) (got storedAnswer, done bool, err error) {
 	if !ids.Valid(id) {
-		return told{}, false, errTurn
+		return storedAnswer{}, false, errTurn
 	}
-	claim, err := c.Once.Lookup(ctx, caller(ctx).Account, laterKey(id))
+	claim, err := c.Once.Lookup(ctx, caller(ctx).Account, asyncKey(id))
 	if errors.Is(err, replay.ErrUnknown) {
 		err = errTurn
 	}
 	if err != nil {
-		return told{}, false, err
+		return storedAnswer{}, false, err
 	}
 	user := ""
 	if claim.Done {
 		err = json.Unmarshal(claim.Answer, &got)
 		user = got.User
 	} else {
-		var b brought
+		var b storedRequest
 		err = json.Unmarshal(claim.Request, &b)
 		user = b.Principal.User
 	}
@@ -274,22 +272,22 @@ func (c Config) look(ctx context.Context, id string) (got told, done bool, err e
 	return got, claim.Done, err
 }
 
-// working is what is told of a turn that goes on.
-func (c Config) working(ctx context.Context, id string) told {
+// working returns the 202 response for a turn in progress.
+func (c Config) working(ctx context.Context, id string) storedAnswer {
 	read := turnsPath + id
-	body, err := json.Marshal(Working{TurnID: id, Status: "working", Message: locale.Text(askedFrom(ctx).lang, "turn.working"), Read: read})
-	if err != nil { // only strings are in it
+	body, err := json.Marshal(Working{TurnID: id, Status: "working", Message: locale.Text(requestInfoFrom(ctx).lang, "turn.working"), Read: read})
+	if err != nil { // it contains only strings
 		panic(err)
 	}
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set("Location", read)
 	h.Set(headerAfter, strconv.Itoa(askAgain))
-	return told{Status: http.StatusAccepted, Header: h, Body: string(body) + "\n"}
+	return storedAnswer{Status: http.StatusAccepted, Header: h, Body: string(body) + "\n"}
 }
 
-// write answers with what is kept. Fields that this request has its own of are left to it.
-func (t told) write(h http.Header, status func(int), body io.Writer) {
+// write sends the stored answer. The trace id of this request is not overwritten.
+func (t storedAnswer) write(h http.Header, status func(int), body io.Writer) {
 	for name, values := range t.Header {
 		if name != headerTrace {
 			h[name] = values
@@ -299,17 +297,17 @@ func (t told) write(h http.Header, status func(int), body io.Writer) {
 	_, _ = io.WriteString(body, t.Body)
 }
 
-// ofTurn is a turn that goes on, or did.
-type ofTurn struct {
+// turnInput is the input of the route that reads a turn.
+type turnInput struct {
 	ID     string `path:"id"`
 	Prefer string `header:"Prefer" doc:"wait=N: to wait up to N seconds for the answer (RFC 7240)"`
 }
 
-// readTurn answers as the request that brought a turn would have been.
-func (c Config) readTurn(ctx context.Context, in *ofTurn) (*huma.StreamResponse, error) {
-	wait, _ := preferred(http.Header{headerPrefer: {in.Prefer}})
-	if c.Later != nil {
-		wait = min(wait, c.Later.Most)
+// readTurn answers with the response that the turn's own request would have got.
+func (c Config) readTurn(ctx context.Context, in *turnInput) (*huma.StreamResponse, error) {
+	wait, _ := preferredWait(http.Header{headerPrefer: {in.Prefer}})
+	if c.Async != nil {
+		wait = min(wait, c.Async.Most)
 	}
 	got, done, err := c.await(ctx, in.ID, wait)
 	if err != nil {

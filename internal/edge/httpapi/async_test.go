@@ -19,19 +19,18 @@ import (
 	"piloto/internal/chats/turn"
 )
 
-// afar is a site whose turns may be answered apart from their requests. A turn ends when it
-// is let go.
-type afar struct {
+// asyncSite is a site with asynchronous answers. A turn ends when the test releases it.
+type asyncSite struct {
 	*site
-	apart   Apart
+	apart   AsyncServer
 	letGo   chan struct{}
 	served  sync.WaitGroup
-	started []string // turns, by those who serve them
-	failed  error    // of starting one
+	started []string // ids of started turns, in the order of Start
+	failed  error    // error of Start
 }
 
-func newAfar(change ...func(*Config)) *afar {
-	a := &afar{site: newSite(), letGo: make(chan struct{})}
+func newAsyncSite(change ...func(*Config)) *asyncSite {
+	a := &asyncSite{site: newSite(), letGo: make(chan struct{})}
 	var n atomic.Int64
 	a.config.NewID = func(time.Time) string { return fmt.Sprintf("01K00000000000000000001%03d", n.Add(1)) }
 	for _, f := range change {
@@ -39,8 +38,8 @@ func newAfar(change ...func(*Config)) *afar {
 	}
 	turns := waiting{a.world, a.letGo}
 	serving := a.config
-	a.apart = Apart{Config: serving, Handler: Chat(serving, turns)}
-	later := Later{Most: 5 * time.Second}
+	a.apart = AsyncServer{Config: serving, Handler: Chat(serving, turns)}
+	later := Async{Most: 5 * time.Second}
 	later.Start = func(_ context.Context, account, id string) error {
 		if a.failed != nil {
 			return a.failed
@@ -53,19 +52,19 @@ func newAfar(change ...func(*Config)) *afar {
 		})
 		return nil
 	}
-	a.config.Later = &later
+	a.config.Async = &later
 	a.made[FunctionChat] = Chat(a.config, turns)
 	return a
 }
 
-// fullShelf is a store that takes no more claims.
-type fullShelf struct{ replay.Store }
+// fullStore is a store that accepts no more claims.
+type fullStore struct{ replay.Store }
 
-func (fullShelf) ClaimReplay(context.Context, replay.Claim, time.Time) (replay.Claim, error) {
+func (fullStore) ClaimReplay(context.Context, replay.Claim, time.Time) (replay.Claim, error) {
 	return replay.Claim{}, errDown
 }
 
-// waiting are turns that are not answered before they are let go.
+// waiting are turns that end when the test releases them.
 type waiting struct {
 	*world
 	letGo chan struct{}
@@ -86,7 +85,7 @@ func (w waiting) Answer(ctx context.Context, r turn.Request) (turn.Reply, error)
 	return w.world.Answer(ctx, r)
 }
 
-// longTurns are the routes whose turns may take long, and a good request for each.
+// longTurns are the routes with asynchronous answers, and a valid request for each.
 var longTurns = []struct{ path, body string }{
 	{"/api/send", bodies["send"]},
 	{"/operator/chat", `{"message":"hola","session_id":"` + sessionID + `"}`},
@@ -94,13 +93,13 @@ var longTurns = []struct{ path, body string }{
 	{"/api/chats/" + chatID + "/answer", `{}`},
 }
 
-func TestATurnThatTakesLongIsAnsweredWhereItSays(t *testing.T) {
+func TestALongTurnIsAnsweredAtItsLocation(t *testing.T) {
 	t.Parallel()
 	for _, one := range longTurns {
 		t.Run(one.path, func(t *testing.T) {
 			t.Parallel()
 			at := newSite().do(ask(talker, "POST", one.path, one.body))
-			a := newAfar()
+			a := newAsyncSite()
 			w := a.do(ask(talker, "POST", one.path, one.body, headerPrefer, "respond-async"))
 			said := decode(t, w)
 			read, _ := said["read"].(string)
@@ -132,17 +131,17 @@ func TestATurnThatTakesLongIsAnsweredWhereItSays(t *testing.T) {
 	}
 }
 
-func TestATurnInTimeIsAnsweredAsAtOnce(t *testing.T) {
+func TestAShortAsyncTurnIsAnsweredDirectly(t *testing.T) {
 	t.Parallel()
 	for _, one := range longTurns {
 		want := newSite().do(ask(talker, "POST", one.path, one.body))
-		a := newAfar()
+		a := newAsyncSite()
 		close(a.letGo)
 		got := a.do(ask(talker, "POST", one.path, one.body, headerPrefer, `respond-async, wait=4`))
 		if got.Code != want.Code || got.Body.String() != want.Body.String() || got.Header().Get("Location") != "" {
 			t.Errorf("%s: %d %s, want %d %s", one.path, got.Code, got.Body, want.Code, want.Body)
 		}
-		a = newAfar()
+		a = newAsyncSite()
 		close(a.letGo)
 		if got := a.do(ask(talker, "POST", one.path, one.body)); got.Code != want.Code || len(a.started) != 0 {
 			t.Errorf("%s: who prefers nothing is answered apart", one.path)
@@ -150,17 +149,17 @@ func TestATurnInTimeIsAnsweredAsAtOnce(t *testing.T) {
 	}
 }
 
-func TestADeploymentMayAnswerEveryTurnApart(t *testing.T) {
+func TestADeploymentMayAnswerEveryTurnAsync(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
-	a.config.Later.Wait = 4 * time.Second
+	a := newAsyncSite()
+	a.config.Async.Wait = 4 * time.Second
 	close(a.letGo)
 	if w := a.do(ask(talker, "POST", "/api/send", bodies["send"])); w.Code != http.StatusOK || len(a.started) != 1 {
 		t.Errorf("%d %s, started %v", w.Code, w.Body, a.started)
 	}
 }
 
-func TestWhatIsWrongWithARequestIsSaidBeforeItIsAccepted(t *testing.T) {
+func TestAnInvalidRequestIsRefusedBeforeItIsAccepted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		who        auth.Principal
@@ -174,7 +173,7 @@ func TestWhatIsWrongWithARequestIsSaidBeforeItIsAccepted(t *testing.T) {
 		"no chat":        {talker, "/api/send", `{"chat_id":"` + ghostID + `","message":"hola"}`, 404},
 		"a foreign chat": {other, "/api/send", bodies["send"], 404},
 	} {
-		a := newAfar()
+		a := newAsyncSite()
 		close(a.letGo)
 		want := newSite().do(ask(c.who, "POST", c.path, c.body))
 		got := a.do(ask(c.who, "POST", c.path, c.body, headerPrefer, "respond-async"))
@@ -184,13 +183,13 @@ func TestWhatIsWrongWithARequestIsSaidBeforeItIsAccepted(t *testing.T) {
 	}
 }
 
-func TestARequestWithAKeyIsServedOnceAlsoApart(t *testing.T) {
+func TestAnAsyncRequestWithAKeyIsServedOnce(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	send := func() *httptest.ResponseRecorder {
 		return a.do(ask(talker, "POST", "/api/send", bodies["send"], headerKey, "k1", headerPrefer, "respond-async"))
 	}
-	first, second := send(), send() // the second is another's until the first is answered
+	first, second := send(), send() // the second one is served by the first one's process
 	close(a.letGo)
 	a.served.Wait()
 	third := send()
@@ -204,9 +203,9 @@ func TestARequestWithAKeyIsServedOnceAlsoApart(t *testing.T) {
 	}
 }
 
-func TestASignedRequestIsAnsweredApartToo(t *testing.T) {
+func TestASignedRequestMayBeAnsweredAsync(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	send := func() *httptest.ResponseRecorder {
 		return a.do(sign(t, noon, hookID, "d1", agentPath, bodies["agentChat"], set(headerPrefer, "respond-async")))
 	}
@@ -218,10 +217,10 @@ func TestASignedRequestIsAnsweredApartToo(t *testing.T) {
 	}
 }
 
-func TestATurnThatNobodyCanServeIsGivenUp(t *testing.T) {
+func TestATurnThatCannotBeServedIsGivenUp(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
-	a.config.Later.Start = func(context.Context, string, string) error { return nil }
+	a := newAsyncSite()
+	a.config.Async.Start = func(context.Context, string, string) error { return nil }
 	w := a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async"))
 	id := strings.TrimPrefix(w.Header().Get("Location"), turnsPath)
 	if err := a.apart.GiveUp(t.Context(), "a", id); err != nil {
@@ -240,17 +239,17 @@ func TestATurnThatNobodyCanServeIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestATurnThatMayNotHaveBegunIsNotAccepted(t *testing.T) {
+func TestATurnWithAFailedStartIsNotAccepted(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	a.failed = errDown
 	w := a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async"))
 	if w.Code != http.StatusServiceUnavailable || decode(t, w)["code"] != "turn.not_begun" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	a = newAfar(func(c *Config) {
+	a = newAsyncSite(func(c *Config) {
 		full := *c.Once
-		full.Store = fullShelf{c.Once.Store}
+		full.Store = fullStore{c.Once.Store}
 		c.Once = &full
 	})
 	if w := a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async")); w.Code < 500 || len(a.started) != 0 {
@@ -258,9 +257,9 @@ func TestATurnThatMayNotHaveBegunIsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfARequestHoldsNoSecret(t *testing.T) {
+func TestAStoredRequestHoldsNoSecret(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async", "Authorization", "Bearer canary-1", "X-Vx11-Token", "canary-2",
 		"Cookie", "piloto=canary-3", "Accept-Language", "en"))
 	defer close(a.letGo)
@@ -270,7 +269,7 @@ func TestWhatIsKeptOfARequestHoldsNoSecret(t *testing.T) {
 			continue
 		}
 		kept++
-		var b brought
+		var b storedRequest
 		if err := json.Unmarshal(c.Request, &b); err != nil || strings.Contains(string(c.Request), "canary") {
 			t.Errorf("%v %s", err, c.Request)
 		}
@@ -283,9 +282,9 @@ func TestWhatIsKeptOfARequestHoldsNoSecret(t *testing.T) {
 	}
 }
 
-func TestAnAnswerTooLargeToKeepIsSaidToBe(t *testing.T) {
+func TestAnAnswerTooLargeToStoreIsAnError(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	a.apart.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(strings.Repeat("x", replay.MaxAnswer)))
 	})
@@ -295,7 +294,7 @@ func TestAnAnswerTooLargeToKeepIsSaidToBe(t *testing.T) {
 	}
 }
 
-func TestWhatAClientPrefersIsRead(t *testing.T) {
+func TestThePreferHeaderIsParsed(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]struct {
 		wait  time.Duration
@@ -312,19 +311,19 @@ func TestWhatAClientPrefersIsRead(t *testing.T) {
 		"respond-async=no, wait = 3":         {3 * time.Second, true},
 		",,;=,respond-asynchronous,wait=abc": {},
 	} {
-		wait, async := preferred(http.Header{headerPrefer: {said}})
+		wait, async := preferredWait(http.Header{headerPrefer: {said}})
 		if wait != want.wait || async != want.async {
 			t.Errorf("%q: %v %v", said, wait, async)
 		}
 	}
-	if wait, async := preferred(http.Header{headerPrefer: {"respond-async", "wait=2"}}); wait != 2*time.Second || !async {
+	if wait, async := preferredWait(http.Header{headerPrefer: {"respond-async", "wait=2"}}); wait != 2*time.Second || !async {
 		t.Errorf("two fields: %v %v", wait, async)
 	}
 }
 
-func TestWhoWaitsForATurnMayLeave(t *testing.T) {
+func TestAClientMayLeaveWhileItWaits(t *testing.T) {
 	t.Parallel()
-	a := newAfar()
+	a := newAsyncSite()
 	defer close(a.letGo)
 	w := a.do(ask(talker, "POST", "/api/send", bodies["send"], headerPrefer, "respond-async"))
 	r := ask(talker, "GET", w.Header().Get("Location"), "", headerPrefer, "wait=5")
@@ -335,10 +334,10 @@ func TestWhoWaitsForATurnMayLeave(t *testing.T) {
 	}
 }
 
-// TestATurnApartCountsOnceAndAtOnce: too many are refused before anything of them is kept.
-func TestATurnApartCountsOnceAndAtOnce(t *testing.T) {
+// TestAnAsyncTurnCountsOnceAndAtOnce: a request beyond the limit is refused before it is stored.
+func TestAnAsyncTurnCountsOnceAndAtOnce(t *testing.T) {
 	t.Parallel()
-	a := newAfar(func(c *Config) {
+	a := newAsyncSite(func(c *Config) {
 		c.Meter = &rate.Meter{Limits: rate.Limits{Turns: 2}, Own: rate.NewMemory(), Log: c.Log}
 	})
 	close(a.letGo)
@@ -354,15 +353,15 @@ func TestATurnApartCountsOnceAndAtOnce(t *testing.T) {
 	}
 }
 
-// keptTurn keeps a turn of account a that was answered.
+// keptTurn stores a turn of account a.
 func keptTurn(c Config) {
-	raw, err := json.Marshal(brought{Principal: boss, Method: http.MethodPost, URL: "/api/send"})
+	raw, err := json.Marshal(storedRequest{Principal: boss, Method: http.MethodPost, URL: "/api/send"})
 	if err == nil {
-		err = c.Once.Begin(context.Background(), "a", laterKey(turnID), ticket{ID: turnID, At: noon}, raw)
+		err = c.Once.Begin(context.Background(), "a", asyncKey(turnID), ticket{ID: turnID, At: noon}, raw)
 	}
 	if err == nil {
 		answered := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
-		err = Apart{Config: c, Handler: answered}.Serve(context.Background(), "a", turnID)
+		err = AsyncServer{Config: c, Handler: answered}.Serve(context.Background(), "a", turnID)
 	}
 	if err != nil {
 		panic(err)

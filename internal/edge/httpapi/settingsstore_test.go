@@ -17,20 +17,20 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// shelf is the store of what accounts have set and have paid, in memory. It
-// counts what is written, and every call among the calls of its world.
-type shelf struct {
-	credit.Store // what a request never calls
+// settingsStore is an in-memory store of settings and credit. It counts its writes, and counts every call in its
+// world.
+type settingsStore struct {
+	credit.Store // methods that no request calls
 	world        *world
 	mu           sync.Mutex
-	accounts     map[string]*books
+	accounts     map[string]*accountData
 	keys         map[string]string // by account and provider
 	writes       int
 	down         bool
-	lack         string // of the provider: "" when it answers
+	lack         string // failure of the provider; "" when it answers
 }
 
-type books struct {
+type accountData struct {
 	settings eligibility.Settings
 	standing credit.Standing
 	ledger   []credit.Entry // the newest first
@@ -43,12 +43,12 @@ const (
 	boughtS = "01K0000000000000000000000S"
 )
 
-func newShelf(w *world) *shelf {
+func newSettingsStore(w *world) *settingsStore {
 	opened := noon.Add(-2 * time.Hour)
 	session := credit.Session{ID: boughtS, Cost: 1, Tokens: 100_000, Free: 90_000, Used: 10_000, OpenedAt: opened, ExpiresAt: opened.Add(24 * time.Hour)}
 	usage := llm.Usage{Input: 900, Output: 100}
 	attempt := llm.Attempt{At: noon.Add(-10 * time.Minute), Provider: "openai", Model: "gpt-4o-mini", Outcome: llm.OK, Latency: 1234 * time.Millisecond, Usage: usage}
-	return &shelf{world: w, keys: map[string]string{}, accounts: map[string]*books{
+	return &settingsStore{world: w, keys: map[string]string{}, accounts: map[string]*accountData{
 		"a": {
 			settings: eligibility.Settings{Assistants: map[string]eligibility.Assistant{}, Health: map[string]eligibility.Health{}},
 			standing: credit.Standing{Balance: 9, Entries: 2, Sessions: []credit.Session{session}, Day: 1200, Month: 34_000},
@@ -66,8 +66,8 @@ func newShelf(w *world) *shelf {
 	}}
 }
 
-// services are the real ones, over the shelf.
-func (s *shelf) services(c Config) AIServices {
+// services returns the real services over the store.
+func (s *settingsStore) services(c Config) AIServices {
 	deciding := &eligibility.Service{
 		Store: s, Keys: s, Now: c.Now, Log: c.Log,
 		Deployment: eligibility.Deployment{
@@ -88,25 +88,25 @@ func (s *shelf) services(c Config) AIServices {
 	return AIServices{Decisions: settings, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world}
 }
 
-// zeros is no entropy at all: ids of a test are always the same.
+// zeros is a source without entropy, so that ids in tests are constant.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 var errDown = errors.New("the table does not answer: canary-secret")
 
-// read counts a call and returns what an account has.
-func (s *shelf) read(account string) (*books, error) {
+// read counts a call and returns an account's data.
+func (s *settingsStore) read(account string) (*accountData, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.world.called(account, "", "", nil)
 	if s.down {
-		return &books{}, errDown
+		return &accountData{}, errDown
 	}
 	return s.accounts[account], nil
 }
 
-func (s *shelf) write(account string) *books {
+func (s *settingsStore) write(account string) *accountData {
 	b, _ := s.read(account)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *shelf) write(account string) *books {
 }
 
 // Settings implements eligibility.Store.
-func (s *shelf) Settings(_ context.Context, account string) (eligibility.Settings, error) {
+func (s *settingsStore) Settings(_ context.Context, account string) (eligibility.Settings, error) {
 	b, err := s.read(account)
 	out := b.settings
 	out.Providers, out.Assistants, out.Health = slices.Clone(out.Providers), maps.Clone(out.Assistants), maps.Clone(out.Health)
@@ -123,77 +123,77 @@ func (s *shelf) Settings(_ context.Context, account string) (eligibility.Setting
 }
 
 // Standing implements credit.Store.
-func (s *shelf) Standing(_ context.Context, account string, _ time.Time) (credit.Standing, error) {
+func (s *settingsStore) Standing(_ context.Context, account string, _ time.Time) (credit.Standing, error) {
 	b, err := s.read(account)
 	return b.standing, err
 }
 
 // Platform implements eligibility.Keys.
-func (s *shelf) Platform(context.Context) (map[string]bool, error) {
+func (s *settingsStore) Platform(context.Context) (map[string]bool, error) {
 	return map[string]bool{"openai": true}, nil
 }
 
-// PutHealth implements eligibility.Store; what a probe came to is no change.
-func (s *shelf) PutHealth(_ context.Context, account string, h eligibility.Health) error {
+// PutHealth implements eligibility.Store. The result of a probe does not count as a write.
+func (s *settingsStore) PutHealth(_ context.Context, account string, h eligibility.Health) error {
 	b, err := s.read(account)
 	b.settings.Health[h.Provider] = h
 	return err
 }
 
 // PutAssistant implements eligibility.Store.
-func (s *shelf) PutAssistant(_ context.Context, account, projectID string, a eligibility.Assistant) error {
+func (s *settingsStore) PutAssistant(_ context.Context, account, projectID string, a eligibility.Assistant) error {
 	s.write(account).settings.Assistants[projectID] = a
 	return nil
 }
 
 // DeleteAssistant implements eligibility.Store.
-func (s *shelf) DeleteAssistant(_ context.Context, account, projectID string) error {
+func (s *settingsStore) DeleteAssistant(_ context.Context, account, projectID string) error {
 	delete(s.write(account).settings.Assistants, projectID)
 	return nil
 }
 
 // PutEntitlement implements eligibility.Store.
-func (s *shelf) PutEntitlement(_ context.Context, account string, e eligibility.Entitlement) error {
+func (s *settingsStore) PutEntitlement(_ context.Context, account string, e eligibility.Entitlement) error {
 	s.write(account).settings.Entitlement = &e
 	return nil
 }
 
 // PutTerms implements eligibility.Store.
-func (s *shelf) PutTerms(_ context.Context, account string, t eligibility.Terms) error {
+func (s *settingsStore) PutTerms(_ context.Context, account string, t eligibility.Terms) error {
 	s.write(account).settings.Terms = &t
 	return nil
 }
 
 // PutProvider implements eligibility.Store.
-func (s *shelf) PutProvider(_ context.Context, account string, _ *eligibility.Config, c eligibility.Config) error {
+func (s *settingsStore) PutProvider(_ context.Context, account string, _ *eligibility.Config, c eligibility.Config) error {
 	b := s.write(account)
 	b.settings.Providers = append(slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == c.Name }), c)
 	return nil
 }
 
 // DeleteProvider implements eligibility.Store.
-func (s *shelf) DeleteProvider(_ context.Context, account, name string) error {
+func (s *settingsStore) DeleteProvider(_ context.Context, account, name string) error {
 	b := s.write(account)
 	b.settings.Providers = slices.DeleteFunc(b.settings.Providers, func(old eligibility.Config) bool { return old.Name == name })
 	return nil
 }
 
-// PutKey implements eligibility.Vault.
-func (s *shelf) PutKey(_ context.Context, account, provider, key string) error {
+// PutKey implements eligibility.KeyStore.
+func (s *settingsStore) PutKey(_ context.Context, account, provider, key string) error {
 	s.write(account)
 	s.keys[account+" "+provider] = key
 	return nil
 }
 
-// DeleteKey implements eligibility.Vault.
-func (s *shelf) DeleteKey(_ context.Context, account, provider string) error {
+// DeleteKey implements eligibility.KeyStore.
+func (s *settingsStore) DeleteKey(_ context.Context, account, provider string) error {
 	s.write(account)
 	delete(s.keys, account+" "+provider)
 	return nil
 }
 
 // Entry implements credit.Store.
-func (s *shelf) Entry(_ context.Context, account, id string) (credit.Entry, error) {
+func (s *settingsStore) Entry(_ context.Context, account, id string) (credit.Entry, error) {
 	b, err := s.read(account)
 	for _, e := range b.ledger {
 		if e.ID == id {
@@ -204,7 +204,7 @@ func (s *shelf) Entry(_ context.Context, account, id string) (credit.Entry, erro
 }
 
 // EntryOf implements credit.Store.
-func (s *shelf) EntryOf(_ context.Context, account, key string) (credit.Entry, error) {
+func (s *settingsStore) EntryOf(_ context.Context, account, key string) (credit.Entry, error) {
 	b, err := s.read(account)
 	for _, e := range b.ledger {
 		if e.Key == key {
@@ -214,8 +214,8 @@ func (s *shelf) EntryOf(_ context.Context, account, key string) (credit.Entry, e
 	return credit.Entry{}, credit.ErrEntryNotFound
 }
 
-// Ledger implements credit.Store: pages of an account have cursors of their own.
-func (s *shelf) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
+// Ledger implements credit.Store. Each account has its own cursors.
+func (s *settingsStore) Ledger(_ context.Context, account, cursor string, limit int) ([]credit.Entry, string, error) {
 	b, err := s.read(account)
 	from := 0
 	if cursor != "" {
@@ -241,7 +241,7 @@ func cutPrefix(cursor, prefix string) (int, bool) {
 }
 
 // Move implements credit.Store.
-func (s *shelf) Move(ctx context.Context, account string, e credit.Entry) error {
+func (s *settingsStore) Move(ctx context.Context, account string, e credit.Entry) error {
 	if _, err := s.Entry(ctx, account, e.ID); err == nil {
 		return credit.ErrMoved
 	}
@@ -259,7 +259,7 @@ func (s *shelf) Move(ctx context.Context, account string, e credit.Entry) error 
 }
 
 // BuySession implements credit.Store.
-func (s *shelf) BuySession(ctx context.Context, account string, session credit.Session, e credit.Entry) error {
+func (s *settingsStore) BuySession(ctx context.Context, account string, session credit.Session, e credit.Entry) error {
 	err := s.Move(ctx, account, e)
 	if err == nil {
 		b, _ := s.read(account)
@@ -269,12 +269,12 @@ func (s *shelf) BuySession(ctx context.Context, account string, session credit.S
 }
 
 // Refund implements credit.Store.
-func (s *shelf) Refund(ctx context.Context, account string, e credit.Entry) error {
+func (s *settingsStore) Refund(ctx context.Context, account string, e credit.Entry) error {
 	return s.Move(ctx, account, e)
 }
 
 // Turns implements credit.Store.
-func (s *shelf) Turns(_ context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+func (s *settingsStore) Turns(_ context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
 	b, err := s.read(account)
 	for _, t := range b.turns {
 		if !t.At.Before(from) && t.At.Before(to) && !f(t) {
@@ -285,12 +285,12 @@ func (s *shelf) Turns(_ context.Context, account string, from, to time.Time, f f
 }
 
 // Model implements eligibility.Models.
-func (s *shelf) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
+func (s *settingsStore) Model(context.Context, string, eligibility.Candidate) (llm.Model, error) {
 	return provider{s}, nil
 }
 
-// provider answers a probe, and nothing else is asked of it.
-type provider struct{ shelf *shelf }
+// provider answers a probe only.
+type provider struct{ settings *settingsStore }
 
 // Complete implements llm.Model.
 func (provider) Complete(context.Context, llm.Request) (llm.Reply, error) {
@@ -299,7 +299,7 @@ func (provider) Complete(context.Context, llm.Request) (llm.Reply, error) {
 
 // Probe implements llm.Prober.
 func (p provider) Probe(context.Context) error {
-	if p.shelf.lack != "" {
+	if p.settings.lack != "" {
 		return llm.ErrUnreachable
 	}
 	return nil
