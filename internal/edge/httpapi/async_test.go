@@ -25,7 +25,7 @@ type asyncSite struct {
 	apart   AsyncServer
 	letGo   chan struct{}
 	served  sync.WaitGroup
-	started []string // ids of started turns, in the order of Start
+	started []string // account and id of each started turn
 	failed  error    // error of Start
 }
 

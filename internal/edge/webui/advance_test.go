@@ -26,7 +26,7 @@ func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) 
 	tell(rw, 200, map[string]any{"events": append([]plan.Event{}, events[min(after, len(events)):]...)})
 }
 
-// advance takes a run one event further.
+// advance advances a run by one event.
 func (w *world) advance(r *plan.Run) {
 	if r.Status == plan.Queued {
 		r.Status = plan.Running
@@ -58,7 +58,7 @@ func (w *world) advance(r *plan.Run) {
 	w.finish(r, plan.Done)
 }
 
-// finish ends a run: what was not begun will not be.
+// finish ends a run: steps that have not begun are cancelled.
 func (w *world) finish(r *plan.Run, status plan.Status) {
 	r.Status = status
 	done := 0

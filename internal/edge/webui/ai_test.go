@@ -82,7 +82,7 @@ func (w *world) aiRoutes(mux *http.ServeMux, locked lockedRoute) {
 	locked("POST /ai/ledger", w.move)
 }
 
-// done answers what a change came to, with the fields that were refused.
+// done writes the result of a change, with the refused fields.
 func (w *world) done(rw http.ResponseWriter, err error) {
 	var f *fault.Error
 	switch {
@@ -148,8 +148,7 @@ func (w *world) move(rw http.ResponseWriter, r *http.Request, body map[string]an
 	tell(rw, 201, e)
 }
 
-// narrate streams what the tale is made of, until it is stopped. The lock is held,
-// but not while it waits.
+// narrate streams the pieces of the tale, until it is stopped. The lock is held, but not while it waits.
 func (w *world) narrate(chatID string) conversation.Message {
 	stop := make(chan struct{})
 	w.stops[chatID] = stop

@@ -12,24 +12,24 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-// answers is who answers a conversation, and when, as the account has set it.
-// Whether a turn may run is decided elsewhere: the script asks GET /ai/eligibility.
-type answers struct {
-	Facts   Facts            // with the assistant's provider and model
-	Mode    eligibility.Mode // the assistant's
+// responder is the account's setting of who answers a conversation, and when. It does not decide whether a turn may
+// run: the script asks GET /ai/eligibility.
+type responder struct {
+	Facts   Facts            // with the provider and model of the assistant
+	Mode    eligibility.Mode // mode of the assistant
 	Enabled bool             // the account's AI is switched on
 }
 
-// answers reads it for a project, or for the account when projectID is "".
-func (s *site) answers(ctx context.Context, v visit, projectID string) (answers, error) {
-	who := answers{Facts: s.Facts, Mode: eligibility.Automatic, Enabled: true}
+// responder reads the setting for a project, or for the account when projectID is "".
+func (s *site) responder(ctx context.Context, v visit, projectID string) (responder, error) {
+	who := responder{Facts: s.Facts, Mode: eligibility.Automatic, Enabled: true}
 	if s.Assistants == nil {
 		return who, nil
 	}
 	var a eligibility.Assistant
 	var ok bool
 	var e eligibility.Entitlement
-	err := together(
+	err := runAll(
 		func() (err error) { a, ok, err = s.Assistants.AssistantOf(ctx, v.who.Account, projectID); return },
 		func() (err error) { e, err = s.Assistants.Entitlement(ctx, v.who.Account); return },
 	)
@@ -49,7 +49,7 @@ func (s *site) answers(ctx context.Context, v visit, projectID string) (answers,
 	return who, nil
 }
 
-// author names a model and whose it is.
+// author returns the provider and model of an answer; "" when no model wrote it.
 func author(by conversation.By, tag locale.Tag) string {
 	if by.Model == "" {
 		return ""
@@ -57,9 +57,8 @@ func author(by conversation.By, tag locale.Tag) string {
 	return locale.Text(tag, "page.by", "provider", plain(eligibility.Label(by.Provider)), "model", plain(by.Model))
 }
 
-// instead says who wrote an answer when it was not the one that is preferred; ""
-// when it was.
-func instead(by conversation.By, tag locale.Tag) string {
+// swapNote explains why another provider than the preferred one answered; "" when the preferred one did.
+func swapNote(by conversation.By, tag locale.Tag) string {
 	if by.Preferred == "" {
 		return ""
 	}
@@ -71,7 +70,7 @@ func instead(by conversation.By, tag locale.Tag) string {
 		"why", locale.Text(tag, why, "preferred", plain(eligibility.Label(by.Preferred))))
 }
 
-// remedy is what to do about a block of a provider; "" when nobody wrote that down.
+// remedy returns the next step for a block of a provider; "" when the catalogue has none.
 func remedy(code, provider string, tag locale.Tag) string {
 	key := "blocked." + code + ".do"
 	if _, ok := locale.Lookup(tag, key); !ok {
@@ -80,8 +79,8 @@ func remedy(code, provider string, tag locale.Tag) string {
 	return locale.Text(tag, key, "provider", plain(eligibility.Label(provider)))
 }
 
-// together runs the functions at once and returns their errors, joined.
-func together(functions ...func() error) error {
+// runAll runs the functions concurrently and returns their joined errors.
+func runAll(functions ...func() error) error {
 	errs := make([]error, len(functions))
 	var wait sync.WaitGroup
 	for i, f := range functions {

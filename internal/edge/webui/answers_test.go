@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// broke gives the account an assistant that costs credits, and none to pay it.
+// broke gives the account an assistant that costs credits, and no credits.
 func (w *world) broke(fallback ...eligibility.Choice) {
 	_ = w.change(func(p *purse) {
 		p.settings.Assistants[""] = eligibility.Assistant{
@@ -32,9 +32,9 @@ const (
 	readyStrip   = `.strip[data-kind="ready"]`
 )
 
-// From silence to an answer: what blocks is said, mended, asked again, and the
-// message that was left is answered.
-func TestABlockIsToldMendedAndRecoveredFrom(t *testing.T) {
+// TestABlockIsShownAndRecoveredFrom: the block and its remedy are shown, and after the recovery the unanswered
+// message is answered.
+func TestABlockIsShownAndRecoveredFrom(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.broke()
 	b.visit("/")
@@ -68,7 +68,7 @@ func TestABlockIsToldMendedAndRecoveredFrom(t *testing.T) {
 	if len(b.keys) != 1 || len(b.keys[0]) < 16 {
 		t.Errorf("the grant's keys: %q", b.keys)
 	}
-	b.purse.ledger = nil // and somebody takes it back at once
+	b.purse.ledger = nil // and the credit is removed at once
 	b.world.mu.Unlock()
 	b.visit("/?chat=" + b.onlyChat())
 	b.see(blockedStrip)
@@ -115,8 +115,7 @@ func TestAutomaticCannotBeChosenWhileBlocked(t *testing.T) {
 		t.Error("the other modes are barred, too")
 	}
 
-	// Off: it says so, nobody is blocked for that, and automatic stays barred for
-	// the reason that is left.
+	// Off: the page shows it, nothing is blocked, and automatic stays disabled for the remaining reason.
 	choose("off")
 	b.see(`.strip[data-kind="off"]`)
 	b.until(option("automatic") + `.disabled`)
@@ -142,7 +141,7 @@ func TestAutomaticCannotBeChosenWhileBlocked(t *testing.T) {
 	b.until(`document.getElementById("strip").hidden`)
 }
 
-func TestWhoStoodInIsSaid(t *testing.T) {
+func TestAReplacedProviderIsShown(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.world.mu.Lock()
 	b.purse.platform["groq"] = true
@@ -158,8 +157,8 @@ func TestWhoStoodInIsSaid(t *testing.T) {
 	}
 }
 
-// Nothing that a provider, a reason or a half-written answer says becomes markup.
-func TestWhatIsPushedIsOnlyEverText(t *testing.T) {
+// TestPushedDataIsOnlyText: no provider, reason or partial answer becomes markup.
+func TestPushedDataIsOnlyText(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("hola")
 	b.until(`document.querySelector(".line.assistant[data-kind=text]") !== null`)
@@ -213,7 +212,7 @@ func TestAnAnswerGrowsAndEscapeStopsIt(t *testing.T) {
 	if said := eval[string](b, `document.getElementById("announce").textContent`); strings.Contains(said, "Había") {
 		t.Errorf("the live region was told %q on the way", said)
 	}
-	// A dialog takes Escape for itself.
+	// A dialog handles Escape itself.
 	b.click(`[data-action="rename-chat"]`)
 	b.see("#ask-yes")
 	b.do(chromedp.KeyEvent("\x1b"))
@@ -231,7 +230,8 @@ func TestAnAnswerGrowsAndEscapeStopsIt(t *testing.T) {
 	b.until(`document.getElementById("announce").textContent.includes("detenida")`)
 }
 
-// A piece that does not follow ends the showing, and the message has it all.
+// TestAnAnswerWithAGapWaitsForItsEnd: a piece with a gap stops the streaming, and the message has the complete
+// text.
 func TestAnAnswerWithAGapWaitsForItsEnd(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("hola")

@@ -19,24 +19,23 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// world is the page and a JSON API with the contract's routes and shapes over
-// one memory: what a model and services would do is decided by the words of a
-// message, and a run goes two events further each time somebody asks for events.
+// world is the page and a JSON API with the contract's routes and shapes over one memory. The words of a message
+// replace the model and the services, and each request for events advances a run by two events.
 type world struct {
 	*memory
 	page  http.Handler
-	sends []string // bodies of POST /api/send, as they came
+	sends []string // bodies of POST /api/send
 	keys  []string // Idempotency-Keys of confirmations
 	asked []string // bodies of POST /api/mcps and of PUT …/key
-	down  bool     // every API call is answered with 503
+	down  bool     // every API call gets 503
 	ai    *eligibility.Manager
 	hub   *hub
-	tale  []string                 // what an answer that is streamed is made of
-	next  chan struct{}            // when given, each piece waits for it
+	tale  []string                 // the pieces of a streamed answer
+	next  chan struct{}            // if set, each piece waits for it
 	stops map[string]chan struct{} // by chat
 	looks looks
 
-	lastBody []byte // of the request that holds the lock, with every digit of it
+	lastBody []byte // of the request that holds the lock, with all of its digits
 }
 
 func newWorld(now func() time.Time, facts Facts) *world {
@@ -49,8 +48,8 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	return w
 }
 
-// ServeHTTP does what the gateway does: it finds who asks, and holds writes
-// through the cookie to their origin.
+// ServeHTTP does the work of the gateway: it authenticates the request, and checks the origin of writes with the
+// cookie.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(sessionCookie(r)); err == nil {
 		if p, err := auth.Authenticate(r.Context(), w, c.Value, w.now(), auth.KindSession); err == nil {
@@ -79,7 +78,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// looks counts how often a conversation is read, and how often at once.
+// looks counts the reads of a conversation, and the concurrent ones.
 type looks struct {
 	mu             sync.Mutex
 	all, now, most int
@@ -261,7 +260,7 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 	w.reply(rw, r, chatID, text)
 }
 
-// answerLast answers what was said last.
+// answerLast answers the last message.
 func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
 	chatID := r.PathValue("id")
 	for _, m := range slices.Backward(w.messages[chatID]) {
@@ -273,7 +272,7 @@ func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string
 	refuse(rw, 404, "chat.not_found", "No existe.")
 }
 
-// reply answers by the words of a message, unless the account may not.
+// reply answers by the words of a message, unless the account is blocked.
 func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text string) {
 	c := w.chats[chatID]
 	w.mu.Unlock()
@@ -308,13 +307,13 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 	tell(rw, 200, answer)
 }
 
-// signed says who wrote the last message of a chat.
+// signed sets the author of the last message in a chat.
 func (w *world) signed(chatID string, by *conversation.By) {
 	list := w.messages[chatID]
 	list[len(list)-1].By = by
 }
 
-// propose stores a draft; an older one is superseded. The lock is held.
+// propose stores a draft and supersedes an older one. The lock is held.
 func (w *world) propose(chatID string, p plan.Plan) plan.Run {
 	c := w.chats[chatID]
 	if old, ok := w.runs[c.PendingRunID]; ok {

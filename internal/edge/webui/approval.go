@@ -13,8 +13,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// approval is a step's wait for somebody's approval: exactly what would be sent,
-// whole, and what came of it.
+// approval is a step's approval, pending or decided, with the complete request.
 type approval struct {
 	Run, Step string
 	Key       string
@@ -25,18 +24,17 @@ type approval struct {
 	Target    target
 	Path      render.HTML
 	Body      *code
-	Request   string // SHA-256 of what would be sent
+	Request   string // SHA-256 of the request
 	AskedAt   time.Time
 	ExpiresAt time.Time
 	By, Note  render.HTML
 	At        time.Time
 	Confirmer render.HTML
-	May       bool // whoever sees it may decide
+	May       bool // the viewer may decide
 	Link      string
 }
 
-// doubt is an effect of which nobody knows whether it was done: what was sent and
-// when, and what somebody said of it since.
+// doubt is an effect whose result is unknown: the request that was sent, and a person's verdict.
 type doubt struct {
 	Run, Step string
 	Key       string
@@ -46,20 +44,20 @@ type doubt struct {
 	Body      *code
 	SentAt    time.Time
 	Attempts  int
-	Undo      bool // it is not tried again
-	Declared  bool // there is a check
-	Checks    int  // how often it was asked
-	Settled   *settled
-	May       bool // the run is over: somebody may say what became of it
+	Undo      bool // an undo, which is not retried
+	Declared  bool // the step has a check
+	Checks    int  // number of checks made
+	Settled   *resolution
+	May       bool // the run is over, so the viewer may resolve it
 }
 
-type settled struct {
+type resolution struct {
 	Outcome  plan.Outcome
 	By, Note render.HTML
 	At       time.Time
 }
 
-func (a arranger) approval(v *cardStep, state plan.StepState) *approval {
+func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
@@ -79,8 +77,8 @@ func (a arranger) approval(v *cardStep, state plan.StepState) *approval {
 	return w
 }
 
-// doubt is nil for an effect that is in none. What may be settled is counted.
-func (a arranger) doubt(id string, state plan.StepState) *doubt {
+// doubt returns nil for an effect that is not in doubt. It counts unresolved doubts on the card.
+func (a cardBuilder) doubt(id string, state plan.StepState) *doubt {
 	if state.Status != plan.StepInDoubt {
 		return nil
 	}
@@ -93,17 +91,17 @@ func (a arranger) doubt(id string, state plan.StepState) *doubt {
 	}
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Settled; s != nil {
-		d.Settled = &settled{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
+		d.Settled = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
 		return d
 	}
 	a.card.Doubts++
 	return d
 }
 
-// seenBy says which of the card's approvals whoever looks at it may decide: of one
-// that somebody else must give, nobody whose own the plan is or for whom the session of
-// its chat speaks, and only with the scope for it.
-func (c *card) seenBy(who auth.Principal, run plan.Run, speaksFor string, revisions []plan.Revision) {
+// setPermissions decides which approvals of the card the viewer may give. An approval that needs another person may
+// not be given by an owner of the plan, nor by the user for whom the chat's session speaks, and it needs the scope
+// approve.
+func (c *card) setPermissions(who auth.Principal, run plan.Run, speaksFor string, revisions []plan.Revision) {
 	for i := range c.Steps {
 		a := c.Steps[i].Approval
 		if a == nil || a.State != "open" {
@@ -116,10 +114,9 @@ func (c *card) seenBy(who auth.Principal, run plan.Run, speaksFor string, revisi
 	}
 }
 
-// approve is the conversation of a run, at the step that a link asks about. It
-// changes nothing: the card asks. A card that has gone up into older pages is
-// brought to the end.
-func (s *site) approve(ctx context.Context, v visit, runID, stepID string) (*chatView, error) {
+// approvalView returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
+// decides on the card. A card that is only on older pages is added at the end.
+func (s *site) approvalView(ctx context.Context, v visit, runID, stepID string) (*chatView, error) {
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}
@@ -135,7 +132,7 @@ func (s *site) approve(ctx context.Context, v visit, runID, stepID string) (*cha
 	for _, l := range view.Lines {
 		if l.Card != nil && l.Card.ID == run.ID {
 			l.Card.Open = true
-			view.Asked = l.Card.asks(stepID)
+			view.Asked = l.Card.anchor(stepID)
 			return view, nil
 		}
 	}
@@ -144,13 +141,13 @@ func (s *site) approve(ctx context.Context, v visit, runID, stepID string) (*cha
 		return nil, err
 	}
 	c.Open = true
-	view.Asked = c.asks(stepID)
+	view.Asked = c.anchor(stepID)
 	view.Lines = append(view.Lines, line{Message: conversation.Message{ID: "asked-" + run.ID, Kind: conversation.KindPlan, RunID: run.ID}, Card: c})
 	return view, nil
 }
 
-// asks is the id of where a step waits; of the card when it does not.
-func (c *card) asks(stepID string) string {
+// anchor returns the id of the element where a step waits, or of the card when it does not wait.
+func (c *card) anchor(stepID string) string {
 	for _, s := range c.Steps {
 		if s.Approval != nil && s.Approval.State == "open" && (s.ID == stepID || stepID == "") {
 			return "approval-" + s.Key
@@ -160,7 +157,7 @@ func (c *card) asks(stepID string) string {
 }
 
 func (s *site) approveFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.approve(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"))
+	view, err := s.approvalView(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"))
 	if err != nil {
 		return err
 	}

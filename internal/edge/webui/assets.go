@@ -18,9 +18,9 @@ import (
 //go:embed asset
 var assetFiles embed.FS
 
-// assets are the files the page links to, by name, under one version: the hash
-// of them all. The page links to /assets/VERSION/NAME, which never changes, and
-// modules that import each other by relative path stay within their version.
+// assets are the files of the page, by name, under one version: the hash of all files. The page links to
+// /assets/VERSION/NAME, whose content never changes, and modules that import each other by relative path stay
+// within their version.
 type assets struct {
 	version string
 	files   map[string]asset
@@ -32,9 +32,8 @@ type asset struct {
 	etag string
 }
 
-// loadAssets joins asset/css into app.css. One of the files is words.json: the closed
-// lists by which the page answers a confirmation of nothing without asking the server,
-// which a test holds equal to those of package intent.
+// loadAssets reads the files and joins asset/css into app.css. words.json has the closed lists with which the page
+// answers a confirmation of nothing without the server; a test compares them with those of package intent.
 func loadAssets() assets {
 	a := assets{files: map[string]asset{}}
 	var css bytes.Buffer
@@ -54,7 +53,7 @@ func loadAssets() assets {
 		return nil
 	})
 	if err != nil {
-		panic(fmt.Sprintf("webui: embedded assets: %v", err)) // a mistake in the program
+		panic(fmt.Sprintf("webui: embedded assets: %v", err)) // an error in the program
 	}
 	a.add("app.css", css.Bytes())
 	a.version = a.hash()
@@ -63,7 +62,7 @@ func loadAssets() assets {
 
 func (a assets) add(name string, body []byte) {
 	var kind string
-	switch path.Ext(name) { // as browsers insist on, whatever this machine's tables say, which take long to read
+	switch path.Ext(name) { // fixed types, because the machine's tables differ and are slow to read
 	case ".js":
 		kind = "text/javascript; charset=utf-8"
 	case ".css":
@@ -87,8 +86,7 @@ func (a assets) hash() string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// url returns where the page finds an asset. A name that does not exist is a
-// mistake in a template, and stops the rendering.
+// url returns the address of an asset. An unknown name is an error in a template, and stops the rendering.
 func (a assets) url(name string) (string, error) {
 	if _, ok := a.files[name]; !ok {
 		return "", fmt.Errorf("no asset %q", name)
@@ -121,5 +119,5 @@ func (a assets) send(w http.ResponseWriter, r *http.Request, name string, foreve
 		return
 	}
 	h.Set("Content-Type", f.mime)
-	_, _ = w.Write(f.body) // the reader may be gone; nothing is left to do
+	_, _ = w.Write(f.body) // the client may be gone; there is nothing left to do
 }

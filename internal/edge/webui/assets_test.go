@@ -9,7 +9,7 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-func TestThePageHasTheWordsOfIntents(t *testing.T) {
+func TestThePagesWordsMatchThoseOfIntent(t *testing.T) {
 	want, err := json.Marshal(intent.Listed())
 	if err != nil {
 		t.Fatal(err)

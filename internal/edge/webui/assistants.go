@@ -15,7 +15,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// assistantsView is who may answer, and who does.
+// assistantsView is the account's providers and assistants.
 type assistantsView struct {
 	Facts       Facts
 	Entitlement eligibility.Entitlement
@@ -30,29 +30,29 @@ type assistantView struct {
 	Facts     Facts
 	Project   conversation.Project
 	Form      assistantForm
-	Providers []providerRow // their models are offered
+	Providers []providerRow // for the list of their models
 	Admin     bool
 }
 
-// assistantForm is an assistant, to be changed.
+// assistantForm is the form of an assistant.
 type assistantForm struct {
 	eligibility.Assistant
-	Project   string // id; "" is the account's
-	Own       bool   // it is set here, and not inherited
-	None      bool   // there is none at all
+	Project   string // id; "" for the account
+	Own       bool   // set at this level, not inherited
+	None      bool   // there is no assistant
 	Fallback  []standIn
-	Empty     standIn  // a row to be added
-	Names     []string // of the providers
+	Empty     standIn  // template for a new row
+	Names     []string // names of the providers
 	Modes     []eligibility.Mode
 	MaxDelay  float64 // seconds
 	Admin     bool
 	Providers []providerRow
 }
 
-// delay is how long it waits for a further message, in seconds.
+// delay returns the assistant's delay in seconds.
 func (f assistantForm) delay() float64 { return float64(f.Automation.DelayMS) / 1000 }
 
-// standIn is one choice of the fallback order.
+// standIn is one row of the fallback order.
 type standIn struct {
 	eligibility.Choice
 	Names []string
@@ -64,29 +64,29 @@ type why struct {
 	Checked bool
 }
 
-// providerRow is a provider as the account has it. Its key is not in it.
+// providerRow is a provider with the account's settings, without its key.
 type providerRow struct {
 	Name    string
 	Target  target
-	BaseURL string // the account's own
+	BaseURL string // the account's own address
 	State   string // page.provider.STATE: demo, keyless, own, missing, deployment
 	Own     *eligibility.Config
-	Costs   bool // credits
+	Costs   bool // it costs credits
 	Charge  string
-	Allowed bool // it is named among those that may be used
+	Allowed bool // the entitlement names it
 	Models  []modelRow
-	Waiting time.Time // it asked to be left alone until then; zero when it did not
-	Used    bool      // the account's assistant answers with it
+	Waiting time.Time // the provider asked for no call before; zero: none
+	Used    bool      // the account's assistant uses it
 }
 
-// modelRow is a model with a price, in micro-USD per million tokens.
+// modelRow is a model with its price, in micro-USD per million tokens.
 type modelRow struct {
 	Name  string
 	Price credit.Price
 	Own   bool
 }
 
-// projectRow is a project and the assistant in force for it.
+// projectRow is a project with the assistant in force for it.
 type projectRow struct {
 	Project   conversation.Project
 	Assistant eligibility.Assistant
@@ -119,13 +119,13 @@ func (s *site) assistants(ctx context.Context, v visit) (*assistantsView, error)
 	var providers []eligibility.ProviderView
 	var a eligibility.Assistant
 	var ok bool
-	var who answers
-	err := together(
+	var who responder
+	err := runAll(
 		func() (err error) { providers, err = s.Assistants.Providers(ctx, v.who.Account); return },
 		func() (err error) { a, ok, err = s.Assistants.AssistantOf(ctx, v.who.Account, ""); return },
 		func() (err error) { view.Entitlement, err = s.Assistants.Entitlement(ctx, v.who.Account); return },
-		func() (err error) { view.Projects, err = s.assigned(ctx, v); return },
-		func() (err error) { who, err = s.answers(ctx, v, ""); return },
+		func() (err error) { view.Projects, err = s.projectRows(ctx, v); return },
+		func() (err error) { who, err = s.responder(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *site) assistant(ctx context.Context, v visit, projectID string) (*assis
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, projectID)
+	who, err := s.responder(ctx, v, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +162,8 @@ func (s *site) assistant(ctx context.Context, v visit, projectID string) (*assis
 	return view, nil
 }
 
-// assigned reads the assistant in force for each project, at most eight at a time.
-func (s *site) assigned(ctx context.Context, v visit) ([]projectRow, error) {
+// projectRows reads the assistant in force for each project, at most eight at a time.
+func (s *site) projectRows(ctx context.Context, v visit) ([]projectRow, error) {
 	projects, err := s.Projects.Projects(ctx, v.who.Account)
 	if err != nil {
 		return nil, err
@@ -181,10 +181,10 @@ func (s *site) assigned(ctx context.Context, v visit) ([]projectRow, error) {
 			return err
 		}
 	}
-	return rows, together(reads...)
+	return rows, runAll(reads...)
 }
 
-// formOf arranges an assistant to be changed; without one, what a new one begins as.
+// formOf returns the form of an assistant, with defaults when there is none.
 func formOf(a eligibility.Assistant, ok bool, project string, providers []providerRow, admin bool) assistantForm {
 	scope := eligibility.ScopeAccount
 	if project != "" {
@@ -208,7 +208,7 @@ func formOf(a eligibility.Assistant, ok bool, project string, providers []provid
 	return f
 }
 
-// standInOf ticks the reasons of a choice; all of them when it names none.
+// standInOf checks the reasons of a choice; all of them when it names none.
 func standInOf(c eligibility.Choice, names []string) standIn {
 	row := standIn{Choice: c, Names: names}
 	for _, r := range eligibility.Swappable() {
@@ -217,8 +217,8 @@ func standInOf(c eligibility.Choice, names []string) standIn {
 	return row
 }
 
-// rowsOf arranges providers. Whether the deployment has a key of its own is not
-// for the page to know: the script asks the API.
+// rowsOf returns the rows of providers. The page does not know whether the deployment has a key: the script asks
+// the API.
 func rowsOf(providers []eligibility.ProviderView, e eligibility.Entitlement, used string, now time.Time) []providerRow {
 	var rows []providerRow
 	for _, p := range providers {

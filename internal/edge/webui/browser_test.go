@@ -18,7 +18,7 @@ import (
 
 var shots = flag.String("shots", "", "a folder to leave pictures of the page in")
 
-// browser is a real browser on a world of its own, signed in.
+// browser is a real browser with a world of its own, signed in.
 type browser struct {
 	*testing.T
 	*world
@@ -36,8 +36,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// open starts a browser of a size and signs it in by a one-time code. Whatever
-// the console shows in red fails the test, but for requests refused on purpose.
+// open starts a browser of a size and signs it in with a one-time code. Every console error fails the test, except
+// for requests that are refused on purpose.
 func open(t *testing.T, width, height int64) *browser {
 	t.Helper()
 	if testing.Short() {
@@ -69,7 +69,7 @@ func open(t *testing.T, width, height int64) *browser {
 	return b
 }
 
-// listen returns what the console complained of, once the browser is gone.
+// listen returns the console errors when the browser is closed.
 func (b *browser) listen() <-chan []string {
 	heard := make(chan []string, 1)
 	messages := chromedp.Console(b.ctx)
@@ -123,14 +123,14 @@ func (b *browser) say(text string) {
 	b.enter()
 }
 
-// enter presses Enter where the focus is. (A synthetic keystroke types its sign
-// even when the page took the key for itself, which a keyboard does not.)
+// enter presses Enter at the focus. (A synthetic keystroke types its character even when the page handles the key,
+// unlike a keyboard.)
 func (b *browser) enter() {
 	b.Helper()
 	eval[bool](b, `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true})) || true`)
 }
 
-// eval returns what an expression of the page is, or promises.
+// eval returns the value of an expression in the page, after awaiting it.
 func eval[T any](b *browser, expression string) T {
 	b.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -140,7 +140,7 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// until waits for an expression of the page to be true.
+// until waits until an expression in the page is true.
 func (b *browser) until(expression string) {
 	b.Helper()
 	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
@@ -167,7 +167,7 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// quoted is a text as an expression of the page.
+// quoted returns a text as a JavaScript expression.
 func quoted(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {

@@ -12,50 +12,49 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// card is a run as it is shown: a plan that asks, then its timeline, then what
-// became of it.
+// card is the view of a run: the plan to confirm, then its timeline, then its result.
 type card struct {
 	ID      string
 	ChatID  string
 	Goal    render.HTML
-	Status  plan.Status // as shown: a draft whose time is over is expired
+	Status  plan.Status // as shown: a draft past its time is expired
 	Draft   bool
 	Live    bool // queued, running or waiting
-	Dead    bool // a draft that will never run
-	Open    bool // the steps are unfolded at first
+	Dead    bool // a draft that cannot run any more
+	Open    bool // the steps are unfolded initially
 	Digest  string
-	Short   string // the digest's first and last digits
+	Short   string // first and last digits of the digest
 	Expires time.Time
-	Seq     int // of the last event the run had when it was read: what came after is asked for
+	Seq     int // number of the run's last event when it was read; later ones are requested from there
 	Steps   []cardStep
 	Writes  int
 	Destroy int
 	Finished,
 	Total int
-	Skipped  int // by their conditions
+	Skipped  int // skipped because of their conditions
 	Settled  int // done or skipped
 	Stopping bool
 	Elapsed  string
 	Error    render.HTML
-	Marked   bool // something was written out that would not have been seen
+	Marked   bool // the text has marked characters
 
 	Revision  int
-	Changes   []change   // from the revision before, of a draft that was edited
-	Revisions []revision // all it had, when it had more than one
-	Retries   string     // the run that this one goes on from
+	Changes   []change   // from the previous revision, for an edited draft
+	Revisions []revision // all revisions, if more than one
+	Retries   string     // the run that this one continues
 	Reason    render.HTML
-	Undoable, // how many of the steps that change something can be undone
+	Undoable, // changing steps that can be undone
 	Changing int
 	Undoing bool
-	Asks    int // how many steps will wait for an approval
-	Waits   int // how many wait now
-	Doubts  int // how many effects somebody must settle
+	Asks    int // steps that will wait for an approval
+	Waits   int // steps that wait now
+	Doubts  int // effects in doubt that a person must resolve
 	Retry   bool
-	Ended   *aftermath // what an end that was no success leaves
-	Receipt bool       // it was confirmed, and is over
+	Ended   *aftermath // effects left by an unsuccessful end
+	Receipt bool       // it was confirmed and is over
 }
 
-// cardStep is one step: what would be sent, and what became of it.
+// cardStep is one step: its request and its result.
 type cardStep struct {
 	ID     string
 	Key    string // unique on the page
@@ -66,35 +65,34 @@ type cardStep struct {
 	Risk     plan.Risk
 	Needs    []int // numbers of steps
 	Attempts int
-	Retries  []render.HTML // why each attempt after the first was made
+	Retries  []render.HTML // reason of each retry
 	Took     string
-	Since    time.Time // of a step that runs now
+	Since    time.Time // start of a running step
 	Sent     render.HTML
 	SentBody *code
 	Answer   *answer
 	Error    render.HTML
-	Folded   bool // the request is behind a disclosure: it was confirmed
+	Folded   bool // the request is folded, because it was confirmed
 
-	When     render.HTML // it is done only if this holds
-	Each     render.HTML // it is done for each element of this
+	When     render.HTML // condition of the step
+	Each     render.HTML // list whose elements the step runs for
 	Undo     *call
 	Check    *check
-	Ask      *asking
-	Targets  []found
+	Ask      *plannedAsk
+	Targets  []resolvedTarget
 	Approval *approval
 	Doubt    *doubt
 	Items    *items
 	Undone   *effect
-	Command  *replaced
-	Reused   bool   // the result is that of an earlier run
-	Whole    string // where all of the answer is, when only a part is shown
+	Command  *replacement
+	Reused   bool   // the result of an earlier run
+	Whole    string // address of the complete answer, when only a part is shown
 }
 
-// crossing is data of one origin that goes to another.
+// crossing is a transfer of data from one origin to another.
 type crossing struct{ From, To render.HTML }
 
-// answer is what the server said: a body, or the blocks of a tool's result, which
-// has no status of its own.
+// answer is the server's response: a body, or the blocks of a tool's result, which has no status.
 type answer struct {
 	Status    int
 	OK        bool
@@ -104,7 +102,7 @@ type answer struct {
 	Truncated bool
 }
 
-// newCard arranges a run and its events for now.
+// newCard returns the card of a run and its events at a time.
 func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *card {
 	p := run.Plan
 	c := &card{
@@ -115,10 +113,10 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 		c.Status = plan.Expired
 	}
 	c.Draft, c.Live = c.Status == plan.Draft, c.Status.Active()
-	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !started(run)
+	c.Dead = c.Status == plan.Expired || c.Status == plan.Superseded || c.Status == plan.Cancelled && !hasStarted(run)
 	c.Open = c.Draft || c.Live
 	c.Short = shortDigest(c.Digest)
-	a := arranger{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
+	a := cardBuilder{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
 	c.Goal, c.Reason, c.Revision, c.Retries = a.show(p.Goal), a.show(run.Reason), p.Revision, run.Retries
 	c.Undoing = run.UndoAt != nil && run.Status.Active()
 	if run.Error != nil {
@@ -133,12 +131,12 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	c.Settled = c.Finished + c.Skipped
 	c.Receipt = run.Status.Terminal() && !c.Dead
 	c.Ended = a.aftermath()
-	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.left()
+	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()
 	return c
 }
 
-// left reports whether a run that ended has anything that another may go on with.
-func (a arranger) left() bool {
+// hasRemaining reports whether a run that ended has steps that another run may do.
+func (a cardBuilder) hasRemaining() bool {
 	if a.card.Ended != nil && len(a.card.Ended.Undone) > 0 {
 		return true
 	}
@@ -149,7 +147,7 @@ func (a arranger) left() bool {
 	})
 }
 
-func started(run plan.Run) bool {
+func hasStarted(run plan.Run) bool {
 	for _, s := range run.Steps {
 		if s.Attempts > 0 {
 			return true
@@ -158,7 +156,7 @@ func started(run plan.Run) bool {
 	return false
 }
 
-// history is when a step first began and when it ended, and why it was repeated.
+// history is the start, the end and the retries of a step.
 type history struct {
 	began, ended time.Time
 	retries      []string
@@ -188,8 +186,8 @@ func historyOf(events []plan.Event) map[string]history {
 	return times
 }
 
-// arranger turns the parts of one run into the parts of its card.
-type arranger struct {
+// cardBuilder builds the parts of a card from those of a run.
+type cardBuilder struct {
 	run   plan.Run
 	card  *card
 	words words
@@ -197,21 +195,21 @@ type arranger struct {
 	now   time.Time
 }
 
-// show is display, remembering whether anything was written out.
-func (a arranger) show(text string) render.HTML {
-	var p pen
+// show renders text with display, and marks the card if a character was marked.
+func (a cardBuilder) show(text string) render.HTML {
+	var p visibleWriter
 	p.text(text)
 	a.card.Marked = a.card.Marked || p.marked
 	return p.html()
 }
 
-func (a arranger) code(c *code) *code {
+func (a cardBuilder) code(c *code) *code {
 	a.card.Marked = a.card.Marked || c != nil && c.Marked
 	return c
 }
 
-// elapsed is from the start of the run to its end.
-func (a arranger) elapsed(events []plan.Event) string {
+// elapsed returns the time from the start of the run to its end.
+func (a cardBuilder) elapsed(events []plan.Event) string {
 	var began time.Time
 	for _, e := range events {
 		switch e.Type {
@@ -228,12 +226,12 @@ func (a arranger) elapsed(events []plan.Event) string {
 	return ""
 }
 
-func (a arranger) step(i int, s plan.Step) cardStep {
+func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	binding, _ := a.run.Plan.Binding(s.ID)
 	state := a.run.State(s.ID)
 	v := cardStep{
 		ID: s.ID, Key: a.run.ID + "-" + plain(s.ID), Number: i + 1, Title: a.show(s.Title), State: state.Status,
-		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, referenced(s)),
+		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, usedSteps(s)),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
@@ -256,14 +254,14 @@ func (a arranger) step(i int, s plan.Step) cardStep {
 		a.card.Skipped++
 	}
 	v.Needs = a.needs(s)
-	a.beside(&v, s)
-	a.outcome(&v, state)
-	a.effects(&v, s, state)
+	a.addDetails(&v, s)
+	a.addOutcome(&v, state)
+	a.addEffects(&v, s, state)
 	return v
 }
 
-// origin says which step a reference names.
-func (a arranger) origin(id string) string {
+// origin returns the description of the step that a reference names.
+func (a cardBuilder) origin(id string) string {
 	switch id {
 	case plan.ItemName:
 		return locale.Text(a.words.tag, "page.step.reference_item")
@@ -279,8 +277,8 @@ func (a arranger) origin(id string) string {
 }
 
 // needs returns the numbers of the steps that come first.
-func (a arranger) needs(s plan.Step) (numbers []int) {
-	uses := referenced(s)
+func (a cardBuilder) needs(s plan.Step) (numbers []int) {
+	uses := usedSteps(s)
 	for i, other := range a.run.Plan.Steps {
 		if slices.Contains(s.Needs, other.ID) || uses[other.ID] {
 			numbers = append(numbers, i+1)
@@ -289,17 +287,16 @@ func (a arranger) needs(s plan.Step) (numbers []int) {
 	return numbers
 }
 
-// How much a card shows of what was sent and answered, in bytes. What asks to be
-// confirmed is always shown whole.
+// Limits of the requests and answers on a card, in bytes. A plan to be confirmed is always shown completely.
 const (
 	resultShown  = 16 << 10
 	resultsShown = 128 << 10 // of all steps together
 )
 
-// room is how much of one answer is shown.
-func (a arranger) room() int { return min(resultShown, resultsShown/max(1, len(a.run.Plan.Steps))) }
+// room returns the limit of one answer on the card.
+func (a cardBuilder) room() int { return min(resultShown, resultsShown/max(1, len(a.run.Plan.Steps))) }
 
-func (a arranger) outcome(v *cardStep, state plan.StepState) {
+func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	t := a.times[v.ID]
 	switch {
 	case !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal():
@@ -317,7 +314,7 @@ func (a arranger) outcome(v *cardStep, state plan.StepState) {
 	if state.Last.URL != "" && v.Tool == "" && !strings.HasSuffix(state.Last.URL, asProposed) {
 		v.Sent = display(state.Last.URL)
 	}
-	if len(referenced(a.run.Plan.Steps[v.Number-1])) > 0 {
+	if len(usedSteps(a.run.Plan.Steps[v.Number-1])) > 0 {
 		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
 		v.SentBody = answerBody(sent.Body)
 	}
@@ -337,7 +334,7 @@ func (a arranger) outcome(v *cardStep, state plan.StepState) {
 	}
 }
 
-// result is where all of an effect's answer is.
-func (a arranger) result(effectID string) string {
+// result returns the address of an effect's complete answer.
+func (a cardBuilder) result(effectID string) string {
 	return "/api/runs/" + url.PathEscape(a.run.ID) + "/steps/" + url.PathEscape(effectID) + "/result"
 }

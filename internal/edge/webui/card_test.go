@@ -8,9 +8,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// A card is made of two reads. An event that came between them is not shown by
-// the first, so the page must still be told of it.
-func TestACardAsksForWhatItsRunDidNotHaveYet(t *testing.T) {
+// TestACardRequestsLaterEvents: a card is built from two reads. An event between them is missing in the run, so the
+// page must request it.
+func TestACardRequestsLaterEvents(t *testing.T) {
 	run := plan.Run{ID: "r", Status: plan.Running, EventSeq: 3, Plan: plan.Plan{Goal: "g", Steps: []plan.Step{{ID: "s1", Method: "GET", Path: "/x"}}}}
 	events := []plan.Event{{Seq: 1}, {Seq: 2}, {Seq: 3}, {Seq: 4, Type: plan.EventStepStart, StepID: "s1"}}
 	if c := newCard(run, events, locale.Spanish, run.CreatedAt); c.Seq != 3 {
@@ -23,7 +23,7 @@ func TestAPlanThatWasChangedHasOneCard(t *testing.T) {
 		return line{Message: conversation.Message{Kind: conversation.KindPlan, RunID: run}, Card: &card{}}
 	}
 	lines := []line{say("a"), say("b"), say("a"), {}, say("a")}
-	oneCardEach(lines)
+	keepNewestCard(lines)
 	for i, want := range []struct{ card, earlier bool }{{false, true}, {true, false}, {false, true}, {false, false}, {true, false}} {
 		if (lines[i].Card != nil) != want.card || lines[i].Earlier != want.earlier {
 			t.Errorf("line %d: card %v, earlier %v", i, lines[i].Card != nil, lines[i].Earlier)

@@ -18,7 +18,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// families are the keys that are made of a value.
+// families are the keys that end in a value.
 func families() map[string][]string {
 	f := map[string][]string{
 		"page.risk.":   {string(plan.Read), string(plan.Write), string(plan.Destructive)},
@@ -74,8 +74,8 @@ func families() map[string][]string {
 	return f
 }
 
-// Every sentence the page uses exists, and every one that exists is used.
-func TestTheCatalogueIsWhatThePageSays(t *testing.T) {
+// TestTheCatalogueMatchesThePage: every text that the page uses exists, and every text is used.
+func TestTheCatalogueMatchesThePage(t *testing.T) {
 	used := map[string]bool{}
 	for prefix, values := range families() {
 		for _, v := range values {

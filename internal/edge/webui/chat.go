@@ -19,12 +19,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// How much of a list is shown at once.
+// Limits of a list.
 const (
 	chatsPage    = 40
 	messagesPage = 40
-	mostPages    = 6  // are read for one view, until it shows
-	fewestShown  = 10 // of their messages
+	mostPages    = 6  // read for one view, until enough messages are visible
+	fewestShown  = 10 // visible messages
 	eventsPage   = 500
 	cardEvents   = 2000
 )
@@ -34,31 +34,31 @@ type chatView struct {
 	Chat    conversation.Chat
 	Project conversation.Project // zero when the chat has none
 	Facts   Facts
-	Answers answers
+	Answers responder
 	Lines   []line
 	Older   string // cursor; "" at the beginning
-	Only    bool   // older lines alone, to be put before the others
-	Asked   string // the id of the part of a card that a link leads to
+	Only    bool   // only older lines, to be inserted before the others
+	Asked   string // id of the element on a card that a link refers to
 }
 
-// line is one entry of a conversation as it is shown.
+// line is one entry of a conversation.
 type line struct {
 	Message conversation.Message
 	Card    *card
-	Earlier bool // its plan was changed: the card stands further down
+	Earlier bool // its plan was changed; the card is further down
 	Text    render.HTML
-	Status  plan.Status // of the run that ended, for a final line
-	Action  string      // what to do about a block
-	Author  string      // provider and model, quietly; "" when no model wrote it
-	Instead string      // who wrote it, and why not the one that is preferred
-	Agent   string      // whom the message was delegated to
-	Stopped bool        // a person stopped it here
+	Status  plan.Status // of the ended run, for a final line
+	Action  string      // next step after a block
+	Author  string      // provider and model; "" when no model wrote it
+	Instead string      // the note about a replaced provider
+	Agent   string      // the agent that answered
+	Stopped bool        // a person stopped the answer here
 }
 
-// newView is a conversation that has not begun.
+// newView is a conversation without messages.
 type newView struct {
 	Facts    Facts
-	Answers  answers
+	Answers  responder
 	Project  conversation.Project
 	Examples []string
 	Empty    bool // no server is registered
@@ -74,7 +74,7 @@ func (s *site) chatFragment(w http.ResponseWriter, v visit) error {
 }
 
 func (s *site) newFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.fresh(v.Context(), v, v.URL.Query().Get("project"))
+	view, err := s.newChat(v.Context(), v, v.URL.Query().Get("project"))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *site) runFragment(w http.ResponseWriter, v visit) error {
 	return nil
 }
 
-// card reads one run and, when it was confirmed, its events.
+// card reads one run and, if it was confirmed, its events.
 func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	run, err := s.Runs.Run(ctx, v.who.Account, runID)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	var events []plan.Event
 	var revisions []plan.Revision
 	var chat conversation.Chat
-	err = together(
+	err = runAll(
 		func() (err error) {
 			if run.Status != plan.Draft {
 				events, err = s.events(ctx, v, runID, cardEvents)
@@ -122,7 +122,7 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 			if run.Status == plan.Waiting {
 				chat, err = s.Chats.Chat(ctx, v.who.Account, run.ChatID)
 			}
-			if isMissing(err) { // a run stays when its chat is deleted
+			if isMissing(err) { // a run remains when its chat is deleted
 				err = nil
 			}
 			return
@@ -132,12 +132,12 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 		return nil, err
 	}
 	c := newCard(run, events, v.tag, v.now)
-	c.revised(run, revisions, v.tag)
-	c.seenBy(v.who, run, chat.UserID, revisions)
+	c.setRevisions(run, revisions, v.tag)
+	c.setPermissions(v.who, run, chat.UserID, revisions)
 	return c, nil
 }
 
-// events reads at most so many events of a run.
+// events reads at most that many events of a run.
 func (s *site) events(ctx context.Context, v visit, runID string, most int) (all []plan.Event, err error) {
 	for len(all) < most {
 		page, err := s.Runs.Events(ctx, v.who.Account, runID, len(all), eventsPage)
@@ -152,7 +152,7 @@ func (s *site) events(ctx context.Context, v visit, runID string, most int) (all
 	return all, nil
 }
 
-// chat reads a conversation, its runs at once.
+// chat reads a conversation, and its runs concurrently.
 func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView, error) {
 	chat, err := s.Chats.Chat(ctx, v.who.Account, id)
 	if err != nil {
@@ -160,10 +160,10 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	}
 	var messages []conversation.Message
 	var older string
-	var who answers
-	err = together(
+	var who responder
+	err = runAll(
 		func() (err error) { messages, older, err = s.messages(ctx, v, id, cursor); return },
-		func() (err error) { who, err = s.answers(ctx, v, chat.ProjectID); return },
+		func() (err error) { who, err = s.responder(ctx, v, chat.ProjectID); return },
 	)
 	if err != nil {
 		return nil, err
@@ -183,15 +183,15 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 			view.Lines = append(view.Lines, l)
 		}
 	}
-	oneCardEach(view.Lines)
+	keepNewestCard(view.Lines)
 	if n := len(view.Lines); n > 0 && cursor == "" {
 		openLast(view.Lines)
 	}
 	return view, nil
 }
 
-// messages reads pages until there is something to show: a long plan says more on
-// its way, which is in its card, than a page holds.
+// messages reads pages until there are enough visible messages. The progress messages of a long plan, which are
+// only in its card, may fill a page.
 func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list []conversation.Message, older string, err error) {
 	shown := 0
 	for range mostPages {
@@ -212,9 +212,9 @@ func (s *site) messages(ctx context.Context, v visit, id, cursor string) (list [
 	return list, older, nil
 }
 
-// oneCardEach leaves the card of a run at the newest message that shows its plan: an
-// edit is said where it was made, and there is one plan to confirm.
-func oneCardEach(lines []line) {
+// keepNewestCard leaves the card of a run only at the newest message with its plan, so that there is one plan to
+// confirm.
+func keepNewestCard(lines []line) {
 	seen := map[string]bool{}
 	for i := len(lines) - 1; i >= 0; i-- {
 		if lines[i].Card == nil {
@@ -228,7 +228,7 @@ func oneCardEach(lines []line) {
 	}
 }
 
-// openLast unfolds the newest plan, unless it came to nothing.
+// openLast unfolds the newest plan, unless it cannot run any more.
 func openLast(lines []line) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if c := lines[i].Card; c != nil {
@@ -238,8 +238,8 @@ func openLast(lines []line) {
 	}
 }
 
-// cards reads the runs that the messages name, at most eight at a time. A run
-// that is gone leaves its message without a card.
+// cards reads the runs that the messages name, at most eight at a time. A missing run leaves its message without a
+// card.
 func (s *site) cards(ctx context.Context, v visit, messages []conversation.Message) (map[string]*card, error) {
 	cards := map[string]*card{}
 	var ids []string
@@ -269,8 +269,7 @@ func (s *site) cards(ctx context.Context, v visit, messages []conversation.Messa
 	return cards, nil
 }
 
-// newLine decides how a message is shown. What a run says of itself on the way
-// is in its card, and not repeated.
+// newLine returns the line of a message, and false for a progress message, which is in the card.
 func newLine(m conversation.Message, cards map[string]*card, provider string, tag locale.Tag) (line, bool) {
 	l := line{Message: m, Text: prose(m.Content)}
 	c := cards[m.RunID]
@@ -293,15 +292,15 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 		}
 	}
 	if m.By != nil && m.Role == conversation.RoleAssistant {
-		l.Author, l.Instead, l.Stopped = author(*m.By, tag), instead(*m.By, tag), m.By.Stopped
+		l.Author, l.Instead, l.Stopped = author(*m.By, tag), swapNote(*m.By, tag), m.By.Stopped
 		l.Agent = plain(m.By.Agent)
 	}
 	return l, true
 }
 
-// fresh is the empty state, with things to ask for.
-func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, error) {
-	who, err := s.answers(ctx, v, projectID)
+// newChat returns an empty conversation, with examples of messages.
+func (s *site) newChat(ctx context.Context, v visit, projectID string) (*newView, error) {
+	who, err := s.responder(ctx, v, projectID)
 	if err != nil {
 		return nil, err
 	}
@@ -328,17 +327,17 @@ func (s *site) fresh(ctx context.Context, v visit, projectID string) (*newView, 
 	return view, nil
 }
 
-// referenced returns the steps whose results a step sends.
-func referenced(s plan.Step) map[string]bool {
-	uses := sends(plan.Call{Path: s.Path, Query: s.Query, Body: s.Body})
+// usedSteps returns the steps whose results a step sends.
+func usedSteps(s plan.Step) map[string]bool {
+	uses := usedByCall(plan.Call{Path: s.Path, Query: s.Query, Body: s.Body})
 	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
 		uses[list[0].Step] = true
 	}
 	return uses
 }
 
-// sends returns the steps whose results a call sends.
-func sends(c plan.Call) map[string]bool {
+// usedByCall returns the steps whose results a call sends.
+func usedByCall(c plan.Call) map[string]bool {
 	uses := map[string]bool{}
 	path, _ := ref.InText(c.Path)
 	query, _ := ref.InJSON(c.Query)
@@ -351,7 +350,7 @@ func sends(c plan.Call) map[string]bool {
 	return uses
 }
 
-// originOf is the scheme, host and port of a base URL.
+// originOf returns the scheme, host and port of a base URL.
 func originOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -360,7 +359,7 @@ func originOf(base string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// answerBody shows JSON as JSON, and text, which is stored as a JSON string, as text.
+// answerBody shows JSON as JSON, and a text, which is stored as a JSON string, as text.
 func answerBody(raw json.RawMessage) *code {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && text != "" {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Text keeps a contrast of 4.5 : 1 (WCAG 2.2 AA) on every ground it stands on,
-// in both schemes.
+// TestTextKeepsItsContrast of 4.5 : 1 (WCAG 2.2 AA) on every background, in both schemes.
 func TestTextKeepsItsContrast(t *testing.T) {
 	css := string(loadAssets().files["app.css"].body)
 	colours := map[string][2]string{}

@@ -8,9 +8,8 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestShowingATextCostsWhatItsLengthAllows: each "${" was once tried with each "}" in the next
-// thousand bytes.
-func TestShowingATextCostsWhatItsLengthAllows(t *testing.T) {
+// TestDisplayIsLinear: each "${" was once matched with each "}" in the next thousand bytes.
+func TestDisplayIsLinear(t *testing.T) {
 	const size = 32 << 10
 	step := func(id string) string { return id }
 	hostile := cost.Repeated(size, "${", "${}", "}", "$${", "${s1.body.a}", `${s1.body["`, strings.Repeat(`${s1.body["`, 46)+strings.Repeat("}", 518),
@@ -21,7 +20,7 @@ func TestShowingATextCostsWhatItsLengthAllows(t *testing.T) {
 	ordinary := strings.Repeat("La sala «Norte» de ${s1.body.name}, mañana a las 10:00.\n", size/58)
 	cost.Alike(t, "display", func(s string) { _ = display(s) }, ordinary, hostile)
 	cost.Alike(t, "prose", func(s string) { _ = prose(s) }, ordinary, hostile)
-	cost.Alike(t, "references", func(s string) { p := pen{step: step}; p.text(s); _ = p.html() }, ordinary, hostile)
+	cost.Alike(t, "references", func(s string) { p := visibleWriter{step: step}; p.text(s); _ = p.html() }, ordinary, hostile)
 	cost.Alike(t, "text", func(s string) { _ = textCode(s) }, ordinary, hostile)
 	cost.Alike(t, "JSON", func(s string) {
 		raw, _ := json.Marshal([]string{s})

@@ -12,7 +12,7 @@ import (
 
 const entriesPage = 20
 
-// creditsView is what an account has, may spend, and spent.
+// creditsView is the credit, the limits and the spending of an account.
 type creditsView struct {
 	Facts    Facts
 	Balance  int64
@@ -21,29 +21,29 @@ type creditsView struct {
 	Spent    []gauge
 	Entries  []entryRow
 	Older    string // cursor; "" at the beginning of the ledger
-	Only     bool   // older entries alone, to be put below the others
+	Only     bool   // only older entries, to be inserted below the others
 	Usage    usage
-	Admin    bool // may set limits and open a session
-	Billing  bool // may move credit and set what it costs
+	Admin    bool // the viewer may set limits and open a session
+	Billing  bool // the viewer may move credit and set prices
 }
 
 // sessionRow is a paid window of tokens.
 type sessionRow struct {
 	credit.Session
-	Over bool // its time, or it was given back
+	Over bool // expired or refunded
 }
 
-// gone are the tokens that are used or held.
-func (s sessionRow) gone() int { return s.Tokens - s.Free }
+// usedOrHeld returns the tokens that are used or held.
+func (s sessionRow) usedOrHeld() int { return s.Tokens - s.Free }
 
-// gauge is what was spent of a limit, in micro-USD; a limit of 0 is none.
+// gauge is the spending against a limit, in micro-USD; a limit of 0 means none.
 type gauge struct {
-	Key   string // of its name
+	Key   string // of the name in the catalogue
 	Spent int64
 	Limit int64
 }
 
-// level says how near the limit is: "", near or full.
+// level returns how near the limit is: "", near or full.
 func (g gauge) level() string {
 	switch {
 	case g.Limit == 0 || g.Spent*10 < g.Limit*8:
@@ -54,14 +54,14 @@ func (g gauge) level() string {
 	return "full"
 }
 
-// entryRow is a movement of the ledger.
+// entryRow is an entry of the ledger.
 type entryRow struct {
 	credit.Entry
-	Who        string // who did it, in words
-	Refundable bool   // it paid for a session that was not given back, as far as this page shows
+	Who        string // the actor's name
+	Refundable bool   // it paid for a session without a refund on this page
 }
 
-// cost is what a session cost, in credits.
+// cost returns the price of a session, in credits.
 func (e entryRow) cost() int64 { return -e.Amount }
 
 func (s *site) creditsFragment(w http.ResponseWriter, v visit) error {
@@ -82,7 +82,7 @@ func (s *site) creditsFragment(w http.ResponseWriter, v visit) error {
 	return nil
 }
 
-// credits reads everything of the view at once.
+// credits reads all parts of the view concurrently.
 func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
 	if s.Credits == nil || s.Assistants == nil {
 		return nil, errNotFound
@@ -90,13 +90,13 @@ func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
 	account := v.who.Account
 	view := &creditsView{Admin: v.who.Allows(auth.ScopeAdmin), Billing: v.who.Allows(auth.ScopeBilling)}
 	var standing credit.Standing
-	var who answers
-	err := together(
+	var who responder
+	err := runAll(
 		func() (err error) { standing, err = s.Credits.Standing(ctx, account, v.now); return },
 		func() (err error) { view.Terms, err = s.Assistants.Terms(ctx, account); return },
 		func() (err error) { view.Entries, view.Older, err = s.ledger(ctx, v, ""); return },
 		func() (err error) { view.Usage, err = s.usage(ctx, v); return },
-		func() (err error) { who, err = s.answers(ctx, v, ""); return },
+		func() (err error) { who, err = s.responder(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (s *site) credits(ctx context.Context, v visit) (*creditsView, error) {
 	return view, nil
 }
 
-// ledger reads a page of it. What it shows to have been given back cannot be
-// given back again; the API has the last word.
+// ledger reads a page of the ledger. An entry with a refund on the page is not offered for another; the API decides
+// in the end.
 func (s *site) ledger(ctx context.Context, v visit, cursor string) ([]entryRow, string, error) {
 	entries, older, err := s.Credits.Ledger(ctx, v.who.Account, cursor, entriesPage)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// proposed asks for a plan and waits until it may be confirmed.
+// proposed asks for a plan and waits until it can be confirmed.
 func (b *browser) proposed(words string) {
 	b.Helper()
 	before := eval[int](b, `document.querySelectorAll(".card").length`)
@@ -28,7 +28,7 @@ func (b *browser) theRun(n int) plan.Run {
 	return b.runs[id]
 }
 
-// set gives an input a value as typing does.
+// set sets the value of an input, as typing does.
 func (b *browser) set(css, value string) {
 	b.Helper()
 	b.see(css)
@@ -46,7 +46,7 @@ func TestAPlanIsEditedAndItsChangesAreSeen(t *testing.T) {
 	}
 	b.picture("edit")
 	step := `#editor [data-edit-step]:nth-of-type(2) `
-	// What cannot be sent is said at its field, before and after the server saw it.
+	// An invalid value is reported at its field, before and after the server saw it.
 	b.set(step+`[data-loc="body/ticket"]`, "muchos")
 	b.click(`#editor .primary`)
 	b.until(`document.activeElement.dataset.loc === "body/ticket" && document.activeElement.getAttribute("aria-invalid") === "true"`)
@@ -118,7 +118,7 @@ func TestAPlanIsRejectedWithAReason(t *testing.T) {
 	b.until(`document.querySelectorAll('.card[data-draft] [data-action="reject-run"]:enabled').length === 1`)
 	b.click(`.card[data-draft] [data-action="reject-run"]`)
 	b.see("#ask-yes")
-	b.click("#ask-yes") // without one
+	b.click("#ask-yes") // without a reason
 	b.until(`document.querySelectorAll(".card[data-dead]").length === 2`)
 }
 
@@ -157,7 +157,7 @@ func TestALinkAsksAndDecidesNothing(t *testing.T) {
 	b.see(`.decision[data-state=open]`)
 	r := b.theRun(0)
 	b.world.mu.Lock()
-	for i := range 3 * messagesPage { // the card has gone up into older pages
+	for i := range 3 * messagesPage { // the card is only on older pages now
 		b.world.say(r.ChatID, "user", "text", "", "mensaje "+itoa(i))
 	}
 	seq := b.runs[r.ID].EventSeq
@@ -178,7 +178,7 @@ func TestALinkAsksAndDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestADoubtIsSettledAndTheRunGoneOnFrom(t *testing.T) {
+func TestADoubtIsResolvedAndTheRunContinued(t *testing.T) {
 	b := open(t, 1280, 1000)
 	b.proposed("con duda")
 	b.click(confirmButton)
@@ -265,7 +265,7 @@ func TestRulesAreManagedFromThePage(t *testing.T) {
 	b.write(form+"[name=reason]", "Nunca\r")
 	b.until(`document.querySelectorAll("#rules .rule").length === 2`)
 	b.picture("rules")
-	// Somebody else changed them meanwhile.
+	// Another user changed the rules meanwhile.
 	b.world.mu.Lock()
 	b.rules.Version++
 	b.world.mu.Unlock()
@@ -285,7 +285,7 @@ func TestRulesAreManagedFromThePage(t *testing.T) {
 	}
 }
 
-func TestWhatIsNewFitsANarrowScreen(t *testing.T) {
+func TestPlanDecisionsFitANarrowScreen(t *testing.T) {
 	b := open(t, 390, 844)
 	r := b.waitingChat()
 	for _, address := range []string{"/?approve=" + r.ID + "&step=s4", "/?view=receipt&run=" + r.ID, "/?view=rules"} {
@@ -306,7 +306,7 @@ func TestWhatIsNewFitsANarrowScreen(t *testing.T) {
 	}
 }
 
-// revisedElsewhere changes every plan, as another person would.
+// revisedElsewhere changes every plan, as another user would.
 func (b *browser) revisedElsewhere() {
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// planOf is the plan that the words of a message call for; nil for none.
+// planOf returns the plan for the words of a message; nil for none.
 func planOf(text string, now time.Time) *plan.Plan {
 	p := roomPlan(now)
 	switch {
@@ -42,7 +42,7 @@ func planOf(text string, now time.Time) *plan.Plan {
 	return &p
 }
 
-// requestOf is what a step sends, with what its references name, and its hash.
+// requestOf returns a step's request, with its references resolved, and its hash.
 func requestOf(r plan.Run, i int) (url, body, request string) {
 	step := r.Plan.Steps[i]
 	named := strings.NewReplacer("${s1.body.items[0].id}", "a1", "${s2.body.id}", "r-s2")
@@ -60,7 +60,7 @@ func requestOf(r plan.Run, i int) (url, body, request string) {
 	return url, body, hex.EncodeToString(sum[:])
 }
 
-// tellEvent is event with data that is made to JSON.
+// tellEvent appends an event whose data it encodes.
 func (w *world) tellEvent(r *plan.Run, kind, step string, data map[string]any) {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -69,13 +69,13 @@ func (w *world) tellEvent(r *plan.Run, kind, step string, data map[string]any) {
 	w.event(r, kind, step, string(text))
 }
 
-// busy reports whether another run that does not wait holds the chat.
+// busy reports whether another active run that does not wait holds the chat.
 func (w *world) busy(r plan.Run) bool {
 	active, ok := w.runs[w.chats[r.ChatID].ActiveRunID]
 	return ok && active.ID != r.ID && active.Status.Active() && active.Status != plan.Waiting
 }
 
-// free lets a chat go that a run holds.
+// free releases the chat that a run holds.
 func (w *world) free(r plan.Run) {
 	c := w.chats[r.ChatID]
 	if c.PendingRunID == r.ID {
@@ -87,7 +87,7 @@ func (w *world) free(r plan.Run) {
 	w.chats[c.ID] = c
 }
 
-// waits has a step ask for its approval; it reports whether it does.
+// waits makes a step wait for its approval, and reports whether it does.
 func (w *world) waits(r *plan.Run, s *plan.StepState) bool {
 	step, _ := r.Plan.Step(s.StepID)
 	if step.Ask == nil || s.Approval != nil {
@@ -103,12 +103,12 @@ func (w *world) waits(r *plan.Run, s *plan.StepState) bool {
 	return true
 }
 
-// breaks has a step fail, or lose its answer, when its title says so.
+// breaks makes a step fail, or lose its response, when its title says so.
 func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 	step, _ := r.Plan.Step(s.StepID)
 	switch {
 	case r.Retries != "":
-		return false // the second time it works
+		return false // the retry succeeds
 	case strings.Contains(step.Title, "duda"):
 		s.Status, s.Error = plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: "La petición se envió y no llegó respuesta."}
 		w.tellEvent(r, plan.EventStepDoubt, s.StepID, map[string]any{"error": s.Error})
@@ -123,7 +123,7 @@ func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 	return true
 }
 
-// decisionRoutes adds what a person decides of a plan.
+// decisionRoutes adds the routes of decisions about a plan.
 func (w *world) decisionRoutes(locked lockedRoute) {
 	locked("PATCH /api/runs/{id}/plan", w.revise)
 	locked("POST /api/runs/{id}/approve", w.approveStep)
@@ -143,7 +143,7 @@ func (w *world) decisionRoutes(locked lockedRoute) {
 	})
 }
 
-// refuseFields is a 422 that says where.
+// refuseFields writes a 422 with fields.
 func refuseFields(rw http.ResponseWriter, code string, fields []fault.Field) {
 	rw.Header().Set("Content-Type", "application/problem+json")
 	rw.WriteHeader(422)
@@ -201,7 +201,7 @@ func (w *world) revise(rw http.ResponseWriter, r *http.Request, body map[string]
 	tell(rw, 200, map[string]any{"run_id": run.ID, "revision": next.Revision, "digest": run.Digest})
 }
 
-// stepOfRun finds the state of a step; nil, and a refusal, when there is none.
+// stepOfRun returns the state of a step; nil, and a refusal, when there is none.
 func (w *world) stepOfRun(rw http.ResponseWriter, r *http.Request, body map[string]any) (plan.Run, *plan.StepState) {
 	run, ok := w.runs[r.PathValue("id")]
 	if !ok {
@@ -288,7 +288,7 @@ func (w *world) retryRun(rw http.ResponseWriter, r *http.Request, _ map[string]a
 	}
 }
 
-// again proposes a run that goes on from another: what is done is reused.
+// again proposes a run that continues another one: its results are reused.
 func (w *world) again(old plan.Run) plan.Run {
 	p := old.Plan
 	p.Revision, p.Replaces, p.ExpiresAt = p.Revision+1, old.Digest, w.now().Add(24*time.Hour).Truncate(time.Second)
@@ -339,7 +339,7 @@ func (w *world) setRules(rw http.ResponseWriter, _ *http.Request, _ map[string]a
 	tell(rw, 200, map[string]any{"version": set.Version, "rules": set.Rules})
 }
 
-// waitingChat puts a chat with a run that waits into the world.
+// waitingChat adds a chat with a waiting run.
 func (w *world) waitingChat() plan.Run {
 	w.mu.Lock()
 	defer w.mu.Unlock()

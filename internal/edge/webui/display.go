@@ -11,49 +11,46 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// display renders text to be confirmed. What a reader would not see is written
-// out as ⟦U+202E⟧: controls, line breaks, bidi and zero-width characters, odd
-// spaces, padding, bytes that are not text. A letter that imitates another one
-// is followed by its code point. Nothing is left out and nothing is cut.
+// display renders text for a confirmation. Characters that a reader cannot see are marked as ⟦U+202E⟧: controls,
+// line breaks, bidi and zero-width characters, unusual spaces, padding, invalid bytes. A letter that imitates
+// another one is followed by its code point. No part of the text is omitted or shortened.
 func display(text string) render.HTML {
-	var p pen
+	var p visibleWriter
 	p.text(text)
 	return p.html()
 }
 
-// plain is display without markup, for attributes and titles.
+// plain returns the same without markup, for attributes and titles.
 func plain(text string) string {
-	p := pen{bare: true}
+	p := visibleWriter{bare: true}
 	p.text(text)
 	return p.b.String()
 }
 
-// prose renders what somebody said: lines stay lines, and emoji keep the joiners
-// they are made of.
+// prose renders a message: line breaks are kept, and emoji keep their joiners.
 func prose(text string) render.HTML {
-	p := pen{prose: true}
+	p := visibleWriter{prose: true}
 	p.text(text)
 	return p.html()
 }
 
-// pen writes text as HTML in which everything is visible.
-type pen struct {
+// visibleWriter writes text as HTML in which every character is visible.
+type visibleWriter struct {
 	b     strings.Builder
-	bare  bool // no markup: for attributes, which html/template escapes itself
+	bare  bool // without markup: for attributes, which html/template escapes
 	prose bool // a message, not a value
-	// step, when given, makes references stand out: it returns what to say of
-	// the step that a reference names.
+	// step, if set, highlights references: it returns the description of the step that a reference names.
 	step   func(id string) string
-	marked bool // something was written out
-	last   rune // the rune before, to know an emoji's joiner
+	marked bool // a character was marked
+	last   rune // the previous rune, to recognise an emoji's joiner
 }
 
-func (p *pen) html() render.HTML {
-	return render.HTML(p.b.String()) //nolint:gosec // every rune went through put or mark
+func (p *visibleWriter) html() render.HTML {
+	return render.HTML(p.b.String()) //nolint:gosec // every rune was written by put or mark
 }
 
-// text writes literal text and, when step is given, references.
-func (p *pen) text(s string) {
+// text writes literal text and, if step is set, references.
+func (p *visibleWriter) text(s string) {
 	if p.step == nil {
 		p.literal(s)
 		return
@@ -69,12 +66,14 @@ func (p *pen) text(s string) {
 	}
 }
 
-func (p *pen) reference(s string) { p.referring(s, s) }
+func (p *visibleWriter) reference(s string) { p.writeReference(s, s) }
 
-// named writes a whole reference without the signs around it.
-func (p *pen) named(s string) { p.referring(s, strings.TrimSuffix(strings.TrimPrefix(s, "${"), "}")) }
+// reference writes a whole reference without the signs around it.
+func (p *visibleWriter) bareReference(s string) {
+	p.writeReference(s, strings.TrimSuffix(strings.TrimPrefix(s, "${"), "}"))
+}
 
-func (p *pen) referring(s, shown string) {
+func (p *visibleWriter) writeReference(s, shown string) {
 	title := ""
 	if refs, err := ref.InText(s); err == nil && len(refs) == 1 {
 		title = p.step(refs[0].Step)
@@ -84,10 +83,10 @@ func (p *pen) referring(s, shown string) {
 	p.b.WriteString(`</span>`)
 }
 
-// padding is how many spaces in a row are still shown as they are.
+// padding is the longest run of spaces that is shown unchanged.
 const padding = 12
 
-func (p *pen) literal(s string) {
+func (p *visibleWriter) literal(s string) {
 	genuine := genuineScripts(s)
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
@@ -95,7 +94,7 @@ func (p *pen) literal(s string) {
 		case r == utf8.RuneError && n == 1:
 			p.mark(fmt.Sprintf("0x%02X", s[0]))
 		case p.prose && (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, p.last):
-			p.b.WriteRune(r) // last stays: an emoji may go on after its joiner
+			p.b.WriteRune(r) // last is kept: an emoji may continue after its joiner
 			s = s[n:]
 			continue
 		case isWord(r):
@@ -120,14 +119,14 @@ func (p *pen) literal(s string) {
 	}
 }
 
-// word writes letters and their accents, naming those that imitate others.
-func (p *pen) word(s string, genuine map[*unicode.RangeTable]bool) {
+// word writes letters and their accents, and marks imitations.
+func (p *visibleWriter) word(s string, genuine map[*unicode.RangeTable]bool) {
 	fake := imitations(s, genuine)
 	accents := 0
 	for _, r := range s {
 		switch {
 		case unicode.Is(unicode.M, r):
-			if accents++; accents > 2 || ref.Invisible(r) || overlay(r) {
+			if accents++; accents > 2 || ref.Invisible(r) || isOverlay(r) {
 				p.mark(codePoint(r))
 				continue
 			}
@@ -135,7 +134,7 @@ func (p *pen) word(s string, genuine map[*unicode.RangeTable]bool) {
 			continue
 		case ref.Invisible(r):
 			p.mark(codePoint(r))
-		case styled(r) || fake(r):
+		case isStyled(r) || fake(r):
 			p.put(r)
 			p.mark(codePoint(r))
 		default:
@@ -145,7 +144,7 @@ func (p *pen) word(s string, genuine map[*unicode.RangeTable]bool) {
 	}
 }
 
-func (p *pen) put(r rune) {
+func (p *visibleWriter) put(r rune) {
 	if p.bare {
 		p.b.WriteRune(r)
 		return
@@ -166,8 +165,8 @@ func (p *pen) put(r rune) {
 	}
 }
 
-// mark writes what stands for something a reader would not see.
-func (p *pen) mark(name string) {
+// mark writes a placeholder for an invisible character.
+func (p *visibleWriter) mark(name string) {
 	p.marked = true
 	if p.bare {
 		p.b.WriteString("⟦" + name + "⟧")
@@ -178,8 +177,7 @@ func (p *pen) mark(name string) {
 
 func codePoint(r rune) string { return fmt.Sprintf("U+%04X", r) }
 
-// tail returns the end of a text that is too long to be seen at once, to be
-// shown beside the whole; "" for a short one.
+// tail returns the end of a text that is too long to be visible at once; "" for a short one.
 func tail(text string) string {
 	const long, lines, end = 1200, 24, 160
 	if len(text) <= long && strings.Count(text, "\n") <= lines {

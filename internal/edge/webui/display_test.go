@@ -13,7 +13,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-func TestDisplayWritesOutWhatCannotBeSeen(t *testing.T) {
+func TestDisplayMarksInvisibleCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain text, ñandú, 漢字, العربية": "plain text, ñandú, 漢字, العربية",
 		"a\u202eb":                  "a⟦U+202E⟧b", // right-to-left override
@@ -23,7 +23,7 @@ func TestDisplayWritesOutWhatCannotBeSeen(t *testing.T) {
 		"a\u2060b\ufeffc":           "a⟦U+2060⟧b⟦U+FEFF⟧c",
 		"a\u3164b\u115fc\u2800d":    "a⟦U+3164⟧b⟦U+115F⟧c⟦U+2800⟧d", // fillers, blank braille
 		"a\u00a0b\u2003c\u3000d":    "a⟦U+00A0⟧b⟦U+2003⟧c⟦U+3000⟧d",
-		"goal\nConfirmado: sí":      "goal⟦U+000A⟧Confirmado: sí", // a faked field
+		"goal\nConfirmado: sí":      "goal⟦U+000A⟧Confirmado: sí", // a fake field
 		"a\r\tb\x00\x1b[31m\x7f":    "a⟦U+000D⟧⟦U+0009⟧b⟦U+0000⟧⟦U+001B⟧[31m⟦U+007F⟧",
 		"a\u2028b\u2029c":           "a⟦U+2028⟧b⟦U+2029⟧c",
 		"x\U000e0041y":              "x⟦U+E0041⟧y", // tag character
@@ -35,7 +35,7 @@ func TestDisplayWritesOutWhatCannotBeSeen(t *testing.T) {
 		"a" + strings.Repeat(" ", 10240) + "rm -rf /": "a⟦U+0020 ×10240⟧rm -rf /",
 		"p\u0430ypal":           "pа⟦U+0430⟧ypal", // Cyrillic а in a Latin word
 		"\u0440\u0430\u0443 me": "р⟦U+0440⟧а⟦U+0430⟧у⟦U+0443⟧ me",
-		"привет мир":            "привет мир", // a text that really is Cyrillic
+		"привет мир":            "привет мир", // a Cyrillic text
 		"рука и сор":            "рука и сор",
 		"gοοgle":                "gο⟦U+03BF⟧ο⟦U+03BF⟧gle",
 		"𝐩𝐚𝐲":                   "𝐩⟦U+1D429⟧𝐚⟦U+1D41A⟧𝐲⟦U+1D432⟧",
@@ -69,14 +69,14 @@ var tags = regexp.MustCompile(`<[^>]*>`)
 
 func stripped(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
 
-// Whatever is shown: nothing invisible is left, no markup but ours gets in, and
-// the text can be read back from what is shown.
-func TestDisplayShowsAnyTextWhole(t *testing.T) {
+// TestDisplayShowsEveryTextCompletely: no invisible character is left, there is no other markup, and the text can
+// be recovered.
+func TestDisplayShowsEveryTextCompletely(t *testing.T) {
 	odd := []rune("abc <>&\"' \u202e\u200b\u2066\n\t\u00a0\u0430\u03bf\ue000\U000e0041${s1.body}⟦⟧")
 	mark := regexp.MustCompile(`⟦(?:U\+[0-9A-F]+(?: ×\d+)?|0x[0-9A-F]{2})⟧`)
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.StringOf(rapid.OneOf(rapid.SampledFrom(odd), rapid.Rune())).Draw(t, "text")
-		p := pen{step: func(string) string { return `"><script>` }}
+		p := visibleWriter{step: func(string) string { return `"><script>` }}
 		p.text(in)
 		out := string(p.html())
 		for _, tag := range tags.FindAllString(out, -1) {
@@ -90,7 +90,7 @@ func TestDisplayShowsAnyTextWhole(t *testing.T) {
 				t.Fatalf("%U is still invisible in %q", r, shown)
 			}
 		}
-		visible := func(s string) string { // the letters that need no mark, in order
+		visible := func(s string) string { // the letters without a mark, in order
 			var b strings.Builder
 			for _, r := range mark.ReplaceAllString(s, "") {
 				if !ref.Invisible(r) && r != ' ' && !unicode.Is(unicode.M, r) && r != unicode.ReplacementChar {
@@ -151,7 +151,7 @@ func TestLongValuesShowTheirEnd(t *testing.T) {
 }
 
 func TestReferencesNameTheirStep(t *testing.T) {
-	p := pen{step: func(id string) string { return "paso " + id }}
+	p := visibleWriter{step: func(id string) string { return "paso " + id }}
 	p.text(`/a/${s1.body["x}y"].id}/$${s1.body}/${broken/${s2.status}`)
 	got := string(p.html())
 	for _, want := range []string{

@@ -1,37 +1,35 @@
-// Package webui owns the page: what a person sees of chats, plans, runs, servers,
-// agents, projects, assistants, credit and webhooks, and how they sign in.
+// Package webui serves the page: chats, plans, runs, servers, agents, projects,
+// assistants, credit, webhooks, and the sign-in.
 //
-// The same templates render the whole page (GET /) and its parts (GET /ui/…),
-// so the page works before its script does, and what the script swaps in is
-// what a reload would show. The script in asset/ only sends, follows and swaps;
-// every write goes through the JSON API, which this package does not serve.
+// The same templates render the whole page (GET /) and its parts (GET /ui/…), so the
+// page works without its script, and a part that the script replaces is equal to that
+// of a reload. The script in asset/ only sends, follows and replaces. Every write goes
+// through the JSON API, which this package does not serve.
 //
-// What stays true:
+// Invariants:
 //
-//   - Text to be confirmed (goals, titles, hosts, paths, arguments) passes through
-//     display: what cannot be seen is written out, what imitates another letter is
-//     named, and nothing is cut (guarantee I32).
-//   - Text of the model is Markdown without HTML and without images; every link
-//     shows the host it leads to and nothing is fetched for it (guarantee I31).
-//   - No response lets a script, a style or a frame of another origin in, and none
-//     of ours is inline.
-//   - A draft whose time is over is shown as expired, whatever is stored.
-//   - What a tool returned is text: what is none (images, audio, resources) is
-//     named and sized, and neither fetched nor drawn (guarantee I31). A tool without
-//     a method is shown as a write at least, whatever its server says of it.
-//   - What an approval would let through is shown whole, as it would be sent, and by
-//     whom it may be given; following a link to one changes nothing, and the token
-//     by which its run goes on is never rendered.
-//   - An edit sends back what nobody touched as it came, digit by digit; the card of a
-//     draft that was edited says what changed from the revision before.
-//   - A receipt says what the receipt that can be downloaded says, and whether that
-//     holds; half of one is not judged.
-//   - A key, of a server or of a provider, is never part of anything rendered here,
-//     nor is the secret of a webhook: the script shows that one once, as the API
-//     told it.
-//   - Whether a turn may run is the API's to say: the page shows the answer, its
-//     reason and its remedy, and infers nothing.
-//   - A push is a hint (guarantee I29): what is shown is what was asked for since,
-//     and an answer that is being written is text, in a line of its own, until the
-//     message stands in its place. Without the socket everything still arrives.
+//   - Text for a confirmation (goals, titles, hosts, paths, arguments) is rendered by
+//     display: invisible characters are marked, imitating letters are named, and the
+//     text is complete (guarantee I32).
+//   - Text of the model is Markdown without HTML and without images. Every link shows
+//     its host, and nothing is fetched for it (guarantee I31).
+//   - No response allows a script, style or frame of another origin, and there are no
+//     inline ones.
+//   - A draft past its time is shown as expired, whatever its stored status.
+//   - A tool's result is text. Other content (images, audio, resources) is shown by
+//     name and size, and is neither fetched nor rendered (guarantee I31). A tool
+//     without a method is shown at least as a write, whatever its server declares.
+//   - An approval shows the complete request and who may give it. Following a link to
+//     one changes nothing, and the token that resumes its run is never rendered.
+//   - An edit sends unchanged values back exactly, digit by digit. The card of an
+//     edited draft shows the changes from the previous revision.
+//   - The receipt page shows the content of the downloadable receipt, and whether it
+//     verifies. An incomplete one is not judged.
+//   - The key of a server or provider is never rendered, nor is the secret of a
+//     webhook: the script shows that one once, from the API's response.
+//   - The API decides whether a turn may run: the page shows its answer, reason and
+//     remedy, and infers nothing.
+//   - A push is only a hint (guarantee I29): the page shows the data that it requested
+//     afterwards. An answer in progress is text in a line of its own, until its message
+//     replaces it. Without the socket everything still arrives.
 package webui

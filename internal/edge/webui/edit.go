@@ -10,8 +10,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// editView is the editor of a draft: what may be changed of each step, with the
-// digest of the plan that is changed.
+// editView is the editor of a draft: the editable parts of each step, with the digest of the plan.
 type editView struct {
 	Run    string
 	Digest string
@@ -19,23 +18,22 @@ type editView struct {
 	Steps  []editStep
 }
 
-// editStep holds a step's texts as they are, not as display shows them: they go
-// back as they came. Rest is the JSON of what is not edited here.
+// editStep holds a step's texts unchanged, without display, because they are sent back. Rest is the JSON of the parts
+// that the editor does not change.
 type editStep struct {
 	Number int
 	ID     string
 	Title  string
 	Called string
-	Path   string // "" of a tool
+	Path   string // "" for a tool
 	Tool   bool
 	Rest   string
-	Needs  string // JSON; of a step that is taken out, its own take its place
+	Needs  string // JSON; when the step is removed, its dependents get these instead
 	Parts  []editPart
 	Open   bool
 }
 
-// editPart is the query or the body: its JSON and, when it is a flat object of
-// scalars, its members.
+// editPart is the query or the body: its JSON and, if that is a flat object of scalars, its members.
 type editPart struct {
 	Name    string // query or body
 	Text    string // JSON, indented
@@ -43,8 +41,7 @@ type editPart struct {
 	Members []member
 }
 
-// member is a scalar of a body. Raw is its JSON: what nobody changed is sent back
-// with the digits it came with.
+// member is a scalar of a body. Raw is its JSON: an unchanged value is sent back with its original digits.
 type member struct {
 	Name, Kind, Raw, Text string // Kind: text, number or truth
 	Long                  bool
@@ -93,7 +90,7 @@ func newEdit(run plan.Run) (*editView, error) {
 	return view, nil
 }
 
-// restOf is the JSON of a proposed step without what the editor changes.
+// restOf returns the JSON of a proposed step without the parts that the editor changes.
 func restOf(s plan.Step) (string, error) {
 	p := struct {
 		ID      string `json:"id"`
@@ -109,7 +106,7 @@ func restOf(s plan.Step) (string, error) {
 	if s.When != nil {
 		p.When = s.When
 	}
-	if s.Undo != nil && !s.Undo.Suggested { // what was suggested is suggested anew
+	if s.Undo != nil && !s.Undo.Suggested { // a suggested undo is suggested again
 		p.Undo = s.Undo.Call
 	}
 	if s.Verify != nil {
@@ -127,7 +124,7 @@ func needsOf(s plan.Step) string {
 	return string(raw)
 }
 
-// mostMembers is how many members of a body are a form; more are easier as JSON.
+// mostMembers is the largest number of members in a form; a larger body is edited as JSON.
 const mostMembers = 24
 
 func partOf(name string, raw json.RawMessage) editPart {
@@ -145,8 +142,7 @@ func partOf(name string, raw json.RawMessage) editPart {
 	return p
 }
 
-// membersOf reads a flat object of texts, numbers and truths, in its order; false
-// for anything else.
+// membersOf parses a flat object of strings, numbers and booleans, in order; false for any other value.
 func membersOf(raw json.RawMessage) (list []member, flat bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// call is what one effect sends, and where.
+// call is the request of one effect, with its target.
 type call struct {
 	Method   string
 	Tool     render.HTML // instead of a method and a path
@@ -19,28 +19,28 @@ type call struct {
 	Body     *code
 	Crossing []crossing
 
-	Suggested bool // of an undo: nobody wrote it, it was found in the document
+	Suggested bool // an undo that was found in the server's document
 }
 
-// check is how it is found out whether a step was done whose answer was lost.
+// check is the call that finds out whether a step was done when its response is lost.
 type check struct {
 	call
 	Expect render.HTML
 }
 
-// asking is an approval that a step will wait for.
-type asking struct {
+// plannedAsk is an approval that a step will wait for.
+type plannedAsk struct {
 	Reason  render.HTML
 	Another bool
-	Maybe   bool // depending on what earlier steps answer
+	Maybe   bool // it depends on the results of earlier steps
 	Length  string
 }
 
-// found is what a reference was found to name: the value that is sent, and what a person
-// calls it. The label is of the service that answered, and alone could be anything.
-type found struct{ Ref, Label, Value render.HTML }
+// resolvedTarget is the target of a reference: the value that is sent, and its label for people. The label comes
+// from the called service, so alone it proves nothing.
+type resolvedTarget struct{ Ref, Label, Value render.HTML }
 
-// items is what became of the elements that a step is done for.
+// items is the results of a step's elements.
 type items struct {
 	Done, Total int
 	List        []effect
@@ -49,7 +49,7 @@ type items struct {
 // effect is one element of a step, or the undo of a step or an element.
 type effect struct {
 	Key    string
-	Number int // of the element, from 1; 0 when it is of none
+	Number int // of the element, from 1; 0 for none
 	State  plan.StepStatus
 	Code   int
 	OK     bool
@@ -59,22 +59,22 @@ type effect struct {
 	Undone *effect
 }
 
-// replaced is another command in the place of one that failed.
-type replaced struct {
+// replacement is another command instead of one that failed.
+type replacement struct {
 	Was, Now, Because render.HTML
-	Proposed          bool // nobody approved it, or not yet: it was not sent
+	Proposed          bool // it is not approved and was not sent
 }
 
-// aftermath is what an end that was no success leaves in the world.
+// aftermath lists the effects that an unsuccessful run leaves.
 type aftermath struct {
-	Undone, Kept, Stays []render.HTML // undone; could not be undone; was done and stays
+	Undone, Kept, Stays []render.HTML // undone; undo failed; done and not undone
 }
 
-// call arranges what is sent; uses are the steps whose results are sent with it.
-func (a arranger) call(b plan.Binding, c plan.Call, uses map[string]bool) call {
+// call returns the request of an effect; uses are the steps whose results it sends.
+func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) call {
 	v := call{Method: c.Method, Tool: a.show(c.Tool), Server: a.show(b.ServerName), Target: targetOf(b.BaseURL)}
 	a.card.Marked = a.card.Marked || v.Target.Marked
-	path := pen{step: a.origin}
+	path := visibleWriter{step: a.origin}
 	path.text(v.Target.Prefix + c.Path)
 	v.Path = path.html()
 	a.card.Marked = a.card.Marked || path.marked
@@ -86,8 +86,8 @@ func (a arranger) call(b plan.Binding, c plan.Call, uses map[string]bool) call {
 	return v
 }
 
-// crossings says where data of another origin is sent on.
-func (a arranger) crossings(uses map[string]bool, to plan.Binding) (list []crossing) {
+// crossings lists the transfers of data from another origin.
+func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []crossing) {
 	for _, other := range a.run.Plan.Steps {
 		from, ok := a.run.Plan.Binding(other.ID)
 		if ok && uses[other.ID] && originOf(from.BaseURL) != originOf(to.BaseURL) {
@@ -97,54 +97,53 @@ func (a arranger) crossings(uses map[string]bool, to plan.Binding) (list []cross
 	return list
 }
 
-// beside arranges what stands beside a step's own call.
-func (a arranger) beside(v *cardStep, s plan.Step) {
+// addDetails adds the parts of a step in addition to its call.
+func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	p := a.run.Plan
 	if s.When != nil {
 		v.When = a.condition(*s.When)
 	}
 	if s.ForEach != "" {
-		v.Each = a.named(s.ForEach)
+		v.Each = a.reference(s.ForEach)
 	}
 	if s.Undo != nil {
 		binding, _ := p.Binding(plan.EffectID{Step: s.ID, Item: -1, Undo: true}.String())
-		undo := a.call(binding, s.Undo.Call, sends(s.Undo.Call))
+		undo := a.call(binding, s.Undo.Call, usedByCall(s.Undo.Call))
 		undo.Suggested = s.Undo.Suggested
 		v.Undo = &undo
 	}
 	if s.Verify != nil {
 		c, _ := p.CheckOf(s.ID)
 		binding, _ := p.Binding(c.ID)
-		v.Check = &check{call: a.call(binding, s.Verify.Call, sends(s.Verify.Call)), Expect: a.condition(s.Verify.Expect)}
+		v.Check = &check{call: a.call(binding, s.Verify.Call, usedByCall(s.Verify.Call)), Expect: a.condition(s.Verify.Expect)}
 	}
 	if s.Ask != nil {
 		a.card.Asks++
-		v.Ask = &asking{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: lasts(s.Ask.Minutes)}
+		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}
 	}
 	for _, t := range s.Targets {
-		v.Targets = append(v.Targets, found{Ref: a.named("${" + t.Ref + "}"), Label: a.show(t.Label), Value: a.inline(t.Value)})
+		v.Targets = append(v.Targets, resolvedTarget{Ref: a.reference("${" + t.Ref + "}"), Label: a.show(t.Label), Value: a.inline(t.Value)})
 	}
 }
 
-// effects arranges what became of a step beside its own state: its elements, its
-// undo, an approval, a doubt, another command.
-func (a arranger) effects(v *cardStep, s plan.Step, state plan.StepState) {
+// addEffects adds the state of a step in addition to its own: elements, undo, approval, doubt, another command.
+func (a cardBuilder) addEffects(v *cardStep, s plan.Step, state plan.StepState) {
 	if state.Approval != nil {
 		v.Approval, v.Ask = a.approval(v, state), nil
 	}
 	if c := state.Command; c != nil && c.Now != "" {
-		v.Command = &replaced{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
+		v.Command = &replacement{Was: a.show(c.Was), Now: a.show(c.Now), Because: a.show(c.Because)}
 		v.Command.Proposed = c.Asks && (state.Approval == nil || state.Approval.Decision != plan.Approved)
 	}
 	if s.ForEach != "" && (state.Expanded || state.Items > 0) {
 		v.Items = a.items(s, state)
-		return // of what is in doubt, the elements say so
+		return // the elements show their doubts
 	}
 	v.Undone = a.undo(plan.EffectID{Step: s.ID, Item: -1, Undo: true}, 0)
 	v.Doubt = a.doubt(s.ID, state)
 }
 
-func (a arranger) items(s plan.Step, state plan.StepState) *items {
+func (a cardBuilder) items(s plan.Step, state plan.StepState) *items {
 	list := &items{Total: state.Items}
 	for n := range min(state.Items, plan.MaxEach) {
 		id := plan.EffectID{Step: s.ID, Item: n}
@@ -159,8 +158,8 @@ func (a arranger) items(s plan.Step, state plan.StepState) *items {
 	return list
 }
 
-// undo is what became of an undo; nil when it has not begun.
-func (a arranger) undo(id plan.EffectID, number int) *effect {
+// undo returns the state of an undo; nil when it has not begun.
+func (a cardBuilder) undo(id plan.EffectID, number int) *effect {
 	name := id.String()
 	for _, s := range a.run.Steps {
 		if s.StepID == name {
@@ -170,7 +169,7 @@ func (a arranger) undo(id plan.EffectID, number int) *effect {
 	return nil
 }
 
-func (a arranger) effect(id string, number int) *effect {
+func (a cardBuilder) effect(id string, number int) *effect {
 	state := a.run.State(id)
 	e := &effect{Key: a.run.ID + "-" + plain(id), Number: number, State: state.Status, Doubt: a.doubt(id, state)}
 	if r := state.Result; r != nil {
@@ -185,9 +184,8 @@ func (a arranger) effect(id string, number int) *effect {
 	return e
 }
 
-// aftermath lists what was undone, what could not be and what stays, of a run that
-// ended without success.
-func (a arranger) aftermath() *aftermath {
+// aftermath lists the undone, not undoable and remaining effects of a run that ended without success.
+func (a cardBuilder) aftermath() *aftermath {
 	if !a.card.Receipt || a.run.Status == plan.Done {
 		return nil
 	}
@@ -212,7 +210,7 @@ func (a arranger) aftermath() *aftermath {
 	return &all
 }
 
-// done reports whether the effect was done, as far as is known or as somebody said.
+// done reports whether the effect was done, by its state or by a person's verdict.
 func (e *effect) done() bool {
 	switch {
 	case e == nil:
@@ -234,7 +232,7 @@ func (l *aftermath) add(name render.HTML, state plan.StepStatus, undo *effect) {
 	}
 }
 
-// sentTo is an address as it was or would be sent: where it goes, and the rest.
+// sentTo splits the address of a request into its target and the rest.
 func sentTo(raw string) (to target, rest render.HTML) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
@@ -244,7 +242,7 @@ func sentTo(raw string) (to target, rest render.HTML) {
 	return to, display(u.RequestURI())
 }
 
-// stepOf names the step that an effect is of: «2. Reservar (3)».
+// stepOf returns the name of an effect's step: «2. Reservar (3)».
 func stepOf(p plan.Plan, id string, tag locale.Tag) string {
 	e := plan.ParseEffect(id)
 	for i, s := range p.Steps {

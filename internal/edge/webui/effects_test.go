@@ -21,7 +21,7 @@ func is(value string, how ref.Comparison, to string) ref.Condition {
 	return ref.Condition{Value: value, Is: how, To: raw(to)}
 }
 
-// fullPlan has everything that a step may have.
+// fullPlan returns a plan with every part that a step may have.
 func fullPlan(now time.Time) plan.Plan {
 	busy := is("${s1.body.items[0].busy}", ref.Equal, "true")
 	when := ref.Condition{All: []ref.Condition{is("${s1.status}", ref.Equal, "200"), {Any: []ref.Condition{{Value: "${s1.body.items[0].id}", Is: ref.Present}, {Not: &busy}}}}}
@@ -57,7 +57,7 @@ func fullPlan(now time.Time) plan.Plan {
 	return p
 }
 
-// fullRun is fullPlan confirmed by ana, in a status, with states of effects.
+// fullRun returns fullPlan confirmed by ana, in a status, with states of effects.
 func fullRun(status plan.Status, states ...plan.StepState) plan.Run {
 	r := draft(fullPlan(noon))
 	r.Status, r.User, r.Confirmer, r.EventSeq = status, "ana", "ana", 9
@@ -119,7 +119,7 @@ func unsure(settled *plan.Settlement) plan.Run {
 	}, plan.StepState{StepID: "s3", Status: plan.StepCancelled}, plan.StepState{StepID: "s4", Status: plan.StepCancelled})
 }
 
-// edited is fullPlan after somebody changed it, and both revisions.
+// edited returns fullPlan after an edit, and both revisions.
 func edited() (plan.Run, []plan.Revision) {
 	r := draft(fullPlan(noon))
 	before := plan.Revision{Plan: r.Plan, Digest: r.Digest, By: "ana", Model: "gpt-4o-mini", At: noon.Add(-time.Hour)}
@@ -144,8 +144,8 @@ func TestADoubtNamesTheToolThatWasCalled(t *testing.T) {
 	}
 }
 
-// Where a call goes by now is seen in what changed, also where the call was edited too.
-func TestAnEditHidesNoOtherPlace(t *testing.T) {
+// TestAnEditShowsAMovedServer: the changes include the new address of a call, also when the call itself was edited.
+func TestAnEditShowsAMovedServer(t *testing.T) {
 	r, list := edited()
 	for i := range list[1].Plan.Bindings {
 		list[1].Plan.Bindings[i].BaseURL = "https://elsewhere.example"
@@ -157,7 +157,7 @@ func TestAnEditHidesNoOtherPlace(t *testing.T) {
 	}
 	r.Digest, list[1].Digest = digest, digest
 	c := newCard(r, nil, locale.Spanish, noon)
-	c.revised(r, list, locale.Spanish)
+	c.setRevisions(r, list, locale.Spanish)
 	for _, v := range c.Changes {
 		if v.Step == 2 && strings.Contains(string(v.After), "elsewhere.example") {
 			return
@@ -170,8 +170,8 @@ func renderFor(t *testing.T, r plan.Run, list []plan.Revision, who auth.Principa
 	t.Helper()
 	var b bytes.Buffer
 	c := newCard(r, nil, tag, noon)
-	c.revised(r, list, tag)
-	c.seenBy(who, r, "sol", list)
+	c.setRevisions(r, list, tag)
+	c.setPermissions(who, r, "sol", list)
 	if err := loadViews(loadAssets(), at(noon)).render(&b, tag, "card", c); err != nil {
 		t.Fatal(err)
 	}
@@ -206,9 +206,9 @@ func TestCardsOfEveryEndLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
-// Whoever must not decide has no button for it, and the token by which the run goes
-// on is nobody's to see.
-func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
+// TestOnlyAnApproverHasTheButtons: a viewer who must not decide has no button, and the token that resumes the run
+// is never rendered.
+func TestOnlyAnApproverHasTheButtons(t *testing.T) {
 	both := auth.Principal{Account: "acc", User: "luz", Scopes: []auth.Scope{auth.ScopeApprove}}
 	confirmer := auth.Principal{Account: "acc", User: "ana", Scopes: auth.Scopes()}
 	changer := auth.Principal{Account: "acc", User: "eva", Scopes: auth.Scopes()}
@@ -248,8 +248,8 @@ func TestOnlyWhoMayApproveHasTheButtons(t *testing.T) {
 	}
 }
 
-// I32: what would be sent is shown whole, its end too.
-func TestAnApprovalShowsAllThatWouldBeSent(t *testing.T) {
+// TestAnApprovalShowsTheCompleteRequest (guarantee I32), including its end.
+func TestAnApprovalShowsTheCompleteRequest(t *testing.T) {
 	got := renderFor(t, waiting(), nil, luz, locale.Spanish)
 	for _, want := range []string{strings.Repeat("x", 2000) + " FIN", "/reservations/7?all=%3Cb%3E", "Termina así"} {
 		if !strings.Contains(got, want) {
@@ -258,9 +258,9 @@ func TestAnApprovalShowsAllThatWouldBeSent(t *testing.T) {
 	}
 }
 
-// I31: an element's data belongs to whose list it is, and an undo or a check may
-// send data on as well.
-func TestDataThatCrossesOriginsIsSaidOfElementsUndosAndChecks(t *testing.T) {
+// TestCrossingDataIsShownForElementsUndosAndChecks (guarantee I31): an element's data belongs to the origin of its
+// list, and an undo or a check may send data as well.
+func TestCrossingDataIsShownForElementsUndosAndChecks(t *testing.T) {
 	const to = "<code>http://127.0.0.1:9100</code> → <code>https://mail.example.org</code>"
 	if got := renderFor(t, draft(fullPlan(noon)), nil, luz, locale.Spanish); strings.Count(got, to) != 1 {
 		t.Errorf("an element's data crosses %d times", strings.Count(got, to))
@@ -274,7 +274,7 @@ func TestDataThatCrossesOriginsIsSaidOfElementsUndosAndChecks(t *testing.T) {
 	}
 }
 
-func TestADoubtIsSettledOnlyWhenTheRunIsOver(t *testing.T) {
+func TestADoubtIsResolvedOnlyWhenTheRunIsOver(t *testing.T) {
 	r := unsure(nil)
 	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "settle-step") != 3 || strings.Contains(got, "retry-run") {
 		t.Error(got)
@@ -288,7 +288,7 @@ func TestADoubtIsSettledOnlyWhenTheRunIsOver(t *testing.T) {
 	}
 }
 
-func TestAnUndoInDoubtIsNotOfferedToBeRetried(t *testing.T) {
+func TestAnUndoInDoubtHasNoRetryButton(t *testing.T) {
 	r := unsure(nil)
 	for i, st := range r.Steps {
 		if st.Status == plan.StepInDoubt {
@@ -304,7 +304,7 @@ func TestAnUndoInDoubtIsNotOfferedToBeRetried(t *testing.T) {
 	}
 }
 
-func TestARunIsGoneOnFromOnlyWhenSomethingIsLeft(t *testing.T) {
+func TestARunIsContinuedOnlyWhenStepsRemain(t *testing.T) {
 	all := []plan.StepState{done("s1", 200), done("s2", 201), done("s3", 200), done("s4", 204)}
 	for name, c := range map[string]struct {
 		run  plan.Run
@@ -320,10 +320,10 @@ func TestARunIsGoneOnFromOnlyWhenSomethingIsLeft(t *testing.T) {
 	}
 }
 
-func TestConditionsAreSaidInWords(t *testing.T) {
+func TestConditionsAreShownInWords(t *testing.T) {
 	tags := strings.NewReplacer(`<span class="j-n">`, "", `<span class="j-s">`, "", `<span class="j-l">`, "", "</span>", "", "&#34;", `"`)
 	say := func(c ref.Condition, tag locale.Tag) string {
-		a := arranger{run: draft(fullPlan(noon)), card: &card{}, words: words{tag: tag}}
+		a := cardBuilder{run: draft(fullPlan(noon)), card: &card{}, words: words{tag: tag}}
 		text := tags.Replace(string(a.condition(c)))
 		for {
 			from := strings.Index(text, `<span class="ref"`)
@@ -353,10 +353,10 @@ func TestConditionsAreSaidInWords(t *testing.T) {
 	}
 }
 
-func TestAnUndoThatSomebodySaysWasDoneWasDone(t *testing.T) {
+func TestAnUndoResolvedAsDoneIsShownAsDone(t *testing.T) {
 	for outcome, want := range map[plan.Outcome]bool{plan.OutcomeDone: true, plan.OutcomeNotDone: false} {
 		var l aftermath
-		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Settled: &settled{Outcome: outcome}}})
+		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Settled: &resolution{Outcome: outcome}}})
 		if undone := len(l.Undone) == 1; undone != want || len(l.Undone)+len(l.Kept) != 1 {
 			t.Errorf("%s: %+v", outcome, l)
 		}

@@ -14,26 +14,26 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// escapers are what html/template calls the functions of package render.
+// escapers maps html/template's functions to those of package render.
 var escapers = strings.NewReplacer(
 	"_html_template_htmlescaper", "html", "_html_template_attrescaper", "attr", "_html_template_rcdataescaper", "rcdata",
 	"_html_template_urlfilter", "urlfilter", "_html_template_urlnormalizer", "urlnormal", "_html_template_urlescaper", "urlpart",
 	"_html_template_jsvalescaper", "script",
 )
 
-// escapedByTemplate returns the sources of template/*.html as html/template escapes
-// them: what it knows of HTML is used when the program is built, and is no part of it.
+// escapedByTemplate returns the sources of template/*.html as html/template escapes them. So html/template is used
+// only at build time, and is not linked.
 func escapedByTemplate(t *testing.T) map[string]string {
 	t.Helper()
-	funcs := template.FuncMap(vocabulary(loadAssets(), words{tag: locale.Spanish, now: time.Now}))
+	funcs := template.FuncMap(templateFuncs(loadAssets(), words{tag: locale.Spanish, now: time.Now}))
 	set := template.Must(template.New("").Funcs(funcs).ParseGlob("template/*.html"))
 	for _, each := range set.Templates() {
-		_ = set.ExecuteTemplate(io.Discard, each.Name(), nil) // for what it does to the tree
+		_ = set.ExecuteTemplate(io.Discard, each.Name(), nil) // only for its effect on the tree
 	}
 	sources := map[string]string{}
 	for _, each := range set.Templates() {
 		if each.Tree == nil || strings.HasSuffix(each.Name(), ".html") {
-			continue // a file, of nothing but definitions
+			continue // a file with definitions only
 		}
 		source := escapers.Replace(each.Tree.Root.String())
 		if strings.Contains(source, "_html_template_") || strings.Contains(source, "$htmltemplate_") {
@@ -44,7 +44,7 @@ func escapedByTemplate(t *testing.T) map[string]string {
 	return sources
 }
 
-func TestTemplatesAreEscapedAsHTMLTemplateEscapesThem(t *testing.T) {
+func TestEscapedTemplatesMatchHTMLTemplate(t *testing.T) {
 	want := render.Join(escapedByTemplate(t))
 	if *update {
 		if err := os.WriteFile("escaped.html", []byte(want), 0o644); err != nil {
@@ -60,8 +60,8 @@ func TestTemplatesAreEscapedAsHTMLTemplateEscapesThem(t *testing.T) {
 	}
 }
 
-// A value stands in a page with its escapers right behind it: html/template saw to
-// all of them, or the page would show text of somebody else's as HTML.
+// TestEveryValueIsEscaped: every value in a page is followed by its escapers. A missing one would let a foreign
+// text become HTML.
 func TestEveryValueIsEscaped(t *testing.T) {
 	for name, source := range render.Sections(escapedTemplates) {
 		for _, action := range strings.Split(source, "{{")[1:] {

@@ -8,7 +8,7 @@ import (
 	"piloto/internal/conversation"
 )
 
-// dialogue is a conversation with every kind of line.
+// dialogue adds a conversation with every kind of line.
 func (w *world) dialogue() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func TestALongPlanDoesNotHideItsOwnCard(t *testing.T) {
 	w.furnish()
 	w.dialogue()
 	chat := w.messages["c1"][:3]
-	for i := range 3 * messagesPage { // what a run of fifty steps says on its way
+	for i := range 3 * messagesPage { // progress messages of a run with fifty steps
 		chat = append(chat, conversation.Message{
 			ID: "p" + itoa(i), Role: conversation.RoleAssistant, Kind: conversation.KindProgress, RunID: chat[2].RunID, Content: "⏳", At: noon,
 		})

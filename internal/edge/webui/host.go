@@ -11,17 +11,16 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// target is where a request goes, as it is shown.
+// target is the visible target of a request.
 type target struct {
 	Origin render.HTML // scheme, host in punycode, port
-	Also   render.HTML // the host as written, when that can mislead nobody
-	Prefix string      // the path of the base URL, if any
+	Also   render.HTML // the host in its own letters, when they cannot mislead
+	Prefix string      // path of the base URL, if any
 	Marked bool
 }
 
-// targetOf reads a server's base URL. The host is shown as it is resolved: an
-// international one in punycode, with its own letters beside it only when they
-// are all of one alphabet.
+// targetOf parses a server's base URL. The host is shown as it is resolved: an international one in punycode, and
+// in its own letters only when they are all of one alphabet.
 func targetOf(base string) target {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -29,16 +28,16 @@ func targetOf(base string) target {
 	}
 	_, unicodeHost := hostForms(u.Hostname())
 	t := target{Prefix: strings.TrimRight(u.EscapedPath(), "/")}
-	p := pen{}
+	p := visibleWriter{}
 	p.text(u.Scheme + "://" + hostPort(u))
 	t.Origin, t.Marked = p.html(), p.marked || unicodeHost != ""
-	if unicodeHost != "" && oneScript(unicodeHost) && plain(unicodeHost) == unicodeHost {
+	if unicodeHost != "" && isOneScript(unicodeHost) && plain(unicodeHost) == unicodeHost {
 		t.Also = display(unicodeHost)
 	}
 	return t
 }
 
-// hostPort is the authority of a URL with its host in ASCII.
+// hostPort returns the authority of a URL with its host in ASCII.
 func hostPort(u *url.URL) string {
 	host, _ := hostForms(u.Hostname())
 	switch {
@@ -64,9 +63,8 @@ func hostForms(host string) (ascii, own string) {
 	return ascii, own
 }
 
-// oneScript reports whether all letters of a host, its last label aside, are of
-// one alphabet.
-func oneScript(host string) bool {
+// isOneScript reports whether all letters of a host, except its last label, are of one alphabet.
+func isOneScript(host string) bool {
 	if i := strings.LastIndexByte(host, '.'); i >= 0 {
 		host = host[:i]
 	}

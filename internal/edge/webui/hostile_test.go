@@ -14,8 +14,7 @@ import (
 	"piloto/internal/runs/rule"
 )
 
-// hostile is a text that wants to look like another, or to reach out of the page, and
-// ends in what matters.
+// hostile returns a text that imitates another or refers to other sites, and ends in end.
 func hostile(end string) string {
 	return "ok\u202e\u200b\u2066\u00ad\nConfirmado: sí <img src=https://evil.example/p.png> ![x](https://evil.example/i.png) " +
 		"[aquí](https://evil.example/?q=1) <a href='https://evil.example'>" + strings.Repeat(" ", 10<<10) + "p\u0430ypal FIN-" + end
@@ -29,11 +28,11 @@ func jsonOf(text string) json.RawMessage {
 var (
 	fetches = regexp.MustCompile(`<(?:img|iframe|script|link|object|embed|audio|video|source)\b|\s(?:src|srcset|href|action|formaction|poster|style)\s*=\s*["'](?:https?:)?//`)
 	ours    = regexp.MustCompile(`<(?:script|link)\b[^>]*\s(?:src|href)="/[^"/][^>]*>|<script type="application/json" id="boot">`)
-	said    = regexp.MustCompile(`\s(?:title|alt|placeholder|aria-label)="([^"]*)"`) // attributes that are shown, or read out
+	said    = regexp.MustCompile(`\s(?:title|alt|placeholder|aria-label)="([^"]*)"`) // attributes that are visible or read aloud
 )
 
-// unharmed holds what a page says of a hostile text: its end is there, nothing that
-// cannot be seen is, and nothing of it is fetched or followed.
+// unharmed checks a page with a hostile text: its end is there, no character is invisible, and nothing is fetched
+// or linked.
 func unharmed(t *testing.T, page, end string) {
 	t.Helper()
 	if !strings.Contains(page, "FIN-"+end) {
@@ -47,7 +46,7 @@ func unharmed(t *testing.T, page, end string) {
 		shown += html.UnescapeString(attribute[1])
 	}
 	for _, r := range shown {
-		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || ref.Invisible(r)) { // emoji of ours have U+FE0F
+		if r != '\n' && r != ' ' && r != '\ufe0f' && (!unicode.IsGraphic(r) || ref.Invisible(r)) { // the page's own emoji have U+FE0F
 			t.Errorf("%U is invisible", r)
 			break
 		}
@@ -57,9 +56,9 @@ func unharmed(t *testing.T, page, end string) {
 	}
 }
 
-// TestEveryPartOfACardShowsWhatItHolds (guarantees I31 and I32) puts a hostile text into
-// each part of a plan, and of what became of it, that a card shows.
-func TestEveryPartOfACardShowsWhatItHolds(t *testing.T) {
+// TestEveryPartOfACardShowsItsText (guarantees I31 and I32) puts a hostile text into each part of a plan and of its
+// results.
+func TestEveryPartOfACardShowsItsText(t *testing.T) {
 	settledBy := func(change func(*plan.Settlement)) func(string) plan.Run {
 		return func(string) plan.Run {
 			s := &plan.Settlement{Outcome: plan.OutcomeDone, By: "luz", Note: "n", At: noon}
@@ -150,8 +149,8 @@ func TestEveryPartOfACardShowsWhatItHolds(t *testing.T) {
 	}
 }
 
-// An edit is shown with both of its sides, whoever wrote them.
-func TestAnEditShowsWhatItHolds(t *testing.T) {
+// TestAnEditShowsBothSides, whoever wrote them.
+func TestAnEditShowsBothSides(t *testing.T) {
 	for name, change := range map[string]func(*plan.Plan){
 		"goal":   func(p *plan.Plan) { p.Goal = hostile("goal") },
 		"body":   func(p *plan.Plan) { p.Steps[1].Body = raw(`{"room_id":` + string(jsonOf(hostile("body"))) + `}`) },
@@ -175,14 +174,13 @@ func TestAnEditShowsWhatItHolds(t *testing.T) {
 	}
 }
 
-// So do the page of the rules, the page of a receipt, and the page that a link to an
-// approval opens.
-func TestThePagesOfPlansShowWhatTheyHold(t *testing.T) {
+// TestThePagesOfPlansShowTheirText: the rules, a receipt, and the page of an approval's link.
+func TestThePagesOfPlansShowTheirText(t *testing.T) {
 	page := func(t *testing.T, address, end string, change func(*world)) {
 		w, _ := recorded(t, "borra")
 		change(w)
 		body := get(t, w.page, address, ana).Body.String()
-		if _, main, found := strings.Cut(body, "<main"); found { // the head has what the page itself is made of
+		if _, main, found := strings.Cut(body, "<main"); found { // the head has only the page's own data
 			body = main
 		}
 		unharmed(t, body, end)

@@ -11,30 +11,30 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hub is a WebSocket API that can lose, repeat and reorder what it pushes.
+// hub is a WebSocket API that can lose, repeat and reorder its pushes.
 type hub struct {
 	mu      sync.Mutex
 	lines   map[*wire]bool
 	tickets map[string]bool
 	fault   func(n int64) verb // of a numbered push; nil: none
-	away    bool               // nobody can connect
+	away    bool               // connections fail
 	opened  int
-	asked   int // for tickets
-	pings   int // that came
+	asked   int // requests for tickets
+	pings   int // pings received
 	ping    float64
 }
 
-// verb is what becomes of a push.
+// verb is the treatment of a push.
 type verb int
 
 const (
 	pass verb = iota
 	drop
 	twice
-	late // it comes after the next one
+	late // sent after the next one
 )
 
-// wire is one connection; its frames are written one by one.
+// wire is one connection; its frames are written in order.
 type wire struct {
 	seq   int64
 	out   chan []byte
@@ -116,7 +116,7 @@ func (h *hub) hear(ctx context.Context, conn *websocket.Conn, line *wire) {
 	}
 }
 
-// push tells every connection; text that is being written has no number.
+// push sends a frame to every connection; the text of an answer in progress has no number.
 func (h *hub) push(kind string, data map[string]any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *wire) send(what verb, text []byte) {
 	}
 }
 
-// raw sends a text as it is, to every connection.
+// raw sends a text unchanged to every connection.
 func (h *hub) raw(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,7 +171,7 @@ func (h *hub) set(f func(*hub)) {
 	f(h)
 }
 
-// cut ends every connection.
+// cut closes every connection.
 func (h *hub) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// code is a block of text shown whole: it scrolls, and its end stands beside it
-// when it is long.
+// code is a complete block of text. It scrolls, and its end is shown beside it when it is long.
 type code struct {
 	Body   render.HTML
 	Tail   render.HTML
@@ -20,15 +19,14 @@ type code struct {
 	Marked bool
 }
 
-// jsonCode renders a JSON value, or nil when there is none. Order, duplicate
-// names and the digits of numbers stay as they were written; step is as in pen.
-// What is not JSON is shown as text.
+// jsonCode renders a JSON value, or nil when there is none. It keeps order, duplicate names and the digits of
+// numbers; step is as in visibleWriter. Text that is not JSON is shown as text.
 func jsonCode(raw json.RawMessage, step func(string) string) *code {
 	trimmed := bytes.TrimSpace(raw)
 	if len(trimmed) == 0 || string(trimmed) == "null" {
 		return nil
 	}
-	j := jsonPen{pen: pen{step: step}, flat: flat(trimmed)}
+	j := jsonWriter{pen: visibleWriter{step: step}, flat: flat(trimmed)}
 	if err := j.write(trimmed); err != nil {
 		return textCode(string(trimmed))
 	}
@@ -36,7 +34,7 @@ func jsonCode(raw json.RawMessage, step func(string) string) *code {
 }
 
 func textCode(text string) *code {
-	var p pen
+	var p visibleWriter
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
 			p.b.WriteByte('\n')
@@ -46,17 +44,16 @@ func textCode(text string) *code {
 	return &code{Body: p.html(), Tail: display(strings.ReplaceAll(tail(text), "\n", " ⏎ ")), Bytes: len(text), Marked: p.marked}
 }
 
-// jsonPen writes JSON indented, one value after another, without recursion: the
-// depth of a document is not ours to choose.
-type jsonPen struct {
-	pen   pen
+// jsonWriter writes JSON indented, one value after another, without recursion, because a client chooses the depth
+// of a document.
+type jsonWriter struct {
+	pen   visibleWriter
 	raw   strings.Builder // the same without markup, for the tail
 	stack []level
 	flat  bool // on one line
 }
 
-// flat reports a short value without values inside values: it reads better on
-// one line.
+// flat reports whether a value is short and not nested, so that it reads better on one line.
 func flat(raw []byte) bool {
 	const short = 88
 	return len(raw) <= short && bytes.Count(raw, []byte("{"))+bytes.Count(raw, []byte("[")) <= 1
@@ -68,10 +65,10 @@ type level struct {
 	name   bool
 }
 
-// deepest is how far lines are indented at most.
+// deepest is the largest indentation of lines.
 const deepest = 24
 
-func (j *jsonPen) write(raw []byte) error {
+func (j *jsonWriter) write(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	for {
@@ -89,7 +86,7 @@ func (j *jsonPen) write(raw []byte) error {
 	}
 }
 
-func (j *jsonPen) token(t json.Token) {
+func (j *jsonWriter) token(t json.Token) {
 	if d, ok := t.(json.Delim); ok && (d == '}' || d == ']') {
 		top := j.stack[len(j.stack)-1]
 		j.stack = j.stack[:len(j.stack)-1]
@@ -117,9 +114,9 @@ func (j *jsonPen) token(t json.Token) {
 	}
 }
 
-// before writes what precedes a token: the comma, the line, and the token
-// itself when it is a member's name; it reports whether it was.
-func (j *jsonPen) before(t json.Token) (done bool) {
+// before writes the parts before a token: the comma, the line break, and the token itself when it is a member's
+// name. It reports whether it wrote the token.
+func (j *jsonWriter) before(t json.Token) (done bool) {
 	if len(j.stack) == 0 {
 		return false
 	}
@@ -146,27 +143,27 @@ func (j *jsonPen) before(t json.Token) (done bool) {
 	return true
 }
 
-func (j *jsonPen) line() {
+func (j *jsonWriter) line() {
 	if !j.flat {
 		j.sign("\n" + strings.Repeat("  ", min(len(j.stack), deepest)))
 	}
 }
 
-func (j *jsonPen) sign(s string) {
+func (j *jsonWriter) sign(s string) {
 	j.pen.b.WriteString(s)
 	j.raw.WriteString(s)
 }
 
-func (j *jsonPen) atom(s, class string) {
+func (j *jsonWriter) atom(s, class string) {
 	j.raw.WriteString(s)
 	j.pen.b.WriteString(`<span class="j-` + class + `">`)
 	j.pen.literal(s)
 	j.pen.b.WriteString(`</span>`)
 }
 
-// quoted writes a string between quotes, its own quotes, backslashes and line
-// breaks escaped as JSON does, everything else as display does.
-func (j *jsonPen) quoted(s, class string) {
+// quoted writes a string in quotes. Quotes, backslashes and line breaks are escaped as in JSON, other characters as
+// in display.
+func (j *jsonWriter) quoted(s, class string) {
 	step := j.pen.step
 	if class == "k" {
 		j.pen.step = nil // member names are never references
@@ -179,7 +176,7 @@ func (j *jsonPen) quoted(s, class string) {
 	j.raw.WriteString(`"` + text + `"`)
 }
 
-// indents are the line breaks of the writing itself: those of a string are escaped.
+// indents matches the writer's own line breaks: those in strings are escaped.
 var indents = regexp.MustCompile(`\n *`)
 
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

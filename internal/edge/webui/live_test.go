@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// conversing opens a chat of one message and answer, connected.
+// conversing opens a connected chat with one message and its answer.
 func conversing(b *browser) (chat string) {
 	b.Helper()
 	b.say("hola")
@@ -19,8 +19,7 @@ func conversing(b *browser) (chat string) {
 	return b.onlyChat()
 }
 
-// hears waits until the page shows exactly the messages of the store, and then
-// holds that a reload shows the same.
+// hears waits until the page shows exactly the messages of the store, and then checks that a reload shows the same.
 func (b *browser) hears(chat string) {
 	b.Helper()
 	b.world.mu.Lock()
@@ -41,9 +40,8 @@ func (b *browser) hears(chat string) {
 	}
 }
 
-// I29: whatever is lost, repeated, late or out of order, the page comes to show
-// what is stored.
-func TestWhatIsShownIsWhatIsStoredWhateverThePushesDo(t *testing.T) {
+// TestThePageShowsTheStoreWhateverHappensToPushes (guarantee I29): they are lost, repeated, late or reordered.
+func TestThePageShowsTheStoreWhateverHappensToPushes(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.hub.set(func(h *hub) { h.ping = 0.3 })
 	chat := conversing(b)
@@ -66,9 +64,9 @@ func TestWhatIsShownIsWhatIsStoredWhateverThePushesDo(t *testing.T) {
 	}
 }
 
-// TestALostPushIsAskedForWhenTheNextOneComes: the page finds the gap without another ping,
-// also when the next push is about something that it does not show.
-func TestALostPushIsAskedForWhenTheNextOneComes(t *testing.T) {
+// TestALostPushIsNoticedAtTheNextOne: the page finds the gap without another ping, also when the next push is about
+// something that it does not show.
+func TestALostPushIsNoticedAtTheNextOne(t *testing.T) {
 	b := open(t, 1280, 900)
 	chat := conversing(b)
 	var pings int
@@ -95,7 +93,7 @@ func TestALostPushIsAskedForWhenTheNextOneComes(t *testing.T) {
 	})
 }
 
-func TestManyPushesAreOneLookAtATime(t *testing.T) {
+func TestManyPushesCauseOneRequestAtATime(t *testing.T) {
 	b := open(t, 1280, 900)
 	chat := conversing(b)
 	for i := range 200 {
@@ -143,7 +141,7 @@ func TestSigningOutElsewhereEndsTheSocket(t *testing.T) {
 	clear(b.tokens)
 	b.world.mu.Unlock()
 	b.hub.cut()
-	for door := false; !door; { // going there ends whatever is asked of the page
+	for door := false; !door; { // the navigation ends pending evaluations
 		door, _ = chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.querySelector('input[name="token"]') !== null && document.querySelector("script") === null`))
 		if b.ctx.Err() != nil {
 			t.Fatal("the door is not shown")
@@ -154,9 +152,8 @@ func TestSigningOutElsewhereEndsTheSocket(t *testing.T) {
 	}
 }
 
-// Two pages of one person: what one writes, the other shows as it comes, and
-// nothing twice.
-func TestAnotherPageOfThePersonFollows(t *testing.T) {
+// TestTwoPagesOfAPersonStayInSync: the second page shows the messages of the first as they arrive, and none twice.
+func TestTwoPagesOfAPersonStayInSync(t *testing.T) {
 	b := open(t, 1280, 900)
 	chat := conversing(b)
 	other, stop := chromedp.NewContext(b.ctx)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// scripts are the alphabets whose letters are taken for one another.
+// scripts are the alphabets with similar letters.
 var scripts = []*unicode.RangeTable{
 	unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu,
 }
@@ -23,8 +23,8 @@ func scriptOf(r rune) *unicode.RangeTable {
 	return nil
 }
 
-// genuineScripts returns the alphabets that a text really uses: those of which
-// it has a letter that no Latin letter looks like.
+// genuineScripts returns the alphabets that a text really uses: it has one of their letters that looks like no
+// Latin letter.
 func genuineScripts(s string) map[*unicode.RangeTable]bool {
 	var used map[*unicode.RangeTable]bool
 	for _, r := range s {
@@ -41,9 +41,9 @@ func genuineScripts(s string) map[*unicode.RangeTable]bool {
 	return used
 }
 
-// imitations tells which letters of a word imitate others: the minority of a
-// word in two alphabets, and all of a word made of nothing but twins of Latin
-// letters in a text that does not otherwise use their alphabet.
+// imitations returns a function that reports the imitating letters of a word: the minority in a word of two
+// alphabets, and all letters of a word that consists only of twins of Latin letters, in a text that does not
+// otherwise use their alphabet.
 func imitations(word string, genuine map[*unicode.RangeTable]bool) func(rune) bool {
 	none := func(rune) bool { return false }
 	counts := map[*unicode.RangeTable]int{}
@@ -76,20 +76,20 @@ func imitations(word string, genuine map[*unicode.RangeTable]bool) func(rune) bo
 	return func(r rune) bool { return scriptOf(r) != nil }
 }
 
-// styled reports the letters and signs that exist only to look like plain ones:
-// mathematical alphabets, full-width and enclosed forms.
-func styled(r rune) bool {
+// isStyled reports whether a character is only a variant of a plain one: mathematical alphabets, full-width and
+// enclosed forms.
+func isStyled(r rune) bool {
 	return r >= 0x1d400 && r <= 0x1d7ff || r >= 0xff01 && r <= 0xff5e || r >= 0x249c && r <= 0x24e9 ||
 		r >= 0x2100 && r <= 0x214f && unicode.IsLetter(r) && r != 0x2126 && r != 0x212b
 }
 
-// overlay reports a mark that strikes a letter out instead of accenting it.
-func overlay(r rune) bool {
+// isOverlay reports whether a mark strikes a letter out instead of accenting it.
+func isOverlay(r rune) bool {
 	return r >= 0x334 && r <= 0x338 || r == 0x489 || r >= 0x20d0 && r <= 0x20ff
 }
 
-// isWord reports what belongs to a word: letters, marks, and the styled signs.
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.Is(unicode.M, r) || styled(r) }
+// isWord reports whether a character belongs to a word: letters, marks, and styled variants.
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.Is(unicode.M, r) || isStyled(r) }
 
 func wordLen(s string) int {
 	for i, r := range s {

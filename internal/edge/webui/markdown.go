@@ -21,10 +21,10 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// maxMarkdown is how much text is read as Markdown; more is shown as it is.
+// maxMarkdown is the longest text that is parsed as Markdown; a longer one is shown as plain text.
 const maxMarkdown = 64 << 10
 
-// markdown is the only reader of Markdown. All its parts count their work.
+// markdown is the only Markdown parser. All of its parts count their work.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	tables := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	return goldmark.New(
@@ -66,33 +66,32 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// assistantText renders what the model or an agent wrote. HTML in it is text, an
-// image is a link that says so, and a link shows its host; nothing is fetched. A
-// text that is too long, or made to cost too much, is shown as it is written.
+// assistantText renders text of the model or an agent. HTML in it is shown as text, an image as a link, and a link
+// with its host; nothing is fetched. A text that is too long or too expensive to parse is shown as plain text.
 func assistantText(text string) render.HTML {
-	return kept.html(text, func() render.HTML { return rendered(text) })
+	return renderedTexts.html(text, func() render.HTML { return renderMarkdown(text) })
 }
 
-func rendered(text string) render.HTML {
+func renderMarkdown(text string) render.HTML {
 	if len(text) <= maxMarkdown {
 		if made, err := convert(text); err == nil {
-			return render.HTML(visible(made)) //nolint:gosec // goldmark without raw HTML, links below
+			return render.HTML(escapeInvisible(made)) //nolint:gosec // goldmark without raw HTML, links below
 		}
 	}
 	return render.HTML(`<p class="raw">`) + prose(text) + `</p>`
 }
 
-// convert turns Markdown into HTML. It fails when the text costs too much, is nested too deep,
-// becomes far longer, or makes the parser panic.
+// convert converts Markdown to HTML. It fails when the text costs too much, is nested too deeply, becomes far
+// longer, or makes the parser panic.
 func convert(text string) (made string, err error) {
 	defer func() {
-		if r := recover(); r != nil { // of the meter, or of the parser on a stranger's text
+		if r := recover(); r != nil { // from the meter, or from the parser
 			err = fmt.Errorf("markdown: %v", r)
 		}
 	}()
 	source := []byte(text)
-	doc := markdown().Parser().Parse(reading.NewReader(source), parser.WithContext(metered(len(source))))
-	if nested(doc) > maxNested {
+	doc := markdown().Parser().Parse(reading.NewReader(source), parser.WithContext(newMeterContext(len(source))))
+	if depth(doc) > maxNested {
 		return "", errSpent
 	}
 	w := limited{left: 64<<10 + 16*len(source)}
@@ -102,8 +101,8 @@ func convert(text string) (made string, err error) {
 	return w.b.String(), nil
 }
 
-// nested returns the depth of the tree.
-func nested(doc ast.Node) int {
+// depth returns the depth of the tree.
+func depth(doc ast.Node) int {
 	depth, most := 0, 0
 	_ = ast.Walk(doc, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
@@ -130,10 +129,9 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// visible writes out what cannot be seen in finished HTML. It comes last because
-// an entity such as &#x202e; is a character only once it was rendered, and it
-// adds no sign that means anything in HTML.
-func visible(s string) string {
+// escapeInvisible marks the invisible characters in finished HTML. It comes last, because an entity such as
+// &#x202e; becomes a character only when it is rendered. It adds no character with a meaning in HTML.
+func escapeInvisible(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	var last rune
@@ -151,7 +149,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// safeNodes renders the nodes that could reach out of the page.
+// safeNodes renders the nodes that could refer to other origins.
 type safeNodes struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -164,9 +162,9 @@ func (safeNodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindHeading, heading)
 }
 
-// outside returns the address of a link that leads out of the page, and its
-// host; "" for any other: relative, script, data, or with a name and password.
-func outside(dest []byte) (href, host string) {
+// externalLink returns the address of a link to another page, and its host; "" for any other link: relative,
+// script, data, or with credentials.
+func externalLink(dest []byte) (href, host string) {
 	u, err := url.Parse(string(dest))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return "", ""
@@ -176,15 +174,15 @@ func outside(dest []byte) (href, host string) {
 }
 
 func openLink(w util.BufWriter, href string) {
-	_, _ = w.WriteString(`<a href="` + escaped(href) + `" target="_blank" rel="noopener noreferrer nofollow">`)
+	_, _ = w.WriteString(`<a href="` + escapeHTML(href) + `" target="_blank" rel="noopener noreferrer nofollow">`)
 }
 
 func closeLink(w util.BufWriter, host string) {
-	_, _ = w.WriteString(`<span class="link-host">` + escaped(host) + `</span></a>`)
+	_, _ = w.WriteString(`<span class="link-host">` + escapeHTML(host) + `</span></a>`)
 }
 
 func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	href, host := outside(n.(*ast.Link).Destination)
+	href, host := externalLink(n.(*ast.Link).Destination)
 	switch {
 	case href == "":
 	case entering:
@@ -200,8 +198,8 @@ func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.W
 		return ast.WalkContinue, nil
 	}
 	l := n.(*ast.AutoLink)
-	label := escaped(string(l.Label(source)))
-	if href, host := outside(l.URL(source)); href != "" {
+	label := escapeHTML(string(l.Label(source)))
+	if href, host := externalLink(l.URL(source)); href != "" {
 		openLink(w, href)
 		_, _ = w.WriteString(label)
 		closeLink(w, host)
@@ -211,10 +209,9 @@ func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.W
 	return ast.WalkContinue, nil
 }
 
-// image shows the label as the text of a link; the sign before it is drawn by
-// the style sheet.
+// image renders the label as the text of a link; the style sheet draws the icon before it.
 func image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	href, host := outside(n.(*ast.Image).Destination)
+	href, host := externalLink(n.(*ast.Image).Destination)
 	if _, inLink := n.Parent().(*ast.Link); inLink {
 		href = ""
 	}
@@ -238,7 +235,7 @@ func rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.Wa
 		segments := n.(*ast.RawHTML).Segments
 		for i := range segments.Len() {
 			s := segments.At(i)
-			_, _ = w.WriteString(escaped(string(s.Value(source))))
+			_, _ = w.WriteString(escapeHTML(string(s.Value(source))))
 		}
 	}
 	return ast.WalkSkipChildren, nil
@@ -253,16 +250,16 @@ func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	lines := block.Lines()
 	for i := range lines.Len() {
 		s := lines.At(i)
-		_, _ = w.WriteString(escaped(string(s.Value(source))))
+		_, _ = w.WriteString(escapeHTML(string(s.Value(source))))
 	}
 	if block.HasClosure() {
-		_, _ = w.WriteString(escaped(string(block.ClosureLine.Value(source))))
+		_, _ = w.WriteString(escapeHTML(string(block.ClosureLine.Value(source))))
 	}
 	_, _ = w.WriteString("</p>\n")
 	return ast.WalkContinue, nil
 }
 
-// heading keeps the model's headings below the page's own.
+// heading renders the model's headings two levels lower, below those of the page.
 func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	level := min(n.(*ast.Heading).Level+2, 6)
 	tag := "h" + string(rune('0'+level)) + ">"
@@ -274,7 +271,7 @@ func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkSta
 	return ast.WalkContinue, nil
 }
 
-// escaped is text that stands in HTML, between tags or in an attribute.
-func escaped(text string) string {
+// escapeHTML escapes a text for HTML, between tags or in an attribute.
+func escapeHTML(text string) string {
 	return strings.ReplaceAll(html.EscapeString(text), "\x00", "\uFFFD")
 }

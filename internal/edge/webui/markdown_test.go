@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAssistantTextReachesOutOfThePageForNothing(t *testing.T) {
+func TestAssistantTextFetchesNothing(t *testing.T) {
 	const rel = ` target="_blank" rel="noopener noreferrer nofollow">`
 	for in, want := range map[string]string{
 		"**a** `b`":                                      "<p><strong>a</strong> <code>b</code></p>\n",

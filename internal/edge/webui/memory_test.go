@@ -18,8 +18,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// memory holds one account's things: a small real store behind the page and
-// behind the JSON API of the browser test.
+// memory is a small store of one account, behind the page and behind the JSON API of the browser tests.
 type memory struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -33,15 +32,15 @@ type memory struct {
 	servers  map[string]tool.Server
 	entries  map[string][]tool.Entry
 	projects map[string]conversation.Project
-	planned  map[string][]plan.Revision // the plans a run had, by run
+	planned  map[string][]plan.Revision // plans of a run
 	links    map[int]receipt.Link       // of the chain of receipts
-	signing  []receipt.Key              // the keys that signed them
+	signing  []receipt.Key              // keys of the receipts' signatures
 	rules    rule.Set
 	breakers []agent.Breaker
 	hooks    []auth.Webhook
 	secrets  map[string]string // of webhooks, by id
 	purse    *purse
-	tell     func(kind string, data map[string]any) // what was stored, to whoever listens
+	tell     func(kind string, data map[string]any) // notifies listeners of a write
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -149,7 +148,7 @@ func (m *memory) Messages(_ context.Context, account, chatID, cursor string, lim
 
 func (m *memory) Run(_ context.Context, account, id string) (plan.Run, error) {
 	r, err := find(m, account, m.runs, id, plan.ErrRunNotFound)
-	m.mu.Lock() // steps are changed in their place
+	m.mu.Lock() // steps are changed in place
 	defer m.mu.Unlock()
 	r.Steps = slices.Clone(r.Steps)
 	return r, err

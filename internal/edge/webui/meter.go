@@ -10,38 +10,35 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The Markdown parser looks at the rest of a paragraph again for many of its
-// signs, so a text made for it costs the square of its length. These wrappers
-// count what each of its parts looks at, and end the reading when that is more
-// than a text of this length may cost. A unit is about one byte that is looked
-// at, or a nanosecond or two.
+// The Markdown parser reads the rest of a paragraph again for many of its signs, so a hostile text costs the square
+// of its length. These wrappers count the work of each part, and stop the parser when it exceeds the limit for the
+// length of the text. A unit of work is about one byte that is read, or one or two nanoseconds.
 const (
-	costPerByte = 64      // no text that was written to be read comes near
-	costAlways  = 8 << 10 // of any text, because short ones have few bytes
-	maxNesting  = 40      // blocks that are open at once; a list and its item are two
-	maxNested   = 120     // nodes inside each other, with emphasis and links
+	costPerByte = 64      // far more than ordinary texts need
+	costAlways  = 8 << 10 // for any text, because short ones have few bytes
+	maxNesting  = 40      // open blocks; a list and its item are two
+	maxNested   = 120     // nested nodes, with emphasis and links
 )
 
-// errSpent ends the reading of a text that costs too much.
+// errSpent stops the parsing of a text that costs too much.
 var errSpent = errors.New("the text costs too much to be read as Markdown")
 
 var meterKey = parser.NewContextKey()
 
-// meter counts what one text costs. The counts below left are of the block that
-// is being read.
+// meter counts the work for one text. The counts below left are those of the current block.
 type meter struct {
 	left     int
-	pipes    int       // escaped ones in tables, of the whole text
-	nodes    int       // inline nodes made
-	delims   int       // delimiters of emphasis met
-	brackets []bracket // those that are open
+	pipes    int       // escaped ones in tables, in the whole text
+	nodes    int       // inline nodes created
+	delims   int       // emphasis delimiters found
+	brackets []bracket // open brackets
 }
 
-// bracket is one that is open: where, and how many nodes there were.
+// bracket is an open bracket: its position, and the number of nodes before it.
 type bracket struct{ at, nodes int }
 
-// metered returns the context in which a text of n bytes is read, with its meter.
-func metered(n int) parser.Context {
+// newMeterContext returns the parser's context for a text of n bytes, with its meter.
+func newMeterContext(n int) parser.Context {
 	pc := parser.NewContext()
 	pc.Set(meterKey, &meter{left: costAlways + costPerByte*n})
 	return pc
@@ -49,16 +46,15 @@ func metered(n int) parser.Context {
 
 func meterOf(pc parser.Context) *meter { return pc.Get(meterKey).(*meter) }
 
-// spend panics with errSpent when nothing is left: the parser has no other way
-// to be stopped. The caller of the parser recovers.
+// spend panics with errSpent when the limit is exceeded, because the parser cannot be stopped otherwise. The caller
+// of the parser recovers.
 func (m *meter) spend(n int) {
 	if m.left -= n; m.left < 0 {
 		panic(errSpent)
 	}
 }
 
-// countedBlock counts the calls of a block parser: one for each line and each
-// block that is open on it.
+// countedBlock counts the calls of a block parser: one for each line and each block that is open on it.
 type countedBlock struct{ parser.BlockParser }
 
 func (c countedBlock) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -71,7 +67,7 @@ func (c countedBlock) Continue(n ast.Node, r text.Reader, pc parser.Context) par
 	return c.BlockParser.Continue(n, r, pc)
 }
 
-// countedContainer opens no block inside too many others: its sign is text then.
+// countedContainer opens no block inside too many others; then its sign is text.
 type countedContainer struct{ countedBlock }
 
 func (c countedContainer) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -84,8 +80,7 @@ func (c countedContainer) Open(parent ast.Node, r text.Reader, pc parser.Context
 	return n, state
 }
 
-// countedReferences counts what taking definitions out of a paragraph costs: the
-// lines are copied for each.
+// countedReferences counts the extraction of link definitions from a paragraph: the lines are copied for each.
 type countedReferences struct{ parser.ParagraphTransformer }
 
 func (c countedReferences) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -100,8 +95,8 @@ func (c countedReferences) Transform(p *ast.Paragraph, r text.Reader, pc parser.
 	c.ParagraphTransformer.Transform(p, r, pc)
 }
 
-// countedTables counts the cells of a table, because every row gets as many as
-// the head has, and the pipes in code, because each is looked for in every cell.
+// countedTables counts the cells of a table, because every row gets as many as the head has, and the escaped pipes,
+// because each is searched for in every cell.
 type countedTables struct{ parser.ParagraphTransformer }
 
 func (c countedTables) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -123,7 +118,7 @@ func (c countedTables) Transform(p *ast.Paragraph, r text.Reader, pc parser.Cont
 	c.ParagraphTransformer.Transform(p, r, pc)
 }
 
-// countedInline counts what an inline parser reads.
+// countedInline counts the bytes that an inline parser reads.
 type countedInline struct{ parser.InlineParser }
 
 func (c countedInline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -146,8 +141,8 @@ func (c countedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser.
 	}
 }
 
-// countedLinks counts what a bracket that closes costs: the text since the one
-// that opened is looked up as a name, and the nodes since are searched for links.
+// countedLinks counts the work for a closing bracket: the text since the opening one is looked up as a name, and
+// the nodes since then are searched for links.
 type countedLinks struct{ countedInline }
 
 func (c countedLinks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -184,8 +179,7 @@ func (c countedLinks) Parse(parent ast.Node, block text.Reader, pc parser.Contex
 	return n
 }
 
-// countedDelimiters counts what a sign of emphasis costs: the ones before it are
-// searched for its pair.
+// countedDelimiters counts the work for an emphasis delimiter: the earlier ones are searched for its pair.
 type countedDelimiters struct{ countedInline }
 
 func (c countedDelimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -203,8 +197,8 @@ func (c countedDelimiters) Parse(parent ast.Node, block text.Reader, pc parser.C
 // countedAddresses counts the words that are tried as an address.
 type countedAddresses struct{ countedInline }
 
-// What begins an address, and the expressions for whole ones: those of the
-// library count the signs of a host, and a machine that counts is slow.
+// Prefixes of addresses, and the expressions for complete ones. Those of the library limit the length of a host by
+// counting, which makes their state machines slow.
 var (
 	addressStarts  = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
 	fullAddress    = regexp.MustCompile(`^(?:http|https|ftp)://[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?::\d+)?(?:[/#?][-a-zA-Z0-9@:%_+.~#$!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
@@ -229,14 +223,14 @@ func (c countedAddresses) Parse(parent ast.Node, block text.Reader, pc parser.Co
 	return c.countedInline.Parse(parent, block, pc)
 }
 
-// countedReader counts what is read of a block.
+// countedReader counts the bytes that are read from a block.
 type countedReader struct {
 	text.Reader
 	m     *meter
 	lines int // of the block
 }
 
-// rest returns how much of the line is left.
+// rest returns the rest of the line, in bytes.
 func (r countedReader) rest() int {
 	_, at := r.Position()
 	return max(0, at.Stop-at.Start)
@@ -257,7 +251,7 @@ func (r countedReader) FindClosure(opener, closer byte, options text.FindClosure
 	segments, found := r.Reader.FindClosure(opener, closer, options)
 	_, after := r.Position()
 	if !found {
-		after.Start = after.Stop // the line that was read is not left behind
+		after.Start = after.Stop // the reader stays on the line that was read
 	}
 	r.m.spend(max(1, after.Start-before.Start))
 	return segments, found
@@ -273,7 +267,7 @@ func (r countedReader) ReadRune() (rune, int, error) {
 	return r.Reader.ReadRune()
 }
 
-// Match is the reader's own, but for who reads the runes.
+// Match is a copy of the reader's own method, which calls this ReadRune.
 func (r countedReader) Match(reg *regexp.Regexp) bool {
 	line, at := r.Position()
 	match := reg.FindReaderSubmatchIndex(r)

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// ordinary is an answer as models write them, n bytes long.
+// ordinary returns an answer of n bytes as models write them.
 func ordinary(n int) string {
 	const part = "## Pedido %d\n\nEsto es una **respuesta** con `código`, *énfasis* y [un enlace](https://example.org/a?b=%[1]d).\n" +
 		"Otra línea, www.example.org y ana@example.org; «comillas», (paréntesis) y snake_case_name.\n\n" +
@@ -30,8 +30,7 @@ func ordinary(n int) string {
 	return b.String()[:n]
 }
 
-// costly are texts, about n bytes long, each of which makes the library look at
-// the same bytes, or write them, over and over.
+// costly returns texts of about n bytes for which the library reads or writes the same bytes repeatedly.
 func costly(n int) map[string]string {
 	many := func(unit string) string { return strings.Repeat(unit, n/len(unit)) }
 	half := func(a, b string) string {
@@ -92,7 +91,7 @@ func costly(n int) map[string]string {
 	}
 }
 
-// stairs is a list that goes one level deeper on every line.
+// stairs returns a list that is one level deeper on every line.
 func stairs(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -101,8 +100,8 @@ func stairs(n int) string {
 	return b.String()[:n]
 }
 
-// The library alone takes some hundred times as long for the worst of them as for
-// an ordinary text. The ratio is within one run, so a slow machine is slow for both.
+// TestNoTextCostsMuchMoreThanAnOrdinaryOne: without the meter the worst text takes some hundred times as long as an
+// ordinary one. The ratio is measured within one run, so a slow machine does not matter.
 func TestNoTextCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
 	const size, most = maxMarkdown, 60
 	text := ordinary(size)
@@ -122,13 +121,12 @@ func TestNoTextCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
 	}
 }
 
-// What is read at its largest needs no more than twice the allocations for twice
-// the text, whatever it says.
-func TestReadingMarkdownGrowsWithTheText(t *testing.T) {
+// TestParsingMarkdownIsLinear: twice the text needs at most twice the allocations.
+func TestParsingMarkdownIsLinear(t *testing.T) {
 	half, whole := costly(maxMarkdown/2), costly(maxMarkdown)
 	for name := range whole {
 		allocs := func(text string) float64 {
-			return testing.AllocsPerRun(1, func() { _ = rendered(text) })
+			return testing.AllocsPerRun(1, func() { _ = renderMarkdown(text) })
 		}
 		if a, b := allocs(half[name]), allocs(whole[name]); b > 2.6*a+2000 {
 			t.Errorf("%s: %.0f allocations, of twice the text %.0f", name, a, b)
@@ -136,7 +134,7 @@ func TestReadingMarkdownGrowsWithTheText(t *testing.T) {
 	}
 }
 
-func TestLongTextsAsPeopleReadThemAreMarkdown(t *testing.T) {
+func TestLongOrdinaryTextsAreMarkdown(t *testing.T) {
 	for name, text := range map[string]string{
 		"a long table":        "| a | b | c | d |\n|---|---|---|---|\n" + strings.Repeat("| `x` | **y** | [z](https://example.org/z) | `a\\|b` |\n", 40),
 		"a table of nothing":  "|a|b|c|d|e|f|\n|-|-|-|-|-|-|\n" + strings.Repeat("|1|2|3|4|5|6|\n", 1000),
@@ -156,7 +154,7 @@ func TestLongTextsAsPeopleReadThemAreMarkdown(t *testing.T) {
 	}
 }
 
-func TestATextThatCostsTooMuchIsShownAsItIsWritten(t *testing.T) {
+func TestAnExpensiveTextIsShownAsPlainText(t *testing.T) {
 	for name, text := range map[string]string{
 		"too costly": strings.Repeat("[a](", 15_000), "too long": strings.Repeat("**a** ", maxMarkdown/6+1),
 		"too deep": strings.Repeat("*", 3000) + "a" + strings.Repeat("*", 3000),
@@ -178,8 +176,8 @@ var library = goldmark.New(
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 1))),
 )
 
-// FuzzMarkdown holds that the meter changes nothing that it lets through, and
-// that what is made of a text grows with the text.
+// FuzzMarkdown checks that the meter does not change the result, and that the size of the result is proportional to
+// the text.
 func FuzzMarkdown(f *testing.F) {
 	for _, s := range costly(120) {
 		f.Add(s)
@@ -196,7 +194,7 @@ func FuzzMarkdown(f *testing.F) {
 		}
 		source := []byte(s)
 		doc := library.Parser().Parse(reading.NewReader(source))
-		if nested(doc) >= maxNesting {
+		if depth(doc) >= maxNesting {
 			return
 		}
 		var want bytes.Buffer
@@ -209,8 +207,8 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-func TestTextsAreRenderedOnceAndWhatIsKeptIsBounded(t *testing.T) {
-	k, made := keeper{most: 4096}, 0
+func TestTextsAreRenderedOnceAndTheCacheIsBounded(t *testing.T) {
+	k, made := htmlCache{most: 4096}, 0
 	show := func(text string) render.HTML {
 		return k.html(text, func() render.HTML { made++; return render.HTML(strings.Repeat("x", 500) + text) })
 	}

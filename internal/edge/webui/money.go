@@ -8,22 +8,22 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// count writes a whole number with its thousands apart.
+// count formats a whole number with thousands separators.
 func (w words) count(n any) string {
 	switch n := n.(type) {
 	case int:
-		return w.grouped(strconv.Itoa(n))
+		return w.group(strconv.Itoa(n))
 	case int64:
-		return w.grouped(strconv.FormatInt(n, 10))
+		return w.group(strconv.FormatInt(n, 10))
 	}
 	return ""
 }
 
-func (w words) grouped(digits string) string {
-	sign, digits := cut(digits)
+func (w words) group(digits string) string {
+	sign, digits := splitSign(digits)
 	mark, least := ",", 4
 	if w.tag == locale.Spanish {
-		mark, least = ".", 5 // four digits stay together
+		mark, least = ".", 5 // four digits are not grouped
 	}
 	if len(digits) < least {
 		return sign + digits
@@ -36,16 +36,15 @@ func (w words) grouped(digits string) string {
 	return sign + strings.Join(append([]string{digits}, parts...), mark)
 }
 
-// cut parts a number from its sign, which is written as a minus and no hyphen.
-func cut(number string) (sign, digits string) {
+// cut splits a number into its sign and digits. The sign is a minus and not a hyphen.
+func splitSign(number string) (sign, digits string) {
 	if digits, below := strings.CutPrefix(number, "-"); below {
 		return "−", digits
 	}
 	return "", number
 }
 
-// usd writes micro-USD as dollars: to the cent, and of what is next to nothing as
-// many digits as it takes to show it.
+// usd formats micro-USD as dollars: to the cent, and a small amount with as many digits as it needs.
 func (w words) usd(micros int64) string {
 	sign := ""
 	if micros < 0 {
@@ -67,10 +66,10 @@ func (w words) usd(micros int64) string {
 	if w.tag == locale.Spanish {
 		point = ","
 	}
-	return sign + w.grouped(strconv.FormatInt(micros/1_000_000, 10)) + point + part + " USD"
+	return sign + w.group(strconv.FormatInt(micros/1_000_000, 10)) + point + part + " USD"
 }
 
-// amount is a number with its sign, for what is added and taken.
+// amount formats a number with its sign.
 func (w words) amount(n int64) string {
 	if n > 0 {
 		return "+" + w.count(n)
@@ -78,7 +77,7 @@ func (w words) amount(n int64) string {
 	return w.count(n)
 }
 
-// dollars is micro-USD as the value of a field; no limit is an empty one.
+// dollars formats micro-USD as the value of a field; no limit is an empty value.
 func dollars(micros int64) string {
 	if micros == 0 {
 		return ""
@@ -86,7 +85,7 @@ func dollars(micros int64) string {
 	return strconv.FormatFloat(float64(micros)/1e6, 'f', -1, 64)
 }
 
-// marshal is a value for the script, in an attribute.
+// marshal returns a value as JSON, for an attribute that the script reads.
 func marshal(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err

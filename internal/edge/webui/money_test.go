@@ -6,7 +6,7 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-func TestMoneyAndNumbersReadAsPeopleWriteThem(t *testing.T) {
+func TestMoneyAndNumbersAreFormattedByLanguage(t *testing.T) {
 	es, en := words{tag: locale.Spanish}, words{tag: locale.English}
 	for micros, want := range map[int64][2]string{
 		0: {"0,00 USD", "0.00 USD"}, 1: {"0,000001 USD", "0.000001 USD"}, 999: {"0,000999 USD", "0.000999 USD"},

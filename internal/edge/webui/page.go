@@ -19,7 +19,7 @@ type shell struct {
 	Side  sidebar
 	Facts Facts
 	Who   auth.Principal
-	Hooks bool // there are webhooks to be seen
+	Hooks bool // the viewer may see webhooks
 	Rules bool // and rules
 	Boot  boot
 }
@@ -27,18 +27,18 @@ type shell struct {
 // sidebar is the list of chats of a project, or of all.
 type sidebar struct {
 	Projects []conversation.Project
-	Project  string // id of the one chosen
-	Chat     string // id of the one open
+	Project  string // id of the selected one
+	Chat     string // id of the open one
 	Chats    []conversation.Chat
 	More     string // cursor
-	Only     bool   // the list alone goes on: no frame
+	Only     bool   // only more of the list, without its frame
 }
 
-// boot is what the script needs to begin.
+// boot is the data with which the script starts.
 type boot struct {
 	Lang  string            `json:"lang"`
 	Texts map[string]string `json:"texts"`
-	Words string            `json:"words"` // where the closed lists are
+	Words string            `json:"words"` // address of the closed lists
 }
 
 const scriptTexts = "page.js."
@@ -53,10 +53,9 @@ func (s *site) boot(tag locale.Tag) (boot, error) {
 	return b, err
 }
 
-// index is the page; what it shows is in its address:
-// ?chat=ID, ?project=ID, ?view=servers|projects|assistants with &id=,
-// ?view=credits|webhooks|rules, ?approve=RUN with &step=, ?view=receipt with &run=,
-// which is a page of its own.
+// index serves the page. The address selects the view: ?chat=ID, ?project=ID, ?view=servers|projects|assistants
+// with &id=, ?view=credits|webhooks|rules, ?approve=RUN with &step=, or ?view=receipt with &run=, which is a page
+// of its own.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
 		s.signInPage(w, v, http.StatusOK, "")
@@ -95,7 +94,7 @@ func (s *site) shell(v visit) (*shell, int, error) {
 	return sh, status, err
 }
 
-// open reads the view that the address names, and the project it belongs to.
+// open reads the view that the address selects, and its project.
 func (s *site) open(v visit) (name, title string, data any, projectID string, err error) {
 	q, ctx := v.URL.Query(), v.Context()
 	id := q.Get("id")
@@ -137,7 +136,7 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 		d, err := s.rules(ctx, v)
 		return "rules", locale.Text(v.tag, "page.rules"), d, "", err
 	case q.Get("approve") != "":
-		c, err := s.approve(ctx, v, q.Get("approve"), q.Get("step"))
+		c, err := s.approvalView(ctx, v, q.Get("approve"), q.Get("step"))
 		if err != nil {
 			return "", "", nil, "", err
 		}
@@ -147,7 +146,7 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 		return "webhooks", locale.Text(v.tag, "page.webhooks"), d, "", err
 	}
 	projectID = q.Get("project")
-	d, err := s.fresh(ctx, v, projectID)
+	d, err := s.newChat(ctx, v, projectID)
 	return "new", locale.Text(v.tag, "page.new_chat"), d, projectID, err
 }
 

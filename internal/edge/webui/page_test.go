@@ -54,7 +54,7 @@ func renderCard(t *testing.T, r plan.Run, events []plan.Event, tag locale.Tag) [
 	return dense(b.String())
 }
 
-// dense drops blank lines: they are how a template is written, not what it says.
+// dense drops blank lines.
 func dense(text string) []byte {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -92,7 +92,7 @@ func TestCardsLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
-// I27: whatever is stored, a draft past its time cannot be pressed.
+// TestExpiredDraftCannotBeConfirmed (guarantee I27), whatever its stored status.
 func TestExpiredDraftCannotBeConfirmed(t *testing.T) {
 	r := draft(roomPlan(noon))
 	r.Plan.ExpiresAt = noon
@@ -105,8 +105,8 @@ func TestExpiredDraftCannotBeConfirmed(t *testing.T) {
 	}
 }
 
-// I31: what leaves one origin for another is said.
-func TestDataThatCrossesOriginsIsSaid(t *testing.T) {
+// TestDataThatCrossesOriginsIsShown (guarantee I31).
+func TestDataThatCrossesOriginsIsShown(t *testing.T) {
 	p := roomPlan(noon)
 	if got := string(renderCard(t, draft(p), nil, locale.English)); strings.Contains(got, "Sends to another service") {
 		t.Error("one origin counts as two")
@@ -118,7 +118,7 @@ func TestDataThatCrossesOriginsIsSaid(t *testing.T) {
 	}
 }
 
-func TestEveryStateOfARunHasItsWords(t *testing.T) {
+func TestEveryStateOfARunHasItsText(t *testing.T) {
 	for _, tag := range locale.Tags() {
 		for _, status := range plan.Statuses() {
 			r := draft(roomPlan(noon))
@@ -162,7 +162,7 @@ func furnished(t *testing.T) (*world, string, string) {
 	return w, "c1", run.ID
 }
 
-func TestEveryPageAndFragmentIsWholeAndGuarded(t *testing.T) {
+func TestEveryPageAndFragmentIsCompleteAndGuarded(t *testing.T) {
 	w, chat, run := furnished(t)
 	for path, want := range map[string]string{
 		"/":                           "¿Qué hacemos?",
@@ -204,7 +204,7 @@ func TestEveryPageAndFragmentIsWholeAndGuarded(t *testing.T) {
 	}
 }
 
-func TestMissingAndForeignThingsAreMissingInTheirPlace(t *testing.T) {
+func TestMissingAndForeignIDsAreNotFound(t *testing.T) {
 	w, chat, run := furnished(t)
 	stranger := auth.Principal{Account: "other", User: "eve", Scopes: ana.Scopes}
 	for _, path := range []string{"/ui/chats/", "/ui/runs/", "/ui/servers/", "/ui/projects/", "/?chat=", "/?view=servers&id=", "/?view=projects&id="} {
@@ -228,7 +228,7 @@ func TestMissingAndForeignThingsAreMissingInTheirPlace(t *testing.T) {
 	}
 }
 
-func TestWithoutSessionOnlyTheDoorIsShown(t *testing.T) {
+func TestWithoutASessionOnlyTheSignInIsShown(t *testing.T) {
 	w, chat, _ := furnished(t)
 	r := get(t, w.page, "/?chat="+chat)
 	if r.Code != http.StatusOK || !strings.Contains(r.Body.String(), `name="token"`) || strings.Contains(r.Body.String(), "Título") {

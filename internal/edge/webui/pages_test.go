@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// spend gives the account a month of use, a ledger, sessions and settings.
+// spend gives the account a month of usage, a ledger, sessions and settings.
 func (w *world) spend() {
 	w.broke(eligibility.Choice{Provider: "groq", Model: "llama-3.1-8b-instant", On: []eligibility.Reason{eligibility.InsufficientCredits}},
 		eligibility.Choice{Provider: "ollama", Model: "qwen3:8b"})
@@ -55,7 +55,7 @@ func (w *world) spend() {
 	}
 }
 
-// dim shows the page as to whoever prefers the dark.
+// dim switches the page to the dark scheme.
 func (b *browser) dim() { eval[bool](b, `(document.documentElement.style.colorScheme = "dark", true)`) }
 
 func TestCreditIsManagedFromThePage(t *testing.T) {
@@ -65,7 +65,7 @@ func TestCreditIsManagedFromThePage(t *testing.T) {
 	b.see("#usage tbody tr")
 	b.picture("credits")
 	amount, reason := `[data-submit="move-credit"] [name=amount]`, `[data-submit="move-credit"] [name=reason]`
-	// The page keeps the server's word at the field that it is about.
+	// The page shows the server's message at its field.
 	eval[bool](b, `(document.querySelector(`+quoted(amount)+`).removeAttribute("min"), true)`)
 	b.write(amount, "-4")
 	b.write(reason, "mal\r")
@@ -110,7 +110,7 @@ func TestAssistantsAndProvidersAreManagedFromThePage(t *testing.T) {
 	if price := eval[string](b, `document.querySelector("[data-price]").innerText`); !strings.Contains(price, "0,15 USD") {
 		t.Errorf("the price reads %q", price)
 	}
-	// A fallback that is there already is refused in its row.
+	// A duplicate fallback is refused in its row.
 	b.click(`[data-action="add-stand-in"]`)
 	b.write(`.stand-in:last-child [name=fallback_model]`, "gpt-4o-mini")
 	b.do(chromedp.SetValue(chromedp.CSS(`.stand-in:last-child select`), "openai"))

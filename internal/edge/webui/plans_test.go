@@ -13,12 +13,12 @@ import (
 
 func hashOf(secret string) string { return ids.Hash(secret) }
 
-// noon is when the goldens were drawn.
+// noon is the time of the golden files.
 var noon = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
 const roomsURL = "http://127.0.0.1:9100"
 
-// roomPlan reads, writes with a result of the first step, and reads back.
+// roomPlan reads, writes with a result of the first step, and reads again.
 func roomPlan(now time.Time) plan.Plan {
 	p := plan.Plan{
 		ID: "01JPLAN0000000000000000000", Revision: 1, Goal: "Reservar una sala para 6 mañana a las 10", ExpiresAt: now.Add(24 * time.Hour).Truncate(time.Second),
@@ -34,7 +34,7 @@ func roomPlan(now time.Time) plan.Plan {
 	return p
 }
 
-// draft is a run of a plan that waits.
+// draft returns a waiting run of a plan.
 func draft(p plan.Plan) plan.Run {
 	digest, err := p.Digest()
 	if err != nil {
@@ -47,7 +47,7 @@ func draft(p plan.Plan) plan.Run {
 	return r
 }
 
-// oneStep is a plan of a single step, to be spoilt.
+// oneStep returns a plan of a single step.
 func oneStep(s plan.Step, base string) plan.Plan {
 	s.ID, s.MCPID, s.Needs = "s1", "srv", []string{}
 	if s.Method == "" {
@@ -59,7 +59,7 @@ func oneStep(s plan.Step, base string) plan.Plan {
 	}
 }
 
-// finished is roomPlan after everything that can happen to a step happened.
+// finished returns roomPlan after every possible result of a step.
 func finished() (plan.Run, []plan.Event) {
 	r := draft(roomPlan(noon))
 	r.Status = plan.InDoubt
@@ -108,7 +108,7 @@ func (w *world) furnish() {
 	}
 }
 
-// utterances are messages, and whether each is about a plan whatever was said last.
+// utterances returns messages, and whether each is about a plan in every context.
 func utterances(t *testing.T) (texts []string, decides []bool) {
 	texts = []string{
 		"confirmo", "Confirmo.", "¡CONFIRMO!", "sí", "si", "Sí, por favor", "ok 👍", "👍", "ok 👎", "dale 🙄", "no", "No, gracias", "cancela 🛑",

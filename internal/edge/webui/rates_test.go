@@ -15,9 +15,9 @@ import (
 	"piloto/internal/ground/locale"
 )
 
-// TestSigningInIsCounted: a guess is a guess by the form and by an address with a code, good
-// ones pass however many there are, and what is refused says when to come back.
-func TestSigningInIsCounted(t *testing.T) {
+// TestSignInAttemptsAreCounted: wrong secrets count, by the form and by an address with a code; valid ones pass,
+// however many there are; and a refusal has a time to retry.
+func TestSignInAttemptsAreCounted(t *testing.T) {
 	m := newMemory(at(noon))
 	put := func(secret string, kind auth.Kind) {
 		_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf(secret), Kind: kind, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
@@ -76,9 +76,9 @@ func TestSigningInIsCounted(t *testing.T) {
 	}
 }
 
-// TestAPageThatIsVisitedKeepsNobodyFromSigningIn: a page of elsewhere can have a browser ask for
-// any address with a code, as an image, as often as it likes.
-func TestAPageThatIsVisitedKeepsNobodyFromSigningIn(t *testing.T) {
+// TestAForeignPageDoesNotBlockTheSignIn: another site's page can make a browser request any address with a code, as
+// an image, any number of times.
+func TestAForeignPageDoesNotBlockTheSignIn(t *testing.T) {
 	m := newMemory(at(noon))
 	_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf("good"), Kind: auth.KindCode, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
 	_ = m.PutToken(context.Background(), auth.Token{Hash: hashOf("other"), Kind: auth.KindCode, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
@@ -120,9 +120,8 @@ func TestAPageThatIsVisitedKeepsNobodyFromSigningIn(t *testing.T) {
 	}
 }
 
-// TestWhatComesTooOftenIsNotShown: neither the page nor a part of it, nor what belongs to it,
-// and each says when to ask again.
-func TestWhatComesTooOftenIsNotShown(t *testing.T) {
+// TestRequestsBeyondTheLimitAreRefused: the page, its parts and its files, each with a time to retry.
+func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	why := rate.ErrTooMany.With("retry_after", "7")
 	for _, path := range []string{"/", "/ui/chats", "/ui/new", "/assets/app.js", "/signin", "/nothing", "/ui/nothing"} {
 		for _, tag := range locale.Tags() {
@@ -143,7 +142,7 @@ func TestWhatComesTooOftenIsNotShown(t *testing.T) {
 	}
 }
 
-// TestFormsAreCounted: of who is signed in by user, else by address.
+// TestFormsAreCounted for the user, or for the address when nobody is signed in.
 func TestFormsAreCounted(t *testing.T) {
 	meter := &rate.Meter{Limits: rate.Limits{Writes: 2}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 	page := New(Deps{Tokens: newMemory(at(noon)), Now: at(noon), Meter: meter})

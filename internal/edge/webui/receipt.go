@@ -11,36 +11,35 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// receiptView is a run as it is printed: what was proposed, what was approved and
-// what was executed, with the chain that binds them. It says what the receipt says
-// that can be downloaded, and whether that holds.
+// receiptView is the printable receipt of a run: its proposal, approvals and requests, with the chain of hashes. It
+// shows the content of the downloadable receipt, and whether it verifies.
 type receiptView struct {
 	Card      *card
-	Asked     render.HTML // who asked for it
+	Asked     render.HTML // the user who asked for the plan
 	Proposed  time.Time
 	Confirmed *signature
 	Steps     []receiptStep
 	Events    []receiptEvent
 	Revisions []revision
 	Head      string
-	Signed    *signed // nil: it is not, and Unsigned says why
+	Signed    *signed // nil: not signed, for the reason in Unsigned
 	Unsigned  string
-	Problems  []string // what does not hold; none when it does
-	Whole     bool     // every event is here
-	Going     bool     // the run still goes on
+	Problems  []string // faults that verification found
+	Whole     bool     // all events are included
+	Going     bool     // the run is not over
 	Download  string
 	Made      time.Time
 }
 
-// signed is which key signed the receipt, and where it stands among the account's.
+// signed is the key of the receipt's signature, and its place in the account's chain.
 type signed struct {
 	Key, Alg string
 	Seq      int
 	At       time.Time
-	Head     string // of the account's chain
+	Head     string // head of the account's chain
 }
 
-// signature is who said something, and when.
+// signature is a person's confirmation, with its time.
 type signature struct {
 	By     render.HTML
 	At     time.Time
@@ -50,18 +49,18 @@ type signature struct {
 // receiptStep is one effect: a step, an element or an undo.
 type receiptStep struct {
 	Name     string
-	Called   render.HTML // as it was proposed
+	Called   render.HTML // the proposed call
 	State    plan.StepStatus
 	Sent     *sent
 	Result   *receipt.Result
 	Approval *receiptApproval
-	Settled  *settled
-	Command  *replaced
-	Error    string // a code
+	Settled  *resolution
+	Command  *replacement
+	Error    string // an error code
 	Reused   string
 }
 
-// sent is the last request as it left.
+// sent is the request of the last attempt.
 type sent struct {
 	Method   render.HTML // or the tool
 	Target   target
@@ -72,14 +71,14 @@ type sent struct {
 	Attempts int
 }
 
-// receiptApproval is what a step waited for, and what somebody said.
+// receiptApproval is a step's approval and its decision.
 type receiptApproval struct {
 	State    string
 	Reason   render.HTML
 	By, Note render.HTML
 	At       time.Time
 	Request  string
-	Same     bool // what was sent is what was approved
+	Same     bool // the sent request is the approved one
 }
 
 type receiptEvent struct {
@@ -91,8 +90,8 @@ type receiptEvent struct {
 }
 
 const (
-	receiptEvents = 20_000  // of a run are read
-	receiptBody   = 8 << 10 // bytes of what was sent are printed
+	receiptEvents = 20_000  // events read of a run
+	receiptBody   = 8 << 10 // bytes of a request that are printed
 )
 
 func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
@@ -107,7 +106,7 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	var revisions []plan.Revision
 	var link receipt.Link
 	var keys []receipt.Key
-	err = together(
+	err = runAll(
 		func() (err error) {
 			if run.Link > 0 {
 				link, err = s.Runs.Link(v.Context(), v.who.Account, run.Link)
@@ -125,12 +124,12 @@ func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
 	return nil
 }
 
-// newReceipt arranges a run to be printed. A run that moved between the reads is
-// told as such, and not as one that does not hold.
+// newReceipt builds the printable receipt of a run. If the run changed between the reads, the receipt is marked as
+// incomplete and not as invalid.
 func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []plan.Revision, v visit) *receiptView {
 	events := told.Events
 	c := newCard(run, events, v.tag, v.now)
-	a := arranger{run: run, card: c, words: words{tag: v.tag}, now: v.now}
+	a := cardBuilder{run: run, card: c, words: words{tag: v.tag}, now: v.now}
 	r := &receiptView{
 		Card: c, Asked: a.show(run.User), Proposed: run.CreatedAt, Revisions: a.revisions(list), Head: run.Chain,
 		Whole: len(events) == run.EventSeq, Going: !run.Status.Terminal(), Download: "/api/runs/" + run.ID + "/receipt", Made: v.now,
@@ -159,7 +158,7 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 	return r
 }
 
-func (a arranger) receiptStep(s receipt.Step) receiptStep {
+func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 	r := receiptStep{
 		Name: stepOf(a.run.Plan, s.ID, a.words.tag), Called: a.show(s.Called), State: s.Status, Result: s.Result, Error: plain(s.Error), Reused: plain(s.Reused),
 	}
@@ -182,10 +181,10 @@ func (a arranger) receiptStep(s receipt.Step) receiptStep {
 		}
 	}
 	if p := s.Settled; p != nil {
-		r.Settled = &settled{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
+		r.Settled = &resolution{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
 	}
 	if p := s.Command; p != nil {
-		r.Command = &replaced{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
+		r.Command = &replacement{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}
 	}
 	return r
 }

@@ -14,30 +14,30 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// serversView is the registry. Agents is how those among the servers fare, by id.
+// serversView is the registry. Agents is the state of the agents among the servers, by id.
 type serversView struct {
 	Servers []tool.Server
-	Agents  map[string]*fare
+	Agents  map[string]*agentState
 	Facts   Facts
-	Admin   bool // may change it
+	Admin   bool // the viewer may change it
 }
 
-// fare is how an agent stands with whoever calls it.
-type fare struct {
+// agentState is the state of an agent's breaker.
+type agentState struct {
 	Phase    string    // closed, open or half_open
 	Failures int       // in a row
-	RetryAt  time.Time // when it is called again; zero when it is
+	RetryAt  time.Time // time of the next call; zero: now
 }
 
-// serverView is one server and what it can do.
+// serverView is one server and its operations.
 type serverView struct {
-	Server  tool.Server
-	Target  target
-	Entries []tool.Entry
-	Fare    *fare  // of an agent, when it is known
-	Problem string // why the last discovery failed, in words; "" when it did not
-	Facts   Facts
-	Admin   bool
+	Server     tool.Server
+	Target     target
+	Entries    []tool.Entry
+	AgentState *agentState // of an agent, if known
+	Problem    string      // the failure of the last discovery; "" when it succeeded
+	Facts      Facts
+	Admin      bool
 }
 
 // projectsView is the list of projects.
@@ -47,7 +47,7 @@ type projectsView struct {
 	Admin    bool
 }
 
-// projectView is one project; Choices are the servers its chats may use.
+// projectView is one project; Choices are the servers that its chats may use.
 type projectView struct {
 	Project conversation.Project
 	Choices []choice
@@ -55,8 +55,7 @@ type projectView struct {
 	Admin   bool
 }
 
-// preset is the name under which there are words for an agent that was registered
-// without any; "" when there are none.
+// preset returns the name of a known agent that was registered without keywords; "" for another.
 func (v serverView) preset() string {
 	if !agent.Preset(v.Server.Name) {
 		return ""
@@ -64,7 +63,7 @@ func (v serverView) preset() string {
 	return strings.ToLower(v.Server.Name)
 }
 
-// frozen reports whether a tool is another by now than the one that was approved.
+// frozen reports whether a tool differs from the approved one.
 func (v serverView) frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
 
 type choice struct {
@@ -113,17 +112,16 @@ func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
 	if err != nil {
 		return nil, err
 	}
-	agents, err := s.fares(ctx, v, servers...)
+	agents, err := s.agentStates(ctx, v, servers...)
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, "")
+	who, err := s.responder(ctx, v, "")
 	return &serversView{Servers: servers, Agents: agents, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
-// fares says how those of the servers that are agents stand, by id. An agent that
-// no breaker is kept of was never missed.
-func (s *site) fares(ctx context.Context, v visit, servers ...tool.Server) (map[string]*fare, error) {
+// agentStates returns the state of the agents among the servers, by id. An agent without a breaker never failed.
+func (s *site) agentStates(ctx context.Context, v visit, servers ...tool.Server) (map[string]*agentState, error) {
 	if s.Breakers == nil || !slices.ContainsFunc(servers, tool.Server.IsAgent) {
 		return nil, nil
 	}
@@ -131,15 +129,15 @@ func (s *site) fares(ctx context.Context, v visit, servers ...tool.Server) (map[
 	if err != nil {
 		return nil, err
 	}
-	fares := map[string]*fare{}
+	fares := map[string]*agentState{}
 	for _, server := range servers {
 		if server.IsAgent() {
-			fares[server.ID] = &fare{Phase: agent.Closed.String()}
+			fares[server.ID] = &agentState{Phase: agent.Closed.String()}
 		}
 	}
 	for _, b := range breakers {
 		if f := fares[b.Agent]; f != nil {
-			*f = fare{Phase: b.Phase(v.now).String(), Failures: len(b.Failed), RetryAt: b.RetryAt()}
+			*f = agentState{Phase: b.Phase(v.now).String(), Failures: len(b.Failed), RetryAt: b.RetryAt()}
 		}
 	}
 	return fares, nil
@@ -154,21 +152,21 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, "")
+	who, err := s.responder(ctx, v, "")
 	if err != nil {
 		return nil, err
 	}
-	fares, err := s.fares(ctx, v, server)
+	fares, err := s.agentStates(ctx, v, server)
 	if err != nil {
 		return nil, err
 	}
 	view := &serverView{
-		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Fare: fares[id], Facts: who.Facts,
+		Server: server, Target: targetOf(server.BaseURL), Entries: entries, AgentState: fares[id], Facts: who.Facts,
 		Admin: v.who.Allows(auth.ScopeAdmin),
 	}
 	if server.LastError != "" {
 		why, known := locale.Lookup(v.tag, "fault."+server.LastError)
-		if !known || strings.Contains(why, "{") { // a sentence that wants facts which are gone by now
+		if !known || strings.Contains(why, "{") { // a text with arguments that are not stored
 			why = plain(server.LastError)
 		}
 		because := "page.server.offline_because"
@@ -185,12 +183,11 @@ func (s *site) projects(ctx context.Context, v visit) (*projectsView, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, "")
+	who, err := s.responder(ctx, v, "")
 	return &projectsView{Projects: projects, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
-// project shows one project. No list of servers means that its chats may use
-// them all, so then none is ticked.
+// project reads one project. A project with all servers has none of them checked.
 func (s *site) project(ctx context.Context, v visit, id string) (*projectView, error) {
 	p, err := s.Projects.Project(ctx, v.who.Account, id)
 	if err != nil {
@@ -200,13 +197,13 @@ func (s *site) project(ctx context.Context, v visit, id string) (*projectView, e
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, id)
+	who, err := s.responder(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
 	view := &projectView{Project: p, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}
 	for _, server := range servers {
-		if server.IsAgent() { // no step calls it
+		if server.IsAgent() { // steps do not call agents
 			continue
 		}
 		view.Choices = append(view.Choices, choice{Server: server, Allowed: !p.All && p.Uses(server.ID)})

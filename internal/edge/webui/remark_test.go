@@ -7,9 +7,8 @@ import (
 	"piloto/internal/conversation"
 )
 
-// TestNotesStandBesideWhatTheyAreAbout: under a text, and before a card that is shown
-// again; escaped, whatever is in them.
-func TestNotesStandBesideWhatTheyAreAbout(t *testing.T) {
+// TestNotesAreShownAtTheirMessage: below a text, and before a card that is shown again; always escaped.
+func TestNotesAreShownAtTheirMessage(t *testing.T) {
 	w, run := recorded(t, "reserva")
 	w.mu.Lock()
 	said := w.say("c1", conversation.RoleAssistant, conversation.KindText, "", "Ya he reservado la sala.")

@@ -16,7 +16,7 @@ import (
 	"piloto/internal/ground/render"
 )
 
-// visit is one request: who asks, in which language, and when.
+// visit is one request: its user, language and time.
 type visit struct {
 	*http.Request
 	tag locale.Tag
@@ -24,14 +24,14 @@ type visit struct {
 	now time.Time
 }
 
-// handler answers a visit or returns why it cannot; serve renders the reason.
+// handler serves a visit or returns an error, which serve renders.
 type handler func(w http.ResponseWriter, v visit) error
 
 var errNotFound = fault.New(fault.NotFound, "page.not_found")
 
 func notFound(http.ResponseWriter, visit) error { return errNotFound }
 
-func signedIn(next handler) handler {
+func requireUser(next handler) handler {
 	return func(w http.ResponseWriter, v visit) error {
 		if v.who.Account == "" {
 			return auth.ErrRequired
@@ -58,8 +58,8 @@ func (s *site) serve(h handler, fragment bool) http.Handler {
 	})
 }
 
-// unhurried refuses what came too often, images and scripts among it.
-func (s *site) unhurried(next http.Handler) http.Handler {
+// checkRate refuses requests beyond the limit, including images and scripts.
+func (s *site) checkRate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := rate.Exceeded(r.Context()); err != nil {
 			s.fail(w, visit{Request: r, tag: language(r), now: s.Now()}, err, strings.HasPrefix(r.URL.Path, "/ui/"))
@@ -69,7 +69,7 @@ func (s *site) unhurried(next http.Handler) http.Handler {
 	})
 }
 
-// take counts what changes something: of the user, and of an address while nobody is signed in.
+// take counts a request that changes data, for its user or, when nobody is signed in, for its address.
 func (s *site) take(v visit) error {
 	if v.Method == http.MethodGet || v.Method == http.MethodHead {
 		return nil
@@ -84,7 +84,7 @@ func (s *site) take(v visit) error {
 
 const langCookie = "piloto_lang"
 
-// language is the one chosen on the page, else the one the browser prefers.
+// language returns the one chosen on the page, else the browser's preference.
 func language(r *http.Request) locale.Tag {
 	if c, err := r.Cookie(langCookie); err == nil {
 		return locale.Match(c.Value)
@@ -92,15 +92,15 @@ func language(r *http.Request) locale.Tag {
 	return locale.Match(r.Header.Get("Accept-Language"))
 }
 
-// failure is what the error templates show.
+// failure is the data of the error templates.
 type failure struct {
 	Key   string // page.error.KEY and page.error.KEY.do
-	After string // seconds until it may be tried again; "": nobody knows
+	After string // seconds until a retry; "": unknown
 	Trace string
 	Facts Facts
 }
 
-// fail renders an error as a page, or as a fragment in its place.
+// fail renders an error as a page, or as a fragment.
 func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 	f := failure{Trace: w.Header().Get("X-Trace-Id"), Facts: s.Facts}
 	status := http.StatusInternalServerError
@@ -121,7 +121,7 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 	default:
 		f.Key = "internal"
 	}
-	if status >= http.StatusInternalServerError && s.Log != nil && !errors.Is(err, fault.ErrStorage) { // which the store says
+	if status >= http.StatusInternalServerError && s.Log != nil && !errors.Is(err, fault.ErrStorage) { // the store logs that itself
 		s.Log.LogAttrs(v.Context(), slog.LevelError, "webui.failed",
 			slog.String("path", v.URL.Path), slog.String("trace_id", f.Trace), slog.Any("error", err))
 	}
@@ -132,8 +132,7 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 	s.write(w, v, status, name, f)
 }
 
-// write renders a template whole before the first byte leaves, so that a
-// failure in it is an error and never half a page.
+// write renders a template completely before it sends the first byte, so that a failure never leaves half a page.
 func (s *site) write(w http.ResponseWriter, v visit, status int, name string, data any) {
 	var b bytes.Buffer
 	if err := s.views.render(&b, v.tag, name, data); err != nil {
@@ -148,17 +147,17 @@ func (s *site) write(w http.ResponseWriter, v visit, status int, name string, da
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Cookie, Accept-Language")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the reader may be gone; nothing is left to do
+	_, _ = w.Write(b.Bytes()) // the client may be gone; there is nothing left to do
 }
 
-// html renders a template to be placed into another one.
+// html renders a template for use in another one.
 func (s *site) html(tag locale.Tag, name string, data any) (render.HTML, error) {
 	var b bytes.Buffer
 	err := s.views.render(&b, tag, name, data)
 	return render.HTML(b.String()), err //nolint:gosec // the template escaped it
 }
 
-// chooseLanguage keeps the language and goes back to where the form stood.
+// chooseLanguage stores the language and returns to the page of the form.
 func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
 	v.Body = http.MaxBytesReader(w, v.Body, 4<<10)
 	http.SetCookie(w, &http.Cookie{
@@ -169,7 +168,7 @@ func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
 	return nil
 }
 
-// back is the page of ours that sent the form, and never another site's.
+// back returns the address of this site's page that sent the form, and never that of another site.
 func back(r *http.Request) string {
 	ref, err := url.Parse(r.Referer())
 	if err != nil || ref.Host != r.Host || ref.Path != "/" {
@@ -178,7 +177,7 @@ func back(r *http.Request) string {
 	return (&url.URL{Path: "/", RawQuery: ref.RawQuery}).String()
 }
 
-// isMissing reports an error that means no such thing.
+// isMissing reports whether an error means that something does not exist.
 func isMissing(err error) bool {
 	var f *fault.Error
 	return errors.As(err, &f) && f.Kind == fault.NotFound

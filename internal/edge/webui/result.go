@@ -9,22 +9,20 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// block is one part of what a tool returned. Text is shown; what is no text is
-// named by its type, address and size, and is neither fetched nor drawn
-// (guarantee I31).
+// block is one part of a tool's result. Text is shown. Other content is described by type, address and size, and is
+// neither fetched nor rendered (guarantee I31).
 type block struct {
 	Kind  string      // text, image, audio, resource, resource_link, data or other
 	Name  render.HTML // a name or an address, as text
 	Media render.HTML // a media type
-	Bytes int         // of what is not shown; 0 when it is not known
-	Body  *code       // what is
+	Bytes int         // size of hidden content; 0 when unknown
+	Body  *code       // visible content
 }
 
-// mostBlocks bounds how many parts of a result are shown.
+// mostBlocks is the largest number of parts that are shown.
 const mostBlocks = 50
 
-// content is a part of a result as the protocol has it. Of one that was too
-// large to keep, Omitted says how much it was.
+// content is a part of a result as defined by the protocol. Omitted is the size of one that was too large to store.
 type content struct {
 	Type, Text, Data, Blob, Name, Title, URI, MIMEType string
 
@@ -32,7 +30,7 @@ type content struct {
 	Resource *content
 }
 
-// toolAnswer arranges a tool's result; room is how many bytes of it are shown.
+// toolAnswer converts a tool's result; room is the number of bytes that may be shown.
 func toolAnswer(r plan.Result, status plan.StepStatus, room int) *answer {
 	a := &answer{OK: status == plan.StepDone, Bytes: r.Bytes, Truncated: r.Truncated}
 	var result struct {
@@ -60,8 +58,7 @@ type blockWriter struct {
 	room   int
 }
 
-// add shows one part. A text that only repeats the structured content is left to
-// that.
+// add adds one part. It skips a text that only repeats the structured content.
 func (w *blockWriter) add(raw, structured json.RawMessage) {
 	if len(w.answer.Blocks) == mostBlocks {
 		w.answer.Truncated = true
@@ -74,18 +71,18 @@ func (w *blockWriter) add(raw, structured json.RawMessage) {
 	}
 	switch c.Type {
 	case "text":
-		if !same(c.Text, structured) {
+		if !isJSONOf(c.Text, structured) {
 			w.answer.Blocks = append(w.answer.Blocks, block{Kind: c.Type, Body: w.text(c.Text)})
 		}
 	case "image", "audio":
-		w.answer.Blocks = append(w.answer.Blocks, named(c.Type, c))
+		w.answer.Blocks = append(w.answer.Blocks, placeholder(c.Type, c))
 	case "resource_link":
-		w.answer.Blocks = append(w.answer.Blocks, named(c.Type, c))
+		w.answer.Blocks = append(w.answer.Blocks, placeholder(c.Type, c))
 	case "resource":
 		if c.Resource == nil {
 			c.Resource = &content{}
 		}
-		b := named(c.Type, *c.Resource)
+		b := placeholder(c.Type, *c.Resource)
 		if c.Resource.Text != "" {
 			b.Body = w.text(c.Resource.Text)
 		}
@@ -95,8 +92,8 @@ func (w *blockWriter) add(raw, structured json.RawMessage) {
 	}
 }
 
-// named is a block of something that is not shown.
-func named(kind string, c content) block {
+// placeholder returns a block for hidden content.
+func placeholder(kind string, c content) block {
 	name := c.URI
 	if c.Name != "" {
 		name = c.Name + " " + c.URI
@@ -105,11 +102,11 @@ func named(kind string, c content) block {
 	if size == 0 {
 		size = (len(c.Data) + len(c.Blob)) / 4 * 3 // base64
 	}
-	return block{Kind: kind, Name: display(clipped(name)), Media: display(clipped(c.MIMEType)), Bytes: size}
+	return block{Kind: kind, Name: display(clip(name)), Media: display(clip(c.MIMEType)), Bytes: size}
 }
 
-// clipped bounds what names something.
-func clipped(s string) string {
+// clip shortens a name.
+func clip(s string) string {
 	const most = 500
 	if len(s) <= most {
 		return s
@@ -122,7 +119,7 @@ func (w *blockWriter) text(s string) *code {
 	return w.json(raw)
 }
 
-// json shows a value, or the beginning of one that there is no room for.
+// json shows a value, or its beginning when there is not enough room.
 func (w *blockWriter) json(raw json.RawMessage) *code {
 	if len(bytes.TrimSpace(raw)) == 0 || w.room <= 0 {
 		w.answer.Truncated = w.answer.Truncated || len(raw) > 0
@@ -134,8 +131,8 @@ func (w *blockWriter) json(raw json.RawMessage) *code {
 	return answerBody(r.Body)
 }
 
-// same reports whether a text is the JSON of a value.
-func same(text string, value json.RawMessage) bool {
+// isJSONOf reports whether a text is the JSON of a value.
+func isJSONOf(text string, value json.RawMessage) bool {
 	if len(value) == 0 || len(text) > 1<<20 || len(value) > 1<<20 {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// revision is a plan as it stood for a time.
+// revision is a plan at one point of its history.
 type revision struct {
 	Number  int
 	Digest  string
@@ -22,22 +22,22 @@ type revision struct {
 	Model   render.HTML
 	At      time.Time
 	Goal    render.HTML
-	Now     bool // it is the one that stands
+	Now     bool // the current one
 	Changes []change
 }
 
-// change is one difference between two revisions, as a person reads it.
+// change is one difference between two revisions, in words.
 type change struct {
-	Step          int // its number; 0 of the plan itself
+	Step          int // its number; 0 for the plan itself
 	Title         render.HTML
 	Field         render.HTML
-	Before, After render.HTML // "" when there was, or is, none
+	Before, After render.HTML // "" for none
 	Kind          string
 }
 
-// revised shows what changed from the revision before, and every revision there was.
-func (c *card) revised(run plan.Run, list []plan.Revision, tag locale.Tag) {
-	a := arranger{run: run, card: c, words: words{tag: tag}}
+// setRevisions sets the changes from the previous revision, and all revisions, of the card.
+func (c *card) setRevisions(run plan.Run, list []plan.Revision, tag locale.Tag) {
+	a := cardBuilder{run: run, card: c, words: words{tag: tag}}
 	c.Revisions = a.revisions(list)
 	if n := len(c.Revisions); n > 1 && c.Draft {
 		c.Changes = c.Revisions[n-1].Changes
@@ -46,8 +46,8 @@ func (c *card) revised(run plan.Run, list []plan.Revision, tag locale.Tag) {
 	}
 }
 
-// revisions arranges the plans a run had, the oldest first and the one that stands last.
-func (a arranger) revisions(list []plan.Revision) (all []revision) {
+// revisions returns the plans of a run, the oldest first and the current one last.
+func (a cardBuilder) revisions(list []plan.Revision) (all []revision) {
 	if n := len(list); n > 0 && list[n-1].Digest != a.run.Digest {
 		list = append(slices.Clone(list), plan.Revision{Plan: a.run.Plan, Digest: a.run.Digest})
 	}
@@ -64,12 +64,12 @@ func (a arranger) revisions(list []plan.Revision) (all []revision) {
 	return all
 }
 
-// changes leaves out what every revision changes, and which operation a call is
-// where the call itself is another.
-func (a arranger) changes(before, after plan.Plan) (list []change) {
+// changes lists the differences between two plans, without those that every revision has, and without a changed
+// binding that follows from a changed call.
+func (a cardBuilder) changes(before, after plan.Plan) (list []change) {
 	edited := plan.Edits(before, after)
 	for _, d := range plan.Diff(before, after) {
-		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) || d.Field == "binding" && follows(d, edited) {
+		if slices.Contains([]string{"expires_at", "revision", "replaces", "plan_id"}, d.Field) || d.Field == "binding" && isConsequence(d, edited) {
 			continue
 		}
 		v := change{Field: a.field(d.Field), Kind: string(d.Kind)}
@@ -81,7 +81,7 @@ func (a arranger) changes(before, after plan.Plan) (list []change) {
 			}
 		}
 		v.Before, v.After = a.part(d.Field, d.Before), a.part(d.Field, d.After)
-		if v.Before == v.After && v.Before != "" { // in words they are the same: they differ in what words leave out
+		if v.Before == v.After && v.Before != "" { // equal in words: the JSON differs
 			v.Before, v.After = a.inline(d.Before), a.inline(d.After)
 		}
 		list = append(list, v)
@@ -89,9 +89,9 @@ func (a arranger) changes(before, after plan.Plan) (list []change) {
 	return list
 }
 
-// follows reports whether a call is bound to something else because it is another call.
-// Where a service is found by now follows only from its being another service.
-func follows(bound plan.Change, edited []plan.Change) bool {
+// isConsequence reports whether a changed binding follows from another change of the call. A changed address
+// follows only from another service.
+func isConsequence(bound plan.Change, edited []plan.Change) bool {
 	id, part := bound.StepID, ""
 	if rest, undo := strings.CutPrefix(id, "undo:"); undo {
 		id, part = rest, "undo/"
@@ -106,8 +106,8 @@ func follows(bound plan.Change, edited []plan.Change) bool {
 	})
 }
 
-// part shows a part of a plan on one line; "" for nothing.
-func (a arranger) part(field string, raw json.RawMessage) render.HTML {
+// part shows a part of a plan on one line; "" for none.
+func (a cardBuilder) part(field string, raw json.RawMessage) render.HTML {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}
@@ -129,13 +129,13 @@ func (a arranger) part(field string, raw json.RawMessage) render.HTML {
 	return a.inline(raw)
 }
 
-// field names a part of a step: its own name in words, and the way within it.
-func (a arranger) field(name string) render.HTML {
+// field returns the name of a part of a step, with the path within it.
+func (a cardBuilder) field(name string) render.HTML {
 	first, rest, deeper := strings.Cut(name, "/")
 	key := "page.field." + first
 	word := a.show(first)
 	if known, ok := locale.Lookup(a.words.tag, key); ok {
-		word = render.HTML(known) //nolint:gosec // a sentence of ours
+		word = render.HTML(known) //nolint:gosec // a text of the catalogue
 	}
 	if !deeper {
 		return word

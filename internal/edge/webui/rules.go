@@ -12,23 +12,23 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// rulesView is what the account lets plans do.
+// rulesView is the account's rules for plans.
 type rulesView struct {
 	Set     rule.Set
 	Rules   []ruleRow
 	Servers []tool.Server
-	Minutes int // of waiting when a rule does not say
-	Most    int // minutes
+	Minutes int // default of the waiting time
+	Most    int // longest waiting time
 	Full    bool
 	Facts   Facts
 	Admin   bool
 }
 
-// ruleRow is a rule in a sentence, and as the API has it.
+// ruleRow is a rule with its sentence.
 type ruleRow struct {
 	Rule     rule.Rule
 	Sentence render.HTML
-	Waits    string // how long, of one that asks
+	Waits    string // waiting time of an ask rule
 }
 
 var errNoRules = fault.New(fault.NotFound, "page.not_found")
@@ -47,11 +47,11 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 		return nil, errNoRules
 	}
 	view := &rulesView{Minutes: rule.Minutes, Most: rule.MaxMinutes, Admin: v.who.Allows(auth.ScopeAdmin)}
-	var who answers
-	err := together(
+	var who responder
+	err := runAll(
 		func() (err error) { view.Set, err = s.Rules.Rules(ctx, v.who.Account); return },
 		func() (err error) { view.Servers, err = s.Servers.Servers(ctx, v.who.Account); return },
-		func() (err error) { who, err = s.answers(ctx, v, ""); return },
+		func() (err error) { who, err = s.responder(ctx, v, ""); return },
 	)
 	if err != nil {
 		return nil, err
@@ -64,15 +64,14 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 			if n == 0 {
 				n = rule.Minutes
 			}
-			row.Waits = lasts(n)
+			row.Waits = formatMinutes(n)
 		}
 		view.Rules = append(view.Rules, row)
 	}
 	return view, nil
 }
 
-// ruleSentence says a rule in words: «Pregunta antes de POST /orders* cuando
-// body.total pasa de 500».
+// ruleSentence returns a rule as a sentence: «Pregunta antes de POST /orders* cuando body.total pasa de 500».
 func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) render.HTML {
 	code := func(text string) render.HTML { return "<code>" + display(text) + "</code>" }
 	what := render.HTML(locale.Text(tag, "page.rule.anything"))
@@ -98,7 +97,7 @@ func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) render.HTM
 	}
 	key := "page.rule." + string(r.Effect)
 	if _, known := locale.Lookup(tag, key); !known {
-		key = "page.rule.deny" // what nobody knows is not shown as harmless
+		key = "page.rule.deny" // an unknown effect is not shown as harmless
 	}
 	said := fill(tag, key, "what", what)
 	if r.Effect == rule.Ask && r.Another {

@@ -36,7 +36,7 @@ func TestSettingsLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotChangeThingsHasNoFormForIt(t *testing.T) {
+func TestAViewerWithoutTheScopeHasNoForm(t *testing.T) {
 	w := spending(t)
 	for _, c := range []struct {
 		scopes   []auth.Scope
@@ -88,7 +88,7 @@ func TestADeploymentWithoutSettingsSaysSo(t *testing.T) {
 	}
 }
 
-// What HEAD answers is what GET answers, without its body.
+// TestHeadAnswersLikeGet without the body.
 func TestHeadAnswersLikeGet(t *testing.T) {
 	w, chat, _ := furnished(t)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -112,7 +112,7 @@ func TestHeadAnswersLikeGet(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSocketsOriginMayBeConnectedTo(t *testing.T) {
+func TestThePolicyAllowsOnlyTheSocketsOrigin(t *testing.T) {
 	for url, want := range map[string]string{
 		"":                                      "connect-src 'self';",
 		"wss://abc.execute-api.eu.example/prod": "connect-src 'self' wss://abc.execute-api.eu.example;",
@@ -128,7 +128,7 @@ func TestOnlyTheSocketsOriginMayBeConnectedTo(t *testing.T) {
 	}
 }
 
-func TestAnswersSayWhoWroteThemOnlyWhenSomebodyStoodIn(t *testing.T) {
+func TestAnswersNameTheirProviderOnlyWhenReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		by                      *conversation.By
 		author, instead, absent string
@@ -161,7 +161,7 @@ func TestAnswersSayWhoWroteThemOnlyWhenSomebodyStoodIn(t *testing.T) {
 	}
 }
 
-func TestEveryBlockSaysWhatToDoWithoutHoles(t *testing.T) {
+func TestEveryBlockHasACompleteNextStep(t *testing.T) {
 	for _, tag := range locale.Tags() {
 		for _, reason := range eligibility.Reasons() {
 			m := conversation.Message{Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: string(reason), Content: "⚠️ Por esto.", At: noon}
@@ -173,7 +173,7 @@ func TestEveryBlockSaysWhatToDoWithoutHoles(t *testing.T) {
 	}
 }
 
-// The month is counted by its own days, whatever many turns there are.
+// TestUsageIsOfThisMonthAndBounded: in days of UTC, however many turns there are.
 func TestUsageIsOfThisMonthAndBounded(t *testing.T) {
 	w := newWorld(at(noon), Facts{})
 	first := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -78,9 +78,8 @@ func TestATypedConfirmationNamesThePlanOnTheScreen(t *testing.T) {
 	}
 }
 
-// TestAYesIsToThePlanThatWasThereWhenItWasBegun: the card changes under the hands of
-// somebody who is writing a yes.
-func TestAYesIsToThePlanThatWasThereWhenItWasBegun(t *testing.T) {
+// TestAYesConfirmsThePlanShownWhenItWasBegun: the card changes while a person types a yes.
+func TestAYesConfirmsThePlanShownWhenItWasBegun(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("reserva")
 	b.see(confirmButton)
@@ -117,7 +116,7 @@ func TestConfirmingNothingIsAnsweredWithoutTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotSentStaysAboveWhatIsNewer(t *testing.T) {
+func TestAnUnsentMessageStaysAboveNewerOnes(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("reserva")
 	b.see(confirmButton)
@@ -134,7 +133,7 @@ func TestWhatWasNotSentStaysAboveWhatIsNewer(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreToldWhereTheyBelong(t *testing.T) {
+func TestRefusalsAreShownAtTheirPlace(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("un 503 por favor")
 	b.see(".line.user.failed .problem")
@@ -314,7 +313,7 @@ func (b *browser) onlyChat() string {
 	return ""
 }
 
-// The page's own reading of a message agrees with the server's on its corpus.
+// TestThePageReadsConfirmationsAsTheServerDoes on the server's corpus.
 func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
 	b := open(t, 1280, 900)
 	texts, want := utterances(t)

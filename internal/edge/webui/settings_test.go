@@ -18,7 +18,7 @@ import (
 type purse struct {
 	settings eligibility.Settings
 	keys     map[string]string // the account's own, by provider
-	platform map[string]bool   // what the deployment has keys of
+	platform map[string]bool   // providers with a key of the deployment
 	ledger   []credit.Entry    // the newest first
 	sessions []credit.Session
 	turns    []credit.Turn // the newest first
@@ -31,7 +31,7 @@ func newPurse() *purse {
 	}
 }
 
-// managerOf is the real one over this memory.
+// managerOf returns the real manager over this memory.
 func managerOf(m *memory, facts Facts) *eligibility.Manager {
 	service := &eligibility.Service{Store: m, Keys: m, Now: m.now, Log: slog.New(slog.DiscardHandler)}
 	service.Deployment.Providers = []eligibility.Platform{
@@ -60,7 +60,7 @@ func (m *memory) Settings(context.Context, string) (eligibility.Settings, error)
 
 func (m *memory) Platform(context.Context) (map[string]bool, error) { return m.purse.platform, nil }
 
-// change writes with the lock held.
+// change writes under the lock.
 func (m *memory) change(f func(*purse)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,5 +160,5 @@ func (m *memory) Turns(_ context.Context, account string, from, to time.Time, f 
 	return nil
 }
 
-// till is the credit of a memory: its ledger is no allowlist.
+// till is the credit store of a memory.
 type till struct{ *memory }

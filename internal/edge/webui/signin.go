@@ -13,12 +13,11 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// signInView is the sign-in page; Key names the sentence that says why the last
-// attempt failed.
+// signInView is the sign-in page; Key is the text for the failure of the last attempt.
 type signInView struct {
 	Facts Facts
 	Key   string
-	Again string // the address that a link led to, from another site: the session is not sent along
+	Again string // address of a link from another site, whose request has no session cookie
 }
 
 func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string) {
@@ -29,30 +28,29 @@ func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string
 	s.write(w, v, status, "signin", view)
 }
 
-// useCode signs in by the one-time code of a ready-made address.
+// useCode signs in with the one-time code in an address.
 func (s *site) useCode(w http.ResponseWriter, v visit) error {
 	code := v.URL.Query().Get("code")
-	if v.Method == http.MethodHead { // a look ahead, by a preview for one, uses nothing up
+	if v.Method == http.MethodHead { // a preview's HEAD request must not use the code
 		return nil
 	}
 	if code == "" {
 		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
 		return nil
 	}
-	if err := s.look(v, func() error {
+	if err := s.exchange(v, func() error {
 		_, err := auth.Authenticate(v.Context(), s.Tokens, code, v.now, auth.KindCode)
 		return err
 	}); err != nil {
-		// Taking it would use up whatever it is, a token among others.
-		return s.refused(w, v, err, "page.signin.code_used")
+		// Signing in would consume any token with this hash, not only a code.
+		return s.showRefusal(w, v, err, "page.signin.code_used")
 	}
 	return s.signIn(w, v, code, auth.KindCode, "page.signin.code_used")
 }
 
-// look has a secret exchanged for what it is good for. It counts a bad one; of those that other
-// pages have a browser send, apart, because a page that is visited must not change what a person
-// is told who mistypes.
-func (s *site) look(v visit, exchange func() error) error {
+// exchange calls f, which exchanges a secret, and counts a bad secret for the address. Those that other pages make
+// the browser send are counted separately, because a malicious page must not block a person who mistypes.
+func (s *site) exchange(v visit, exchange func() error) error {
 	from := rate.Address(v.RemoteAddr)
 	switch {
 	case auth.FromAnotherPage(v.Header, v.Host):
@@ -69,7 +67,7 @@ func (s *site) look(v visit, exchange func() error) error {
 	return err
 }
 
-// useToken signs in by the token typed into the form.
+// useToken signs in with the token in the form.
 func (s *site) useToken(w http.ResponseWriter, v visit) error {
 	v.Body = http.MaxBytesReader(w, v.Body, 8<<10)
 	return s.signIn(w, v, strings.TrimSpace(v.PostFormValue("token")), auth.KindToken, "page.signin.refused")
@@ -77,24 +75,24 @@ func (s *site) useToken(w http.ResponseWriter, v visit) error {
 
 func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.Kind, refused string) error {
 	var session string
-	err := s.look(v, func() (err error) {
+	err := s.exchange(v, func() (err error) {
 		session, err = auth.SessionFor(v.Context(), s.Tokens, secret, kind, v.now, auth.SessionIdle)
 		return err
 	})
 	if err != nil {
-		return s.refused(w, v, err, refused)
+		return s.showRefusal(w, v, err, refused)
 	}
 	s.setSession(w, v.Request, session, int(auth.SessionLife/time.Second))
 	to := "/"
 	if kind == auth.KindToken {
-		to = back(v.Request) // where a link led before there was a session
+		to = back(v.Request) // the page of a link that was followed without a session
 	}
 	http.Redirect(w, v.Request, to, http.StatusSeeOther)
 	return nil
 }
 
-// refused shows the form again, saying why; a store that cannot answer is an error.
-func (s *site) refused(w http.ResponseWriter, v visit, err error, why string) error {
+// showRefusal shows the form with the reason of the refusal. It returns an error of the store.
+func (s *site) showRefusal(w http.ResponseWriter, v visit, err error, why string) error {
 	if fault.KindOf(err) != fault.Unauthenticated {
 		return err
 	}
@@ -102,8 +100,7 @@ func (s *site) refused(w http.ResponseWriter, v visit, err error, why string) er
 	return nil
 }
 
-// signOut ends the sessions of the cookies, by whichever the person came. Only sessions
-// are deleted: a token that found its way into a cookie stays what it is.
+// signOut ends the sessions of all session cookies. It deletes only sessions: a token in a cookie is kept.
 func (s *site) signOut(w http.ResponseWriter, v visit) error {
 	for _, name := range []string{auth.SecureCookie, auth.SessionCookie(false, v.Host)} {
 		for _, c := range v.CookiesNamed(name) {
@@ -117,16 +114,16 @@ func (s *site) signOut(w http.ResponseWriter, v visit) error {
 	return nil
 }
 
-// endSession deletes a session, and then has nothing more pushed to whom it let connect.
+// endSession deletes a session, and stops the pushes to its connections.
 func (s *site) endSession(ctx context.Context, hash string) error {
 	t, err := s.Tokens.Token(ctx, hash)
 	if err != nil || t.Kind != auth.KindSession {
 		return err
 	}
-	if err := s.Tokens.DeleteToken(ctx, hash); err != nil || s.Part == nil {
+	if err := s.Tokens.DeleteToken(ctx, hash); err != nil || s.DropConnections == nil {
 		return err
 	}
-	return s.Part(ctx, t.Account, hash)
+	return s.DropConnections(ctx, t.Account, hash)
 }
 
 func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string, maxAge int) {
@@ -136,11 +133,10 @@ func (s *site) setSession(w http.ResponseWriter, r *http.Request, secret string,
 	})
 }
 
-// sessionCookie is the name of the cookie of a session.
+// sessionCookie returns the name of the session cookie.
 func sessionCookie(r *http.Request) string { return auth.SessionCookie(secure(r), r.Host) }
 
-// secure reports whether the person's browser came over https, here or at the
-// proxy in front of us.
+// secure reports whether the browser uses https, here or at a proxy.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || r.URL.Scheme == "https" || auth.ByTLS(r.Header.Get("X-Forwarded-Proto"))
 }

@@ -77,7 +77,7 @@ func TestSigningIn(t *testing.T) {
 	}
 
 	var parted []string
-	w.page = New(Deps{Tokens: w.memory, Now: at(noon), Part: func(_ context.Context, account, session string) error {
+	w.page = New(Deps{Tokens: w.memory, Now: at(noon), DropConnections: func(_ context.Context, account, session string) error {
 		if _, err := w.Token(context.Background(), session); err == nil {
 			t.Error("its connections are looked for before the session is deleted")
 		}
@@ -100,7 +100,7 @@ func TestSigningIn(t *testing.T) {
 	}
 }
 
-func TestLanguageIsKeptAndLeadsBackToThePageAlone(t *testing.T) {
+func TestLanguageIsStoredAndRedirectsToThisSite(t *testing.T) {
 	w, _, _ := furnished(t)
 	for referer, want := range map[string]string{
 		"http://example.com/?chat=c1": "/?chat=c1", "https://evil.example/?chat=c1": "/", "http://example.com/signin?code=x": "/",

@@ -10,7 +10,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// proposing is a run that waits for the approval of another command.
+// proposing returns a run that waits for the approval of another command.
 func proposing(decision plan.Decision) plan.Run {
 	status := plan.StepWaiting
 	if decision != "" {
@@ -26,9 +26,9 @@ func proposing(decision plan.Decision) plan.Run {
 	})
 }
 
-// Whoever approves another command sees it beside the one that failed, and is told that
-// it was sent only when somebody approved it.
-func TestAnotherCommandStandsBesideTheOneThatFailed(t *testing.T) {
+// TestAReplacementIsShownBesideTheFailedCommand: the approver sees both, and the replacement is shown as sent only
+// after its approval.
+func TestAReplacementIsShownBesideTheFailedCommand(t *testing.T) {
 	who := auth.Principal{Account: "acc", User: "luz", Scopes: auth.Scopes()}
 	for decision, said := range map[plan.Decision]string{
 		"": "page.step.substitute", plan.Refused: "page.step.substitute", plan.Approved: "page.step.replaced",

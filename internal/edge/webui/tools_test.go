@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// equip registers servers that speak the Model Context Protocol: tools of which
-// one changed, an agent that nobody can reach, one on probation, and one that is well.
+// equip registers servers that speak the Model Context Protocol: tools of which one changed, an unreachable agent,
+// one in probation, and a healthy one.
 func (w *world) equip() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +57,7 @@ func TestServersWithToolsLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
-// toolPlan reads with one server's tool and sends what it said to another's.
+// toolPlan reads with one server's tool and sends the result to another's.
 func toolPlan() plan.Plan {
 	p := roomPlan(noon)
 	p.Goal = "Mover 3 cajas al almacén norte"
@@ -74,7 +74,7 @@ func toolPlan() plan.Plan {
 	return p
 }
 
-// toolRun is toolPlan after it ran: results of every kind of content.
+// toolRun is toolPlan after its run: results of every kind of content.
 func toolRun() plan.Run {
 	r := draft(toolPlan())
 	r.Status = plan.Failed
@@ -106,7 +106,7 @@ func TestCardsOfToolsLookLikeTheirGoldens(t *testing.T) {
 	golden(t, "card_tools_done.html", renderCard(t, toolRun(), nil, locale.English))
 }
 
-// I30: a tool without a method is never called harmless, whatever is stored of it.
+// TestAToolIsNeverShownAsLessThanAWrite (guarantee I30), whatever risk is stored.
 func TestAToolIsNeverShownAsLessThanAWrite(t *testing.T) {
 	for stored, want := range map[plan.Risk]plan.Risk{"": plan.Write, plan.Read: plan.Write, plan.Write: plan.Write, plan.Destructive: plan.Destructive} {
 		p := toolPlan()
@@ -118,8 +118,9 @@ func TestAToolIsNeverShownAsLessThanAWrite(t *testing.T) {
 	}
 }
 
-// I31: what a tool returned is text; nothing of it is drawn, linked or fetched.
-func TestNothingThatAToolReturnedIsFetched(t *testing.T) {
+// TestNothingInAToolsResultIsFetched (guarantee I31): a tool's result is text; no part of it is rendered, linked or
+// fetched.
+func TestNothingInAToolsResultIsFetched(t *testing.T) {
 	got := string(renderCard(t, toolRun(), nil, locale.Spanish))
 	for _, bad := range []string{"<img", "<audio", "href=\"http", "href=\"//", "AAAAAAAA"} {
 		if strings.Contains(got, bad) {
@@ -162,7 +163,7 @@ func TestALargeResultOfAToolStaysSmall(t *testing.T) {
 	}
 }
 
-func TestAnswersOfAgentsSayWhoseTheyAre(t *testing.T) {
+func TestAnswersOfAgentsNameTheAgent(t *testing.T) {
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	w.chats["c1"] = conversation.Chat{ID: "c1", SessionID: "+51 999 <b>", Company: 12, UpdatedAt: noon}
 	w.messages["c1"] = []conversation.Message{
@@ -175,7 +176,7 @@ func TestAnswersOfAgentsSayWhoseTheyAre(t *testing.T) {
 	}
 }
 
-func TestAgentsAreNoChoiceOfAProject(t *testing.T) {
+func TestAProjectsChoicesHaveNoAgents(t *testing.T) {
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	w.equip()
 	w.projects["p1"] = conversation.Project{ID: "p1", Name: "Lima"}
@@ -212,7 +213,7 @@ func TestAnAgentIsRegisteredAndApprovedFromThePage(t *testing.T) {
 	choose("role", "agent")
 	hidden("keywords", false)
 	hint := `!document.querySelector("[data-submit] small[data-shown]").hidden && document.querySelector("[data-submit] [name=name]").required`
-	choose("kind", "openapi") // takes the agent back with it
+	choose("kind", "openapi") // removes the agent's fields
 	hidden("keywords", true)
 	if eval[bool](b, hint) {
 		t.Error("a service needs an agent's name")

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// usage is what was used this month, added up.
+// usage is this month's usage.
 type usage struct {
 	By      credit.By
 	Choices []credit.By
@@ -19,22 +19,22 @@ type usage struct {
 	Rows    []usageRow
 	More    int // rows that are only in the file
 	Total   credit.Sum
-	Partial bool // there were more turns than are read for a page
+	Partial bool // there were more turns than a page reads
 }
 
 type usageRow struct {
 	credit.Sum
-	Name string // of the day, chat or model; "" for what belongs to none
-	Chat string // id, to go to
+	Name string // of the day, chat or model; "" for none
+	Chat string // id, for a link
 }
 
-// How much of the usage a page reads and shows.
+// Limits of the usage on a page.
 const (
 	turnsRead = 5000
 	usageRows = 15
 )
 
-// usage adds this month's turns up by what the address asks for.
+// usage sums this month's turns, grouped as the address asks.
 func (s *site) usage(ctx context.Context, v visit) (usage, error) {
 	u := usage{By: credit.ByDay, Choices: []credit.By{credit.ByDay, credit.ByChat, credit.ByModel}}
 	for _, by := range u.Choices {
@@ -64,21 +64,20 @@ func (s *site) usage(ctx context.Context, v visit) (usage, error) {
 	}
 	sums := adder.Sums()
 	if u.By == credit.ByDay {
-		newestFirst(sums)
+		sortNewestFirst(sums)
 	}
 	u.More = max(0, len(sums)-usageRows)
-	u.Rows, err = s.named(ctx, v, u.By, sums[:min(len(sums), usageRows)])
+	u.Rows, err = s.nameRows(ctx, v, u.By, sums[:min(len(sums), usageRows)])
 	return u, err
 }
 
-// newestFirst sorts the sums of days.
-func newestFirst(sums []credit.Sum) {
+// sortNewestFirst sorts the sums of days.
+func sortNewestFirst(sums []credit.Sum) {
 	slices.SortFunc(sums, func(a, b credit.Sum) int { return cmp.Compare(b.Key, a.Key) })
 }
 
-// named gives each sum the name that people know its key by. A chat that was
-// deleted keeps what it cost.
-func (s *site) named(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
+// nameRows sets the display name of each sum. A deleted chat keeps its cost.
+func (s *site) nameRows(ctx context.Context, v visit, by credit.By, sums []credit.Sum) ([]usageRow, error) {
 	rows := make([]usageRow, len(sums))
 	reads := make([]func() error, 0, len(sums))
 	slots := make(chan struct{}, plan.MaxParallel)
@@ -91,14 +90,14 @@ func (s *site) named(ctx context.Context, v visit, by credit.By, sums []credit.S
 			reads = append(reads, func() error {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				return s.titled(ctx, v, &rows[i])
+				return s.setTitle(ctx, v, &rows[i])
 			})
 		}
 	}
-	return rows, together(reads...)
+	return rows, runAll(reads...)
 }
 
-func (s *site) titled(ctx context.Context, v visit, row *usageRow) error {
+func (s *site) setTitle(ctx context.Context, v visit, row *usageRow) error {
 	chat, err := s.Chats.Chat(ctx, v.who.Account, row.Key)
 	switch {
 	case isMissing(err):

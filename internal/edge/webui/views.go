@@ -13,13 +13,13 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-// The templates, as html/template escapes them: each value goes through the functions
-// that its place asks for. A test makes the file from template/*.html and holds it true.
+// The templates, as html/template escapes them: each value is passed through the functions that its context needs.
+// A test generates the file from template/*.html and compares it.
 //
 //go:embed escaped.html
 var escapedTemplates string
 
-// views are the templates, and what they call in each language.
+// views are the templates, with the functions of each language.
 type views struct {
 	set   *render.Set
 	funcs map[locale.Tag]render.Funcs
@@ -28,13 +28,13 @@ type views struct {
 func loadViews(a assets, now func() time.Time) views {
 	v := views{render.New(render.Sections(escapedTemplates)), map[locale.Tag]render.Funcs{}}
 	for _, tag := range locale.Tags() {
-		v.funcs[tag] = vocabulary(a, words{tag: tag, now: now})
+		v.funcs[tag] = templateFuncs(a, words{tag: tag, now: now})
 	}
 	return v
 }
 
-// vocabulary is the functions that templates call, in one language.
-func vocabulary(a assets, w words) render.Funcs {
+// templateFuncs returns the functions that templates call, in one language.
+func templateFuncs(a assets, w words) render.Funcs {
 	return render.Funcs{
 		"t":       w.text,
 		"lang":    func() string { return string(w.tag) },
@@ -51,7 +51,7 @@ func vocabulary(a assets, w words) render.Funcs {
 		"count":   w.count,
 		"amount":  w.amount,
 		"dollars": dollars,
-		"minutes": func(n int) string { return span(time.Duration(n) * time.Minute) },
+		"minutes": func(n int) string { return formatSpan(time.Duration(n) * time.Minute) },
 		"json":    marshal,
 		"label":   func(provider string) string { return plain(eligibility.Label(provider)) },
 		"args":    func(v ...any) []any { return v },
@@ -59,9 +59,9 @@ func vocabulary(a assets, w words) render.Funcs {
 		"clock":   func(at time.Time) string { return at.UTC().Format("15:04") },
 		"ago":     w.ago,
 
-		// What a view says of itself: a template calls no method.
+		// Methods of views, because templates cannot call methods.
 		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "full": hooksView.full,
-		"gone": sessionRow.gone, "level": gauge.level, "preset": serverView.preset,
+		"gone": sessionRow.usedOrHeld, "level": gauge.level, "preset": serverView.preset,
 	}
 }
 
@@ -69,13 +69,13 @@ func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error 
 	return v.set.Execute(w, name, data, v.funcs[tag])
 }
 
-// words says times and sizes in one language.
+// words formats times and sizes in one language.
 type words struct {
 	tag locale.Tag
 	now func() time.Time
 }
 
-// text is locale.Text for values of any kind.
+// text is locale.Text for values of any type.
 func (w words) text(key string, pairs ...any) (string, error) {
 	if _, ok := locale.Lookup(w.tag, key); !ok {
 		return "", fmt.Errorf("no sentence %q", key)
@@ -87,8 +87,8 @@ func (w words) text(key string, pairs ...any) (string, error) {
 	return locale.Text(w.tag, key, said...), nil
 }
 
-// span says a length of time by its largest unit: "23 h".
-func span(d time.Duration) string {
+// formatSpan formats a duration in its largest unit: "23 h".
+func formatSpan(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return strconv.Itoa(max(0, int(d/time.Second))) + " s"
@@ -100,8 +100,8 @@ func span(d time.Duration) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
 }
 
-// lasts says a number of minutes, exactly.
-func lasts(minutes int) string {
+// formatMinutes formats a number of minutes exactly.
+func formatMinutes(minutes int) string {
 	if minutes%60 != 0 {
 		return strconv.Itoa(minutes) + " min"
 	}
@@ -113,10 +113,10 @@ func (w words) ago(at time.Time) string {
 	if d < time.Minute {
 		return locale.Text(w.tag, "page.time.now")
 	}
-	return span(d)
+	return formatSpan(d)
 }
 
-// since is ago in a sentence.
+// since returns ago within a sentence.
 func (w words) since(at time.Time) string {
 	if w.now().Sub(at) < time.Minute {
 		return w.ago(at)
@@ -124,7 +124,7 @@ func (w words) since(at time.Time) string {
 	return locale.Text(w.tag, "page.time.ago", "span", w.ago(at))
 }
 
-func (w words) until(at time.Time) string { return span(at.Sub(w.now())) }
+func (w words) until(at time.Time) string { return formatSpan(at.Sub(w.now())) }
 
 func (w words) decimal(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 1, 64)
@@ -134,7 +134,7 @@ func (w words) decimal(v float64) string {
 	return s
 }
 
-// took says how long a step ran.
+// took formats the duration of a step.
 func (w words) took(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -144,7 +144,7 @@ func (w words) took(d time.Duration) string {
 	case d < time.Minute:
 		return w.decimal(d.Seconds()) + " s"
 	}
-	return span(d)
+	return formatSpan(d)
 }
 
 func (w words) size(bytes int) string {

@@ -22,8 +22,7 @@ import (
 
 const fixedID = "01J00000000000000000000001"
 
-// recorded is the world with a run of one id that does not change, done by the fake
-// itself, and its events at noon.
+// recorded returns a world with a run of a fixed id, run by the fake itself, and its events at noon.
 func recorded(t *testing.T, words string) (*world, plan.Run) {
 	t.Helper()
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
@@ -50,10 +49,10 @@ func recorded(t *testing.T, words string) (*world, plan.Run) {
 	return w, made
 }
 
-// signingKey is the private half of a key of this test's own.
+// signingKey is a private key for this test only.
 const signingKey = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n-----END PRIVATE KEY-----\n"
 
-// signedLink is the chain in which a run that ended is the first, and the key of it.
+// signedLink returns a chain that begins with the run, and its key.
 func signedLink(t *testing.T, r plan.Run) (map[int]receipt.Link, []receipt.Key) {
 	t.Helper()
 	ctx := context.Background()
@@ -109,8 +108,8 @@ func TestViewsOfPlansLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
-// A rule of an effect that nobody knows is not shown as harmless.
-func TestRulesAreSaidInASentence(t *testing.T) {
+// TestRulesAreShownAsASentence: an unknown effect is not shown as harmless.
+func TestRulesAreShownAsASentence(t *testing.T) {
 	servers := []tool.Server{{ID: "b", Name: "Banco <i>"}}
 	plainly := strings.NewReplacer("<code>", "", "</code>", "", "&lt;", "<", "&gt;", ">")
 	for want, r := range map[string]rule.Rule{
@@ -126,8 +125,8 @@ func TestRulesAreSaidInASentence(t *testing.T) {
 	}
 }
 
-// A receipt that does not hold says so, and where.
-func TestABrokenReceiptSaysSo(t *testing.T) {
+// TestABrokenReceiptIsReported with its faults.
+func TestABrokenReceiptIsReported(t *testing.T) {
 	for name, spoil := range map[string]func(*world){
 		"an event was changed": func(w *world) { w.events[fixedID][3].Data = json.RawMessage(`{}`) },
 		"the plan was changed": func(w *world) { w.planned[fixedID][0].Plan.Steps[1].Path = "/elsewhere" },
@@ -153,7 +152,7 @@ func TestABrokenReceiptSaysSo(t *testing.T) {
 	}
 	w, _ := recorded(t, "reserva")
 	r := w.runs[fixedID]
-	r.EventSeq++ // it moved between the two reads
+	r.EventSeq++ // it changed between the two reads
 	w.runs[fixedID] = r
 	if body := get(t, w.page, "/?view=receipt&run="+fixedID, ana).Body.String(); strings.Contains(body, "se sostiene") || !strings.Contains(body, "Aún no están todos") {
 		t.Error("half a receipt is judged")
@@ -178,9 +177,9 @@ func TestForeignAndMissingRunsHaveNoViews(t *testing.T) {
 	}
 }
 
-// Whom the session of a chat speaks for has no button for what another must approve, on
-// any page that shows the card.
-func TestWhomASessionSpeaksForHasNoButtons(t *testing.T) {
+// TestASessionsUserHasNoButtons: the user for whom a chat's session speaks has no button for an approval that needs
+// another person, on any page with the card.
+func TestASessionsUserHasNoButtons(t *testing.T) {
 	w, r := recorded(t, "borra")
 	r.Steps[1].Approval.Another, r.ChatID = true, "01J0000000000000000000000C"
 	w.runs[fixedID] = r
@@ -198,8 +197,8 @@ func TestWhomASessionSpeaksForHasNoButtons(t *testing.T) {
 	}
 }
 
-// Following a link changes nothing, whatever method a preview of it uses.
-func TestALookAtAnApprovalWritesNothing(t *testing.T) {
+// TestViewingAnApprovalWritesNothing: following a link changes nothing, whatever method a preview uses.
+func TestViewingAnApprovalWritesNothing(t *testing.T) {
 	w, before := recorded(t, "borra")
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		r := httptest.NewRequest(method, "/?approve="+fixedID+"&step=s2&decision=approve", nil)
@@ -214,9 +213,9 @@ func TestALookAtAnApprovalWritesNothing(t *testing.T) {
 	}
 }
 
-// Whoever comes by a link and signs in is where the link led; from another site the
-// session is not sent along, so the door leads on.
-func TestALinkSurvivesTheDoor(t *testing.T) {
+// TestALinkSurvivesTheSignIn: after the sign-in the viewer is on the linked page. A request from another site has
+// no session cookie, so the sign-in page links on.
+func TestALinkSurvivesTheSignIn(t *testing.T) {
 	w, _ := recorded(t, "borra")
 	door := get(t, w.page, "/?approve="+fixedID+"&step=s2").Body.String()
 	if !strings.Contains(door, `href="/?approve=`+fixedID+`&amp;step=s2"`) || strings.Contains(door, "Borrar") {
@@ -254,7 +253,7 @@ func TestOnlyFlatObjectsAreForms(t *testing.T) {
 	}
 }
 
-// A line end would be dropped by an input of one line.
+// TestATextOfSeveralLinesIsLong: an input of one line would drop a line break.
 func TestATextOfSeveralLinesIsLong(t *testing.T) {
 	for text, want := range map[string]bool{`"a b"`: false, `"a\nb"`: true, `"a\rb"`: true, `"a\u000ab"`: true, `"a\\nb"`: false} {
 		p := partOf("body", json.RawMessage(`{"note":`+text+`}`))
@@ -264,9 +263,9 @@ func TestATextOfSeveralLinesIsLong(t *testing.T) {
 	}
 }
 
-// What nobody edits goes back as it is: the rest of a step is a proposal that means
-// the same, but for an undo that was only suggested.
-func TestWhatIsNotEditedStaysAsItIs(t *testing.T) {
+// TestUneditedPartsAreUnchanged: the rest of a step is an equal proposal, except for an undo that was only
+// suggested.
+func TestUneditedPartsAreUnchanged(t *testing.T) {
 	p := fullPlan(noon)
 	view, err := newEdit(draft(p))
 	if err != nil {

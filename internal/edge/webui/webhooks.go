@@ -7,15 +7,14 @@ import (
 	"piloto/internal/access/auth"
 )
 
-// hooksView is the account's webhooks. Their secrets are told once, by the API,
-// and are nowhere here.
+// hooksView is the account's webhooks, without their secrets, which the API returns once.
 type hooksView struct {
 	Webhooks []auth.Webhook
 	Most     int
 	Facts    Facts
 }
 
-// full reports whether the account may have no more.
+// full reports whether the account has the largest number of webhooks.
 func (v hooksView) full() bool { return len(v.Webhooks) >= v.Most }
 
 func (s *site) webhooksFragment(w http.ResponseWriter, v visit) error {
@@ -27,7 +26,7 @@ func (s *site) webhooksFragment(w http.ResponseWriter, v visit) error {
 	return nil
 }
 
-// webhooks reads them for who may make and remove them.
+// webhooks reads the webhooks for a user who may manage them.
 func (s *site) webhooks(ctx context.Context, v visit) (*hooksView, error) {
 	switch {
 	case s.Webhooks == nil:
@@ -39,6 +38,6 @@ func (s *site) webhooks(ctx context.Context, v visit) (*hooksView, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, err := s.answers(ctx, v, "")
+	who, err := s.responder(ctx, v, "")
 	return &hooksView{Webhooks: list, Most: auth.MaxWebhooks, Facts: who.Facts}, err
 }

@@ -104,7 +104,7 @@ func TestWebhooksLookLikeTheirGoldens(t *testing.T) {
 	golden(t, "webhooks.html", dense(get(t, w.page, "/ui/webhooks", ana).Body.String()))
 }
 
-func TestWebhooksAreSeenByWhoMayMakeThemOnly(t *testing.T) {
+func TestWebhooksAreShownOnlyToAdmins(t *testing.T) {
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	w.hooks = []auth.Webhook{{ID: "wh_1", Account: "acc", User: "ana", Name: "taller"}}
 	guest := auth.Principal{Account: "acc", User: "luz", Scopes: []auth.Scope{auth.ScopeChat}}
@@ -127,8 +127,8 @@ func TestWebhooksAreSeenByWhoMayMakeThemOnly(t *testing.T) {
 	}
 }
 
-// The secret is shown once, where it can be taken along, and nowhere afterwards.
-func TestAWebhookIsMadeAndRemovedFromThePage(t *testing.T) {
+// TestAWebhookIsManagedFromThePage: the secret is shown once, where it can be copied, and nowhere afterwards.
+func TestAWebhookIsManagedFromThePage(t *testing.T) {
 	b := open(t, 1280, 1100)
 	b.click(`a[href="/?view=webhooks"]`)
 	b.see(`[data-submit="add-webhook"]`)

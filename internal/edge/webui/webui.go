@@ -19,42 +19,41 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Chats reads conversations. A missing or foreign id is fault.NotFound.
+// Chats reads conversations. A missing id, or one of another account, gives fault.NotFound.
 type Chats interface {
-	// Chats lists chats, the last touched first; an empty project means all.
+	// Chats lists chats, the most recently changed first; an empty project means all.
 	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
 	Chat(ctx context.Context, account, chatID string) (conversation.Chat, error)
-	// Messages returns the newest page, oldest message first; the cursor leads
-	// to older ones and is empty at the beginning of the chat.
+	// Messages returns the newest page, oldest message first. The cursor leads to older ones and is empty at the
+	// beginning of the chat.
 	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
 }
 
-// Runs reads runs, their events in order after a sequence number, and the plans
-// they had, the oldest first; and what signed their receipts.
+// Runs reads runs, their events in order after a sequence number, their plans, the oldest first, and the signatures
+// of their receipts.
 type Runs interface {
 	Run(ctx context.Context, account, runID string) (plan.Run, error)
 	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
 	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
-	// Link returns a place in the account's chain of receipts, and SigningKeys the public
-	// halves of the keys that ever signed one.
+	// Link returns one link of the account's chain of receipts, and SigningKeys the public keys that ever signed
+	// one.
 	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
 	SigningKeys(ctx context.Context) ([]receipt.Key, error)
 }
 
-// Rules reads what the account lets plans do.
+// Rules reads the account's rules for plans.
 type Rules interface {
 	Rules(ctx context.Context, account string) (rule.Set, error)
 }
 
-// Servers reads the registry. Entries is the allowlist in force of a server.
+// Servers reads the registry. Entries returns a server's allowlist in force.
 type Servers interface {
 	Servers(ctx context.Context, account string) ([]tool.Server, error)
 	Server(ctx context.Context, account, serverID string) (tool.Server, error)
 	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
 }
 
-// Breakers reads how the breakers of an account's agents stand. An agent that
-// none is told of was never missed.
+// Breakers reads the breakers of an account's agents. An agent without a breaker never failed.
 type Breakers interface {
 	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
 }
@@ -70,56 +69,55 @@ type Projects interface {
 	Project(ctx context.Context, account, projectID string) (conversation.Project, error)
 }
 
-// Assistants reads who answers, and with what. *eligibility.Manager is one.
+// Assistants reads the assistants and providers of an account. *eligibility.Manager implements it.
 type Assistants interface {
-	// AssistantOf returns the one in force for a project, or for the account when
-	// projectID is ""; false when there is none.
+	// AssistantOf returns the assistant in force for a project, or for the account when projectID is ""; false when
+	// there is none.
 	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
 	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
 	Terms(ctx context.Context, account string) (eligibility.Terms, error)
 	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
 }
 
-// Credits reads what an account has, and what it spent. A credit.Store is one.
+// Credits reads the credit and the usage of an account. A credit.Store implements it.
 type Credits interface {
 	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
-	// Ledger lists the movements, the newest first.
+	// Ledger lists the entries, the newest first.
 	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
-	// Turns calls f for the turns of a span, the newest first, until it returns false.
+	// Turns calls f for each turn of a period, the newest first, until f returns false.
 	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
 }
 
-// Facts is what the page says of the deployment it belongs to.
+// Facts are the data of the deployment that the page shows.
 type Facts struct {
 	Provider string // openai, groq, or a host
 	Model    string
-	Demo     bool // the built-in demonstration model answers; said on every screen
+	Demo     bool // the built-in demonstration model answers; shown on every page
 	Local    bool // one process on this machine
-	// RealtimeURL is where the page's WebSocket is, when that is another origin
-	// than the page's own ("wss://abc.execute-api…/prod"); "" when it is not.
+	// RealtimeURL is the address of the page's WebSocket when its origin differs from the page's
+	// ("wss://abc.execute-api…/prod"); else "".
 	RealtimeURL string
 }
 
-// Deps is what the page needs. Now is the clock, for expiry and "5 min ago".
-// Without Assistants and Credits there is nothing to see of either, and the
-// facts say who answers; without Breakers nothing is said of them, and without
-// Webhooks or Rules there are none to see.
+// Deps are the services of the page. Now is the clock, for expiry and "5 min ago". Without Assistants and Credits
+// their views do not exist, and Facts names the provider. Without Breakers no state of agents is shown, and without
+// Webhooks or Rules their views do not exist.
 type Deps struct {
-	Chats      Chats
-	Runs       Runs
-	Servers    Servers
-	Breakers   Breakers
-	Webhooks   Webhooks
-	Rules      Rules
-	Projects   Projects
-	Assistants Assistants
-	Credits    Credits
-	Tokens     auth.Store
-	Part       func(ctx context.Context, account, session string) error // has nothing more pushed to the connections of a session, by its hash; nil: nothing is pushed
-	Facts      Facts
-	Meter      *rate.Meter // how often one may ask; nil: as often as they like
-	Now        func() time.Time
-	Log        *slog.Logger
+	Chats           Chats
+	Runs            Runs
+	Servers         Servers
+	Breakers        Breakers
+	Webhooks        Webhooks
+	Rules           Rules
+	Projects        Projects
+	Assistants      Assistants
+	Credits         Credits
+	Tokens          auth.Store
+	DropConnections func(ctx context.Context, account, session string) error // stops the pushes to the connections of a session, by its hash; nil: there are none
+	Facts           Facts
+	Meter           *rate.Meter // rate limits; nil: none
+	Now             func() time.Time
+	Log             *slog.Logger
 }
 
 type site struct {
@@ -129,16 +127,15 @@ type site struct {
 	origin *http.CrossOriginProtection
 }
 
-// New returns the handler of every route of the page. The principal is expected
-// in the request's context (auth.FromContext); without one only the sign-in
-// form, the assets and POST /ui/lang answer.
+// New returns the handler of every route of the page. It expects the principal in the request's context
+// (auth.FromContext). Without one only the sign-in form, the assets and POST /ui/lang are served.
 func New(deps Deps) http.Handler {
 	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
 	s.views = loadViews(s.assets, deps.Now)
 
 	mux := http.NewServeMux()
 	page := func(pattern string, h handler) { mux.Handle(pattern, s.serve(h, false)) }
-	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(signedIn(h), true)) }
+	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(requireUser(h), true)) }
 
 	page("GET /{$}", s.index)
 	page("GET /signin", s.useCode)
@@ -164,11 +161,11 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/webhooks", s.webhooksFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)
-	return secured(s.unhurried(mux), policy(deps.Facts.RealtimeURL))
+	return withSecurityHeaders(s.checkRate(mux), policy(deps.Facts.RealtimeURL))
 }
 
-// policy lets in what this origin serves and nothing that is inline. The script
-// may connect to this origin and to the socket's.
+// policy returns a policy that allows this origin's files and nothing inline. The script may connect to this origin
+// and to the socket's.
 func policy(realtime string) string {
 	connect := "'self'"
 	if u, err := url.Parse(realtime); err == nil && (u.Scheme == "wss" || u.Scheme == "ws") && u.Host != "" {
@@ -178,7 +175,7 @@ func policy(realtime string) string {
 		"connect-src " + connect + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
-func secured(next http.Handler, policy string) http.Handler {
+func withSecurityHeaders(next http.Handler, policy string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
