@@ -49,7 +49,7 @@ type SweepStore interface {
 	LeftAnswers(ctx context.Context, at time.Time, limit int) ([]Answering, error)
 	// EndAnswer ends a lease, also a left one, and adds messages to the chat: both or neither.
 	// It returns ErrAnswering when another process has the lease by now, and ErrChatNotFound.
-	EndAnswer(ctx context.Context, a Answering, at time.Time, said ...Message) error
+	EndAnswer(ctx context.Context, a Answering, at time.Time, messages ...Message) error
 	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]Message, string, error)
 }
 

@@ -20,9 +20,9 @@ const MaxBusiness = 16 << 10
 // Business holds the stored context of a company. Text is "" where the source has none.
 type Business struct {
 	Text    string    `json:"text"`
-	At      time.Time `json:"at"`       // when the source told it; zero: never
-	TriedAt time.Time `json:"tried_at"` // when it was last asked
-	Failed  string    `json:"failed"`   // why that brought nothing; "" when it did
+	At      time.Time `json:"at"`       // when the source returned the text; zero: never
+	TriedAt time.Time `json:"tried_at"` // when the source was last read
+	Failed  string    `json:"failed"`   // why that failed; "" when it did not
 }
 
 // BusinessSource returns the context of a company.

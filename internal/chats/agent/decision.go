@@ -61,17 +61,17 @@ func Format(agents []Agent) *llm.Format {
 // ReadDecision decodes the JSON of a decision over the offered agents. Its error names the
 // fault, for a model that corrects its answer.
 func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
-	var said struct {
+	var decoded struct {
 		Action   Action  `json:"action"`
 		Agent    *string `json:"agent_name"`
 		Response *string `json:"response"`
 	}
-	if err := json.Unmarshal(raw, &said); err != nil {
+	if err := json.Unmarshal(raw, &decoded); err != nil {
 		return Decision{}, errors.New("it must be an object {action, agent_name, response}")
 	}
-	d := Decision{Action: Action(strings.ToLower(strings.TrimSpace(string(said.Action))))}
-	if said.Response != nil {
-		d.Response = sanitize(*said.Response)
+	d := Decision{Action: Action(strings.ToLower(strings.TrimSpace(string(decoded.Action))))}
+	if decoded.Response != nil {
+		d.Response = sanitize(*decoded.Response)
 	}
 	switch {
 	case d.Action == Respond && d.Response == "":
@@ -82,8 +82,8 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 		return Decision{}, errors.New(`action must be "delegate" or "respond"`)
 	}
 	name := ""
-	if said.Agent != nil {
-		name = strings.TrimSpace(*said.Agent)
+	if decoded.Agent != nil {
+		name = strings.TrimSpace(*decoded.Agent)
 	}
 	at := slices.IndexFunc(agents, func(a Agent) bool { return strings.EqualFold(a.Name, name) })
 	if at < 0 {

@@ -160,16 +160,16 @@ func resultText(body []byte) (text string, whole bool) {
 	if json.Unmarshal(body, &result) != nil {
 		return "", false
 	}
-	var said []string
+	var parts []string
 	for _, block := range result.Content {
 		if block.Type != "text" {
 			continue
 		}
 		if words := sanitize(unwrap(block.Text)); words != "" {
-			said = append(said, words)
+			parts = append(parts, words)
 		}
 	}
-	text = strings.Join(said, "\n")
+	text = strings.Join(parts, "\n")
 	if text == "" {
 		text = sanitize(jsonText(result.Structured))
 	}
@@ -233,15 +233,15 @@ func listText(raw json.RawMessage, levels int) string {
 	if json.Unmarshal(raw, &elements) != nil || len(elements) > mostParts {
 		return ""
 	}
-	var said []string
+	var parts []string
 	for _, element := range elements {
 		text := valueText(element, levels-1)
 		if strings.TrimSpace(text) == "" {
 			return "" // the other elements alone would be misleading
 		}
-		said = append(said, text)
+		parts = append(parts, text)
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(parts, "\n")
 }
 
 // sanitize removes control characters and characters that change the text direction, because

@@ -113,7 +113,7 @@ func refusal(b Breaker, now time.Time) error {
 // reads the store.
 func (g *Gate) load(ctx context.Context, at breakerKey) (Breaker, bool, error) {
 	for {
-		k, mine := g.cached(at)
+		k, mine := g.lookUpCache(at)
 		switch {
 		case mine:
 			b, blind := g.query(ctx, at, "read", func(ctx context.Context) (Breaker, error) {
@@ -132,9 +132,9 @@ func (g *Gate) load(ctx context.Context, at breakerKey) (Breaker, bool, error) {
 	}
 }
 
-// cached returns the cached breaker; reading is nil when it is valid. Otherwise a read is
+// lookUpCache returns the cached breaker; reading is nil when it is valid. Otherwise a read is
 // running, and mine reports that the caller has to do it.
-func (g *Gate) cached(at breakerKey) (k cachedBreaker, mine bool) {
+func (g *Gate) lookUpCache(at breakerKey) (k cachedBreaker, mine bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.Now()

@@ -32,13 +32,13 @@ func (w *writer) value(name string) string {
 }
 
 func (w *writer) personaLines() string {
-	var told []string
+	var list []string
 	for _, name := range valueNames[:len(valueNames)-1] {
 		if value := w.value(name); value != "" {
-			told = append(told, name+": "+value)
+			list = append(list, name+": "+value)
 		}
 	}
-	return strings.Join(told, "\n")
+	return strings.Join(list, "\n")
 }
 
 func (w *writer) businessBlock() string {
@@ -50,11 +50,11 @@ func (w *writer) businessBlock() string {
 }
 
 func (w *writer) historyBlock() string {
-	told := w.history
+	list := w.history
 	if w.omitted {
-		told = append([]string{w.text("agent.prompt.omitted")}, told...)
+		list = append([]string{w.text("agent.prompt.omitted")}, list...)
 	}
-	return block("history", strings.Join(told, "\n"))
+	return block("history", strings.Join(list, "\n"))
 }
 
 // agentsBlock lists the agents, one per line. They share the room: each of many agents gets a
@@ -64,15 +64,15 @@ func (w *writer) agentsBlock() string {
 		return ""
 	}
 	room := promptAgents / len(w.scene.Agents)
-	var told []string
+	var list []string
 	for _, a := range w.scene.Agents {
 		line := "- " + inline(a.Name, promptName)
 		if left := room - len(line) - 3; left > 20 {
 			line += ": " + inline(w.about(a), left)
 		}
-		told = append(told, line)
+		list = append(list, line)
 	}
-	return block("agents", strings.Join(told, "\n"))
+	return block("agents", strings.Join(list, "\n"))
 }
 
 // about returns an agent's description and keywords: those of its registration, else of its
@@ -97,11 +97,11 @@ func (w *writer) about(a Agent) string {
 // text are indented, so that no text can imitate another speaker.
 func history(tag locale.Tag, memory []Exchange) []string {
 	person, self := locale.Text(tag, "agent.prompt.person"), locale.Text(tag, "agent.prompt.self")
-	told := make([]string, 0, len(memory))
+	list := make([]string, 0, len(memory))
 	for _, e := range memory {
-		told = append(told, speakerLine(person, e.User)+"\n"+speakerLine(cmp.Or(inline(e.Agent, promptName), self), e.Response))
+		list = append(list, speakerLine(person, e.User)+"\n"+speakerLine(cmp.Or(inline(e.Agent, promptName), self), e.Response))
 	}
-	return told
+	return list
 }
 
 func speakerLine(who, text string) string {

@@ -95,7 +95,7 @@ func wantsData(s *sentence) bool {
 			return true
 		}
 	}
-	if alternates(s.tokens) && !mentions(s.tokens, advances()) && !whichAct.match(s.tokens) && !promises(s) && !orderAsked(s) {
+	if alternates(s.tokens) && !mentions(s.tokens, advances()) && !whichAct.match(s.tokens) && !promises(s) && !isOrderQuestion(s) {
 		return true
 	}
 	if i := indexOf(s.tokens, confirmWords()); i >= 0 && nearData(s.tokens[i+1:]) {

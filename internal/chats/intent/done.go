@@ -16,13 +16,13 @@ import "strings"
 // claimsDone reports a sentence that claims an act. plain is false in a text that explains how
 // plans work: there the state of a thing refers to any plan.
 func claimsDone(s *sentence, plain bool) bool {
-	unreal := unasserted(s)
+	unreal := markUnasserted(s)
 	for i := range s.tokens {
 		if !unreal[i] && claimsSelf(s.tokens, i) && !(s.editing && edits(s.tokens, i)) {
 			return true
 		}
 	}
-	if !plain || ofAnything(s) {
+	if !plain || isOutsideFact(s) {
 		return false
 	}
 	if s.item && strings.Contains(s.raw, "|") && len(s.tokens) > 1 && done()[s.tokens[len(s.tokens)-1].word] {
@@ -39,9 +39,9 @@ func claimsDone(s *sentence, plain bool) bool {
 	return false
 }
 
-// unasserted marks the words that the text does not assert: those after a negation or a doubt in
+// markUnasserted marks the words that the text does not assert: those after a negation or a doubt in
 // their clause, those after a condition, and those of a question.
-func unasserted(s *sentence) []bool {
+func markUnasserted(s *sentence) []bool {
 	out := make([]bool, len(s.tokens))
 	asking, doubted, supposed := s.question && !s.asksLate, false, false
 	for i := range s.tokens {
@@ -214,7 +214,7 @@ func claimsInBrief(s *sentence, i int) bool {
 	if ready()[all[i].word] { // «Listo.», «Listo el cambio», «Listo lo de Ana»; «listo para enviar» is no claim
 		return i == 0 && (len(rest) == 0 || determiners()[rest[0].word] || rest[0].word == "lo")
 	}
-	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || !s.item && (!ended()[all[i].word] || all[i].form&pastEN != 0) || anyActed(rest))
+	closed := len(rest) == 0 || rest[0].opens && (i > 0 || !rest[0].colon || !s.item && (!ended()[all[i].word] || all[i].form&pastEN != 0) || hasActParticiple(rest))
 	lead := i == 0 || all[i].opens && acknowledges(all[:i])
 	switch {
 	case len(clause(rest)) > 9 || hasFinite(clause(rest)):
@@ -258,7 +258,7 @@ func saysThat(all []token, i int) bool {
 	return all[i].word == "di" && i+1 < len(all) && (all[i+1].word == "que" || all[i+1].quoted)
 }
 
-func anyActed(all []token) bool {
+func hasActParticiple(all []token) bool {
 	for i := range all {
 		if isActParticiple(&all[i]) {
 			return true

@@ -6,9 +6,9 @@ import "strings"
 // it as a fact from elsewhere: it names the actor, the date or the source, counts several
 // things, teaches, or supposes.
 
-// ofAnything reports a sentence whose passive statements are no claims: it supposes, teaches,
+// isOutsideFact reports a sentence whose passive statements are no claims: it supposes, teaches,
 // names the source or the date, or the thing still waits.
-func ofAnything(s *sentence) bool {
+func isOutsideFact(s *sentence) bool {
 	return suppositions()[s.tokens[0].word] || replies.match(s.tokens) || unready.match(s.tokens) || teaches.match(s.tokens) ||
 		hearsay.match(s.tokens) || begsFirst(s.tokens) || countsThings(s.tokens) || isDated(s.tokens) || narrates(s.tokens) || strings.HasPrefix(s.raw, "[ ]") // an empty check box
 }

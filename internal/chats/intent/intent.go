@@ -198,7 +198,7 @@ const refusing = "👎"
 
 // classifyEmoji returns the intent of a message of only nodding, or only refusing, emoji.
 func classifyEmoji(message string) Intent {
-	said := Other
+	result := Other
 	for _, r := range message {
 		meant := Other
 		switch {
@@ -209,12 +209,12 @@ func classifyEmoji(message string) Intent {
 		case unicode.IsSpace(r) || isSilent(r):
 			continue
 		}
-		if meant == Other || said != Other && said != meant {
+		if meant == Other || result != Other && result != meant {
 			return Other
 		}
-		said = meant
+		result = meant
 	}
-	return said
+	return result
 }
 
 // frown matches an emoticon that does not agree, or an empty check box.

@@ -245,8 +245,8 @@ func buildNoes() map[string]Intent {
 			set[text] = kind
 		}
 	}
-	for kind, said := range map[Intent]phrases{Cancel: dropping, Stop: stopping} {
-		for _, parts := range said {
+	for kind, lists := range map[Intent]phrases{Cancel: dropping, Stop: stopping} {
+		for _, parts := range lists {
 			for _, verb := range parts[0] {
 				for _, object := range parts[1] {
 					set[strings.TrimSpace(verb+" "+object)] = kind

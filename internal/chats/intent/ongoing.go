@@ -2,8 +2,8 @@ package intent
 
 import "strings"
 
-// ongoing reports a sentence that claims an act in progress.
-func ongoing(s *sentence, plain bool) bool {
+// claimsOngoing reports a sentence that claims an act in progress.
+func claimsOngoing(s *sentence, plain bool) bool {
 	if s.question || denies(s) || onlyThinks(s) {
 		return false
 	}
@@ -11,7 +11,7 @@ func ongoing(s *sentence, plain bool) bool {
 		return false
 	}
 	from, rest, ok := runs.find(s.tokens)
-	return ok && !hasAgent(rest) && !conditions.match(rest) && !unasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
+	return ok && !hasAgent(rest) && !conditions.match(rest) && !markUnasserted(s)[len(s.tokens)-len(from)] || startsRun(s)
 }
 
 // onlyThinks reports a present that only works on the text of the chat: «estoy revisando tu

@@ -234,15 +234,15 @@ func shortAsk(s *sentence) bool {
 			return true // "Grab it?", "Laminate the menu?"
 		}
 	}
-	if orderAsked(s) {
+	if isOrderQuestion(s) {
 		return true
 	}
 	return s.question && len(s.tokens) <= most && s.tokens[0].word != "do" && first&infinitive != 0 && first&(act|advance|consent) != 0 && !mentions(s.tokens, alternatives())
 }
 
-// orderAsked reports a question that is an English order: "So, cancel the class
+// isOrderQuestion reports a question that is an English order: "So, cancel the class
 // and refund all nine?", "Last check: send to all 40 people?".
-func orderAsked(s *sentence) bool {
+func isOrderQuestion(s *sentence) bool {
 	for i := 0; i+1 < len(s.tokens); i++ {
 		t, next := &s.tokens[i], s.tokens[i+1].word
 		if (opensClause(s.tokens, i) && i < 3 || t.colon) && !t.quoted && t.form&infinitive != 0 && t.form&act != 0 && t.word != "do" {

@@ -86,7 +86,7 @@ func readByRules(text string) ruleReading {
 		found.asked = false
 		found.place(s)
 		plain := !general && !found.past && !found.report
-		claims := !found.letter && !(found.drafts && s.item) && (claimsDone(s, plain) || ongoing(s, plain))
+		claims := !found.letter && !(found.drafts && s.item) && (claimsDone(s, plain) || claimsOngoing(s, plain))
 		done = done || claims
 		found.read(s, claims)
 		asked, found.asked = found.asked, before || found.asked

@@ -44,8 +44,8 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 	at := s.Now()
 	d := s.dialog(req, chat)
 	defer func() { s.endAnswer(ctx, d.held) }()
-	return s.respond(ctx, d, s.userMessage(req, at), func(said conversation.Message) (conversation.Chat, error) {
-		return s.add(ctx, req, chat, at, said)
+	return s.respond(ctx, d, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
+		return s.add(ctx, req, chat, at, message)
 	})
 }
 
@@ -90,9 +90,9 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	account, at := req.Principal.Account, s.Now()
 	req.asked = true
 	var held conversation.Answering
-	said, busy, err := s.unansweredMessage(ctx, account, chat, at)
-	if err == nil && said.ID != "" && !busy {
-		held, err = s.takeAnswer(ctx, req, chat.ID, said.ID)
+	message, busy, err := s.unansweredMessage(ctx, account, chat, at)
+	if err == nil && message.ID != "" && !busy {
+		held, err = s.takeAnswer(ctx, req, chat.ID, message.ID)
 		busy = errors.Is(err, conversation.ErrAnswering)
 	}
 	switch {
@@ -100,28 +100,28 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 		return s.transientNotice(req, chat, "turn.being_answered"), nil
 	case err != nil:
 		return Reply{}, err
-	case said.ID == "":
+	case message.ID == "":
 		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
 	}
 	defer func() { s.endAnswer(ctx, held) }()
 	// Another holder may have answered the message since it was read.
-	if again, _, err := s.unansweredMessage(ctx, account, chat, at); err != nil || again.ID != said.ID {
+	if again, _, err := s.unansweredMessage(ctx, account, chat, at); err != nil || again.ID != message.ID {
 		return s.transientNotice(req, chat, "turn.nothing_to_answer"), err
 	}
-	req.Message, req.speaksFor = said.Content, chat.UserID
-	return s.respond(ctx, s.dialog(req, chat), said, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
+	req.Message, req.speaksFor = message.Content, chat.UserID
+	return s.respond(ctx, s.dialog(req, chat), message, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
 }
 
 // unansweredMessage returns the chat's message that has no answer, or the zero Message. busy
 // reports that its own turn may still be answering it.
-func (s *Service) unansweredMessage(ctx context.Context, account string, chat conversation.Chat, at time.Time) (said conversation.Message, busy bool, err error) {
+func (s *Service) unansweredMessage(ctx context.Context, account string, chat conversation.Chat, at time.Time) (message conversation.Message, busy bool, err error) {
 	messages, err := s.newestMessages(ctx, account, chat.ID)
-	said, ok := conversation.Unanswered(messages)
+	message, ok := conversation.Unanswered(messages)
 	if err != nil || !ok {
 		return conversation.Message{}, false, err
 	}
-	last := messages[len(messages)-1].ID == said.ID
-	return said, last && at.Before(said.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual), nil
+	last := messages[len(messages)-1].ID == message.ID
+	return message, last && at.Before(message.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual), nil
 }
 
 // Stop ends the answer that is being written in a chat, if there is one. The text so far is
@@ -142,9 +142,9 @@ type strategy interface {
 	caller() *modelCaller
 	// loaders returns the functions that read the data of the turn, besides the settings. They
 	// run in parallel.
-	loaders(ctx context.Context, said conversation.Message) []func() error
+	loaders(ctx context.Context, message conversation.Message) []func() error
 	// endEarly reports whether the turn ends without a model call, and returns its reply.
-	endEarly(ctx context.Context, said conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error)
+	endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error)
 	// prepare writes the prompt.
 	prepare(snapshot eligibility.Snapshot) error
 	// converse answers; asking bounds the model calls.
@@ -153,7 +153,7 @@ type strategy interface {
 
 // respond reads the data of a turn, checks that the turn may run, and answers the message with
 // the strategy.
-func (s *Service) respond(ctx context.Context, w strategy, said conversation.Message,
+func (s *Service) respond(ctx context.Context, w strategy, message conversation.Message,
 	store func(conversation.Message) (conversation.Chat, error),
 ) (reply Reply, err error) {
 	q := w.caller()
@@ -165,15 +165,15 @@ func (s *Service) respond(ctx context.Context, w strategy, said conversation.Mes
 	var storeErr error
 	var updated conversation.Chat
 	loadErr := parallel.Do(append([]func() error{
-		func() error { updated, storeErr = store(said); return storeErr },
+		func() error { updated, storeErr = store(message); return storeErr },
 		func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, q.chat)); return },
-	}, w.loaders(ctx, said)...)...)
+	}, w.loaders(ctx, message)...)...)
 	if storeErr != nil {
 		s.count(ctx, req, q.began, Reply{}, storeErr)
 		return Reply{}, storeErr
 	}
 	if q.chat = updated; loadErr == nil {
-		over, early, err := w.endEarly(asking, said, snapshot)
+		over, early, err := w.endEarly(asking, message, snapshot)
 		if over || err != nil {
 			s.count(ctx, req, q.began, early, err)
 			return early, err
@@ -183,19 +183,19 @@ func (s *Service) respond(ctx context.Context, w strategy, said conversation.Mes
 	defer func() { q.meter.settle(ctx, reply, err) }()
 	if loadErr != nil {
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", q.chat.ID, "error", loadErr)
-		return s.blocked(ctx, req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+		return s.storeBlock(ctx, req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
 	}
 	if err := w.prepare(snapshot); err != nil {
 		return Reply{}, err
 	}
 	if block := q.resolve(snapshot); block != nil {
-		return s.blocked(ctx, req, q.chat, block)
+		return s.storeBlock(ctx, req, q.chat, block)
 	}
 	if reply, err = w.converse(ctx, asking); err == nil {
 		return reply, nil
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	blocked, blockErr := s.blocked(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
 	if blockErr != nil { // the store refuses writes: only the caller gets the error
 		return Reply{}, err
 	}

@@ -417,16 +417,16 @@ func (e *listener) text() (text string, ended bool) {
 
 // slowModel writes its text piece by piece, and then waits for its signal.
 type slowModel struct {
-	words []string
-	said  chan struct{} // closed when it has
-	then  func(context.Context) (llm.Reply, error)
+	words     []string
+	preceding chan struct{} // closed when it has
+	then      func(context.Context) (llm.Reply, error)
 }
 
 func (s *slowModel) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	for _, word := range s.words {
 		r.Sink.Text(word)
 	}
-	close(s.said)
+	close(s.preceding)
 	reply, err := s.then(ctx)
 	if err == nil && reply.Text == "" {
 		reply.Text = strings.Join(s.words, "")
@@ -463,7 +463,7 @@ func TestAnswerIsPushedWhileItIsWritten(t *testing.T) {
 	e := &listener{}
 	w.service.Tell = e
 	done := make(chan struct{})
-	s := &slowModel{words: []string{"Madrid. ", "Es la ca", "pital.\nTiene", " un río. Y"}, said: make(chan struct{})}
+	s := &slowModel{words: []string{"Madrid. ", "Es la ca", "pital.\nTiene", " un río. Y"}, preceding: make(chan struct{})}
 	s.then = func(context.Context) (llm.Reply, error) { <-done; return llm.Reply{}, nil }
 	w.service.Models = providers{s}
 	go func() {
@@ -483,12 +483,12 @@ func TestPushedTextIsNotTakenBack(t *testing.T) {
 	e := &listener{}
 	w.service.Tell = e
 	const ghost = "Plan propuesto:\nPaso 1: reservar la sala.\nResponde confirmo para ejecutar.\n"
-	first := &slowModel{words: []string{ghost}, said: make(chan struct{})}
+	first := &slowModel{words: []string{ghost}, preceding: make(chan struct{})}
 	first.then = func(context.Context) (llm.Reply, error) {
 		e.wait(t, func(text string) bool { return text == ghost })
 		return llm.Reply{}, nil
 	}
-	second := &slowModel{words: []string{"¿Para qué día? ", "Y a qué hora"}, said: make(chan struct{})}
+	second := &slowModel{words: []string{"¿Para qué día? ", "Y a qué hora"}, preceding: make(chan struct{})}
 	second.then = func(context.Context) (llm.Reply, error) {
 		e.wait(t, func(text string) bool {
 			return strings.HasPrefix(text, ghost) && strings.HasSuffix(text, "¿Para qué día? ")
@@ -526,14 +526,14 @@ func TestStopKeepsTheTextSoFar(t *testing.T) {
 		w := newWorldWith(t, paidDeployment())
 		w.grant(t, 1)
 		w.service.Tell = &listener{}
-		s := &slowModel{words: c.words, said: make(chan struct{})}
+		s := &slowModel{words: c.words, preceding: make(chan struct{})}
 		s.then = func(ctx context.Context) (llm.Reply, error) {
 			<-ctx.Done()
 			return llm.Reply{Text: strings.Join(c.words, ""), Usage: llm.Usage{Input: 100, Output: 4, Estimated: true}}, llm.Stopped(ctx)
 		}
 		w.service.Models = providers{s}
 		go func() {
-			<-s.said
+			<-s.preceding
 			if err := w.service.Stop(context.Background(), auth.Principal{Account: "other"}, w.Chat.ID); fault.KindOf(err) != fault.NotFound {
 				t.Errorf("somebody else: %v", err)
 			}

@@ -42,18 +42,18 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 
 // text describes the changes in one line, followed by the whole new plan.
 func (c change) text() string {
-	var said []string
+	var lines []string
 	all := c.changes()
 	for _, one := range all[:min(len(all), changesSaid)] {
-		said = append(said, c.describe(one))
+		lines = append(lines, c.describe(one))
 	}
 	switch {
 	case len(all) > changesSaid:
-		said = append(said, "…")
+		lines = append(lines, "…")
 	case len(all) == 0:
-		said = append(said, locale.Text(c.tag, "turn.change.around"))
+		lines = append(lines, locale.Text(c.tag, "turn.change.around"))
 	}
-	return locale.Text(c.tag, "turn.revised", "revision", strconv.Itoa(c.next.Revision), "changes", strings.Join(said, "; ")) +
+	return locale.Text(c.tag, "turn.revised", "revision", strconv.Itoa(c.next.Revision), "changes", strings.Join(lines, "; ")) +
 		"\n" + run.Describe(c.tag, c.next, false)
 }
 

@@ -47,11 +47,11 @@ func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
 func (d *dialog) caller() *modelCaller { return &d.modelCaller }
 
 // loaders implements strategy.
-func (d *dialog) loaders(ctx context.Context, said conversation.Message) []func() error {
-	d.incoming = said
+func (d *dialog) loaders(ctx context.Context, message conversation.Message) []func() error {
+	d.incoming = message
 	chat := d.chat // a copy: the parallel store of the message does not change the fields read here
 	return []func() error{
-		func() (err error) { d.chatHistory, err = d.loadHistory(ctx, d.req, chat, said); return },
+		func() (err error) { d.chatHistory, err = d.loadHistory(ctx, d.req, chat, message); return },
 		func() (err error) {
 			d.project, err = d.loadProject(ctx, d.req.Principal.Account, chat.ProjectID)
 			return
@@ -65,7 +65,7 @@ func (d *dialog) loaders(ctx context.Context, said conversation.Message) []func(
 // endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
 // chat is answered only on request. After the delay, it ends every turn but that of the last
 // message that arrived within it.
-func (d *dialog) endEarly(ctx context.Context, said conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
+func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
 	s, req, chat, automation := d.Service, d.req, d.chat, snapshot.Automation()
 	if d.previous.ID != "" {
 		reply, err = s.previousReply(ctx, req, d.chat, d.previous)
@@ -82,7 +82,7 @@ func (d *dialog) endEarly(ctx context.Context, said conversation.Message, snapsh
 	if automation.Mode != eligibility.Automatic || delay <= 0 {
 		return false, Reply{}, nil
 	}
-	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, said.ID); {
+	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, message.ID); {
 	case errors.Is(err, conversation.ErrAnswering): // another request for the answer came meanwhile
 		return true, s.transientNotice(req, chat, "turn.being_answered"), nil
 	case err != nil:
@@ -97,7 +97,7 @@ func (d *dialog) endEarly(ctx context.Context, said conversation.Message, snapsh
 		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.stopped"), nil)
 		return true, reply, err
 	}
-	if d.chatHistory, err = s.loadHistory(ctx, req, chat, said); err != nil {
+	if d.chatHistory, err = s.loadHistory(ctx, req, chat, message); err != nil {
 		return true, Reply{}, err
 	}
 	if !d.later {

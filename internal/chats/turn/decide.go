@@ -52,9 +52,9 @@ type chatState struct {
 // the model answers it then. A bare yes or no refers to the last message of the chat. No chat
 // message grants an approval that a run waits for. When the chat changed meanwhile, decide reads
 // it again and retries.
-func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (reply Reply, ours bool, err error) {
+func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (reply Reply, ours bool, err error) {
 	err = run.Retry(ctx, func() (err error) {
-		if reply, ours, err = s.decideOnce(ctx, req, chat, said); !errors.Is(err, plan.ErrMoved) {
+		if reply, ours, err = s.decideOnce(ctx, req, chat, meaning); !errors.Is(err, plan.ErrMoved) {
 			return err
 		}
 		if chat, err = s.chat(ctx, req); err != nil {
@@ -65,8 +65,8 @@ func (s *Service) decide(ctx context.Context, req Request, chat conversation.Cha
 	return reply, ours || err != nil, err
 }
 
-func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent) (Reply, bool, error) {
-	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !said.Named() && !s.mayBeRepeat(req) {
+func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (Reply, bool, error) {
+	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !meaning.Named() && !s.mayBeRepeat(req) {
 		return Reply{}, false, nil
 	}
 	st, err := s.loadState(ctx, req, chat)
@@ -76,10 +76,10 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 	if known := previousAnswer(st.messages, req); known.ID != "" {
 		return asHandled(s.previousReply(ctx, req, chat, known))
 	}
-	if said.Agrees() {
-		return s.handleYes(ctx, req, chat, said, st)
+	if meaning.Agrees() {
+		return s.handleYes(ctx, req, chat, meaning, st)
 	}
-	return s.handleNo(ctx, req, chat, said, st)
+	return s.handleNo(ctx, req, chat, meaning, st)
 }
 
 // loadState reads a chat's draft, its run and its last messages.
@@ -144,21 +144,21 @@ func (st chatState) card() (after int, at time.Time, ok bool) {
 }
 
 // handleYes answers a yes.
-func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
+func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
 	if r := st.runConfirmedBy(req); r != nil {
 		return s.queuedReply(req, chat, *r), true, nil
 	}
-	ours := said == intent.Confirm || st.isLast(st.active)
+	ours := meaning == intent.Confirm || st.isLast(st.active)
 	switch {
 	case st.isRunning() && st.draft != nil:
 		return asHandled(s.notice(ctx, req, chat, "fault.plan.already_running.other", "running", st.active.Plan.Goal, "goal", st.draft.Plan.Goal))
 	case st.isRunning() && ours:
 		return asHandled(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
 	case st.draft != nil:
-		return s.assent(ctx, req, chat, said, st)
+		return s.assent(ctx, req, chat, meaning, st)
 	case st.active != nil && !st.isRunning() && ours:
 		return asHandled(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
-	case said == intent.Confirm:
+	case meaning == intent.Confirm:
 		return asHandled(s.notice(ctx, req, chat, "turn.none_pending"))
 	}
 	return Reply{}, false, nil
@@ -170,8 +170,8 @@ func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 // assent confirms the draft that its viewer saw. A bare yes counts directly after the card, and
 // never for a plan that destroys. A named yes counts while the card is on the last screen.
 // Otherwise assent shows the card again, and the next yes counts.
-func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
-	draft, bare := *st.draft, said == intent.Assent
+func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
+	draft, bare := *st.draft, meaning == intent.Assent
 	after, shownAt, onScreen := st.card()
 	last := onScreen && after == 0 && !req.sentBefore(shownAt) // the last message when the user wrote
 	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && !last {
@@ -263,12 +263,12 @@ func (s *Service) refuseMoved(ctx context.Context, req Request, draft plan.Run, 
 // showAgain answers with the draft's card and the reason why nothing was confirmed.
 func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, why string) (Reply, error) {
 	at := s.Now()
-	said := s.userMessage(req, at) // created first, because it sorts before its answer
+	message := s.userMessage(req, at) // created first, because it sorts before its answer
 	note := conversation.Note{Code: conversation.NoteNotConfirmed, Text: locale.Text(req.Locale, why)}
 	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
 	card := withAnswerID(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
 	card.Notes = []conversation.Note{note}
-	if err := s.show(ctx, req, draft, said, card); err != nil {
+	if err := s.show(ctx, req, draft, message, card); err != nil {
 		return Reply{}, err
 	}
 	chat.UpdatedAt = at
@@ -278,12 +278,12 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 // show records that the sender of a request is shown a draft in answer to it. It returns only
 // when the record counts. So, of many requests at once, or of two presses, no yes refers to the
 // answer of another.
-func (s *Service) show(ctx context.Context, req Request, draft plan.Run, said ...conversation.Message) error {
+func (s *Service) show(ctx context.Context, req Request, draft plan.Run, messages ...conversation.Message) error {
 	at := s.Now()
 	if !req.ReceivedAt.IsZero() {
 		at = at.Add(s.ShowTime)
 	}
-	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), said...); err != nil {
+	if err := s.Store.Show(ctx, draft, *draft.Sighted(req.Viewer(), at), messages...); err != nil {
 		return err
 	}
 	if wait := at.Sub(s.Now()); wait > 0 {
@@ -303,16 +303,16 @@ func (s *Service) queuedReply(req Request, chat conversation.Chat, r plan.Run) R
 
 // handleNo answers a no or a stop. When a chat has both a draft and a run, a cancel drops the
 // draft and a stop stops the run; the reply names the other one.
-func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, said intent.Intent, st chatState) (Reply, bool, error) {
+func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
 	after, shownAt, shown := st.card()
 	switch {
-	case said == intent.Refusal && shown && after == 0 && !req.sentBefore(shownAt):
+	case meaning == intent.Refusal && shown && after == 0 && !req.sentBefore(shownAt):
 		return asHandled(s.drop(ctx, req, *st.draft, st.active))
-	case said == intent.Refusal && st.isLast(st.active):
+	case meaning == intent.Refusal && st.isLast(st.active):
 		return asHandled(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))
-	case said == intent.Refusal:
+	case meaning == intent.Refusal:
 		return Reply{}, false, nil
-	case said == intent.Stop && st.isRunning(), st.draft == nil && st.active != nil:
+	case meaning == intent.Stop && st.isRunning(), st.draft == nil && st.active != nil:
 		return asHandled(s.stopRun(ctx, req, *st.active, st.draft))
 	case st.draft != nil:
 		return asHandled(s.drop(ctx, req, *st.draft, st.active))

@@ -196,14 +196,14 @@ func unique(wrong []fault.Field) []fault.Field {
 
 // planGoal returns the goal, or the steps' titles when it is empty, cut to plan.MaxGoal
 // characters.
-func planGoal(said string, titles []string) string {
-	if said = plan.Line(said); said == "" {
-		said = plan.Line(strings.Join(slices.Compact(titles), "; "))
+func planGoal(text string, titles []string) string {
+	if text = plan.Line(text); text == "" {
+		text = plan.Line(strings.Join(slices.Compact(titles), "; "))
 	}
-	if runes := []rune(said); len(runes) > plan.MaxGoal {
-		said = string(runes[:plan.MaxGoal-1]) + "…"
+	if runes := []rune(text); len(runes) > plan.MaxGoal {
+		text = string(runes[:plan.MaxGoal-1]) + "…"
 	}
-	return said
+	return text
 }
 
 // defaultTitle returns the title of a step without one.

@@ -48,22 +48,22 @@ type chatHistory struct {
 // its newest runs. Plans and runs reach the model as data and not as the assistant's text,
 // because the model would imitate such text; the text beside a proposal is left out for the same
 // reason.
-func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, said conversation.Message) (chatHistory, error) {
+func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (chatHistory, error) {
 	messages, err := s.newestMessages(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
 		return chatHistory{}, err
 	}
 	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
-		return m.Role == conversation.RoleUser && m.Seq > said.Seq && intent.Classify(m.Content) == intent.Other
+		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other
 	})
-	history := []llm.Message{{Role: llm.User, Content: said.Content}}
-	size := len(said.Content)
+	history := []llm.Message{{Role: llm.User, Content: message.Content}}
+	size := len(message.Content)
 	var runIDs []string
 	for _, m := range slices.Backward(messages) {
 		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
 			runIDs = append(runIDs, m.RunID)
 		}
-		if m.Kind != conversation.KindText || m.Seq >= said.Seq || m.Role != conversation.RoleUser && m.RunID != "" {
+		if m.Kind != conversation.KindText || m.Seq >= message.Seq || m.Role != conversation.RoleUser && m.RunID != "" {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {

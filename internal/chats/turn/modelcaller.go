@@ -141,10 +141,10 @@ func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refu
 func (q *modelCaller) blockedReply(ctx context.Context, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
-		return q.blocked(ctx, q.req, q.chat, blocked.block)
+		return q.storeBlock(ctx, q.req, q.chat, blocked.block)
 	}
 	q.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	return q.blocked(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, "", q.req.Locale))
+	return q.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, "", q.req.Locale))
 }
 
 // by returns the model that answers.

@@ -44,7 +44,7 @@ func (d *dialog) prompt() (string, error) {
 		"Project":   escapeTags(d.project.Context),
 		"Session":   escapeTags(d.chat.Summary),
 		"Catalogue": catalogue(shown),
-		"Named":     hasNamed(d.listed),
+		"Named":     hasNamedTools(d.listed),
 		"Omitted":   total - count(shown),
 		"Runs":      strings.TrimSpace(runs),
 		"Draft":     draft,

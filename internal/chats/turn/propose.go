@@ -149,21 +149,21 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 			}
 		}
 		at := d.Now()
-		said, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
+		preceding, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
 		if err != nil {
 			return err
 		}
 		card := withAnswerID(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
-			At: at, Type: plan.EventProposed, Messages: append(said, card),
+			At: at, Type: plan.EventProposed, Messages: append(preceding, card),
 			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),
 		})
 		if err != nil {
 			return err
 		}
 		chat.PendingRunID, chat.UpdatedAt = draft.ID, at
-		reply = Reply{Kind: KindPlan, Before: said, Message: card, Chat: chat, Run: &draft, By: card.By}
+		reply = Reply{Kind: KindPlan, Before: preceding, Message: card, Chat: chat, Run: &draft, By: card.By}
 		return nil
 	})
 	return reply, err

@@ -178,7 +178,7 @@ type change struct {
 	asked  Request          // the request that it answers; the zero Request for a person's own edit
 	viewer string           // viewer that gets the answer
 	// said returns the messages before the card; nil: none.
-	said func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
+	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
 // applyChange adds the targets to the new plan and stores it, while the draft has the digest
@@ -217,8 +217,8 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 			return plan.ErrStale
 		}
 		var messages []conversation.Message
-		if c.said != nil {
-			if messages, err = c.said(ctx, r, at); err != nil {
+		if c.preceding != nil {
+			if messages, err = c.preceding(ctx, r, at); err != nil {
 				return err
 			}
 		}
@@ -260,7 +260,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), said: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
 	reply, err := d.applyChange(ctx, c, d.began.Add(d.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Text(d.req.Locale, "turn.draft_moved"))

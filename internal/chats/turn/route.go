@@ -57,7 +57,7 @@ const mostDecisions = 2
 // routing is the strategy of a turn in which a model decides who answers.
 type routing struct {
 	modelCaller
-	said     conversation.Message
+	incoming conversation.Message
 	previous conversation.Message // the answer of an earlier attempt, for a retried request
 	memory   agent.Memory
 	settings agent.Settings
@@ -78,17 +78,17 @@ func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 	at := s.Now()
 	temperature := agent.Temperature
 	r := &routing{modelCaller: modelCaller{Service: s, req: req, chat: chat, temperature: &temperature}}
-	return s.respond(ctx, r, s.userMessage(req, at), func(said conversation.Message) (conversation.Chat, error) {
-		return s.add(ctx, req, chat, at, said)
+	return s.respond(ctx, r, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
+		return s.add(ctx, req, chat, at, message)
 	})
 }
 
 func (r *routing) caller() *modelCaller { return &r.modelCaller }
 
 // loaders implements strategy. A failure to read optional data does not fail the turn.
-func (r *routing) loaders(ctx context.Context, said conversation.Message) []func() error {
+func (r *routing) loaders(ctx context.Context, message conversation.Message) []func() error {
 	account, company := r.req.Principal.Account, r.req.Route.Persona.Company
-	r.said = said
+	r.incoming = message
 	return []func() error{
 		func() error {
 			var err error
@@ -96,7 +96,7 @@ func (r *routing) loaders(ctx context.Context, said conversation.Message) []func
 				r.Log.WarnContext(ctx, "router.memory_unread", "session_id", r.req.ChatID, "error", err)
 				r.memory = agent.Memory{Company: company, Session: r.req.ChatID}
 			}
-			r.memory = r.memory.Without(said.ID) // an earlier attempt of this message is no history
+			r.memory = r.memory.Without(message.ID) // an earlier attempt of this message is no history
 			return nil
 		},
 		func() (err error) {
@@ -237,7 +237,7 @@ func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	at := slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })
 	answer, err := r.askAgent(ctx, r.agents[at], agent.Message{
-		Text: r.req.Message, Session: r.req.ChatID, Context: r.agentContext(), Idempotency: r.said.ID, TraceID: r.req.TraceID,
+		Text: r.req.Message, Session: r.req.ChatID, Context: r.agentContext(), Idempotency: r.incoming.ID, TraceID: r.req.TraceID,
 	})
 	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
 	if err == nil {
@@ -265,7 +265,7 @@ func (r *routing) askAgent(ctx context.Context, a agent.Agent, m agent.Message) 
 	if !r.req.MayRepeat {
 		return r.Router.Agents.Ask(ctx, account, a, m)
 	}
-	switch err := r.Store.NoteAsked(ctx, account, r.chat.ID, r.said.ID, r.Now()); {
+	switch err := r.Store.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.Now()); {
 	case errors.Is(err, conversation.ErrAsked):
 		return agent.Answer{}, agent.ErrLate.With("agent", a.Name).Because(err)
 	case err != nil:
@@ -281,7 +281,7 @@ func (r *routing) allowRetry(ctx context.Context) {
 	if !r.req.MayRepeat {
 		return
 	}
-	if err := r.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.said.ID, r.Now()); err != nil {
+	if err := r.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.Now()); err != nil {
 		r.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
 	}
 }
@@ -353,7 +353,7 @@ func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []co
 
 // remember adds the message and its answer to the session's memory.
 func (r *routing) remember(ctx context.Context, text, by string) {
-	e := agent.Exchange{ID: r.said.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
+	e := agent.Exchange{ID: r.incoming.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
 	if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
 		r.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
 	}

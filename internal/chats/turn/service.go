@@ -44,7 +44,7 @@ type Store interface {
 	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
 	// waits for that draft. Otherwise it returns plan.ErrMoved. Shown returns the plan that the
 	// viewer was shown last, at a time; the zero Sight after that record expired.
-	Show(ctx context.Context, draft plan.Run, s plan.Sight, said ...conversation.Message) error
+	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
 	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
 	// request; the zero time when there is none.
@@ -53,7 +53,7 @@ type Store interface {
 	// TakeAnswer takes the lease to answer a message, when no other holder has it at a time.
 	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
 	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
-	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error
+	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
 	// NoteAsked records that an agent is about to be called for a message. It returns
 	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
 	// an agent can be called again.
@@ -120,9 +120,9 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	if req.Session != nil {
 		req.speaksFor = cmp.Or(req.Session.UserID, chat.UserID)
 	}
-	said := intent.Classify(req.Message)
-	if said != intent.Other {
-		if reply, decided, err := s.decide(ctx, req, chat, said); decided {
+	meaning := intent.Classify(req.Message)
+	if meaning != intent.Other {
+		if reply, decided, err := s.decide(ctx, req, chat, meaning); decided {
 			s.count(ctx, req, began, reply, err)
 			return reply, err
 		}
@@ -158,14 +158,14 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 // notice answers with a fixed system text.
 func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...string) (Reply, error) {
 	at := s.Now()
-	said := s.userMessage(req, at) // created first, because the message sorts before its answer
+	message := s.userMessage(req, at) // created first, because the message sorts before its answer
 	answer := withAnswerID(req, s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...)))
-	chat, err := s.add(ctx, req, chat, at, said, answer)
+	chat, err := s.add(ctx, req, chat, at, message, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
 
-// blocked answers that the turn may not run, with the reason and the next step for the user.
-func (s *Service) blocked(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
+// storeBlock answers that the turn may not run, with the reason and the next step for the user.
+func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
 	at := s.Now()
 	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, "⚠️ "+b.Message)
 	answer.Code, answer.Action = string(b.Reason), b.Action

@@ -38,7 +38,7 @@ func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
 	if pending {
 		list = append(slices.Clone(baseTools), reviseTool)
 	}
-	if hasNamed(listed) {
+	if hasNamedTools(listed) {
 		return withToolNames(list)
 	}
 	return list
@@ -53,8 +53,8 @@ func toolNames(list []llm.Tool) string {
 	return strings.Join(all, ", ")
 }
 
-// hasNamed reports whether any server has tools with names.
-func hasNamed(listed []tool.Listed) bool {
+// hasNamedTools reports whether any server has tools with names.
+func hasNamedTools(listed []tool.Listed) bool {
 	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Kind == tool.KindMCP && len(l.Entries) > 0 })
 }
 

@@ -60,7 +60,7 @@ type Request struct {
 	MessageAt time.Time
 	MayRepeat bool // the request may be retried, because its server may die
 
-	// Came is the latest time at which the user sent the message. A card that was shown after it
+	// ReceivedAt is the latest time at which the user sent the message. A card that was shown after it
 	// is not answered by the message. Zero means now.
 	ReceivedAt time.Time
 

@@ -41,8 +41,8 @@ func (d *dialog) fullText(last string) string {
 
 // giveUp answers with the model's texts and a system notice.
 func (d *dialog) giveUp(ctx context.Context, notice string) (Reply, error) {
-	if said := d.fullText(""); said != "" {
-		notice = shorten(said) + "\n\n" + notice
+	if text := d.fullText(""); text != "" {
+		notice = shorten(text) + "\n\n" + notice
 	}
 	return d.finish(ctx, conversation.KindNotice, notice)
 }

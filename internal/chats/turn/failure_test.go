@@ -166,10 +166,10 @@ func TestConcurrentRequestsAnswerMessageOnce(t *testing.T) {
 func TestRequestDuringAnswerMakesNoSecondAnswer(t *testing.T) {
 	w := newWorld(t)
 	held := make(chan struct{})
-	s := &slowModel{said: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return replyWithUsage("una", 1, 1), nil }}
+	s := &slowModel{preceding: make(chan struct{}), then: func(context.Context) (llm.Reply, error) { <-held; return replyWithUsage("una", 1, 1), nil }}
 	w.service.Models = providers{s}
 	first := w.sendAsync("hola")
-	<-s.said
+	<-s.preceding
 	reply, err := w.service.Answer(context.Background(), w.message(""))
 	if err != nil || reply.Kind != turn.KindNotice || reply.Message.Content != locale.Text(locale.Spanish, "turn.being_answered") {
 		t.Errorf("%+v, %v", reply, err)
