@@ -65,7 +65,7 @@ type Delegator struct {
 
 // Bounds of a call of an agent.
 const (
-	mostAnswer     = 1 << 20         // maximum size of a result, in bytes
+	maxAnswer      = 1 << 20         // maximum size of a result, in bytes
 	minAttempt     = time.Second     // no attempt starts with less time than this
 	minFairAttempt = 5 * time.Second // a timeout counts as the agent's failure from this duration on
 	freezeTime     = 2 * time.Second // timeout for recording a changed tool
@@ -151,7 +151,7 @@ func (x *delegation) prepare(ctx context.Context) error {
 	}
 	x.call = tool.Call{
 		Server: s, Tool: x.agent.Chat.Name, Fingerprint: x.agent.Chat.Fingerprint, Arguments: arguments,
-		Idempotency: x.message.Idempotency, TraceID: x.message.TraceID, Limit: mostAnswer, Trust: x.Trust,
+		Idempotency: x.message.Idempotency, TraceID: x.message.TraceID, Limit: maxAnswer, Trust: x.Trust,
 	}
 	if s.Key == nil {
 		return nil

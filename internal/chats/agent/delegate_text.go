@@ -71,8 +71,8 @@ func problemNames(problems []tool.Problem) string {
 // Bounds of the depth and the number of parts of a server's schema or answer. They are needed
 // because a part of a schema can refer to a schema that contains it.
 const (
-	deepest   = 8
-	mostParts = 200
+	maxDepth = 8
+	maxParts = 200
 )
 
 // propertyNames returns the property names of an object's schema, with those of the schemas that
@@ -82,14 +82,14 @@ func propertyNames(raw json.RawMessage) map[string]bool {
 	if json.Unmarshal(raw, &root) != nil {
 		return nil
 	}
-	names, left := map[string]bool{}, mostParts
+	names, left := map[string]bool{}, maxParts
 	addProperties(root, root, names, 0, &left)
 	return names
 }
 
 func addProperties(root, at any, names map[string]bool, depth int, left *int) {
 	schema, ok := at.(map[string]any)
-	if !ok || depth > deepest || *left == 0 {
+	if !ok || depth > maxDepth || *left == 0 {
 		return
 	}
 	*left--
@@ -103,7 +103,7 @@ func addProperties(root, at any, names map[string]bool, depth int, left *int) {
 	}
 	for _, list := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := schema[list].([]any)
-		for _, part := range parts[:min(len(parts), deepest)] {
+		for _, part := range parts[:min(len(parts), maxDepth)] {
 			addProperties(root, part, names, depth+1, left)
 		}
 	}
@@ -137,8 +137,8 @@ func encodeJSON(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// mostText bounds the text of an agent that a person sees, in bytes.
-const mostText = 32 << 10
+// maxText bounds the text of an agent that a person sees, in bytes.
+const maxText = 32 << 10
 
 // textMembers lists the members in which agents return their text, the most common first. Those
 // of n8n are among them: output of its AI Agent, text and response of its chains, message of its
@@ -173,7 +173,7 @@ func resultText(body []byte) (text string, whole bool) {
 	if text == "" {
 		text = sanitize(jsonText(result.Structured))
 	}
-	return truncate(text, mostText), len(text) <= mostText
+	return truncate(text, maxText), len(text) <= maxText
 }
 
 // isWorkflowError reports whether a text is the message that n8n returns for a failed workflow.
@@ -193,7 +193,7 @@ func unwrap(text string) string {
 // jsonText returns the text for a person in a JSON value: a string; the first non-empty text
 // member of an object; the texts of all elements of a list, one per line. It returns "" when
 // there is no text, or when an element of a list has none.
-func jsonText(raw json.RawMessage) string { return valueText(raw, deepest) }
+func jsonText(raw json.RawMessage) string { return valueText(raw, maxDepth) }
 
 func valueText(raw json.RawMessage, levels int) string {
 	raw = bytes.TrimSpace(raw)
@@ -230,7 +230,7 @@ func objectText(raw json.RawMessage, levels int) string {
 // listText returns the texts of a list.
 func listText(raw json.RawMessage, levels int) string {
 	var elements []json.RawMessage
-	if json.Unmarshal(raw, &elements) != nil || len(elements) > mostParts {
+	if json.Unmarshal(raw, &elements) != nil || len(elements) > maxParts {
 		return ""
 	}
 	var parts []string

@@ -23,7 +23,7 @@ const (
 	promptSide   = 2 << 10  // of one side of an exchange
 	promptAgents = 8 << 10  // of all agents, as far as their names allow it
 
-	mostPlaced = 3 // insertions of one value in all of an account's own texts
+	maxInsertions = 3 // insertions of one value in all of an account's own texts
 )
 
 // Scene holds the data of the router's prompt. All of it except Today and Overrides is
@@ -128,7 +128,7 @@ var requiredBlock = map[string]string{"business": "contexto_negocio", "state": "
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // overrides replaces the placeholders of an account's own texts. Inserted text is not searched
-// again. A block is inserted once in a text, and a value mostPlaced times in all texts; after
+// again. A block is inserted once in a text, and a value maxInsertions times in all texts; after
 // that only its name is inserted.
 func (w *writer) overrides(blocks map[string]string) map[string]string {
 	own, filled := map[string]string{}, map[string]int{}
@@ -147,7 +147,7 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 				placed[name] = true
 				return block
 			case slices.Contains(valueNames, name):
-				if filled[name]++; filled[name] > mostPlaced {
+				if filled[name]++; filled[name] > maxInsertions {
 					return "‹" + name + "›"
 				}
 				return w.value(name)

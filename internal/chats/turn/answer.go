@@ -22,11 +22,11 @@ type Limits struct {
 	Route time.Duration
 }
 
-// usualModelTime leaves time to respond before an HTTP API times out, after 30 s.
-const usualModelTime = 25 * time.Second
+// defaultModelTime leaves time to respond before an HTTP API times out, after 30 s.
+const defaultModelTime = 25 * time.Second
 
 // modelTime returns the bound of all model calls together.
-func (s *Service) modelTime() time.Duration { return cmp.Or(s.Limits.Model, usualModelTime) }
+func (s *Service) modelTime() time.Duration { return cmp.Or(s.Limits.Model, defaultModelTime) }
 
 // answerTime returns the duration of an answer's lease.
 func (s *Service) answerTime() time.Duration { return s.modelTime() + 5*time.Second }

@@ -13,10 +13,10 @@ import (
 
 // Bounds of the text and the event of a change.
 const (
-	changesSaid  = 8
-	changeText   = 80  // characters of a value
-	changesNoted = 100 // in an event
-	changeBytes  = 1 << 10
+	maxChangesInText  = 8
+	changeText        = 80  // characters of a value
+	maxChangesInEvent = 100 // in an event
+	changeBytes       = 1 << 10
 )
 
 // changes returns the differences between the two plans.
@@ -33,7 +33,7 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 		cut, _ := json.Marshal(strings.ToValidUTF8(string(raw[:changeBytes]), "") + "…")
 		return cut
 	}
-	changes = slices.Clone(changes[:min(len(changes), changesNoted)])
+	changes = slices.Clone(changes[:min(len(changes), maxChangesInEvent)])
 	for i := range changes {
 		changes[i].Before, changes[i].After = short(changes[i].Before), short(changes[i].After)
 	}
@@ -44,11 +44,11 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 func (c change) text() string {
 	var lines []string
 	all := c.changes()
-	for _, one := range all[:min(len(all), changesSaid)] {
+	for _, one := range all[:min(len(all), maxChangesInText)] {
 		lines = append(lines, c.describe(one))
 	}
 	switch {
-	case len(all) > changesSaid:
+	case len(all) > maxChangesInText:
 		lines = append(lines, "…")
 	case len(all) == 0:
 		lines = append(lines, locale.Text(c.tag, "turn.change.around"))

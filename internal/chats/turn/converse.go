@@ -20,24 +20,24 @@ import (
 
 // Bounds of one turn with the model.
 const (
-	mostRounds   = 10       // model calls
-	mostSearches = 4        // searches of the catalogue
-	mostMended   = 2        // invalid tool calls that are returned to the model with their errors
-	mostText     = 64 << 10 // bytes of an answer
+	maxRounds      = 10       // model calls
+	maxSearches    = 4        // searches of the catalogue
+	maxCorrections = 2        // invalid tool calls that are returned to the model with their errors
+	maxText        = 64 << 10 // bytes of an answer
 )
 
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
 type dialog struct {
 	modelCaller
 	turnData
-	incoming conversation.Message   // the user's message
-	held     conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
-	persona  string
-	pending  *plan.Run // the draft that waits, when the model may change it
-	searches int
-	broken   int
-	forced   bool     // the model was asked again with a tool call forced
-	words    []string // texts of the model beside its calls, or before it was asked again
+	incoming    conversation.Message   // the user's message
+	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
+	persona     string
+	pending     *plan.Run // the draft that waits, when the model may change it
+	searches    int
+	corrections int
+	forced      bool     // the model was asked again with a tool call forced
+	words       []string // texts of the model beside its calls, or before it was asked again
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -125,7 +125,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
 	force := false
-	for range mostRounds {
+	for range maxRounds {
 		answer, err := d.ask(asking, force)
 		if err != nil {
 			return d.handleFailure(ctx, asking, answer, err)
@@ -206,12 +206,12 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 	return reply, false, err
 }
 
-// shorten cuts an answer to mostText bytes, because a message is one item of the table.
+// shorten cuts an answer to maxText bytes, because a message is one item of the table.
 func shorten(text string) string {
-	if len(text) <= mostText {
+	if len(text) <= maxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostText], "") + "…"
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // handleCalls handles an answer with tool calls. Proposals become a draft. Every other call gets
@@ -246,7 +246,7 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 		p.wrong = p.relocate(wrong)
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
-		if d.broken++; d.broken > mostMended {
+		if d.corrections++; d.corrections > maxCorrections {
 			reply, err := d.giveUp(ctx, locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
 			return reply, true, err
 		}
@@ -260,9 +260,9 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 	return Reply{}, false, nil
 }
 
-// limitedSearch answers at most mostSearches search_tools calls of a turn.
+// limitedSearch answers at most maxSearches search_tools calls of a turn.
 func (d *dialog) limitedSearch(ctx context.Context, raw json.RawMessage) (string, error) {
-	if d.searches++; d.searches > mostSearches {
+	if d.searches++; d.searches > maxSearches {
 		return toolError("", "enough was searched: call another tool, or answer the person in text"), nil
 	}
 	return d.search(ctx, raw)

@@ -41,7 +41,7 @@ type stepOutcome struct {
 	Shortened bool            `json:"shortened,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	Undo      plan.StepStatus `json:"undo,omitempty"`    // status of its undo
-	Settled   plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
+	Verdict   plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
 	Note      string          `json:"note,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 		}
 	}
 	if st.Settled != nil {
-		so.Settled, so.Note = st.Settled.Outcome, st.Settled.Note
+		so.Verdict, so.Note = st.Settled.Outcome, st.Settled.Note
 	}
 	so.Undo = undoStatus(r, step.ID)
 	return so

@@ -50,9 +50,9 @@ type Agents interface {
 	Ask(ctx context.Context, account string, a agent.Agent, m agent.Message) (agent.Answer, error)
 }
 
-// mostDecisions bounds how often a model is asked for a decision. It is asked again when the
+// maxDecisions bounds how often a model is asked for a decision. It is asked again when the
 // first decision is unusable.
-const mostDecisions = 2
+const maxDecisions = 2
 
 // routing is the strategy of a turn in which a model decides who answers.
 type routing struct {
@@ -199,10 +199,10 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	return r.finish(ctx, decision.Response, Routed{Action: decision.Action})
 }
 
-// decide asks the model for its decision, at most mostDecisions times. It returns false when no
+// decide asks the model for its decision, at most maxDecisions times. It returns false when no
 // decision is usable.
 func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
-	for range mostDecisions {
+	for range maxDecisions {
 		answer, err := r.ask(ctx, false)
 		if err != nil {
 			return agent.Decision{}, false, err

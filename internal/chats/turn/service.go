@@ -221,14 +221,14 @@ func (s *Service) previousReply(ctx context.Context, req Request, chat conversat
 	return reply, err
 }
 
-// justNow bounds the age of a request that is usually served for the first time.
-const justNow = time.Second
+// firstServingTime bounds the age of a request that is usually served for the first time.
+const firstServingTime = time.Second
 
 // mayBeRepeat reports whether the request may have been served before. Only then is an older
 // answer looked up. Another process may have served a request that was received before this
 // process started.
 func (s *Service) mayBeRepeat(req Request) bool {
-	return req.MessageID != "" && (req.MessageAt.Before(s.AloneSince) || !s.Now().Before(req.MessageAt.Add(justNow)))
+	return req.MessageID != "" && (req.MessageAt.Before(s.AloneSince) || !s.Now().Before(req.MessageAt.Add(firstServingTime)))
 }
 
 // replyOf returns the reply's kind for an assistant message.

@@ -13,8 +13,8 @@ import (
 
 // Intervals of a stream.
 const (
-	tellEvery = 120 * time.Millisecond // between two pushes of text
-	lookEvery = 700 * time.Millisecond // between two checks for a stop request
+	pushEvery      = 120 * time.Millisecond // between two pushes of text
+	stopCheckEvery = 700 * time.Millisecond // between two checks for a stop request
 )
 
 // errStopped is the cause when a person stopped the answer.
@@ -97,7 +97,7 @@ func (w *answerStream) end(ctx context.Context) {
 }
 
 func (w *answerStream) follow(ctx context.Context) {
-	tell, look := time.NewTicker(tellEvery), time.NewTicker(lookEvery)
+	tell, look := time.NewTicker(pushEvery), time.NewTicker(stopCheckEvery)
 	defer tell.Stop()
 	defer look.Stop()
 	for {

@@ -81,9 +81,9 @@ func closedReasons() []string {
 	return append(list, "request.timeout", "request.cancelled")
 }
 
-// most bounds the numbers of one turn, so that a day's counters stay far below the maximum of an
+// maxNumber bounds the numbers of one turn, so that a day's counters stay far below the maximum of an
 // int64.
-const most = 1000
+const maxNumber = 1000
 
 // Bounded returns the turn without values that could create unbounded counters: names come from
 // closed sets, an agent's name has at most 64 printable bytes, and numbers are not negative.
@@ -95,7 +95,7 @@ func (t Turn) Bounded() Turn {
 	if !isCounterName(t.Agent) {
 		t.Agent = Other
 	}
-	t.Attempts, t.AgentFailures = min(max(t.Attempts, 0), most), min(max(t.AgentFailures, 0), most)
+	t.Attempts, t.AgentFailures = min(max(t.Attempts, 0), maxNumber), min(max(t.AgentFailures, 0), maxNumber)
 	t.Latency = min(max(t.Latency, 0), 24*time.Hour) // a clock may go backwards
 	return t
 }

@@ -88,7 +88,7 @@ func TestBoundedMapsUnknownNamesToOther(t *testing.T) {
 		{Turn{Contract: Router, Outcome: Delegate, Agent: "a\xff"}, Turn{Contract: Router, Outcome: Delegate, Agent: Other}},
 		{
 			Turn{Contract: Router, Outcome: Delegate, Attempts: -1, AgentFailures: 1 << 60, Latency: -time.Second},
-			Turn{Contract: Router, Outcome: Delegate, AgentFailures: most},
+			Turn{Contract: Router, Outcome: Delegate, AgentFailures: maxNumber},
 		},
 	} {
 		if d := cmp.Diff(c.want, c.sent.Bounded()); d != "" {
