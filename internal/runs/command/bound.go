@@ -105,7 +105,7 @@ func (j *analysis) checkLoop(n syntax.Node) {
 		}
 		syntax.Walk(n, func(n syntax.Node) bool {
 			if !j.spend(1) {
-				j.addFinding("for", "deep", j.unknown())
+				j.addFinding("for", "deep", j.unknownClass())
 				return false
 			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 1 && j.expandSingle(c.Args[0]).text == "sleep" {

@@ -64,7 +64,7 @@ func analyse(text string) *analysis {
 	case strings.TrimSpace(text) == "":
 		j.addFinding("", "empty", Sensitive)
 	case len(text) > maxText:
-		j.addFinding(text, "long", j.unknown())
+		j.addFinding(text, "long", j.unknownClass())
 	default:
 		j.read(text)
 		j.readHidden()
@@ -122,9 +122,9 @@ func clip(s string) string {
 	return s
 }
 
-// unknown returns the class of a part whose meaning is unknown: Sensitive, or Destructive when any
+// unknownClass returns the class of a part whose meaning is unknown: Sensitive, or Destructive when any
 // word of the text is destructive.
-func (j *analysis) unknown() Class {
+func (j *analysis) unknownClass() Class {
 	if !j.scanned {
 		j.scanned, j.destroys = true, isDestructive(j.text)
 	}
@@ -143,7 +143,7 @@ func (j *analysis) spend(n int) bool {
 // read analyses a text as a shell reads it.
 func (j *analysis) read(text string) {
 	if j.depth >= maxDepth || !j.spend(len(text)) || nesting(text) > maxNesting {
-		j.addFinding(text, "deep", j.unknown())
+		j.addFinding(text, "deep", j.unknownClass())
 		j.runsUnseen = true
 		return
 	}
@@ -151,7 +151,7 @@ func (j *analysis) read(text string) {
 	defer func() { j.depth-- }()
 	file, ok := parse(text)
 	if !ok {
-		j.addFinding(text, "unparsed", j.unknown())
+		j.addFinding(text, "unparsed", j.unknownClass())
 		if callsItself(text) {
 			j.addFinding(text, "endless", Destructive)
 		}
@@ -230,7 +230,7 @@ func (j *analysis) readHidden() {
 	switch {
 	case j.fetches:
 		j.addFinding(j.text, "fetched", Destructive)
-	case j.unknown() == Destructive:
+	case j.unknownClass() == Destructive:
 		j.addFinding(j.text, "unseen", Destructive)
 	}
 	for i := 0; i < len(j.dataTexts); i++ {

@@ -190,9 +190,9 @@ func TestClassifyCostIsLinear(t *testing.T) {
 	}
 }
 
-// wrapped returns texts that run a command and more. None of them may have a lower class than the
+// wrappings returns texts that run a command and more. None of them may have a lower class than the
 // command alone.
-func wrapped(text string) map[string]string {
+func wrappings(text string) map[string]string {
 	return map[string]string{
 		"sudo": "sudo " + text, "timeout": "timeout 5 " + text, "nohup": "nohup " + text, "env": "env " + text, "busybox": "busybox " + text, "nice": "nice -n 5 " + text,
 		"doas": "doas " + text, "true": text + "; true", "a line": "ls\n" + text, "a group": "{ " + text + "\n}", "a subshell": "(" + text + "\n)",
@@ -247,7 +247,7 @@ func FuzzClassify(f *testing.F) {
 		if strings.TrimSpace(text) == "" {
 			return
 		}
-		for with, row := range wrapped(text) {
+		for with, row := range wrappings(text) {
 			if got := Classify(row).Class; got < class {
 				t.Errorf("%q is %s, and with %s %s", text, class, with, got)
 			}

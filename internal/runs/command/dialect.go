@@ -13,25 +13,25 @@ import (
 func (j *analysis) checkDialect(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.ArithmCmd:
-		j.addFinding("((…))", "dynamic", j.unknown())
+		j.addFinding("((…))", "dynamic", j.unknownClass())
 	case *syntax.ArithmExp:
 		if n.Bracket {
-			j.addFinding("$[…]", "dynamic", j.unknown())
+			j.addFinding("$[…]", "dynamic", j.unknownClass())
 		}
 	case *syntax.LetClause:
-		j.addFinding("let", "dynamic", j.unknown())
+		j.addFinding("let", "dynamic", j.unknownClass())
 	case *syntax.ExtGlob:
-		j.addFinding(n.Op.String()+n.Pattern.Value+")", "dynamic", j.unknown())
+		j.addFinding(n.Op.String()+n.Pattern.Value+")", "dynamic", j.unknownClass())
 	case *syntax.SglQuoted:
 		if n.Dollar && strings.Contains(n.Value, `\'`) {
-			j.addFinding("$'…'", "dynamic", j.unknown())
+			j.addFinding("$'…'", "dynamic", j.unknownClass())
 		}
 	case *syntax.TestClause:
 		if n.Left.Line() != n.Right.Line() {
-			j.addFinding("[[…]]", "dynamic", j.unknown())
+			j.addFinding("[[…]]", "dynamic", j.unknownClass())
 		}
 	case *syntax.ParenTest:
-		j.addFinding("[[…]]", "dynamic", j.unknown())
+		j.addFinding("[[…]]", "dynamic", j.unknownClass())
 	case *syntax.BinaryTest:
 		j.checkTest(n)
 	}
@@ -60,7 +60,7 @@ func (j *analysis) checkTest(n *syntax.BinaryTest) {
 		}
 	}
 	if more {
-		j.addFinding("[[…]]", "dynamic", j.unknown())
+		j.addFinding("[[…]]", "dynamic", j.unknownClass())
 	}
 }
 
@@ -149,7 +149,7 @@ func (j *analysis) checkOperand(x syntax.ArithmExpr) {
 			}
 		case *syntax.CmdSubst:
 			if !printsNumber(w) {
-				j.addFinding("$(…)", "dynamic", j.unknown())
+				j.addFinding("$(…)", "dynamic", j.unknownClass())
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func git(c call) {
 	g := call{analysis: c.analysis, name: sub.text, args: rest[1:], words: c.words}
 	switch {
 	case sub.dynamic:
-		c.report("dynamic", max(wordsClass(c.words), c.unknown()))
+		c.report("dynamic", max(wordsClass(c.words), c.unknownClass()))
 	case g.losesWork():
 		c.report("history", Destructive)
 	case g.onlyShows():

@@ -27,8 +27,8 @@ func register(programs map[string]func(call)) {
 	each("su", su)
 	each(`rm rmdir unlink shred srm wipe wipefs truncate mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard lvremove vgremove pvremove
 		cryptsetup dropdb dropuser rimraf trash trash-put trash-empty del rd erase fsck swapoff zpool zfs hdparm nvme clear-content clear-item clear-disk clear-recyclebin remove-item remove-itemproperty ri format-volume initialize-disk
-		diskpart vssadmin cipher bcdedit wevtutil stop-computer restart-computer format`, fixed("deletes", Destructive))
-	each("shutdown reboot poweroff halt init telinit killall pkill xkill userdel groupdel deluser delgroup", fixed("system", Destructive))
+		diskpart vssadmin cipher bcdedit wevtutil stop-computer restart-computer format`, fixedClass("deletes", Destructive))
+	each("shutdown reboot poweroff halt init telinit killall pkill xkill userdel groupdel deluser delgroup", fixedClass("system", Destructive))
 	each("curl wget http https xh aria2c fetch lynx w3m links nc ncat netcat socat telnet ftp sftp lftp scp rsync", network)
 	each("gunzip gzip bunzip2 bzip2 xz unxz zstd unzstd openssl gpg uudecode unzip tar bsdtar cpio 7z unrar zip ar", archive)
 	each("dd", copyBlocks)
@@ -36,10 +36,10 @@ func register(programs map[string]func(call)) {
 	each("chmod chown chgrp setfacl chattr chcon", rights)
 	each("kill", kill)
 	each("crontab", crontab)
-	each("iptables-restore ip6tables-restore", fixed("system", Destructive))
+	each("iptables-restore ip6tables-restore", fixedClass("system", Destructive))
 	each("iptables ip6tables nft ufw firewall-cmd ebtables", firewall)
 	each("systemctl service rc-service launchctl supervisorctl initctl loginctl journalctl dmesg", services)
-	each("mount umount", fixed("system", Sensitive))
+	each("mount umount", fixedClass("system", Sensitive))
 	each("git", git)
 	each("go", golang)
 	each("gh", gh)

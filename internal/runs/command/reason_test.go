@@ -93,7 +93,7 @@ func newWorld(t *testing.T, was string, d eligibility.Deployment, answers ...any
 		Store: w.Store, Eligibility: w.Eligibility(d, keys...), Credit: w.Credit(), Models: model,
 		Retry: llm.Retry{Most: 1, Now: w.Clock, Rand: func(time.Duration) time.Duration { return 0 }}, IDs: w.IDs, Now: w.Clock, Log: log,
 	}, plan.Run{}}
-	out.run = out.failed(t, was)
+	out.run = out.writeFailure(t, was)
 	return out
 }
 
@@ -116,8 +116,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// failed writes the run as the executor would.
-func (w *world) failed(t *testing.T, was string) plan.Run {
+// writeFailure writes the run as the executor would.
+func (w *world) writeFailure(t *testing.T, was string) plan.Run {
 	t.Helper()
 	ctx := context.Background()
 	body, _ := json.Marshal(map[string]string{"command": was, "cwd": "/srv"})
@@ -177,7 +177,7 @@ func (w *world) event(t *testing.T) map[string]any {
 	return data
 }
 
-func (w *world) told() string {
+func (w *world) chatText() string {
 	list := w.Messages()
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Kind == conversation.KindProgress {
@@ -203,7 +203,7 @@ func TestReasonAsksModelOnce(t *testing.T) {
 	if data := w.event(t); data["was"] != "ls /sv" || data["now"] != "ls /srv" || data["provider"] != "test" || data["tokens"] != 340.0 || data["refused"] != nil {
 		t.Errorf("%v", data)
 	}
-	if told := w.told(); strings.Contains(told, "ls /srv") { // the approval request posts it
+	if told := w.chatText(); strings.Contains(told, "ls /srv") { // the approval request posts it
 		t.Error(told)
 	}
 	prompt := w.model.asked[0].Messages[0].Content
@@ -221,7 +221,7 @@ func TestReasonPostsSafeReplacementAtOnce(t *testing.T) {
 	if c := w.reason(t).Command; c == nil || c.Asks || c.Now != "ls -a /srv" {
 		t.Fatalf("%+v", c)
 	}
-	if told := w.told(); !strings.Contains(told, "se reintenta con otro comando: ls -a /srv") || !strings.Contains(told, "No hay -z.") {
+	if told := w.chatText(); !strings.Contains(told, "se reintenta con otro comando: ls -a /srv") || !strings.Contains(told, "No hay -z.") {
 		t.Error(told)
 	}
 }
@@ -265,7 +265,7 @@ func TestReasonRepeatsCommandAfterUnusableReply(t *testing.T) {
 			if data := w.event(t); data["refused"] != c.refused {
 				t.Errorf("%v", data)
 			}
-			if told := w.told(); !strings.Contains(told, "se repite el mismo comando") || strings.Contains(told, "command.") {
+			if told := w.chatText(); !strings.Contains(told, "se repite el mismo comando") || strings.Contains(told, "command.") {
 				t.Error(told)
 			}
 			w.reason(t)

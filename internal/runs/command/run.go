@@ -30,7 +30,7 @@ func (j *analysis) run(words []word) {
 		size += len(w.text)
 	}
 	if j.depth > maxDepth || !j.spend(size) {
-		j.addFinding(commandLine(words), "deep", j.unknown())
+		j.addFinding(commandLine(words), "deep", j.unknownClass())
 		return
 	}
 	j.trace = append(j.trace, strings.Join(texts(words), "\x00"))
@@ -115,7 +115,7 @@ func isSetting(s string) bool {
 
 // runComputed judges a command whose program is unknown until it runs.
 func (j *analysis) runComputed(words []word) {
-	class := max(wordsClass(words), j.unknown())
+	class := max(wordsClass(words), j.unknownClass())
 	first := words[0].text
 	if words[0].glob {
 		class = max(class, j.matchingClass(words))
@@ -271,7 +271,7 @@ func (j *analysis) runInner(words []word) {
 func (j *analysis) readCode(w word) {
 	if w.dynamic {
 		j.runsUnseen = true
-		j.addFinding(w.text, "dynamic", max(wordsClass([]word{w}), j.unknown()))
+		j.addFinding(w.text, "dynamic", max(wordsClass([]word{w}), j.unknownClass()))
 	}
 	j.read(w.text)
 }

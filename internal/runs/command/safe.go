@@ -29,12 +29,12 @@ func listPrograms() map[string]func(call) {
 	for list, f := range map[string]func(call){
 		"find": find, "ps": processes, "fd": finder, "sed": sed, "gsed": sed, "date": date, "hostname": hostname, "which": locate, "hash": locate,
 		"command": command, "sort": reader, "sleep": sleep, "seq": seq, "id": self, "groups": self, "whoami": self, "vmstat": sampler, "iostat": sampler, "mpstat": sampler, "top": top,
-		"who": fixed("identity", Sensitive), "w": fixed("identity", Sensitive), "last": fixed("identity", Sensitive), "users": fixed("identity", Sensitive), "type": typeBuiltin,
-		"get-content": reader, "gc": reader, "gci": reader, "history": fixed("secrets", Sensitive), "set": shellOptions,
-		"echo": printer, "printf": printf, "alias": alias, "trap": trap, "printenv": fixed("secrets", Sensitive), "ip": ip, "ifconfig": ifconfig,
+		"who": fixedClass("identity", Sensitive), "w": fixedClass("identity", Sensitive), "last": fixedClass("identity", Sensitive), "users": fixedClass("identity", Sensitive), "type": typeBuiltin,
+		"get-content": reader, "gc": reader, "gci": reader, "history": fixedClass("secrets", Sensitive), "set": shellOptions,
+		"echo": printer, "printf": printf, "alias": alias, "trap": trap, "printenv": fixedClass("secrets", Sensitive), "ip": ip, "ifconfig": ifconfig,
 		"unset": shellBuiltin, "exit": shellBuiltin, "return": shellBuiltin, "break": shellBuiltin, "continue": shellBuiltin, "shift": shellBuiltin, "wait": shellBuiltin, "jobs": jobs, "cd": shellBuiltin, "pushd": shellBuiltin,
 		"popd": shellBuiltin, "dirs": shellBuiltin, "umask": shellBuiltin, "getopts": shellBuiltin, "local": variables, "export": variables, "declare": variables, "typeset": variables, "readonly": variables,
-		"read": readVariable, "mapfile": readVariable, "readarray": readVariable, "let": fixed("dynamic", Sensitive),
+		"read": readVariable, "mapfile": readVariable, "readarray": readVariable, "let": fixedClass("dynamic", Sensitive),
 	} {
 		programs[list] = f
 	}
@@ -42,8 +42,8 @@ func listPrograms() map[string]func(call) {
 	return programs
 }
 
-// fixed judges a program that has one class for all calls.
-func fixed(why string, class Class) func(call) {
+// fixedClass judges a program that has one class for all calls.
+func fixedClass(why string, class Class) func(call) {
 	return func(c call) { c.report(why, class) }
 }
 
@@ -208,7 +208,7 @@ func printf(c call) {
 		}
 	}
 	if c.flag("-v") {
-		c.report("dynamic", c.unknown())
+		c.report("dynamic", c.unknownClass())
 	}
 }
 
@@ -306,7 +306,7 @@ func readVariable(c call) {
 		}
 	}
 	if c.flag("-C") {
-		c.report("dynamic", c.unknown())
+		c.report("dynamic", c.unknownClass())
 	}
 }
 

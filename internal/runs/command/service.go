@@ -88,7 +88,7 @@ func database(c call) {
 		given = true
 		class = max(class, sqlClass(statement))
 		if a.dynamic {
-			class = max(class, c.unknown())
+			class = max(class, c.unknownClass())
 		}
 	}
 	if !given {

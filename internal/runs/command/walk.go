@@ -40,7 +40,7 @@ func (j *analysis) walk(file *syntax.File) {
 			j.addFinding("coproc", "process", Sensitive)
 		case *syntax.ParamExp:
 			if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // its value is read as code, or as a name
-				j.addFinding("${…}", "dynamic", j.unknown())
+				j.addFinding("${…}", "dynamic", j.unknownClass())
 			}
 			j.checkVariable(n)
 		}
@@ -82,7 +82,7 @@ func (j *analysis) declareFunction(f *syntax.FuncDecl) {
 		calls := 0
 		syntax.Walk(f.Body, func(n syntax.Node) bool {
 			if !j.spend(1) {
-				j.addFinding(name.Value+"()", "deep", j.unknown())
+				j.addFinding(name.Value+"()", "deep", j.unknownClass())
 				return false
 			}
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 && j.expandSingle(call.Args[0]).text == name.Value {
@@ -224,7 +224,7 @@ func (j *analysis) checkDeclaration(d *syntax.DeclClause) {
 			exported = exported || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x")
 			counting = counting || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "i")
 			if w.dynamic || d.Variant.Value == "export" && !strings.HasPrefix(w.text, "-n") || strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "pnx") {
-				j.addFinding(d.Variant.Value+" "+w.text, "environment", j.unknown())
+				j.addFinding(d.Variant.Value+" "+w.text, "environment", j.unknownClass())
 			}
 		case a.Naked:
 			if exported {

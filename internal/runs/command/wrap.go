@@ -227,7 +227,7 @@ func xargs(c call) {
 			c.runInner(append(words, word{text: "{}", dynamic: true}))
 			if c.flag("-I", "-i", "--replace") && len(words) > 0 && shells()[words[0].text] {
 				c.runsUnseen = true
-				c.report("unseen", c.unknown())
+				c.report("unseen", c.unknownClass())
 			}
 			return
 		}

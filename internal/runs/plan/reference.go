@@ -109,7 +109,7 @@ func (a *arranger) runsBefore(i, earlier int) bool {
 
 // Named lists the steps that are named by the references in a step's own call, its condition and
 // its list.
-func (s Step) Named() ([]string, error) {
+func (s Step) ReferencedSteps() ([]string, error) {
 	var names []string
 	add := func(refs []ref.Reference, err error) error {
 		for _, r := range refs {

@@ -97,7 +97,7 @@ func recompute(t *testing.T, r Receipt) Receipt {
 func TestSignatureDetectsRecomputedForgery(t *testing.T) {
 	s := signer(t)
 	keys := []Key{s.key}
-	whole := seal(t, s, stories(t)["done"])
+	whole := seal(t, s, exampleReceipts(t)["done"])
 	if problems := Verify(whole); len(problems) > 0 || whole.SignedBy(keys) != nil {
 		t.Fatalf("as it is: %v, %v", problems, whole.SignedBy(keys))
 	}
@@ -137,7 +137,7 @@ func problemsOf(r Receipt) []Problem {
 func TestSignatureDetectsEveryRecomputedChange(t *testing.T) {
 	s := signer(t)
 	keys := []Key{s.key}
-	all := stories(t)
+	all := exampleReceipts(t)
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		r := all[name]
@@ -218,7 +218,7 @@ func members(t reflect.Type, before string) []string {
 
 func TestSignatureBelongsToOneReceiptAndOneKey(t *testing.T) {
 	s, another := signer(t), signer(t)
-	all := stories(t)
+	all := exampleReceipts(t)
 	one, two := seal(t, s, all["done"]), seal(t, s, all["refused"])
 	keys := []Key{s.key}
 	for name, c := range map[string]struct {
@@ -317,7 +317,7 @@ func TestVerifyChainDetectsRemovedReorderedOrDuplicateLinks(t *testing.T) {
 
 func TestVerifyPlaceRequiresNewestLinkOfRun(t *testing.T) {
 	s := signer(t)
-	r := stories(t)["done"]
+	r := exampleReceipts(t)["done"]
 	r.Account = "acme"
 	links := newChain(t, s, 3)
 	here := nextLink(t, s, r.link(), links[2], links[2].At)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestVerifyAcceptsReceiptsOfAllKindsOfRuns(t *testing.T) {
-	for name, r := range stories(t) {
+	for name, r := range exampleReceipts(t) {
 		raw, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestVerifyDetectsEveryChange(t *testing.T) {
 	changes := 0
 	s := signer(t)
 	keys := []Key{s.key}
-	for name, r := range stories(t) {
+	for name, r := range exampleReceipts(t) {
 		if r.Status.Terminal() {
 			r = seal(t, s, r)
 		}
@@ -149,7 +149,7 @@ func TestVerifyDetectsEveryChange(t *testing.T) {
 }
 
 func TestVerifyDetectsDroppedSwappedOrDuplicateEvents(t *testing.T) {
-	all := stories(t)
+	all := exampleReceipts(t)
 	names := []string{}
 	for name := range all {
 		names = append(names, name)
@@ -304,7 +304,7 @@ func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 		}, "result of an earlier run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problems := Verify(rewrite(t, stories(t)[c.story], c.forge))
+			problems := Verify(rewrite(t, exampleReceipts(t)[c.story], c.forge))
 			found := slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.What, c.reason) })
 			if c.reason == "" && len(problems) > 0 || c.reason != "" && !found {
 				t.Errorf("%v, want %q", problems, c.reason)

@@ -219,7 +219,7 @@ func keptStates(r plan.Run) []plan.StepState {
 
 // refersTo reports whether a reference of the step names a step for which match is true.
 func refersTo(step plan.Step, match func(id string) bool) bool {
-	ids, err := step.Named()
+	ids, err := step.ReferencedSteps()
 	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id != plan.ItemName && match(id) })
 }
 

@@ -47,9 +47,9 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 	case a == nil:
 		return w.ask != nil, nil
 	case a.Decision == plan.Refused && a.Note != "":
-		return false, x.unapproved(r, st, x.failure(r, "step.refused_because", "by", a.By, "note", a.Note))
+		return false, x.approvalFailure(r, st, x.failure(r, "step.refused_because", "by", a.By, "note", a.Note))
 	case a.Decision == plan.Refused:
-		return false, x.unapproved(r, st, x.failure(r, "step.refused", "by", a.By))
+		return false, x.approvalFailure(r, st, x.failure(r, "step.refused", "by", a.By))
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, x.failure(r, "step.approval_changed")
 	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
@@ -62,7 +62,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 	case a.Open(x.Now()):
 		return true, nil
 	}
-	return false, x.unapproved(r, st, x.failure(r, "step.approval_expired"))
+	return false, x.approvalFailure(r, st, x.failure(r, "step.approval_expired"))
 }
 
 // element is the request of one element. The requests of all elements are approved together.

@@ -41,7 +41,7 @@ func stop(t *testing.T, w *fixture.World, r plan.Run) {
 
 func TestLaterRuleRequiresAnotherPerson(t *testing.T) {
 	for user, want := range map[string]string{"ana": "error step.denied", "berta": "done"} {
-		w, r := begun(t, nil, proposed("s1", "POST", "/bookings", `{"room":"norte"}`))
+		w, r := newRun(t, nil, newStep("s1", "POST", "/bookings", `{"room":"norte"}`))
 		ask := rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/bookings", Reason: "Se mira antes."}
 		setRules(t, w, ask)
 		drive(t, w, r, "s1")
@@ -56,15 +56,15 @@ func TestLaterRuleRequiresAnotherPerson(t *testing.T) {
 	}
 }
 
-// deleting returns a plan that destroys an object in the middle.
-func deleting() []plan.ProposedStep {
-	return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), proposed("s2", "DELETE", "/bookings/${s1.body.id}", "")}
+// destructivePlan returns a plan that destroys an object in the middle.
+func destructivePlan() []plan.ProposedStep {
+	return []plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), newStep("s2", "DELETE", "/bookings/${s1.body.id}", "")}
 }
 
-// waiting returns a run whose step s2 waits for an approval, with a token.
-func waiting(t *testing.T) (*fixture.World, plan.Run) {
+// newWaitingRun returns a run whose step s2 waits for an approval, with a token.
+func newWaitingRun(t *testing.T) (*fixture.World, plan.Run) {
 	t.Helper()
-	w, r := begun(t, nil, deleting()...)
+	w, r := newRun(t, nil, destructivePlan()...)
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) || status(w, r, "s2") != "pending" {
 		t.Fatalf("ended %s: %s", got, status(w, r, "s2"))
@@ -74,7 +74,7 @@ func waiting(t *testing.T) (*fixture.World, plan.Run) {
 }
 
 func TestDestructiveStepWaitsForApproval(t *testing.T) {
-	w, r := waiting(t)
+	w, r := newWaitingRun(t)
 	now := w.Read(r.ID)
 	a := now.State("s2").Approval
 	if now.Status != plan.Waiting || status(w, r, "s2") != "waiting" || a.Method != "DELETE" || a.URL != "https://rooms.example/bookings/r-1" ||
@@ -96,7 +96,7 @@ func TestDestructiveStepWaitsForApproval(t *testing.T) {
 		t.Errorf("ended %s, %d requests, the run is %s", got, len(w.Requests()), w.Read(r.ID).Status)
 	}
 	list := events(t, w, r, "s2")
-	same(t, "events", kinds(list), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepStart, plan.EventStepDone})
+	checkEqual(t, "events", kinds(list), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepStart, plan.EventStepDone})
 	for _, e := range list[:3] {
 		if !strings.Contains(string(e.Data), `"request":"`+a.Request+`"`) {
 			t.Errorf("%s: %s", e.Type, e.Data)
@@ -126,7 +126,7 @@ func TestWaitingStepFollowsTheDecision(t *testing.T) {
 		}, step.Rejected, "error step.server_inactive"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := waiting(t)
+			w, r := newWaitingRun(t)
 			c.happens(t, w, r)
 			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is || len(w.Requests()) != 1 {
 				t.Errorf("ended %s: %s, %d requests", got, status(w, r, "s2"), len(w.Requests()))
@@ -143,7 +143,7 @@ func TestWaitingStepFollowsTheDecision(t *testing.T) {
 }
 
 func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
-	w, r := waiting(t)
+	w, r := newWaitingRun(t)
 	approve(t, w, r, "s2", "berta", false)
 	now := w.Read(r.ID)
 	st := now.State("s2")
@@ -159,7 +159,7 @@ func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 }
 
 func TestAwaitWritesOnceAndKeepsLastToken(t *testing.T) {
-	w, r := waiting(t)
+	w, r := newWaitingRun(t)
 	wait(t, w, r, "s2", "token-1")
 	before := w.Read(r.ID).State("s2").Approval
 	w.Pass(time.Hour)
@@ -168,7 +168,7 @@ func TestAwaitWritesOnceAndKeepsLastToken(t *testing.T) {
 	if after.Token != "token-2" || !after.ExpiresAt.Equal(before.ExpiresAt) || len(w.Woken()) != 0 {
 		t.Errorf("%+v, woken %v", after, w.Woken())
 	}
-	same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepAsked})
+	checkEqual(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepAsked})
 	asked := 0
 	for _, m := range w.Messages() {
 		if strings.HasPrefix(m.Content, "✋") {
@@ -199,7 +199,7 @@ func TestExecuteReadsRulesBeforeEachStep(t *testing.T) {
 		"of something else": {rule.Rule{Effect: rule.Deny, Method: "PATCH"}, "done", "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.id}"}`))
+			w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.id}"}`))
 			upstream(w, map[string]string{"GET /rooms": `{"id":"7"}`})
 			drive(t, w, r, "s1")
 			c.rule.ID, c.rule.Reason = "r1", "Porque sí."
@@ -210,7 +210,7 @@ func TestExecuteReadsRulesBeforeEachStep(t *testing.T) {
 		})
 	}
 	t.Run("a deletion that is allowed", func(t *testing.T) {
-		w, r := begun(t, nil, deleting()...)
+		w, r := newRun(t, nil, destructivePlan()...)
 		setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Allow, Method: "DELETE", Reason: "Es de pruebas."})
 		drive(t, w, r, "s1")
 		if got := drive(t, w, r, "s2"); got != "done" {
@@ -223,7 +223,7 @@ func TestExecuteReadsRulesBeforeEachStep(t *testing.T) {
 // never after a stop was written first.
 func TestStepIsSentOnceWhenApprovalMeetsStop(t *testing.T) {
 	for range 8 {
-		w, r := waiting(t)
+		w, r := newWaitingRun(t)
 		ctx := context.Background()
 		start := make(chan struct{})
 		var all sync.WaitGroup

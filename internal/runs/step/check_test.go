@@ -14,7 +14,7 @@ import (
 
 // checkedStep returns a booking with a check.
 func checkedStep(method, path string) plan.ProposedStep {
-	s := proposed("s1", method, path, `{"room":"norte"}`)
+	s := newStep("s1", method, path, `{"room":"norte"}`)
 	if method == "DELETE" {
 		s.Body = nil
 	}
@@ -45,7 +45,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 		"it answers at last":        {[]string{lost, lost, yes}, "done", "done", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, checkedStep("POST", "/bookings"), proposed("s2", "GET", "/bookings/${s1.body.id}", ""))
+			w, r := newRun(t, nil, checkedStep("POST", "/bookings"), newStep("s2", "GET", "/bookings/${s1.body.id}", ""))
 			gets := 0
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				if q.Method == "POST" {
@@ -85,7 +85,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 }
 
 func TestCheckPausesBetweenAttempts(t *testing.T) {
-	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
+	w, r := newRun(t, nil, checkedStep("POST", "/bookings"))
 	upstream(w, map[string]string{"POST /bookings": "!"})
 	for i, pause := range []time.Duration{0, 0, 2 * time.Second, 5 * time.Second} {
 		if pause > 0 {
@@ -108,7 +108,7 @@ func TestCheckPausesBetweenAttempts(t *testing.T) {
 // A process that dies in its call leaves an open attempt. It is checked once no process can be in
 // the call any more.
 func TestCheckDecidesInterruptedAttempt(t *testing.T) {
-	w, r := begun(t, nil, checkedStep("POST", "/bookings"))
+	w, r := newRun(t, nil, checkedStep("POST", "/bookings"))
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != step.Throttled || len(w.Requests()) != 0 {
 		t.Fatalf("ended %s", got)
@@ -118,13 +118,13 @@ func TestCheckDecidesInterruptedAttempt(t *testing.T) {
 	if got := drive(t, w, r, "s1"); got != "done" {
 		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
 	}
-	same(t, "sent", sent(w), []string{"GET /bookings/norte"})
+	checkEqual(t, "sent", sentRequests(w), []string{"GET /bookings/norte"})
 }
 
 func TestStopChecksOpenAttempt(t *testing.T) {
 	for _, method := range []string{"POST", "DELETE"} {
 		path := map[string]string{"POST": "/bookings", "DELETE": "/bookings/7"}[method]
-		w, r := begun(t, nil, checkedStep(method, path))
+		w, r := newRun(t, nil, checkedStep(method, path))
 		open(t, w, r)
 		stop(t, w, r)
 		w.Pass(2 * time.Minute)
@@ -140,8 +140,8 @@ func TestStopChecksOpenAttempt(t *testing.T) {
 // A change whose method may be repeated is repeated with the same key. When no attempt got a
 // response, the outcome is unknown, and a check decides.
 func TestChangeWithoutResponseIsInDoubt(t *testing.T) {
-	change := proposed("s1", "PUT", "/bookings/7", `{"room":"sur"}`)
-	w, r := begun(t, nil, change)
+	change := newStep("s1", "PUT", "/bookings/7", `{"room":"sur"}`)
+	w, r := newRun(t, nil, change)
 	upstream(w, map[string]string{"PUT /bookings/7": "!"})
 	if got := drive(t, w, r, "s1"); got != step.InDoubt || status(w, r, "s1") != "in_doubt step.in_doubt" || len(w.Requests()) != 4 {
 		t.Errorf("ended %s: %s after %d requests", got, status(w, r, "s1"), len(w.Requests()))
@@ -151,7 +151,7 @@ func TestChangeWithoutResponseIsInDoubt(t *testing.T) {
 			t.Errorf("key %s", q.Header["Idempotency-Key"])
 		}
 	}
-	w, r = begun(t, nil, checkedStep("PUT", "/bookings/7"))
+	w, r = newRun(t, nil, checkedStep("PUT", "/bookings/7"))
 	upstream(w, map[string]string{"PUT /bookings/7": "!", "GET /bookings/norte": `{"state":"booked"}`})
 	if got := drive(t, w, r, "s1"); got != "done" || len(w.Requests()) != 5 {
 		t.Errorf("ended %s: %s after %d requests", got, status(w, r, "s1"), len(w.Requests()))

@@ -69,9 +69,9 @@ func withReason(ask *plan.Ask, why string) *plan.Ask {
 	return &both
 }
 
-// unapproved returns the failure of a step whose approval was refused or expired. A substitute that
+// approvalFailure returns the failure of a step whose approval was refused or expired. A substitute that
 // was not approved fails as the original command did. why is the reason of the refusal.
-func (x *Executor) unapproved(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
+func (x *Executor) approvalFailure(r plan.Run, st plan.StepState, why *plan.Failure) *plan.Failure {
 	if !st.Command.Replaces() {
 		return why
 	}
@@ -88,9 +88,9 @@ func escalates(step plan.Step, args tool.Arguments) bool {
 	return !plan.ParseEffect(step.ID).Undo || !command.Destroys(step.Method, step.Path, step.Body)
 }
 
-// commandFailed returns the ending of an attempt whose command reports failure; nil if the call is
+// failedCommandEnding returns the ending of an attempt whose command reports failure; nil if the call is
 // not a command, or did not fail.
-func (x *Executor) commandFailed(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {
+func (x *Executor) failedCommandEnding(r plan.Run, step plan.Step, st plan.StepState, args tool.Arguments, result *plan.Result) *ending {
 	if _, is := command.Of(args.Method, args.Path, args.Body); !is {
 		return nil
 	}

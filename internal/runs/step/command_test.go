@@ -17,9 +17,9 @@ import (
 
 const failing = `{"exit_code":1,"stderr":"no such file"}`
 
-func commanding(t *testing.T, ceiling int, text string) (*fixture.World, plan.Run) {
+func newCommandRun(t *testing.T, ceiling int, text string) (*fixture.World, plan.Run) {
 	t.Helper()
-	w, r := begun(t, func(p *plan.Plan) { p.Ceiling = ceiling }, proposed("s1", "POST", "/command", `{"command":"`+text+`"}`))
+	w, r := newRun(t, func(p *plan.Plan) { p.Ceiling = ceiling }, newStep("s1", "POST", "/command", `{"command":"`+text+`"}`))
 	upstream(w, map[string]string{"POST /command": failing})
 	return w, r
 }
@@ -36,7 +36,7 @@ func reason(t *testing.T, w *fixture.World, r plan.Run, now string) {
 }
 
 func TestFailedCommandIsRetriedAndReasonedAbout(t *testing.T) {
-	w, r := commanding(t, 4000, "ls /nowhere")
+	w, r := newCommandRun(t, 4000, "ls /nowhere")
 	if got := drive(t, w, r, "s1"); got != string(step.OutcomeReason) || len(w.Requests()) != 2 {
 		t.Fatalf("ended %s after %d requests", got, len(w.Requests()))
 	}
@@ -48,7 +48,7 @@ func TestFailedCommandIsRetriedAndReasonedAbout(t *testing.T) {
 	if got := drive(t, w, r, "s1"); got != "done" {
 		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
 	}
-	same(t, "sent", sent(w), []string{`POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls -a /nowhere"}`})
+	checkEqual(t, "sent", sentRequests(w), []string{`POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls /nowhere"}`, `POST /command {"command":"ls -a /nowhere"}`})
 	keys := map[string]bool{}
 	for _, q := range w.Requests() {
 		keys[q.Header["Idempotency-Key"]] = true
@@ -72,7 +72,7 @@ func TestCommandFailsAfterLastAttempt(t *testing.T) {
 		"the plan has no tokens to think with": {0, nil, "ls /nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := commanding(t, c.ceiling, "ls /nowhere")
+			w, r := newCommandRun(t, c.ceiling, "ls /nowhere")
 			if c.happens != nil {
 				drive(t, w, r, "s1")
 				c.happens(t, w, r)
@@ -80,7 +80,7 @@ func TestCommandFailsAfterLastAttempt(t *testing.T) {
 			if got := drive(t, w, r, "s1"); got != step.Rejected || status(w, r, "s1") != "error step.command_failed" {
 				t.Errorf("ended %s: %s", got, status(w, r, "s1"))
 			}
-			list := sent(w)
+			list := sentRequests(w)
 			if len(list) != 3 || list[2] != `POST /command {"command":"`+c.last+`"}` {
 				t.Errorf("sent %q", list)
 			}
@@ -100,7 +100,7 @@ func TestCommandResponseDecidesStep(t *testing.T) {
 		"it is lost":      {"!", "in_doubt step.in_doubt", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := commanding(t, 4000, "ls /nowhere")
+			w, r := newCommandRun(t, 4000, "ls /nowhere")
 			upstream(w, map[string]string{"POST /command": c.answer})
 			drive(t, w, r, "s1")
 			if status(w, r, "s1") != c.is || len(w.Requests()) != c.sent {
@@ -111,7 +111,7 @@ func TestCommandResponseDecidesStep(t *testing.T) {
 }
 
 func TestApprovedCommandIsNotReplaced(t *testing.T) {
-	w, r := commanding(t, 4000, "ls /nowhere")
+	w, r := newCommandRun(t, 4000, "ls /nowhere")
 	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/command", Reason: "Se mira antes."})
 	drive(t, w, r, "s1")
 	wait(t, w, r, "s1", "token")
@@ -122,7 +122,7 @@ func TestApprovedCommandIsNotReplaced(t *testing.T) {
 }
 
 func TestResultCannotEscalateCommand(t *testing.T) {
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls ${s1.body.folder}"}`))
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/command", `{"command":"ls ${s1.body.folder}"}`))
 	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.command_rises" || len(w.Requests()) != 1 {
@@ -145,13 +145,13 @@ func TestUndoSendsTheShownCommand(t *testing.T) {
 		"it removes what was written whole": {"rm a.txt", "", "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := proposed("s1", "POST", "/command", `{"command":"mktemp"}`)
+			s := newStep("s1", "POST", "/command", `{"command":"mktemp"}`)
 			s.Undo = &plan.Call{Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"` + c.undo + `"}`)}
-			w, r := begun(t, func(p *plan.Plan) {
+			w, r := newRun(t, func(p *plan.Plan) {
 				undo := p.Bindings[len(p.Bindings)-1]
 				undo.StepID = plan.UndoOf("s1")
 				p.Bindings = append(p.Bindings, undo)
-			}, s, proposed("s2", "GET", "/rooms", "", "s1"))
+			}, s, newStep("s2", "GET", "/rooms", "", "s1"))
 			upstream(w, map[string]string{"POST /command": `{"file":"` + c.file + `"}`, "GET /rooms": "#400 {}"})
 			drive(t, w, r, "s1")
 			drive(t, w, r, "s2")
@@ -165,7 +165,7 @@ func TestUndoSendsTheShownCommand(t *testing.T) {
 }
 
 func TestEscalationIsFoundInEveryMember(t *testing.T) {
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"ls","args":["${s1.body.folder}"]}`))
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/command", `{"command":"ls","args":["${s1.body.folder}"]}`))
 	upstream(w, map[string]string{"GET /rooms": `{"folder":"/tmp; rm -rf /"}`})
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.command_rises" || len(w.Requests()) != 1 {
@@ -187,8 +187,8 @@ func TestStepRefusesChangedTarget(t *testing.T) {
 		"nothing":             {`[]`, "error step.target_gone", "«Sala Norte, 6»"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, func(p *plan.Plan) { p.Steps[1].Targets = []plan.Target{shown} },
-				proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.rooms[0].id}"}`))
+			w, r := newRun(t, func(p *plan.Plan) { p.Steps[1].Targets = []plan.Target{shown} },
+				newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.rooms[0].id}"}`))
 			upstream(w, map[string]string{"GET /rooms": `{"rooms":` + c.rooms + `}`})
 			drive(t, w, r, "s1")
 			drive(t, w, r, "s2")
@@ -205,7 +205,7 @@ func TestStepRefusesChangedTarget(t *testing.T) {
 
 // A result that is stored in pieces is whole for the step that names it.
 func TestReferenceReadsWholeLargeResult(t *testing.T) {
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.last}"}`))
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.last}"}`))
 	noise := make([]byte, 600<<10)
 	for i := range noise {
 		noise[i] = 'a' + byte(i*i%23)
@@ -219,7 +219,7 @@ func TestReferenceReadsWholeLargeResult(t *testing.T) {
 		t.Fatal("it is not apart")
 	}
 	drive(t, w, r, "s2")
-	if list := sent(w); len(list) != 2 || list[1] != `POST /bookings {"room":"sur"}` {
+	if list := sentRequests(w); len(list) != 2 || list[1] != `POST /bookings {"room":"sur"}` {
 		t.Errorf("%s %q", status(w, r, "s2"), list[1:])
 	}
 }

@@ -17,9 +17,9 @@ import (
 
 // forEach returns a plan that books every room that is found.
 func forEach() []plan.ProposedStep {
-	each := proposed("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
+	each := newStep("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
 	each.ForEach = "${s1.body.rooms}"
-	return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), each, proposed("s3", "GET", "/bookings/${s2.body[1].id}", "")}
+	return []plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), each, newStep("s3", "GET", "/bookings/${s2.body[1].id}", "")}
 }
 
 func roomsOf(n int) string {
@@ -31,7 +31,7 @@ func roomsOf(n int) string {
 }
 
 func TestEachExecutesEveryElement(t *testing.T) {
-	w, r := begun(t, nil, forEach()...)
+	w, r := newRun(t, nil, forEach()...)
 	n := 0
 	w.Answer(func(q tool.Request) (tool.Answer, error) {
 		body := roomsOf(3)
@@ -46,7 +46,7 @@ func TestEachExecutesEveryElement(t *testing.T) {
 			t.Fatalf("%s ended %s: %s", id, got, status(w, r, id))
 		}
 	}
-	same(t, "sent", sent(w), []string{
+	checkEqual(t, "sent", sentRequests(w), []string{
 		"GET /rooms", `POST /bookings {"room":"r0"}`, `POST /bookings {"room":"r1"}`, `POST /bookings {"room":"r2"}`, "GET /bookings/b1",
 	})
 	keys := map[string]bool{}
@@ -60,8 +60,8 @@ func TestEachExecutesEveryElement(t *testing.T) {
 	if string(st.Result.Body) != `[{"id":"b0"},{"id":"b1"},{"id":"b2"}]` || st.Items != 3 || st.Result.Status != 200 || st.Result.SHA256 == "" {
 		t.Errorf("%s, %+v", st.Result.Body, st)
 	}
-	same(t, "events of the step", kinds(events(t, w, r, "s2")), []string{plan.EventStepExpanded, plan.EventStepDone})
-	same(t, "events of an element", kinds(events(t, w, r, "s2[2]")), []string{plan.EventStepStart, plan.EventStepDone})
+	checkEqual(t, "events of the step", kinds(events(t, w, r, "s2")), []string{plan.EventStepExpanded, plan.EventStepDone})
+	checkEqual(t, "events of an element", kinds(events(t, w, r, "s2[2]")), []string{plan.EventStepStart, plan.EventStepDone})
 }
 
 func TestEachRefusesUnusableList(t *testing.T) {
@@ -80,7 +80,7 @@ func TestEachRefusesUnusableList(t *testing.T) {
 		"one that is no fit": {`{"rooms":[{"name":"a"},{"name":7}]}`, step.Rejected, "error step.element"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, forEach()...)
+			w, r := newRun(t, nil, forEach()...)
 			upstream(w, map[string]string{"GET /rooms": c.rooms})
 			drive(t, w, r, "s1")
 			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.is {
@@ -94,13 +94,13 @@ func TestEachRefusesUnusableList(t *testing.T) {
 }
 
 func TestEachLimitsElementsOfRun(t *testing.T) {
-	steps := []plan.ProposedStep{proposed("s1", "GET", "/rooms", "")}
+	steps := []plan.ProposedStep{newStep("s1", "GET", "/rooms", "")}
 	for i := range step.MostElements/plan.MaxEach + 1 {
-		each := proposed(fmt.Sprintf("e%d", i), "GET", "/bookings/${item.name}", "")
+		each := newStep(fmt.Sprintf("e%d", i), "GET", "/bookings/${item.name}", "")
 		each.ForEach = "${s1.body.rooms}"
 		steps = append(steps, each)
 	}
-	w, r := begun(t, nil, steps...)
+	w, r := newRun(t, nil, steps...)
 	upstream(w, map[string]string{"GET /rooms": roomsOf(plan.MaxEach)})
 	drive(t, w, r, "s1")
 	for i := range step.MostElements / plan.MaxEach {
@@ -134,7 +134,7 @@ func TestEachEndsAsItsWorstElement(t *testing.T) {
 		"one is lost":    {"!", step.InDoubt, "in_doubt step.elements_in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, forEach()...)
+			w, r := newRun(t, nil, forEach()...)
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				body, status := roomsOf(3), 200
 				if string(q.Body) == `{"room":"r1"}` {
@@ -161,7 +161,7 @@ func TestEachEndsAsItsWorstElement(t *testing.T) {
 
 // Elements that never end, because they cannot be executed at all, are not started for ever.
 func TestEachLimitsRounds(t *testing.T) {
-	w, r := begun(t, nil, forEach()...)
+	w, r := newRun(t, nil, forEach()...)
 	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
 	drive(t, w, r, "s1")
 	for range 3 {
@@ -175,7 +175,7 @@ func TestEachLimitsRounds(t *testing.T) {
 }
 
 func TestEachIsApprovedOnce(t *testing.T) {
-	w, r := begun(t, nil, forEach()...)
+	w, r := newRun(t, nil, forEach()...)
 	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
 	upstream(w, map[string]string{"GET /rooms": roomsOf(3)})
 	drive(t, w, r, "s1")
@@ -192,11 +192,11 @@ func TestEachIsApprovedOnce(t *testing.T) {
 	if got := drive(t, w, r, "s2"); got != "done" || len(w.Requests()) != 4 {
 		t.Errorf("ended %s: %s, %d requests", got, status(w, r, "s2"), len(w.Requests()))
 	}
-	same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepExpanded, plan.EventStepDone})
+	checkEqual(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepAsked, plan.EventStepApproved, plan.EventStepExpanded, plan.EventStepDone})
 }
 
 func TestEachSendsOnlyApprovedElements(t *testing.T) {
-	w, r := begun(t, nil, forEach()...)
+	w, r := newRun(t, nil, forEach()...)
 	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Method: "POST", Path: "/bookings", Reason: "Cuesta dinero."})
 	upstream(w, map[string]string{"GET /rooms": roomsOf(2)})
 	drive(t, w, r, "s1")

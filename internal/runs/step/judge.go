@@ -59,7 +59,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 	case a.Failed && a.Status/100 == 2:
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.toolFailure(r, result)}
 	case a.Status/100 == 2:
-		if e := x.commandFailed(r, step, st, call.args, result); e != nil {
+		if e := x.failedCommandEnding(r, step, st, call.args, result); e != nil {
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}

@@ -146,7 +146,7 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 			reason: x.failure(r, "step.skipped_"+why, pairs...).Message,
 		}
 	}
-	names, err := step.Named()
+	names, err := step.ReferencedSteps()
 	if err != nil {
 		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
 	}

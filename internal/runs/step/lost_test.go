@@ -23,18 +23,18 @@ func script(w *fixture.World, list ...func() (tool.Answer, error)) {
 	})
 }
 
-func answered(status int) func() (tool.Answer, error) {
+func response(status int) func() (tool.Answer, error) {
 	return func() (tool.Answer, error) { return tool.Answer{Status: status, Body: []byte(`{}`), Bytes: 2}, nil }
 }
 
-func failed(err error) func() (tool.Answer, error) {
+func failure(err error) func() (tool.Answer, error) {
 	return func() (tool.Answer, error) { return tool.Answer{}, err }
 }
 
 // A change whose response was lost may have been made, whatever prevents its repetition: it is
 // never reported as not made.
 func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
-	lost, unreached := failed(tool.ErrLost), failed(tool.ErrNotSent)
+	lost, unreached := failure(tool.ErrLost), failure(tool.ErrNotSent)
 	for name, c := range map[string]struct {
 		answers []func() (tool.Answer, error)
 		between func(*testing.T, *fixture.World, plan.Run) // after the first attempt
@@ -43,18 +43,18 @@ func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 		run     plan.Status
 	}{
 		"the server is gone":           {answers: []func() (tool.Answer, error){lost, unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"it has no time":               {answers: []func() (tool.Answer, error){lost, answered(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"a gateway lost it":            {answers: []func() (tool.Answer, error){answered(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"the server has moved":         {answers: []func() (tool.Answer, error){lost, answered(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"it has no time":               {answers: []func() (tool.Answer, error){lost, response(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"a gateway lost it":            {answers: []func() (tool.Answer, error){response(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server has moved":         {answers: []func() (tool.Answer, error){lost, response(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the run is stopped":           {answers: []func() (tool.Answer, error){lost}, between: stop, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: switchOff, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the execution ends":           {answers: []func() (tool.Answer, error){lost}, finish: true, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"the server refuses it":        {answers: []func() (tool.Answer, error){lost, answered(422)}, is: "error step.rejected", run: plan.Failed},
-		"it is made":                   {answers: []func() (tool.Answer, error){lost, answered(200)}, is: "done", run: plan.Failed},
+		"the server refuses it":        {answers: []func() (tool.Answer, error){lost, response(422)}, is: "error step.rejected", run: plan.Failed},
+		"it is made":                   {answers: []func() (tool.Answer, error){lost, response(200)}, is: "done", run: plan.Failed},
 		"nothing ever reached anybody": {answers: []func() (tool.Answer, error){unreached}, is: "error step.unreachable", run: plan.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, booking(), proposed("s2", "PUT", "/bookings/b1", `{"room":"norte"}`, "s1"), proposed("s3", "GET", "/people", "", "s2"))
+			w, r := newRun(t, nil, booking(), newStep("s2", "PUT", "/bookings/b1", `{"room":"norte"}`, "s1"), newStep("s3", "GET", "/people", "", "s2"))
 			drive(t, w, r, "s1")
 			script(w, c.answers...)
 			if got := execute(t, w, r, "s2"); got != step.Transient {
@@ -71,7 +71,7 @@ func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 			if c.run != plan.InDoubt {
 				want = []string{"undo:s1"}
 			}
-			same(t, "undos", undos(t, w, r), want)
+			checkEqual(t, "undos", undos(t, w, r), want)
 			ended, err := w.Runs.Finish(context.Background(), fixture.Account, r.ID, "Run.StepFailed")
 			if err != nil {
 				t.Fatal(err)
@@ -109,9 +109,9 @@ func switchOff(t *testing.T, w *fixture.World, _ plan.Run) {
 
 // A check decides a lost change also where the change cannot be sent again.
 func TestCheckDecidesLostChangeThatCannotBeRepeated(t *testing.T) {
-	put := proposed("s1", "PUT", "/bookings/b1", `{"room":"norte"}`)
+	put := newStep("s1", "PUT", "/bookings/b1", `{"room":"norte"}`)
 	put.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/rooms"}, Expect: ref.Condition{Value: "${check.body.made}", Is: ref.Equal, To: json.RawMessage("true")}}
-	w, r := begun(t, nil, put, proposed("s2", "GET", "/people", ""))
+	w, r := newRun(t, nil, put, newStep("s2", "GET", "/people", ""))
 	n := 0
 	w.Answer(func(q tool.Request) (tool.Answer, error) {
 		n++
@@ -135,13 +135,13 @@ func TestDeleteOfMissingObjectIsDoneOnlyAfterLostAttempt(t *testing.T) {
 		first func() (tool.Answer, error)
 		is    string
 	}{
-		"later":    {answered(429), "error step.rejected"},
-		"not sent": {failed(tool.ErrNotSent), "error step.rejected"},
-		"lost":     {failed(tool.ErrLost), "done"},
+		"later":    {response(429), "error step.rejected"},
+		"not sent": {failure(tool.ErrNotSent), "error step.rejected"},
+		"lost":     {failure(tool.ErrLost), "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, proposed("s1", "DELETE", "/bookings/7", ""))
-			script(w, c.first, answered(404))
+			w, r := newRun(t, nil, newStep("s1", "DELETE", "/bookings/7", ""))
+			script(w, c.first, response(404))
 			drive(t, w, r, "s1")
 			if status(w, r, "s1") != c.is || len(w.Requests()) != 2 {
 				t.Errorf("%s after %d requests", status(w, r, "s1"), len(w.Requests()))

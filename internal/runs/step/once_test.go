@@ -22,13 +22,13 @@ type effectOf struct {
 	before func(*testing.T, *fixture.World, plan.Run)
 }
 
-func nothing(*testing.T, *fixture.World, plan.Run) {}
+func doNothing(*testing.T, *fixture.World, plan.Run) {}
 
-// listed executes the step whose result is the list.
-func listed(t *testing.T, w *fixture.World, r plan.Run) { drive(t, w, r, "s1") }
+// executeList executes the step whose result is the list.
+func executeList(t *testing.T, w *fixture.World, r plan.Run) { drive(t, w, r, "s1") }
 
-// undoing lets the run fail, and begins its undo.
-func undoing(t *testing.T, w *fixture.World, r plan.Run) {
+// beginUndo lets the run fail, and begins its undo.
+func beginUndo(t *testing.T, w *fixture.World, r plan.Run) {
 	drive(t, w, r, "s1")
 	drive(t, w, r, "s2")
 	if len(undos(t, w, r)) != 1 {
@@ -36,24 +36,24 @@ func undoing(t *testing.T, w *fixture.World, r plan.Run) {
 	}
 }
 
-func undoneBy(call plan.Call) func() []plan.ProposedStep {
+func undoPlan(call plan.Call) func() []plan.ProposedStep {
 	return func() []plan.ProposedStep {
 		s := booking()
 		s.Undo = &call
-		return []plan.ProposedStep{s, proposed("s2", "GET", "/people", "")}
+		return []plan.ProposedStep{s, newStep("s2", "GET", "/people", "")}
 	}
 }
 
-func eachBy(method, path, body string) func() []plan.ProposedStep {
+func eachPlan(method, path, body string) func() []plan.ProposedStep {
 	return func() []plan.ProposedStep {
-		each := proposed("s2", method, path, body)
+		each := newStep("s2", method, path, body)
 		each.ForEach = "${s1.body.rooms}"
-		return []plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), each}
+		return []plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), each}
 	}
 }
 
-func only(method, path, body string) func() []plan.ProposedStep {
-	return func() []plan.ProposedStep { return []plan.ProposedStep{proposed("s1", method, path, body)} }
+func singlePlan(method, path, body string) func() []plan.ProposedStep {
+	return func() []plan.ProposedStep { return []plan.ProposedStep{newStep("s1", method, path, body)} }
 }
 
 // TestSideEffectIsSentOnceUnlessRepeatable (guarantee I09) has a service that applies a request
@@ -71,17 +71,17 @@ func TestSideEffectIsSentOnceUnlessRepeatable(t *testing.T) {
 		effectOf
 		again bool
 	}{
-		"a step":                    {effectOf{"s1", only("POST", "/bookings", `{"room":"a"}`), nothing}, false},
-		"an element":                {effectOf{"s2[1]", eachBy("POST", "/bookings", `{"room":"${item.name}"}`), listed}, false},
-		"an undo":                   {effectOf{"undo:s1", undoneBy(plan.Call{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"-"}`)}), undoing}, false},
-		"a step to be repeated":     {effectOf{"s1", only("PUT", "/bookings/7", `{}`), nothing}, true},
-		"an element to be repeated": {effectOf{"s2[1]", eachBy("PUT", "/bookings/${item.name}", `{}`), listed}, true},
-		"an undo to be repeated":    {effectOf{"undo:s1", undoneBy(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), undoing}, true},
+		"a step":                    {effectOf{"s1", singlePlan("POST", "/bookings", `{"room":"a"}`), doNothing}, false},
+		"an element":                {effectOf{"s2[1]", eachPlan("POST", "/bookings", `{"room":"${item.name}"}`), executeList}, false},
+		"an undo":                   {effectOf{"undo:s1", undoPlan(plan.Call{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"-"}`)}), beginUndo}, false},
+		"a step to be repeated":     {effectOf{"s1", singlePlan("PUT", "/bookings/7", `{}`), doNothing}, true},
+		"an element to be repeated": {effectOf{"s2[1]", eachPlan("PUT", "/bookings/${item.name}", `{}`), executeList}, true},
+		"an undo to be repeated":    {effectOf{"undo:s1", undoPlan(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), beginUndo}, true},
 	} {
 		for how, fails := range faults {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
-				w, r := begun(t, nil, c.steps()...)
+				w, r := newRun(t, nil, c.steps()...)
 				key, applied := r.ID+":"+c.effect, 0
 				w.Answer(func(q tool.Request) (tool.Answer, error) {
 					status, body := 200, roomsOf(2)
@@ -150,8 +150,8 @@ func (s altered) Server(ctx context.Context, account, id string) (tool.Server, e
 	return server, err
 }
 
-// lost sends a request whose response is lost, so that it is to be checked.
-func lost(t *testing.T, w *fixture.World, r plan.Run) {
+// loseResponse sends a request whose response is lost, so that it is to be checked.
+func loseResponse(t *testing.T, w *fixture.World, r plan.Run) {
 	w.Answer(fails(tool.ErrLost))
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
 		t.Fatalf("ended %s", got)
@@ -168,10 +168,10 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 		return []plan.ProposedStep{s}
 	}
 	effects := map[string]effectOf{
-		"a step":     {"s1", only("POST", "/bookings", `{"room":"a"}`), nothing},
-		"an element": {"s2", eachBy("POST", "/bookings", `{"room":"${item.name}"}`), listed},
-		"an undo":    {"undo:s1", undoneBy(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), undoing},
-		"a check":    {"s1", checked, lost},
+		"a step":     {"s1", singlePlan("POST", "/bookings", `{"room":"a"}`), doNothing},
+		"an element": {"s2", eachPlan("POST", "/bookings", `{"room":"${item.name}"}`), executeList},
+		"an undo":    {"undo:s1", undoPlan(plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}), beginUndo},
+		"a check":    {"s1", checked, loseResponse},
 	}
 	changes := map[string]altered{
 		"the goal":         {plan: func(p *plan.Plan) { p.Goal += "." }},
@@ -198,7 +198,7 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()
 				for _, changed := range []bool{false, true} {
-					w, r := begun(t, nil, c.steps()...)
+					w, r := newRun(t, nil, c.steps()...)
 					upstream(w, map[string]string{"GET /rooms": roomsOf(2), "GET /people": "#400 {}"})
 					c.before(t, w, r)
 					before := len(w.Requests())
@@ -206,7 +206,7 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 						w.Steps.Store = change
 					}
 					if drive(t, w, r, c.effect); (len(w.Requests()) == before) != changed {
-						t.Errorf("changed %v: sent %q", changed, sent(w)[before:])
+						t.Errorf("changed %v: sent %q", changed, sentRequests(w)[before:])
 					}
 					if st := w.Read(r.ID).State(c.effect); changed && st.Status != plan.StepFailed && st.Status != plan.StepInDoubt || changed && st.Error == nil {
 						t.Errorf("it is %s: %+v", st.Status, st.Error)

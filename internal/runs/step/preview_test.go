@@ -21,7 +21,7 @@ func previewer(w *fixture.World) step.Preview {
 	return step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 }
 
-func previewed(t *testing.T) *fixture.World {
+func newPreviewWorld(t *testing.T) *fixture.World {
 	t.Helper()
 	w := fixture.NewWorld(t)
 	if _, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, true); err != nil {
@@ -40,7 +40,7 @@ func previewed(t *testing.T) *fixture.World {
 const fromRooms = `{"room":"${s1.body.items[0].id}"}`
 
 func TestPreviewReadsTargetsOfChanges(t *testing.T) {
-	w := previewed(t)
+	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
 		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
 	found := previewer(w).Targets(t.Context(), r, time.Second)
@@ -62,7 +62,7 @@ func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 }
 
 func TestPreviewOmitsSecretTargets(t *testing.T) {
-	w := previewed(t)
+	w := newPreviewWorld(t)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		body := `{"id":"n1","access_token":"s3cret","name":"Caja"}`
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
@@ -106,7 +106,7 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := previewed(t)
+			w := newPreviewWorld(t)
 			steps := c.steps
 			if steps == nil {
 				steps = []plan.ProposedStep{{Method: "GET", Path: "/rooms"}, {Method: "POST", Path: "/bookings", Body: json.RawMessage(fromRooms)}}
@@ -155,7 +155,7 @@ func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 		"not sent":        func() (tool.Answer, error) { return tool.Answer{}, errors.Join(tool.ErrNotSent) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := previewed(t)
+			w := newPreviewWorld(t)
 			r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
 			if found := previewer(w).Targets(t.Context(), r, time.Second); found[1] != nil {
@@ -178,7 +178,7 @@ func (slow) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int6
 }
 
 func TestPreviewStopsAtTimeLimit(t *testing.T) {
-	w := previewed(t)
+	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}

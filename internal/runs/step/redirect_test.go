@@ -30,7 +30,7 @@ func TestRedirectIsReportedWithItsHost(t *testing.T) {
 		"moved, to no place":   {308, "", "step.moved", []string{"otra dirección"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := running(t, book)
+			w, r := newRunOf(t, book)
 			w.Answer(answers(c.status, "Location", c.location))
 			execute(t, w, r, "s1")
 			got := w.Read(r.ID).State("s1").Error
@@ -59,9 +59,9 @@ func TestCheckDecidesStepAfterRedirect(t *testing.T) {
 		"nobody can tell": {"#500 {}", "in_doubt step.in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := proposed("s1", "POST", "/bookings", `{"room":"norte"}`)
+			s := newStep("s1", "POST", "/bookings", `{"room":"norte"}`)
 			s.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/rooms"}, Expect: ref.Condition{Value: "${check.body.made}", Is: ref.Equal, To: json.RawMessage("true")}}
-			w, r := begun(t, nil, s)
+			w, r := newRun(t, nil, s)
 			made := 0
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				if q.Method == "POST" {

@@ -32,9 +32,9 @@ func extra(base string) []tool.Operation {
 	return ops
 }
 
-// begun returns a run that is about to execute its steps; change, when given, changes the plan
+// newRun returns a run that is about to execute its steps; change, when given, changes the plan
 // before it is stored.
-func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*fixture.World, plan.Run) {
+func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*fixture.World, plan.Run) {
 	t.Helper()
 	ctx := context.Background()
 	w := fixture.NewWorld(t)
@@ -83,7 +83,7 @@ func begun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (*
 	return w, r
 }
 
-func proposed(id, method, path, body string, needs ...string) plan.ProposedStep {
+func newStep(id, method, path, body string, needs ...string) plan.ProposedStep {
 	needs = append([]string{}, needs...)
 	return plan.ProposedStep{ID: id, Method: method, Path: path, Body: json.RawMessage(body), Needs: &needs}
 }
@@ -133,8 +133,8 @@ func upstream(w *fixture.World, answers map[string]string) {
 	})
 }
 
-// sent lists the requests that reached the upstream, as "METHOD /path body".
-func sent(w *fixture.World) []string {
+// sentRequests lists the requests that reached the upstream, as "METHOD /path body".
+func sentRequests(w *fixture.World) []string {
 	var list []string
 	for _, r := range w.Requests() {
 		list = append(list, strings.TrimSpace(r.Method+" "+strings.TrimPrefix(r.URL, "https://rooms.example")+" "+string(r.Body)))
@@ -159,7 +159,7 @@ func kinds(list []plan.Event) []string {
 	return names
 }
 
-func same(t *testing.T, what string, got, want []string) {
+func checkEqual(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
@@ -202,10 +202,10 @@ func TestStepRunsOnlyWhenItsConditionHolds(t *testing.T) {
 		"the status is looked": {is("${s1.status}", "200"), "done", "done", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			second := proposed("s2", "POST", "/bookings", `{"room":"norte"}`)
+			second := newStep("s2", "POST", "/bookings", `{"room":"norte"}`)
 			second.When = c.when
-			third := proposed("s3", "GET", "/bookings/${s2.body.id}", "")
-			w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), second, third, proposed("s4", "GET", "/people", "", "s2"))
+			third := newStep("s3", "GET", "/bookings/${s2.body.id}", "")
+			w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), second, third, newStep("s4", "GET", "/people", "", "s2"))
 			upstream(w, map[string]string{"GET /rooms": `{"free":6}`})
 			drive(t, w, r, "s1")
 			if got := drive(t, w, r, "s2"); got != c.ends || status(w, r, "s2") != c.status || len(w.Requests()) != c.sent {
@@ -220,7 +220,7 @@ func TestStepRunsOnlyWhenItsConditionHolds(t *testing.T) {
 				t.Errorf("what only needs it is %s", status(w, r, "s4"))
 			}
 			if c.status == "skipped" {
-				same(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepSkipped})
+				checkEqual(t, "events", kinds(events(t, w, r, "s2")), []string{plan.EventStepSkipped})
 				if last := w.Messages(); !slices.ContainsFunc(last, func(m conversation.Message) bool { return strings.Contains(m.Content, "⏭ Paso 2 de 4 omitido") }) {
 					t.Error("nobody is told")
 				}

@@ -13,8 +13,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// besides gives the world's server operations whose paths are siblings of those of bookings.
-func besides(t *testing.T, w *fixture.World) {
+// addSiblings gives the world's server operations whose paths are siblings of those of bookings.
+func addSiblings(t *testing.T, w *fixture.World) {
 	t.Helper()
 	server, err := w.Store.Server(t.Context(), fixture.Account, w.Server.ID)
 	must(t, err)
@@ -31,9 +31,9 @@ var siblings = []string{"5:purge", "mine", "MINE", "mine;v=1", "m\u200bine", "5.
 // TestResultSelectsNoOtherOperation executes every kind of call whose path a result may fill: a
 // step, its elements, its undo and its check.
 func TestResultSelectsNoOtherOperation(t *testing.T) {
-	each := proposed("s2", "PUT", "/bookings/${item.id}", `{}`)
+	each := newStep("s2", "PUT", "/bookings/${item.id}", `{}`)
 	each.ForEach = "${s1.body.rooms}"
-	check := proposed("s2", "POST", "/bookings", `{"room":"norte"}`, "s1")
+	check := newStep("s2", "POST", "/bookings", `{"room":"norte"}`, "s1")
 	check.Verify = &plan.Check{
 		Call:   plan.Call{Method: "GET", Path: "/bookings/${s1.body.id}"},
 		Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage(`200`)},
@@ -43,16 +43,16 @@ func TestResultSelectsNoOtherOperation(t *testing.T) {
 		effect string
 		is     string
 	}{
-		"a step":   {[]plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), proposed("s2", "PUT", "/bookings/${s1.body.id}", `{}`)}, "s2", "error step.arguments"},
-		"a read":   {[]plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), proposed("s2", "GET", "/bookings/${s1.body.id}", "")}, "s2", "error step.arguments"},
-		"elements": {[]plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), each}, "s2", "error step.element"},
-		"an undo":  {[]plan.ProposedStep{booking(), proposed("s2", "GET", "/rooms", "")}, "undo:s1", "error step.arguments"},
-		"a check":  {[]plan.ProposedStep{proposed("s1", "GET", "/rooms", ""), check}, "s2", "in_doubt step.in_doubt"},
+		"a step":   {[]plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), newStep("s2", "PUT", "/bookings/${s1.body.id}", `{}`)}, "s2", "error step.arguments"},
+		"a read":   {[]plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), newStep("s2", "GET", "/bookings/${s1.body.id}", "")}, "s2", "error step.arguments"},
+		"elements": {[]plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), each}, "s2", "error step.element"},
+		"an undo":  {[]plan.ProposedStep{booking(), newStep("s2", "GET", "/rooms", "")}, "undo:s1", "error step.arguments"},
+		"a check":  {[]plan.ProposedStep{newStep("s1", "GET", "/rooms", ""), check}, "s2", "in_doubt step.in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, value := range append(slices.Clone(siblings), "7") {
-				w, r := begun(t, nil, slices.Clone(c.steps)...)
-				besides(t, w)
+				w, r := newRun(t, nil, slices.Clone(c.steps)...)
+				addSiblings(t, w)
 				id, _ := json.Marshal(value)
 				w.Answer(func(q tool.Request) (tool.Answer, error) {
 					body := `{"id":` + string(id) + `,"rooms":[{"id":"1"},{"id":` + string(id) + `}]}`
@@ -70,9 +70,9 @@ func TestResultSelectsNoOtherOperation(t *testing.T) {
 					undos(t, w, r)
 					drive(t, w, r, c.effect)
 				}
-				escaped := slices.ContainsFunc(sent(w), func(call string) bool { return strings.Contains(call, " /bookings/") })
+				escaped := slices.ContainsFunc(sentRequests(w), func(call string) bool { return strings.Contains(call, " /bookings/") })
 				if refused := value != "7"; refused == escaped || refused && status(w, r, c.effect) != c.is {
-					t.Errorf("%q: %s after %q", value, status(w, r, c.effect), sent(w))
+					t.Errorf("%q: %s after %q", value, status(w, r, c.effect), sentRequests(w))
 				}
 			}
 		})
@@ -81,8 +81,8 @@ func TestResultSelectsNoOtherOperation(t *testing.T) {
 
 func TestPreviewSelectsNoOtherOperation(t *testing.T) {
 	for _, value := range append(slices.Clone(siblings), "7") {
-		w := previewed(t)
-		besides(t, w)
+		w := newPreviewWorld(t)
+		addSiblings(t, w)
 		id, _ := json.Marshal(value)
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: []byte(`{"id":` + string(id) + `}`)}, nil
@@ -90,7 +90,7 @@ func TestPreviewSelectsNoOtherOperation(t *testing.T) {
 		r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.id}", ""), fixture.To("POST", "/bookings", `{"room":"${s2.body.id}"}`))
 		previewer(w).Targets(t.Context(), r, time.Minute)
 		if want := map[bool]int{true: 2, false: 1}[value == "7"]; len(w.Requests()) != want {
-			t.Errorf("%q: %q", value, sent(w))
+			t.Errorf("%q: %q", value, sentRequests(w))
 		}
 	}
 }
@@ -99,12 +99,12 @@ func TestPreviewSelectsNoOtherOperation(t *testing.T) {
 // template splits them in the same way.
 func TestResultStaysInItsPartOfTheSegment(t *testing.T) {
 	for value, want := range map[string]string{"a": "GET /bookings/a-b", "a-x": "GET /bookings/a-x-b", "..": "", "a/b": "", "": "GET /bookings/-b"} {
-		w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "GET", "/bookings/${s1.body.x}-${s1.body.y}", ""))
+		w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "GET", "/bookings/${s1.body.x}-${s1.body.y}", ""))
 		body, _ := json.Marshal(map[string]string{"x": value, "y": "b"})
 		upstream(w, map[string]string{"GET /rooms": string(body)})
 		drive(t, w, r, "s1")
 		drive(t, w, r, "s2")
-		if got := sent(w)[1:]; len(got) > 1 || strings.Join(got, "") != want {
+		if got := sentRequests(w)[1:]; len(got) > 1 || strings.Join(got, "") != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}

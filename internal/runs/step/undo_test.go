@@ -16,7 +16,7 @@ import (
 
 // booking returns a step with an undo.
 func booking() plan.ProposedStep {
-	s := proposed("s1", "POST", "/bookings", `{"room":"norte"}`)
+	s := newStep("s1", "POST", "/bookings", `{"room":"norte"}`)
 	s.Undo = &plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.id}"}
 	return s
 }
@@ -43,14 +43,14 @@ func TestUndoReversesFinishedStep(t *testing.T) {
 		"nobody ever answers": {"!", step.InDoubt, "in_doubt step.in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := begun(t, nil, booking(), proposed("s2", "GET", "/rooms", ""))
+			w, r := newRun(t, nil, booking(), newStep("s2", "GET", "/rooms", ""))
 			upstream(w, map[string]string{"GET /rooms": "#400 {}", "DELETE /bookings/r-1": c.answer})
 			drive(t, w, r, "s1")
 			if got := drive(t, w, r, "undo:s1"); got != step.Cancelled || len(w.Requests()) != 1 {
 				t.Fatalf("nothing is being undone, and it ended %s", got)
 			}
 			drive(t, w, r, "s2")
-			same(t, "undos", undos(t, w, r), []string{"undo:s1"})
+			checkEqual(t, "undos", undos(t, w, r), []string{"undo:s1"})
 			if got := drive(t, w, r, "undo:s1"); got != c.ends || status(w, r, "undo:s1") != c.is {
 				t.Errorf("ended %s: %s", got, status(w, r, "undo:s1"))
 			}
@@ -77,10 +77,10 @@ func TestUndoReversesFinishedStep(t *testing.T) {
 
 func TestUndoFollowsRulesOfItsOwnCall(t *testing.T) {
 	t.Run("a stopped run is undone, and does nothing more", func(t *testing.T) {
-		w, r := begun(t, nil, booking(), proposed("s2", "GET", "/rooms", ""))
+		w, r := newRun(t, nil, booking(), newStep("s2", "GET", "/rooms", ""))
 		drive(t, w, r, "s1")
 		stop(t, w, r)
-		same(t, "undos", undos(t, w, r), []string{"undo:s1"})
+		checkEqual(t, "undos", undos(t, w, r), []string{"undo:s1"})
 		if got := drive(t, w, r, "undo:s1"); got != "done" {
 			t.Errorf("ended %s: %s", got, status(w, r, "undo:s1"))
 		}
@@ -89,7 +89,7 @@ func TestUndoFollowsRulesOfItsOwnCall(t *testing.T) {
 		}
 	})
 	t.Run("a rule denies it", func(t *testing.T) {
-		w, r := begun(t, nil, booking(), proposed("s2", "GET", "/rooms", ""))
+		w, r := newRun(t, nil, booking(), newStep("s2", "GET", "/rooms", ""))
 		drive(t, w, r, "s1")
 		stop(t, w, r)
 		undos(t, w, r)
@@ -99,9 +99,9 @@ func TestUndoFollowsRulesOfItsOwnCall(t *testing.T) {
 		}
 	})
 	t.Run("what was not done is not undone", func(t *testing.T) {
-		second := proposed("s2", "POST", "/bookings", `{"room":"sur"}`)
+		second := newStep("s2", "POST", "/bookings", `{"room":"sur"}`)
 		second.Undo = &plan.Call{Method: "DELETE", Path: "/bookings/${s2.body.id}"}
-		w, r := begun(t, nil, booking(), second)
+		w, r := newRun(t, nil, booking(), second)
 		drive(t, w, r, "s1")
 		stop(t, w, r)
 		undos(t, w, r)
@@ -112,10 +112,10 @@ func TestUndoFollowsRulesOfItsOwnCall(t *testing.T) {
 }
 
 func TestUndoOfElementUsesItsOwnResult(t *testing.T) {
-	each := proposed("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
+	each := newStep("s2", "POST", "/bookings", `{"room":"${item.name}"}`)
 	each.ForEach = "${s1.body.rooms}"
 	each.Undo = &plan.Call{Method: "DELETE", Path: "/bookings/${s2.body.id}"}
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), each, proposed("s3", "GET", "/people", ""))
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), each, newStep("s3", "GET", "/people", ""))
 	w.Answer(func(q tool.Request) (tool.Answer, error) {
 		body, status := roomsOf(2), 200
 		if q.Method == "POST" {
@@ -136,5 +136,5 @@ func TestUndoOfElementUsesItsOwnResult(t *testing.T) {
 			t.Fatalf("%s ended %s: %s", id, got, status(w, r, id))
 		}
 	}
-	same(t, "undone", sent(w)[4:], []string{"DELETE /bookings/of-r1", "DELETE /bookings/of-r0"})
+	checkEqual(t, "undone", sentRequests(w)[4:], []string{"DELETE /bookings/of-r1", "DELETE /bookings/of-r0"})
 }

@@ -14,14 +14,14 @@ import (
 // invalid UTF-8) would be sent as another text, which may be the id of another object. The rest of
 // the response is used, and so is a replacement character that the service itself wrote.
 func TestLostBytesAreSentNowhere(t *testing.T) {
-	each := proposed("s2", "PUT", "/bookings/${item.id}", `{}`)
+	each := newStep("s2", "PUT", "/bookings/${item.id}", `{}`)
 	each.ForEach = "${s1.body.rooms}"
 	for name, second := range map[string]plan.ProposedStep{
-		"in a path":  proposed("s2", "GET", "/bookings/${s1.body.id}", ""),
-		"in a text":  proposed("s2", "POST", "/bookings", `{"room":"sala ${s1.body.id}"}`),
-		"as a value": proposed("s2", "POST", "/bookings", `{"room":"${s1.body.id}"}`),
+		"in a path":  newStep("s2", "GET", "/bookings/${s1.body.id}", ""),
+		"in a text":  newStep("s2", "POST", "/bookings", `{"room":"sala ${s1.body.id}"}`),
+		"as a value": newStep("s2", "POST", "/bookings", `{"room":"${s1.body.id}"}`),
 		"an element": each,
-		"of a list":  proposed("s2", "POST", "/bookings", `{"room":"${s1.body.rooms[1].id}"}`),
+		"of a list":  newStep("s2", "POST", "/bookings", `{"room":"${s1.body.rooms[1].id}"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for value, whole := range map[string]bool{
@@ -31,14 +31,14 @@ func TestLostBytesAreSentNowhere(t *testing.T) {
 				if strings.Contains(value, `\\`) && (name == "in a path" || name == "an element") {
 					continue // another test covers the characters of a path
 				}
-				w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), second)
+				w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), second)
 				w.Answer(func(tool.Request) (tool.Answer, error) {
 					body := `{"id":"` + value + `","rooms":[{"id":"1"},{"id":"` + value + `"}],"note":"x"}`
 					return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 				})
 				drive(t, w, r, "s1")
 				drive(t, w, r, "s2")
-				calls := slices.DeleteFunc(sent(w), func(call string) bool {
+				calls := slices.DeleteFunc(sentRequests(w), func(call string) bool {
 					return strings.HasSuffix(call, "/rooms") || strings.HasSuffix(call, "/bookings/1")
 				})
 				if (len(calls) > 0) != whole {
@@ -47,7 +47,7 @@ func TestLostBytesAreSentNowhere(t *testing.T) {
 			}
 		})
 	}
-	w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""), proposed("s2", "POST", "/bookings", `{"room":"${s1.body.note}"}`))
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.note}"}`))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte("{\"id\":\"Jos\xe9\",\"other\":\"\\ud800\",\"note\":\"norte\"}")}, nil
 	})
@@ -61,7 +61,7 @@ func TestLostBytesAreSentNowhere(t *testing.T) {
 // TestResultIsStoredAsJSON stores responses with all kinds of bytes.
 func TestResultIsStoredAsJSON(t *testing.T) {
 	for _, body := range []string{"\xff", "{\"a\":\"\xff\"}", "{\"a\":\xff}", "a\uFFFFb\xff", "\"\xff", "<p>\xe9</p>", `"\ud800"`, "{\"\xff\":1}"} {
-		w, r := begun(t, nil, proposed("s1", "GET", "/rooms", ""))
+		w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body)}, nil })
 		drive(t, w, r, "s1")
 		got := w.Read(r.ID).State("s1").Result

@@ -31,7 +31,7 @@ func readingStep(title string) plan.ProposedStep {
 	return plan.ProposedStep{Title: title, Method: "GET", Path: "/rooms"}
 }
 
-// running proposes, confirms and begins a plan.
+// launch proposes, confirms and begins a plan.
 func (w manualWorld) launch(t testing.TB, steps ...plan.ProposedStep) plan.Run {
 	t.Helper()
 	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: steps})

@@ -11,8 +11,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// story records a run as the service does: event by event, together with its state.
-type story struct {
+// recorder records a run as the service does: event by event, together with its state.
+type recorder struct {
 	t         *testing.T
 	at        time.Time
 	run       plan.Run
@@ -50,9 +50,9 @@ func examplePlan() plan.Plan {
 	}
 }
 
-func begin(t *testing.T, p plan.Plan) *story {
+func begin(t *testing.T, p plan.Plan) *recorder {
 	t.Helper()
-	s := &story{t: t, at: time.Date(2026, 3, 1, 10, 0, 0, 123e6, time.UTC)}
+	s := &recorder{t: t, at: time.Date(2026, 3, 1, 10, 0, 0, 123e6, time.UTC)}
 	s.run = plan.Run{ID: "01RUN", Account: "acme", ChatID: "01CHAT", User: "ana", Plan: p, Digest: digest(t, p), Status: plan.Draft}
 	for _, step := range p.Steps {
 		s.run.Steps = append(s.run.Steps, plan.StepState{StepID: step.ID, Status: plan.StepPending})
@@ -71,7 +71,7 @@ func digest(t *testing.T, p plan.Plan) plan.Digest {
 	return d
 }
 
-func (s *story) add(stepID, kind string, d data) {
+func (s *recorder) add(stepID, kind string, d data) {
 	s.t.Helper()
 	s.at = s.at.Add(time.Second)
 	raw, err := json.Marshal(d)
@@ -85,7 +85,7 @@ func (s *story) add(stepID, kind string, d data) {
 	s.events, s.run.Chain, s.run.EventSeq = append(s.events, e), e.Hash, e.Seq
 }
 
-func (s *story) revise(f func(*plan.Plan)) {
+func (s *recorder) revise(f func(*plan.Plan)) {
 	p := examplePlan()
 	f(&p)
 	p.Revision, p.Replaces = s.run.Plan.Revision+1, s.run.Digest
@@ -95,14 +95,14 @@ func (s *story) revise(f func(*plan.Plan)) {
 	s.revisions = append(s.revisions, plan.Revision{Plan: p, Digest: s.run.Digest, By: "luis", At: s.at})
 }
 
-func (s *story) confirm() {
+func (s *recorder) confirm() {
 	s.run.Status, s.run.Confirmer = plan.Queued, "ana"
 	s.add("", plan.EventConfirmed, data{"by": "ana", "digest": s.run.Digest})
 	s.run.Status = plan.Running
 	s.add("", plan.EventStarted, data{"goal": s.run.Plan.Goal})
 }
 
-func (s *story) state(id string, status plan.StepStatus) {
+func (s *recorder) state(id string, status plan.StepStatus) {
 	for i := range s.run.Steps {
 		if s.run.Steps[i].StepID == id {
 			s.run.Steps[i].Status = status
@@ -113,7 +113,7 @@ func (s *story) state(id string, status plan.StepStatus) {
 }
 
 // request returns the data of an effect's request, with its hash.
-func (s *story) request(id, url, body string) data {
+func (s *recorder) request(id, url, body string) data {
 	step, ok := s.run.Plan.Step(id)
 	if !ok {
 		s.t.Fatal(id)
@@ -128,7 +128,7 @@ func (s *story) request(id, url, body string) data {
 	return d
 }
 
-func (s *story) send(id string, attempt int, url, body string) {
+func (s *recorder) send(id string, attempt int, url, body string) {
 	d := s.request(id, url, body)
 	d["attempt"], d["title"] = attempt, "t"
 	kind := plan.EventStepStart
@@ -139,35 +139,35 @@ func (s *story) send(id string, attempt int, url, body string) {
 	s.state(id, plan.StepRunning)
 }
 
-func (s *story) finishStep(id string, status int) {
+func (s *recorder) finishStep(id string, status int) {
 	s.add(id, plan.EventStepDone, data{"status": status, "bytes": 12, "sha256": "ab12"})
 	s.state(id, plan.StepDone)
 }
 
-func (s *story) endStep(id, kind string, status plan.StepStatus, code string) {
+func (s *recorder) endStep(id, kind string, status plan.StepStatus, code string) {
 	s.add(id, kind, data{"error": plan.Failure{Code: code, Message: "m"}})
 	s.state(id, status)
 }
 
-func (s *story) ask(id, url string) {
+func (s *recorder) ask(id, url string) {
 	d := s.request(id, url, "")
 	d["reason"], d["rule"], d["another"], d["expires_at"] = "destruye", "r1", true, s.at.Add(time.Hour)
 	s.askWith(id, d)
 }
 
-func (s *story) askWith(id string, d data) {
+func (s *recorder) askWith(id string, d data) {
 	s.add(id, plan.EventStepAsked, d)
 	s.state(id, plan.StepWaiting)
 	s.run.Status = plan.Waiting
 }
 
-func (s *story) decide(id, kind, url, by string) {
+func (s *recorder) decide(id, kind, url, by string) {
 	s.add(id, kind, data{"by": by, "note": "vale", "request": s.request(id, url, "")["request"]})
 	s.state(id, plan.StepPending)
 	s.run.Status = plan.Running
 }
 
-func (s *story) finish(status plan.Status) {
+func (s *recorder) finish(status plan.Status) {
 	closed := map[plan.StepStatus][]string{}
 	for i, st := range s.run.Steps {
 		if st.Status.Terminal() {
@@ -184,7 +184,7 @@ func (s *story) finish(status plan.Status) {
 	s.run.Status = status
 }
 
-func (s *story) receipt() Receipt { return New(s.run, s.revisions, s.events) }
+func (s *recorder) receipt() Receipt { return New(s.run, s.revisions, s.events) }
 
 const (
 	rooms = base + "/rooms?seats=6&who=ana+%26+luis"
@@ -194,8 +194,8 @@ const (
 	date  = `{"date":"2026-03-10"}`
 )
 
-// stories returns the receipts of all kinds of runs.
-func stories(t *testing.T) map[string]Receipt {
+// exampleReceipts returns the receipts of all kinds of runs.
+func exampleReceipts(t *testing.T) map[string]Receipt {
 	t.Helper()
 	all := map[string]Receipt{}
 	s := begin(t, examplePlan())
