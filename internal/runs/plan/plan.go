@@ -304,7 +304,7 @@ type Run struct {
 	Error     *Failure
 	EventSeq  int // of the last event
 	CancelAt  *time.Time
-	ConfirmBy string     // Idempotency-Key of the confirmation, or another unique value
+	ConfirmBy string     // id of the confirmation: the user, and the Idempotency-Key or a new id
 	Confirmer string     // the user who confirmed
 	Reason    string     // the user's reason for rejecting the draft
 	Retries   string     // the run that this one continues
@@ -319,10 +319,10 @@ type Run struct {
 	Event     Event     // the last event, in a run that a transition returned; zero in one that was read
 }
 
-// OtherRunning returns ErrAlreadyRunning with the name of the active run. what is the refused
+// OtherRunning returns ErrAlreadyRunning with the goal and the id of the active run. refused is the refused
 // request: "other" for another plan of the same chat, or "chat" for the deletion of the chat.
-func OtherRunning(what string, active Run) *fault.Error {
-	return ErrAlreadyRunning.With("case", what).With("running", active.Plan.Goal).With("run_id", active.ID)
+func OtherRunning(refused string, active Run) *fault.Error {
+	return ErrAlreadyRunning.With("case", refused).With("running", active.Plan.Goal).With("run_id", active.ID)
 }
 
 // Owners returns the users who own a run, each once: the user who asked for it, those who changed
