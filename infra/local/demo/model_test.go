@@ -240,9 +240,9 @@ func TestModelRefusesNonCompletion(t *testing.T) {
 	}
 }
 
-// TestSummariesDoNotMakeGhosts: summaries that sound like a request for consent do not make the
+// TestSummariesPoseAsNoPlan: summaries that sound like a request for consent do not make the
 // model's own words a ghost plan.
-func TestSummariesDoNotMakeGhosts(t *testing.T) {
+func TestSummariesPoseAsNoPlan(t *testing.T) {
 	prompt := "<catalogue>\nserver m \"Hotel\" http://127.0.0.1:1\n- POST /bookings/{id}/confirm body{code:string*} — Confirm the booking\n- POST /plans — Run the plan now\n</catalogue>"
 	for _, text := range []string{"hola", "hello", "run booking", "confirm booking 7", "run the booking confirm"} {
 		res, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{

@@ -14,7 +14,7 @@ type objection struct {
 	names []string // folded names of the parameters
 	step  int      // number of the step, from 0; -1 when unknown
 	part  string   // query, body or path; "" when unknown
-	what  string   // folded
+	text  string   // folded
 }
 
 var (
@@ -31,7 +31,7 @@ func readObjections(reason string) []objection {
 	if json.Unmarshal([]byte(reason), &listed) == nil && len(listed.Problems) > 0 {
 		var out []objection
 		for _, p := range listed.Problems {
-			o := objection{step: -1, what: fold(p.What)}
+			o := objection{step: -1, text: fold(p.What)}
 			where := strings.FieldsFunc(fold(p.Where), func(r rune) bool { return r == '.' || r == '/' })
 			if len(where) > 1 && where[0] == "steps" {
 				o.step, _ = strconv.Atoi(where[1])
@@ -45,7 +45,7 @@ func readObjections(reason string) []objection {
 		return out
 	}
 	text, _, _ := strings.Cut(fold(plainReason(reason)), "; known") // the known parameters are not at fault
-	return []objection{{names: wholeWords(text), step: -1, what: text}}
+	return []objection{{names: wholeWords(text), step: -1, text: text}}
 }
 
 // plainReason returns the sentence of an error object.
@@ -79,9 +79,9 @@ func repairArguments(arguments string, objections []objection, ops []operation) 
 	dropped, missing := false, []string{}
 	for _, o := range objections {
 		switch {
-		case unknowns.MatchString(o.what):
+		case unknowns.MatchString(o.text):
 			dropped = o.drop(tree) || dropped
-		case absences.MatchString(o.what):
+		case absences.MatchString(o.text):
 			for _, name := range knownNames(o.names, ops) {
 				if !strings.Contains(arguments, `"`+name+`":`) && !slices.Contains(missing, name) {
 					missing = append(missing, name)

@@ -96,7 +96,7 @@ func TestRestoreRefusesDamagedBackup(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	parent := t.TempDir()
 	refused := 0
-	try := func(what string, text []byte) {
+	try := func(damage string, text []byte) {
 		bad, into := filepath.Join(t.TempDir(), "bad"), filepath.Join(parent, "into")
 		if err := os.WriteFile(bad, text, 0o600); err != nil {
 			t.Fatal(err)
@@ -104,14 +104,14 @@ func TestRestoreRefusesDamagedBackup(t *testing.T) {
 		if err := Restore(t.Context(), bad, into, io.Discard); err != nil {
 			refused++
 			if left, _ := os.ReadDir(parent); len(left) != 0 || !strings.Contains(err.Error(), bad) {
-				t.Errorf("%s: it left %v and said %v", what, left, err)
+				t.Errorf("%s: it left %v and said %v", damage, left, err)
 			}
 			return
 		}
 		got := filesIn(t, into)
 		for name, text := range want {
 			if got[name] != text {
-				t.Errorf("%s: %s was restored as something else", what, name)
+				t.Errorf("%s: %s was restored as something else", damage, name)
 			}
 		}
 		if err := os.RemoveAll(into); err != nil {
@@ -214,7 +214,7 @@ func TestBackupRemovesInterruptedFile(t *testing.T) {
 	places := t.TempDir()
 	for _, after := range []int{0, 1, 1000, 40_000, 1 << 20} {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := requestBackup(ctx, folder, &cutting{left: after, cut: cancel})
+		err := requestBackup(ctx, folder, &limitedWriter{left: after, cut: cancel})
 		if err == nil {
 			t.Errorf("cut after %d bytes, and nobody noticed", after)
 		}
@@ -231,28 +231,28 @@ func TestBackupRemovesInterruptedFile(t *testing.T) {
 	if err := a.put(t.Context(), "after"); err != nil {
 		t.Error(err)
 	}
-	if err := requestBackup(t.Context(), folder, &stopping{stop: func() { _ = a.control.close() }}); err == nil {
+	if err := requestBackup(t.Context(), folder, &stopOnWrite{stop: func() { _ = a.control.close() }}); err == nil {
 		t.Error("the process stopped while it sent, and nobody noticed")
 	}
 }
 
-// stopping is a writer that stops the sender at the first write.
-type stopping struct {
+// stopOnWrite is a writer that stops the sender at the first write.
+type stopOnWrite struct {
 	once sync.Once
 	stop func()
 }
 
-func (s *stopping) Write(b []byte) (int, error) {
+func (s *stopOnWrite) Write(b []byte) (int, error) {
 	s.once.Do(s.stop)
 	return len(b), nil
 }
 
-type cutting struct {
+type limitedWriter struct {
 	left int
 	cut  func()
 }
 
-func (c *cutting) Write(b []byte) (int, error) {
+func (c *limitedWriter) Write(b []byte) (int, error) {
 	if c.left -= len(b); c.left < 0 {
 		c.cut()
 		return 0, io.ErrClosedPipe

@@ -34,7 +34,7 @@ func names(t *testing.T, p *Process) (out []string) {
 	return out
 }
 
-func same(t *testing.T, when string, got []string, want ...string) {
+func checkNames(t *testing.T, when string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s there are %q, want %q", when, got, want)
@@ -51,7 +51,7 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 	}
 	begin()
 	begin()
-	same(t, "after two starts", names(t, p), "Reservas", "reserva")
+	checkNames(t, "after two starts", names(t, p), "Reservas", "reserva")
 
 	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
 	servers, err := registry.List(t.Context(), defaultAccount)
@@ -66,14 +66,14 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin()
-	same(t, "after it was removed", names(t, p), "Reservas")
+	checkNames(t, "after it was removed", names(t, p), "Reservas")
 
 	// A folder of a version without the agent.
 	if err := os.Remove(filepath.Join(folder, "demo.agent.registered")); err != nil {
 		t.Fatal(err)
 	}
 	begin()
-	same(t, "in an older folder", names(t, p), "Reservas", "reserva")
+	checkNames(t, "in an older folder", names(t, p), "Reservas", "reserva")
 
 	// At another address, the registered servers move, and a removed server stays removed.
 	at, err := url.Parse(origin)
@@ -87,7 +87,7 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 	}
 	p.origin = moved.URL
 	begin()
-	same(t, "at another address", names(t, p), "reserva")
+	checkNames(t, "at another address", names(t, p), "reserva")
 	if servers, err = registry.List(t.Context(), defaultAccount); err != nil || servers[0].BaseURL != moved.URL+demoAgentPath {
 		t.Errorf("%+v, %v", servers, err)
 	}
@@ -112,7 +112,7 @@ func TestRegisterDemoKeepsOwnAgent(t *testing.T) {
 	if err := p.registerServers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "beside one's own", names(t, p), "reserva", "Reservas")
+	checkNames(t, "beside one's own", names(t, p), "reserva", "Reservas")
 	if kept, err := registry.Store.Server(t.Context(), defaultAccount, own.ID); err != nil || kept.BaseURL != own.BaseURL {
 		t.Errorf("%+v, %v", kept, err)
 	}
@@ -160,7 +160,7 @@ func TestSwitchDemoTurnsServersOffAndOn(t *testing.T) {
 				active = append(active, s.Name)
 			}
 		}
-		same(t, "active", active, want...)
+		checkNames(t, "active", active, want...)
 	}
 	begin(true, "Reservas", "reserva")
 	begin(false)

@@ -131,13 +131,13 @@ func TestEnvironmentKeysAreUsedAndNotStored(t *testing.T) {
 			if strings.Contains(printed, "CANARY") {
 				t.Errorf("it is in what is printed:\n%s", printed)
 			}
-			mustLack(t, folder, "CANARY")
+			mustNotContain(t, folder, "CANARY")
 		})
 	}
 }
 
-// mustLack fails when a file of a folder contains a text, or when others can read it.
-func mustLack(t *testing.T, folder, text string) {
+// mustNotContain fails when a file of a folder contains a text, or when others can read it.
+func mustNotContain(t *testing.T, folder, text string) {
 	t.Helper()
 	seen := 0
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {

@@ -44,8 +44,8 @@ func compareFolder(t *testing.T, folder string, want map[string]string) {
 	}
 }
 
-// TestRestoreFillsExistingFolder keeps the folder, as the root of a disk requires, which is not
-// quite empty. It replaces no file of others.
+// TestRestoreFillsExistingFolder keeps the folder, because it may be the root of a disk, which has
+// a lost+found folder. It replaces no other file.
 func TestRestoreFillsExistingFolder(t *testing.T) {
 	file, want := newBackup(t)
 	folder := t.TempDir()

@@ -63,7 +63,7 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 		_, err := secretsmanager.NewFromConfig(w.Secrets).GetSecretValue(t.Context(), &secretsmanager.GetSecretValueInput{SecretId: &id})
 		return err
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		err    error
 		denied bool
 	}{
@@ -79,7 +79,7 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 	} {
 		var refused smithy.APIError
 		if denied := errors.As(c.err, &refused) && refused.ErrorCode() == "AccessDeniedException"; denied != c.denied || !denied && c.err != nil {
-			t.Errorf("%s: %v", what, c.err)
+			t.Errorf("%s: %v", name, c.err)
 		}
 	}
 	if n := strings.Count(log.String(), DeniedEvent); n != 7 {

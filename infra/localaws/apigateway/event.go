@@ -30,11 +30,11 @@ type event struct {
 }
 
 type requestContext struct {
-	Account      string      `json:"accountId"`
-	API          string      `json:"apiId"`
-	Authorizer   *authorized `json:"authorizer,omitempty"`
-	DomainName   string      `json:"domainName"`
-	DomainPrefix string      `json:"domainPrefix"`
+	Account      string             `json:"accountId"`
+	API          string             `json:"apiId"`
+	Authorizer   *authorizerContext `json:"authorizer,omitempty"`
+	DomainName   string             `json:"domainName"`
+	DomainPrefix string             `json:"domainPrefix"`
 	HTTP         struct {
 		Method    string `json:"method"`
 		Path      string `json:"path"`
@@ -49,8 +49,8 @@ type requestContext struct {
 	TimeEpoch int64  `json:"timeEpoch"`
 }
 
-// authorized is the authorizer's part of an event.
-type authorized struct {
+// authorizerContext is the authorizer's part of an event.
+type authorizerContext struct {
 	Lambda map[string]any `json:"lambda"`
 }
 

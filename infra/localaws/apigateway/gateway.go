@@ -127,7 +127,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, status)
 			return
 		}
-		e.Context.Authorizer = &authorized{Lambda: authContext}
+		e.Context.Authorizer = &authorizerContext{Lambda: authContext}
 	}
 	g.integrate(ctx, w, r, route, e)
 }

@@ -22,9 +22,9 @@ import (
 	engine "localaws/dynamodb"
 )
 
-type nobody struct{}
+type emptyInvoker struct{}
 
-func (nobody) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
+func (emptyInvoker) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	return []byte("{}"), nil, nil
 }
 
@@ -40,7 +40,7 @@ func writeBoth(t *testing.T, path string) (content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machines, err := stepfunctions.Open(store, nobody{}, stepfunctions.WithLogger(slog.New(slog.DiscardHandler)))
+	machines, err := stepfunctions.Open(store, emptyInvoker{}, stepfunctions.WithLogger(slog.New(slog.DiscardHandler)))
 	if err == nil {
 		err = machines.Start(t.Context())
 	}

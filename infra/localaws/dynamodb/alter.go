@@ -166,8 +166,8 @@ func readAlteration(r request) alteration {
 	}
 	for _, u := range r.structs("GlobalSecondaryIndexUpdates") {
 		actions := 0
-		for _, what := range []string{"Create", "Delete", "Update"} {
-			if u.has(what) {
+		for _, action := range []string{"Create", "Delete", "Update"} {
+			if u.has(action) {
 				actions++
 			}
 		}

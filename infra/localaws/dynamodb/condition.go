@@ -47,18 +47,18 @@ var conditionFunctions = map[string]int{fnExists: 1, fnNotExists: 1, fnType: 2, 
 const maxIn = 100
 
 // readCondition parses the condition in a member of the request.
-func readCondition(r request, what string, s *scope) (*condition, error) {
-	text, err := r.expression(what)
+func readCondition(r request, member string, s *scope) (*condition, error) {
+	text, err := r.expression(member)
 	if err != nil {
 		return nil, err
 	}
-	return parseCondition(what, text, s)
+	return parseCondition(member, text, s)
 }
 
 // parseCondition reads a ConditionExpression, FilterExpression or
 // KeyConditionExpression.
-func parseCondition(what, src string, s *scope) (*condition, error) {
-	p, err := newParser(what, src, s)
+func parseCondition(member, src string, s *scope) (*condition, error) {
+	p, err := newParser(member, src, s)
 	if err != nil {
 		return nil, err
 	}

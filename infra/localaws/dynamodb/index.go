@@ -19,7 +19,7 @@ func (t *table) eachIndexKey(it item, visit func(x index, name string, v value) 
 }
 
 // isEmptyKey reports whether a value is empty, which no key may be, and names its type.
-func (v value) isEmptyKey() (what string, empty bool) {
+func (v value) isEmptyKey() (kindName string, empty bool) {
 	if v.s != "" {
 		return "", false
 	}
@@ -69,9 +69,9 @@ func (t *table) checkIndexKinds(it item) error {
 
 func (t *table) checkEmptyIndexKeys(it item) error {
 	return t.eachIndexKey(it, func(x index, name string, v value) error {
-		if what, empty := v.isEmptyKey(); empty {
+		if kindName, empty := v.isEmptyKey(); empty {
 			return invalid("One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
-				"The AttributeValue for a key attribute cannot contain an empty %s value. IndexName: %s, IndexKey: %s", what, x.Name, name)
+				"The AttributeValue for a key attribute cannot contain an empty %s value. IndexName: %s, IndexKey: %s", kindName, x.Name, name)
 		}
 		return nil
 	})
@@ -80,9 +80,9 @@ func (t *table) checkEmptyIndexKeys(it item) error {
 // checkSetEmpty refuses an update that sets an index's key to an empty value.
 func (t *table) checkSetEmpty(constants item) error {
 	return t.eachIndexKey(constants, func(_ index, _ string, v value) error {
-		if what, empty := v.isEmptyKey(); empty {
+		if kindName, empty := v.isEmptyKey(); empty {
 			return invalid("One or more parameter values are not valid. The update expression attempted to update a secondary index key "+
-				"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value.", what)
+				"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value.", kindName)
 		}
 		return nil
 	})

@@ -106,15 +106,15 @@ func (s schema) checkKey(key item) error {
 // checkEmpty refuses empty key values, before anything is compared with the schema.
 func (s schema) checkEmpty(it item) error {
 	for _, name := range s.names() {
-		if what, empty := it[name].isEmptyKey(); empty {
-			return emptyKey(what, name)
+		if kindName, empty := it[name].isEmptyKey(); empty {
+			return emptyKey(kindName, name)
 		}
 	}
 	return nil
 }
 
-func emptyKey(what, name string) error {
-	return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, name)
+func emptyKey(kindName, name string) error {
+	return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", kindName, name)
 }
 
 func (s schema) checkSizes(it item) error {

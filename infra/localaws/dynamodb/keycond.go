@@ -134,8 +134,8 @@ func (t keyTest) check(s schema, want kind) error {
 		if v.kind != want {
 			return invalidValue(conditionMismatch)
 		}
-		if what, empty := v.isEmptyKey(); empty {
-			return emptyKey(what, t.name)
+		if kindName, empty := v.isEmptyKey(); empty {
+			return emptyKey(kindName, t.name)
 		}
 		if err := s.checkSizes(item{t.name: v}); err != nil {
 			return err

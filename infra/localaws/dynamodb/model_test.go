@@ -157,11 +157,11 @@ func (e *env) compare(t *rapid.T, model bank) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, pair := range map[string][2][]string{"table": {want, ledger(all.Items)}, "index": {wantIndexed, ledger(indexed.Items)}} {
+	for source, pair := range map[string][2][]string{"table": {want, ledger(all.Items)}, "index": {wantIndexed, ledger(indexed.Items)}} {
 		slices.Sort(pair[0])
 		slices.Sort(pair[1])
 		if !slices.Equal(pair[0], pair[1]) {
-			t.Fatalf("%s is %v, want %v", what, pair[1], pair[0])
+			t.Fatalf("%s is %v, want %v", source, pair[1], pair[0])
 		}
 	}
 }

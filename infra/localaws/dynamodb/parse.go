@@ -28,7 +28,7 @@ const (
 // parser is a recursive-descent parser over one expression. Syntax errors stop it; semantic errors
 // are stored, because a later syntax error has priority.
 type parser struct {
-	what      string // ConditionExpression, …
+	member    string // ConditionExpression, …
 	src       string
 	tokens    []token
 	at        int
@@ -38,8 +38,8 @@ type parser struct {
 	nested    []path // paths of more than one step, in order
 }
 
-func newParser(what, src string, s *scope) (*parser, error) {
-	p := &parser{what: what, src: src, scope: s}
+func newParser(member, src string, s *scope) (*parser, error) {
+	p := &parser{member: member, src: src, scope: s}
 	switch {
 	case src == "":
 		return nil, p.failf("The expression can not be empty;")
@@ -51,7 +51,7 @@ func newParser(what, src string, s *scope) (*parser, error) {
 }
 
 func (p *parser) failf(format string, args ...any) error {
-	return invalid("Invalid %s: %s", p.what, fmt.Sprintf(format, args...))
+	return invalid("Invalid %s: %s", p.member, fmt.Sprintf(format, args...))
 }
 
 // finish checks that all tokens were read and returns the error of lowest rank.

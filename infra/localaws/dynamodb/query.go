@@ -109,11 +109,11 @@ func (q *reading) bind(t *table) (*index, error) {
 	}
 	switch {
 	case q.paths != nil && q.selects != "" && q.selects != selectSpecific:
-		what := q.selects
-		if what == selectCount {
-			what = "only the Count"
+		choice := q.selects
+		if choice == selectCount {
+			choice = "only the Count"
 		}
-		return nil, invalid("Cannot specify the ProjectionExpression when choosing to get %s", what)
+		return nil, invalid("Cannot specify the ProjectionExpression when choosing to get %s", choice)
 	case q.paths == nil && q.selects == selectSpecific:
 		return nil, invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
 	case q.selects == selectProjected && x == nil:

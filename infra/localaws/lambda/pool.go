@@ -20,7 +20,7 @@ type Pool struct {
 	stop  context.CancelFunc
 
 	mu   sync.Mutex
-	idle []resting // in the order of their last use
+	idle []idleEnvironment // in the order of their last use
 	used map[*Process]bool
 	busy sync.WaitGroup // environments in use, from their start to their return
 
@@ -31,8 +31,8 @@ type Pool struct {
 // released.
 const IdleLife = 5 * time.Minute
 
-// resting is an environment that is idle.
-type resting struct {
+// idleEnvironment is an environment that is idle.
+type idleEnvironment struct {
 	*Process
 	since time.Time
 }
@@ -131,7 +131,7 @@ func (p *Pool) give(env *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.used, env)
-	p.idle = append(p.idle, resting{env, time.Now()})
+	p.idle = append(p.idle, idleEnvironment{env, time.Now()})
 	if p.reaper == nil && p.alive.Err() == nil {
 		p.reaper = time.AfterFunc(IdleLife, func() { p.Reap(time.Now()) })
 	}

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// held is the model's state of a secret.
-type held struct {
+// modelSecret is the model's state of a secret.
+type modelSecret struct {
 	current, previous string
 	gone              time.Time // zero: not scheduled
 }
@@ -26,7 +26,7 @@ func TestEngineFollowsModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, now, model := filepath.Join(folder, "secrets.json"), newClock(), map[string]*held{}
+		path, now, model := filepath.Join(folder, "secrets.json"), newClock(), map[string]*modelSecret{}
 		reopen := func() *sdk.Client {
 			e, err := secretsmanager.Open(path, secretsmanager.WithClock(now.Now))
 			if err != nil {
@@ -37,7 +37,7 @@ func TestEngineFollowsModel(t *testing.T) {
 		c := reopen()
 		name := func() string { return rapid.SampledFrom([]string{"a", "a/b", "a-123456"}).Draw(t, "name") }
 		text := func() string { return rapid.StringN(1, 8, -1).Filter(plain).Draw(t, "text") }
-		find := func(n string) *held {
+		find := func(n string) *modelSecret {
 			h := model[n]
 			if h != nil && !h.gone.IsZero() && !now.Now().Before(h.gone) {
 				delete(model, n)
@@ -55,7 +55,7 @@ func TestEngineFollowsModel(t *testing.T) {
 				n, v := name(), text()
 				_, err := c.CreateSecret(ctx, &sdk.CreateSecretInput{Name: &n, SecretString: &v})
 				if agree(err, find(n) == nil); err == nil {
-					model[n] = &held{current: v}
+					model[n] = &modelSecret{current: v}
 				}
 			},
 			"put": func(*rapid.T) {

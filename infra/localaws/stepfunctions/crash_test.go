@@ -20,14 +20,14 @@ import (
 
 const crashFile = "STEPFUNCTIONS_CRASH_FILE"
 
-// logged is an Invoker that writes every call to a file, so that calls can be
+// loggingInvoker is an Invoker that writes every call to a file, so that calls can be
 // counted across processes.
-type logged struct {
+type loggingInvoker struct {
 	mu  sync.Mutex
 	out *os.File
 }
 
-func (l *logged) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *FunctionError, error) {
+func (l *loggingInvoker) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *FunctionError, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err := fmt.Fprintf(l.out, "%s %s\n", arn, payload)
@@ -45,7 +45,7 @@ func crashChild(path string) {
 	if err != nil {
 		panic(err)
 	}
-	e, err := Open(store, &logged{out: out}, quiet())
+	e, err := Open(store, &loggingInvoker{out: out}, quiet())
 	if err != nil {
 		panic(err)
 	}

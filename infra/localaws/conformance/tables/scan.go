@@ -15,7 +15,7 @@ func scanChecks() []Check {
 		_, err := t.Client.Scan(t.ctx, in)
 		return Said("", err)
 	})
-	for name, s := range map[string]scanned{
+	for name, s := range map[string]scanOptions{
 		"whole": {}, "in pages": {limit: 7}, "of an index, in pages": {limit: 3, index: text("keys")},
 		"in 1 segment": {segments: 1}, "in 2 segments": {segments: 2, limit: 4}, "in 3 segments": {segments: 3, limit: 4},
 		"in 7 segments": {segments: 7, limit: 4}, "in 100 segments": {segments: 100, limit: 4},
@@ -25,13 +25,13 @@ func scanChecks() []Check {
 	return out
 }
 
-// scanned is one way to read the whole table.
-type scanned struct {
+// scanOptions is one way to read the whole table.
+type scanOptions struct {
 	limit, segments int32
 	index           *string
 }
 
-func (t *try) scansOnce(s scanned) {
+func (t *try) scansOnce(s scanOptions) {
 	const n = 40
 	mark := t.id()
 	for i := range n {
@@ -59,7 +59,7 @@ func (t *try) scansOnce(s scanned) {
 	}
 }
 
-func (t *try) scanInto(seen map[string]int, mark string, s scanned, segment int32) {
+func (t *try) scanInto(seen map[string]int, mark string, s scanOptions, segment int32) {
 	in := &sdk.ScanInput{
 		TableName: t.table("indexed"), IndexName: s.index, FilterExpression: text("mark = :m"), ExpressionAttributeValues: Item(`{":m":"` + mark + `"}`),
 	}
