@@ -88,7 +88,7 @@ func TestARequestWithoutAUserBeyondTheLimitIsRefused(t *testing.T) {
 func TestARefusalHasTheFormOfItsContract(t *testing.T) {
 	for _, c := range []struct{ path, body, lang, detail, message string }{
 		{"/api/send", bodies["send"], "es", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo.", "<nil>"},
-		{"/api/send", bodies["send"], "en", "Too many requests are coming in a row. This one was not served. The limit is 1 message per minute; the buttons of plans still work.", "<nil>"},
+		{"/api/send", bodies["send"], "en", "Too many requests in a row. This one was not served. The limit is 1 message per minute; the buttons of plans still work.", "<nil>"},
 		{"/operator/chat", bodies["operatorChat"], "es", "request.too_many", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo."},
 	} {
 		s := limited(rate.Limits{Turns: 1})

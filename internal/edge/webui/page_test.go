@@ -108,12 +108,12 @@ func TestExpiredDraftCannotBeConfirmed(t *testing.T) {
 // TestDataThatCrossesOriginsIsShown (guarantee I31).
 func TestDataThatCrossesOriginsIsShown(t *testing.T) {
 	p := roomPlan(noon)
-	if got := string(renderCard(t, draft(p), nil, locale.English)); strings.Contains(got, "Sends to another service") {
+	if got := string(renderCard(t, draft(p), nil, locale.English)); strings.Contains(got, "Sends data from one service to another") {
 		t.Error("one origin counts as two")
 	}
 	p.Bindings[1].BaseURL = "https://elsewhere.example"
 	got := string(renderCard(t, draft(p), nil, locale.English))
-	if !strings.Contains(got, "Sends to another service") || !strings.Contains(got, "<code>http://127.0.0.1:9100</code> → <code>https://elsewhere.example</code>") {
+	if !strings.Contains(got, "Sends data from one service to another") || !strings.Contains(got, "<code>http://127.0.0.1:9100</code> → <code>https://elsewhere.example</code>") {
 		t.Error(got)
 	}
 }
