@@ -186,7 +186,7 @@ func TestARefusalPassesTheAuthorizer(t *testing.T) {
 	meter := &rate.Meter{Limits: rate.Limits{Requests: 1, BadTokens: 1}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 	authorize := Authorizer(tokens(), meter, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	through := func(token string) (user string, exceeded *fault.Error) {
-		e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer " + token, "x-forwarded-for": forged(token)}}
+		e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer " + token, "x-forwarded-for": forgedAddress(token)}}
 		e.RequestContext.HTTP.SourceIP = "192.0.2.1"
 		said, err := authorize(t.Context(), e)
 		if err != nil || !said.IsAuthorized {
@@ -225,4 +225,4 @@ func TestARefusalPassesTheAuthorizer(t *testing.T) {
 	}
 }
 
-func forged(s string) string { return "203.0.113." + fmt.Sprint(len(s)) }
+func forgedAddress(s string) string { return "203.0.113." + fmt.Sprint(len(s)) }

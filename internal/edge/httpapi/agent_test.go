@@ -37,8 +37,8 @@ func (d *scripted) Route(_ context.Context, req turn.Request) (turn.Reply, error
 	return next, nil
 }
 
-// posted returns the response of POST /api/agent/chat.
-func posted(t *testing.T, h http.Handler, body, key string) (int, map[string]any) {
+// postAgentChat returns the response of POST /api/agent/chat.
+func postAgentChat(t *testing.T, h http.Handler, body, key string) (int, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/api/agent/chat", strings.NewReader(body))
 	r.Header.Set("Idempotency-Key", key)
@@ -81,7 +81,7 @@ func TestAnAgentsFailureIsReportedAndNotReplayed(t *testing.T) {
 		{"reply": "ya está", "agent_used": "reserva"},
 		{"reply": "ya está", "agent_used": "reserva"},
 	} {
-		code, got := posted(t, h, goodChat, "k")
+		code, got := postAgentChat(t, h, goodChat, "k")
 		for _, member := range []string{"reply", "agent", "failure", "manual", "agent_used"} {
 			a, _ := json.Marshal(got[member])
 			b, _ := json.Marshal(want[member])
@@ -110,7 +110,7 @@ func TestARefusalHasAMessageForTheCustomer(t *testing.T) {
 		`{"message":"hola","config":{"id_empresa":1}}`:                                                 {422, "setup"},
 		`{"message":`: {400, "setup"},
 	} {
-		status, got := posted(t, h, body, "k")
+		status, got := postAgentChat(t, h, body, "k")
 		if status != c.status || got["reply"] != locale.Text(locale.Spanish, "router.invalid."+c.key) {
 			t.Errorf("%.60s: %d %v", body, status, got["reply"])
 		}
@@ -124,7 +124,7 @@ func TestTheConfigChoosesTheLanguage(t *testing.T) {
 	} {
 		d := &scripted{replies: []turn.Reply{{Routed: &turn.Routed{}}}}
 		body := `{"message":"hola","session_id":"s","config":{"id_empresa":1,"idioma":` + written + `}}`
-		if status, _ := posted(t, chatOf(t, d), body, "k"); status != 200 || d.asked[0].Locale != want {
+		if status, _ := postAgentChat(t, chatOf(t, d), body, "k"); status != 200 || d.asked[0].Locale != want {
 			t.Errorf("%s: %d %+v", written, status, d.asked)
 		}
 	}

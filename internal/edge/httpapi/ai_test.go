@@ -14,9 +14,9 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-// refused sends a request that must be refused, in every language, and returns the code. It checks that nothing is
+// wantRefused sends a request that must be refused, in every language, and returns the code. It checks that nothing is
 // written, no value is repeated, and each message exists.
-func refused(t *testing.T, s *site, who auth.Principal, method, path, body string, headers ...string) string {
+func wantRefused(t *testing.T, s *site, who auth.Principal, method, path, body string, headers ...string) string {
 	t.Helper()
 	code := ""
 	for _, tag := range locale.Tags() {
@@ -170,7 +170,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"POST", "/ai/eligibility", `{"account_id":"a"}`, invalid},
 		{"PATCH", "/api/chats/" + chatID, `{"automation":"sometimes"}`, invalid},
 	} {
-		if code := refused(t, newSite(), boss, c.method, c.path, c.body); code != c.code {
+		if code := wantRefused(t, newSite(), boss, c.method, c.path, c.body); code != c.code {
 			t.Errorf("%s %s %.200s: %s, want %s", c.method, c.path, c.body, code, c.code)
 		}
 	}

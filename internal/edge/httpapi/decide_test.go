@@ -72,8 +72,8 @@ func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder 
 	return w
 }
 
-// confirmed returns a plan whose second step is destructive, run up to where that step waits.
-func (b bench) confirmed() (r plan.Run, path string) {
+// waitingPlan returns a plan whose second step is destructive, run up to where that step waits.
+func (b bench) waitingPlan() (r plan.Run, path string) {
 	b.t.Helper()
 	r = b.Propose(fixture.To("POST", "/bookings", `{"room":"norte","people":3}`), fixture.To("DELETE", "/bookings/9", ""))
 	path = "/api/runs/" + r.ID
@@ -118,7 +118,7 @@ func TestARefusalNamesTheRunningRun(t *testing.T) {
 // late, and for another account's run.
 func TestADecisionIsTakenOnce(t *testing.T) {
 	b := newBench(t)
-	r, path := b.confirmed()
+	r, path := b.waitingPlan()
 	shown := b.do("ana", "GET", path, "", 200, "")
 	step := second(shown)
 	approval, _ := step["approval"].(map[string]any)
@@ -152,7 +152,7 @@ func TestADecisionIsTakenOnce(t *testing.T) {
 	for _, route := range []string{"/receipt", "/revisions", "/steps/s1/result"} {
 		b.do("stranger", "GET", path+route, "", 404, "run.not_found")
 	}
-	b.verified(path, "ana", "eva")
+	b.verifyReceipt(path, "ana", "eva")
 }
 
 // second returns the second step of a run.
@@ -165,8 +165,8 @@ func second(run map[string]any) map[string]any {
 	return step
 }
 
-// verified reads a run's receipt and checks that it verifies and names the deciders.
-func (b bench) verified(path, confirmed, approved string) {
+// verifyReceipt reads a run's receipt and checks that it verifies and names the deciders.
+func (b bench) verifyReceipt(path, confirmed, approved string) {
 	b.t.Helper()
 	raw := b.send("ana", "GET", path+"/receipt", "").Body.Bytes()
 	var got receipt.Receipt
@@ -189,7 +189,7 @@ func (b bench) verified(path, confirmed, approved string) {
 
 func TestAnApprovalThatIsTooLateIsGone(t *testing.T) {
 	b := newBench(t)
-	_, path := b.confirmed()
+	_, path := b.waitingPlan()
 	b.Pass(25 * time.Hour)
 	before := len(b.Requests())
 	for range 2 {
@@ -203,7 +203,7 @@ func TestAnApprovalThatIsTooLateIsGone(t *testing.T) {
 // TestRulesAreCheckedAgainWhenTheStepRuns sets a rule after the plan was confirmed.
 func TestRulesAreCheckedAgainWhenTheStepRuns(t *testing.T) {
 	b := newBench(t)
-	r, path := b.confirmed()
+	r, path := b.waitingPlan()
 	b.do("ana", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","method":"DELETE","path":"/bookings/*","reason":"Hoy no se borra"}]}`, 200, "")
 	b.do("eva", "POST", path+"/approve", `{}`, 200, "")
 	b.Execute(r.ID)

@@ -106,7 +106,7 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 		case err != nil:
 			return OperatorAnswer{}, err
 		case got.Kind == turn.KindBlocked:
-			return OperatorAnswer{}, blocked(ctx, got)
+			return OperatorAnswer{}, blockedError(ctx, got)
 		}
 		return showOperator(got, session), nil
 	})
@@ -129,8 +129,8 @@ func showOperator(got turn.Reply, session string) OperatorAnswer {
 	return v
 }
 
-// blocked returns the Operator API's error for a turn that may not run.
-func blocked(ctx context.Context, got turn.Reply) error {
+// blockedError returns the Operator API's error for a turn that may not run.
+func blockedError(ctx context.Context, got turn.Reply) error {
 	p := problem(ctx, errSwitch)
 	if got.Block != nil {
 		p.Reason, p.Message, p.Action = string(got.Block.Reason), got.Block.Message, got.Block.Action

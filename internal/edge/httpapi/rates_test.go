@@ -13,8 +13,8 @@ import (
 	"piloto/internal/ground/fault"
 )
 
-// limited returns a site with limits.
-func limited(l rate.Limits) *site {
+// newLimitedSite returns a site with limits.
+func newLimitedSite(l rate.Limits) *site {
 	s := newSite()
 	s.config.Meter = &rate.Meter{Limits: l, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
 	return s
@@ -30,13 +30,13 @@ func withExceeded(r *http.Request) *http.Request {
 // beyond the limit is refused by every route except decisions, and reaches no service.
 func TestEveryRouteIsLimited(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
-		s := limited(rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})
-		first := s.do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
+		s := newLimitedSite(rate.Limits{Turns: 1, Writes: 1, Requests: 1, BadTokens: 1})
+		first := s.do(ask(boss, r.method, pathOf(r, ownID(r.pattern)), body))
 		if first.Code == http.StatusTooManyRequests {
 			t.Fatalf("the first: %s", first.Body)
 		}
 		calls := s.world.calls
-		again := s.do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
+		again := s.do(ask(boss, r.method, pathOf(r, ownID(r.pattern)), body))
 		if (again.Code == http.StatusTooManyRequests) != (r.method != "GET") {
 			t.Fatalf("the second: %d", again.Code)
 		}
@@ -46,10 +46,10 @@ func TestEveryRouteIsLimited(t *testing.T) {
 				t.Errorf("what was refused reached something")
 			}
 		}
-		if w := newSite().do(withExceeded(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))); (w.Code == http.StatusTooManyRequests) == (r.class == rate.Decisions) {
+		if w := newSite().do(withExceeded(ask(boss, r.method, pathOf(r, ownID(r.pattern)), body))); (w.Code == http.StatusTooManyRequests) == (r.class == rate.Decisions) {
 			t.Errorf("%d to who came too often, for a route of %s", w.Code, r.class)
 		}
-		nobody := newSite().do(withExceeded(ask(scopeNo, r.method, pathOf(r, owned(r.pattern)), body)))
+		nobody := newSite().do(withExceeded(ask(scopeNo, r.method, pathOf(r, ownID(r.pattern)), body)))
 		if r.class != rate.Decisions && nobody.Code != http.StatusTooManyRequests {
 			t.Errorf("%d to who may not use it", nobody.Code)
 		}
@@ -91,11 +91,11 @@ func TestARefusalHasTheFormOfItsContract(t *testing.T) {
 		{"/api/send", bodies["send"], "en", "Too many requests in a row. This one was not served. The limit is 1 message per minute; the buttons of plans still work.", "<nil>"},
 		{"/operator/chat", bodies["operatorChat"], "es", "request.too_many", "Llegan demasiadas peticiones seguidas. Esta no se ha atendido. El límite es de 1 mensaje por minuto; los botones de los planes siguen sirviendo."},
 	} {
-		s := limited(rate.Limits{Turns: 1})
+		s := newLimitedSite(rate.Limits{Turns: 1})
 		s.do(ask(talker, "POST", c.path, c.body))
 		r := ask(talker, "POST", c.path, c.body, "Accept-Language", c.lang)
 		w := s.do(r)
-		documented(t, r, w.Code, w.Body.Bytes())
+		checkDocumented(t, r, w.Code, w.Body.Bytes())
 		got := decode(t, w)
 		action := map[string]string{"es": "Inténtalo de nuevo dentro de 60 s.", "en": "Try again in 60 s."}[c.lang]
 		if w.Code != 429 || got["code"] != "request.too_many" || got["detail"] != c.detail || fmt.Sprint(got["message"]) != c.message || got["action"] != action || got["trace_id"] == "" {
@@ -109,7 +109,7 @@ func TestARefusalHasTheFormOfItsContract(t *testing.T) {
 }
 
 func TestAnAnswerHasTheRemainingQuota(t *testing.T) {
-	s := limited(rate.Limits{Turns: 3, Writes: 2})
+	s := newLimitedSite(rate.Limits{Turns: 3, Writes: 2})
 	for left := 2; left >= 0; left-- {
 		w := s.do(ask(talker, "POST", "/api/send", bodies["send"]))
 		if got, want := w.Header().Get("RateLimit"), fmt.Sprintf(`"turns";r=%d;t=%d`, left, 20*(3-left)); w.Code != 200 || got != want || w.Header().Get("RateLimit-Policy") != `"turns";q=3;w=60` {
@@ -128,7 +128,7 @@ func TestAnAnswerHasTheRemainingQuota(t *testing.T) {
 
 // TestAReplayedAnswerDoesNotCount: and a refused request may be sent again under its key.
 func TestAReplayedAnswerDoesNotCount(t *testing.T) {
-	s := limited(rate.Limits{Turns: 2})
+	s := newLimitedSite(rate.Limits{Turns: 2})
 	send := func(key string) int {
 		return s.do(ask(talker, "POST", "/api/send", bodies["send"], "Idempotency-Key", key)).Code
 	}
@@ -157,7 +157,7 @@ func TestAReplayedAnswerDoesNotCount(t *testing.T) {
 // TestAWebhookHasItsOwnQuota: a webhook and its owner do not use each other's quota, and a repeated delivery counts
 // once.
 func TestAWebhookHasItsOwnQuota(t *testing.T) {
-	s := limited(rate.Limits{Turns: 2, BadTokens: 3})
+	s := newLimitedSite(rate.Limits{Turns: 2, BadTokens: 3})
 	deliver := func(id string) int {
 		return s.do(sign(t, noon, hookID, id, "/api/agent/chat", bodies["agentChat"])).Code
 	}
@@ -189,7 +189,7 @@ func TestAWebhookHasItsOwnQuota(t *testing.T) {
 
 // TestForgedSignaturesDoNotBlockDeliveries of the same address, however many they are.
 func TestForgedSignaturesDoNotBlockDeliveries(t *testing.T) {
-	s := limited(rate.Limits{BadTokens: 1})
+	s := newLimitedSite(rate.Limits{BadTokens: 1})
 	for range 300 {
 		s.do(sign(t, noon, hookID, "d9", "/api/agent/chat", bodies["agentChat"], set(headerSignature, "v1,AAAA")))
 	}
@@ -199,7 +199,7 @@ func TestForgedSignaturesDoNotBlockDeliveries(t *testing.T) {
 }
 
 func TestRefusalsAreInTheMetrics(t *testing.T) {
-	s := limited(rate.Limits{Turns: 1})
+	s := newLimitedSite(rate.Limits{Turns: 1})
 	for range 4 {
 		s.do(ask(talker, "POST", "/api/send", bodies["send"]))
 		s.do(ask(other, "POST", "/api/send", bodies["send"]))

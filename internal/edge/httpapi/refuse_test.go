@@ -31,8 +31,8 @@ var bodies = map[string]string{
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
-// owned returns the id that account a has for a path.
-func owned(path string) string {
+// ownID returns the id that account a has for a path.
+func ownID(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/api/runs"):
 		return runID
@@ -73,7 +73,7 @@ func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)
 
 func TestEveryRouteAnswersItsOwner(t *testing.T) {
 	eachRoute(t, func(t *testing.T, r *route, _, body string) {
-		w := newSite().do(ask(boss, r.method, pathOf(r, owned(r.pattern)), body))
+		w := newSite().do(ask(boss, r.method, pathOf(r, ownID(r.pattern)), body))
 		if w.Code/100 != 2 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -94,7 +94,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	approvers := []string{"approveStep"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
-		path := pathOf(r, owned(r.pattern))
+		path := pathOf(r, ownID(r.pattern))
 		try := func(who auth.Principal, status int, code string) {
 			t.Helper()
 			s := newSite()
@@ -171,7 +171,7 @@ func TestForeignIDAnswersAsMissing(t *testing.T) {
 			return strings.ReplaceAll(w.Body.String(), "/"+id, "/ID")
 		}
 		missing := answerTo(boss, ghostID)
-		if got := answerTo(other, owned(r.pattern)); got != missing {
+		if got := answerTo(other, ownID(r.pattern)); got != missing {
 			t.Errorf("a foreign id shows:\n%s\n%s", got, missing)
 		}
 		for _, id := range []string{"1", "x", strings.ToLower(ghostID), ghostID + "0", "..%2f..", "a%00", "%C3%B1"} {
@@ -232,7 +232,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 			{"nonsense", good, "json;;", 415, "request.media_type"},
 		} {
 			s := newSite()
-			req := ask(boss, r.method, pathOf(r, owned(r.pattern)), a.body)
+			req := ask(boss, r.method, pathOf(r, ownID(r.pattern)), a.body)
 			if a.media != "" {
 				req.Header.Set("Content-Type", a.media)
 			}
@@ -245,7 +245,7 @@ func TestEveryBodyIsReadStrictly(t *testing.T) {
 			}
 		}
 		s := newSite()
-		req := ask(boss, r.method, pathOf(r, owned(r.pattern)), inner+comma+`"extra":1}`)
+		req := ask(boss, r.method, pathOf(r, ownID(r.pattern)), inner+comma+`"extra":1}`)
 		w := s.do(req)
 		want := 422
 		if id == "operatorChat" || id == "agentChat" { // their clients send unknown members

@@ -72,7 +72,7 @@ func TestARunShowsAllOfItsResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "run_whole.json", append([]byte(http.StatusText(w.Code)+"\n"), body.Bytes()...))
-	documented(t, r, w.Code, w.Body.Bytes())
+	checkDocumented(t, r, w.Code, w.Body.Bytes())
 	if strings.Contains(body.String(), "canary") {
 		t.Error("the token of an approval is shown")
 	}
@@ -186,7 +186,7 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 					t.Errorf("%s %s does not say %s: %s", c.route, c.refusal.Code, fact, detail)
 				}
 			}
-			documented(t, r, w.Code, w.Body.Bytes())
+			checkDocumented(t, r, w.Code, w.Body.Bytes())
 		}
 	}
 }

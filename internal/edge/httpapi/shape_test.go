@@ -130,7 +130,7 @@ func TestShapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, c.name+".json", append([]byte(http.StatusText(w.Code)+"\n"), body.Bytes()...))
-			documented(t, r, w.Code, w.Body.Bytes())
+			checkDocumented(t, r, w.Code, w.Body.Bytes())
 		})
 	}
 }
@@ -138,8 +138,8 @@ func TestShapes(t *testing.T) {
 // waits is the end of the provider's wait.
 var waits = map[string]time.Time{"ai_blocked": noon.Add(time.Minute), "ai_providers": noon.Add(time.Minute)}
 
-// documented checks an answer against the schema of its route and status.
-func documented(t *testing.T, r *http.Request, status int, body []byte) {
+// checkDocumented checks an answer against the schema of its route and status.
+func checkDocumented(t *testing.T, r *http.Request, status int, body []byte) {
 	t.Helper()
 	a := described()
 	to, _ := find(a.router.routes, r)

@@ -62,7 +62,7 @@ func TestALargeDeclaredBodyIsNotAwaited(t *testing.T) {
 		if good == "" {
 			return
 		}
-		request := ask(boss, r.method, pathOf(r, owned(r.pattern)), good)
+		request := ask(boss, r.method, pathOf(r, ownID(r.pattern)), good)
 		request.Body, request.ContentLength = io.NopCloser(unread{t}), MaxBody+1
 		if w := newSite().do(request); w.Code != http.StatusRequestEntityTooLarge || decode(t, w)["code"] != "request.too_large" {
 			t.Errorf("%d %.120s", w.Code, w.Body)
@@ -80,7 +80,7 @@ func TestNoRouteAcceptsABadBody(t *testing.T) {
 			return
 		}
 		swept++
-		path := pathOf(r, owned(r.pattern))
+		path := pathOf(r, ownID(r.pattern))
 		for code, bodies := range badBodies(good, r.bound().members) {
 			want := statuses[code]
 			if want == 0 {
@@ -109,7 +109,7 @@ func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 		if good == "" {
 			return
 		}
-		path := pathOf(r, owned(r.pattern))
+		path := pathOf(r, ownID(r.pattern))
 		if w := newSite().do(ask(boss, r.method, path, good+strings.Repeat(" ", MaxBody-len(good)))); w.Code/100 != 2 {
 			t.Errorf("%d bytes: %d %s", MaxBody, w.Code, w.Body)
 		}

@@ -28,12 +28,12 @@ func refusedAsNoText(t *testing.T, method, target string) {
 func TestNoParameterIsReadAsAnother(t *testing.T) {
 	swept := 0
 	for _, r := range described().router.routes {
-		path := pathOf(r, owned(r.pattern))
+		path := pathOf(r, ownID(r.pattern))
 		for _, bytes := range notText {
 			for _, segment := range r.segments {
 				if strings.HasPrefix(segment, "{") {
 					swept++
-					refusedAsNoText(t, r.method, pathOf(&route{pattern: strings.Replace(r.pattern, segment, bytes, 1)}, owned(r.pattern)))
+					refusedAsNoText(t, r.method, pathOf(&route{pattern: strings.Replace(r.pattern, segment, bytes, 1)}, ownID(r.pattern)))
 				}
 			}
 			for _, p := range described().operation(r.method, r.pattern).Parameters {

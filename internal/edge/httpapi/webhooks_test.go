@@ -12,7 +12,7 @@ func TestAWebhookShowsItsSecretOnceAndEndsWhenRemoved(t *testing.T) {
 	e := newEchoes()
 	r := ask(boss, "POST", "/api/webhooks", `{"name":" Mi n8n "}`)
 	w := e.site.do(r)
-	documented(t, r, w.Code, w.Body.Bytes())
+	checkDocumented(t, r, w.Code, w.Body.Bytes())
 	made := decode(t, w)
 	id, secret := fmt.Sprint(made["webhook_id"]), fmt.Sprint(made["secret"])
 	if w.Code != 201 || made["name"] != "Mi n8n" || made["user"] != "ana" || made["created_at"] != "2026-03-01T12:00:00Z" || !auth.ValidWebhook(id) {

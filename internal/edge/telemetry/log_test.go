@@ -20,8 +20,8 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// logged decodes the log lines.
-func logged(t *testing.T, out *bytes.Buffer) []map[string]any {
+// decodeLog decodes the log lines.
+func decodeLog(t *testing.T, out *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for line := range strings.Lines(out.String()) {
@@ -57,7 +57,7 @@ func TestNoCanaryReachesTheLog(t *testing.T) {
 	if strings.Contains(out.String(), "CANARY") {
 		t.Error(out.String())
 	}
-	if n := len(logged(t, &out)); n != 11 {
+	if n := len(decodeLog(t, &out)); n != 11 {
 		t.Errorf("%d lines", n)
 	}
 }
@@ -70,7 +70,7 @@ func TestLinesCarryTraceAndAccount(t *testing.T) {
 	var out bytes.Buffer
 	ctx := auth.NewContext(WithTrace(context.Background(), "t-1"), auth.Principal{Account: "a", User: "u"})
 	New(&out, slog.LevelInfo, "piloto.test").With("x", 1).InfoContext(ctx, "m", "took", 1500*time.Millisecond)
-	m := logged(t, &out)[0]
+	m := decodeLog(t, &out)[0]
 	if m["trace_id"] != "t-1" || m["account"] != "a" || m["x"] != 1.0 || m["took"] != 1500.0 || m["level"] != "INFO" || m["message"] != "m" {
 		t.Errorf("%v", m)
 	}
@@ -115,7 +115,7 @@ func TestConcurrentLoggersWriteWholeLines(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, m := range logged(t, &out) {
+	for _, m := range decodeLog(t, &out) {
 		if m["logger"] != fmt.Sprint("piloto.", m["i"]) {
 			t.Fatalf("%v", m)
 		}
@@ -165,7 +165,7 @@ func TestMiddlewareKeepsOrReplacesTheTrace(t *testing.T) {
 		if got != seen || !ids.ValidTrace(got) || (c.sent != nil && got == c.sent[0]) != c.keep {
 			t.Errorf("%s: %q became %q, the handler saw %q", c.name, c.sent, got, seen)
 		}
-		for _, m := range logged(t, &out) {
+		for _, m := range decodeLog(t, &out) {
 			if m["trace_id"] != got {
 				t.Errorf("%s: logged %v", c.name, m)
 			}
@@ -194,7 +194,7 @@ func TestMiddlewareLogsStartAndEnd(t *testing.T) {
 		var out bytes.Buffer
 		w := httptest.NewRecorder()
 		Middleware(New(&out, slog.LevelInfo, "piloto.test"), clock(), render, c.serve).ServeHTTP(w, httptest.NewRequest("GET", "/x/secret-in-path", nil))
-		all := logged(t, &out)
+		all := decodeLog(t, &out)
 		start, end := all[0], all[len(all)-1]
 		if start["message"] != "request.start" || start["method"] != "GET" {
 			t.Errorf("start %v", start)
@@ -227,7 +227,7 @@ func TestRefusedRequestsAreLoggedOnceAMinute(t *testing.T) {
 	for range sent {
 		ask("GET")
 	}
-	lines, counted := logged(t, &out), 0.0
+	lines, counted := decodeLog(t, &out), 0.0
 	for _, line := range lines {
 		if line["message"] != "request.refused" {
 			t.Fatalf("%v", line)
@@ -239,7 +239,7 @@ func TestRefusedRequestsAreLoggedOnceAMinute(t *testing.T) {
 	}
 	out.Reset()
 	ask("POST")
-	if lines := logged(t, &out); len(lines) != 1 || lines[0]["message"] != "request.end" {
+	if lines := decodeLog(t, &out); len(lines) != 1 || lines[0]["message"] != "request.end" {
 		t.Errorf("%v", lines)
 	}
 }

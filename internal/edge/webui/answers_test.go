@@ -165,7 +165,7 @@ func TestPushedDataIsOnlyText(t *testing.T) {
 	b.until(`document.querySelector("#writing") === null`)
 	chat := b.onlyChat()
 	evil := `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script> [x](javascript:1) ![y](https://evil.example/y.png)`
-	b.connected()
+	b.waitForSocket()
 	b.hub.push("ai:text", map[string]any{"conversationId": chat, "turn": "t<b>", "offset": 0, "text": evil})
 	b.until(`document.querySelector("#writing .prose")?.textContent === ` + quoted(evil))
 	for _, frame := range []string{
@@ -187,8 +187,8 @@ func TestPushedDataIsOnlyText(t *testing.T) {
 	}
 }
 
-// connected waits for the page's socket.
-func (b *browser) connected() {
+// waitForSocket waits for the page's socket.
+func (b *browser) waitForSocket() {
 	b.Helper()
 	b.until(`import(document.querySelector("script[type=module]").src.replace("app.js", "socket.js")).then(s => s.connected())`)
 }
@@ -199,7 +199,7 @@ func TestAnAnswerGrowsAndEscapeStopsIt(t *testing.T) {
 	b.world.mu.Lock()
 	b.tale, b.next = []string{"Había una vez ", "un niño: ", "«¿qué tal?» ", "y nada más."}, next
 	b.world.mu.Unlock()
-	b.connected()
+	b.waitForSocket()
 	b.say("cuéntame un cuento")
 	b.see("#stop")
 	for i, want := range []string{"Había una vez ", "Había una vez un niño: ", "Había una vez un niño: «¿qué tal?» "} {
@@ -236,7 +236,7 @@ func TestAnAnswerWithAGapWaitsForItsEnd(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("hola")
 	b.until(`document.querySelectorAll(".line.assistant[data-kind=text]").length === 1 && document.getElementById("writing") === null`)
-	b.connected()
+	b.waitForSocket()
 	chat := b.onlyChat()
 	text := func(kind string, offset int, text string) {
 		b.hub.push(kind, map[string]any{"conversationId": chat, "turn": "t1", "offset": offset, "text": text})

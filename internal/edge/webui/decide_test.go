@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// proposed asks for a plan and waits until it can be confirmed.
-func (b *browser) proposed(words string) {
+// proposePlan asks for a plan and waits until it can be confirmed.
+func (b *browser) proposePlan(words string) {
 	b.Helper()
 	before := eval[int](b, `document.querySelectorAll(".card").length`)
 	b.say(words)
@@ -37,7 +37,7 @@ func (b *browser) set(css, value string) {
 
 func TestAPlanIsEditedAndItsChangesAreSeen(t *testing.T) {
 	b := open(t, 1280, 1100)
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	old := b.theRun(0)
 	b.click(`.card [data-action="edit-run"]`)
 	b.see("#editor .edit-step")
@@ -89,7 +89,7 @@ func TestAPlanIsEditedAndItsChangesAreSeen(t *testing.T) {
 
 func TestAnEditOfAPlanThatMovedChangesNothing(t *testing.T) {
 	b := open(t, 1280, 1000)
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	b.click(`.card [data-action="edit-run"]`)
 	b.see("#editor .edit-step")
 	b.revisedElsewhere()
@@ -103,7 +103,7 @@ func TestAnEditOfAPlanThatMovedChangesNothing(t *testing.T) {
 
 func TestAPlanIsRejectedWithAReason(t *testing.T) {
 	b := open(t, 1280, 900)
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	b.click(`.card [data-action="reject-run"]`)
 	b.see("#ask-yes")
 	b.do(chromedp.KeyEvent("\x1b"))
@@ -114,7 +114,7 @@ func TestAPlanIsRejectedWithAReason(t *testing.T) {
 	if r := b.theRun(0); r.Status != plan.Cancelled || r.Reason != "Mejor el martes" {
 		t.Errorf("%s, %q", r.Status, r.Reason)
 	}
-	b.proposed("reserva otra")
+	b.proposePlan("reserva otra")
 	b.until(`document.querySelectorAll('.card[data-draft] [data-action="reject-run"]:enabled').length === 1`)
 	b.click(`.card[data-draft] [data-action="reject-run"]`)
 	b.see("#ask-yes")
@@ -124,13 +124,13 @@ func TestAPlanIsRejectedWithAReason(t *testing.T) {
 
 func TestAStepIsApprovedWhileTheChatGoesOn(t *testing.T) {
 	b := open(t, 1280, 1100)
-	b.proposed("borra la vieja")
+	b.proposePlan("borra la vieja")
 	b.click(confirmButton)
 	b.see(`.decision[data-state=open] [data-action="approve-step"]`)
 	b.picture("waiting")
 	b.write(`.decision [data-note]`, "Lo he mirado")
 	// The chat is free meanwhile: another plan is proposed, confirmed and done.
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	if typed := eval[string](b, `document.querySelector(".decision [data-note]").value`); typed != "Lo he mirado" {
 		t.Errorf("the note became %q", typed)
 	}
@@ -152,7 +152,7 @@ func TestAStepIsApprovedWhileTheChatGoesOn(t *testing.T) {
 
 func TestALinkAsksAndDecidesNothing(t *testing.T) {
 	b := open(t, 1280, 900)
-	b.proposed("borra la vieja")
+	b.proposePlan("borra la vieja")
 	b.click(confirmButton)
 	b.see(`.decision[data-state=open]`)
 	r := b.theRun(0)
@@ -180,7 +180,7 @@ func TestALinkAsksAndDecidesNothing(t *testing.T) {
 
 func TestADoubtIsResolvedAndTheRunContinued(t *testing.T) {
 	b := open(t, 1280, 1000)
-	b.proposed("con duda")
+	b.proposePlan("con duda")
 	b.click(confirmButton)
 	b.see(`.decision.doubt [data-outcome=not_done]`)
 	b.picture("doubt")
@@ -205,7 +205,7 @@ func TestADoubtIsResolvedAndTheRunContinued(t *testing.T) {
 
 func TestAReceiptIsOpenedAndPrints(t *testing.T) {
 	b := open(t, 1000, 1400)
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	b.click(confirmButton)
 	b.until(`document.querySelector('.card a[href*="view=receipt"]') !== null`)
 	href := eval[string](b, `document.querySelector('.card a[href*="view=receipt"]').getAttribute("href")`)
@@ -297,7 +297,7 @@ func TestPlanDecisionsFitANarrowScreen(t *testing.T) {
 	}
 	b.visit("/")
 	b.see("#message")
-	b.proposed("reserva")
+	b.proposePlan("reserva")
 	b.click(`.card [data-action="edit-run"]`)
 	b.see("#editor .edit-step")
 	b.picture("edit-narrow")

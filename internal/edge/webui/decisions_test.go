@@ -343,7 +343,7 @@ func (w *world) setRules(rw http.ResponseWriter, _ *http.Request, _ map[string]a
 func (w *world) waitingChat() plan.Run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := waiting()
+	r := waitingRun()
 	r.ID, r.ChatID = w.ids.New(w.now()), "c1"
 	w.chats["c1"] = conversation.Chat{ID: "c1", Title: "Salas", ActiveRunID: r.ID, UpdatedAt: w.now()}
 	w.runs[r.ID] = r

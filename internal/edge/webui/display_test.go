@@ -45,7 +45,7 @@ func TestDisplayMarksInvisibleCharacters(t *testing.T) {
 		if got := plain(in); got != want {
 			t.Errorf("plain(%q)\n got %q\nwant %q", in, got, want)
 		}
-		if got := stripped(string(display(in))); got != want {
+		if got := stripTags(string(display(in))); got != want {
 			t.Errorf("display(%q)\n got %q\nwant %q", in, got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestProseKeepsLinesAndEmoji(t *testing.T) {
 		"«\u00a0sí\u00a0»":            "«\u00a0sí\u00a0»",
 		strings.Repeat(" ", 20) + "x": strings.Repeat(" ", 20) + "x",
 	} {
-		if got := stripped(string(prose(in))); got != want {
+		if got := stripTags(string(prose(in))); got != want {
 			t.Errorf("prose(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestProseKeepsLinesAndEmoji(t *testing.T) {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-func stripped(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
+func stripTags(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
 
 // TestDisplayShowsEveryTextCompletely: no invisible character is left, there is no other markup, and the text can
 // be recovered.
@@ -84,7 +84,7 @@ func TestDisplayShowsEveryTextCompletely(t *testing.T) {
 				t.Fatalf("foreign markup %q in %q", tag, out)
 			}
 		}
-		shown := stripped(out)
+		shown := stripTags(out)
 		for _, r := range mark.ReplaceAllString(shown, "") {
 			if r != ' ' && !unicode.IsGraphic(r) || ref.Invisible(r) {
 				t.Fatalf("%U is still invisible in %q", r, shown)
@@ -120,7 +120,7 @@ func TestJSONKeepsDigitsOrderAndDuplicates(t *testing.T) {
 		`{"a":1} {"b":2}`:                         `{"a":1} {"b":2}`,
 	} {
 		c := jsonCode(json.RawMessage(in), nil)
-		if got := stripped(string(c.Body)); got != want {
+		if got := stripTags(string(c.Body)); got != want {
 			t.Errorf("jsonCode(%s)\n got %s\nwant %s", in, got, want)
 		}
 	}
@@ -139,10 +139,10 @@ func TestDeepJSONIsShownInBoundedSpace(t *testing.T) {
 func TestLongValuesShowTheirEnd(t *testing.T) {
 	long := `{"pad":"` + strings.Repeat("x", 10<<10) + `","then":"DROP TABLE\u202e"}`
 	c := jsonCode(json.RawMessage(long), nil)
-	if shown := stripped(string(c.Body)); !strings.Contains(shown, strings.Repeat("x", 10<<10)) || !strings.Contains(shown, "DROP TABLE⟦U+202E⟧") {
+	if shown := stripTags(string(c.Body)); !strings.Contains(shown, strings.Repeat("x", 10<<10)) || !strings.Contains(shown, "DROP TABLE⟦U+202E⟧") {
 		t.Error("the value is not whole")
 	}
-	if end := stripped(string(c.Tail)); !strings.HasSuffix(end, `"then": "DROP TABLE⟦U+202E⟧" }`) {
+	if end := stripTags(string(c.Tail)); !strings.HasSuffix(end, `"then": "DROP TABLE⟦U+202E⟧" }`) {
 		t.Errorf("the end reads %q", end)
 	}
 	if c := jsonCode(json.RawMessage(`{"a":1}`), nil); c.Tail != "" {
@@ -176,8 +176,8 @@ func TestHostsAreShownAsTheyAreResolved(t *testing.T) {
 		"https://a\u202eb.com":          {"https://xn--ab-g4t.com", ""},
 	} {
 		got := targetOf(base)
-		if stripped(string(got.Origin)) != want[0] || stripped(string(got.Also)) != want[1] {
-			t.Errorf("targetOf(%q) = %q (%q), want %q", base, stripped(string(got.Origin)), stripped(string(got.Also)), want)
+		if stripTags(string(got.Origin)) != want[0] || stripTags(string(got.Also)) != want[1] {
+			t.Errorf("targetOf(%q) = %q (%q), want %q", base, stripTags(string(got.Origin)), stripTags(string(got.Also)), want)
 		}
 	}
 }

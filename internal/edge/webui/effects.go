@@ -210,8 +210,8 @@ func (a cardBuilder) aftermath() *aftermath {
 	return &all
 }
 
-// done reports whether the effect was done, by its state or by a person's verdict.
-func (e *effect) done() bool {
+// isDone reports whether the effect was done, by its state or by a person's verdict.
+func (e *effect) isDone() bool {
 	switch {
 	case e == nil:
 		return false
@@ -223,7 +223,7 @@ func (e *effect) done() bool {
 
 func (l *aftermath) add(name render.HTML, state plan.StepStatus, undo *effect) {
 	switch {
-	case undo.done():
+	case undo.isDone():
 		l.Undone = append(l.Undone, name)
 	case undo != nil:
 		l.Kept = append(l.Kept, name)

@@ -75,12 +75,12 @@ func fullRun(status plan.Status, states ...plan.StepState) plan.Run {
 	return r
 }
 
-func done(id string, status int) plan.StepState {
+func doneState(id string, status int) plan.StepState {
 	return plan.StepState{StepID: id, Status: plan.StepDone, Attempts: 1, Result: &plan.Result{Status: status, Bytes: 11, Body: raw(`{"id":"r1"}`), SHA256: "ab"}}
 }
 
-func waiting() plan.Run {
-	return fullRun(plan.Waiting, done("s1", 200), done("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepSkipped}, plan.StepState{
+func waitingRun() plan.Run {
+	return fullRun(plan.Waiting, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepSkipped}, plan.StepState{
 		StepID: "s4", Status: plan.StepWaiting, Approval: &plan.Approval{
 			Ask: plan.Ask{Reason: "Destruye datos y no se puede deshacer.", Another: true, Minutes: 90}, Method: "DELETE", URL: roomsURL + "/reservations/7?all=%3Cb%3E",
 			Body: raw(`{"why":"` + strings.Repeat("x", 2000) + ` FIN"}`), Request: "c0ffee", Token: "s3cret-token", AskedAt: noon, ExpiresAt: noon.Add(90 * time.Minute),
@@ -93,7 +93,7 @@ func severalItems() plan.Run {
 		{StepID: "s1", Status: plan.StepDone, Reused: "01JRUN00000000000000000009", Result: &plan.Result{Status: 200, Bytes: 300_000, Apart: 2, Body: raw(`"{\"items\":["`)}},
 		{StepID: "s2", Status: plan.StepDone, Attempts: 3, Result: &plan.Result{Status: 201, Bytes: 11, Body: raw(`{"id":"r1"}`)}, Command: &plan.Command{Was: "ls <x>", Now: "ls -la", Because: "Faltaba una opción.", Asked: true}},
 		{StepID: "s3", Status: plan.StepRunning, Items: 4, Expanded: true},
-		done("s3[0]", 202),
+		doneState("s3[0]", 202),
 		{StepID: "s3[1]", Status: plan.StepFailed, Attempts: 1, Result: &plan.Result{Status: 422, Bytes: 2, Body: raw(`{}`)}, Error: &plan.Failure{Message: "No existe ese buzón."}},
 		{StepID: "s3[2]", Status: plan.StepRunning, Attempts: 1},
 	}
@@ -102,25 +102,25 @@ func severalItems() plan.Run {
 	return r
 }
 
-func undone() plan.Run {
-	r := fullRun(plan.Failed, done("s1", 200), done("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepFailed, Items: 3, Expanded: true, Error: &plan.Failure{Message: "Falló un elemento."}},
-		done("s3[0]", 202), done("s3[1]", 202), plan.StepState{StepID: "s3[2]", Status: plan.StepFailed, Error: &plan.Failure{Message: "No existe ese buzón."}},
-		plan.StepState{StepID: "s4", Status: plan.StepCancelled}, done("undo:s2", 204), done("undo:s3[0]", 200),
+func undoneRun() plan.Run {
+	r := fullRun(plan.Failed, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepFailed, Items: 3, Expanded: true, Error: &plan.Failure{Message: "Falló un elemento."}},
+		doneState("s3[0]", 202), doneState("s3[1]", 202), plan.StepState{StepID: "s3[2]", Status: plan.StepFailed, Error: &plan.Failure{Message: "No existe ese buzón."}},
+		plan.StepState{StepID: "s4", Status: plan.StepCancelled}, doneState("undo:s2", 204), doneState("undo:s3[0]", 200),
 		plan.StepState{StepID: "undo:s3[1]", Status: plan.StepFailed, Error: &plan.Failure{Message: "Ya se leyó."}})
 	at := noon
 	r.UndoAt = &at
 	return r
 }
 
-func unsure(settled *plan.Settlement) plan.Run {
-	return fullRun(plan.InDoubt, done("s1", 200), plan.StepState{
+func doubtfulRun(settled *plan.Settlement) plan.Run {
+	return fullRun(plan.InDoubt, doneState("s1", 200), plan.StepState{
 		StepID: "s2", Status: plan.StepInDoubt, Attempts: 1, Checks: 3, Error: &plan.Failure{Message: "La petición se envió y no llegó respuesta."}, Settled: settled,
 		Last: plan.Attempt{Number: 1, URL: roomsURL + "/reservations", Body: raw(`{"room_id":"a1","ticket":9007199254740993}`), SentAt: noon.Add(-3 * time.Minute), Open: true},
 	}, plan.StepState{StepID: "s3", Status: plan.StepCancelled}, plan.StepState{StepID: "s4", Status: plan.StepCancelled})
 }
 
-// edited returns fullPlan after an edit, and both revisions.
-func edited() (plan.Run, []plan.Revision) {
+// editedRun returns fullPlan after an edit, and both revisions.
+func editedRun() (plan.Run, []plan.Revision) {
 	r := draft(fullPlan(noon))
 	before := plan.Revision{Plan: r.Plan, Digest: r.Digest, By: "ana", Model: "gpt-4o-mini", At: noon.Add(-time.Hour)}
 	p := fullPlan(noon)
@@ -136,7 +136,7 @@ func edited() (plan.Run, []plan.Revision) {
 }
 
 func TestADoubtNamesTheToolThatWasCalled(t *testing.T) {
-	r := unsure(nil)
+	r := doubtfulRun(nil)
 	r.Plan.Steps[1].Tool, r.Plan.Steps[1].Method, r.Plan.Steps[1].Path = "book_room", "", ""
 	c := newCard(r, nil, locale.Spanish, noon)
 	if got := c.Steps[1].Doubt; got == nil || got.Method != "book_room" {
@@ -146,7 +146,7 @@ func TestADoubtNamesTheToolThatWasCalled(t *testing.T) {
 
 // TestAnEditShowsAMovedServer: the changes include the new address of a call, also when the call itself was edited.
 func TestAnEditShowsAMovedServer(t *testing.T) {
-	r, list := edited()
+	r, list := editedRun()
 	for i := range list[1].Plan.Bindings {
 		list[1].Plan.Bindings[i].BaseURL = "https://elsewhere.example"
 	}
@@ -184,7 +184,7 @@ var (
 )
 
 func TestCardsOfEveryEndLookLikeTheirGoldens(t *testing.T) {
-	changed, list := edited()
+	changed, list := editedRun()
 	cancelled := draft(fullPlan(noon))
 	cancelled.Status, cancelled.Reason = plan.Cancelled, "Es <demasiado> caro\u202e."
 	for name, c := range map[string]struct {
@@ -195,11 +195,11 @@ func TestCardsOfEveryEndLookLikeTheirGoldens(t *testing.T) {
 		"card_full.html":     {draft(fullPlan(noon)), nil, locale.Spanish},
 		"card_full_en.html":  {draft(fullPlan(noon)), nil, locale.English},
 		"card_revised.html":  {changed, list, locale.Spanish},
-		"card_waiting.html":  {waiting(), nil, locale.Spanish},
+		"card_waiting.html":  {waitingRun(), nil, locale.Spanish},
 		"card_items.html":    {severalItems(), nil, locale.Spanish},
-		"card_undone.html":   {undone(), nil, locale.Spanish},
-		"card_unsure.html":   {unsure(nil), nil, locale.Spanish},
-		"card_settled.html":  {unsure(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", Note: "No aparece en la agenda", At: noon.Add(-time.Minute)}), nil, locale.Spanish},
+		"card_undone.html":   {undoneRun(), nil, locale.Spanish},
+		"card_unsure.html":   {doubtfulRun(nil), nil, locale.Spanish},
+		"card_settled.html":  {doubtfulRun(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", Note: "No aparece en la agenda", At: noon.Add(-time.Minute)}), nil, locale.Spanish},
 		"card_rejected.html": {cancelled, nil, locale.Spanish},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, []byte(renderFor(t, c.run, c.list, luz, c.tag))) })
@@ -212,29 +212,29 @@ func TestOnlyAnApproverHasTheButtons(t *testing.T) {
 	both := auth.Principal{Account: "acc", User: "luz", Scopes: []auth.Scope{auth.ScopeApprove}}
 	confirmer := auth.Principal{Account: "acc", User: "ana", Scopes: auth.Scopes()}
 	changer := auth.Principal{Account: "acc", User: "eva", Scopes: auth.Scopes()}
-	list := []plan.Revision{{Plan: waiting().Plan, By: "ana"}, {Plan: waiting().Plan, By: "eva"}}
-	anyone := waiting()
+	list := []plan.Revision{{Plan: waitingRun().Plan, By: "ana"}, {Plan: waitingRun().Plan, By: "eva"}}
+	anyone := waitingRun()
 	anyone.Steps[3].Approval.Another = false
-	goesOn := waiting()
+	goesOn := waitingRun()
 	goesOn.Besides = []string{luz.User}
-	over := waiting()
+	over := waitingRun()
 	over.Steps[3].Approval.ExpiresAt = noon
-	decided := waiting()
+	decided := waitingRun()
 	decided.Steps[3].Approval.Decision, decided.Steps[3].Approval.By = plan.Approved, "luz"
-	stopping := waiting()
+	stopping := waitingRun()
 	stopping.CancelAt = &noon
-	ended := waiting()
+	ended := waitingRun()
 	ended.Status = plan.Cancelled
 	for name, c := range map[string]struct {
 		run plan.Run
 		who auth.Principal
 		may bool
 	}{
-		"who changed it":                 {waiting(), changer, false},
+		"who changed it":                 {waitingRun(), changer, false},
 		"who wrote what it goes on from": {goesOn, luz, false},
-		"another, with the scope":        {waiting(), luz, true}, "another, with nothing else": {waiting(), both, true},
-		"another, without the scope": {waiting(), visitor, false}, "who confirmed": {waiting(), confirmer, false},
-		"whom the session speaks for": {waiting(), auth.Principal{Account: "acc", User: "sol", Scopes: auth.Scopes()}, false},
+		"another, with the scope":        {waitingRun(), luz, true}, "another, with nothing else": {waitingRun(), both, true},
+		"another, without the scope": {waitingRun(), visitor, false}, "who confirmed": {waitingRun(), confirmer, false},
+		"whom the session speaks for": {waitingRun(), auth.Principal{Account: "acc", User: "sol", Scopes: auth.Scopes()}, false},
 		"anyone":                      {anyone, visitor, true}, "anyone, who confirmed": {anyone, confirmer, true}, "expired": {over, luz, false}, "decided": {decided, luz, false},
 		"being stopped": {stopping, luz, false}, "over": {ended, luz, false},
 	} {
@@ -250,7 +250,7 @@ func TestOnlyAnApproverHasTheButtons(t *testing.T) {
 
 // TestAnApprovalShowsTheCompleteRequest (guarantee I32), including its end.
 func TestAnApprovalShowsTheCompleteRequest(t *testing.T) {
-	got := renderFor(t, waiting(), nil, luz, locale.Spanish)
+	got := renderFor(t, waitingRun(), nil, luz, locale.Spanish)
 	for _, want := range []string{strings.Repeat("x", 2000) + " FIN", "/reservations/7?all=%3Cb%3E", "Termina así"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %.40q", want)
@@ -275,7 +275,7 @@ func TestCrossingDataIsShownForElementsUndosAndChecks(t *testing.T) {
 }
 
 func TestADoubtIsResolvedOnlyWhenTheRunIsOver(t *testing.T) {
-	r := unsure(nil)
+	r := doubtfulRun(nil)
 	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "settle-step") != 3 || strings.Contains(got, "retry-run") {
 		t.Error(got)
 	}
@@ -283,13 +283,13 @@ func TestADoubtIsResolvedOnlyWhenTheRunIsOver(t *testing.T) {
 	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Contains(got, "settle-step") {
 		t.Error("a doubt of a run that goes on can be settled")
 	}
-	if got := renderFor(t, unsure(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", At: noon}), nil, luz, locale.Spanish); strings.Contains(got, "settle-step") || !strings.Contains(got, "retry-run") {
+	if got := renderFor(t, doubtfulRun(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", At: noon}), nil, luz, locale.Spanish); strings.Contains(got, "settle-step") || !strings.Contains(got, "retry-run") {
 		t.Error(got)
 	}
 }
 
 func TestAnUndoInDoubtHasNoRetryButton(t *testing.T) {
-	r := unsure(nil)
+	r := doubtfulRun(nil)
 	for i, st := range r.Steps {
 		if st.Status == plan.StepInDoubt {
 			r.Steps[i].Status, r.Steps[i].Error = plan.StepDone, nil
@@ -305,14 +305,14 @@ func TestAnUndoInDoubtHasNoRetryButton(t *testing.T) {
 }
 
 func TestARunIsContinuedOnlyWhenStepsRemain(t *testing.T) {
-	all := []plan.StepState{done("s1", 200), done("s2", 201), done("s3", 200), done("s4", 204)}
+	all := []plan.StepState{doneState("s1", 200), doneState("s2", 201), doneState("s3", 200), doneState("s4", 204)}
 	for name, c := range map[string]struct {
 		run  plan.Run
 		want bool
 	}{
 		"done": {fullRun(plan.Done, all...), false}, "cancelled with all done": {fullRun(plan.Cancelled, all...), false},
 		"failed": {fullRun(plan.Failed, all[:2]...), true}, "running": {fullRun(plan.Running, all[:2]...), false},
-		"undone": {fullRun(plan.Cancelled, append(all, done("undo:s2", 204))...), true}, "draft": {draft(fullPlan(noon)), false},
+		"undone": {fullRun(plan.Cancelled, append(all, doneState("undo:s2", 204))...), true}, "draft": {draft(fullPlan(noon)), false},
 	} {
 		if got := newCard(c.run, nil, locale.Spanish, noon).Retry; got != c.want {
 			t.Errorf("%s: %v", name, got)

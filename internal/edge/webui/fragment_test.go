@@ -12,7 +12,7 @@ import (
 func (w *world) dialogue() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	run, events := finished()
+	run, events := finishedRun()
 	w.runs[run.ID], w.events[run.ID] = run, events
 	line := func(i int, role conversation.Role, kind conversation.Kind, runID, text string) conversation.Message {
 		return conversation.Message{ID: "m" + itoa(i), Role: role, Kind: kind, RunID: runID, Content: text, At: noon.Add(time.Duration(i) * time.Minute)}

@@ -31,9 +31,9 @@ var (
 	said    = regexp.MustCompile(`\s(?:title|alt|placeholder|aria-label)="([^"]*)"`) // attributes that are visible or read aloud
 )
 
-// unharmed checks a page with a hostile text: its end is there, no character is invisible, and nothing is fetched
+// checkUnharmed checks a page with a hostile text: its end is there, no character is invisible, and nothing is fetched
 // or linked.
-func unharmed(t *testing.T, page, end string) {
+func checkUnharmed(t *testing.T, page, end string) {
 	t.Helper()
 	if !strings.Contains(page, "FIN-"+end) {
 		t.Error("the end is not shown")
@@ -41,7 +41,7 @@ func unharmed(t *testing.T, page, end string) {
 	if at := fetches.FindString(ours.ReplaceAllString(page, "")); at != "" {
 		t.Errorf("it reaches out of the page by %q", at)
 	}
-	shown := stripped(page)
+	shown := stripTags(page)
 	for _, attribute := range said.FindAllStringSubmatch(page, -1) {
 		shown += html.UnescapeString(attribute[1])
 	}
@@ -63,7 +63,7 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 		return func(string) plan.Run {
 			s := &plan.Settlement{Outcome: plan.OutcomeDone, By: "luz", Note: "n", At: noon}
 			change(s)
-			return unsure(s)
+			return doubtfulRun(s)
 		}
 	}
 	shown := func(change func(*plan.Plan)) func(string) plan.Run {
@@ -75,7 +75,7 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 	}
 	asked := func(change func(*plan.Approval)) func(string) plan.Run {
 		return func(string) plan.Run {
-			r := waiting()
+			r := waitingRun()
 			change(r.Steps[3].Approval)
 			return r
 		}
@@ -111,24 +111,24 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 			a.Decision, a.By, a.Note, a.At = plan.Refused, "luz", text("approval-note"), noon
 		}),
 		"doubt-url": func(string) plan.Run {
-			r := unsure(nil)
+			r := doubtfulRun(nil)
 			r.Steps[1].Last.URL = roomsURL + "/" + text("doubt-url")
 			return r
 		},
 		"doubt-body": func(string) plan.Run {
-			r := unsure(nil)
+			r := doubtfulRun(nil)
 			r.Steps[1].Last.Body = jsonOf(text("doubt-body"))
 			return r
 		},
 		"settled-by":   settledBy(func(s *plan.Settlement) { s.By = text("settled-by") }),
 		"settled-note": settledBy(func(s *plan.Settlement) { s.Note = text("settled-note") }),
 		"failure": func(string) plan.Run {
-			r := undone()
+			r := undoneRun()
 			r.Steps[len(r.Steps)-1].Error.Message = text("failure")
 			return r
 		},
 		"result": func(string) plan.Run {
-			r := undone()
+			r := undoneRun()
 			r.Steps[1].Result.Body = jsonOf(text("result"))
 			return r
 		},
@@ -144,7 +144,7 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			unharmed(t, renderFor(t, make(name), nil, luz, locale.Spanish), name)
+			checkUnharmed(t, renderFor(t, make(name), nil, luz, locale.Spanish), name)
 		})
 	}
 }
@@ -164,12 +164,12 @@ func TestAnEditShowsBothSides(t *testing.T) {
 			if side == 0 && name == "ask" { // there was none
 				continue
 			}
-			r, list := edited()
+			r, list := editedRun()
 			change(&list[side].Plan)
 			if side == 1 {
 				r.Plan = list[side].Plan
 			}
-			t.Run(name, func(t *testing.T) { unharmed(t, renderFor(t, r, list, luz, locale.Spanish), name) })
+			t.Run(name, func(t *testing.T) { checkUnharmed(t, renderFor(t, r, list, luz, locale.Spanish), name) })
 		}
 	}
 }
@@ -177,13 +177,13 @@ func TestAnEditShowsBothSides(t *testing.T) {
 // TestThePagesOfPlansShowTheirText: the rules, a receipt, and the page of an approval's link.
 func TestThePagesOfPlansShowTheirText(t *testing.T) {
 	page := func(t *testing.T, address, end string, change func(*world)) {
-		w, _ := recorded(t, "borra")
+		w, _ := recordedWorld(t, "borra")
 		change(w)
 		body := get(t, w.page, address, ana).Body.String()
 		if _, main, found := strings.Cut(body, "<main"); found { // the head has only the page's own data
 			body = main
 		}
-		unharmed(t, body, end)
+		checkUnharmed(t, body, end)
 	}
 	ruled := func(change func(*rule.Rule)) func(*world) {
 		return func(w *world) {

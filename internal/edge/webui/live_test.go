@@ -10,17 +10,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// conversing opens a connected chat with one message and its answer.
-func conversing(b *browser) (chat string) {
+// startChat opens a connected chat with one message and its answer.
+func startChat(b *browser) (chat string) {
 	b.Helper()
 	b.say("hola")
 	b.until(`document.querySelectorAll(".line.assistant[data-kind=text]").length === 1 && document.getElementById("writing") === null`)
-	b.connected()
+	b.waitForSocket()
 	return b.onlyChat()
 }
 
-// hears waits until the page shows exactly the messages of the store, and then checks that a reload shows the same.
-func (b *browser) hears(chat string) {
+// checkMessages waits until the page shows exactly the messages of the store, and then checks that a reload shows the same.
+func (b *browser) checkMessages(chat string) {
 	b.Helper()
 	b.world.mu.Lock()
 	var ids []string
@@ -44,7 +44,7 @@ func (b *browser) hears(chat string) {
 func TestThePageShowsTheStoreWhateverHappensToPushes(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.hub.set(func(h *hub) { h.ping = 0.3 })
-	chat := conversing(b)
+	chat := startChat(b)
 	for name, fault := range map[string]func(int64) verb{
 		"dropped":   func(n int64) verb { return []verb{drop, pass, drop}[n%3] },
 		"all lost":  func(int64) verb { return drop },
@@ -52,7 +52,7 @@ func TestThePageShowsTheStoreWhateverHappensToPushes(t *testing.T) {
 		"reordered": func(n int64) verb { return []verb{late, pass}[n%2] },
 		"mixed":     func(n int64) verb { return []verb{pass, twice, late, drop, pass, late, twice}[n%7] },
 	} {
-		b.connected()
+		b.waitForSocket()
 		b.hub.set(func(h *hub) { h.fault = fault })
 		for i := range 9 {
 			b.world.mu.Lock()
@@ -60,7 +60,7 @@ func TestThePageShowsTheStoreWhateverHappensToPushes(t *testing.T) {
 			b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", fmt.Sprintf("respuesta %d", i))
 			b.world.mu.Unlock()
 		}
-		b.hears(chat)
+		b.checkMessages(chat)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestThePageShowsTheStoreWhateverHappensToPushes(t *testing.T) {
 // something that it does not show.
 func TestALostPushIsNoticedAtTheNextOne(t *testing.T) {
 	b := open(t, 1280, 900)
-	chat := conversing(b)
+	chat := startChat(b)
 	var pings int
 	lost := false
 	b.hub.set(func(h *hub) {
@@ -95,7 +95,7 @@ func TestALostPushIsNoticedAtTheNextOne(t *testing.T) {
 
 func TestManyPushesCauseOneRequestAtATime(t *testing.T) {
 	b := open(t, 1280, 900)
-	chat := conversing(b)
+	chat := startChat(b)
 	for i := range 200 {
 		b.world.mu.Lock()
 		b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", fmt.Sprintf("mensaje %d", i))
@@ -111,7 +111,7 @@ func TestManyPushesCauseOneRequestAtATime(t *testing.T) {
 
 func TestALostSocketLeavesPollingAndComesBack(t *testing.T) {
 	b := open(t, 1280, 900)
-	chat := conversing(b)
+	chat := startChat(b)
 	b.say("reserva")
 	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
 	b.hub.set(func(h *hub) { h.away = true })
@@ -123,7 +123,7 @@ func TestALostSocketLeavesPollingAndComesBack(t *testing.T) {
 	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "mientras tanto")
 	b.world.mu.Unlock()
 	b.hub.set(func(h *hub) { h.away = false })
-	b.connected()
+	b.waitForSocket()
 	b.until(`document.getElementById("thread").innerText.includes("mientras tanto")`)
 	b.world.mu.Lock()
 	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "de vuelta")
@@ -136,7 +136,7 @@ func TestALostSocketLeavesPollingAndComesBack(t *testing.T) {
 
 func TestSigningOutElsewhereEndsTheSocket(t *testing.T) {
 	b := open(t, 1280, 900)
-	conversing(b)
+	startChat(b)
 	b.world.mu.Lock()
 	clear(b.tokens)
 	b.world.mu.Unlock()
@@ -155,12 +155,12 @@ func TestSigningOutElsewhereEndsTheSocket(t *testing.T) {
 // TestTwoPagesOfAPersonStayInSync: the second page shows the messages of the first as they arrive, and none twice.
 func TestTwoPagesOfAPersonStayInSync(t *testing.T) {
 	b := open(t, 1280, 900)
-	chat := conversing(b)
+	chat := startChat(b)
 	other, stop := chromedp.NewContext(b.ctx)
 	defer stop()
 	two := &browser{T: t, world: b.world, ctx: other, base: b.base}
 	two.visit("/?chat=" + chat)
-	two.connected()
+	two.waitForSocket()
 	next := make(chan struct{})
 	b.world.mu.Lock()
 	b.tale, b.next = []string{"Uno, ", "dos."}, next

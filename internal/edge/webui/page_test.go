@@ -66,7 +66,7 @@ func dense(text string) []byte {
 }
 
 func TestCardsLookLikeTheirGoldens(t *testing.T) {
-	done, events := finished()
+	done, events := finishedRun()
 	running := draft(roomPlan(noon))
 	running.Status, running.EventSeq = plan.Running, 4
 	running.Steps[0] = plan.StepState{StepID: "s1", Status: plan.StepRunning, Attempts: 1}
@@ -148,7 +148,7 @@ func get(t *testing.T, h http.Handler, path string, who ...auth.Principal) *http
 
 var ana = auth.Principal{Account: "acc", User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeBilling}}
 
-func furnished(t *testing.T) (*world, string, string) {
+func furnishedWorld(t *testing.T) (*world, string, string) {
 	t.Helper()
 	w := newWorld(at(noon), Facts{Provider: "demo", Model: "demo", Demo: true, Local: true})
 	w.furnish()
@@ -163,7 +163,7 @@ func furnished(t *testing.T) (*world, string, string) {
 }
 
 func TestEveryPageAndFragmentIsCompleteAndGuarded(t *testing.T) {
-	w, chat, run := furnished(t)
+	w, chat, run := furnishedWorld(t)
 	for path, want := range map[string]string{
 		"/":                           "¿Qué hacemos?",
 		"/?chat=" + chat:              "&lt;script&gt;1&lt;/script&gt;\ndos",
@@ -205,7 +205,7 @@ func TestEveryPageAndFragmentIsCompleteAndGuarded(t *testing.T) {
 }
 
 func TestMissingAndForeignIDsAreNotFound(t *testing.T) {
-	w, chat, run := furnished(t)
+	w, chat, run := furnishedWorld(t)
 	stranger := auth.Principal{Account: "other", User: "eve", Scopes: ana.Scopes}
 	for _, path := range []string{"/ui/chats/", "/ui/runs/", "/ui/servers/", "/ui/projects/", "/?chat=", "/?view=servers&id=", "/?view=projects&id="} {
 		id := map[string]string{"/ui/chats/": chat, "/?chat=": chat, "/ui/runs/": run, "/ui/servers/": "rooms", "/?view=servers&id=": "rooms"}[path]
@@ -229,7 +229,7 @@ func TestMissingAndForeignIDsAreNotFound(t *testing.T) {
 }
 
 func TestWithoutASessionOnlyTheSignInIsShown(t *testing.T) {
-	w, chat, _ := furnished(t)
+	w, chat, _ := furnishedWorld(t)
 	r := get(t, w.page, "/?chat="+chat)
 	if r.Code != http.StatusOK || !strings.Contains(r.Body.String(), `name="token"`) || strings.Contains(r.Body.String(), "Título") {
 		t.Errorf("%d %s", r.Code, r.Body)
@@ -242,7 +242,7 @@ func TestWithoutASessionOnlyTheSignInIsShown(t *testing.T) {
 }
 
 func TestAssetsAreCachedByVersionAndTag(t *testing.T) {
-	w, _, _ := furnished(t)
+	w, _, _ := furnishedWorld(t)
 	page := get(t, w.page, "/", ana).Body.String()
 	_, rest, ok := strings.Cut(page, `src="/assets/`)
 	name, _, _ := strings.Cut(rest, `"`)

@@ -59,8 +59,8 @@ func oneStep(s plan.Step, base string) plan.Plan {
 	}
 }
 
-// finished returns roomPlan after every possible result of a step.
-func finished() (plan.Run, []plan.Event) {
+// finishedRun returns roomPlan after every possible result of a step.
+func finishedRun() (plan.Run, []plan.Event) {
 	r := draft(roomPlan(noon))
 	r.Status = plan.InDoubt
 	at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }

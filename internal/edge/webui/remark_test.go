@@ -9,7 +9,7 @@ import (
 
 // TestNotesAreShownAtTheirMessage: below a text, and before a card that is shown again; always escaped.
 func TestNotesAreShownAtTheirMessage(t *testing.T) {
-	w, run := recorded(t, "reserva")
+	w, run := recordedWorld(t, "reserva")
 	w.mu.Lock()
 	said := w.say("c1", conversation.RoleAssistant, conversation.KindText, "", "Ya he reservado la sala.")
 	card := w.say("c1", conversation.RoleAssistant, conversation.KindPlan, run.ID, "…")

@@ -14,7 +14,7 @@ import (
 	"piloto/internal/models/eligibility"
 )
 
-func spending(t *testing.T) *world {
+func spendingWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	w.spend()
@@ -22,7 +22,7 @@ func spending(t *testing.T) *world {
 }
 
 func TestSettingsLookLikeTheirGoldens(t *testing.T) {
-	w := spending(t)
+	w := spendingWorld(t)
 	for name, path := range map[string]string{
 		"credits.html": "/ui/credits?by=chat", "credits_older.html": "/ui/credits?cursor=e19", "assistants.html": "/ui/assistants", "assistant.html": "/ui/assistants/p1",
 	} {
@@ -37,7 +37,7 @@ func TestSettingsLookLikeTheirGoldens(t *testing.T) {
 }
 
 func TestAViewerWithoutTheScopeHasNoForm(t *testing.T) {
-	w := spending(t)
+	w := spendingWorld(t)
 	for _, c := range []struct {
 		scopes   []auth.Scope
 		path     string
@@ -64,7 +64,7 @@ func TestAViewerWithoutTheScopeHasNoForm(t *testing.T) {
 }
 
 func TestAForeignAccountSeesNothingOfTheCredit(t *testing.T) {
-	w := spending(t)
+	w := spendingWorld(t)
 	for _, path := range []string{"/ui/credits", "/ui/credits?by=chat", "/ui/credits?cursor=e3"} {
 		body := get(t, w.page, path, auth.Principal{Account: "other", User: "eve", Scopes: ana.Scopes}).Body.String()
 		for _, bad := range []string{"Corrección", "11.974", "mañana", "gpt-4o-mini/"} {
@@ -90,7 +90,7 @@ func TestADeploymentWithoutSettingsSaysSo(t *testing.T) {
 
 // TestHeadAnswersLikeGet without the body.
 func TestHeadAnswersLikeGet(t *testing.T) {
-	w, chat, _ := furnished(t)
+	w, chat, _ := furnishedWorld(t)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.page.ServeHTTP(rw, r.WithContext(auth.NewContext(r.Context(), ana)))
 	}))

@@ -101,7 +101,7 @@ func TestSigningIn(t *testing.T) {
 }
 
 func TestLanguageIsStoredAndRedirectsToThisSite(t *testing.T) {
-	w, _, _ := furnished(t)
+	w, _, _ := furnishedWorld(t)
 	for referer, want := range map[string]string{
 		"http://example.com/?chat=c1": "/?chat=c1", "https://evil.example/?chat=c1": "/", "http://example.com/signin?code=x": "/",
 		"": "/", "http://example.com//evil.example": "/",

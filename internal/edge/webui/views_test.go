@@ -22,8 +22,8 @@ import (
 
 const fixedID = "01J00000000000000000000001"
 
-// recorded returns a world with a run of a fixed id, run by the fake itself, and its events at noon.
-func recorded(t *testing.T, words string) (*world, plan.Run) {
+// recordedWorld returns a world with a run of a fixed id, run by the fake itself, and its events at noon.
+func recordedWorld(t *testing.T, words string) (*world, plan.Run) {
 	t.Helper()
 	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	w.furnish()
@@ -77,9 +77,9 @@ func signedLink(t *testing.T, r plan.Run) (map[int]receipt.Link, []receipt.Key) 
 }
 
 func TestViewsOfPlansLookLikeTheirGoldens(t *testing.T) {
-	done, _ := recorded(t, "reserva")
-	waits, _ := recorded(t, "borra")
-	doubt, _ := recorded(t, "duda")
+	done, _ := recordedWorld(t, "reserva")
+	waits, _ := recordedWorld(t, "borra")
+	doubt, _ := recordedWorld(t, "duda")
 	ruled := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 	ruled.furnish()
 	ruled.rules = rule.Set{Version: 3, By: "luz<b>", UpdatedAt: noon.Add(-5 * time.Minute), Rules: []rule.Rule{
@@ -141,7 +141,7 @@ func TestABrokenReceiptIsReported(t *testing.T) {
 			w.runs[fixedID] = r
 		},
 	} {
-		w, _ := recorded(t, "reserva")
+		w, _ := recordedWorld(t, "reserva")
 		if body := get(t, w.page, "/?view=receipt&run="+fixedID, ana).Body.String(); !strings.Contains(body, "El recibo se sostiene") {
 			t.Fatal(body)
 		}
@@ -150,7 +150,7 @@ func TestABrokenReceiptIsReported(t *testing.T) {
 			t.Errorf("%s: it is said to hold", name)
 		}
 	}
-	w, _ := recorded(t, "reserva")
+	w, _ := recordedWorld(t, "reserva")
 	r := w.runs[fixedID]
 	r.EventSeq++ // it changed between the two reads
 	w.runs[fixedID] = r
@@ -160,7 +160,7 @@ func TestABrokenReceiptIsReported(t *testing.T) {
 }
 
 func TestForeignAndMissingRunsHaveNoViews(t *testing.T) {
-	w, _ := recorded(t, "borra")
+	w, _ := recordedWorld(t, "borra")
 	stranger := auth.Principal{Account: "other", User: "eve", Scopes: auth.Scopes()}
 	for _, path := range []string{"/?view=receipt&run=", "/?approve=", "/ui/approve/", "/ui/runs/"} {
 		for _, r := range []*httptest.ResponseRecorder{get(t, w.page, path+fixedID, stranger), get(t, w.page, path+"01J00000000000000000000002", ana), get(t, w.page, path+"x", ana)} {
@@ -180,7 +180,7 @@ func TestForeignAndMissingRunsHaveNoViews(t *testing.T) {
 // TestASessionsUserHasNoButtons: the user for whom a chat's session speaks has no button for an approval that needs
 // another person, on any page with the card.
 func TestASessionsUserHasNoButtons(t *testing.T) {
-	w, r := recorded(t, "borra")
+	w, r := recordedWorld(t, "borra")
 	r.Steps[1].Approval.Another, r.ChatID = true, "01J0000000000000000000000C"
 	w.runs[fixedID] = r
 	chat := w.chats["c1"]
@@ -199,7 +199,7 @@ func TestASessionsUserHasNoButtons(t *testing.T) {
 
 // TestViewingAnApprovalWritesNothing: following a link changes nothing, whatever method a preview uses.
 func TestViewingAnApprovalWritesNothing(t *testing.T) {
-	w, before := recorded(t, "borra")
+	w, before := recordedWorld(t, "borra")
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		r := httptest.NewRequest(method, "/?approve="+fixedID+"&step=s2&decision=approve", nil)
 		rec := httptest.NewRecorder()
@@ -216,7 +216,7 @@ func TestViewingAnApprovalWritesNothing(t *testing.T) {
 // TestALinkSurvivesTheSignIn: after the sign-in the viewer is on the linked page. A request from another site has
 // no session cookie, so the sign-in page links on.
 func TestALinkSurvivesTheSignIn(t *testing.T) {
-	w, _ := recorded(t, "borra")
+	w, _ := recordedWorld(t, "borra")
 	door := get(t, w.page, "/?approve="+fixedID+"&step=s2").Body.String()
 	if !strings.Contains(door, `href="/?approve=`+fixedID+`&amp;step=s2"`) || strings.Contains(door, "Borrar") {
 		t.Error(door)

@@ -29,7 +29,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		if !s.isCutOff(h) {
 			continue
 		}
-		if err := recovered(func() error { return s.release(ctx, h, &swept) }); err != nil {
+		if err := catchPanic(func() error { return s.release(ctx, h, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
 		}
 	}
@@ -39,7 +39,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := recovered(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
+		if err := catchPanic(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
 			problems = append(problems, fmt.Errorf("ledger of %s: %w", account, err))
 		}
 	}
@@ -60,8 +60,8 @@ func (s *Service) isCutOff(h Hold) bool {
 	return h.At.Before(s.AloneSince) || !s.Now().Before(h.Deadline)
 }
 
-// recovered calls do and returns its panic as an error, so that one item does not stop the others.
-func recovered(do func() error) (err error) {
+// catchPanic calls do and returns its panic as an error, so that one item does not stop the others.
+func catchPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panicked: %v", p)

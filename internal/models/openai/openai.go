@@ -118,7 +118,7 @@ func (c *Client) ask(ctx context.Context, r llm.Request, h quirks) (llm.Reply, e
 		}
 		return reply, ended
 	}
-	return reply, x.meaning(err)
+	return reply, x.faultOf(err)
 }
 
 // plain reads an answer that is not streamed.
@@ -211,9 +211,9 @@ func arguments(written string) string {
 	return string(quoted)
 }
 
-// meaning returns the fault of a failed exchange. It must be called while the context is active. The provider's
+// faultOf returns the fault of a failed exchange. It must be called while the context is active. The provider's
 // text is the cause, for the log; clients never see it.
-func (x *exchange) meaning(err error) *fault.Error {
+func (x *exchange) faultOf(err error) *fault.Error {
 	var no *refusal
 	switch {
 	case errors.As(err, &no):

@@ -22,8 +22,8 @@ import (
 
 const usage = `{"model":"m","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}`
 
-// streamed requests a stream from h and returns the reply and the page.
-func streamed(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
+// readStream requests a stream from h and returns the reply and the page.
+func readStream(t *testing.T, h http.HandlerFunc) (llm.Reply, *page) {
 	t.Helper()
 	seen := &page{}
 	reply, err := provider(t, h).Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
@@ -91,7 +91,7 @@ func TestAStreamIsReadInEveryDialect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, _ := streamed(t, raw(text))
+			reply, _ := readStream(t, raw(text))
 			if reply.Text != "hola" || reply.Model != "m" || !reply.Usage.Estimated {
 				t.Errorf("%+v", reply)
 			}
@@ -117,7 +117,7 @@ func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 }
 
 func TestWhiteSpaceAroundAStreamIsTrimmed(t *testing.T) {
-	reply, seen := streamed(t, events(delta("\n"), delta(" "), delta(" Uno "), delta("\n\n"), delta("dos"), delta(" \n"), delta("\t"), stop, done))
+	reply, seen := readStream(t, events(delta("\n"), delta(" "), delta(" Uno "), delta("\n\n"), delta("dos"), delta(" \n"), delta("\t"), stop, done))
 	if d := cmp.Diff([]string{"Uno", " \n\ndos"}, seen.deltas); d != "" || reply.Text != "Uno \n\ndos" {
 		t.Errorf("%q %s", reply.Text, d)
 	}
@@ -147,7 +147,7 @@ func TestACharacterThatWasCutStaysWhole(t *testing.T) {
 				datas = append(datas, chunk(rest[:n]))
 				rest = rest[n:]
 			}
-			reply, _ := streamed(t, events(append(datas, stop, done)...))
+			reply, _ := readStream(t, events(append(datas, stop, done)...))
 			if reply.Text != c.want {
 				t.Errorf("%q of %q", reply.Text, c.want)
 			}
@@ -156,7 +156,7 @@ func TestACharacterThatWasCutStaysWhole(t *testing.T) {
 }
 
 func TestAnIncompleteLastCharacterIsDropped(t *testing.T) {
-	reply, _ := streamed(t, events("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hola\xf0\x9f\"}}]}", stop, done))
+	reply, _ := readStream(t, events("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hola\xf0\x9f\"}}]}", stop, done))
 	if reply.Text != "hola" {
 		t.Errorf("%q", reply.Text)
 	}
@@ -250,7 +250,7 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 
 func TestAnAnswerThatTheProviderEndedIsCut(t *testing.T) {
 	for reason, cut := range map[string]bool{"length": true, "content_filter": true, "stop": false, "eos": false} {
-		reply, _ := streamed(t, events(delta("hola"), finish(reason), done))
+		reply, _ := readStream(t, events(delta("hola"), finish(reason), done))
 		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"`+reason+`","message":{"content":"hola"}}]}`)).
 			Complete(context.Background(), llm.Request{Model: "m"})
 		if err != nil || reply.Cut != cut || whole.Cut != cut || reply.Text != "hola" || whole.Text != "hola" {
@@ -260,7 +260,7 @@ func TestAnAnswerThatTheProviderEndedIsCut(t *testing.T) {
 }
 
 func TestAnAnswerMayBeEmpty(t *testing.T) {
-	reply, _ := streamed(t, events(stop, usage, done))
+	reply, _ := readStream(t, events(stop, usage, done))
 	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":" "}}]}`)).
 		Complete(context.Background(), llm.Request{Model: "m"})
 	if err != nil || reply.Text != "" || whole.Text != "" || reply.Usage.Output != 3 || whole.Usage.Output != 0 {
@@ -269,7 +269,7 @@ func TestAnAnswerMayBeEmpty(t *testing.T) {
 }
 
 func TestAModelsRefusalIsItsAnswer(t *testing.T) {
-	reply, _ := streamed(t, events(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No puedo."}}]}`, stop, done))
+	reply, _ := readStream(t, events(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No puedo."}}]}`, stop, done))
 	whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"No puedo."}}]}`)).
 		Complete(context.Background(), llm.Request{Model: "m"})
 	if err != nil || reply.Text != "No puedo." || whole.Text != "No puedo." {
