@@ -32,7 +32,7 @@ func TestFloorCountsOnlySequentialWrites(t *testing.T) {
 		if err := sys.model.script(s, "m1"); err != nil {
 			t.Fatal(err)
 		}
-		sys.model.asked[s.kind] = []byte(saying(s.kind))
+		sys.model.asked[s.kind] = []byte(promptFor(s.kind))
 		for _, extra := range []int{0, 3} {
 			before := f.log.syncs
 			if err := newFloor(f, s, extra).operate(); err != nil {

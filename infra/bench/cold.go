@@ -112,7 +112,7 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	machines, err := stepfunctions.Open(store, nobody{}, stepfunctions.WithLogger(slog.New(slog.DiscardHandler)))
+	machines, err := stepfunctions.Open(store, noInvoker{}, stepfunctions.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -151,11 +151,11 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 	return stop, nil
 }
 
-// nobody is an Invoker that is never called: no state machine is started here.
-type nobody struct{}
+// noInvoker is an Invoker that is never called: no state machine is started here.
+type noInvoker struct{}
 
 // Invoke implements stepfunctions.Invoker.
-func (nobody) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *stepfunctions.FunctionError, error) {
+func (noInvoker) Invoke(_ context.Context, arn string, _ []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	return nil, nil, errors.New("no function " + arn)
 }
 

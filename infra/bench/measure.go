@@ -92,7 +92,7 @@ func burst(s subject, clients, n int) (flow, error) {
 		return flow{}, err
 	}
 	time.Sleep(10 * pause)
-	return meter(func() (int, error) { return n, abreast(clients, n, s.operate) })
+	return meter(func() (int, error) { return n, runParallel(clients, n, s.operate) })
 }
 
 // stream runs all operations that begin within a time.
@@ -101,7 +101,7 @@ func stream(s subject, clients int, limit time.Duration) (flow, error) {
 	return meter(func() (int, error) {
 		var done atomic.Int64
 		began := time.Now()
-		err := abreast(clients, clients, func() error {
+		err := runParallel(clients, clients, func() error {
 			for time.Since(began) < limit {
 				if err := s.operate(); err != nil {
 					return err

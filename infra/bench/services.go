@@ -34,8 +34,8 @@ type model struct {
 	asked   map[string][]byte
 }
 
-// saying returns the message of a person that gets an answer of a kind.
-func saying(kind string) string { return "Piloto, prueba/" + kind + "/ por favor." }
+// promptFor returns the message of a person that gets an answer of a kind.
+func promptFor(kind string) string { return "Piloto, prueba/" + kind + "/ por favor." }
 
 func kindOf(body []byte) string {
 	at := bytes.LastIndex(body, []byte("prueba/"))

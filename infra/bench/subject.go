@@ -62,7 +62,7 @@ func newTurns(sys *system, of scenario) *turns {
 func (t *turns) prepare(n int) error {
 	missing := max((n-t.room+turnsOfChat-1)/turnsOfChat, min(n, mostClients)-len(t.chats), 0)
 	t.room += missing*turnsOfChat - n
-	return abreast(mostClients, missing, func() error {
+	return runParallel(mostClients, missing, func() error {
 		id, err := t.sys.newChat()
 		t.chats <- &chat{id, turnsOfChat}
 		return err
@@ -103,7 +103,7 @@ func newRuns(sys *system, of scenario) *runs {
 }
 
 func (r *runs) prepare(n int) error {
-	return abreast(mostClients, n, func() error {
+	return runParallel(mostClients, n, func() error {
 		id, err := r.sys.newChat()
 		if err != nil {
 			return err
@@ -141,8 +141,8 @@ func (f *floors) operate() error { return f.floor.call(f.work) }
 // mostClients is the largest concurrency.
 const mostClients = 32
 
-// abreast calls f n times, up to width calls at once, until one call fails.
-func abreast(width, n int, f func() error) error {
+// runParallel calls f n times, up to width calls at once, until one call fails.
+func runParallel(width, n int, f func() error) error {
 	width = min(width, n)
 	errs := make([]error, width)
 	var begun atomic.Int64

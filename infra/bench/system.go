@@ -118,7 +118,7 @@ func (s *system) route(session string, sc scenario) error {
 		Agent string `json:"agent_used"`
 	}
 	err := s.post(s.origin+"/api/agent/chat", map[string]any{
-		"message": saying(sc.kind), "session_id": session, "config": map[string]any{"id_empresa": 1},
+		"message": promptFor(sc.kind), "session_id": session, "config": map[string]any{"id_empresa": 1},
 	}, &answer)
 	if err == nil && answer.Agent != agentName {
 		err = fmt.Errorf("a turn was answered by %q", answer.Agent)
@@ -148,7 +148,7 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 			Steps  []struct{} `json:"steps"`
 		} `json:"run"`
 	}
-	err := s.post(s.origin+"/api/send", map[string]any{"chat_id": chat, "message": saying(sc.kind)}, &answer)
+	err := s.post(s.origin+"/api/send", map[string]any{"chat_id": chat, "message": promptFor(sc.kind)}, &answer)
 	want := "message"
 	if sc.steps > 0 {
 		want = "plan"

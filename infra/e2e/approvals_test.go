@@ -14,7 +14,7 @@ import (
 // neither can a person without the scope. Two approvals at the same time count as one.
 func TestSecondPersonApproves(t *testing.T) {
 	t.Parallel()
-	d, _, model := scriptedOpen(t)
+	d, _, model := startScriptedWithTable(t)
 	people := map[string]*client{}
 	for user, scopes := range map[string][]auth.Scope{
 		"ana":  {auth.ScopeAdmin, auth.ScopeApprove},
@@ -68,7 +68,7 @@ func TestSecondPersonApproves(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d approvals", won)
 	}
-	ended, err := ana.ended(run)
+	ended, err := ana.waitEnded(run)
 	if err != nil || ended.text("status") != "done" {
 		t.Fatalf("%v %s", err, ended)
 	}

@@ -25,7 +25,7 @@ type bad struct {
 // unchanged afterwards.
 func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := c.chat(t)
@@ -45,7 +45,7 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 		"good": good.url(), "page": page.url(), "bomb": bomb.url(), "deep": deep.url(),
 	})...)
 	table = append(table, badRequests(confirm, run.text("run.digest"))...)
-	before := everything(t, c, chat, run.text("run.run_id"))
+	before := accountData(t, c, chat, run.text("run.run_id"))
 	for _, b := range table {
 		t.Run(b.name, func(t *testing.T) {
 			a, err := c.send(context.Background(), b.method, b.path, []byte(b.body), b.headers...)
@@ -61,15 +61,15 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 			if b.errors > 0 && a.text("errors.count") != fmt.Sprint(b.errors) {
 				t.Errorf("want %d errors: %s", b.errors, a)
 			}
-			if after := everything(t, c, chat, run.text("run.run_id")); after != before {
+			if after := accountData(t, c, chat, run.text("run.run_id")); after != before {
 				t.Errorf("it changed something:\n%s\n%s", before, after)
 			}
 		})
 	}
-	if !d.running() {
+	if !d.isRunning() {
 		t.Fatal("the process is gone")
 	}
-	if n := len(model.asked()); n != 1 {
+	if n := len(model.allRequests()); n != 1 {
 		t.Errorf("the model was asked %d times", n)
 	}
 	if n := len(upstream.got("")); n != 0 {
@@ -77,8 +77,8 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	}
 }
 
-// everything returns all data of the account, as its routes return it.
-func everything(t testing.TB, c *client, chat, run string) string {
+// accountData returns all data of the account, as its routes return it.
+func accountData(t testing.TB, c *client, chat, run string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, path := range []string{

@@ -118,8 +118,8 @@ func (c *client) say(t testing.TB, chat, message string) answer {
 	return c.must(t, 200, "POST", "/api/send", object("chat_id", chat, "message", message))
 }
 
-// ended waits until a run is in a final state and returns it.
-func (c *client) ended(id string) (answer, error) {
+// waitEnded waits until a run is in a final state and returns it.
+func (c *client) waitEnded(id string) (answer, error) {
 	var last answer
 	err := eventually(patience, func() error {
 		a, err := c.do("GET", "/api/runs/"+id, "")

@@ -15,19 +15,19 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// hands are the hands of a clock that a test moves.
-type hands struct {
+// manualClock are the hands of a clock that a test moves.
+type manualClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func (h *hands) now() time.Time {
+func (h *manualClock) now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-func (h *hands) forward(d time.Duration) {
+func (h *manualClock) forward(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = h.at.Add(d)
@@ -36,14 +36,14 @@ func (h *hands) forward(d time.Duration) {
 // openWithClock opens the whole deployment in this process, as infra/local does, with a clock that the test moves.
 // It is not started: no sweep runs in it, so that only the comparison of times refuses a request. Functions in
 // processes of their own would use the machine's clock; so here they run in this process, whatever -lambda says.
-func openWithClock(t *testing.T, clock *hands, model string) *client {
+func openWithClock(t *testing.T, clock *manualClock, model string) *client {
 	t.Helper()
 	c, _ := openHere(t, clock, model)
 	return c
 }
 
 // openHere does the same as openWithClock, and returns the deployment's table too.
-func openHere(t *testing.T, clock *hands, model string) (*client, *fixture.Stores) {
+func openHere(t *testing.T, clock *manualClock, model string) (*client, *fixture.Stores) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	p, err := process.Open(t.Context(), process.Options{
@@ -73,7 +73,7 @@ func openHere(t *testing.T, clock *hands, model string) (*client, *fixture.Store
 
 func TestExpiredDraftIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	clock := &hands{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
+	clock := &manualClock{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
 	model := newProvider()
 	t.Cleanup(model.Close)
 	upstream := startOrders(t)

@@ -16,7 +16,7 @@ const confirms = 150
 // repeated presses. One of them wins, and the plan is executed once.
 func TestManyConfirmsExecuteOnce(t *testing.T) {
 	t.Parallel()
-	_, c, model := scripted(t)
+	_, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	for _, round := range []struct {
@@ -45,11 +45,11 @@ func TestManyConfirmsExecuteOnce(t *testing.T) {
 				upstream.release()
 			}
 			id := run.text("run.run_id")
-			ended, err := c.ended(id)
+			ended, err := c.waitEnded(id)
 			if err != nil || ended.text("status") != "done" {
 				t.Fatalf("%v %s", err, ended)
 			}
-			judgeConfirms(t, answers, held)
+			checkConfirms(t, answers, held)
 			if n := len(upstream.got("")) - before; n != 3 {
 				t.Errorf("three steps reached the service %d times", n)
 			}
@@ -131,9 +131,9 @@ func confirmTogether(t *testing.T, c *client, chat string, run answer, ways []st
 	return attempts
 }
 
-// judgeConfirms checks the answers: there is one winner, repeated presses get the same answer, and every other
+// checkConfirms checks the answers: there is one winner, repeated presses get the same answer, and every other
 // confirm gets a refusal with a reason. A yes in words that comes too late is answered like any yes without a plan.
-func judgeConfirms(t *testing.T, attempts []attempt, held bool) {
+func checkConfirms(t *testing.T, attempts []attempt, held bool) {
 	t.Helper()
 	won := map[string]int{}
 	refusals := []string{"plan.already_running"}

@@ -47,7 +47,7 @@ func TestAllowedOriginUsesTokenInBrowser(t *testing.T) {
 		return s
 	}
 	friend, stranger := page(), page()
-	d, c, model := scripted(t, "PILOTO_CORS_ORIGINS= "+strings.ToUpper(friend.URL)+"/ , https://app.example.com")
+	d, c, model := startScripted(t, "PILOTO_CORS_ORIGINS= "+strings.ToUpper(friend.URL)+"/ , https://app.example.com")
 	model.will(reply{text: "Dos salas."})
 	b := openBrowser(t, d)
 	b.signIn()
@@ -74,7 +74,7 @@ func TestAllowedOriginUsesTokenInBrowser(t *testing.T) {
 			t.Errorf("a stranger's page, %s: %s", name, text)
 		}
 	}
-	if asked := len(model.asked()); asked != 1 {
+	if asked := len(model.allRequests()); asked != 1 {
 		t.Errorf("the model was asked %d times", asked)
 	}
 	preflight(t, c.base, friend.URL, friend.URL)

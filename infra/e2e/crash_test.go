@@ -29,9 +29,9 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	}
 	t.Logf("-crash.seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	d, c := demonstration(t)
+	d, c := startDemonstration(t)
 	charge(t, d, c)
-	span := undisturbed(t, c)
+	span := uninterruptedTime(t, c)
 	outcomes := map[string]int{}
 	var waiting []*person // the sweep will start their run, when it is due
 	for round := range *crashRounds {
@@ -88,9 +88,9 @@ func gather(c *client, random *rand.Rand, round int) []*person {
 	return people
 }
 
-// undisturbed returns how long people take without a kill, from the first request to the end of the last run. The
+// uninterruptedTime returns how long people take without a kill, from the first request to the end of the last run. The
 // kills are drawn from this time.
-func undisturbed(t *testing.T, c *client) time.Duration {
+func uninterruptedTime(t *testing.T, c *client) time.Duration {
 	t.Helper()
 	people := gather(c, rand.New(rand.NewPCG(1, 1)), -1)
 	began := time.Now()
@@ -101,7 +101,7 @@ func undisturbed(t *testing.T, c *client) time.Duration {
 				t.Error(err)
 				return
 			}
-			if a, err := c.ended(p.run); err != nil || a.text("status") != "done" {
+			if a, err := c.waitEnded(p.run); err != nil || a.text("status") != "done" {
 				t.Errorf("%v %s", err, a)
 			}
 		})
@@ -215,7 +215,7 @@ func (p *person) check(t *testing.T) string {
 		p.outcome = "queued"
 		return p.outcome
 	}
-	ended, err := c.ended(run)
+	ended, err := c.waitEnded(run)
 	if err != nil {
 		t.Error(err)
 		return ""

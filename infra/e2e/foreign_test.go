@@ -14,12 +14,12 @@ import (
 	"piloto/internal/ground/ids"
 )
 
-// naming matches the members of a body and the parameters that may hold an id.
-var naming = regexp.MustCompile(`(?i)(^|[._])(id|ids|of|server|provider|cursor|after|session|account|chat|run|project|key_id)$|_ids?$|Ids?$`)
+// idNames matches the members of a body and the parameters that may hold an id.
+var idNames = regexp.MustCompile(`(?i)(^|[._])(id|ids|of|server|provider|cursor|after|session|account|chat|run|project|key_id)$|_ids?$|Ids?$`)
 
-// owned lists the names that cannot refer to another account: they are looked up in the caller's own list, or they
+// ownNames lists the names that cannot refer to another account: they are looked up in the caller's own list, or they
 // refer to nothing that is stored.
-var owned = map[string]string{
+var ownNames = map[string]string{
 	"session_id":           "a session of a name is the asker's own",
 	"user_id":              "who speaks, as the asker says",
 	"config.id_empresa":    "a number of the asker's own business",
@@ -47,7 +47,7 @@ type operation struct {
 func (o operation) names(all map[string]any) []string {
 	var list []string
 	for _, p := range o.Parameters {
-		if p.In == "query" && naming.MatchString(p.Name) {
+		if p.In == "query" && idNames.MatchString(p.Name) {
 			list = append(list, p.Name)
 		}
 	}
@@ -66,7 +66,7 @@ func (o operation) names(all map[string]any) []string {
 		}
 		members, _ := m["properties"].(map[string]any)
 		for name, of := range members {
-			if naming.MatchString(name) {
+			if idNames.MatchString(name) {
 				list = append(list, at+name)
 			}
 			walk(of, at+name+".", depth+1)
@@ -93,8 +93,8 @@ func asList(x any) []any { list, _ := x.([]any); return list }
 // owned, or it is tried here.
 func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	t.Parallel()
-	d, ours, model := scriptedOpen(t)
-	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
+	d, ours, model := startScriptedWithTable(t)
+	theirs := newNeighbour(t, d, auth.ScopeAdmin, auth.ScopeBilling)
 	upstream := startOrders(t)
 	register := func(c *client) string {
 		return c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
@@ -159,7 +159,7 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 		for method, o := range operations {
 			method = strings.ToUpper(method)
 			for _, name := range o.names(all) {
-				if _, is := owned[name]; is || name == "cursor" { // cursors: below
+				if _, is := ownNames[name]; is || name == "cursor" { // cursors: below
 					continue
 				}
 				a, known := sweep[method+" "+path+" "+name]
@@ -202,8 +202,8 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 // list, and one that was changed or cut, is refused in the same words.
 func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 	t.Parallel()
-	d, ours, model := scriptedOpen(t)
-	clients := []*client{ours, neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)}
+	d, ours, model := startScriptedWithTable(t)
+	clients := []*client{ours, newNeighbour(t, d, auth.ScopeAdmin, auth.ScopeBilling)}
 	var pages []map[string]string // of each account, routes to lists of more than one page
 	store, accounts := d.store(t), []string{"default", "neighbour"}
 	for i, c := range clients {

@@ -61,7 +61,7 @@ func parent(pid int) int {
 func TestKillLeavesNoFunctionProcess(t *testing.T) {
 	t.Parallel()
 	onlyAsProcesses(t)
-	d, c := demonstration(t)
+	d, c := startDemonstration(t)
 	for _, how := range []string{"kill", "Ctrl-C"} {
 		chat := c.chat(t)
 		c.say(t, chat, "Hola")
@@ -104,7 +104,7 @@ func TestFunctionsInheritNoEnvironment(t *testing.T) {
 	c := newClient(d.url(), testToken)
 	model.will(reply{text: "Hola."})
 	c.say(t, c.chat(t), "Hola")
-	if asked := model.asked(); len(asked) != 1 || asked[0].Headers["Authorization"] != "Bearer sk-canary-0123456789" {
+	if asked := model.allRequests(); len(asked) != 1 || asked[0].Headers["Authorization"] != "Bearer sk-canary-0123456789" {
 		t.Errorf("the key did not arrive: %+v", asked)
 	}
 	for name, pids := range d.children(t) {
@@ -218,7 +218,7 @@ func TestInterruptedStepIsInDoubt(t *testing.T) {
 			}
 			d.kill()
 			d.mustStart(t)
-			ended, err := c.ended(id)
+			ended, err := c.waitEnded(id)
 			if err != nil || ended.text("status") != "in_doubt" {
 				t.Errorf("%v %s\n%s", err, ended, tail(d.log.String()))
 			}

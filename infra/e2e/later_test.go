@@ -31,7 +31,7 @@ func TestTurnOutlivesRequestAndProcess(t *testing.T) {
 	d := newDeployment(t, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")
 	d.mustStart(t)
 	c := newClient(d.url(), testToken)
-	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("larga", "Hola"), "Prefer", "respond-async")
+	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routerMessage("larga", "Hola"), "Prefer", "respond-async")
 	read := accepted.header.Get("Location")
 	<-first
 	d.kill()
@@ -65,8 +65,8 @@ func slowAgent(t *testing.T, c *client) *toolServer {
 	return slow
 }
 
-// isCalled waits until an agent was called, once.
-func isCalled(t *testing.T, agent *toolServer) {
+// waitCalled waits until an agent was called, once.
+func waitCalled(t *testing.T, agent *toolServer) {
 	t.Helper()
 	if err := eventually(patience, func() error {
 		if n := len(agent.got()); n != 1 {
@@ -82,12 +82,12 @@ func isCalled(t *testing.T, agent *toolServer) {
 // is read later.
 func TestSlowAgentIsCalledOnceAndAnsweredLater(t *testing.T) {
 	t.Parallel()
-	_, c, model := scripted(t)
+	_, c, model := startScripted(t)
 	slow := slowAgent(t, c)
 	model.will(toReserva)
-	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("lenta", "¿Hay mesa?"), "Prefer", "respond-async, wait=1")
+	accepted := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routerMessage("lenta", "¿Hay mesa?"), "Prefer", "respond-async, wait=1")
 	read := accepted.text("read")
-	isCalled(t, slow)
+	waitCalled(t, slow)
 	c.must(t, http.StatusAccepted, "GET", read, "")
 	slow.release()
 	got := c.must(t, http.StatusOK, "GET", read, "", "Prefer", "wait=60")
@@ -99,7 +99,7 @@ func TestSlowAgentIsCalledOnceAndAnsweredLater(t *testing.T) {
 // TestPageWaitsForSlowTurn: the person sees that the turn goes on, and then the answer.
 func TestPageWaitsForSlowTurn(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	b := openBrowser(t, d)
 	b.signIn()
 	b.see("#composer, textarea")
@@ -139,13 +139,13 @@ func TestPageWaitsForSlowTurn(t *testing.T) {
 // came, and may ask again.
 func TestAgentIsNotCalledAgainAfterKill(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	slow := slowAgent(t, c)
 	for range 2 { // before and after the kill
 		model.will(toReserva)
 	}
-	read := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routed("muere", "Reserva"), "Prefer", "respond-async").header.Get("Location")
-	isCalled(t, slow)
+	read := c.must(t, http.StatusAccepted, "POST", "/api/agent/chat", routerMessage("muere", "Reserva"), "Prefer", "respond-async").header.Get("Location")
+	waitCalled(t, slow)
 	d.kill()
 	slow.release()
 	d.mustStart(t)
@@ -155,7 +155,7 @@ func TestAgentIsNotCalledAgainAfterKill(t *testing.T) {
 		t.Errorf("%s, called %d times", got, len(slow.got()))
 	}
 	model.will(toReserva)
-	again := c.must(t, http.StatusOK, "POST", "/api/agent/chat", routed("muere", "Reserva"))
+	again := c.must(t, http.StatusOK, "POST", "/api/agent/chat", routerMessage("muere", "Reserva"))
 	if again.text("agent_used") != "reserva" || len(slow.got()) != 2 {
 		t.Errorf("asked again by the customer: %s, called %d times", again, len(slow.got()))
 	}

@@ -10,7 +10,7 @@ import (
 // when a Lambda function runs the turn.
 func TestTurnContinuesWhenClientLeaves(t *testing.T) {
 	t.Parallel()
-	_, c, model := scripted(t)
+	_, c, model := startScripted(t)
 	chat := c.chat(t)
 	answer := make(chan struct{})
 	model.will(reply{text: "Son las diez.", release: answer})
@@ -21,7 +21,7 @@ func TestTurnContinuesWhenClientLeaves(t *testing.T) {
 		_, _ = c.send(ctx, "POST", "/api/send", []byte(object("chat_id", chat, "message", "¿Sigues ahí?")))
 	}()
 	if err := eventually(patience, func() error {
-		if len(model.asked()) != 1 {
+		if len(model.allRequests()) != 1 {
 			return fmt.Errorf("the model was not asked yet")
 		}
 		return nil

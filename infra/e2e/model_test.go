@@ -65,8 +65,8 @@ func (p *provider) leftovers() error {
 	return nil
 }
 
-// asked returns every request.
-func (p *provider) asked() []received {
+// allRequests returns every request.
+func (p *provider) allRequests() []received {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]received{}, p.requests...)

@@ -8,7 +8,7 @@ import (
 // TestPersonConfirmsPlanInBrowser: in a browser, on the real process, without any configuration.
 func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	t.Parallel()
-	d, c := demonstration(t)
+	d, c := startDemonstration(t)
 	b := openBrowser(t, d)
 	b.visit("/")
 	b.see(`input[name="token"]`)
@@ -86,7 +86,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 // TestPersonWatchesRun: the timeline updates by itself, and a run is stopped between two steps.
 func TestPersonWatchesRun(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	b := openBrowser(t, d)
@@ -149,7 +149,7 @@ func TestPersonWatchesRun(t *testing.T) {
 
 func TestPersonManagesRegistry(t *testing.T) {
 	t.Parallel()
-	d, c := demonstration(t)
+	d, c := startDemonstration(t)
 	upstream := startOrders(t)
 	b := openBrowser(t, d)
 	b.signIn()

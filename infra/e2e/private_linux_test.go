@@ -32,7 +32,7 @@ func TestPrivateAddressNeedsItsNetworkAllowed(t *testing.T) {
 	orders := startOrdersAt(t, "192.168.77.5:"+freePort(t))
 	asAgent, asService := object("name", "agenda", "url", agent.url(), "role", "agent"), object("url", orders.url())
 
-	_, closed, _ := scripted(t)
+	_, closed, _ := startScripted(t)
 	for _, body := range []string{asAgent, asService} {
 		refused := closed.must(t, 422, "POST", "/api/mcps", body)
 		if refused.text("code") != "mcp.url_refused" || !strings.Contains(refused.text("action"), "PILOTO_ALLOW_PRIVATE") {
@@ -40,7 +40,7 @@ func TestPrivateAddressNeedsItsNetworkAllowed(t *testing.T) {
 		}
 	}
 
-	_, open, model := scripted(t, "PILOTO_ALLOW_PRIVATE=192.168.77.0/28")
+	_, open, model := startScripted(t, "PILOTO_ALLOW_PRIVATE=192.168.77.0/28")
 	open.must(t, 201, "POST", "/api/mcps", asAgent)
 	model.will(reply{text: `{"action":"delegate","agent_name":"agenda","response":""}`})
 	told := open.must(t, 200, "POST", "/api/agent/chat", object("message", "¿Qué sala está libre?", "session_id", "s1", "config", map[string]any{"id_empresa": 7}))
@@ -49,7 +49,7 @@ func TestPrivateAddressNeedsItsNetworkAllowed(t *testing.T) {
 	}
 	server, chat := open.must(t, 201, "POST", "/api/mcps", asService).text("mcp_id"), open.chat(t)
 	propose(t, open, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders/7/pay"})
-	run, err := open.ended(open.say(t, chat, "confirmo").text("run.run_id"))
+	run, err := open.waitEnded(open.say(t, chat, "confirmo").text("run.run_id"))
 	if err != nil || run.text("status") != "done" || len(orders.got("POST /orders/7/pay")) != 1 {
 		t.Errorf("%s %v", run, err)
 	}

@@ -100,8 +100,8 @@ func (d *deployment) launch() error {
 	return nil
 }
 
-// running reports whether there is a process.
-func (d *deployment) running() bool {
+// isRunning reports whether there is a process.
+func (d *deployment) isRunning() bool {
 	if d.cmd == nil {
 		return false
 	}
@@ -115,7 +115,7 @@ func (d *deployment) running() bool {
 
 // kill ends the process with SIGKILL, as a power cut does.
 func (d *deployment) kill() {
-	if d.running() {
+	if d.isRunning() {
 		_ = d.cmd.Process.Kill()
 		<-d.exited
 	}
@@ -126,13 +126,13 @@ func (d *deployment) stop(within time.Duration) error {
 	if err := d.interrupt(); err != nil {
 		return err
 	}
-	return d.ended(within)
+	return d.waitEnd(within)
 }
 
 func (d *deployment) interrupt() error { return d.cmd.Process.Signal(syscall.SIGINT) }
 
-// ended waits until the process ended by itself.
-func (d *deployment) ended(within time.Duration) error {
+// waitEnd waits until the process ended by itself.
+func (d *deployment) waitEnd(within time.Duration) error {
 	select {
 	case <-d.exited:
 	case <-time.After(within):

@@ -13,7 +13,7 @@ import (
 // TestRateLimitsOfAllContracts drives a deployment with small limits. A caller over a limit gets the time to retry,
 // in the shape of each contract. A run can still be confirmed and stopped.
 func TestRateLimitsOfAllContracts(t *testing.T) {
-	_, c, model := scripted(t, "PILOTO_TURNS_PER_MINUTE=1", "PILOTO_WRITES_PER_MINUTE=60")
+	_, c, model := startScripted(t, "PILOTO_TURNS_PER_MINUTE=1", "PILOTO_WRITES_PER_MINUTE=60")
 	if got := string(c.must(t, 200, "GET", "/config", "").body); !strings.Contains(got, `"turns_per_minute","value":"1"`) {
 		t.Errorf("the configuration does not say so: %s", got)
 	}
@@ -50,7 +50,7 @@ func TestRateLimitsOfAllContracts(t *testing.T) {
 // TestConcurrentWritesPassUpToLimit sends 200 writes at once. As many pass as the limit allows, plus those that the
 // limit regains meanwhile.
 func TestConcurrentWritesPassUpToLimit(t *testing.T) {
-	_, c, _ := scripted(t, "PILOTO_WRITES_PER_MINUTE=50")
+	_, c, _ := startScripted(t, "PILOTO_WRITES_PER_MINUTE=50")
 	var all sync.WaitGroup
 	statuses := make(chan int, 200)
 	began := time.Now()
@@ -76,7 +76,7 @@ func TestConcurrentWritesPassUpToLimit(t *testing.T) {
 // TestGuessingTokensIsRateLimited: bad tokens from an address are refused by the API, by the page and by the
 // socket, and a good token passes.
 func TestGuessingTokensIsRateLimited(t *testing.T) {
-	d, c, _ := scripted(t, "PILOTO_BAD_TOKENS_PER_MINUTE=12")
+	d, c, _ := startScripted(t, "PILOTO_BAD_TOKENS_PER_MINUTE=12")
 	guess := func(i int) int {
 		headers := []string{"Authorization", fmt.Sprint("Bearer guess-", i)}
 		if i%2 == 1 {

@@ -142,8 +142,8 @@ func bearer(token string) http.Header { return http.Header{"Authorization": {"Be
 // and runs a plan.
 func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 	t.Parallel()
-	d, ours, model := scriptedOpen(t)
-	neighbours(t, d, auth.ScopeChat)
+	d, ours, model := startScriptedWithTable(t)
+	newNeighbour(t, d, auth.ScopeChat)
 	store := d.store(t)
 	listening, status := listen(t, d, ticket(t, store, testToken), http.Header{"Origin": {d.url()}})
 	foreign, _ := listen(t, d, "", bearer(neighbour))
@@ -251,7 +251,7 @@ func TestRevokedTokenEndsSocketAtNextPing(t *testing.T) {
 	d := newDeployment(t)
 	d.aws = freeAddress(t)
 	d.mustStart(t)
-	neighbours(t, d, auth.ScopeChat)
+	newNeighbour(t, d, auth.ScopeChat)
 	store := d.store(t)
 	l, _ := listen(t, d, ticket(t, store, neighbour), nil)
 	if l == nil {

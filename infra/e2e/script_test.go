@@ -325,7 +325,7 @@ func (s *stage) ends(args []string) error {
 		return usage("ends STATUS")
 	}
 	var err error
-	if s.last, err = s.client.ended(s.ts.Getenv("RUN")); err != nil {
+	if s.last, err = s.client.waitEnded(s.ts.Getenv("RUN")); err != nil {
 		return fmt.Errorf("%w\n%s", err, tail(s.d.log.String()))
 	}
 	if s.last.text("status") != args[0] {
@@ -366,7 +366,7 @@ func (s *stage) model(args []string) error {
 		s.ts.Setenv("OPENAI_MODEL", "fake-1")
 		return nil
 	case args[0] == "request" && len(args) == 2:
-		return s.subject(s.provider.asked(), args[1])
+		return s.subject(s.provider.allRequests(), args[1])
 	}
 	times := 1
 	if args[0] == "failing" { // for each attempt of one turn

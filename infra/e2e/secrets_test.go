@@ -24,7 +24,7 @@ const (
 // data folder.
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t, "OPENAI_API_KEY="+canaryModel)
+	d, c, model := startScripted(t, "OPENAI_API_KEY="+canaryModel)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	var out strings.Builder
@@ -50,7 +50,7 @@ func TestNoSecretComesOut(t *testing.T) {
 	upstream.behave("POST /orders", behaviour{kind: behaveBody, value: `{"id":"o-1","error":"bad header X-Api-Key: ` + canaryKey + `; password=` + canaryEcho + `"}`})
 	see(run, nil)
 	see(c.say(t, chat, "confirmo"), nil)
-	see(c.ended(id))
+	see(c.waitEnded(id))
 	if got := upstream.got("POST /orders"); len(got) == 0 || got[len(got)-1].Headers["X-Api-Key"] != canaryKey {
 		t.Fatalf("the service did not get its key: the test shows nothing: %+v", got)
 	}
@@ -63,7 +63,7 @@ func TestNoSecretComesOut(t *testing.T) {
 	}
 
 	sinks := map[string]string{"an answer": out.String(), "the log": d.log.String() + d.out.String()}
-	for _, asked := range model.asked() {
+	for _, asked := range model.allRequests() {
 		sinks["a prompt"] += string(asked.Body)
 	}
 	for sink, text := range sinks {

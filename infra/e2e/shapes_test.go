@@ -14,7 +14,7 @@ import (
 // once. A plan with one step more is refused.
 func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 	t.Parallel()
-	_, c, model := scripted(t)
+	_, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	step := func(i int, needs ...string) map[string]any {
@@ -54,7 +54,7 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 			before := len(upstream.got(""))
 			propose(t, c, model, chat, steps...)
 			run := c.say(t, chat, "confirmo").text("run.run_id")
-			ended, err := c.ended(run)
+			ended, err := c.waitEnded(run)
 			if err != nil || ended.text("status") != "done" {
 				t.Fatalf("%s of %d: %v %s", name, n, err, ended)
 			}
@@ -116,7 +116,7 @@ func verify(t *testing.T, keys, file string) (string, error) {
 // completely.
 func TestLargeResultsNeverWedgeARun(t *testing.T) {
 	t.Parallel()
-	_, c, model := scripted(t)
+	_, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := c.chat(t)
@@ -128,7 +128,7 @@ func TestLargeResultsNeverWedgeARun(t *testing.T) {
 				map[string]any{"id": "s1", "mcp_id": server, "method": "GET", "path": "/orders"},
 				map[string]any{"id": "s2", "mcp_id": server, "method": "POST", "path": "/orders/${s1.body.id}/pay"})
 			run := c.say(t, chat, "confirmo").text("run.run_id")
-			ended, err := c.ended(run)
+			ended, err := c.waitEnded(run)
 			if err != nil || ended.text("status") != "done" {
 				t.Fatalf("%d bytes of %q: %v %s", size, sign, err, tail(ended.String()))
 			}

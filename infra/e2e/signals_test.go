@@ -12,7 +12,7 @@ import (
 
 func TestSecondProcessOnFolderReportsOwner(t *testing.T) {
 	t.Parallel()
-	d, c := demonstration(t)
+	d, c := startDemonstration(t)
 	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "-data", d.data)
 	cmd.Dir = root
 	attach(cmd)
@@ -35,7 +35,7 @@ func TestSecondProcessOnFolderReportsOwner(t *testing.T) {
 
 func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	chat := c.chat(t)
@@ -57,7 +57,7 @@ func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 		asked <- err
 	}()
 	if err := eventually(patience, func() error {
-		if len(upstream.got("GET /orders")) != 1 || len(model.asked()) != 2 {
+		if len(upstream.got("GET /orders")) != 1 || len(model.allRequests()) != 2 {
 			return fmt.Errorf("nothing is under way yet")
 		}
 		return nil
@@ -81,7 +81,7 @@ func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 	}
 
 	d.mustStart(t)
-	ended, err := c.ended(run.text("run.run_id"))
+	ended, err := c.waitEnded(run.text("run.run_id"))
 	if err != nil || ended.text("status") != "done" {
 		t.Errorf("the run did not go on: %v %s", err, ended)
 	}
@@ -97,7 +97,7 @@ func TestCtrlCStopsWithinSecondsWithoutLoss(t *testing.T) {
 // begins no other call.
 func TestCtrlCWaitsForRunningStep(t *testing.T) {
 	t.Parallel()
-	d, c, model := scripted(t)
+	d, c, model := startScripted(t)
 	upstream := startOrders(t)
 	server := c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	run := propose(t, c, model, c.chat(t),
@@ -126,14 +126,14 @@ func TestCtrlCWaitsForRunningStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	upstream.release()
-	if err := d.ended(patience); err != nil {
+	if err := d.waitEnd(patience); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(upstream.got("POST /orders/2/pay")); n != 0 {
 		t.Errorf("the next step began although the process was stopping")
 	}
 	d.mustStart(t)
-	ended, err := c.ended(id)
+	ended, err := c.waitEnded(id)
 	if err != nil || ended.text("status") != "done" {
 		t.Errorf("want done: %v %s", err, ended)
 	}

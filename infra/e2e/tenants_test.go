@@ -19,8 +19,8 @@ import (
 // as an unknown id.
 func TestAccountsAreIsolated(t *testing.T) {
 	t.Parallel()
-	d, ours, model := scriptedOpen(t)
-	theirs := neighbours(t, d, auth.ScopeAdmin, auth.ScopeBilling)
+	d, ours, model := startScriptedWithTable(t)
+	theirs := newNeighbour(t, d, auth.ScopeAdmin, auth.ScopeBilling)
 
 	upstream := startOrders(t)
 	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
@@ -36,9 +36,9 @@ func TestAccountsAreIsolated(t *testing.T) {
 	webhook := ours.must(t, 201, "POST", "/api/webhooks", object("name", "n8n")).text("webhook_id")
 	ours.must(t, 200, "PUT", "/api/router/7", object("context", "Nuestro spa."))
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Nuestra respuesta."}`})
-	ours.must(t, 200, "POST", "/api/agent/chat", routed("shared-name", "Hola"), "Idempotency-Key", "shared-key")
+	ours.must(t, 200, "POST", "/api/agent/chat", routerMessage("shared-name", "Hola"), "Idempotency-Key", "shared-key")
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Nuestra respuesta."}`, release: t.Context().Done()})
-	later := ours.must(t, 202, "POST", "/api/agent/chat", routed("slow-name", "Hola"), "Prefer", "respond-async").text("turn_id")
+	later := ours.must(t, 202, "POST", "/api/agent/chat", routerMessage("slow-name", "Hola"), "Prefer", "respond-async").text("turn_id")
 	money := func() string {
 		var all strings.Builder
 		for _, path := range []string{"/ai/providers/ours", "/ai/credits", "/memory/shared-name", "/api/router/7", "/api/webhooks"} {
@@ -46,7 +46,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		}
 		return all.String()
 	}
-	before, wealth := everything(t, ours, chat, run.text("run.run_id")), money()
+	before, wealth := accountData(t, ours, chat, run.text("run.run_id")), money()
 
 	digest := run.text("run.digest")
 	ids := map[string]struct{ id, missing string }{
@@ -129,7 +129,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	if a := theirs.say(t, own, "Borra el pedido 1"); a.text("kind") != "message" {
 		t.Errorf("a plan over a server of ours: %s", a)
 	}
-	if last := model.asked(); strings.Contains(string(last[len(last)-2].Body), server) {
+	if last := model.allRequests(); strings.Contains(string(last[len(last)-2].Body), server) {
 		t.Error("the model was shown a server of another account")
 	}
 	for path, list := range map[string]string{"/api/chats": "chats.count", "/api/projects": "projects.count", "/api/mcps": "mcps.count"} {
@@ -164,7 +164,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	}
 	// An idempotency key of ours does not return our answer.
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Su respuesta."}`})
-	if a := theirs.must(t, 200, "POST", "/api/agent/chat", routed("shared-name", "Hola"), "Idempotency-Key", "shared-key"); a.text("reply") != "Su respuesta." {
+	if a := theirs.must(t, 200, "POST", "/api/agent/chat", routerMessage("shared-name", "Hola"), "Idempotency-Key", "shared-key"); a.text("reply") != "Su respuesta." {
 		t.Errorf("our key answers them %s", a)
 	}
 	if a := theirs.must(t, 200, "GET", "/metrics?format=json", ""); a.text("requests_total") != "1" {
@@ -182,7 +182,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	if a := ours.must(t, 200, "GET", "/operator/session/shared-name", ""); strings.Contains(a.String(), "el suyo") {
 		t.Error("two accounts share a session")
 	}
-	after := everything(t, ours, chat, run.text("run.run_id"))
+	after := accountData(t, ours, chat, run.text("run.run_id"))
 	if strings.SplitN(before, "\n", 2)[1] != strings.SplitN(after, "\n", 2)[1] { // except for the list of chats, to which we added
 		t.Errorf("something of ours changed:\n%s\n%s", before, after)
 	}
@@ -190,8 +190,8 @@ func TestAccountsAreIsolated(t *testing.T) {
 
 var timestamps = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// routed returns a request of the router.
-func routed(session, message string) string {
+// routerMessage returns a request of the router.
+func routerMessage(session, message string) string {
 	return object("message", message, "session_id", session, "config", map[string]any{"id_empresa": 7})
 }
 

@@ -18,7 +18,7 @@ func (d *deployment) tokens(t testing.TB, args ...string) (out string, ok bool) 
 
 // TestTokenOfSecondPersonWorksUntilRevoked: its sessions end with it.
 func TestTokenOfSecondPersonWorksUntilRevoked(t *testing.T) {
-	d, owner, _ := scripted(t)
+	d, owner, _ := startScripted(t)
 	made, ok := d.tokens(t, "make", "-user", "bea", "-scopes", "chat, approve", "-life", "1h")
 	if !ok {
 		t.Fatal(made)

@@ -14,7 +14,7 @@ import (
 // header or cookie, gets the same 401.
 func TestEveryRouteRefusesEveryBadToken(t *testing.T) {
 	t.Parallel()
-	clock := &hands{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
+	clock := &manualClock{at: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)}
 	c, table := openHere(t, clock, "http://127.0.0.1:1/v1")
 	put := func(secret string, kind auth.Kind, parent string, ends time.Time) {
 		if err := table.PutToken(t.Context(), auth.Token{

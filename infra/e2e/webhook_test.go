@@ -32,7 +32,7 @@ func TestSignedDeliveryIsServedOnce(t *testing.T) {
 	owner, stranger := newClient(d.url(), testToken), newClient(d.url(), "")
 	hook := owner.must(t, 201, "POST", "/api/webhooks", object("name", "n8n"))
 	id, secret := hook.text("webhook_id"), hook.text("secret")
-	body := routed("firmada", "Hola, ¿qué tal?")
+	body := routerMessage("firmada", "Hola, ¿qué tal?")
 
 	// deliver signs signed and sends body, which should be the same.
 	deliver := func(webhook, secret, delivery string, at time.Time, signed, body string) answer {

@@ -27,25 +27,25 @@ func startOrdersAt(t testing.TB, addr string) *service {
 	return s
 }
 
-// scripted starts a deployment whose model is a scripted provider.
-func scripted(t testing.TB, env ...string) (*deployment, *client, *provider) {
+// startScripted starts a deployment whose model is a scripted provider.
+func startScripted(t testing.TB, env ...string) (*deployment, *client, *provider) {
 	t.Helper()
-	d, model := scriptedUnstarted(t, env...)
+	d, model := newScripted(t, env...)
 	d.mustStart(t)
 	return d, newClient(d.url(), testToken), model
 }
 
-func scriptedUnstarted(t testing.TB, env ...string) (*deployment, *provider) {
+func newScripted(t testing.TB, env ...string) (*deployment, *provider) {
 	t.Helper()
 	model := newProvider()
 	t.Cleanup(model.Close)
 	return newDeployment(t, append(env, "PILOTO_DEMO=off", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_MODEL=fake-1")...), model
 }
 
-// scriptedOpen does the same as scripted, and gives the test access to the table.
-func scriptedOpen(t testing.TB) (*deployment, *client, *provider) {
+// startScriptedWithTable does the same as scripted, and gives the test access to the table.
+func startScriptedWithTable(t testing.TB) (*deployment, *client, *provider) {
 	t.Helper()
-	d, model := scriptedUnstarted(t)
+	d, model := newScripted(t)
 	d.aws = freeAddress(t)
 	d.mustStart(t)
 	return d, newClient(d.url(), testToken), model
@@ -53,8 +53,8 @@ func scriptedOpen(t testing.TB) (*deployment, *client, *provider) {
 
 const neighbour = "token-of-another-account"
 
-// neighbours gives a person of another account a token with scopes, and returns a client with it.
-func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
+// newNeighbour gives a person of another account a token with scopes, and returns a client with it.
+func newNeighbour(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
 	t.Helper()
 	addToken(t, d, auth.Token{
 		Hash: ids.Hash(neighbour), Kind: auth.KindToken, Account: "neighbour", User: "eve", Scopes: scopes, CreatedAt: time.Now(),
@@ -62,8 +62,8 @@ func neighbours(t testing.TB, d *deployment, scopes ...auth.Scope) *client {
 	return newClient(d.url(), neighbour)
 }
 
-// demonstration starts a deployment without configuration.
-func demonstration(t testing.TB) (*deployment, *client) {
+// startDemonstration starts a deployment without configuration.
+func startDemonstration(t testing.TB) (*deployment, *client) {
 	t.Helper()
 	d := newDeployment(t)
 	d.mustStart(t)

@@ -135,8 +135,8 @@ func build(t *testing.T, tpl *template.Template) string {
 	return bin
 }
 
-// world is the local AWS of a test's functions.
-type world struct {
+// localAWS is the local AWS of a test's functions.
+type localAWS struct {
 	names       map[string]string
 	environment map[string]map[string]string
 	env         []string          // set by Lambda, and by SAM
@@ -145,7 +145,7 @@ type world struct {
 
 // serve runs the services on loopback, with the table and the state machine of the template, and gives the
 // functions the environment of a deployment.
-func serve(t *testing.T, tpl *template.Template) world {
+func serve(t *testing.T, tpl *template.Template) localAWS {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
@@ -163,7 +163,7 @@ func serve(t *testing.T, tpl *template.Template) world {
 	endpoint := httptest.NewServer(services)
 	t.Cleanup(endpoint.Close)
 
-	w := world{names: tpl.Names(), env: []string{
+	w := localAWS{names: tpl.Names(), env: []string{
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}, given: map[string]string{"AWS_ENDPOINT_URL": endpoint.URL}}
 	d, err := tpl.Resolve(w.names)

@@ -83,8 +83,8 @@ func (w *world) calls(name string) int {
 	return n
 }
 
-// once fails unless an agent was called exactly once.
-func (w *world) once(name string) error {
+// checkCalledOnce fails unless an agent was called exactly once.
+func (w *world) checkCalledOnce(name string) error {
 	if n := w.calls(name); n != 1 {
 		return fmt.Errorf("it was called %d times", n)
 	}
@@ -111,7 +111,7 @@ func agentSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200, "action", "delegate", "agent_used", ready), contains(got, "de lunes a viernes"), contains(got, "¿Qué horario tenéis?"), w.once(ready))
+			return errors.Join(expect(got, 200, "action", "delegate", "agent_used", ready), contains(got, "de lunes a viernes"), contains(got, "¿Qué horario tenéis?"), w.checkCalledOnce(ready))
 		}},
 		{flow, "one that takes longer than the request waits is heard, and called once", func(ctx context.Context, w *world) error {
 			w.back.next(nothing)
@@ -120,7 +120,7 @@ func agentSteps() []step {
 			if err != nil {
 				return err
 			}
-			err = errors.Join(expect(got, 200, "action", "delegate", "agent_used", slow), contains(got, "de lunes a viernes"), w.once(slow), w.checkRemembered(ctx, "waits", 1))
+			err = errors.Join(expect(got, 200, "action", "delegate", "agent_used", slow), contains(got, "de lunes a viernes"), w.checkCalledOnce(slow), w.checkRemembered(ctx, "waits", 1))
 			if n := len(w.gate.requestsTo("/api/turns/")); n == 0 {
 				err = errors.Join(err, errors.New("it was answered at once"))
 			}
@@ -135,7 +135,7 @@ func agentSteps() []step {
 			if strings.Contains(got.Text, inside) {
 				err = errors.New("the customer reads what broke")
 			}
-			return errors.Join(err, expect(got, 200, "agent_used", "", "agent", broken), contains(got, `"code":"agent.`), checkSentence(got), w.once(broken))
+			return errors.Join(err, expect(got, 200, "agent_used", "", "agent", broken), contains(got, `"code":"agent.`), checkSentence(got), w.checkCalledOnce(broken))
 		}},
 		{flow, "one that is not published any more is told as a failure", func(ctx context.Context, w *world) error {
 			w.back.next(goElsewhere)

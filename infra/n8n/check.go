@@ -90,8 +90,8 @@ func (w *world) status(ctx context.Context, run string) (string, error) {
 	return r.Status, err
 }
 
-// is fails unless a run has a status.
-func (w *world) is(ctx context.Context, run, want string) error {
+// checkStatus fails unless a run has a status.
+func (w *world) checkStatus(ctx context.Context, run, want string) error {
 	got, err := w.status(ctx, run)
 	if err == nil && got != want {
 		err = fmt.Errorf("the run is %s, not %s", got, want)
@@ -99,12 +99,12 @@ func (w *world) is(ctx context.Context, run, want string) error {
 	return err
 }
 
-// becomes waits until a run has a status.
-func (w *world) becomes(ctx context.Context, run, want string) error {
+// waitForStatus waits until a run has a status.
+func (w *world) waitForStatus(ctx context.Context, run, want string) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for late := time.Now().Add(30 * time.Second); ; {
-		err := w.is(ctx, run, want)
+		err := w.checkStatus(ctx, run, want)
 		if err == nil || time.Now().After(late) {
 			return err
 		}

@@ -46,7 +46,7 @@ func (w *world) propose(ctx context.Context, text string) (card, error) {
 	if c.RunID == "" || len(c.Digest) != 64 || len(c.Steps) == 0 || c.ApprovalURL == "" {
 		return card{}, fmt.Errorf("no card: %s", brief(got.Text))
 	}
-	return c, w.is(ctx, c.RunID, "draft")
+	return c, w.checkStatus(ctx, c.RunID, "draft")
 }
 
 func (w *world) press(ctx context.Context, b button, digest string) (response, error) {
@@ -77,14 +77,14 @@ func planSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 404), w.is(ctx, c.RunID, "draft"))
+			return errors.Join(expect(got, 404), w.checkStatus(ctx, c.RunID, "draft"))
 		}},
 		{flow, "another digest is refused, with a sentence", func(ctx context.Context, w *world) error {
 			got, err := w.press(ctx, c.Confirm, strings.Repeat("0", 64))
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 409, "error", "plan.stale"), checkSentence(got), w.is(ctx, c.RunID, "draft"))
+			return errors.Join(expect(got, 409, "error", "plan.stale"), checkSentence(got), w.checkStatus(ctx, c.RunID, "draft"))
 		}},
 		{flow, "the button confirms, and the run gets done", func(ctx context.Context, w *world) error {
 			w.gate.next(nothing)
@@ -97,7 +97,7 @@ func planSteps() []step {
 					return errors.New("it was sent without a key")
 				}
 			}
-			return errors.Join(expect(got, 202, "run_id", c.RunID), checkSentence(got), w.becomes(ctx, c.RunID, "done"))
+			return errors.Join(expect(got, 202, "run_id", c.RunID), checkSentence(got), w.waitForStatus(ctx, c.RunID, "done"))
 		}},
 		{flow, "pressed again, it starts nothing", func(ctx context.Context, w *world) error {
 			got, err := w.press(ctx, c.Confirm, "")
@@ -107,7 +107,7 @@ func planSteps() []step {
 			if got.Status != 202 && got.Status != 409 {
 				return fmt.Errorf("%d: %s", got.Status, brief(got.Text))
 			}
-			return w.is(ctx, c.RunID, "done")
+			return w.checkStatus(ctx, c.RunID, "done")
 		}},
 		{flow, "the run can be read", func(ctx context.Context, w *world) error {
 			got, err := w.hook(ctx, http.MethodGet, c.ReadURL, nil)
@@ -125,7 +125,7 @@ func planSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200, "status", "cancelled"), w.is(ctx, c.RunID, "cancelled"))
+			return errors.Join(expect(got, 200, "status", "cancelled"), w.checkStatus(ctx, c.RunID, "cancelled"))
 		}},
 	}
 }
@@ -156,7 +156,7 @@ func approvalSteps() []step {
 					return fmt.Errorf("it is %s", got.Header.Get("Content-Type"))
 				}
 			}
-			return w.is(ctx, c.RunID, "draft")
+			return w.checkStatus(ctx, c.RunID, "draft")
 		}},
 		{flow, "what a plan says is text, and no part of the page", func(ctx context.Context, w *world) error {
 			got, err := open(ctx, http.MethodGet, c.ApprovalURL)
@@ -175,7 +175,7 @@ func approvalSteps() []step {
 		{flow, "a form that says neither yes nor no changes nothing", func(ctx context.Context, w *world) error {
 			form := url.Values{"run_id": {c.RunID}, "digest": {c.Digest}, "action": {"approve"}}
 			got, err := call(ctx, http.MethodPost, c.ApprovalURL, form.Encode(), nil)
-			return errors.Join(err, expect(got, 404), w.is(ctx, c.RunID, "draft"))
+			return errors.Join(err, expect(got, 404), w.checkStatus(ctx, c.RunID, "draft"))
 		}},
 		{flow, "the form's POST confirms, and the run gets done", func(ctx context.Context, w *world) error {
 			form := url.Values{"run_id": {c.RunID}, "digest": {c.Digest}, "action": {"confirm"}}
@@ -183,7 +183,7 @@ func approvalSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200), contains(got, "Confirmado"), w.becomes(ctx, c.RunID, "done"))
+			return errors.Join(expect(got, 200), contains(got, "Confirmado"), w.waitForStatus(ctx, c.RunID, "done"))
 		}},
 		{flow, "the link then says that it is done, and asks no more", func(ctx context.Context, w *world) error {
 			got, err := open(ctx, http.MethodGet, c.ApprovalURL)
@@ -202,7 +202,7 @@ func approvalSteps() []step {
 			if err != nil {
 				return err
 			}
-			return errors.Join(expect(got, 200), contains(got, "Está cancelado"), w.is(ctx, c.RunID, "cancelled"))
+			return errors.Join(expect(got, 200), contains(got, "Está cancelado"), w.checkStatus(ctx, c.RunID, "cancelled"))
 		}},
 	}
 }

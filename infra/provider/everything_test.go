@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// everything starts the protocol's reference server over a transport, and returns its address.
-func everything(t *testing.T, transport, path string) string {
+// startReferenceServer starts the protocol's reference server over a transport, and returns its address.
+func startReferenceServer(t *testing.T, transport, path string) string {
 	t.Helper()
 	folder := os.Getenv("PILOTO_EVERYTHING")
 	if folder == "" {
@@ -97,7 +97,7 @@ func planner(t *testing.T, steps func() []any) string {
 func TestPlanUsesReferenceServer(t *testing.T) {
 	for transport, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(transport, func(t *testing.T) {
-			url := everything(t, transport, path)
+			url := startReferenceServer(t, transport, path)
 			var id string
 			origin := start(t, planner(t, func() []any {
 				return []any{

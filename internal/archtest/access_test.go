@@ -32,11 +32,11 @@ const (
 // grants lists all permissions of each function, besides writing its log and its trace, as "action resource".
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
-	"chat": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"chat": append(pushPermissions("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun"),
-	"turn": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"turn": append(pushPermissions("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
-	"confirm": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
+	"confirm": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
 	"eligibility": append(append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
@@ -44,26 +44,26 @@ var grants = map[string][]string{
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
-	"reason": append(pushing("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+	"reason": append(pushPermissions("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
-	"settle": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), signing...),
-	"step": append(pushing("GetItem", "PutItem", "Query", "UpdateItem"),
+	"settle": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...),
+	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
 		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun"),
-	"sweep": append(append(append(pushing("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signing...),
+	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
 	"web": append(on(table, "BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 }
 
-// signing lists the permissions of a function that signs receipts: with one key, the stack's own or its
+// signPermissions lists the permissions of a function that signs receipts: with one key, the stack's own or its
 // replacement.
-var signing = []string{
+var signPermissions = []string{
 	"kms:GetPublicKey !GetAtt ReceiptKey.Arn", "kms:GetPublicKey !Ref ReceiptKeyArn",
 	"kms:Sign !GetAtt ReceiptKey.Arn", "kms:Sign !Ref ReceiptKeyArn",
 }
 
-// pushing returns the permissions of a function that notifies connected clients of the rows that it stores.
-func pushing(actions ...string) []string {
+// pushPermissions returns the permissions of a function that notifies connected clients of the rows that it stores.
+func pushPermissions(actions ...string) []string {
 	return append(on(table, append(actions, "DeleteItem")...), manage+"POST/@connections/*")
 }
 

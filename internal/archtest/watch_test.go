@@ -169,8 +169,8 @@ func TestMetricFiltersMatchLogLines(t *testing.T) {
 	}
 }
 
-// emitted returns the metrics in the logs of a turn and of a refusal, by namespace and name.
-func emitted(t *testing.T) map[string]bool {
+// emittedMetrics returns the metrics in the logs of a turn and of a refusal, by namespace and name.
+func emittedMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	var line bytes.Buffer
 	at := func() time.Time { return time.Unix(0, 0) }
@@ -207,7 +207,7 @@ func namesOf(t *testing.T, lines *json.Decoder, names map[string]bool) {
 // TestShownMetricsAreEmitted compares the dashboard and the alarms with the emitted and filtered metrics: a metric
 // that is never emitted shows as a line at zero.
 func TestShownMetricsAreEmitted(t *testing.T) {
-	resources, told := rawResources(t), emitted(t)
+	resources, told := rawResources(t), emittedMetrics(t)
 	for _, r := range resources {
 		for _, m := range sequence(find(r, "Properties", "MetricTransformations")) {
 			told[scalarText(find(m, "MetricNamespace"))+" "+scalarText(find(m, "MetricName"))] = true

@@ -25,6 +25,6 @@ func Of(w boot.World, store tool.Store) tool.Registry {
 			tool.KindOpenAPI: openapi.Discoverer{Client: d.Client, Total: d.Total},
 			tool.KindMCP:     mcp.Discoverer{Client: d.Client, Bearer: d.Bearer, Total: d.Total},
 		},
-		Store: store, IDs: w.IDs, Policy: d.Policy, Turns: tool.DiscoveryTurns(),
+		Store: store, IDs: w.IDs, Policy: d.Policy, Queue: tool.NewQueue(),
 	}
 }

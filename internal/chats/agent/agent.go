@@ -40,7 +40,7 @@ type Agent struct {
 
 // Caller calls tools of Model Context Protocol servers. Its errors are tool.ErrNotSent (nothing
 // reached the tool), tool.ErrLost (the request may have reached it), tool.ErrToolChanged (the
-// tool differs from the approved one, and was not called), tool.ErrRefusedUs and
+// tool differs from the approved one, and was not called), tool.ErrUnauthorized and
 // tool.ErrRequest.
 type Caller interface {
 	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)

@@ -188,7 +188,7 @@ func (x *delegation) attempt(ctx context.Context) attemptResult {
 	case errors.Is(err, tool.ErrToolChanged):
 		x.freeze(ctx)
 		return attemptResult{err: ErrFrozen.Because(err)}
-	case errors.Is(err, tool.ErrRefusedUs):
+	case errors.Is(err, tool.ErrUnauthorized):
 		// The agent did not read the message. A revoked token is replaced once.
 		return attemptResult{err: ErrForbidden.Because(err), retry: x.attempts == 1 && call.Key != nil && call.Key.Place.In == "oauth"}
 	case errors.Is(err, tool.ErrRequest):
@@ -227,7 +227,7 @@ func (x *delegation) resultOf(a tool.Answer) attemptResult {
 		e.wait, e.retry = wait, a.Status == 429 || a.Status == 503 && asked
 		return e
 	case a.Failed:
-		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, retry: a.Unheard} // the next attempt reads its tools again
+		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, retry: a.NotCalled} // the next attempt reads its tools again
 	}
 	text, whole := resultText(a.Body)
 	switch {

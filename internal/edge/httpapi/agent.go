@@ -169,7 +169,7 @@ func (s messageHandler) agent(ctx context.Context, in *struct {
 		return nil, errMessage
 	}
 	persona := in.Body.Config.persona
-	lang := locale.Spoken(persona.Language, requestInfoFrom(ctx).lang)
+	lang := locale.Parse(persona.Language, requestInfoFrom(ctx).lang)
 	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,

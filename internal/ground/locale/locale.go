@@ -70,9 +70,9 @@ var inWords = map[string]Tag{
 	"inglés": English, "ingles": English, "english": English,
 }
 
-// Spoken returns the language that a person wrote, as a tag or by name, and otherwise when the text names no
+// Parse returns the language that a person wrote, as a tag or by name, and otherwise when the text names no
 // supported language.
-func Spoken(written string, otherwise Tag) Tag {
+func Parse(written string, otherwise Tag) Tag {
 	written = strings.ToLower(strings.TrimSpace(written))
 	if tag, ok := inWords[written]; ok {
 		return tag

@@ -30,9 +30,9 @@ var unmarked = strings.NewReplacer("⟦", "", "⟧", "")
 
 var marked = regexp.MustCompile(`(?s)⟦(.*?)⟧`)
 
-// left returns the part of a line's secrets that is still in a text: a word of six characters or more, or a whole
+// remainingSecrets returns the part of a line's secrets that is still in a text: a word of six characters or more, or a whole
 // secret.
-func left(line, got string) string {
+func remainingSecrets(line, got string) string {
 	for _, m := range marked.FindAllStringSubmatch(line, -1) {
 		for _, word := range append(strings.Fields(m[1]), m[1]) {
 			if (len(word) >= 6 || word == m[1]) && strings.Contains(got, word) {
@@ -60,7 +60,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 			for _, m := range missed {
 				known = known || strings.HasPrefix(line, m)
 			}
-			if word := left(line, got); (word != "") != known {
+			if word := remainingSecrets(line, got); (word != "") != known {
 				t.Errorf("%q is left in %q: %v", word, got, word != "")
 			}
 		}

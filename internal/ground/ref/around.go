@@ -22,10 +22,10 @@ var secretLike = []string{
 	"credential", "authorization", "cookie", "contraseña", "contrasena", "clave", "cvv", "cvc",
 }
 
-// Around returns the value of a reference, and a label of the thing that it belongs to: the first scalar members of
+// ValueAndLabel returns the value of a reference, and a label of the thing that it belongs to: the first scalar members of
 // the object that holds it, names first ("Sala Norte, 6"), in one line of at most 120 characters, without members
 // that may be secret. It returns ErrUnresolved when the reference has no value.
-func Around(r Reference, look Lookup) (json.RawMessage, string, error) {
+func ValueAndLabel(r Reference, look Lookup) (json.RawMessage, string, error) {
 	rs := newResults(look)
 	v, err := rs.follow(r)
 	if err != nil {
@@ -70,8 +70,8 @@ func (r Reference) Secret() bool {
 	return slices.ContainsFunc(r.Path, func(s Segment) bool { return isSecretName(s.Name) })
 }
 
-// Secretive reports whether a value has a member, at any depth, that may hold a secret.
-func Secretive(v json.RawMessage) bool {
+// HoldsSecret reports whether a value has a member, at any depth, that may hold a secret.
+func HoldsSecret(v json.RawMessage) bool {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	type level struct{ object, name bool } // whether this is an object, and whether its next text is a name
 	var open []level

@@ -228,7 +228,7 @@ func TestAroundReturnsLabel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, label, err := Around(refs[0], look)
+		value, label, err := ValueAndLabel(refs[0], look)
 		if err != nil || string(value) != want[0] || label != want[1] {
 			t.Errorf("%s = %s, %q, %v; want %q", in, value, label, err, want)
 		}
@@ -240,11 +240,11 @@ func TestAroundReturnsLabel(t *testing.T) {
 		`{"id":7,"clave":"1234","floor":2}`:                                "2",
 	} {
 		secret, _ := InText("${s1.body.id}")
-		if _, label, err := Around(secret[0], results1(body)); err != nil || label != want {
+		if _, label, err := ValueAndLabel(secret[0], results1(body)); err != nil || label != want {
 			t.Errorf("%s: %q, %v; want %q", body, label, err, want)
 		}
 	}
-	if _, _, err := Around(refs[0], look); !errors.Is(err, ErrUnresolved) {
+	if _, _, err := ValueAndLabel(refs[0], look); !errors.Is(err, ErrUnresolved) {
 		t.Error(err)
 	}
 }
@@ -278,7 +278,7 @@ func TestSecretiveFindsSecretMember(t *testing.T) {
 		`"token"`: false, `{"name":"token"}`: false, `{"a":["password",{"b":1}],"c":2}`: false, `[]`: false, `7`: false, ``: false, `{"a":`: false,
 		`{"token":1}`: true, `{"a":{"b":[1,{"api_key":"x"}]}}`: true, `{"a":{},"clave":null}`: true, `[[{"x":1},{"Password":2}]]`: true,
 	} {
-		if Secretive(json.RawMessage(v)) != want {
+		if HoldsSecret(json.RawMessage(v)) != want {
 			t.Errorf("%s: %v", v, !want)
 		}
 	}

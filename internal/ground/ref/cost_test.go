@@ -20,8 +20,8 @@ func TestReferenceParsingIsLinear(t *testing.T) {
 		"Contains":    func(s string) { _ = ref.Contains(s) },
 		"Literals":    func(s string) { _, _ = ref.Literals(s) },
 		"ResolveText": func(s string) { _, _ = ref.ResolveText(s, look, nil, nil) },
-		"InJSON":      func(s string) { _, _ = ref.InJSON(quoted(s)) },
-		"ResolveJSON": func(s string) { _, _ = ref.ResolveJSON(quoted(s), look) },
+		"InJSON":      func(s string) { _, _ = ref.InJSON(quoteJSON(s)) },
+		"ResolveJSON": func(s string) { _, _ = ref.ResolveJSON(quoteJSON(s), look) },
 		"Line":        func(s string) { _ = ref.Line(s) },
 		"Next": func(s string) {
 			for s != "" {
@@ -40,7 +40,7 @@ func TestReferenceParsingIsLinear(t *testing.T) {
 	}
 }
 
-func quoted(s string) json.RawMessage {
+func quoteJSON(s string) json.RawMessage {
 	raw, _ := json.Marshal([]string{s})
 	return raw
 }

@@ -40,7 +40,7 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 		return x.retryOrFail(r, st, maxTransient, Transient, nil, x.failure(r, "step.unreachable", "target", origin(st.Last.URL)))
 	case errors.Is(err, tool.ErrToolChanged):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.tool_changed", "tool", step.Called())}
-	case errors.Is(err, tool.ErrRefusedUs):
+	case errors.Is(err, tool.ErrUnauthorized):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", requestFault(err))}
@@ -118,7 +118,7 @@ func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Resul
 	key, args := code, []string{"target", origin(st.Last.URL)}
 	if result != nil && result.Status/100 == 3 {
 		key, args = code+"_answered", append(args, "status", strconv.Itoa(result.Status))
-		if to := tool.LeadsTo(st.Last.URL, result.Headers["Location"]); to != "" {
+		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" {
 			key, args = code+"_redirected", append(args, "to", to)
 		}
 	}
@@ -147,7 +147,7 @@ func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer) *plan
 	case a.Status == 429:
 		return x.failure(r, "step.throttled")
 	case isMoved(a.Status):
-		to := tool.LeadsTo(st.Last.URL, a.Headers["Location"])
+		to := tool.RedirectOrigin(st.Last.URL, a.Headers["Location"])
 		return x.failure(r, "step.moved", "status", status, "to", cmp.Or(to, locale.Text(locale.Tag(r.Locale), "step.moved_somewhere")))
 	case a.Status/100 == 3:
 		return x.failure(r, "step.redirected", "status", status)

@@ -188,7 +188,7 @@ func (x *Executor) changedTarget(r plan.Run, step plan.Step, look ref.Lookup) *p
 		if err != nil || len(refs) != 1 {
 			return x.failure(r, "step.reference", "detail", target.Ref)
 		}
-		value, label, err := ref.Around(refs[0], look)
+		value, label, err := ref.ValueAndLabel(refs[0], look)
 		if err != nil {
 			return x.failure(r, "step.target_gone", "before", displayName(target.Label, target.Value))
 		}

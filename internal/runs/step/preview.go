@@ -60,8 +60,8 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
 				continue
 			}
-			value, label, err := ref.Around(name, look)
-			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left && !ref.Secretive(value) {
+			value, label, err := ref.ValueAndLabel(name, look)
+			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left && !ref.HoldsSecret(value) {
 				left -= size
 				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label})
 			}

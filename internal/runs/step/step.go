@@ -118,7 +118,7 @@ type Sender interface {
 
 // Caller calls a tool of a server that speaks the Model Context Protocol, once. It returns the
 // errors of Sender; tool.ErrToolChanged when the tool differs from the approved one, and
-// tool.ErrRefusedUs when the server rejects the key. With either of these, the tool was not called.
+// tool.ErrUnauthorized when the server rejects the key. With either of these, the tool was not called.
 type Caller interface {
 	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
 }

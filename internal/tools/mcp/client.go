@@ -49,7 +49,7 @@ func (c *Client) Close() error {
 
 // CallTool sends one call, if the tool is still the approved one. It implements agent.Caller. An error says whether
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
-// (tool.ErrToolChanged, tool.ErrRefusedUs, tool.ErrRequest). A failure that the tool or its server reports is an
+// (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrRequest). A failure that the tool or its server reports is an
 // answer with Failed set. So is a refusal by status (429, 503 with Retry-After, other 4xx); its Status is that
 // status and not 200.
 func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
@@ -176,7 +176,7 @@ func exchangeKey(ctx context.Context, by Exchanger, key *tool.Credential) (*tool
 
 // dropRefusedToken drops a token that a server refused, and reports whether there may be a new one.
 func (c *Client) dropRefusedToken(err error, key, sent *tool.Credential) bool {
-	return errors.Is(err, tool.ErrRefusedUs) && c.forget(key, sent)
+	return errors.Is(err, tool.ErrUnauthorized) && c.forget(key, sent)
 }
 
 func (c *Client) forget(key, sent *tool.Credential) bool { return forget(c.bearer, key, sent) }
@@ -240,7 +240,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(x.err)).Because(e.clean(x.err))}
 	case status == 0 && reply == nil:
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return tool.Answer{}, outcome{err: tool.ErrRefusedUs.With("status", strconv.Itoa(status)), lost: true, forget: true}
+		return tool.Answer{}, outcome{err: tool.ErrUnauthorized.With("status", strconv.Itoa(status)), lost: true, forget: true}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:
@@ -281,7 +281,7 @@ func (x *exchange) sessionUnknown() bool {
 // origin.
 func (e *exchanges) refusalAnswer(x *exchange, limit int64) tool.Answer {
 	a := tool.Answer{Status: x.status, Failed: true, Headers: map[string]string{}}
-	retry, to := x.header.Get("Retry-After"), tool.LeadsTo(e.base, x.header.Get("Location"))
+	retry, to := x.header.Get("Retry-After"), tool.RedirectOrigin(e.base, x.header.Get("Location"))
 	if retryAfter().MatchString(retry) && redactSecret(retry, e.secret()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
@@ -300,7 +300,7 @@ var retryAfter = sync.OnceValue(func() *regexp.Regexp {
 // notSentError turns a failure before the call into an error of the call.
 func notSentError(err error) error {
 	switch {
-	case errors.Is(err, tool.ErrRefusedUs), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrToolChanged), errors.Is(err, tool.ErrNotSent):
+	case errors.Is(err, tool.ErrUnauthorized), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrToolChanged), errors.Is(err, tool.ErrNotSent):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return tool.ErrNotSent.With("reason", reason(err)).Because(err)

@@ -84,9 +84,9 @@ func hostFailed(err error) bool {
 // weight ranks failures by how much they explain. A failure of a server that understood the request ranks highest.
 func weight(err error) int {
 	switch {
-	case errors.Is(err, tool.ErrRefusedUs), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrTarget):
+	case errors.Is(err, tool.ErrUnauthorized), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrTarget):
 		return 4
-	case errors.Is(err, tool.ErrSpeech) && speaksProtocol(err):
+	case errors.Is(err, tool.ErrProtocol) && speaksProtocol(err):
 		return 3
 	case errors.Is(err, tool.ErrUnreachable):
 		return 2
@@ -128,7 +128,7 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Cre
 				found, err = old, errOld
 			}
 		}
-		if errors.Is(err, tool.ErrRefusedUs) && attempt == 0 && forget(d.Bearer, key, sent) {
+		if errors.Is(err, tool.ErrUnauthorized) && attempt == 0 && forget(d.Bearer, key, sent) {
 			continue
 		}
 		return found, err

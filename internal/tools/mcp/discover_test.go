@@ -23,31 +23,31 @@ import (
 
 func TestDiscoverTriesUsualPaths(t *testing.T) {
 	slashed := http.NewServeMux() // some frameworks want the slash
-	slashed.Handle("/mcp/", mounted("/mcp/", tool.TransportStreamable, false, echo()))
+	slashed.Handle("/mcp/", mount("/mcp/", tool.TransportStreamable, false, echo()))
 	slashed.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://127.0.0.1:1/mcp/", http.StatusTemporaryRedirect)
 	})
 	site := http.NewServeMux() // a web page, with a server below it
 	site.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") })
-	site.Handle("/mcp", mounted("/mcp", tool.TransportStreamable, false, echo("2025-06-18")))
+	site.Handle("/mcp", mount("/mcp", tool.TransportStreamable, false, echo("2025-06-18")))
 	locked := http.NewServeMux()
 	locked.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	locked.Handle("/mcp", mounted("/mcp", tool.TransportStreamable, false, echo()))
+	locked.Handle("/mcp", mount("/mcp", tool.TransportStreamable, false, echo()))
 	for name, c := range map[string]struct {
 		handler http.Handler
 		asked   string
 		want    string
 		via     tool.Transport
 	}{
-		"as it is":        {mounted("/", tool.TransportStreamable, false, echo()), "", "", tool.TransportStreamable},
-		"at /mcp":         {mounted("/mcp", tool.TransportStreamable, true, echo()), "", "/mcp", tool.TransportStreamable},
-		"at /sse":         {mounted("/sse", tool.TransportSSE, false, echo()), "", "/sse", tool.TransportSSE},
+		"as it is":        {mount("/", tool.TransportStreamable, false, echo()), "", "", tool.TransportStreamable},
+		"at /mcp":         {mount("/mcp", tool.TransportStreamable, true, echo()), "", "/mcp", tool.TransportStreamable},
+		"at /sse":         {mount("/sse", tool.TransportSSE, false, echo()), "", "/sse", tool.TransportSSE},
 		"with a slash":    {slashed, "", "/mcp/", tool.TransportStreamable},
 		"and again":       {slashed, "/mcp/", "/mcp/", tool.TransportStreamable},
 		"as NormalizeURL": {slashed, "/mcp", "/mcp/", tool.TransportStreamable},
 		"below a page":    {site, "", "/mcp", tool.TransportStreamable},
 		"behind a lock":   {locked, "", "/mcp", tool.TransportStreamable},
-		"somewhere else":  {mounted("/a/b", tool.TransportSSE, false, echo()), "/a/b", "/a/b", tool.TransportSSE},
+		"somewhere else":  {mount("/a/b", tool.TransportSSE, false, echo()), "/a/b", "/a/b", tool.TransportSSE},
 	} {
 		s := serve(t, c.handler)
 		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL + c.asked})
@@ -106,19 +106,19 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		reason  string
 	}{
 		"says no address":       {silent, tool.ErrUnreachable, "timeout"},
-		"page":                  {answer(200, "text/html", "<html>"), tool.ErrSpeech, "answer"},
-		"other JSON":            {answer(200, "application/json", `{"openapi":"3.1.0"}`), tool.ErrSpeech, "answer"},
-		"nothing there":         {answer(404, "text/plain", ""), tool.ErrSpeech, "status"},
-		"locked":                {answer(401, "application/json", `{}`), tool.ErrRefusedUs, ""},
-		"forbidden":             {answer(403, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`), tool.ErrRefusedUs, ""},
+		"page":                  {answer(200, "text/html", "<html>"), tool.ErrProtocol, "answer"},
+		"other JSON":            {answer(200, "application/json", `{"openapi":"3.1.0"}`), tool.ErrProtocol, "answer"},
+		"nothing there":         {answer(404, "text/plain", ""), tool.ErrProtocol, "status"},
+		"locked":                {answer(401, "application/json", `{}`), tool.ErrUnauthorized, ""},
+		"forbidden":             {answer(403, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`), tool.ErrUnauthorized, ""},
 		"down":                  {answer(502, "text/html", ""), tool.ErrUnreachable, ""},
 		"busy":                  {answer(429, "text/html", ""), tool.ErrUnreachable, ""},
 		"never":                 {never, tool.ErrUnreachable, "timeout"},
-		"no list":               {initialized(`{}`), tool.ErrSpeech, "tools"},
-		"list is a text":        {initialized(`{"tools":"x"}`), tool.ErrSpeech, "tools"},
-		"an unknown version":    {version, tool.ErrSpeech, "version"},
-		"writes somewhere else": {elsewhere, tool.ErrSpeech, "endpoint"},
-		"a huge list":           {initialized(`{"tools":[{"name":"a","description":"` + strings.Repeat("x", 9<<20) + `"}]}`), tool.ErrSpeech, "size"},
+		"no list":               {initialized(`{}`), tool.ErrProtocol, "tools"},
+		"list is a text":        {initialized(`{"tools":"x"}`), tool.ErrProtocol, "tools"},
+		"an unknown version":    {version, tool.ErrProtocol, "version"},
+		"writes somewhere else": {elsewhere, tool.ErrProtocol, "endpoint"},
+		"a huge list":           {initialized(`{"tools":[{"name":"a","description":"` + strings.Repeat("x", 9<<20) + `"}]}`), tool.ErrProtocol, "size"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, c.handler)
@@ -211,7 +211,7 @@ func TestDiscoverReadsAllPagesUpToLimit(t *testing.T) {
 	for i := range 50 {
 		server.AddTool(&sdk.Tool{Name: fmt.Sprintf("t%02d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
 	}
-	s := serve(t, mounted("/", tool.TransportStreamable, false, server))
+	s := serve(t, mount("/", tool.TransportStreamable, false, server))
 	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 	if err != nil || len(found.Operations) != 50 || len(found.Warnings) != 0 {
 		t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
@@ -291,14 +291,14 @@ func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
 	}
 	takes.Store("token-3")
 	calls := lock.requests(isCall)
-	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) || lock.requests(isCall) != calls+1 {
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrUnauthorized) || lock.requests(isCall) != calls+1 {
 		t.Errorf("%v, %d calls", err, lock.requests(isCall)-calls)
 	}
 	if a, err := c.CallTool(t.Context(), call); err != nil || a.Failed { // with a new token
 		t.Errorf("%+v %v", a, err)
 	}
 	takes.Store("nothing")
-	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) {
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrUnauthorized) {
 		t.Errorf("%v", err)
 	}
 	by.err = tool.ErrNotSent.With("reason", "token")

@@ -163,7 +163,7 @@ func (c *faultyServer) forever(head, piece string, pause func()) func(http.Respo
 // do returns a call of the tool of oneTool on the server.
 func (c *faultyServer) do(t *testing.T) tool.Call {
 	t.Helper()
-	s, ops := registered(t, c.URL, nil)
+	s, ops := register(t, c.URL, nil)
 	call := callOf(s, ops["do"], `{}`)
 	call.Idempotency = "run-1"
 	return call

@@ -72,8 +72,8 @@ func serve(t *testing.T, h http.Handler) *site {
 	return s
 }
 
-// mounted serves an SDK server at a path, over one transport.
-func mounted(at string, via tool.Transport, stateless bool, server *sdk.Server) http.Handler {
+// mount serves an SDK server at a path, over one transport.
+func mount(at string, via tool.Transport, stateless bool, server *sdk.Server) http.Handler {
 	get := func(*http.Request) *sdk.Server { return server }
 	mux := http.NewServeMux()
 	if via == tool.TransportSSE {
@@ -108,8 +108,8 @@ func discoverer(t *testing.T) mcp.Discoverer {
 	return mcp.Discoverer{Client: &http.Client{Transport: transport}, Each: 2 * time.Second, Total: 5 * time.Second}
 }
 
-// registered discovers a server as registration does.
-func registered(t *testing.T, base string, key *tool.Credential) (tool.Server, map[string]tool.Operation) {
+// register discovers a server as registration does.
+func register(t *testing.T, base string, key *tool.Credential) (tool.Server, map[string]tool.Operation) {
 	t.Helper()
 	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: base, Key: key})
 	if err != nil {

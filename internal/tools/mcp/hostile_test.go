@@ -63,8 +63,8 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		{name: "too large for it", answer: func(*faultyServer) answers { return status(413, "") }, status: 413, failed: true},
 		{name: "redirect", answer: func(*faultyServer) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere?key=x") }, status: 307, failed: true},
 
-		{name: "401", answer: func(*faultyServer) answers { return status(401, "") }, err: tool.ErrRefusedUs},
-		{name: "403", answer: func(*faultyServer) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrRefusedUs},
+		{name: "401", answer: func(*faultyServer) answers { return status(401, "") }, err: tool.ErrUnauthorized},
+		{name: "403", answer: func(*faultyServer) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrUnauthorized},
 		{name: "session forgotten for ever", answer: func(*faultyServer) answers { return status(404, "session not found") }, err: tool.ErrNotSent, reason: "session", calls: 2},
 		{name: "session forgotten, as some say", answer: func(*faultyServer) answers {
 			return status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no valid session"}}`, "Content-Type", "application/json")
@@ -138,7 +138,7 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || a.Status != c.status || a.Failed != c.failed || a.Unheard != (c.name == "error") || !json.Valid(a.Body) {
+			if err != nil || a.Status != c.status || a.Failed != c.failed || a.NotCalled != (c.name == "error") || !json.Valid(a.Body) {
 				t.Errorf("%v: %+v %s", err, a, a.Body)
 			}
 			if want := a.Headers["Retry-After"]; (want == "7") != (c.name == "throttled" || c.name == "unavailable until") {

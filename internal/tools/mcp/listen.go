@@ -17,7 +17,7 @@ func (w *wire) listen(req *http.Request, e *exchanges) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := w.outgoing(watch(req.Context(), x), req, nil, e)
+	out, err := w.outgoingRequest(watch(req.Context(), x), req, nil, e)
 	if err != nil {
 		return nil, e.end(x, err)
 	}

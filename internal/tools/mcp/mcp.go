@@ -23,7 +23,7 @@ import (
 // Exchanger turns a credential into one that can be sent: it exchanges a credential of the place "oauth" for a
 // bearer token, and returns any other unchanged.
 type Exchanger interface {
-	// Exchange returns tool.ErrRefusedUs when the token endpoint refuses.
+	// Exchange returns tool.ErrUnauthorized when the token endpoint refuses.
 	Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error)
 	// Forget drops the token that Exchange returned for key, if it is still the refused one.
 	Forget(key, refused tool.Credential)

@@ -165,8 +165,8 @@ func TestCallToolReopensForgottenSessionOnce(t *testing.T) {
 
 func TestConcurrentCallsShareSessionAndListing(t *testing.T) {
 	for _, v := range versions {
-		s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
-		at, ops := registered(t, s.URL, nil)
+		s := serve(t, mount("/", v.via, v.only == nil, echo(v.only...)))
+		at, ops := register(t, s.URL, nil)
 		c := client(t)
 		var wg sync.WaitGroup
 		start := make(chan struct{})

@@ -25,7 +25,7 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 		if code == "" {
 			code = "0"
 		}
-		a.Failed, a.Unheard = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
+		a.Failed, a.NotCalled = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
 		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecret(m.Error.Message, secret))}}
 		return a, fitBody(&a, said, limit)
 	}

@@ -56,7 +56,7 @@ func (w *wire) requestRest(ctx context.Context, of *http.Request, e *exchanges, 
 	}
 	req.Header.Set("Accept", eventStream)
 	req.Header.Set(lastEventHeader, after)
-	out, err := w.outgoing(watch(ctx, x), req, nil, e)
+	out, err := w.outgoingRequest(watch(ctx, x), req, nil, e)
 	if err != nil {
 		return nil, errEnded
 	}

@@ -21,7 +21,7 @@ const soon = "retry: 1\n\n"
 // streamHead is the head of a stream that breaks off in the middle of its HTTP body.
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
 // rests answers requests that resume a stream with one piece after the other; the last piece answers all further
 // requests. It records the requests.
@@ -55,7 +55,7 @@ func (s *rests) piece(text string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) { stream(text)(w, r, s.id()) }
 }
 
-func refused(code int) func(http.ResponseWriter, *http.Request) {
+func refuseWith(code int) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
@@ -68,7 +68,7 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 		lost   bool
 	}{
 		"the connection is lost": {
-			bytesOf(streamHead + chunked(soon+"id: e1\ndata: {}\n\n")),
+			bytesOf(streamHead + chunk(soon+"id: e1\ndata: {}\n\n")),
 			func(s *rests) []func(http.ResponseWriter, *http.Request) { return list(s.piece(answer)) }, "e1", false,
 		},
 		"the server ends it": {
@@ -84,7 +84,7 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 		"the server is away for a moment": {
 			stream(soon + "id: e1\n\n"),
 			func(s *rests) []func(http.ResponseWriter, *http.Request) {
-				return list(refused(503), refused(429), s.piece(answer))
+				return list(refuseWith(503), refuseWith(429), s.piece(answer))
 			}, "e1 e1 e1", false,
 		},
 		"what came before comes again": {
@@ -102,10 +102,10 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 		},
 		"an event that is not whole": {stream(soon + "id: e1\ndata: {"), nil, "", true},
 		"it cannot be resumed": {
-			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(405)) }, "e1", true,
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refuseWith(405)) }, "e1", true,
 		},
 		"the session is gone": {
-			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(404)) }, "e1", true,
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refuseWith(404)) }, "e1", true,
 		},
 		"the rest is elsewhere": {
 			stream(soon + "id: e1\n\n"),
@@ -122,13 +122,13 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 			}, "e1", true,
 		},
 		"the server stays away": {
-			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refused(503)) }, "e1 e1 e1 e1", true,
+			stream(soon + "id: e1\n\n"), func(*rests) []func(http.ResponseWriter, *http.Request) { return list(refuseWith(503)) }, "e1 e1 e1 e1", true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			called := ""
-			s := &rests{id: func() string { return called }, pieces: list(refused(418))}
+			s := &rests{id: func() string { return called }, pieces: list(refuseWith(418))}
 			if c.pieces != nil {
 				s.pieces = c.pieces(s)
 			}
@@ -208,7 +208,7 @@ func TestListIsReadFromBrokenStream(t *testing.T) {
 		mu.Unlock()
 		stream(soon+"id: e1\n\n")(w, r, id)
 	}
-	if _, ops := registered(t, server.URL, nil); len(ops) != 1 || len(s.after()) == 0 {
+	if _, ops := register(t, server.URL, nil); len(ops) != 1 || len(s.after()) == 0 {
 		t.Errorf("%v after %v", ops, s.after())
 	}
 }

@@ -31,10 +31,10 @@ func carriesKey(r *http.Request, place tool.KeyPlace) bool {
 func TestKeyIsSentWithEveryRequestAndNeverReturned(t *testing.T) {
 	for _, v := range versions {
 		for _, place := range places {
-			s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
+			s := serve(t, mount("/", v.via, v.only == nil, echo(v.only...)))
 			key := &tool.Credential{Place: place, Secret: secret}
-			at, ops := registered(t, s.URL, key)
-			call := callOf(at, ops["echo"], `{"text":`+string(quoted(secret))+`}`)
+			at, ops := register(t, s.URL, key)
+			call := callOf(at, ops["echo"], `{"text":`+string(quoteJSON(secret))+`}`)
 			call.Key, call.Idempotency = key, "run-1"
 			a, err := client(t).CallTool(t.Context(), call)
 			if err != nil || strings.Contains(string(a.Body), "s3cr3t") || !strings.Contains(string(a.Body), "[redacted]") {
@@ -47,13 +47,13 @@ func TestKeyIsSentWithEveryRequestAndNeverReturned(t *testing.T) {
 	}
 }
 
-func quoted(s string) []byte {
+func quoteJSON(s string) []byte {
 	b, _ := json.Marshal(s)
 	return b
 }
 
-// escaped writes every character of a text as a JSON escape, which is valid but unusual.
-func escaped(s string) string {
+// escapeAll writes every character of a text as a JSON escape, which is valid but unusual.
+func escapeAll(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		fmt.Fprintf(&b, `\u%04x`, r)
@@ -63,11 +63,11 @@ func escaped(s string) string {
 
 func TestEchoedKeyIsRedacted(t *testing.T) {
 	for name, body := range map[string]string{
-		"text":    `{"content":[{"type":"text","text":` + string(quoted("key: "+secret)) + `}]}`,
-		"escaped": `{"content":[{"type":"text","text":"` + escaped(secret) + `"}]}`,
-		"member":  `{"content":[],"structuredContent":{"a":{"` + escaped(secret) + `":[` + string(quoted(secret)) + `]}}}`,
+		"text":    `{"content":[{"type":"text","text":` + string(quoteJSON("key: "+secret)) + `}]}`,
+		"escaped": `{"content":[{"type":"text","text":"` + escapeAll(secret) + `"}]}`,
+		"member":  `{"content":[],"structuredContent":{"a":{"` + escapeAll(secret) + `":[` + string(quoteJSON(secret)) + `]}}}`,
 		"in URL":  `{"content":[{"type":"resource_link","uri":"http://x.test/?k=s3cr3t-k3y%2Fwith%2Bodd%3D%22chars"}]}`,
-		"twice":   `{"content":[{"type":"text","text":` + string(quoted(string(quoted(secret)))) + `}]}`,
+		"twice":   `{"content":[{"type":"text","text":` + string(quoteJSON(string(quoteJSON(secret)))) + `}]}`,
 	} {
 		s := newFaultyServer(t, result(body))
 		call := s.do(t)
@@ -80,7 +80,7 @@ func TestEchoedKeyIsRedacted(t *testing.T) {
 			}
 		}
 	}
-	s := newFaultyServer(t, status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":`+string(quoted("no: "+secret))+`}}`, "Content-Type", "application/json"))
+	s := newFaultyServer(t, status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":`+string(quoteJSON("no: "+secret))+`}}`, "Content-Type", "application/json"))
 	call := s.do(t)
 	call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
 	if a, err := client(t).CallTool(t.Context(), call); err != nil || string(a.Body) != `{"error":{"code":-32000,"message":"no: [redacted]"}}` {
@@ -95,7 +95,7 @@ func TestErrorsContainNoKey(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		var m struct{ ID json.RawMessage }
 		_ = json.Unmarshal(body, &m)
-		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":1,"message":`+string(quoted(r.URL.String()+r.Header.Get("X-Api-Key")))+`}}`)
+		say(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":1,"message":`+string(quoteJSON(r.URL.String()+r.Header.Get("X-Api-Key")))+`}}`)
 	}))
 	defer echoing.Close()
 	hung := newFaultyServer(t, bytesOf(""))
@@ -157,7 +157,7 @@ func TestNothingIsSentWhenServerIsUnreachable(t *testing.T) {
 		}
 	}
 	s.behind(func(w http.ResponseWriter, m string) bool { return !refuse(w, m != "tools/call", 403) })
-	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrRefusedUs) {
+	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrUnauthorized) {
 		t.Errorf("refused: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// secured returns a client that prefers HTTP/2 over TLS.
-func secured(t *testing.T, s *httptest.Server) *http.Client {
+// secureClient returns a client that prefers HTTP/2 over TLS.
+func secureClient(t *testing.T, s *httptest.Server) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
@@ -31,7 +31,7 @@ func secured(t *testing.T, s *httptest.Server) *http.Client {
 func TestTLSServerIsDiscoveredAndCalled(t *testing.T) {
 	for _, v := range versions {
 		var two, one atomic.Int32
-		handler := mounted("/", v.via, v.only == nil, echo(v.only...))
+		handler := mount("/", v.via, v.only == nil, echo(v.only...))
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.ProtoMajor == 2 {
 				two.Add(1)
@@ -44,7 +44,7 @@ func TestTLSServerIsDiscoveredAndCalled(t *testing.T) {
 		s.EnableHTTP2 = true
 		s.StartTLS()
 		t.Cleanup(s.Close)
-		with := secured(t, s)
+		with := secureClient(t, s)
 		found, err := mcp.Discoverer{Client: with}.Discover(t.Context(), tool.Target{Base: s.URL})
 		if err != nil {
 			t.Fatalf("%s: %v", v.name, err)
@@ -86,7 +86,7 @@ func TestMalformedHandshakeDoesNotPanic(t *testing.T) {
 		s := newFaultyServer(t, nil)
 		s.handshake = answer
 		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
-		if err != nil && !errors.Is(err, tool.ErrSpeech) || err == nil && len(found.Operations) != 1 || strings.ContainsAny(found.Title, "\x00\u202e") {
+		if err != nil && !errors.Is(err, tool.ErrProtocol) || err == nil && len(found.Operations) != 1 || strings.ContainsAny(found.Title, "\x00\u202e") {
 			t.Errorf("%.60s: %+v %v", answer, found, err)
 		}
 	}

@@ -143,7 +143,7 @@ func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 		}, tool.ErrLost, "", 0, 1},
 		"throttled": {refuse(429), nil, "", 429, 1},
 		"busy":      {refuse(503), nil, "", 503, 1},
-		"refused":   {refuse(401), tool.ErrRefusedUs, "", 0, 1},
+		"refused":   {refuse(401), tool.ErrUnauthorized, "", 0, 1},
 		"forgotten": {refuse(404), tool.ErrNotSent, "session", 0, 2},
 		"broken":    {refuse(500), tool.ErrLost, "status", 0, 1},
 		"malformed": {refuse(400), nil, "", 400, 1},
@@ -152,7 +152,7 @@ func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 			t.Parallel()
 			o := &old{answers: c.answers, endpoint: "/sse"}
 			s := serve(t, o)
-			at, ops := registered(t, s.URL+"/sse", nil)
+			at, ops := register(t, s.URL+"/sse", nil)
 			if at.Transport != tool.TransportSSE {
 				t.Fatalf("%+v", at)
 			}
@@ -175,7 +175,7 @@ func TestSSERefusesEndpointOnOtherOrigin(t *testing.T) {
 	other := serve(t, http.NotFoundHandler())
 	o := &old{endpoint: "/sse"}
 	s := serve(t, o)
-	at, ops := registered(t, s.URL+"/sse", nil)
+	at, ops := register(t, s.URL+"/sse", nil)
 	for _, endpoint := range []string{other.URL + "/x", strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/sse", "//" + strings.TrimPrefix(other.URL, "http://"), strings.Replace(s.URL, "://", "://u:p@", 1)} {
 		o.endpoint = endpoint
 		call := callOf(at, ops["do"], `{}`)
@@ -236,7 +236,7 @@ func TestServerRequestsAreDeclined(t *testing.T) {
 		}
 		send("data: " + strings.ReplaceAll(fine, "ID", id) + "\n\n")
 	}
-	at, ops := registered(t, serve(t, o).URL+"/sse", nil)
+	at, ops := register(t, serve(t, o).URL+"/sse", nil)
 	o.said = nil
 	if a, err := client(t).CallTool(t.Context(), callOf(at, ops["do"], `{}`)); err != nil || a.Failed {
 		t.Fatalf("%+v %v", a, err)
@@ -252,8 +252,8 @@ func TestCallToolRepeatsArgumentsAsHeaders(t *testing.T) {
 		"city":{"type":"string","x-mcp-header":"City"},"n":{"type":"integer","x-mcp-header":"N"},"yes":{"type":"boolean","x-mcp-header":"Yes"},
 		"in":{"type":"object","properties":{"deep":{"type":"string","x-mcp-header":"Deep"}}}}}`)},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("ok"), nil })
-	s := serve(t, mounted("/", tool.TransportStreamable, true, server)) // the SDK's server checks the headers
-	at, ops := registered(t, s.URL, nil)
+	s := serve(t, mount("/", tool.TransportStreamable, true, server)) // the SDK's server checks the headers
+	at, ops := register(t, s.URL, nil)
 	c := client(t)
 	for arguments, want := range map[string]map[string]string{
 		`{"city":"Lima","n":7,"yes":true,"in":{"deep":"x y"}}`: {"City": "Lima", "N": "7", "Yes": "true", "Deep": "x y"},
@@ -321,7 +321,7 @@ func TestSSECallsDoNotShareStream(t *testing.T) {
 		}
 		o.ServeHTTP(w, r)
 	}))
-	at, ops := registered(t, s.URL, nil)
+	at, ops := register(t, s.URL, nil)
 	if at.Transport != tool.TransportSSE {
 		t.Fatalf("found over %s", at.Transport)
 	}

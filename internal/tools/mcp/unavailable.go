@@ -12,7 +12,7 @@ import (
 )
 
 // unavailable returns the reason why a server cannot be used, from its last exchange: ErrTarget, ErrUnreachable,
-// ErrRefusedUs, ErrSpeech, ErrRequest, or the context's own error. err is the error that the SDK or this package
+// ErrUnauthorized, ErrProtocol, ErrRequest, or the context's own error. err is the error that the SDK or this package
 // returned.
 func unavailable(ctx context.Context, e *exchanges, err error) error {
 	if ctx.Err() != nil {
@@ -29,17 +29,17 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 	case errors.Is(x.err, tool.ErrRequest):
 		return tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 	case errors.Is(x.err, errForeign):
-		return tool.ErrSpeech.With("reason", "endpoint")
+		return tool.ErrProtocol.With("reason", "endpoint")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return tool.ErrRefusedUs.With("status", strconv.Itoa(status))
+		return tool.ErrUnauthorized.With("status", strconv.Itoa(status))
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
 	case status >= 500, status == http.StatusTooManyRequests:
 		return tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(status))
 	case reply != nil && reply.Error != nil:
-		return tool.ErrSpeech.With("reason", "refused").With("status", strconv.Itoa(status)).Because(e.clean(errors.New(reply.Error.Message)))
+		return tool.ErrProtocol.With("reason", "refused").With("status", strconv.Itoa(status)).Because(e.clean(errors.New(reply.Error.Message)))
 	case status >= 300:
-		return tool.ErrSpeech.With("reason", "status").With("status", strconv.Itoa(status))
+		return tool.ErrProtocol.With("reason", "status").With("status", strconv.Itoa(status))
 	}
 	for _, cause := range []error{x.err, err} { // the response began
 		if r := reason(cause); cause != nil && (r == "timeout" || r == "reset") {
@@ -52,7 +52,7 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 	return speech(err).Because(e.clean(err))
 }
 
-// speech returns ErrSpeech with its reason: size, tools, version, endpoint, or answer.
+// speech returns ErrProtocol with its reason: size, tools, version, endpoint, or answer.
 func speech(err error) *fault.Error {
 	why := "answer"
 	switch {
@@ -66,14 +66,14 @@ func speech(err error) *fault.Error {
 	case strings.Contains(err.Error(), "unsupported protocol version"):
 		why = "version"
 	}
-	return tool.ErrSpeech.With("reason", why)
+	return tool.ErrProtocol.With("reason", why)
 }
 
 // noStreamable reports whether a server does not accept messages at an address. A server of 2024-11-05 does not.
 func noStreamable(err error) bool {
 	switch fault.Of(err).Args["status"] {
 	case "400", "404", "405":
-		return errors.Is(err, tool.ErrSpeech)
+		return errors.Is(err, tool.ErrProtocol)
 	}
 	return false
 }

@@ -10,10 +10,10 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-func TestEveryVersionIsDiscoveredAndCalled(t *testing.T) {
+func TestEveryProtocolVersionWorks(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v.name, func(t *testing.T) {
-			s := serve(t, mounted("/", v.via, v.only == nil, echo(v.only...)))
+			s := serve(t, mount("/", v.via, v.only == nil, echo(v.only...)))
 			found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
 			if err != nil {
 				t.Fatal(err)
@@ -59,8 +59,8 @@ func TestCallToolReturnsResultAsData(t *testing.T) {
 			IsError:           true,
 		}, nil
 	})
-	s := serve(t, mounted("/", tool.TransportStreamable, false, server))
-	at, ops := registered(t, s.URL, nil)
+	s := serve(t, mount("/", tool.TransportStreamable, false, server))
+	at, ops := register(t, s.URL, nil)
 	a, err := client(t).CallTool(t.Context(), callOf(at, ops["all"], `{}`))
 	want := `{"content":[{"text":"a < b","type":"text"},{"data":"AQID","mimeType":"image/png","type":"image"},{"data":"BA==","mimeType":"audio/wav","type":"audio"},` +
 		`{"resource":{"blob":"BQY=","uri":"file:///x"},"type":"resource"}],"structuredContent":{"id":12345678901234567890}}`

@@ -131,7 +131,7 @@ func (w *wire) post(req *http.Request, e *exchanges, body []byte) (*http.Respons
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), w.timeoutOf(x.method))
 	defer cancel()
-	out, err := w.outgoing(watch(ctx, x), req, body, e)
+	out, err := w.outgoingRequest(watch(ctx, x), req, body, e)
 	if err != nil {
 		return nil, e.end(x, err)
 	}
@@ -200,9 +200,9 @@ func newResponse(req *http.Request, status int, header http.Header, body []byte)
 	}
 }
 
-// outgoing returns the request in the form that is sent. Its body cannot be read again, so that net/http cannot
+// outgoingRequest returns the request in the form that is sent. Its body cannot be read again, so that net/http cannot
 // repeat it; allowRetry makes an exception for requests without an effect.
-func (w *wire) outgoing(ctx context.Context, req *http.Request, body []byte, e *exchanges) (*http.Request, error) {
+func (w *wire) outgoingRequest(ctx context.Context, req *http.Request, body []byte, e *exchanges) (*http.Request, error) {
 	out := req.Clone(ctx)
 	out.Body, out.GetBody, out.ContentLength = nil, nil, 0
 	if len(body) > 0 {
@@ -237,7 +237,7 @@ func watch(ctx context.Context, x *exchange) context.Context {
 func (w *wire) endSession(req *http.Request, e *exchanges) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), min(endSessionTime, w.timeout))
 	defer cancel()
-	out, err := w.outgoing(ctx, req, nil, e)
+	out, err := w.outgoingRequest(ctx, req, nil, e)
 	if err != nil {
 		return nil, err
 	}
@@ -317,7 +317,7 @@ func (w *wire) decline(ctx context.Context, of *http.Request, e *exchanges, m me
 	req := of.Clone(ctx)
 	req.Header.Del("Mcp-Method") // they belong to the request in progress
 	req.Header.Del("Mcp-Name")
-	out, err := w.outgoing(ctx, req, m.declineReply(), e)
+	out, err := w.outgoingRequest(ctx, req, m.declineReply(), e)
 	if err != nil {
 		return
 	}

@@ -65,8 +65,8 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
 	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
-	if t.Said != "" {
-		return q.readSaid(ctx, t.Said)
+	if t.Given != "" {
+		return q.readSaid(ctx, t.Given)
 	}
 	known := t.Known
 	if looksLikeDocument(u.Path) {
@@ -254,7 +254,7 @@ func (q *search) fetch(ctx context.Context, at string, most int64) ([]byte, erro
 		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
 	}
 	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
-		q.why = tool.ErrRefusedUs.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
+		q.why = tool.ErrUnauthorized.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
 	}
 	if res.StatusCode != http.StatusOK {
 		return nil, nil

@@ -124,7 +124,7 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		{"nobody has the name", discoverer(), "http://nobody.invalid", tool.ErrUnreachable, "dns"},
 		{"no certificate", discoverer(), plain.URL, tool.ErrUnreachable, "tls"},
 		{"only errors", discoverer(), down.URL, tool.ErrUnreachable, "status"},
-		{"locked", discoverer(), locked.URL, tool.ErrRefusedUs, "document"},
+		{"locked", discoverer(), locked.URL, tool.ErrUnauthorized, "document"},
 		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument, "redirect"},
 		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
 		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
@@ -154,7 +154,7 @@ func TestDiscoverReadsDocumentAtGivenAddress(t *testing.T) {
 		docs := serve(t, map[string]string{"/rooms.json": strings.Replace(small, `"paths"`, there, 1)})
 		api := serve(t, map[string]string{"/openapi.json": small})
 		key := &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "key-of-the-service"}
-		found, err := discoverer().Discover(t.Context(), tool.Target{Base: api.URL + x.prefix, Said: docs.URL + "/rooms.json?v=1", Key: key})
+		found, err := discoverer().Discover(t.Context(), tool.Target{Base: api.URL + x.prefix, Given: docs.URL + "/rooms.json?v=1", Key: key})
 		if err != nil || found.BaseURL != api.URL+x.want || found.DocumentURL != docs.URL+"/rooms.json?v=1" || len(found.Operations) != 1 {
 			t.Errorf("%s: base %s, document %s, %d operations, %v", name, found.BaseURL, found.DocumentURL, len(found.Operations), err)
 		}
@@ -162,8 +162,8 @@ func TestDiscoverReadsDocumentAtGivenAddress(t *testing.T) {
 			t.Errorf("%s: asked %v of the service, %v of the documents", name, api.asked, docs.asked)
 		}
 		docs.pages, docs.other = nil, http.StatusUnauthorized
-		_, err = discoverer().Discover(t.Context(), tool.Target{Base: api.URL, Said: docs.URL + "/rooms.json", Key: key})
-		if !errors.Is(err, tool.ErrRefusedUs) || len(docs.asked) != 2 || len(api.asked) != 0 {
+		_, err = discoverer().Discover(t.Context(), tool.Target{Base: api.URL, Given: docs.URL + "/rooms.json", Key: key})
+		if !errors.Is(err, tool.ErrUnauthorized) || len(docs.asked) != 2 || len(api.asked) != 0 {
 			t.Errorf("%s, locked: %v; asked %v and %v: the key is the service's", name, err, docs.asked, api.asked)
 		}
 	}

@@ -55,7 +55,7 @@ func NewTokens(opts Options, now func() time.Time) *Tokens {
 }
 
 // Exchange returns a credential that can be sent: the bearer token for a credential in the place "oauth", and any
-// other credential unchanged. It returns tool.ErrRefusedUs when the token endpoint refuses, and tool.ErrNotSent
+// other credential unchanged. It returns tool.ErrUnauthorized when the token endpoint refuses, and tool.ErrNotSent
 // when there is no token for another reason. No error contains a secret.
 func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error) {
 	if key.Place.In != "oauth" {
@@ -180,7 +180,7 @@ func (t *Tokens) request(ctx context.Context, key tool.Credential) (bearer strin
 	case err != nil:
 		return "", 0, err
 	case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
-		return "", 0, tool.ErrRefusedUs.With("reason", "token").With("status", strconv.Itoa(status)).Because(said.refusal(key.Secret))
+		return "", 0, tool.ErrUnauthorized.With("reason", "token").With("status", strconv.Itoa(status)).Because(said.refusal(key.Secret))
 	case status != http.StatusOK && status != http.StatusCreated, !said.isUsable():
 		return "", 0, tool.ErrNotSent.With("reason", "token").With("status", strconv.Itoa(status)).Because(errNoToken)
 	}

@@ -164,9 +164,9 @@ func TestExchangeReturnsReasonOfFailure(t *testing.T) {
 		i    *issuer
 		want *fault.Error
 	}{
-		{"refused", &issuer{status: 401, answer: `{"error":"invalid_client"}`}, tool.ErrRefusedUs},
-		{"bad scope", &issuer{status: 400, answer: `{"error":"invalid_scope"}`}, tool.ErrRefusedUs},
-		{"echo", &issuer{status: 400, answer: `{"error":"` + secret + `"}`}, tool.ErrRefusedUs},
+		{"refused", &issuer{status: 401, answer: `{"error":"invalid_client"}`}, tool.ErrUnauthorized},
+		{"bad scope", &issuer{status: 400, answer: `{"error":"invalid_scope"}`}, tool.ErrUnauthorized},
+		{"echo", &issuer{status: 400, answer: `{"error":"` + secret + `"}`}, tool.ErrUnauthorized},
 		{"redirect", &issuer{status: 307}, tool.ErrNotSent},
 		{"busy", &issuer{status: 429}, tool.ErrNotSent},
 		{"down", &issuer{status: 503}, tool.ErrNotSent},
@@ -245,7 +245,7 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	send("token-2", 200)
 	i.status = 401
 	from.Forget(key, bearerCredential("token-2"))
-	if _, err := s.Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrRefusedUs) {
+	if _, err := s.Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrUnauthorized) {
 		t.Errorf("%v, want refused", err)
 	}
 	if _, err := sender(time.Second).Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrRequest) {

@@ -52,7 +52,7 @@ func (s Sender) With(tokens *Tokens) Sender {
 // The error is ErrRequest for a request that must not be sent, ErrNotSent when no byte of it reached the server,
 // and ErrLost when some bytes may have reached it and the outcome is unknown. When the status of an unsafe request
 // arrived and its body was cut, Send returns an answer with Truncated set; for a read it returns ErrLost. For a key
-// of the place "oauth" the error may also be ErrRefusedUs; a request whose token the server refuses is not
+// of the place "oauth" the error may also be ErrUnauthorized; a request whose token the server refuses is not
 // repeated.
 func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.timeout())

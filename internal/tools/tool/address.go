@@ -46,8 +46,8 @@ type Networks []netip.Prefix
 // AnyNetwork returns all private networks that a deployment can be configured to reach.
 func AnyNetwork() Networks { return lanNetworks() }
 
-// Contain reports whether one of the networks contains the address. It is false for every metadata address.
-func (n Networks) Contain(a netip.Addr) bool {
+// Contains reports whether one of the networks contains the address. It is false for every metadata address.
+func (n Networks) Contains(a netip.Addr) bool {
 	has := func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) }
 	return slices.ContainsFunc(n, has) && !slices.ContainsFunc(Metadata(), has)
 }

@@ -66,7 +66,7 @@ func TestNetworksAllowOnlyTheirAddresses(t *testing.T) {
 			t.Errorf("%s is allowed where no network is", c.url)
 		}
 	}
-	if office.Contain(netip.MustParseAddr("fd00:ec2::254")) {
+	if office.Contains(netip.MustParseAddr("fd00:ec2::254")) {
 		t.Error("metadata is in a network")
 	}
 }

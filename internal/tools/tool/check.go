@@ -58,7 +58,7 @@ func (c *checker) path(op Operation, path string) {
 		c.add("/path", "path.form", "must match %s", op.Path)
 		return
 	}
-	if name := unfilled(op.Path, path); name != "" {
+	if name := unfilledParameter(op.Path, path); name != "" {
 		c.add("/path/"+Token(name), "path.unfilled", "put a value in the place of {%s}", name)
 		return
 	}

@@ -33,7 +33,7 @@ const (
 // found. A found server is refreshed as by Refresh. A server that is still unreachable is no error.
 func (r Registry) Look(ctx context.Context, now func() time.Time) (found int, err error) {
 	list, err := r.Store.Absent(ctx, now(), maxPerSweep)
-	r.Turns = nil // these have a limit of their own
+	r.Queue = nil // these have a limit of their own
 	problems := []error{err}
 	var mu sync.Mutex
 	var all sync.WaitGroup

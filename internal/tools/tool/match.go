@@ -43,9 +43,9 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 		}
 	}
 	if found == nil {
-		return Entry{}, nil, notAllowed(entries, method, path)
+		return Entry{}, nil, notAllowedError(entries, method, path)
 	}
-	if name := unfilled(best.Path, path); name != "" {
+	if name := unfilledParameter(best.Path, path); name != "" {
 		return Entry{}, nil, ErrArguments.With("reason", "unfilled").At(fault.Field{
 			Loc: []any{"path"}, Type: "path.unfilled",
 			Msg: fmt.Sprintf("still holds {%s}: put a value, or a reference such as ${s1.body.id}, in its place", name),
@@ -81,8 +81,8 @@ func matchTemplate(template, path string) (params map[string]string, rank []int,
 	return params, append(rank, exact), true
 }
 
-// unfilled returns the first parameter of the template that the path still holds as "{name}", or "".
-func unfilled(template, path string) string {
+// unfilledParameter returns the first parameter of the template that the path still holds as "{name}", or "".
+func unfilledParameter(template, path string) string {
 	parts := splitPath(path)
 	for i, s := range parseTemplate(template) {
 		for _, p := range s {
@@ -95,7 +95,7 @@ func unfilled(template, path string) string {
 	return ""
 }
 
-func notAllowed(entries []Entry, method, path string) error {
+func notAllowedError(entries []Entry, method, path string) error {
 	type scored struct {
 		entry Entry
 		score int

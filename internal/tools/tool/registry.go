@@ -25,8 +25,8 @@ const (
 	maxSecret   = 4096 // bytes
 )
 
-// Discoverer discovers the operations of a service. It returns ErrUnreachable, ErrTarget, ErrRefusedUs,
-// ErrNoDocument, ErrDocument or ErrSpeech.
+// Discoverer discovers the operations of a service. It returns ErrUnreachable, ErrTarget, ErrUnauthorized,
+// ErrNoDocument, ErrDocument or ErrProtocol.
 type Discoverer interface {
 	Discover(ctx context.Context, t Target) (Found, error)
 }
@@ -67,7 +67,7 @@ type Registry struct {
 	Store    Store
 	IDs      *ids.Source
 	Policy   Policy
-	Turns    *Turns // limits concurrent discoveries; nil means no limit
+	Queue    *Queue // limits concurrent discoveries; nil means no limit
 }
 
 // Registration holds a request to register a service. Name may be empty: then the document's title or the host is
@@ -187,21 +187,21 @@ func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server,
 			continue // the store refuses the duplicate name
 		}
 		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL && have.Role == s.Role {
-			return ErrTwice.With("name", have.Name).With("id", have.ID)
+			return ErrDuplicate.With("name", have.Name).With("id", have.ID)
 		}
 	}
 	return nil
 }
 
-// discover runs a discovery when its turn in the queue comes. The discovered base URL must be on the requested
+// discover waits in the queue and runs a discovery. The discovered base URL must be on the requested
 // origin.
 func (r Registry) discover(ctx context.Context, account string, s Server, key *Credential) (Found, error) {
-	end, err := r.Turns.take(ctx, account)
+	end, err := r.Queue.take(ctx, account)
 	if err != nil {
 		return Found{}, err
 	}
 	defer end()
-	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Said: s.DocumentSaid, Key: key})
+	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Given: s.DocumentSaid, Key: key})
 	if err != nil {
 		return Found{}, err
 	}

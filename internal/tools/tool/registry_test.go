@@ -232,7 +232,7 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
 		t.Error("the key was not stored")
 	}
-	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrTwice) || fault.Of(err).Args["id"] != s.ID {
+	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrDuplicate) || fault.Of(err).Args["id"] != s.ID {
 		t.Errorf("registered twice: %v", err)
 	}
 	if again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Force: true}, now); err != nil || again.ID == s.ID {

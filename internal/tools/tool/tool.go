@@ -37,11 +37,11 @@ var (
 	ErrArguments      = fault.New(fault.Invalid, "tool.arguments")   // Fields name the faults
 	ErrRequest        = fault.New(fault.Invalid, "tool.request_refused")
 	ErrToolChanged    = fault.New(fault.Conflict, "tool.changed")        // the server's tool differs from the approved one: Args["tool"]
-	ErrSpeech         = fault.New(fault.Invalid, "mcp.protocol")         // it responds, but breaks the Model Context Protocol: Args["reason"]
-	ErrRefusedUs      = fault.New(fault.Invalid, "mcp.unauthorized")     // it responds 401 or 403 to the key, or to a request without one
+	ErrProtocol       = fault.New(fault.Invalid, "mcp.protocol")         // it responds, but breaks the Model Context Protocol: Args["reason"]
+	ErrUnauthorized   = fault.New(fault.Invalid, "mcp.unauthorized")     // it responds 401 or 403 to the key, or to a request without one
 	ErrRole           = fault.New(fault.Invalid, "mcp.role_unsupported") // only a server of kind mcp can be an agent
 	ErrAgentName      = fault.New(fault.Invalid, "mcp.agent_name")       // not 1 to 40 letters, digits, - or _
-	ErrTwice          = fault.New(fault.Conflict, "mcp.twice")           // the account already has the service, in the same role
+	ErrDuplicate      = fault.New(fault.Conflict, "mcp.twice")           // the account already has the service, in the same role
 	ErrAgentTaken     = fault.New(fault.Conflict, "mcp.agent_taken")     // another agent of the account has the name
 	ErrNoChat         = fault.New(fault.Invalid, "mcp.no_chat_tool")     // an agent without the tool "chat", or one that takes no message
 	ErrPreview        = fault.New(fault.Invalid, "mcp.preview")          // a tool with a name cannot be previewed
@@ -256,7 +256,7 @@ type Call struct {
 type Answer struct {
 	Status    int
 	Failed    bool
-	Unheard   bool // it failed before any tool was called: the server has no tool of that name, or refuses the arguments
+	NotCalled bool // it failed before any tool was called: the server has no tool of that name, or refuses the arguments
 	Headers   map[string]string
 	Body      []byte
 	Bytes     int
@@ -290,7 +290,7 @@ func (a Answer) RetryAfter(now time.Time) (time.Duration, bool) {
 type Target struct {
 	Base  string
 	Known string
-	Said  string
+	Given string
 	Key   *Credential
 }
 

@@ -109,10 +109,10 @@ func atDocument(err error) error {
 	return fault.Of(err).At(fault.Field{Loc: []any{"body", "document_url"}, Msg: "is not the address of a document that may be read", Type: "value_error"})
 }
 
-// LeadsTo resolves the Location header of a response against the requested URL, and returns its origin for a
+// RedirectOrigin resolves the Location header of a response against the requested URL, and returns its origin for a
 // person: scheme://host[:port]. The path and the query are left out, because they may hold secrets. It returns ""
 // when the location is no HTTP address.
-func LeadsTo(asked, location string) string {
+func RedirectOrigin(asked, location string) string {
 	from, err := url.Parse(asked)
 	if err != nil || location == "" {
 		return ""
@@ -315,7 +315,7 @@ func (h host) check(p Policy) error {
 		if p.AllowLoopback {
 			return nil
 		}
-	case h.addr.IsValid() && p.Private.Contain(h.addr):
+	case h.addr.IsValid() && p.Private.Contains(h.addr):
 		return nil
 	case h.text == "metadata.google.internal" || h.text == "instance-data.ec2.internal":
 	case h.isPrivate():

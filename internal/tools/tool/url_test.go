@@ -221,11 +221,11 @@ func TestLeadsToReturnsOnlyOrigin(t *testing.T) {
 		"\x7f":                                 "",
 		"https://other.example/" + "a\u00a0b ": "https://other.example",
 	} {
-		if got := LeadsTo(asked, location); got != want {
+		if got := RedirectOrigin(asked, location); got != want {
 			t.Errorf("%q: %q, want %q", location, got, want)
 		}
 	}
-	if got := LeadsTo("::", "/x"); got != "" {
+	if got := RedirectOrigin("::", "/x"); got != "" {
 		t.Errorf("from nowhere: %q", got)
 	}
 }

@@ -47,7 +47,7 @@ func ask(r Registry, n int, of func(int) string) []error {
 	return errs
 }
 
-func TestTurnsLimitDiscoveriesPerAccountAndProcess(t *testing.T) {
+func TestQueueLimitsDiscoveriesPerAccountAndProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, most, refused int
 		of               func(int) string
@@ -64,7 +64,7 @@ func TestTurnsLimitDiscoveriesPerAccountAndProcess(t *testing.T) {
 				d := &slowDiscoverer{}
 				r := Registry{
 					Discover: map[Kind]Discoverer{KindOpenAPI: d},
-					Turns:    &Turns{Most: 3, Waiting: 20, Wait: 9500 * time.Millisecond},
+					Queue:    &Queue{Most: 3, Waiting: 20, Wait: 9500 * time.Millisecond},
 				}
 				refused := 0
 				for _, err := range ask(r, c.n, c.of) {
@@ -79,17 +79,17 @@ func TestTurnsLimitDiscoveriesPerAccountAndProcess(t *testing.T) {
 				if d.most != c.most || refused != c.refused || len(d.asked) != c.n-refused {
 					t.Errorf("%d at once, want %d; %d refused, want %d; %d asked", d.most, c.most, refused, c.refused, len(d.asked))
 				}
-				if len(r.Turns.busy) != 0 || len(r.Turns.waiting) != 0 {
-					t.Errorf("left behind: %v %v", r.Turns.busy, r.Turns.waiting)
+				if len(r.Queue.busy) != 0 || len(r.Queue.waiting) != 0 {
+					t.Errorf("left behind: %v %v", r.Queue.busy, r.Queue.waiting)
 				}
 			})
 		})
 	}
 }
 
-func TestTurnsSkipWaiterThatLeft(t *testing.T) {
+func TestQueueSkipsWaiterThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := &Turns{Most: 1, Waiting: 20, Wait: time.Minute}
+		turns := &Queue{Most: 1, Waiting: 20, Wait: time.Minute}
 		end, err := turns.take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
