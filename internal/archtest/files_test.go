@@ -16,6 +16,7 @@ var filing = map[string]string{
 	"infra/localaws/template":       "the template is named by who starts the process",
 	"infra/localaws/lambda":         "a function is a binary that is started",
 	"infra/local/fixture":           "tests look for the root of the module",
+	"infra/local/fixture/kvtest":    "tests read golden files",
 }
 
 // opens lists the functions of the standard library that take the name of a file.

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/receipt"
+	"piloto/internal/store/kv"
 )
 
 // TestQueriesAreSpans: who reads a partition names the kinds of rows, because only a span makes
@@ -80,6 +82,29 @@ func TestNoReadMeetsAStranger(t *testing.T) {
 	}
 	if d := cmp.Diff(before, reads(t, w), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestEveryRowIsDocumented: docs/storage.md lists each kind of row.
+func TestEveryRowIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile(fixture.Root(t, "docs/storage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	aLife(t, table)
+	out, err := dynamodb.NewFromConfig(config).Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range out.Items {
+		sk := kv.Text(it, "SK")
+		if kind, _, ok := strings.Cut(sk, "#"); ok {
+			sk = kind + "#"
+		}
+		if !strings.Contains(string(doc), "`"+sk) {
+			t.Errorf("%s %s is not in docs/storage.md", kv.Text(it, "PK"), kv.Text(it, "SK"))
+		}
 	}
 }
 

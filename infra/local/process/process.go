@@ -222,9 +222,10 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := p.prepareFunctions(ctx, folder); err != nil {
 		return err
 	}
-	p.Stores = store.New(config, p.names[p.template.Tables[0].ID])
+	table := p.names[p.template.Tables[0].ID]
+	p.Stores = store.New(config, table)
 	p.functions.tokens = gateway.LogRenewals(p.Stores.Access, p.log)
-	return nil
+	return p.checkFormat(ctx, table)
 }
 
 // clientConfig returns the configuration of the production clients, with the embedded engines as

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
 )
 
 func (a *api) chats(s records) {
@@ -142,7 +144,26 @@ func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error
 	if !ids.Valid(in.ID) {
 		return nil, conversation.ErrChatNotFound
 	}
-	return nil, s.store.DeleteChat(ctx, caller(ctx).Account, in.ID)
+	account := caller(ctx).Account
+	err := s.store.DeleteChat(ctx, account, in.ID)
+	if errors.Is(err, plan.ErrAlreadyRunning) {
+		return nil, s.blockingRun(ctx, account, in.ID, err)
+	}
+	return nil, err
+}
+
+// blockingRun names the run because of which a chat was not deleted. It returns err when the run
+// ended meanwhile.
+func (s records) blockingRun(ctx context.Context, account, chatID string, err error) error {
+	chat, readErr := s.store.Chat(ctx, account, chatID)
+	if readErr != nil || chat.ActiveRunID == "" {
+		return err
+	}
+	active, readErr := s.store.Run(ctx, account, chat.ActiveRunID)
+	if readErr != nil {
+		return err
+	}
+	return plan.OtherRunning("chat", active)
 }
 
 func (s records) messages(ctx context.Context, in *struct {

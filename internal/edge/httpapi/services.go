@@ -164,6 +164,7 @@ type Store interface {
 	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
 	// UpdateChat writes only the members that change sets.
 	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
+	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.
 	DeleteChat(ctx context.Context, account, id string) error
 
 	// Messages returns a page in ascending order: the newest limit messages for an empty cursor, and older ones for

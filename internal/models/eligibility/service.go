@@ -42,11 +42,11 @@ type Config struct {
 
 // Health is the result of the last real call, or probe, of a provider.
 type Health struct {
-	Provider string
-	At       time.Time
-	Outcome  string    // "ok" or the reason of the failure
-	Waiting  time.Time // the provider asked for no call before that time
-	Since    time.Time // its key or address was set then; older results do not count
+	Provider string    `json:"provider"`
+	At       time.Time `json:"at"`
+	Outcome  string    `json:"outcome"` // "ok" or the reason of the failure
+	Waiting  time.Time `json:"waiting"` // the provider asked for no call before that time
+	Since    time.Time `json:"since"`   // its key or address was set then; older results do not count
 }
 
 // Platform is a provider of the deployment.

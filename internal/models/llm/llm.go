@@ -84,8 +84,9 @@ type Sink interface {
 
 // Usage is the number of tokens, as the provider counted them, or as Estimate does when the provider sent no count.
 type Usage struct {
-	Input, Output int
-	Estimated     bool
+	Input     int  `json:"input"`
+	Output    int  `json:"output"`
+	Estimated bool `json:"estimated"`
 }
 
 // Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token

@@ -55,11 +55,12 @@ const OK = "ok"
 // Attempt is the record of one provider call. Outcome is OK or the code of the fault. Usage is zero unless there
 // was an answer.
 type Attempt struct {
-	At              time.Time // time of its end
-	Provider, Model string    // Provider is empty when the model does not return it
-	Outcome         string
-	Latency         time.Duration
-	Usage           Usage
+	At       time.Time     `json:"at"`       // time of its end
+	Provider string        `json:"provider"` // empty when the model does not return it
+	Model    string        `json:"model"`
+	Outcome  string        `json:"outcome"`
+	Latency  time.Duration `json:"latency_ns"`
+	Usage    Usage         `json:"usage"`
 }
 
 // Retry is a retry policy: up to Most attempts (at least one). The wait before the second attempt is drawn from [0,

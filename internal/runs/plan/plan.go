@@ -198,47 +198,47 @@ func (r Result) Shortened(n int) Result {
 // Attempt records one call. It is written before the call is sent, and completed with the result.
 // An attempt without a result is in doubt.
 type Attempt struct {
-	Number int
-	URL    string // as sent, without the server's key
-	Body   json.RawMessage
-	SentAt time.Time
-	Open   bool // no result is known
+	Number int             `json:"number"`
+	URL    string          `json:"url"` // as sent, without the server's key
+	Body   json.RawMessage `json:"body"`
+	SentAt time.Time       `json:"sent_at"`
+	Open   bool            `json:"open"` // no result is known
 }
 
 // StepState is the state of one effect: a step, one element of a step, or an undo.
 type StepState struct {
-	StepID    string
-	Status    StepStatus
-	Attempts  int
-	Last      Attempt
-	Lost      bool `json:",omitempty"` // the response to an attempt was lost: the call may have been applied, whatever later attempts returned
-	Result    *Result
-	Error     *Failure
-	NotBefore time.Time // the server asked us to wait until then; zero when it did not ask
-	UpdatedAt time.Time
-	Approval  *Approval   `json:",omitempty"`
-	Settled   *Settlement `json:",omitempty"`
-	Command   *Command    `json:",omitempty"`
-	Items     int         `json:",omitempty"` // number of elements, for a step that is done for each element
-	Expanded  bool        `json:",omitempty"` // Items is set
-	Checks    int         `json:",omitempty"` // how many times its check was sent
-	Reused    string      `json:",omitempty"` // the run that the result is taken from
+	StepID    string      `json:"step_id"`
+	Status    StepStatus  `json:"status"`
+	Attempts  int         `json:"attempts"`
+	Last      Attempt     `json:"last"`
+	Lost      bool        `json:"lost,omitempty"` // the response to an attempt was lost: the call may have been applied, whatever later attempts returned
+	Result    *Result     `json:"result"`
+	Error     *Failure    `json:"error"`
+	NotBefore time.Time   `json:"not_before"` // the server asked us to wait until then; zero when it did not ask
+	UpdatedAt time.Time   `json:"updated_at"`
+	Approval  *Approval   `json:"approval,omitempty"`
+	Settled   *Settlement `json:"settled,omitempty"`
+	Command   *Command    `json:"command,omitempty"`
+	Items     int         `json:"items,omitempty"`    // number of elements, for a step that is done for each element
+	Expanded  bool        `json:"expanded,omitempty"` // Items is set
+	Checks    int         `json:"checks,omitempty"`   // how many times its check was sent
+	Reused    string      `json:"reused,omitempty"`   // the run that the result is taken from
 }
 
 // Approval is a step's request for an approval, and the decision on it.
 type Approval struct {
 	Ask
-	Method    string          // of the request that will be sent
-	URL       string          // with its query
-	Body      json.RawMessage `json:",omitempty"`
-	Request   string          // RequestHash of Method, URL and Body: the request that is sent must be the one that was approved
-	Token     string          // the token that resumes the execution
-	AskedAt   time.Time
-	ExpiresAt time.Time
-	Decision  Decision `json:",omitempty"`
-	By        string   `json:",omitempty"`
-	Note      string   `json:",omitempty"`
-	At        time.Time
+	Method    string          `json:"method"` // of the request that will be sent
+	URL       string          `json:"url"`    // with its query
+	Body      json.RawMessage `json:"body,omitempty"`
+	Request   string          `json:"request"` // RequestHash of Method, URL and Body: the request that is sent must be the one that was approved
+	Token     string          `json:"token"`   // the token that resumes the execution
+	AskedAt   time.Time       `json:"asked_at"`
+	ExpiresAt time.Time       `json:"expires_at"`
+	Decision  Decision        `json:"decision,omitempty"`
+	By        string          `json:"by,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	At        time.Time       `json:"at"`
 }
 
 // Decision is a person's answer to an approval request.

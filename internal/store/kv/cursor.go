@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -12,15 +13,19 @@ import (
 // ErrCursor is a cursor that no list here gave, or that another list gave.
 var ErrCursor = fault.New(fault.Malformed, "cursor.invalid")
 
-// WriteCursor returns the cursor of a position in a list: base64url, without padding, of the
-// first 8 bytes of the SHA-256 of the scope, a zero byte and the position; and of the position.
-// The scope names the list and the account.
+// cursorFormat is the first byte of a cursor. A client holds a cursor for as long as it reads a
+// list, so one of another format is refused, and the client begins the list again.
+const cursorFormat = 1
+
+// WriteCursor returns the cursor of a position in a list: base64url, without padding, of the byte
+// cursorFormat, the first 8 bytes of the SHA-256 of the scope, a zero byte and the position, and
+// the position. The scope names the list and the account.
 //
 // A cursor is no secret and is not signed. The position only says where to go on inside of the
 // partition that the request names; the checksum finds mistakes.
 func WriteCursor(scope, position string) string {
 	sum := sha256.Sum256([]byte(scope + "\x00" + position))
-	return base64.RawURLEncoding.EncodeToString(append(sum[:8], position...))
+	return base64.RawURLEncoding.EncodeToString(slices.Concat([]byte{cursorFormat}, sum[:8], []byte(position)))
 }
 
 // ReadCursor returns the position of a cursor of a list; ErrCursor. The empty cursor is the
@@ -30,10 +35,10 @@ func ReadCursor(scope, cursor string) (string, error) {
 		return "", nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= 8 || len(raw) > 256 {
+	if err != nil || len(raw) <= 9 || len(raw) > 256 {
 		return "", ErrCursor
 	}
-	position := string(raw[8:])
+	position := string(raw[9:])
 	if strings.ContainsRune(position, 0) || WriteCursor(scope, position) != cursor {
 		return "", ErrCursor
 	}

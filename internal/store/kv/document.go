@@ -2,8 +2,17 @@ package kv
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
+
+// Format is the number of the format in which everything is stored. A row without the attribute
+// "v" is of format 1. A later format writes its number there, and its code reads the rows of the
+// formats before it.
+const Format = 1
+
+// ErrFormat is a row of a later version of the program.
+var ErrFormat = errors.New("kv: a later version of the program wrote this row")
 
 // Document is a kind of JSON value that rows keep in one attribute, as bytes. Every field of T
 // has a JSON name of its own, so that renaming it in Go changes nothing that is stored.

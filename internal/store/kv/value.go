@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
@@ -87,12 +88,21 @@ func Time(ms int64) time.Time {
 // Encode returns a row, which is a struct with dynamodbav names.
 func Encode(row any) (Item, error) { return attributevalue.MarshalMap(row) }
 
-// Decode reads a row into a pointer to such a struct.
-func Decode(it Item, row any) error { return attributevalue.UnmarshalMap(it, row) }
+// Decode reads a row into a pointer to such a struct; ErrFormat.
+func Decode(it Item, row any) error {
+	if v, ok, err := Int(it, "v"); err != nil || ok && v > Format {
+		return errors.Join(ErrFormat, err)
+	}
+	return attributevalue.UnmarshalMap(it, row)
+}
 
-// DecodeAll reads rows.
+// DecodeAll reads rows; ErrFormat.
 func DecodeAll[T any](items []Item) ([]T, error) {
-	var rows []T
-	err := attributevalue.UnmarshalListOfMaps(items, &rows)
-	return rows, err
+	rows := make([]T, len(items))
+	for i, it := range items {
+		if err := Decode(it, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }

@@ -1,0 +1,281 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/store/kv"
+)
+
+var writeFolder = flag.Bool("write-folder", false, "write the kept data folder of the current format anew; for a new format only")
+
+// keptFolder is a backup of a data folder of format 1, with runs in flight, and keptReads the rows
+// as the code that wrote it read them. Every later version goes on from it.
+const (
+	keptFolder = "testdata/format-1.backup"
+	keptReads  = "testdata/format-1.json"
+)
+
+// openAt opens a data folder with a clock that stands.
+func openAt(t *testing.T, folder string, at time.Time) (*Process, error) {
+	t.Helper()
+	return Open(t.Context(), Options{
+		Data: folder, Template: "../../../template.yaml", Log: io.Discard, Clock: func() time.Time { return at },
+	}, Settings{}, "http://127.0.0.1:1")
+}
+
+// fill writes rows of every store, and leaves a draft, a queued run, a run whose step was being
+// sent, a run that waits for an approval, and one that ended.
+func fill(t *testing.T, all *fixture.Stores) {
+	t.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := fixture.NewWorldOver(t, all)
+	must(all.SetRules(ctx, fixture.Account, 0, rule.Set{
+		Rules: []rule.Rule{{ID: "r", Effect: rule.Ask, Method: "DELETE", Minutes: 24 * 60, Reason: "Borra una reserva"}}, By: "ana", UpdatedAt: fixture.Epoch,
+	}))
+	confirmed := func(calls ...fixture.Call) plan.Run {
+		w.Chat = w.NewChat()
+		r := w.Propose(calls...)
+		must(w.Confirm(r))
+		return r
+	}
+	w.Execute(confirmed(fixture.To("POST", "/bookings", `{"room":"ended"}`)).ID)
+	w.Execute(confirmed(fixture.To("DELETE", "/bookings/1", "")).ID)
+	confirmed(fixture.To("POST", "/bookings", `{"room":"queued"}`))
+	lost := confirmed(fixture.To("POST", "/bookings", `{"room":"sent"}`))
+	w.LoseProcess(lost.ID)
+	w.Chat = w.NewChat()
+	w.Propose(fixture.To("GET", "/rooms", ""))
+
+	must(all.PutToken(ctx, auth.Token{Hash: "hash", Kind: auth.KindToken, Account: fixture.Account, User: "ana", Scopes: []auth.Scope{auth.ScopeAdmin}, CreatedAt: fixture.Epoch}))
+	must(all.CreateWebhook(ctx, auth.Webhook{ID: "hook", Account: fixture.Account, User: "ana", Name: "n8n", CreatedAt: fixture.Epoch}))
+	must(all.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
+	must(all.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai", At: fixture.Epoch, Outcome: "ok"}))
+	must(all.PutRouterSettings(ctx, fixture.Account, 7, agent.Settings{}))
+	must(all.Remember(ctx, fixture.Account, agent.Memory{Company: 7, Session: "s", UpdatedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(agent.MemoryLife)},
+		agent.Exchange{ID: "m", User: "hola", Agent: "ventas", Response: "buenas", At: fixture.Epoch}))
+	must(all.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(fixture.Epoch), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: fixture.Epoch, Key: "k"}))
+}
+
+// readAll reads the rows of a filled folder, as JSON.
+func readAll(t *testing.T, all *fixture.Stores) string {
+	t.Helper()
+	ctx := context.Background()
+	list := map[string]any{}
+	note := func(name string, v any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		list[name] = v
+	}
+	chats, _, err := all.Chats(ctx, fixture.Account, "", "", 50)
+	note("chats", chats, err)
+	for _, c := range chats {
+		messages, _, err := all.Messages(ctx, fixture.Account, c.ID, "", 50)
+		note("messages of "+c.ID, messages, err)
+		for _, id := range []string{c.PendingRunID, c.ActiveRunID, c.LastRunID} {
+			if id == "" {
+				continue
+			}
+			r, err := all.Run(ctx, fixture.Account, id)
+			note("run "+id, r, err)
+			events, err := all.Events(ctx, fixture.Account, id, 0, 50)
+			note("events of "+id, events, err)
+			revisions, err := all.Revisions(ctx, r)
+			note("revisions of "+id, revisions, err)
+		}
+	}
+	servers, err := all.Servers(ctx, fixture.Account)
+	note("servers", servers, err)
+	for _, s := range servers {
+		entries, err := all.Entries(ctx, fixture.Account, s)
+		note("allowlist", entries, err)
+	}
+	token, err := all.Token(ctx, "hash")
+	note("token", token, err)
+	webhooks, err := all.Webhooks(ctx, fixture.Account)
+	note("webhooks", webhooks, err)
+	rules, err := all.Rules(ctx, fixture.Account)
+	note("rules", rules, err)
+	settings, err := all.Settings(ctx, fixture.Account)
+	note("settings", settings, err)
+	memory, err := all.Memory(ctx, fixture.Account, 7, "s", fixture.Epoch)
+	note("memory", memory, err)
+	standing, err := all.Standing(ctx, fixture.Account, fixture.Epoch)
+	note("standing", standing, err)
+	entry, err := all.EntryOf(ctx, fixture.Account, "k")
+	note("entry", entry, err)
+	raw, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw) + "\n"
+}
+
+func writeKept(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "data")
+	p, err := openAt(t, folder, fixture.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := fixture.Join(p.Stores)
+	fill(t, all)
+	reads := readAll(t, all)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{keptFolder, keptReads} {
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(keptReads, []byte(reads), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Backup(t.Context(), folder, keptFolder, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKeptFolderIsReadAndItsRunsGoOn restores a data folder that format 1 wrote. Its rows are read
+// as they were then. A queued run and a run whose request was being sent end; that request is not
+// sent again, because nobody knows whether it was applied.
+func TestKeptFolderIsReadAndItsRunsGoOn(t *testing.T) {
+	if *writeFolder {
+		writeKept(t)
+	}
+	folder := filepath.Join(t.TempDir(), "data")
+	if err := Restore(t.Context(), keptFolder, folder, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	p, err := openAt(t, folder, fixture.Epoch.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	all := fixture.Join(p.Stores)
+	want, err := os.ReadFile(keptReads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), readAll(t, all)); d != "" {
+		t.Fatalf("the rows are read as others (-then +now):\n%s", d)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	if err := p.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	chats, _, err := all.Chats(ctx, fixture.Account, "", "", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[plan.Status]int{}
+	for _, c := range chats {
+		for _, id := range []string{c.PendingRunID, c.ActiveRunID, c.LastRunID} {
+			if id != "" {
+				r := settled(t, all, id)
+				got[r.Status]++
+				if st := r.Steps[0]; strings.Contains(string(st.Last.Body), "sent") && (st.Attempts != 1 || st.Status != plan.StepInDoubt) {
+					t.Errorf("the request that was being sent: %+v", st)
+				}
+			}
+		}
+	}
+	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: 1}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// settled waits until a run does nothing more by itself.
+func settled(t *testing.T, all *fixture.Stores, id string) plan.Run {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		r, err := all.Run(t.Context(), fixture.Account, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status.Terminal() || r.Status == plan.Draft || r.Status == plan.Waiting {
+			return r
+		}
+		if time.Now().After(end) {
+			t.Fatalf("run %s is %s", id, r.Status)
+		}
+	}
+}
+
+// TestFoldersOfOtherVersionsAreRefused: one without a format, and one of a later format. The
+// sentence says what to do, and nothing is changed.
+func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*dynamodb.Client, string) error
+		says   string
+	}{
+		"earlier": {func(db *dynamodb.Client, table string) error {
+			_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: kv.Key("FORMAT", "FORMAT")})
+			if err != nil {
+				return err
+			}
+			_, err = db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: kv.Key("A#acme", "CHAT#c")})
+			return err
+		}, "earlier version of Piloto"},
+		"later": {func(db *dynamodb.Client, table string) error {
+			row := kv.Key("FORMAT", "FORMAT")
+			row["format"] = &types.AttributeValueMemberN{Value: "2"}
+			_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: row})
+			return err
+		}, "later version of Piloto"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "data")
+			p, err := openAt(t, folder, fixture.Epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.change(dynamodb.NewFromConfig(p.clientConfig()), p.names[p.template.Tables[0].ID]); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if p, err = openAt(t, folder, fixture.Epoch); err == nil {
+					t.Fatal("it was opened", p.Close())
+				}
+				if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "mv "+shellWord(folder)) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+}

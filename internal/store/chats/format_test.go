@@ -1,0 +1,20 @@
+package chats
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+	kvtest.Hold(t,
+		kvtest.Row[chatRow](),
+		kvtest.Row[messageRow](),
+		kvtest.Row[answerRow](),
+		kvtest.Row[askedRow](),
+		kvtest.Row[sightRow](),
+		kvtest.Row[stopRow](),
+		kvtest.Row[projectRow](),
+		kvtest.Document(metadata),
+	)
+}

@@ -1,0 +1,14 @@
+package receipts
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+	kvtest.Hold(t,
+		kvtest.Row[linkRow](),
+		kvtest.Row[signingRow](),
+	)
+}

@@ -1,0 +1,18 @@
+package router
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+	kvtest.Hold(t,
+		kvtest.Row[breakerRow](),
+		kvtest.Row[memoryRow](),
+		kvtest.Row[routerRow](),
+		kvtest.Document(settingsOf),
+		kvtest.Document(businesses),
+		kvtest.Document(exchanges),
+	)
+}

@@ -1,0 +1,24 @@
+package runs
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+	kvtest.Hold(t,
+		kvtest.Row[runRow](),
+		kvtest.Row[eventRow](),
+		kvtest.Row[stepRow](),
+		kvtest.Row[revisionRow](),
+		kvtest.Row[rulesRow](),
+		kvtest.Row[resultRow](),
+		kvtest.Row[headRow](),
+		kvtest.Document(plans),
+		kvtest.Document(revisions),
+		kvtest.Document(failures),
+		kvtest.Document(states),
+		kvtest.Document(ruleLists),
+	)
+}

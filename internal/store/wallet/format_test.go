@@ -1,0 +1,20 @@
+package wallet
+
+import (
+	"testing"
+
+	"piloto/infra/local/fixture/kvtest"
+)
+
+func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+	kvtest.Hold(t,
+		kvtest.Row[walletRow](),
+		kvtest.Row[sessionRow](),
+		kvtest.Row[entryRow](),
+		kvtest.Row[onceRow](),
+		kvtest.Row[holdRow](),
+		kvtest.Row[periodRow](),
+		kvtest.Row[turnRow](),
+		kvtest.Document(turns),
+	)
+}
