@@ -12,9 +12,9 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestAServerIsAbsentUntilSomethingIsKnownOfIt: it is looked for while it is active and has
+// TestServerIsAbsentUntilDiscoverySucceeds: it is looked for while it is active and has
 // no allowlist, by one at a time.
-func TestAServerIsAbsentUntilSomethingIsKnownOfIt(t *testing.T) {
+func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 	table := fixture.Table(t)
 	newID := ids.NewSource(nil).New
 	absent := func(at time.Time) []tool.Absent {

@@ -17,9 +17,9 @@ import (
 
 var strict = agent.Policy{Failures: 3, Window: time.Minute, Open: 10 * time.Second, Probe: 5 * time.Second}
 
-// TestStoredBreakersAreTheDomainsOwn holds every conditional write equal to the
+// TestStoredBreakerEqualsDomainBreaker holds every conditional write equal to the
 // transition that it stands for, whatever happens in whatever order.
-func TestStoredBreakersAreTheDomainsOwn(t *testing.T) {
+func TestStoredBreakerEqualsDomainBreaker(t *testing.T) {
 	table := fixture.Table(t)
 	agents := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -105,7 +105,7 @@ func openBreaker(t *testing.T, count func(agent.Call) (agent.Breaker, error)) ag
 	return agent.Breaker{}
 }
 
-func TestFailuresAtOnceAreAllCountedAndOpenOnce(t *testing.T) {
+func TestConcurrentFailuresAreCountedAndOpenOnce(t *testing.T) {
 	for _, failures := range []int{1, 5, 20} {
 		table := fixture.Table(t)
 		p := strict
@@ -142,7 +142,7 @@ func TestFailuresAtOnceAreAllCountedAndOpenOnce(t *testing.T) {
 	}
 }
 
-func TestOneOfManyTakesTheProbe(t *testing.T) {
+func TestOneOfManyCallersTakesProbe(t *testing.T) {
 	table := fixture.Table(t)
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) { return table.CountFailure(ctx, "acme", "a", c, strict, now) })
 	for round := range 10 {
@@ -179,7 +179,7 @@ func TestOneOfManyTakesTheProbe(t *testing.T) {
 	}
 }
 
-func TestALateCallCountsForNothingOnceItsBreakerClosed(t *testing.T) {
+func TestLateCallDoesNotCountAfterBreakerClosed(t *testing.T) {
 	table := fixture.Table(t)
 	openBreaker(t, func(c agent.Call) (agent.Breaker, error) {
 		return table.CountFailure(ctx, "acme", "a", c, strict, now)

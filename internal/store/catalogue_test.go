@@ -15,7 +15,7 @@ func catalogue(w *fixture.World, summary string) tool.Catalogue {
 	return tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{op}}
 }
 
-func TestARefreshIsSeenAtOnceAndADeletionToo(t *testing.T) {
+func TestRefreshAndDeletionOfAllowlistAreReadAtOnce(t *testing.T) {
 	w := fixture.NewWorld(t)
 	ctx, s := t.Context(), w.Server
 	for _, summary := range []string{"one", "two", "three"} {
@@ -31,7 +31,7 @@ func TestARefreshIsSeenAtOnceAndADeletionToo(t *testing.T) {
 		if s.Catalogue == before.Catalogue {
 			t.Fatal("the revision stayed")
 		}
-		for range 2 { // read, and read again from what was kept
+		for range 2 { // read, and read again from memory
 			entries, err := w.Store.Entries(ctx, fixture.Account, s)
 			if err != nil || len(entries) != 1 || entries[0].Summary != summary {
 				t.Fatalf("%+v, %v; want %s", entries, err, summary)
@@ -54,7 +54,7 @@ func TestARefreshIsSeenAtOnceAndADeletionToo(t *testing.T) {
 	}
 }
 
-func TestEntriesAreTheCallersOwn(t *testing.T) {
+func TestEntriesReturnsACopy(t *testing.T) {
 	w := fixture.NewWorld(t)
 	var readers sync.WaitGroup
 	for range 8 {

@@ -9,7 +9,7 @@ import (
 	"piloto/internal/conversation"
 )
 
-func TestAChangeOfAChatLeavesTheRest(t *testing.T) {
+func TestUpdateChatLeavesOtherAttributes(t *testing.T) {
 	w := fixture.NewWorld(t)
 	say := func(text string) *string { return &text }
 	steps := []struct {

@@ -9,8 +9,8 @@ import (
 	"piloto/internal/conversation"
 )
 
-// TestOnlyMessagesAreMessages: what else is stored of a chat (who answers it, who was
-// shown what, that somebody stopped it) is no message of it, on no page.
+// TestOnlyMessagesAreMessages: other rows of a chat (who answers it, which plan a viewer was shown,
+// a request to stop) are no messages on any page.
 func TestOnlyMessagesAreMessages(t *testing.T) {
 	w := fixture.NewWorld(t)
 	at := w.Clock()

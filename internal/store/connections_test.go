@@ -29,7 +29,7 @@ func connect(t *testing.T, table *fixture.Stores, account, id string) realtime.C
 	return c
 }
 
-func TestAConnectionIsFoundByItsIDAndByItsAccountAlone(t *testing.T) {
+func TestConnectionIsFoundByIDAndByAccount(t *testing.T) {
 	table := fixture.Table(t)
 	ours, theirs := connect(t, table, "acme", "c-1="), connect(t, table, "acme2", "c-2=")
 	for _, c := range []realtime.Connection{ours, theirs} {
@@ -64,7 +64,7 @@ func TestAConnectionIsFoundByItsIDAndByItsAccountAlone(t *testing.T) {
 	}
 }
 
-func TestNumbersAreTakenWithoutAGapByManyAtOnce(t *testing.T) {
+func TestConcurrentAdvanceLeavesNoGap(t *testing.T) {
 	table := fixture.Table(t)
 	c := connect(t, table, "acme", "c")
 	const takers, each = 40, 5
@@ -102,7 +102,7 @@ func TestNumbersAreTakenWithoutAGapByManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatIsGoneOrOverHasNoNumbers(t *testing.T) {
+func TestAdvanceRefusesExpiredConnection(t *testing.T) {
 	table := fixture.Table(t)
 	c := connect(t, table, "acme", "c")
 	if _, err := table.Advance(ctx, "acme", "other", 1, now); !errors.Is(err, realtime.ErrGone) {
@@ -131,7 +131,7 @@ func TestAConnectionThatIsGoneOrOverHasNoNumbers(t *testing.T) {
 	}
 }
 
-// ear keeps what it was told, as tests that stand on it read it.
+// ear keeps the notifications for a test.
 type ear struct {
 	mu    sync.Mutex
 	heard []realtime.Event
@@ -147,7 +147,7 @@ func (e *ear) Notify(_ context.Context, account string, events ...realtime.Event
 	e.heard, e.all = append(e.heard, events...), append(e.all, events...)
 }
 
-// types are the types of what was heard since the last time, a run's event by its own.
+// types returns the types of the notifications since the last call; of a run, the type of its event.
 func (e *ear) types() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -163,7 +163,7 @@ func (e *ear) types() []string {
 	return list
 }
 
-func TestWhatIsStoredIsToldAndWhatIsNotIsNot(t *testing.T) {
+func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	w := fixture.NewWorld(t)
 	e := &ear{}
 	w.Store.Announcing(e)

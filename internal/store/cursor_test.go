@@ -15,7 +15,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// pageOf reads a page of one entry: what it shows, and the next cursor.
+// pageOf reads a page of one entry. It returns the entry as text, and the next cursor.
 type pageOf func(cursor string) (shown, next string, err error)
 
 // lists are all lists that are read in pages, with and without their filters, of two accounts
@@ -64,10 +64,10 @@ func lists(t *testing.T, table *fixture.Stores) map[string]pageOf {
 	return list
 }
 
-// TestNoCursorIsGoodForAnotherList gives the cursor of each list to every other list, of the
+// TestCursorIsRefusedByAnotherList gives the cursor of each list to every other list, of the
 // same account and of another. Each refuses it. A cursor that was changed, cut or made longer
 // is refused too.
-func TestNoCursorIsGoodForAnotherList(t *testing.T) {
+func TestCursorIsRefusedByAnotherList(t *testing.T) {
 	all := lists(t, fixture.Table(t))
 	for name, page := range all {
 		_, cursor, err := page("")

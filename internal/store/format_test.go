@@ -6,4 +6,4 @@ import (
 	"piloto/infra/local/fixture/kvtest"
 )
 
-func TestStoredFormatIsTheGoldenOne(t *testing.T) { kvtest.Hold(t, kvtest.Row[formatRow]()) }
+func TestStoredFormatEqualsGoldenFiles(t *testing.T) { kvtest.Hold(t, kvtest.Row[formatRow]()) }

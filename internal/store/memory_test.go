@@ -49,7 +49,7 @@ func users(m agent.Memory) []string {
 	return list
 }
 
-func TestAMemoryBelongsToOneAccountCompanyAndSession(t *testing.T) {
+func TestMemoryBelongsToAccountCompanyAndSession(t *testing.T) {
 	table := fixture.Table(t)
 	type whose struct {
 		account string
@@ -91,7 +91,7 @@ func TestAMemoryBelongsToOneAccountCompanyAndSession(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
+func TestExpiredMemoryIsNotReadAndIsReplaced(t *testing.T) {
 	table := fixture.Table(t)
 	tell(t, table, "acme", 7, "s", exchange("a", now), exchange("b", now.Add(time.Hour)))
 	before, after := now.Add(agent.MemoryLife), now.Add(time.Hour+agent.MemoryLife)
@@ -109,7 +109,7 @@ func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
 			t.Errorf("%v: %+v %v", at, stats, err)
 		}
 	}
-	for company := range int64(30) { // what is over hides nothing of what is not
+	for company := range int64(30) { // expired memories hide no others
 		tell(t, table, "acme", company+1, "many", exchange("a", now))
 	}
 	tell(t, table, "acme", 99, "many", exchange("b", after))
@@ -122,7 +122,7 @@ func TestAMemoryThatExpiredIsNotReadAndIsWrittenOver(t *testing.T) {
 	}
 }
 
-func TestForgetForgetsWhatIsNamed(t *testing.T) {
+func TestForgetDeletesOnlyNamedMemories(t *testing.T) {
 	table := fixture.Table(t)
 	for company := range int64(30) {
 		tell(t, table, "acme", company+1, "s", exchange("a", now))
@@ -133,7 +133,7 @@ func TestForgetForgetsWhatIsNamed(t *testing.T) {
 	if err != nil || len(list) != 20 || !more {
 		t.Errorf("%d, more %v, %v", len(list), more, err)
 	}
-	for range 2 { // what is not there is forgotten already
+	for range 2 { // a missing memory is forgotten already
 		if err := table.Forget(ctx, "acme", "s", 3); err != nil {
 			t.Fatal(err)
 		}
@@ -154,9 +154,9 @@ func TestForgetForgetsWhatIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatIsForgottenDoesNotComeBack: a turn reads, the memory is forgotten and
-// begun anew by another turn, and the first one adds what it said.
-func TestWhatIsForgottenDoesNotComeBack(t *testing.T) {
+// TestForgottenMemoryIsNotRestored: a turn reads, the memory is forgotten and
+// begun anew by another turn, and the first one adds its exchange.
+func TestForgottenMemoryIsNotRestored(t *testing.T) {
 	for _, anew := range []bool{false, true} {
 		table := fixture.Table(t)
 		tell(t, table, "acme", 7, "s", exchange("secret", now))
@@ -178,9 +178,9 @@ func TestWhatIsForgottenDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// TestTurnsOfOneSessionAtOnceLoseNothing has all of them add to the same memory as
+// TestConcurrentTurnsOfSessionLoseNothing has all of them add to the same memory as
 // they read it: one that is there, and one that is not yet.
-func TestTurnsOfOneSessionAtOnceLoseNothing(t *testing.T) {
+func TestConcurrentTurnsOfSessionLoseNothing(t *testing.T) {
 	table := fixture.Table(t)
 	const turns = agent.Kept
 	tell(t, table, "acme", 7, "old", exchange("first", now))
@@ -209,8 +209,8 @@ func TestTurnsOfOneSessionAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// TestWhatClientsNameIsInNoKey: keys decide who may read what, by pattern.
-func TestWhatClientsNameIsInNoKey(t *testing.T) {
+// TestNamesOfClientsAreInNoKey: access is decided by patterns of keys.
+func TestNamesOfClientsAreInNoKey(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	tell(t, table, "acme", 7, "x#KEYS", exchange("a", now))
 	if err := table.PutBusiness(ctx, "acme", 7, "https://a.example/x#KEYS", agent.Business{}, agent.Business{TriedAt: now}); err != nil {
@@ -229,7 +229,7 @@ func TestWhatClientsNameIsInNoKey(t *testing.T) {
 	}
 }
 
-func TestAHundredSessionsAtOnceDoNotMix(t *testing.T) {
+func TestConcurrentSessionsDoNotMix(t *testing.T) {
 	table := fixture.Table(t)
 	const sessions, turns = 100, 3
 	var start, done sync.WaitGroup
@@ -283,7 +283,7 @@ func (f *forgetful) Do(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-func TestAnExchangeWhoseAnswerWasLostIsThereOnce(t *testing.T) {
+func TestRepeatedExchangeIsStoredOnce(t *testing.T) {
 	way := &forgetful{left: 1}
 	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way.HTTPClient = c; return way })
 	tell(t, table, "acme", 7, "s", exchange("a", now), exchange("b", now.Add(time.Second)))

@@ -18,9 +18,9 @@ func claim(account, holder string) replay.Claim {
 	}
 }
 
-// TestClaimsAreWrittenAsTheirConditionsSay walks one claim through its life, and
-// looks at each step at what is there.
-func TestClaimsAreWrittenAsTheirConditionsSay(t *testing.T) {
+// TestClaimsFollowTheirConditions walks one claim through its life, and
+// compares the stored claim at each step.
+func TestClaimsFollowTheirConditions(t *testing.T) {
 	table := fixture.Table(t)
 	there := func(step string, want replay.Claim) {
 		t.Helper()

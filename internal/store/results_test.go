@@ -93,9 +93,9 @@ func TestNoSizeWedgesARun(t *testing.T) {
 	}
 }
 
-// TestPiecesOfTwoAnswersDoNotMix has two invocations answer for one attempt: what is
-// read is what was recorded, whoever wrote last.
-func TestPiecesOfTwoAnswersDoNotMix(t *testing.T) {
+// TestPiecesOfTwoResultsDoNotMix has two invocations answer for one attempt: the recorded answer is
+// read, whichever was written last.
+func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := begun(t, w)
 	st := plan.StepState{StepID: "s1", Status: plan.StepDone, Attempts: 1, UpdatedAt: now}
@@ -117,9 +117,9 @@ func TestPiecesOfTwoAnswersDoNotMix(t *testing.T) {
 	}
 }
 
-// TestAResultWithAPieceMissingIsAnError has one piece gone: it is said, and nothing
+// TestResultWithMissingPieceIsAnError has one piece gone: it is said, and nothing
 // shorter is taken for the whole.
-func TestAResultWithAPieceMissingIsAnError(t *testing.T) {
+func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	var config aws.Config
 	var name string
 	w := fixture.NewWorld(t)
@@ -178,9 +178,9 @@ func begun(t *testing.T, w *fixture.World) plan.Run {
 	return w.Read(r.ID)
 }
 
-// TestTheHeaviestRunEnds has as many open steps as a plan may have, each with a
+// TestLargestRunEnds has as many open steps as a plan may have, each with a
 // state as heavy as an item may be: far more than one transaction holds.
-func TestTheHeaviestRunEnds(t *testing.T) {
+func TestLargestRunEnds(t *testing.T) {
 	w := fixture.NewWorld(t)
 	calls := make([]fixture.Call, plan.MaxSteps)
 	for i := range calls {
@@ -255,7 +255,7 @@ func TestRevisionsAreKept(t *testing.T) {
 	}
 }
 
-func TestRulesAreChangedFromWhatWasSeen(t *testing.T) {
+func TestSetRulesRefusesStaleVersion(t *testing.T) {
 	table := fixture.Table(t)
 	if got, err := table.Rules(ctx, "acme"); err != nil || got.Version != 0 || len(got.Rules) != 0 {
 		t.Fatalf("%+v, %v", got, err)

@@ -14,7 +14,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-func TestRouterSettingsAreOfAnAccountAndACompany(t *testing.T) {
+func TestRouterSettingsBelongToAccountAndCompany(t *testing.T) {
 	table := fixture.Table(t)
 	wide := agent.Settings{Agents: []string{"reserva", "venta"}, ContextURL: "https://a.example/ws.php", Prompts: map[string]string{"direct": "a", "state": "b"}, UpdatedAt: now}
 	own := agent.Settings{Agents: []string{}, Context: "Somos un spa", Prompts: map[string]string{"direct": "c"}, UpdatedAt: now.Add(time.Second)}
@@ -52,7 +52,7 @@ func TestRouterSettingsAreOfAnAccountAndACompany(t *testing.T) {
 	holds("acme", 7, agent.Settings{})
 }
 
-func TestWhatACompanySetsComesFirst(t *testing.T) {
+func TestCompanySettingsOverrideAccountSettings(t *testing.T) {
 	url, text := agent.Settings{ContextURL: "https://a.example"}, agent.Settings{Context: "texto"}
 	for _, c := range []struct{ wide, own, want agent.Settings }{
 		{agent.Settings{}, agent.Settings{}, agent.Settings{}},
@@ -115,7 +115,7 @@ func TestCompaniesArePagedByNumber(t *testing.T) {
 	}
 }
 
-func TestABusinessIsReplacedAsItWasSeen(t *testing.T) {
+func TestPutBusinessRefusesStaleContext(t *testing.T) {
 	table := fixture.Table(t)
 	const url = "https://a.example/ws.php"
 	read := func(account string, company int64, url string) agent.Business {

@@ -68,7 +68,7 @@ func TestQueriesAreSpans(t *testing.T) {
 
 // Rows of kinds that nobody knows yet, beside every row and in every partition of an
 // index, change nothing that is read.
-func TestNoReadMeetsAStranger(t *testing.T) {
+func TestReadsIgnoreRowsOfOtherKinds(t *testing.T) {
 	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	w := aLife(t, table)
 	before := reads(t, w)
@@ -201,7 +201,7 @@ func aLife(t *testing.T, table *fixture.Stores) *fixture.World {
 	return w
 }
 
-// reads is what every query of the store returns, as text.
+// reads returns the results of every query of the store, as text.
 func reads(t *testing.T, w *fixture.World) map[string]string {
 	t.Helper()
 	table, all := w.Store, map[string]string{}

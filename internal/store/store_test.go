@@ -72,7 +72,7 @@ func TestMessagesArePagedFromTheNewest(t *testing.T) {
 	}
 }
 
-func TestACursorBelongsToItsAccountAndQuery(t *testing.T) {
+func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 	table := fixture.Table(t)
 	var chats []conversation.Chat
 	for i := range 3 {
@@ -124,7 +124,7 @@ func TestChatsAreListedByTheirLastChange(t *testing.T) {
 	}
 }
 
-func TestEverythingForeignIsMissing(t *testing.T) {
+func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	p := conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}
@@ -171,7 +171,7 @@ func TestEverythingForeignIsMissing(t *testing.T) {
 	}
 }
 
-func TestAChatWithAnActiveRunStays(t *testing.T) {
+func TestDeleteChatRefusesActiveRun(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
@@ -192,7 +192,7 @@ func TestAChatWithAnActiveRunStays(t *testing.T) {
 	}
 }
 
-func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
+func TestRunEndsWithoutItsChat(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Store.DeleteChat(ctx, fixture.Account, w.Chat.ID); err != nil {
@@ -207,7 +207,7 @@ func TestARunSurvivesTheLossOfItsChat(t *testing.T) {
 	}
 }
 
-func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
+func TestReplaceCatalogueIsAtomic(t *testing.T) {
 	w := fixture.NewWorld(t)
 	moved := w.Server
 	moved.BaseURL = "https://rooms.example/v2"
@@ -230,7 +230,7 @@ func TestARefreshMovesTheAllowlistAtOnce(t *testing.T) {
 	}
 }
 
-func TestALargeAllowlistIsKeptWhole(t *testing.T) {
+func TestLargeAllowlistIsStoredWhole(t *testing.T) {
 	w := fixture.NewWorld(t)
 	s := tool.Server{ID: newID(now), Kind: tool.KindOpenAPI, BaseURL: "https://big.example", Active: true}
 	c := tool.Catalogue{Revision: newID(now)}
@@ -253,7 +253,7 @@ func TestALargeAllowlistIsKeptWhole(t *testing.T) {
 	}
 }
 
-func TestAKeyIsKeptApart(t *testing.T) {
+func TestCredentialIsStoredApart(t *testing.T) {
 	w := fixture.NewWorld(t)
 	s, err := w.Store.SetCredential(ctx, fixture.Account, w.Server, &tool.Credential{
 		Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "canary",
@@ -299,7 +299,7 @@ func TestProjectChangesAreNotLost(t *testing.T) {
 	}
 }
 
-func TestAStaleWriteChangesNothing(t *testing.T) {
+func TestStaleWriteChangesNothing(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {

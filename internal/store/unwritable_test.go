@@ -14,9 +14,9 @@ import (
 	"piloto/internal/store"
 )
 
-// TestAFullDiskIsKnownAndNotTriedAgain: 507 is asked once, and is fault.ErrStorage; any
+// TestFullDiskIsReportedWithoutRetry: 507 is asked once, and is fault.ErrStorage; any
 // other failure of the store is tried again, and is nothing that we have a word for.
-func TestAFullDiskIsKnownAndNotTriedAgain(t *testing.T) {
+func TestFullDiskIsReportedWithoutRetry(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		once   bool
@@ -37,8 +37,8 @@ func TestAFullDiskIsKnownAndNotTriedAgain(t *testing.T) {
 	}
 }
 
-// TestPingSeesADiskThatCanOnlyBeRead.
-func TestPingSeesADiskThatCanOnlyBeRead(t *testing.T) {
+// TestPingReportsReadOnlyDisk.
+func TestPingReportsReadOnlyDisk(t *testing.T) {
 	var full atomic.Bool
 	table := store.New(aws.Config{
 		Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engine.test"),

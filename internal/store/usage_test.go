@@ -21,8 +21,8 @@ func totals(t *testing.T, store usage.Store, account string) usage.Totals {
 	return got
 }
 
-// TestTurnsAtOnceAreAllCounted has many clients count at a barrier.
-func TestTurnsAtOnceAreAllCounted(t *testing.T) {
+// TestConcurrentTurnsAreAllCounted has many clients count at a barrier.
+func TestConcurrentTurnsAreAllCounted(t *testing.T) {
 	table := fixture.Table(t)
 	const clients, each = 32, 8
 	start := make(chan struct{})
@@ -59,8 +59,8 @@ func TestTurnsAtOnceAreAllCounted(t *testing.T) {
 	}
 }
 
-// TestADayHasSoManyAgentsAndNoMore has a hundred agents compete for the names.
-func TestADayHasSoManyAgentsAndNoMore(t *testing.T) {
+// TestAgentsOfADayAreBounded has a hundred agents compete for the names.
+func TestAgentsOfADayAreBounded(t *testing.T) {
 	table := fixture.Table(t)
 	var all sync.WaitGroup
 	for i := range 100 {

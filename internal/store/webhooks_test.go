@@ -11,7 +11,7 @@ import (
 	"piloto/internal/access/auth"
 )
 
-func TestAWebhookIsFoundByItsIDAndListedByItsAccountAlone(t *testing.T) {
+func TestWebhookIsFoundByIDAndListedByAccount(t *testing.T) {
 	table := fixture.Table(t)
 	hook := func(id, account string, at time.Time) auth.Webhook {
 		w := auth.Webhook{ID: id, Account: account, User: "ana", Name: "n8n", Scopes: []auth.Scope{auth.ScopeChat}, CreatedAt: at}

@@ -32,11 +32,11 @@ func (s *Store) Charge(ctx context.Context, name string, at time.Time, q rate.Qu
 	}
 	taken := known
 	for range mostCharges {
-		way := idle
+		change := idle
 		if taken.After(at) && taken.Sub(at) <= rate.Absurd {
-			way = busy
+			change = busy
 		}
-		there, ok, err := s.charge(ctx, rateKey(name), way)
+		there, ok, err := s.charge(ctx, rateKey(name), change)
 		if err != nil || ok {
 			return there, ok, err
 		}
@@ -54,13 +54,13 @@ const mostCharges = 4
 
 var errRateMoves = errors.New("store: a quota is never as it was just seen")
 
-// charge is a condition on a quota, and what it becomes.
+// charge is a conditional change of a quota.
 type charge struct {
 	change, condition string
 	values            kv.Item
 }
 
-// charge changes a quota if the condition of c holds, and returns what is stored then.
+// charge changes a quota if the condition of c holds, and returns the stored time after that.
 func (s *Store) charge(ctx context.Context, pk string, c charge) (whole time.Time, ok bool, err error) {
 	row, ok, err := s.table.Try(ctx, kv.Update(pk, rateSK, c.change, c.condition, c.values, nil).Named("#ttl", "ttl"))
 	if err != nil {

@@ -89,8 +89,8 @@ func (s *Store) FreeReplay(ctx context.Context, c replay.Claim) error {
 	return err
 }
 
-// putReplay writes a claim, if the one there is as condition says. If not, it
-// returns the one there.
+// putReplay writes a claim, if the condition holds for the stored one. If not, it returns the stored
+// one.
 func (s *Store) putReplay(ctx context.Context, c replay.Claim, condition string, values kv.Item) (there replay.Claim, put bool, err error) {
 	row, put, err := s.table.Try(ctx, kv.Put(replayRowOf(c), condition, nil).With(values))
 	if err != nil || row == nil {

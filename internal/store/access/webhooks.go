@@ -8,9 +8,9 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// A webhook stands twice, written and removed in one transaction and never
-// changed: with its account's, to be listed, and under its own id, by which a
-// signed request finds it in one read. Its secret stands in neither.
+// webhookRow is a webhook, which is stored twice: in its account, where it is listed, and under its
+// own id, by which a signed request finds it in one read. Both rows are written and deleted in one
+// transaction, and never changed. Neither has the secret.
 type webhookRow struct {
 	PK        string   `dynamodbav:"PK"`
 	SK        string   `dynamodbav:"SK"`

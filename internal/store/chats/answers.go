@@ -13,7 +13,7 @@ import (
 const (
 	answerKind = "ANSWER#"
 	dueAnswers = "ANSWERING"
-	answerLife = 7 * 24 * time.Hour // of one that was left: a machine may be off for days
+	answerLife = 7 * 24 * time.Hour // of a reservation that was left: a machine may be off for days
 )
 
 type answerRow struct {
@@ -34,8 +34,9 @@ func rowOfAnswer(a conversation.Answering) answerRow {
 	}
 }
 
-// TakeAnswer makes answering a message the caller's, when it is nobody's at a time. The
-// turn that a message came with takes it from one that died with the same request.
+// TakeAnswer reserves the answer to a message for the caller, when nobody has it at a time; else it
+// returns conversation.ErrAnswering. The turn of the message itself takes the place of an earlier
+// attempt of the same request, which has died.
 func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
 	row := rowOfAnswer(a)
 	row.DuePK, row.DueSK, row.TTL = dueAnswers, kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
@@ -50,8 +51,8 @@ func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at tim
 	return s.table.Commit(ctx, w)
 }
 
-// EndAnswer ends what the caller had, or was left, and adds what is said of it to the
-// chat: both or neither.
+// EndAnswer ends a reservation of the caller, or one that was left, and adds messages to the chat:
+// both or neither.
 func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, said ...conversation.Message) error {
 	was := a.Until
 	a.Until = at
@@ -66,11 +67,11 @@ func (s *Store) EndAnswer(ctx context.Context, a conversation.Answering, at time
 	return s.table.Commit(ctx, append(writes, ended, touched)...)
 }
 
-// askedRow is that an agent is asked for a message, or was.
+// askedRow notes that an agent is called for a message, or was.
 type askedRow struct {
 	PK   string `dynamodbav:"PK"`
 	SK   string `dynamodbav:"SK"`
-	Told bool   `dynamodbav:"told"` // that the agent failed: it may be asked again
+	Told bool   `dynamodbav:"told"` // the client knows that the agent failed: it may be called again
 	TTL  int64  `dynamodbav:"ttl"`
 }
 
@@ -83,23 +84,23 @@ func asked(account, chatID, messageID string, told bool, at time.Time) askedRow 
 	return askedRow{PK: kv.Chat(account, chatID), SK: askedKind + messageID, Told: told, TTL: at.Add(askedLife).Unix()}
 }
 
-// NoteAsked notes that an agent is about to be asked for a message; conversation.ErrAsked
-// when one was, and EndAsked did not follow.
+// NoteAsked notes that an agent is about to be called for a message. It returns
+// conversation.ErrAsked when one was called before, without EndAsked after it.
 func (s *Store) NoteAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
 	w := kv.Put(asked(account, chatID, messageID, false, at), "attribute_not_exists(PK) OR told = :yes", conversation.ErrAsked)
 	w = w.With(kv.Item{":yes": kv.Bool(true)})
 	return s.table.Commit(ctx, w)
 }
 
-// EndAsked lets an agent be asked for a message again. The row stays, because who answers
-// turns may delete nothing of a chat.
+// EndAsked lets an agent be called for a message again. The row stays, because the function that
+// answers turns may not delete rows of a chat.
 func (s *Store) EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error {
 	w := kv.Put(asked(account, chatID, messageID, true, at), "", nil)
 	return s.table.Commit(ctx, w)
 }
 
-// LeftAnswers lists what was not ended by a time, the oldest first. One that cannot be read
-// is an error beside the others.
+// LeftAnswers lists the reservations that were not ended by a time, the oldest first. One that
+// cannot be read is an error beside the others.
 func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]conversation.Answering, error) {
 	keys, err := s.table.Due(ctx, dueAnswers, at, limit)
 	problems := []error{err}

@@ -100,9 +100,8 @@ func (s *Store) CreateChat(ctx context.Context, account string, c conversation.C
 	return s.table.Commit(ctx, w)
 }
 
-// OpenSession returns the chat of a client's session, made when it does not
-// exist. What the client says of it now replaces what it said before; what it
-// does not say stays, and so does whom it named first.
+// OpenSession returns the chat of a client's session, and creates it when it does not exist. Values
+// of c replace the stored ones; a value that c lacks stays, and so does the first user id.
 func (s *Store) OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error) {
 	err := s.CreateChat(ctx, account, c)
 	if !errors.Is(err, kv.ErrTaken) {
@@ -117,7 +116,7 @@ func (s *Store) OpenSession(ctx context.Context, account string, c conversation.
 	if c.Summary != "" {
 		say("context_summary", kv.S(c.Summary))
 	}
-	if c.UserID != "" { // a session is of whom it named first
+	if c.UserID != "" { // a session keeps its first user
 		sets = append(sets, "user_id = if_not_exists(user_id, :user_id)")
 		values[":user_id"] = kv.S(c.UserID)
 	}
@@ -134,9 +133,8 @@ func (s *Store) OpenSession(ctx context.Context, account string, c conversation.
 	return s.Chat(ctx, account, c.ID)
 }
 
-// Session returns the chat of a client's session with its newest messages before
-// the cursor, in the order they were said, and a cursor to older ones when there
-// are any.
+// Session returns the chat of a client's session with its newest messages before the cursor, in the
+// order of their ids, and a cursor to older ones when there are any.
 func (s *Store) Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error) {
 	chat, err := s.Chat(ctx, account, conversation.SessionChat(account, sessionID))
 	if err != nil {
@@ -177,7 +175,7 @@ func (s *Store) Chats(ctx context.Context, account, projectID, cursor string, li
 	return chats, next, nil
 }
 
-// UpdateChat changes what is named of a chat, and nothing else.
+// UpdateChat changes the attributes that change names, and no other.
 func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	var sets, removes []string
 	values := kv.Item{}
@@ -203,7 +201,7 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 }
 
 // DeleteChat removes a chat and its messages. A chat with an active run stays:
-// plan.ErrAlreadyRunning. Its runs remain, as the record of what was done.
+// plan.ErrAlreadyRunning. Its runs remain, because they record actions.
 func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	if _, err := s.Chat(ctx, account, id); err != nil {
 		return err
@@ -275,14 +273,14 @@ type noteRow struct {
 func Append(account, chatID string, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
 	for _, m := range list {
-		unsaid := "attribute_not_exists(PK)"
-		if m.Role == conversation.RoleUser { // one that is sent again is the same again
-			unsaid = ""
+		condition := "attribute_not_exists(PK)"
+		if m.Role == conversation.RoleUser { // a repeated request writes the same message again
+			condition = ""
 		}
 		w := kv.Put(messageRow{
 			PK: kv.Chat(account, chatID), SK: messageKind + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
 			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: kv.Millis(m.At),
-		}, unsaid, fault.ErrMoved)
+		}, condition, fault.ErrMoved)
 		writes = append(writes, w)
 	}
 	return writes
@@ -319,15 +317,15 @@ func (s *Store) addMessages(ctx context.Context, account, chatID, title string, 
 	return err == nil, err
 }
 
-// Messages returns the newest messages of a chat before the cursor, in the
-// order they were said, and a cursor to older ones when there are any.
+// Messages returns the newest messages of a chat before the cursor, in the order of their ids, and
+// a cursor to older ones when there are any.
 func (s *Store) Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
 	scope := "messages\x00" + account + "\x00" + chatID
 	before, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	if before != "" && !strings.HasPrefix(before, messageKind) { // somebody made it up
+	if before != "" && !strings.HasPrefix(before, messageKind) { // no list gave it
 		return nil, "", kv.ErrCursor
 	}
 	span := kv.Rows(kv.Chat(account, chatID), messageKind)
@@ -356,7 +354,7 @@ func (s *Store) Messages(ctx context.Context, account, chatID, cursor string, li
 	return list, next, nil
 }
 
-// notes are the notes of a message, as they are stored or as they are read.
+// notes converts the notes of a message between their stored form and their own.
 func notes[to, from conversation.Note | noteRow](list []from) []to {
 	var out []to
 	for _, n := range list {

@@ -71,8 +71,8 @@ func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Pr
 	return projects, nil
 }
 
-// UpdateProject changes a project as it is now, again when somebody changed it
-// first.
+// UpdateProject applies change to the stored project. It reads the project and applies change again
+// when another writer was first.
 func (s *Store) UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error) {
 	var p conversation.Project
 	err := retry.Do(ctx, func() error {
@@ -92,8 +92,8 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 	return p, err
 }
 
-// DeleteProject removes a project. Its chats remain, outside any project they
-// may use: a step of theirs is refused.
+// DeleteProject removes a project. Its chats remain and still name it, so that their steps are
+// refused.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
 	return s.table.Commit(ctx, kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound))
 }

@@ -30,8 +30,8 @@ func Sight(account, chatID string, s plan.Sight) kv.Write {
 	}, "", nil)
 }
 
-// Show notes that a viewer is shown a draft, and adds the messages that are said with
-// it, all or none. It returns fault.ErrMoved when the chat waits for that draft no more.
+// Show notes that a viewer is shown a draft, and adds messages to its chat, all or none. It returns
+// fault.ErrMoved when the chat does not wait for that draft any more.
 func (s *Store) Show(ctx context.Context, draft plan.Run, sight plan.Sight, said ...conversation.Message) error {
 	writes := Append(draft.Account, draft.ChatID, said)
 	seen := Sight(draft.Account, draft.ChatID, sight)
@@ -41,8 +41,8 @@ func (s *Store) Show(ctx context.Context, draft plan.Run, sight plan.Sight, said
 
 var errUnseen = errors.New("store: the viewer was shown nothing")
 
-// Shown returns which plan a viewer of a chat was shown last, at a time: the zero
-// Sight when none, or when what they saw has expired by then.
+// Shown returns the plan that a viewer of a chat was shown last. It is the zero Sight when there is
+// none, or when the plan has expired by the time at.
 func (s *Store) Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error) {
 	var row sightRow
 	err := s.table.Get(ctx, kv.Chat(account, chatID), sightKey(viewer), &row, errUnseen)

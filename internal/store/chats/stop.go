@@ -15,12 +15,12 @@ type stopRow struct {
 	TTL int64  `dynamodbav:"ttl"`
 }
 
-// AskStop notes that somebody wants the answer that is being written to end.
+// AskStop notes a request to end the answer that is being written.
 func (s *Store) AskStop(ctx context.Context, account, chatID string, at time.Time) error {
 	return s.table.Do(ctx, kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()}, "", nil))
 }
 
-// StopAsked returns when somebody last did; the zero time: never.
+// StopAsked returns the time of the last such request; the zero time when there was none.
 func (s *Store) StopAsked(ctx context.Context, account, chatID string) (time.Time, error) {
 	var row stopRow
 	err := s.table.Get(ctx, kv.Chat(account, chatID), "STOP", &row, errNoStop)

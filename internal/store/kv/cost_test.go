@@ -8,8 +8,8 @@ import (
 	"piloto/infra/local/fixture/cost"
 )
 
-// TestReadingACursorCostsWhatItsLengthAllows, whoever wrote it.
-func TestReadingACursorCostsWhatItsLengthAllows(t *testing.T) {
+// TestCostOfReadingCursorGrowsWithItsLength, whoever wrote it.
+func TestCostOfReadingCursorGrowsWithItsLength(t *testing.T) {
 	const n = 1 << 20
 	hostile := cost.Repeated(n, "A", "=", "-", "_", "\n", "\x00", "%", "AAAA\n", "\xff")
 	hostile["a valid text"] = base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("x", n/4*3)))

@@ -2,9 +2,9 @@ package kv
 
 import "testing"
 
-// TestCursorHasTheFormatOfTheGoldenOne holds the text of a cursor: a client that reads a list while
+// TestCursorEqualsGoldenCursor holds the text of a cursor: a client that reads a list while
 // the program is replaced goes on with it.
-func TestCursorHasTheFormatOfTheGoldenOne(t *testing.T) {
+func TestCursorEqualsGoldenCursor(t *testing.T) {
 	const golden = "AUPmS4aQ_xVgTSMwMUtKUFdENk0w"
 	if got := WriteCursor("messages\x00acme\x00c", "M#01KJPWD6M0"); got != golden {
 		t.Errorf("%q", got)

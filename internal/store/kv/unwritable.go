@@ -34,7 +34,7 @@ func detectUnwritable(o *dynamodb.Options) {
 	})
 }
 
-// unwritable reports what an answer says of the disk behind it.
+// unwritable returns fault.ErrStorage when an answer says that the disk takes no writes.
 func unwritable(metadata middleware.Metadata) error {
 	raw, ok := awsmiddleware.GetRawResponse(metadata).(*smithyhttp.Response)
 	if ok && raw.Header.Get(unwritableHeader) != "" {

@@ -17,12 +17,12 @@ type Write struct {
 	holds     string // the condition; "": none
 	names     map[string]string
 	values    Item
-	otherwise error // what it means that the condition does not hold
+	otherwise error // returned when the condition does not hold
 	err       error // the row could not be encoded
 }
 
-// Put stores a row, which is a struct with dynamodbav names, in place of the one that is
-// there. otherwise is what Commit and Do return when the condition ("": none) does not hold.
+// Put stores a row, which is a struct with dynamodbav names, in place of the stored one. Commit and
+// Do return otherwise when the condition ("": none) does not hold.
 func Put(row any, condition string, otherwise error) Write {
 	it, err := Encode(row)
 	return Write{put: it, holds: condition, otherwise: otherwise, err: err}

@@ -7,14 +7,14 @@ import "sync"
 // revision, and no revision's name is used twice. Which revision is in force is
 // never kept here; that is read with the server each time.
 //
-// What it holds is bounded: when it is full it begins anew.
+// It is bounded: when it is full, it is emptied.
 type memo struct {
 	mu   sync.Mutex
 	held map[string]any
 	size int // bytes that the values were decoded from
 }
 
-// maxMemo bounds what one Store keeps, in bytes of JSON.
+// maxMemo bounds the values of one Store, in bytes of JSON.
 const maxMemo = 8 << 20
 
 func (m *memo) get(key string) (any, bool) {
@@ -24,8 +24,8 @@ func (m *memo) get(key string) (any, bool) {
 	return v, ok
 }
 
-// put keeps a value that was decoded from size bytes. Nobody may change it, or
-// what it points to, from now on.
+// put keeps a value that was decoded from size bytes. The value, and the values that it points to,
+// must not be changed afterwards.
 func (m *memo) put(key string, v any, size int) {
 	if size += len(key); size > maxMemo/4 {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMemoIsBoundedAndBeginsAnew(t *testing.T) {
+func TestMemoIsBounded(t *testing.T) {
 	var m memo
 	const size = maxMemo/8 - 4
 	for _, key := range []string{"r001", "r002", "r003", "r004", "r005", "r006", "r007", "r008"} {

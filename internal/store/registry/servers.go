@@ -63,7 +63,7 @@ type serverRow struct {
 	DueSK       string   `dynamodbav:"DueSK,omitempty"`
 }
 
-// dueAbsent is what servers are due for that have no allowlist yet.
+// dueAbsent is the list of the servers that have no allowlist yet.
 const dueAbsent = "ABSENT"
 
 func rowOfServer(account string, s tool.Server) serverRow {
@@ -163,8 +163,7 @@ func putKey(account string, server tool.Server, key tool.Credential) kv.Write {
 	}, "", nil)
 }
 
-// agentRow holds an agent's name for one server: names are what decisions call
-// agents by.
+// agentRow reserves an agent's name for one server, because a decision calls an agent by its name.
 type agentRow struct {
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
@@ -190,8 +189,8 @@ func (s *Store) ReplaceCatalogue(ctx context.Context, account string, server too
 	return s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, seen)
 }
 
-// MarkServer records how a discovery that brought no allowlist ended. What is
-// frozen stays so: nothing new was approved.
+// MarkServer records the end of a discovery that brought no allowlist. Frozen tools stay frozen,
+// because nothing new was approved.
 func (s *Store) MarkServer(ctx context.Context, account string, server tool.Server, seen string) error {
 	w := kv.Update(kv.Account(account), "SERVER#"+server.ID,
 		"SET #state = :state, last_error = :error, updated_at = :now", "catalogue = :seen", kv.Item{
@@ -215,7 +214,7 @@ func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, 
 	return err
 }
 
-// mark writes what a discovery learnt, and nothing that others may change.
+// mark writes the attributes that a discovery read, and none that others may change.
 func (s *Store) mark(ctx context.Context, account string, server tool.Server, seen string) error {
 	row := rowOfServer(account, server)
 	w := kv.Update(row.PK, row.SK,
@@ -230,8 +229,8 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 	return s.table.Commit(ctx, w)
 }
 
-// Absent lists servers that are due to be looked for. One that cannot be read is an error
-// beside the others.
+// Absent lists the servers that the sweep must look for by a time. One that cannot be read is an
+// error beside the others.
 func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]tool.Absent, error) {
 	keys, err := s.table.Due(ctx, dueAbsent, at, limit)
 	problems := []error{err}
@@ -251,14 +250,14 @@ func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]tool.Abs
 	return list, errors.Join(problems...)
 }
 
-// PutOffServer notes that an absent server is looked for.
+// PutOffServer sets when the sweep looks for an absent server again, and counts the attempt.
 func (s *Store) PutOffServer(ctx context.Context, a tool.Absent, until time.Time) error {
 	return s.table.Commit(ctx, kv.Update(kv.Account(a.Account), "SERVER#"+a.ID, "SET DueSK = :next ADD looks :one", "DueSK = :seen", kv.Item{
 		":next": kv.S(kv.At(until, a.ID)), ":seen": kv.S(a.Seen), ":one": kv.N(1),
 	}, tool.ErrServerMoved))
 }
 
-// SetServerActive switches a server on or off. One that is off is not looked for.
+// SetServerActive switches a server on or off. The sweep does not look for a server that is off.
 func (s *Store) SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error) {
 	var err error = tool.ErrServerMoved
 	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {

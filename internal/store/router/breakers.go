@@ -12,16 +12,16 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// An account's breakers are one partition, PK A#acct#BREAKERS, SK AGENT#id. What
-// happens to one is one conditional write: the conditions are those of
-// agent.Breaker, and a row without opened_at is closed.
+// An account's breakers are one partition, PK A#acct#BREAKERS, SK AGENT#id. Each change is one
+// conditional write: its conditions are those of agent.Breaker, and a row without opened_at is
+// closed.
 //
 // The times of a row's failures are attributes of their own, f1 the last. A
 // failure moves them all by one in the same write that counts it; 0 is none.
 
 const breakerSK = "AGENT#"
 
-// breakersKept is how long the row of an agent stays that nothing happens to.
+// breakersKept is the life of a row after its last change.
 const breakersKept = 7 * 24 * time.Hour
 
 func breakersKey(account string) string { return kv.Account(account) + "#BREAKERS" }
@@ -59,7 +59,7 @@ func breakerOf(it kv.Item) (agent.Breaker, error) {
 	return b, nil
 }
 
-// Breaker returns an agent's breaker; a closed one when nothing happened to it.
+// Breaker returns an agent's breaker; a closed one when there is no row.
 func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Breaker, error) {
 	row, err := s.table.Row(ctx, breakersKey(account), breakerSK+agentID)
 	if err != nil || row == nil {
@@ -68,7 +68,7 @@ func (s *Store) Breaker(ctx context.Context, account, agentID string) (agent.Bre
 	return breakerOf(row)
 }
 
-// Breakers returns those of an account's agents that something happened to.
+// Breakers returns the breakers of an account that have a row.
 func (s *Store) Breakers(ctx context.Context, account string) ([]agent.Breaker, error) {
 	items, err := s.table.Read(ctx, kv.Rows(breakersKey(account), breakerSK), 0)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// Bounds of what is read at once.
+// Bounds of one read.
 const (
 	maxMemories = 20     // of one session, with a company each
 	maxCounted  = 20_000 // memories that are counted
 )
 
-// memoryKey is the partition of a session. Sessions are named by clients: a hash
-// keeps what they write out of the keys, which decide who may read what.
+// memoryKey is the partition of a session. Clients name sessions: the hash keeps their text out of
+// the keys, by which access is decided.
 func memoryKey(account, session string) string {
 	return kv.Account(account) + "#MEM#" + ids.Hash(session)
 }
@@ -85,8 +85,8 @@ func (row memoryRow) memory() (agent.Memory, error) {
 	return m, err
 }
 
-// Memory returns what a session remembers of its exchanges with a company, as it
-// stands at a time; with neither version nor exchanges when there is nothing.
+// Memory returns the exchanges of a session with a company that have not expired by a time. It has
+// neither a version nor exchanges when there is no row.
 func (s *Store) Memory(ctx context.Context, account string, company int64, session string, at time.Time) (agent.Memory, error) {
 	none := agent.Memory{Company: company, Session: session}
 	var row memoryRow
@@ -104,10 +104,9 @@ func (s *Store) Memory(ctx context.Context, account string, company int64, sessi
 	return stored.At(at), nil
 }
 
-// Remember adds an exchange to a memory as it was read. When it moved meanwhile
-// the exchange is added to what it became, so that turns of one session at once
-// lose nothing of each other. An exchange that is there already is not added
-// again: the answer to writing it may have been lost.
+// Remember adds an exchange to a memory that the caller read. When another turn changed it since,
+// the exchange is added to the new one, so that simultaneous turns of a session lose nothing. A
+// stored exchange is not added again, because the answer to an earlier write may have been lost.
 func (s *Store) Remember(ctx context.Context, account string, m agent.Memory, e agent.Exchange) error {
 	return retry.Do(ctx, func() error {
 		err := s.putMemory(ctx, account, m.Add(e), m.Version)
@@ -133,8 +132,8 @@ func (s *Store) putMemory(ctx context.Context, account string, m agent.Memory, s
 
 var errMemoryMoved = errors.New("store: the memory changed after it was read")
 
-// Memories returns what a session remembers at a time, of all companies, by
-// company; more says that there are further ones.
+// Memories returns the memories of a session at a time, by company; more means that there are
+// further ones.
 func (s *Store) Memories(ctx context.Context, account, session string, at time.Time) (list []agent.Memory, more bool, err error) {
 	span := kv.Rows(memoryKey(account, session), companyKind)
 	span.Filter, span.Values = "expires_at > :vnow", kv.Item{":vnow": kv.N(kv.Millis(at))}
@@ -161,8 +160,8 @@ func (s *Store) Memories(ctx context.Context, account, session string, at time.T
 	return list, more, nil
 }
 
-// Forget removes what a session remembers of a company, or of all for company 0.
-// A turn that read it before does not bring it back.
+// Forget deletes the memory of a session of a company, or of all companies when company is 0. A turn
+// that read it before does not restore it.
 func (s *Store) Forget(ctx context.Context, account, session string, company int64) error {
 	pk := memoryKey(account, session)
 	if company != 0 {
@@ -177,8 +176,7 @@ func (s *Store) Forget(ctx context.Context, account, session string, company int
 	return s.table.DeleteAll(ctx, items)
 }
 
-// MemoryStats counts what an account's sessions remember at a time. It reads an
-// index, which may be a moment behind.
+// MemoryStats counts the memories of an account at a time. It reads an index, which may be behind.
 func (s *Store) MemoryStats(ctx context.Context, account string, at time.Time) (agent.MemoryStats, error) {
 	var stats agent.MemoryStats
 	span := kv.Listed(memoriesIndex(account))

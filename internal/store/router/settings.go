@@ -38,11 +38,10 @@ func businessKey(company int64, url string) string {
 	return "BUSINESS#" + kv.Pad(company, 19) + "#" + ids.Hash(url)[:32]
 }
 
-// businessKept is how long a context that nobody asks for stays.
+// businessKept is the life of a context after its source was tried.
 const businessKept = 7 * 24 * time.Hour
 
-// routerRow is what an account set of its router, or what is known of one of its
-// companies. TriedAt and TTL are of the second.
+// routerRow is a row of settings, or the context of a company. Only the second has TriedAt and TTL.
 type routerRow struct {
 	PK      string `dynamodbav:"PK"`
 	SK      string `dynamodbav:"SK"`
@@ -66,15 +65,13 @@ func read[T any](ctx context.Context, s *Store, account, sk string, kind kv.Docu
 	return kind.Decode(row.Data)
 }
 
-// RouterSettings returns what is in force for a company: what it sets itself, and
-// what the account sets for all.
+// RouterSettings returns the settings in force for a company: its own, over the account's.
 func (s *Store) RouterSettings(ctx context.Context, account string, company int64) (agent.Settings, error) {
 	wide, own, err := s.RouterLayers(ctx, account, company)
 	return agent.Merge(wide, own), err
 }
 
-// RouterLayers returns what an account sets for all of its companies, and what one
-// of them sets itself. Company 0 sets nothing itself.
+// RouterLayers returns the account's settings, and the company's own. Company 0 has none of its own.
 func (s *Store) RouterLayers(ctx context.Context, account string, company int64) (wide, own agent.Settings, err error) {
 	err = parallel.Do(
 		func() (err error) { wide, err = read(ctx, s, account, routerSettingsKey(0), settingsOf); return },
@@ -88,20 +85,19 @@ func (s *Store) RouterLayers(ctx context.Context, account string, company int64)
 	return wide, own, err
 }
 
-// PutRouterSettings sets what a company sets itself, or what the account sets for
-// all of them when company is 0.
+// PutRouterSettings replaces the settings of a company, or of the account when company is 0.
 func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
 	data, err := settingsOf.Encode(settings)
 	return s.table.Do(ctx, kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}, "", nil).Unless(err))
 }
 
-// DeleteRouterSettings removes them; what is not there is removed already.
+// DeleteRouterSettings deletes these settings; missing ones are deleted already.
 func (s *Store) DeleteRouterSettings(ctx context.Context, account string, company int64) error {
 	return s.table.Do(ctx, kv.Delete(routerKey(account), routerSettingsKey(company), "", nil))
 }
 
-// RouterCompanies lists the companies that set something themselves, by number,
-// and a cursor when there are more.
+// RouterCompanies lists the companies that have settings of their own, by number, and a cursor when
+// there are more.
 func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, limit int) ([]int64, string, error) {
 	scope := "router\x00" + account
 	from, err := kv.ReadCursor(scope, cursor)
@@ -137,13 +133,13 @@ func (s *Store) RouterCompanies(ctx context.Context, account, cursor string, lim
 	return companies, next, nil
 }
 
-// Business returns what is known of a company; the zero Business when nothing is.
+// Business returns the stored context of a company; the zero Business when there is none.
 func (s *Store) Business(ctx context.Context, account string, company int64, url string) (agent.Business, error) {
 	return read(ctx, s, account, businessKey(company, url), businesses)
 }
 
-// PutBusiness replaces what was seen; agent.ErrBusinessMoved, changing nothing,
-// when its source was tried again since.
+// PutBusiness replaces the context that the caller read. It returns agent.ErrBusinessMoved when its
+// source was tried again since.
 func (s *Store) PutBusiness(ctx context.Context, account string, company int64, url string, seen, next agent.Business) error {
 	data, err := businesses.Encode(next)
 	w := kv.Put(routerRow{

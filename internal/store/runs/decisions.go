@@ -12,7 +12,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// revisionRow is a plan as it stood, of a run that has another by now.
+// revisionRow is one of the plans that a run had.
 type revisionRow struct {
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
@@ -21,8 +21,8 @@ type revisionRow struct {
 
 func revisionKey(n int) string { return "REV#" + kv.Pad(int64(n), 6) }
 
-// Revise gives a draft another plan, and keeps all that it had. Of the results that
-// the draft has of an earlier run, it keeps those that the new plan names.
+// Revise gives a draft another plan, and keeps the earlier ones. Of the results that the draft takes
+// from an earlier run, it keeps those that the new plan names.
 func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error) {
 	if r.Status != plan.Draft {
 		return r, fault.ErrMoved
@@ -77,7 +77,7 @@ func (s *Store) AskApproval(ctx context.Context, r plan.Run, st plan.StepState, 
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: plan.Waiting, rec: rec, due: due, condition: "attribute_not_exists(cancel_at)"})
 }
 
-// Decide writes what somebody said to a step that waits, while it still waits.
+// Decide writes the decision on a waiting step, while it still waits.
 func (s *Store) Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec run.Record) (plan.Run, error) {
 	if r.Status != plan.Waiting || st.Approval == nil {
 		return r, fault.ErrMoved
@@ -85,9 +85,8 @@ func (s *Store) Decide(ctx context.Context, r plan.Run, st plan.StepState, to pl
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: to, rec: rec, due: due, decided: rec.At})
 }
 
-// SettleStep writes what a person said of a step in doubt of a run that ended, or that
-// another goes on from it. What is said in the chat is in the record only while there
-// is one.
+// SettleStep writes a person's verdict on a step in doubt of a run that ended, or, when st is nil,
+// that another run goes on from it. The record has messages only while the chat exists.
 func (s *Store) SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
 	if !r.Status.Terminal() {
 		return r, fault.ErrMoved
@@ -105,7 +104,7 @@ func (s *Store) SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, 
 	return s.commit(ctx, t)
 }
 
-// BeginUndo marks that what the run did is being undone.
+// BeginUndo marks that the effects of the run are being undone.
 func (s *Store) BeginUndo(ctx context.Context, r plan.Run, rec run.Record) (plan.Run, error) {
 	t, err := stay(r, rec)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// What one transaction holds of states beside the rest of a transition: DynamoDB
-// takes 100 writes and 4 MB in one.
+// Limits of the states in one transaction, beside the rest of a transition. DynamoDB takes 100
+// writes and 4 MB.
 const (
 	mostStates = 40
 	mostBytes  = 2 << 20
 )
 
-// Finish moves an active run to its end with what became of the steps that were open,
-// and frees its chat, if the chat still is its. closed are those steps' last states;
-// when they are more than a transaction holds, they are written before it, which
-// changes nothing but that they cannot begin any more.
+// Finish moves an active run to its end, writes the last states of its open steps (closed), and
+// frees its chat, if the chat still has this run. States that do not fit into the transaction are
+// written before it: then these steps cannot begin any more, and nothing else changes.
 func (s *Store) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec run.Record) (plan.Run, error) {
 	states, err := s.closing(ctx, r, closed)
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *Store) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	return s.commit(ctx, t)
 }
 
-// closing returns the writes of the last portion of the states; the others it made.
+// closing writes all parts of the states but the last, and returns the writes of that one.
 func (s *Store) closing(ctx context.Context, r plan.Run, closed []plan.StepState) ([]kv.Write, error) {
 	var writes []kv.Write
 	for _, st := range closed {
@@ -69,7 +68,7 @@ func (s *Store) closing(ctx context.Context, r plan.Run, closed []plan.StepState
 	return parts[last], nil
 }
 
-// divide divides writes of states into what a transaction holds.
+// divide divides writes of states into parts that fit into a transaction.
 func divide(writes []kv.Write) [][]kv.Write {
 	var parts [][]kv.Write
 	size := 0
@@ -84,9 +83,8 @@ func divide(writes []kv.Write) [][]kv.Write {
 	return parts
 }
 
-// leave is what the end of a run changes of its chat. A run that another took the
-// place of while it waited frees nothing, and is the last one only when it is newer
-// than the one that is.
+// leave returns the change of the chat at the end of a run. A waiting run that another one replaced
+// in the chat frees nothing, and becomes the last run only when it is newer than that one.
 func leave(r plan.Run, chat conversation.Chat, to plan.Status, at time.Time) kv.Write {
 	const last = "last_run_id = :run, last_run_status = :to, last_run_ts = :now"
 	values := kv.Item{":run": kv.S(r.ID), ":to": kv.S(string(to))}

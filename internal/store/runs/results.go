@@ -69,8 +69,8 @@ func (s *Store) putPiece(ctx context.Context, row resultRow) error {
 	return s.table.Do(ctx, kv.Put(row, "", nil))
 }
 
-// beginning is what stands for a body that is stored apart: its first characters, as
-// a JSON string of at most maxBegins bytes.
+// beginning returns the first characters of a body that is stored apart, as a JSON string of at most
+// maxBegins bytes.
 func beginning(body json.RawMessage) json.RawMessage {
 	text := string(body[:min(2*maxBegins, len(body))])
 	var whole string
@@ -127,8 +127,7 @@ func (s *Store) Whole(ctx context.Context, r plan.Run, effect string, res plan.R
 	return res, nil
 }
 
-// copyResults gives a run that goes on from another the pieces of the results it has
-// of it.
+// copyResults copies the pieces of the results that a run takes from the run before it.
 func (s *Store) copyResults(ctx context.Context, r plan.Run) error {
 	from := r
 	from.ID = r.Retries

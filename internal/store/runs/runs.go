@@ -45,7 +45,7 @@ func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	if err := kv.Decode(items[0], &row); err != nil {
 		return plan.Run{}, err
 	}
-	if row.SK != "RUN" { // what it reuses was written, and it was not
+	if row.SK != "RUN" { // the states that it reuses were written, and the run was not
 		return plan.Run{}, plan.ErrRunNotFound
 	}
 	r, err := row.run()
@@ -164,10 +164,9 @@ func modelOf(rec run.Record) string {
 	return model
 }
 
-// Confirm moves a draft to queued, once, and only as it was seen: the status,
-// the digest, the expiry and the chat's pending run are its conditions. The chat runs
-// nothing, or what it runs waits for somebody's approval, which then goes on waiting
-// without the chat.
+// Confirm moves a draft to queued, once, and only as it was shown: its conditions are the status,
+// the digest, the expiry and the chat's pending run. The chat has no active run, or a run that waits
+// for an approval, which then goes on waiting without the chat.
 func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
 	set, its := "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", kv.Item{
 		":by": kv.S(by), ":who": kv.S(user), ":digest": kv.S(string(r.Digest)), ":due": kv.S(dueRuns), ":at": kv.S(kv.At(due, r.ID)),

@@ -15,8 +15,8 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// stepRow is what became of a step. State is the JSON of a plan.StepState,
-// gzipped when that is shorter; status, attempts and open are the conditions, and of
+// stepRow is the state of an effect. State is the JSON of a plan.StepState, gzipped when that is
+// shorter; status, attempts and open are the conditions, and of
 // a step that waits for an approval until when it does (unix milliseconds).
 type stepRow struct {
 	PK       string `dynamodbav:"PK"`
@@ -154,9 +154,9 @@ func shorten(st plan.StepState) plan.StepState {
 	return st
 }
 
-// BeginStep writes the intent of an attempt: before it, there was none, or the
-// one before it has ended, or may be repeated and is as it was read. No step begins
-// after somebody asked the run to stop, and no undo before undoing began.
+// BeginStep writes the intent of an attempt. It is the first one, or the one before it has ended, or
+// may be repeated and is as it was read. No step begins after a request to stop the run, and no undo
+// before BeginUndo.
 func (s *Store) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
 	condition := "attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)"
 	if plan.ParseEffect(st.StepID).Undo {
@@ -165,7 +165,7 @@ func (s *Store) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, re
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: statusAfter(r, st), rec: rec, condition: condition})
 }
 
-// EndStep writes what became of the attempt that was read, or why there was none.
+// EndStep writes the result of the attempt that was read, or the reason why there was none.
 func (s *Store) EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: statusAfter(r, st), rec: rec})
 }

@@ -6,7 +6,7 @@ import (
 	"piloto/infra/local/fixture/kvtest"
 )
 
-func TestStoredFormatIsTheGoldenOne(t *testing.T) {
+func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 	kvtest.Hold(t,
 		kvtest.Row[settingRow](),
 		kvtest.Document(assistants),

@@ -12,8 +12,8 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// A period's row counts what was spent in it and what is held: one number, so
-// that a condition can compare it with the limit.
+// The row of a period counts its spent and its held money in one number, so that a condition can
+// compare it with the limit.
 func dayKey(at time.Time) string   { return "B#D#" + credit.Day(at) }
 func monthKey(at time.Time) string { return "B#M#" + credit.Month(at) }
 
@@ -140,7 +140,7 @@ type periodRow struct {
 	Micros int64 `dynamodbav:"micros"`
 }
 
-// Settle ends a hold with what its turn used, and writes the turn's record.
+// Settle ends a hold with the usage of its turn, and writes the turn's record.
 func (s *Store) Settle(ctx context.Context, h credit.Hold, turn credit.Turn) error {
 	writes := []kv.Write{turnRecord(h.Account, turn)}
 	at := turn.At

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// What has to be looked at by a time, beside the runs.
+// The lists of rows that the sweep looks at.
 const (
 	dueHolds  = "HOLD"
 	dueAudits = "AUDIT"
@@ -86,9 +86,9 @@ func (row entryRow) entry() credit.Entry {
 
 var errNoWallet = errors.New("store: no wallet")
 
-// Standing reads what an account has and has spent. The wallet comes first: a
-// session that was opened since is among the sessions, or is the one that comes
-// after Last; read before it, its price would be seen and it would not.
+// Standing reads the balance, the sessions and the spending of an account. The wallet is read first:
+// a session that was opened since is among the sessions, or follows Last. In the other order, its
+// price would be read without it.
 func (s *Store) Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error) {
 	var standing credit.Standing
 	pk := walletKey(account)
@@ -146,7 +146,7 @@ func (s *Store) Move(ctx context.Context, account string, e credit.Entry) error 
 	return s.movement(ctx, account, e)
 }
 
-// BuySession writes a session, its ledger entry, and what it costs.
+// BuySession writes a session, its ledger entry, and the new balance.
 func (s *Store) BuySession(ctx context.Context, account string, session credit.Session, e credit.Entry) error {
 	w := kv.Put(sessionRow{
 		PK: walletKey(account), SK: sessionKey(session.ExpiresAt, session.ID), ID: session.ID, Cost: session.Cost, Tokens: session.Tokens, Free: session.Free,
@@ -155,16 +155,16 @@ func (s *Store) BuySession(ctx context.Context, account string, session credit.S
 	return s.movement(ctx, account, e, w)
 }
 
-// Refund writes the entry, gives the credit back and closes the session: what is
-// left of it can be held no more.
+// Refund writes the entry, returns the credit and closes the session: its remaining tokens cannot be
+// held any more.
 func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) error {
 	w := kv.Update(walletKey(account), sessionKey(e.Until, e.SessionID), "SET closed = :true",
 		"attribute_exists(PK)", kv.Item{":true": kv.Bool(true)}, credit.ErrNotRefundable)
 	return s.movement(ctx, account, e, w)
 }
 
-// movement commits a ledger entry, the balance, and what else belongs to it. The
-// entry is what makes it happen once; its condition is looked at first.
+// movement commits a ledger entry, the balance, and further writes. The entry's condition makes it
+// happen once, and is checked first.
 func (s *Store) movement(ctx context.Context, account string, e credit.Entry, more ...kv.Write) error {
 	put := kv.Put(entryRow{
 		PK: walletKey(account), SK: "L#" + e.ID, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
@@ -255,11 +255,11 @@ func (s *Store) DueAudits(ctx context.Context, at time.Time, limit int) ([]strin
 
 // Audited takes an account off that list, unless its ledger moved meanwhile.
 func (s *Store) Audited(ctx context.Context, a credit.Audit) error {
-	err := s.table.Commit(ctx, kv.Update(walletKey(a.Account), "WALLET", "REMOVE DuePK, DueSK", "entries = :n", kv.Item{":n": kv.N(a.Entries)}, errMovedOn))
-	if errors.Is(err, errMovedOn) {
+	err := s.table.Commit(ctx, kv.Update(walletKey(a.Account), "WALLET", "REMOVE DuePK, DueSK", "entries = :n", kv.Item{":n": kv.N(a.Entries)}, errChanged))
+	if errors.Is(err, errChanged) {
 		return nil
 	}
 	return err
 }
 
-var errMovedOn = errors.New("store: it moved on by itself")
+var errChanged = errors.New("store: the row changed after it was read")
