@@ -31,7 +31,7 @@ type runView struct {
 		ID, Method, Status string
 		ForEach            string `json:"for_each"`
 		Approval           struct{ Decision string }
-		Settled            struct{ Outcome string }
+		Resolved           struct{ Outcome string } `json:"settled"`
 		Undo               struct{ Method string }
 		UndoState          struct{ Status string } `json:"undo_state"`
 		Items              []struct {
@@ -124,8 +124,8 @@ func (v *user) checkDecisions(s runView) error {
 		return errors.New("its cancel was answered, and it did everything")
 	case v.acked.decision != "" && s.Steps[1].Approval.Decision != v.acked.decision:
 		return fmt.Errorf("%s was answered, and it is %q", v.acked.decision, s.Steps[1].Approval.Decision)
-	case v.acked.resolved && s.Steps[1].Settled.Outcome == "":
-		return errors.New("what was settled is not")
+	case v.acked.resolved && s.Steps[1].Resolved.Outcome == "":
+		return errors.New("what was resolved is not")
 	}
 	return nil
 }

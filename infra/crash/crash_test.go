@@ -40,7 +40,7 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	// moment at which no process dies any more was renamed or removed.
 	for _, verb := range []string{
 		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.Start", "runs.BeginStep", "outbound.request", "runs.EndStep",
-		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.SettleStep",
+		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.ResolveStep",
 		"runs.Finish", "chats.AddNewMessages", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
 		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
 	} {

@@ -122,7 +122,7 @@ var scenarios = []scenario{
 	{name: "refused", says: "a step that destroys waits, and is refused; what was done is undone", drive: sequence(propose("drop"), (*user).confirm, decideStep("refuse"), awaitEnd)},
 	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: sequence(propose("undo"), (*user).confirm, awaitEnd)},
 	{name: "each", says: "a step for each of three", drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
-	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person settles it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
+	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person resolves it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
 	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: chargeTurns, drive: sequence((*user).openChat, (*user).converse, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd)},
 	{name: "crowd", says: "three people at once", drive: crowd, random: true},
 	{name: "expired", says: "a draft whose time was over while the machine was off", setup: propose("three"), off: 25 * time.Hour, drive: awaitEnd},

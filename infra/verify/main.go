@@ -302,8 +302,8 @@ func stepLine(s receipt.Step) string {
 	if a := s.Approval; a != nil {
 		said += fmt.Sprintf("; %s by %s", cmp.Or(string(a.Decision), "to be approved"), someone(a.By))
 	}
-	if s.Settled != nil {
-		said += fmt.Sprintf("; settled as %s by %s", s.Settled.Outcome, someone(s.Settled.By))
+	if s.Resolved != nil {
+		said += fmt.Sprintf("; settled as %s by %s", s.Resolved.Outcome, someone(s.Resolved.By))
 	}
 	if s.Reused != "" {
 		said += "; its result is of run " + s.Reused

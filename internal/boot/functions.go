@@ -326,7 +326,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Execution.Failed() {
 			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
-			return Swept{Runs: run.Swept{Settled: 1}}, err
+			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
 		err := parallel.Do(

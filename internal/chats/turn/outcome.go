@@ -108,8 +108,8 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 			so.Shortened = true
 		}
 	}
-	if st.Settled != nil {
-		so.Verdict, so.Note = st.Settled.Outcome, st.Settled.Note
+	if st.Resolved != nil {
+		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note
 	}
 	so.Undo = undoStatus(r, step.ID)
 	return so

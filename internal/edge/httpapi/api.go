@@ -48,6 +48,14 @@ func newHuma(m humago.Mux) huma.API {
 	})
 }
 
+// keptNames holds the names in the document that differ from Go's, because clients were generated with them.
+var keptNames = map[reflect.Type]string{
+	reflect.TypeFor[ResolveRequest]():     "SettleRequest",
+	reflect.TypeFor[ResolveAnswer]():      "SettleAnswer",
+	reflect.TypeFor[plan.Resolution]():    "Settlement",
+	reflect.TypeFor[receipt.Resolution](): "ReceiptSettled",
+}
+
 // schemaName returns the name of a type in the document. The parts of a receipt and of a plan have prefixes,
 // because their names are used for other types, too.
 func schemaName(t reflect.Type, hint string) string {
@@ -56,6 +64,8 @@ func schemaName(t reflect.Type, hint string) string {
 		t = t.Elem()
 	}
 	switch {
+	case keptNames[t] != "":
+		return keptNames[t]
 	case t.PkgPath() == reflect.TypeFor[receipt.Receipt]().PkgPath() && name != "Receipt":
 		return "Receipt" + name
 	case t == reflect.TypeFor[plan.Step]() || t == reflect.TypeFor[plan.Revision]():

@@ -19,11 +19,13 @@ func (a *api) decisions(d runHandler) {
 		summary:  "Approve or refuse a step that waits, once; only POST does",
 		failures: []int{404, 409, 410, 413, 415, 422},
 	}, d.approve)
+	// The code says resolve. The path, the operation's id, names of schemas and JSON fields, the event step.settled and the
+	// code run.unsettled say settle, because clients and stored rows have them.
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/settle", id: "settleStep", access: withChat, class: rate.Decisions,
 		summary:  "Say what became of a step in doubt; retry makes a draft that goes on from it",
 		failures: []int{404, 409, 413, 415, 422},
-	}, d.settle)
+	}, d.resolve)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
@@ -39,18 +41,18 @@ type ApproveRequest struct {
 	Note     string      `json:"note,omitempty" maxLength:"500"`
 }
 
-// SettleRequest is the body that resolves a step in doubt.
-type SettleRequest struct {
+// ResolveRequest is the body that resolves a step in doubt.
+type ResolveRequest struct {
 	StepID  string       `json:"step_id" minLength:"1" maxLength:"64" doc:"also of an element (s2[3]) or an undo (undo:s2)"`
 	Outcome plan.Outcome `json:"outcome" enum:"done,not_done,retry"`
 	Note    string       `json:"note,omitempty" maxLength:"500"`
 }
 
-// SettleAnswer is the run after its step was resolved. With the outcome retry it is the new draft that continues
+// ResolveAnswer is the run after its step was resolved. With the outcome retry it is the new draft that continues
 // the run, with the id of the resolved run.
-type SettleAnswer struct {
-	Run     Run    `json:"run"`
-	Settled string `json:"settled,omitempty" doc:"with retry: the run whose step was settled"`
+type ResolveAnswer struct {
+	Run      Run    `json:"run"`
+	Resolved string `json:"settled,omitempty" doc:"with retry: the run whose step was settled"`
 }
 
 func (d runHandler) approve(ctx context.Context, in *struct {
@@ -72,25 +74,25 @@ func (d runHandler) approve(ctx context.Context, in *struct {
 	return answer(RunAnswer{showRun(decided.Run)}), nil
 }
 
-func (d runHandler) settle(ctx context.Context, in *struct {
+func (d runHandler) resolve(ctx context.Context, in *struct {
 	ID   string `path:"id"`
-	Body SettleRequest
+	Body ResolveRequest
 },
-) (*reply[SettleAnswer], error) {
+) (*reply[ResolveAnswer], error) {
 	if !ids.Valid(in.ID) {
 		return nil, plan.ErrRunNotFound
 	}
 	who := caller(ctx)
-	decided, err := d.runs.Settle(ctx, run.Settling{
+	decided, err := d.runs.Resolve(ctx, run.Resolution{
 		Account: who.Account, User: who.User, RunID: in.ID, StepID: in.Body.StepID, Outcome: in.Body.Outcome, Note: in.Body.Note,
 		Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := SettleAnswer{Run: showRun(decided.Run)}
+	v := ResolveAnswer{Run: showRun(decided.Run)}
 	if decided.Run.ID != in.ID {
-		v.Settled = in.ID
+		v.Resolved = in.ID
 	}
 	return answer(v), nil
 }

@@ -84,7 +84,7 @@ type Step struct {
 	Elements  *int             `json:"elements,omitempty" doc:"how many elements there are, when that is known"`
 	UndoState *Effect          `json:"undo_state,omitempty"`
 	Approval  *StepApproval    `json:"approval,omitempty"`
-	Settled   *plan.Settlement `json:"settled,omitempty" doc:"what a person said of its doubt"`
+	Resolved  *plan.Resolution `json:"settled,omitempty" doc:"what a person said of its doubt"`
 	Command   *plan.Command    `json:"command,omitempty" doc:"another command in the place of one that failed"`
 	Reused    string           `json:"reused,omitempty" doc:"the run whose result it has"`
 	Sent      *Sent            `json:"sent,omitempty" doc:"the last attempt; its body only where it is not known what became of it"`
@@ -96,7 +96,7 @@ type Effect struct {
 	Attempts int              `json:"attempts"`
 	Result   *plan.Result     `json:"result,omitempty"`
 	Error    *plan.Failure    `json:"error,omitempty"`
-	Settled  *plan.Settlement `json:"settled,omitempty"`
+	Resolved *plan.Resolution `json:"settled,omitempty"`
 	Sent     *Sent            `json:"sent,omitempty"`
 }
 
@@ -194,7 +194,7 @@ func (s runView) step(planned plan.Step) Step {
 	shown := s.effect(st)
 	v := Step{
 		PlannedStep: showPlanned(s.run.Plan, planned),
-		Status:      shown.Status, Attempts: shown.Attempts, Result: shown.Result, Error: shown.Error, Settled: shown.Settled, Sent: shown.Sent,
+		Status:      shown.Status, Attempts: shown.Attempts, Result: shown.Result, Error: shown.Error, Resolved: shown.Resolved, Sent: shown.Sent,
 		UndoState: s.undo(planned.ID), Approval: s.approval(st.Approval), Command: st.Command, Reused: st.Reused,
 	}
 	if planned.ForEach == "" {
@@ -227,7 +227,7 @@ func (s runView) undo(id string) *Effect {
 }
 
 func (s runView) effect(st plan.StepState) Effect {
-	v := Effect{Status: st.Status, Attempts: st.Attempts, Error: st.Error, Settled: st.Settled}
+	v := Effect{Status: st.Status, Attempts: st.Attempts, Error: st.Error, Resolved: st.Resolved}
 	if st.Result != nil {
 		result := st.Result.Shortened(s.results)
 		result.Body = jcs.Legible(result.Body)

@@ -53,7 +53,7 @@ func wholeRun() plan.Run {
 		plan.StepState{StepID: "s3[0]", Status: plan.StepDone, Attempts: 1, Last: sent("/notices", false), Result: done},
 		plan.StepState{
 			StepID: "s3[1]", Status: plan.StepInDoubt, Attempts: 1, Last: sent("/notices", false), Error: &plan.Failure{Code: "step.in_doubt", Message: "No se sabe."},
-			Settled: &plan.Settlement{Outcome: plan.OutcomeDone, By: "ana", Note: "lo he visto", At: noon},
+			Resolved: &plan.Resolution{Outcome: plan.OutcomeDone, By: "ana", Note: "lo he visto", At: noon},
 		},
 		plan.StepState{StepID: "undo:s3[0]", Status: plan.StepDone, Attempts: 1, Last: sent("/notices/7", false), Result: &plan.Result{Status: 204}},
 		plan.StepState{StepID: "undo:s2", Status: plan.StepRunning, Attempts: 1, Last: sent("/reservations/7", true)},
@@ -129,7 +129,7 @@ func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID != "" || got.Refuse { // admin does not include approve
 		t.Errorf("%+v", got)
 	}
-	if got := s.settled[0]; got.StepID != "undo:s2" || got.Outcome != plan.OutcomeRetry || got.Note != "otra vez" || got.TraceID != "trace-1" || got.User != "ana" {
+	if got := s.resolved[0]; got.StepID != "undo:s2" || got.Outcome != plan.OutcomeRetry || got.Note != "otra vez" || got.TraceID != "trace-1" || got.User != "ana" {
 		t.Errorf("%+v", got)
 	}
 	if got := s.retried[0]; got.RunID != runID || got.User != "ana" || got.Account != "a" || got.TraceID != "trace-1" {
@@ -148,7 +148,7 @@ func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 
 // TestDomainRefusalsBecomeProblems sends each decision while the domain refuses it.
 func TestDomainRefusalsBecomeProblems(t *testing.T) {
-	approve, settle, retry := `{"step_id":"s2"}`, `{"step_id":"s2","outcome":"done"}`, ``
+	approve, resolve, retry := `{"step_id":"s2"}`, `{"step_id":"s2","outcome":"done"}`, ``
 	edit := bodies["revisePlan"]
 	for _, c := range []struct {
 		method, route, body string
@@ -161,8 +161,8 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 		{"POST", "approve", approve, auth.ErrScope.With("scope", "approve"), 403},
 		{"POST", "approve", approve, plan.ErrStepNotFound, 404},
 		{"POST", "approve", approve, plan.ErrStale, 409},
-		{"POST", "settle", settle, plan.ErrNotInDoubt, 409},
-		{"POST", "settle", settle, plan.ErrStepNotFound, 404},
+		{"POST", "settle", resolve, plan.ErrNotInDoubt, 409},
+		{"POST", "settle", resolve, plan.ErrStepNotFound, 404},
 		{"POST", "retry", retry, plan.ErrNothingToRetry, 409},
 		{"POST", "retry", retry, plan.ErrAlreadyRunning, 409},
 		{"PATCH", "plan", edit, plan.ErrAlreadyRunning, 409},

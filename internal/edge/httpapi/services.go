@@ -125,7 +125,7 @@ type Runs interface {
 	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
 	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
 	Approve(ctx context.Context, a run.Approval) (run.Decision, error)
-	Settle(ctx context.Context, s run.Settling) (run.Decision, error)
+	Resolve(ctx context.Context, s run.Resolution) (run.Decision, error)
 	// Retry returns the draft that continues a run.
 	Retry(ctx context.Context, r run.Retrial) (run.Decision, error)
 }

@@ -61,7 +61,7 @@ type world struct {
 	session_ conversation.Chat
 	stops    []string
 	approved []run.Approval
-	settled  []run.Settling
+	resolved []run.Resolution
 	retried  []run.Retrial
 	edits    []turn.Edit
 	previews []bool
@@ -231,8 +231,8 @@ func (w *world) Approve(_ context.Context, a run.Approval) (run.Decision, error)
 	return d, err
 }
 
-func (w *world) Settle(_ context.Context, s run.Settling) (run.Decision, error) {
-	w.settled = append(w.settled, s)
+func (w *world) Resolve(_ context.Context, s run.Resolution) (run.Decision, error) {
+	w.resolved = append(w.resolved, s)
 	d, err := w.decided(s.Account, s.RunID)
 	if s.Outcome == plan.OutcomeRetry {
 		d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft

@@ -47,7 +47,7 @@ type doubt struct {
 	Undo      bool // an undo, which is not retried
 	Declared  bool // the step has a check
 	Checks    int  // number of checks made
-	Settled   *resolution
+	Resolved  *resolution
 	May       bool // the run is over, so the viewer may resolve it
 }
 
@@ -87,11 +87,11 @@ func (a cardBuilder) doubt(id string, state plan.StepState) *doubt {
 	d := &doubt{
 		Run: a.run.ID, Step: id, Key: a.run.ID + "-" + plain(id), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
-		May: a.run.Status.Terminal() && state.Settled == nil, Undo: plan.ParseEffect(id).Undo,
+		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: plan.ParseEffect(id).Undo,
 	}
 	d.Target, d.Path = sentTo(last.URL)
-	if s := state.Settled; s != nil {
-		d.Settled = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
+	if s := state.Resolved; s != nil {
+		d.Resolved = &resolution{Outcome: s.Outcome, By: a.show(s.By), Note: a.show(s.Note), At: s.At}
 		return d
 	}
 	a.card.Doubts++

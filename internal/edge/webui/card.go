@@ -31,12 +31,12 @@ type card struct {
 	Destroy int
 	Finished,
 	Total int
-	Skipped  int // skipped because of their conditions
-	Settled  int // done or skipped
-	Stopping bool
-	Elapsed  string
-	Error    render.HTML
-	Marked   bool // the text has marked characters
+	Skipped   int // skipped because of their conditions
+	Completed int // done or skipped
+	Stopping  bool
+	Elapsed   string
+	Error     render.HTML
+	Marked    bool // the text has marked characters
 
 	Revision  int
 	Changes   []change   // from the previous revision, for an edited draft
@@ -128,7 +128,7 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	if len(events) > 0 {
 		c.Elapsed = a.elapsed(events)
 	}
-	c.Settled = c.Finished + c.Skipped
+	c.Completed = c.Finished + c.Skipped
 	c.Receipt = run.Status.Terminal() && !c.Dead
 	c.Ended = a.aftermath()
 	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()
@@ -142,8 +142,8 @@ func (a cardBuilder) hasRemaining() bool {
 	}
 	return slices.ContainsFunc(a.run.Plan.Steps, func(s plan.Step) bool {
 		state := a.run.State(s.ID)
-		settledDone := state.Settled != nil && state.Settled.Outcome == plan.OutcomeDone
-		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !settledDone
+		resolvedDone := state.Resolved != nil && state.Resolved.Outcome == plan.OutcomeDone
+		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !resolvedDone
 	})
 }
 

@@ -28,7 +28,7 @@ func families() map[string][]string {
 	}
 	f["page.undone."] = f["page.state."]
 	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}
-	f["page.settled."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}
+	f["page.resolved."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}
 	f["page.when."] = []string{
 		string(ref.Equal), string(ref.NotEqual), string(ref.Less), string(ref.AtMost), string(ref.More), string(ref.AtLeast), string(ref.Present), string(ref.Absent),
 	}

@@ -187,7 +187,7 @@ func TestADoubtIsResolvedAndTheRunContinued(t *testing.T) {
 	b.write(`.decision.doubt [data-note]`, "No está en la agenda")
 	b.click(`.decision.doubt [data-outcome=not_done]`)
 	b.see(`.card [data-action="retry-run"]`)
-	if s := b.theRun(0).Steps[1].Settled; s == nil || s.Outcome != plan.OutcomeNotDone || s.Note != "No está en la agenda" {
+	if s := b.theRun(0).Steps[1].Resolved; s == nil || s.Outcome != plan.OutcomeNotDone || s.Note != "No está en la agenda" {
 		t.Errorf("%+v", s)
 	}
 	b.click(`.card [data-action="retry-run"]`)

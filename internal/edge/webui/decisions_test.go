@@ -127,7 +127,7 @@ func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 func (w *world) decisionRoutes(locked lockedRoute) {
 	locked("PATCH /api/runs/{id}/plan", w.revise)
 	locked("POST /api/runs/{id}/approve", w.approveStep)
-	locked("POST /api/runs/{id}/settle", w.settleStep)
+	locked("POST /api/runs/{id}/settle", w.resolveStep)
 	locked("POST /api/runs/{id}/retry", w.retryRun)
 	locked("GET /api/rules", func(rw http.ResponseWriter, _ *http.Request, _ map[string]any) { tell(rw, 200, w.rules) })
 	locked("PUT /api/rules", w.setRules)
@@ -254,19 +254,19 @@ func (w *world) approveStep(rw http.ResponseWriter, r *http.Request, body map[st
 	tell(rw, 200, map[string]any{"run": map[string]any{"run_id": run.ID, "status": run.Status}})
 }
 
-func (w *world) settleStep(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+func (w *world) resolveStep(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 	run, s := w.stepOfRun(rw, r, body)
 	if s == nil {
 		return
 	}
 	outcome, _ := body["outcome"].(string)
-	if !run.Status.Terminal() || s.Status != plan.StepInDoubt || s.Settled != nil {
+	if !run.Status.Terminal() || s.Status != plan.StepInDoubt || s.Resolved != nil {
 		refuse(rw, 409, "step.not_in_doubt", "Ese paso no está en duda.")
 		return
 	}
 	note, _ := body["note"].(string)
-	s.Settled = &plan.Settlement{Outcome: plan.Outcome(outcome), By: "ana", Note: note, At: w.now()}
-	w.tellEvent(&run, plan.EventStepSettled, s.StepID, map[string]any{"by": "ana", "outcome": outcome, "note": note})
+	s.Resolved = &plan.Resolution{Outcome: plan.Outcome(outcome), By: "ana", Note: note, At: w.now()}
+	w.tellEvent(&run, plan.EventStepResolved, s.StepID, map[string]any{"by": "ana", "outcome": outcome, "note": note})
 	w.runs[run.ID] = run
 	if outcome == string(plan.OutcomeRetry) {
 		run = w.again(run)
@@ -276,7 +276,7 @@ func (w *world) settleStep(rw http.ResponseWriter, r *http.Request, body map[str
 
 func (w *world) retryRun(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
 	run, ok := w.runs[r.PathValue("id")]
-	open := slices.ContainsFunc(run.Steps, func(s plan.StepState) bool { return s.Status == plan.StepInDoubt && s.Settled == nil })
+	open := slices.ContainsFunc(run.Steps, func(s plan.StepState) bool { return s.Status == plan.StepInDoubt && s.Resolved == nil })
 	switch {
 	case !ok:
 		refuse(rw, 404, "run.not_found", "No existe.")

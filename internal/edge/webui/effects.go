@@ -215,8 +215,8 @@ func (e *effect) isDone() bool {
 	switch {
 	case e == nil:
 		return false
-	case e.Doubt != nil && e.Doubt.Settled != nil:
-		return e.Doubt.Settled.Outcome == plan.OutcomeDone
+	case e.Doubt != nil && e.Doubt.Resolved != nil:
+		return e.Doubt.Resolved.Outcome == plan.OutcomeDone
 	}
 	return e.State == plan.StepDone
 }

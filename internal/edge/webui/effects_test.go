@@ -112,9 +112,9 @@ func undoneRun() plan.Run {
 	return r
 }
 
-func doubtfulRun(settled *plan.Settlement) plan.Run {
+func doubtfulRun(resolution *plan.Resolution) plan.Run {
 	return fullRun(plan.InDoubt, doneState("s1", 200), plan.StepState{
-		StepID: "s2", Status: plan.StepInDoubt, Attempts: 1, Checks: 3, Error: &plan.Failure{Message: "La petición se envió y no llegó respuesta."}, Settled: settled,
+		StepID: "s2", Status: plan.StepInDoubt, Attempts: 1, Checks: 3, Error: &plan.Failure{Message: "La petición se envió y no llegó respuesta."}, Resolved: resolution,
 		Last: plan.Attempt{Number: 1, URL: roomsURL + "/reservations", Body: raw(`{"room_id":"a1","ticket":9007199254740993}`), SentAt: noon.Add(-3 * time.Minute), Open: true},
 	}, plan.StepState{StepID: "s3", Status: plan.StepCancelled}, plan.StepState{StepID: "s4", Status: plan.StepCancelled})
 }
@@ -199,7 +199,7 @@ func TestCardsOfEveryEndLookLikeTheirGoldens(t *testing.T) {
 		"card_items.html":    {severalItems(), nil, locale.Spanish},
 		"card_undone.html":   {undoneRun(), nil, locale.Spanish},
 		"card_unsure.html":   {doubtfulRun(nil), nil, locale.Spanish},
-		"card_settled.html":  {doubtfulRun(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", Note: "No aparece en la agenda", At: noon.Add(-time.Minute)}), nil, locale.Spanish},
+		"card_resolved.html": {doubtfulRun(&plan.Resolution{Outcome: plan.OutcomeNotDone, By: "luz", Note: "No aparece en la agenda", At: noon.Add(-time.Minute)}), nil, locale.Spanish},
 		"card_rejected.html": {cancelled, nil, locale.Spanish},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, []byte(renderFor(t, c.run, c.list, luz, c.tag))) })
@@ -276,14 +276,14 @@ func TestCrossingDataIsShownForElementsUndosAndChecks(t *testing.T) {
 
 func TestADoubtIsResolvedOnlyWhenTheRunIsOver(t *testing.T) {
 	r := doubtfulRun(nil)
-	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "settle-step") != 3 || strings.Contains(got, "retry-run") {
+	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "resolve-step") != 3 || strings.Contains(got, "retry-run") {
 		t.Error(got)
 	}
 	r.Status = plan.Running
-	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Contains(got, "settle-step") {
-		t.Error("a doubt of a run that goes on can be settled")
+	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Contains(got, "resolve-step") {
+		t.Error("a doubt of a run that goes on can be resolved")
 	}
-	if got := renderFor(t, doubtfulRun(&plan.Settlement{Outcome: plan.OutcomeNotDone, By: "luz", At: noon}), nil, luz, locale.Spanish); strings.Contains(got, "settle-step") || !strings.Contains(got, "retry-run") {
+	if got := renderFor(t, doubtfulRun(&plan.Resolution{Outcome: plan.OutcomeNotDone, By: "luz", At: noon}), nil, luz, locale.Spanish); strings.Contains(got, "resolve-step") || !strings.Contains(got, "retry-run") {
 		t.Error(got)
 	}
 }
@@ -299,7 +299,7 @@ func TestAnUndoInDoubtHasNoRetryButton(t *testing.T) {
 			break
 		}
 	}
-	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "settle-step") != 2 || strings.Contains(got, `data-outcome="retry"`) {
+	if got := renderFor(t, r, nil, luz, locale.Spanish); strings.Count(got, "resolve-step") != 2 || strings.Contains(got, `data-outcome="retry"`) {
 		t.Error(got)
 	}
 }
@@ -356,7 +356,7 @@ func TestConditionsAreShownInWords(t *testing.T) {
 func TestAnUndoResolvedAsDoneIsShownAsDone(t *testing.T) {
 	for outcome, want := range map[plan.Outcome]bool{plan.OutcomeDone: true, plan.OutcomeNotDone: false} {
 		var l aftermath
-		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Settled: &resolution{Outcome: outcome}}})
+		l.add("s1", plan.StepDone, &effect{State: plan.StepInDoubt, Doubt: &doubt{Resolved: &resolution{Outcome: outcome}}})
 		if undone := len(l.Undone) == 1; undone != want || len(l.Undone)+len(l.Kept) != 1 {
 			t.Errorf("%s: %+v", outcome, l)
 		}

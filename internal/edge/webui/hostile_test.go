@@ -59,9 +59,9 @@ func checkUnharmed(t *testing.T, page, end string) {
 // TestEveryPartOfACardShowsItsText (guarantees I31 and I32) puts a hostile text into each part of a plan and of its
 // results.
 func TestEveryPartOfACardShowsItsText(t *testing.T) {
-	settledBy := func(change func(*plan.Settlement)) func(string) plan.Run {
+	resolvedBy := func(change func(*plan.Resolution)) func(string) plan.Run {
 		return func(string) plan.Run {
-			s := &plan.Settlement{Outcome: plan.OutcomeDone, By: "luz", Note: "n", At: noon}
+			s := &plan.Resolution{Outcome: plan.OutcomeDone, By: "luz", Note: "n", At: noon}
 			change(s)
 			return doubtfulRun(s)
 		}
@@ -120,8 +120,8 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 			r.Steps[1].Last.Body = jsonOf(text("doubt-body"))
 			return r
 		},
-		"settled-by":   settledBy(func(s *plan.Settlement) { s.By = text("settled-by") }),
-		"settled-note": settledBy(func(s *plan.Settlement) { s.Note = text("settled-note") }),
+		"resolved-by":   resolvedBy(func(s *plan.Resolution) { s.By = text("resolved-by") }),
+		"resolved-note": resolvedBy(func(s *plan.Resolution) { s.Note = text("resolved-note") }),
 		"failure": func(string) plan.Run {
 			r := undoneRun()
 			r.Steps[len(r.Steps)-1].Error.Message = text("failure")

@@ -54,7 +54,7 @@ type receiptStep struct {
 	Sent     *sent
 	Result   *receipt.Result
 	Approval *receiptApproval
-	Settled  *resolution
+	Resolved *resolution
 	Command  *replacement
 	Error    string // an error code
 	Reused   string
@@ -180,8 +180,8 @@ func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 			r.Approval.State = "expired"
 		}
 	}
-	if p := s.Settled; p != nil {
-		r.Settled = &resolution{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
+	if p := s.Resolved; p != nil {
+		r.Resolved = &resolution{Outcome: p.Outcome, By: a.show(p.By), Note: a.show(p.Note), At: p.At}
 	}
 	if p := s.Command; p != nil {
 		r.Command = &replacement{Was: a.show(p.Was), Now: a.show(p.Now), Because: a.show(p.Because)}

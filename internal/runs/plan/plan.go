@@ -217,7 +217,7 @@ type StepState struct {
 	NotBefore time.Time   `json:"not_before"` // the server asked us to wait until then; zero when it did not ask
 	UpdatedAt time.Time   `json:"updated_at"`
 	Approval  *Approval   `json:"approval,omitempty"`
-	Settled   *Settlement `json:"settled,omitempty"`
+	Resolved  *Resolution `json:"resolved,omitempty"`
 	Command   *Command    `json:"command,omitempty"`
 	Items     int         `json:"items,omitempty"`    // number of elements, for a step that is done for each element
 	Expanded  bool        `json:"expanded,omitempty"` // Items is set
@@ -255,8 +255,8 @@ func (a *Approval) Open(at time.Time) bool {
 	return a != nil && a.Decision == "" && at.Before(a.ExpiresAt)
 }
 
-// Settlement is the verdict of a person on a step in doubt.
-type Settlement struct {
+// Resolution is the verdict of a person on a step in doubt.
+type Resolution struct {
 	Outcome Outcome   `json:"outcome"`
 	By      string    `json:"by"`
 	Note    string    `json:"note,omitempty"`
@@ -430,6 +430,6 @@ const (
 	EventStepApproved = "step.approved"
 	EventStepRefused  = "step.refused"
 	EventStepChecked  = "step.checked"
-	EventStepSettled  = "step.settled"
+	EventStepResolved = "step.settled"
 	EventStepReasoned = "step.command_changed"
 )

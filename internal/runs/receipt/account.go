@@ -194,8 +194,8 @@ func (f *effect) apply(e plan.Event, s eventData) {
 		}
 	case plan.EventStepExpanded:
 		f.phase = expanded
-	case plan.EventStepSettled:
-		f.Settled = &Settled{Outcome: s.Outcome, By: s.By, Note: s.Note, At: e.At.UTC()}
+	case plan.EventStepResolved:
+		f.Resolved = &Resolution{Outcome: s.Outcome, By: s.By, Note: s.Note, At: e.At.UTC()}
 	case plan.EventStepReasoned:
 		f.Command = &Command{Was: s.Was, Now: s.Now, Because: s.Because}
 	default:

@@ -61,7 +61,7 @@ func (v *verifier) checkEffects() {
 // that the effect is an element of, or its own track.
 func (v *verifier) checkEffect(e plan.Event, step plan.Step, t, whole *track) {
 	s := dataOf(e)
-	if t.ended && e.Type != plan.EventStepSettled && !(t.checked && e.Type == plan.EventStepDone) {
+	if t.ended && e.Type != plan.EventStepResolved && !(t.checked && e.Type == plan.EventStepDone) {
 		v.report(eventPlace(e), "%s of %s, which had ended", e.Type, e.StepID)
 	}
 	switch e.Type {

@@ -75,7 +75,7 @@ type Step struct {
 	Result   *Result         `json:"result,omitempty"`
 	Error    string          `json:"error,omitempty"` // the code of the last failure
 	Approval *Approval       `json:"approval,omitempty"`
-	Settled  *Settled        `json:"settled,omitempty"`
+	Resolved *Resolution     `json:"settled,omitempty"`
 	Command  *Command        `json:"command,omitempty"`
 	Reused   string          `json:"reused,omitempty"` // the run that its result is taken from
 }
@@ -110,8 +110,8 @@ type Approval struct {
 	At        *time.Time    `json:"at,omitempty"`
 }
 
-// Settled is the verdict of a person on a step in doubt.
-type Settled struct {
+// Resolution is the verdict of a person on a step in doubt.
+type Resolution struct {
 	Outcome plan.Outcome `json:"outcome"`
 	By      string       `json:"by"`
 	Note    string       `json:"note,omitempty"`

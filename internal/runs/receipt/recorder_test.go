@@ -243,7 +243,7 @@ func exampleReceipts(t *testing.T) map[string]Receipt {
 	doubt.endStep("s2[1]", plan.EventStepDoubt, plan.StepInDoubt, "step.in_doubt")
 	doubt.endStep("s2", plan.EventStepDoubt, plan.StepInDoubt, "step.elements_in_doubt")
 	doubt.finish(plan.InDoubt)
-	doubt.add("s2[1]", plan.EventStepSettled, data{"by": "eva", "outcome": plan.OutcomeNotDone, "note": "no está"})
+	doubt.add("s2[1]", plan.EventStepResolved, data{"by": "eva", "outcome": plan.OutcomeNotDone, "note": "no está"})
 	doubt.add("", plan.EventRetried, data{"run_id": "01NEXT", "by": "eva"})
 	all["in doubt"] = doubt.receipt()
 

@@ -144,7 +144,7 @@ func (v *verifier) checkOrder() {
 		plan.EventProposed: 0, plan.EventRevised: 0, plan.EventConfirmed: 1, plan.EventStarted: 2,
 		plan.EventStopping: 3, plan.EventUndoing: 3,
 		plan.EventFinished: 4, plan.EventCancelled: 4, plan.EventExpired: 4, plan.EventSuperseded: 4,
-		plan.EventStepSettled: 5, plan.EventRetried: 5,
+		plan.EventStepResolved: 5, plan.EventRetried: 5,
 	}
 	once := []string{plan.EventProposed, plan.EventConfirmed, plan.EventStarted, plan.EventUndoing}
 	reached, over, seen := -1, false, map[string]bool{}

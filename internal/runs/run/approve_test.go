@@ -110,10 +110,10 @@ func TestRetryKeepsOwnersOfContinuedRun(t *testing.T) {
 			must(t, err)
 			return d
 		},
-		"settled, to be retried": func(t testing.TB, w manualWorld, id, user string) run.Decision {
+		"resolved, to be retried": func(t testing.TB, w manualWorld, id, user string) run.Decision {
 			w.do(t, id, "s1", plan.StepInDoubt)
 			w.finish(t, id, "x")
-			d, err := w.Runs.Settle(t.Context(), run.Settling{
+			d, err := w.Runs.Resolve(t.Context(), run.Resolution{
 				Account: fixture.Account, User: user, RunID: id, StepID: "s1", Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
 			})
 			must(t, err)

@@ -10,11 +10,11 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// ErrUnsettled means that a step in doubt is still unresolved; the argument "step" names it.
-var ErrUnsettled = fault.New(fault.Conflict, "run.unsettled")
+// ErrUnresolved means that a step in doubt is still unresolved; the argument "step" names it.
+var ErrUnresolved = fault.New(fault.Conflict, "run.unsettled")
 
-// Settling is a person's verdict on a step in doubt.
-type Settling struct {
+// Resolution is a person's verdict on a step in doubt.
+type Resolution struct {
 	Account string
 	User    string
 	RunID   string
@@ -25,14 +25,14 @@ type Settling struct {
 	TraceID string
 }
 
-// Settle records a person's verdict on a step in doubt, once. The run keeps its final status, in
+// Resolve records a person's verdict on a step in doubt, once. The run keeps its final status, in
 // doubt. With plan.OutcomeRetry, and if nothing else in the run is in doubt, it then returns a
 // draft that continues the run, as Retry does. Otherwise it returns the run.
 //
 // It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrAlreadyRunning while the run is
 // active, plan.ErrNotInDoubt (also when the step is already resolved), plan.ErrInvalid for an
 // unknown outcome or for retry of an undo, and the errors of Retry.
-func (s *Service) Settle(ctx context.Context, c Settling) (Decision, error) {
+func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 	c.Note = shorten(c.Note)
 	if !slices.Contains([]plan.Outcome{plan.OutcomeDone, plan.OutcomeNotDone, plan.OutcomeRetry}, c.Outcome) {
 		return Decision{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "outcome"}, Type: "enum", Msg: "is done, not_done or retry"})
@@ -63,7 +63,7 @@ func (s *Service) Settle(ctx context.Context, c Settling) (Decision, error) {
 }
 
 // stepsInDoubt returns the ids of the steps that are still to be resolved.
-func (c Settling) stepsInDoubt(r plan.Run, resolved map[string]bool) ([]string, error) {
+func (c Resolution) stepsInDoubt(r plan.Run, resolved map[string]bool) ([]string, error) {
 	step, ok := r.Plan.Step(c.StepID)
 	switch {
 	case !ok:
@@ -80,7 +80,7 @@ func (c Settling) stepsInDoubt(r plan.Run, resolved map[string]bool) ([]string, 
 			e := plan.ParseEffect(st.StepID)
 			mine = e.Step == c.StepID && e.Item >= 0 && !e.Undo
 		}
-		if mine && st.Status == plan.StepInDoubt && st.Settled == nil {
+		if mine && st.Status == plan.StepInDoubt && st.Resolved == nil {
 			left = append(left, st.StepID)
 		}
 	}
@@ -90,23 +90,23 @@ func (c Settling) stepsInDoubt(r plan.Run, resolved map[string]bool) ([]string, 
 	return left, nil
 }
 
-func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, c Settling) (Decision, error) {
+func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation.Chat, st plan.StepState, c Resolution) (Decision, error) {
 	at := s.Now()
 	step, _ := r.Plan.Step(st.StepID)
-	st.Settled = &plan.Settlement{Outcome: c.Outcome, By: c.User, Note: c.Note, At: at}
-	text := locale.Text(tagOf(r), "run.settled_"+string(c.Outcome), "by", plan.Line(c.User), "title", step.Title)
+	st.Resolved = &plan.Resolution{Outcome: c.Outcome, By: c.User, Note: c.Note, At: at}
+	text := locale.Text(tagOf(r), "run.resolved_"+string(c.Outcome), "by", plan.Line(c.User), "title", step.Title)
 	if c.Note != "" {
 		text = locale.Text(tagOf(r), "run.noted", "text", text, "note", c.Note)
 	}
 	answer := s.message(r, conversation.KindProgress, at, text)
 	rec := Record{
-		At: at, Type: plan.EventStepSettled, StepID: st.StepID,
+		At: at, Type: plan.EventStepResolved, StepID: st.StepID,
 		Data: map[string]any{"by": c.User, "outcome": c.Outcome, "note": c.Note},
 	}
 	if chat.ID != "" {
 		rec.Messages = []conversation.Message{answer}
 	}
-	next, err := s.Store.SettleStep(ctx, r, &st, rec)
+	next, err := s.Store.ResolveStep(ctx, r, &st, rec)
 	return Decision{Run: next, Chat: chat, Message: answer}, err
 }
 
@@ -114,7 +114,7 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 // is done for each element is resolved when its elements are.
 func unresolvedStep(r plan.Run) string {
 	for _, st := range r.Steps {
-		if st.Status == plan.StepInDoubt && st.Settled == nil && !(st.Expanded && plan.ParseEffect(st.StepID).Item < 0) {
+		if st.Status == plan.StepInDoubt && st.Resolved == nil && !(st.Expanded && plan.ParseEffect(st.StepID).Item < 0) {
 			return st.StepID
 		}
 	}

@@ -41,12 +41,12 @@ type life struct {
 }
 
 type effect struct {
-	status  plan.StepStatus
-	open    bool
-	reused  bool
-	settled plan.Outcome
-	asked   bool
-	until   time.Time
+	status   plan.StepStatus
+	open     bool
+	reused   bool
+	resolved plan.Outcome
+	asked    bool
+	until    time.Time
 }
 
 var stepIDs = []string{"s1", "s2"}
@@ -102,7 +102,7 @@ func TestLifecycleAgreesWithTheModel(t *testing.T) {
 			"undo":      m.doUndo,
 			"undo step": m.doUndoStep,
 			"finish":    m.doFinish,
-			"settle":    m.doSettle,
+			"resolve":   m.doResolve,
 			"retry":     m.doRetry,
 			"sweep":     m.doSweep,
 			"time goes": m.doTime,
@@ -420,16 +420,16 @@ func (m *model) close(l *life) {
 	}
 }
 
-func (m *model) doSettle(t *rapid.T) {
+func (m *model) doResolve(t *rapid.T) {
 	l := m.pick(t)
 	id := rapid.SampledFrom([]string{"s1", "s2", "undo:s1", "undo:s2"}).Draw(t, "effect")
 	outcome := rapid.SampledFrom([]plan.Outcome{plan.OutcomeDone, plan.OutcomeNotDone}).Draw(t, "outcome")
 	_, err := m.resolve(l.id, id, outcome)
 	e := l.effects[id]
-	if may := l.status.Terminal() && e.status == plan.StepInDoubt && e.settled == ""; may != (err == nil) {
-		t.Fatalf("a %s effect of a %s run was settled: %v", e.status, l.status, err)
+	if may := l.status.Terminal() && e.status == plan.StepInDoubt && e.resolved == ""; may != (err == nil) {
+		t.Fatalf("a %s effect of a %s run was resolved: %v", e.status, l.status, err)
 	} else if may {
-		e.settled, l.events = outcome, l.events+1
+		e.resolved, l.events = outcome, l.events+1
 	}
 }
 
@@ -441,11 +441,11 @@ func (m *model) doRetry(t *rapid.T) {
 	}
 	done := func(id string) bool {
 		e := l.effects[id]
-		return e.status == plan.StepDone || e.status == plan.StepInDoubt && e.settled == plan.OutcomeDone
+		return e.status == plan.StepDone || e.status == plan.StepInDoubt && e.resolved == plan.OutcomeDone
 	}
 	may, reused := l.confirmed && l.status.Terminal() && l.status != plan.Done, map[string]bool{}
 	for id, e := range l.effects {
-		may = may && (e.status != plan.StepInDoubt || e.settled != "")
+		may = may && (e.status != plan.StepInDoubt || e.resolved != "")
 		if slices.Contains(stepIDs, id) && done(id) && !done("undo:"+id) {
 			reused[id] = true
 		}

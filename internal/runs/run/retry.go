@@ -30,7 +30,7 @@ type Retrial struct {
 // one, Retry continues that run instead, so that its steps are not done twice.
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active;
-// plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnsettled while one of its steps
+// plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnresolved while one of its steps
 // is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; and
 // conversation.ErrChatNotFound.
 func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
@@ -95,7 +95,7 @@ func checkRetriable(r plan.Run) error {
 	}
 	if id := unresolvedStep(r); id != "" {
 		step, _ := r.Plan.Step(id)
-		return ErrUnsettled.With("step", step.Title)
+		return ErrUnresolved.With("step", step.Title)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 // recordRetry adds an event to the old run that names the new one.
 func (s *Service) recordRetry(ctx context.Context, c Retrial, by string) error {
 	return s.decideRun(ctx, c.Account, c.RunID, func(r plan.Run) error {
-		_, err := s.Store.SettleStep(ctx, r, nil, Record{
+		_, err := s.Store.ResolveStep(ctx, r, nil, Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},
 		})
 		return err
@@ -225,7 +225,7 @@ func refersTo(step plan.Step, match func(id string) bool) bool {
 
 // wasDone reports whether an effect was done, by its status or by a person's verdict.
 func wasDone(st plan.StepState) bool {
-	return st.Status == plan.StepDone || st.Status == plan.StepInDoubt && st.Settled != nil && st.Settled.Outcome == plan.OutcomeDone
+	return st.Status == plan.StepDone || st.Status == plan.StepInDoubt && st.Resolved != nil && st.Resolved.Outcome == plan.OutcomeDone
 }
 
 // keepsList reports whether the list of a for_each step stays the same, because the step that
@@ -245,7 +245,7 @@ func reusedState(r plan.Run, st plan.StepState) plan.StepState {
 	}
 	return plan.StepState{
 		StepID: st.StepID, Status: plan.StepDone, Attempts: st.Attempts, Last: st.Last, Result: st.Result, UpdatedAt: st.UpdatedAt,
-		Settled: st.Settled, Items: st.Items, Expanded: st.Expanded, Reused: from,
+		Resolved: st.Resolved, Items: st.Items, Expanded: st.Expanded, Reused: from,
 	}
 }
 

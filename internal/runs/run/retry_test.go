@@ -127,7 +127,7 @@ func TestRetryRefuses(t *testing.T) {
 			r := w.launch(t, undoable("Una"), undoable("Dos"))
 			w.do(t, r.ID, "s1", plan.StepInDoubt)
 			return w.finish(t, r.ID, "x").ID
-		}, run.ErrUnsettled},
+		}, run.ErrUnresolved},
 		"all of it done, as somebody says": {func(t testing.TB, w manualWorld) string {
 			r := w.launch(t, undoable("Una"))
 			w.do(t, r.ID, "s1", plan.StepInDoubt)
@@ -301,7 +301,7 @@ func TestRevisedRetryKeepsReusedSteps(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestResolve(t *testing.T) {
 	w := newManualWorld(t)
 	r := w.launch(t, undoable("Una"), undoable("Dos"))
 	if _, err := w.resolve(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrAlreadyRunning) {
@@ -329,8 +329,8 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%s of %s", d.Run.Status, d.Run.Retries)
 	}
 	got := w.Read(r.ID)
-	if got.Status != plan.InDoubt || got.State("s1").Settled == nil || got.State("s1").Settled.By != "ana" {
-		t.Errorf("%s, %+v", got.Status, got.State("s1").Settled)
+	if got.Status != plan.InDoubt || got.State("s1").Resolved == nil || got.State("s1").Resolved.By != "ana" {
+		t.Errorf("%s, %+v", got.Status, got.State("s1").Resolved)
 	}
 	if _, err := w.resolve(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrNotInDoubt) {
 		t.Errorf("twice: %v", err)
@@ -343,7 +343,7 @@ func TestSettle(t *testing.T) {
 }
 
 // A continuing run undoes nothing: to "retry" an undo would do the plan again and leave the effect.
-func TestSettleRefusesRetryOfUndo(t *testing.T) {
+func TestResolveRefusesRetryOfUndo(t *testing.T) {
 	w := newManualWorld(t)
 	r := w.launch(t, undoable("Una"), undoable("Dos"))
 	w.do(t, r.ID, "s1", plan.StepDone)
@@ -354,14 +354,14 @@ func TestSettleRefusesRetryOfUndo(t *testing.T) {
 	if _, err := w.resolve(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
 		t.Errorf("retry: %v", err)
 	}
-	if got := w.Read(r.ID).State("undo:s1").Settled; got != nil {
-		t.Errorf("settled %+v", got)
+	if got := w.Read(r.ID).State("undo:s1").Resolved; got != nil {
+		t.Errorf("resolved %+v", got)
 	}
 	_, err := w.resolve(r.ID, "undo:s1", plan.OutcomeNotDone)
 	must(t, err)
 }
 
-func TestSettleResolvesAllElementsOfStep(t *testing.T) {
+func TestResolveEndsAllElementsOfStep(t *testing.T) {
 	w := newManualWorld(t)
 	each := undoable("Cada una")
 	each.ForEach = "${s1.body.items}"
@@ -375,7 +375,7 @@ func TestSettleResolvesAllElementsOfStep(t *testing.T) {
 	if _, err := w.resolve(r.ID, "s2[0]", plan.OutcomeNotDone); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.retry(r.ID); !errors.Is(err, run.ErrUnsettled) {
+	if _, err := w.retry(r.ID); !errors.Is(err, run.ErrUnresolved) {
 		t.Errorf("one is left: %v", err)
 	}
 	if _, err := w.resolve(r.ID, "s2", plan.OutcomeDone); err != nil {

@@ -91,9 +91,9 @@ type Store interface {
 	// Decide records the decision on a waiting step and moves the run to the status to, which may
 	// be its present one. The approval must still be open at the time of the record.
 	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
-	// SettleStep records the verdict on a step in doubt of a run that ended, or, when st is nil,
+	// ResolveStep records the verdict on a step in doubt of a run that ended, or, when st is nil,
 	// that another run continues it. The status of the run stays.
-	SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec Record) (plan.Run, error)
+	ResolveStep(ctx context.Context, r plan.Run, st *plan.StepState, rec Record) (plan.Run, error)
 	// BeginUndo marks that the undo of the run's effects has begun.
 	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 

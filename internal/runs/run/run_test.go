@@ -173,7 +173,7 @@ func TestSweepFinishesRunWhoseExecutionEnded(t *testing.T) {
 	}
 	w.EndExecution(r.ID)
 	w.Pass(5 * time.Minute)
-	if swept := sweep(t, w); swept.Settled != 1 {
+	if swept := sweep(t, w); swept.Finished != 1 {
 		t.Fatalf("swept %+v", swept)
 	}
 	checkEnded(t, w, r.ID, plan.Failed)

@@ -15,7 +15,7 @@ import (
 type Swept struct {
 	Expired   int `json:"expired"`
 	Restarted int `json:"restarted"`
-	Settled   int `json:"settled"`
+	Finished  int `json:"settled"`
 	Woken     int `json:"woken"` // steps that waited for an approval
 	Failed    int `json:"failed"`
 }
@@ -123,7 +123,7 @@ func (s *Service) resume(ctx context.Context, r plan.Run, swept *Swept) error {
 		if _, err := s.Finish(ctx, r.Account, r.ID, string(ExecutionEnded)); err != nil {
 			return err
 		}
-		swept.Settled++
+		swept.Finished++
 		return nil
 	case ExecutionRunning:
 		n, err := s.wake(ctx, r)

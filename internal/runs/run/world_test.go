@@ -174,7 +174,7 @@ func (w manualWorld) approve(id, effect string, change func(*run.Approval)) erro
 }
 
 func (w manualWorld) resolve(id, effect string, outcome plan.Outcome) (run.Decision, error) {
-	return w.Runs.Settle(context.Background(), run.Settling{
+	return w.Runs.Resolve(context.Background(), run.Resolution{
 		Account: fixture.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
 	})
 }

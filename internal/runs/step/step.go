@@ -193,7 +193,7 @@ func misplacedReason(r plan.Run, step plan.Step) string {
 		switch {
 		case r.UndoAt == nil:
 			return "nothing is being undone"
-		case base.Status != plan.StepDone && (base.Settled == nil || base.Settled.Outcome != plan.OutcomeDone):
+		case base.Status != plan.StepDone && (base.Resolved == nil || base.Resolved.Outcome != plan.OutcomeDone):
 			return "what would be undone was not done"
 		}
 		return ""

@@ -140,9 +140,9 @@ func (r Runs) Decide(ctx context.Context, waiting plan.Run, st plan.StepState, t
 	return r.run(ctx, next, true, rec, err)
 }
 
-// SettleStep implements run.Store.
-func (r Runs) SettleStep(ctx context.Context, ended plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.SettleStep(ctx, ended, st, rec)
+// ResolveStep implements run.Store.
+func (r Runs) ResolveStep(ctx context.Context, ended plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
+	next, err := r.Store.ResolveStep(ctx, ended, st, rec)
 	return r.run(ctx, next, true, rec, err)
 }
 

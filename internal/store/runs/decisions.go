@@ -85,9 +85,9 @@ func (s *Store) Decide(ctx context.Context, r plan.Run, st plan.StepState, to pl
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: to, rec: rec, due: due, decided: rec.At})
 }
 
-// SettleStep writes a person's verdict on a step in doubt of a run that ended, or, when st is nil,
+// ResolveStep writes a person's verdict on a step in doubt of a run that ended, or, when st is nil,
 // that another run goes on from it. The record has messages only while the chat exists.
-func (s *Store) SettleStep(ctx context.Context, r plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
+func (s *Store) ResolveStep(ctx context.Context, r plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
 	if !r.Status.Terminal() {
 		return r, fault.ErrMoved
 	}

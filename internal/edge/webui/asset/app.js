@@ -15,7 +15,7 @@ import * as rules from "./rules.js";
 import { tellTime } from "./text.js";
 import * as webhooks from "./webhooks.js";
 import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd } from "./view.js";
-import { render, settle, stopWriting, writing } from "./writing.js";
+import { render, stopWriting, takeAway, writing } from "./writing.js";
 
 const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits, ...edit.submits, ...rules.submits };
 
@@ -119,7 +119,7 @@ document.addEventListener("view", () => {
   render();
 });
 document.addEventListener("entered", assistants.askStatus);
-document.addEventListener("lines", settle);
+document.addEventListener("lines", takeAway);
 
 addEventListener("popstate", () => go(location.href, { push: false }));
 

@@ -46,12 +46,12 @@ export const actions = {
   },
   "approve-step": (button) => decideStep(button, "approve"),
   "refuse-step": (button) => decideStep(button, "refuse"),
-  "settle-step": (button) =>
+  "resolve-step": (button) =>
     onCard(button, async ({ run }) => {
       const { step, outcome } = button.dataset;
       const answer = await api("POST", path(run, "settle"), { step_id: step, outcome, ...noteOf(button) });
       if (outcome === "retry") await goOn(answer);
-      else toast(t("settled"));
+      else toast(t("resolved"));
     }),
   "retry-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "retry"), {}))),
 };

@@ -47,21 +47,21 @@ export function onCard(button, work, { still = false } = {}) {
     others.forEach((b) => (b.disabled = true));
     try {
       await work(card.dataset, card);
-      if (!still) await settle(run);
+      if (!still) await refreshAll(run);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
       // The plan may have moved: show it as it is, and why it was not done.
       await refreshCard(run).catch(() => {});
       const now = cardOf(run)?.querySelector("[data-problem]");
       if (now) problem(now, failure);
-      if (failure.status === 409 || failure.status === 410) settle(run).catch(() => {});
+      if (failure.status === 409 || failure.status === 410) refreshAll(run).catch(() => {});
     } finally {
       others.forEach((b) => (b.disabled = false));
     }
   });
 }
 
-async function settle(run) {
+async function refreshAll(run) {
   await refreshChat();
   if (cardOf(run)) follow(run);
   refreshChats();

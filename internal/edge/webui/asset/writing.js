@@ -83,8 +83,8 @@ function add(s, offset, text) {
   s.bytes += size;
 }
 
-/** settle takes the answer's line away once the answer stands in the chat. */
-export function settle({ detail: { chat, added } }) {
+/** takeAway takes the answer's line away once the answer stands in the chat. */
+export function takeAway({ detail: { chat, added } }) {
   const s = answers.get(chat);
   const last = [...thread().querySelectorAll(".line.user")].at(-1);
   const came = added.some((line) => line.matches(".line.assistant, .line.plan, .line.blocked") &&
