@@ -27,7 +27,7 @@ package statemachines
 
 import _ "embed"
 
-// Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${SettleFunctionArn} and
+// Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${LifecycleFunctionArn} and
 // ${ReasonFunctionArn} stand for the functions of its tasks.
 //
 //go:embed planrun.asl.json
@@ -35,9 +35,9 @@ var Definition []byte
 
 // The substitutions of Definition.
 const (
-	StepFunctionArn   = "StepFunctionArn"
-	SettleFunctionArn = "SettleFunctionArn"
-	ReasonFunctionArn = "ReasonFunctionArn"
+	StepFunctionArn      = "StepFunctionArn"
+	LifecycleFunctionArn = "LifecycleFunctionArn"
+	ReasonFunctionArn    = "ReasonFunctionArn"
 )
 
 // The states that histories, logs and tests name.
@@ -62,7 +62,7 @@ const (
 	StateRunUndo       = "RunUndo"
 	StateUndoFailed    = "UndoFailed"
 	StateFinish        = "Finish"
-	StateSettled       = "Settled"
+	StateFinished      = "Finished"
 )
 
 // The errors of their functions for which RunStep, RunItem and RunUndo are repeated, in addition to
@@ -82,18 +82,18 @@ type Input struct {
 	AccountID string `json:"account_id"`
 }
 
-// Action selects the task of the settle function.
+// Action selects the task of the lifecycle function.
 type Action string
 
-// The tasks of the settle function.
+// The tasks of the lifecycle function.
 const (
 	ActionStart  Action = "start"
 	ActionFinish Action = "finish"
 	ActionUndo   Action = "undo" // lists the undos, the newest effect first
 )
 
-// SettleInput is the input of Start, Undo and Finish.
-type SettleInput struct {
+// LifecycleInput is the input of Start, Undo and Finish.
+type LifecycleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`

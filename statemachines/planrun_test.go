@@ -30,9 +30,9 @@ import (
 )
 
 const (
-	settleARN = "arn:aws:lambda:us-east-1:123456789012:function:settle"
-	stepARN   = "arn:aws:lambda:us-east-1:123456789012:function:step"
-	reasonARN = "arn:aws:lambda:us-east-1:123456789012:function:reason"
+	lifecycleARN = "arn:aws:lambda:us-east-1:123456789012:function:lifecycle"
+	stepARN      = "arn:aws:lambda:us-east-1:123456789012:function:step"
+	reasonARN    = "arn:aws:lambda:us-east-1:123456789012:function:reason"
 )
 
 // world simulates the functions: it records their inputs, and fails as the test case demands.
@@ -54,7 +54,7 @@ type world struct {
 
 func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	var in struct {
-		statemachines.SettleInput
+		statemachines.LifecycleInput
 		StepID string `json:"step_id"`
 		Token  string `json:"token"`
 	}
@@ -128,7 +128,7 @@ func (w *world) count(call string) int {
 func execute(t *testing.T, w *world) types.ExecutionStatus {
 	t.Helper()
 	definition := strings.NewReplacer(
-		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.SettleFunctionArn+"}", settleARN,
+		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.LifecycleFunctionArn+"}", lifecycleARN,
 		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
 	).Replace(string(statemachines.Definition))
 	return perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
@@ -428,7 +428,7 @@ func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 		statemachines.StateRunItem, statemachines.StateItemFailed, statemachines.StateStepEnded,
 		statemachines.StateStepFailed, statemachines.StateOutcome, statemachines.StateWaveFailed, statemachines.StateWaveDone,
 		statemachines.StateUndo, statemachines.StateUndos, statemachines.StateRunUndo, statemachines.StateUndoFailed,
-		statemachines.StateFinish, statemachines.StateSettled,
+		statemachines.StateFinish, statemachines.StateFinished,
 	} {
 		if !strings.Contains(string(statemachines.Definition), `"`+state+`": {`) {
 			t.Errorf("the definition has no state %s", state)

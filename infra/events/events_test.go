@@ -41,7 +41,7 @@ var answers = map[string]answer{
 	"realtime":    {body: `"statusCode":403`},
 	"reason":      {failed: "Task.Failed"},
 	"records":     {status: 201, body: "Salas de la semana"},
-	"settle":      {failed: "Task.Failed"},
+	"lifecycle":   {failed: "Task.Failed"},
 	"step":        {failed: "Task.Failed"},
 	"sweep":       {body: "0"},
 	"turn":        {body: "{}"}, // it belongs to no turn

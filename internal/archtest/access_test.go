@@ -46,7 +46,7 @@ var grants = map[string][]string{
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 	"reason": append(pushPermissions("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
-	"settle": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...),
+	"lifecycle": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
 		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun"),
 	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signPermissions...),

@@ -14,7 +14,7 @@ var costly = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":   {"chat", "mcp", "step", "turn"},
 	"github.com/getkin/kin-openapi":            {"mcp"},
 	"github.com/yuin/goldmark":                 {"web"},
-	"github.com/aws/aws-sdk-go-v2/service/kms": {"settle", "sweep"},
+	"github.com/aws/aws-sdk-go-v2/service/kms": {"lifecycle", "sweep"},
 	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and queries the network
 	"html/template":                            {}, // calls methods by name, so that the linker drops none
 }

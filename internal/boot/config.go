@@ -138,8 +138,8 @@ type (
 		Key string `env:"RECEIPT_KEY,required,notEmpty"`
 	}
 
-	// SettleConfig is the configuration of functions/settle.
-	SettleConfig struct {
+	// LifecycleConfig is the configuration of functions/lifecycle.
+	LifecycleConfig struct {
 		Config
 		Push
 		Receipts

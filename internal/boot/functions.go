@@ -266,9 +266,9 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 // Signers returns the signer of receipts (package receipts).
 type Signers func(World, Receipts) (receipt.Signer, error)
 
-// Settle builds functions/settle.
-func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
-	c, err := read[SettleConfig](e)
+// Lifecycle builds functions/lifecycle.
+func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error) {
+	c, err := read[LifecycleConfig](e)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
 	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
 	}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.SettleInput) (statemachines.StartOutput, error) {
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.StartOutput, error) {
 		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
 		cause := ""
 		if in.Error != nil {
@@ -294,7 +294,7 @@ func Settle(w World, e Environment, signers Signers) (gateway.Function, error) {
 		case statemachines.ActionFinish:
 			_, err = runs.Finish(ctx, in.AccountID, in.RunID, cause)
 		default:
-			err = fmt.Errorf("settle: no action %q", in.Action)
+			err = fmt.Errorf("lifecycle: no action %q", in.Action)
 		}
 		return out, err
 	}), nil

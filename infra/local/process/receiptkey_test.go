@@ -17,7 +17,7 @@ func TestReceiptKeyIsMadeOnceAndPrivate(t *testing.T) {
 			return err
 		}
 		for _, fn := range p.template.Functions {
-			if got := p.deployment.Environment[fn.ID]["RECEIPT_KEY"]; (got != "") != (fn.Name == "settle" || fn.Name == "sweep") {
+			if got := p.deployment.Environment[fn.ID]["RECEIPT_KEY"]; (got != "") != (fn.Name == "lifecycle" || fn.Name == "sweep") {
 				t.Errorf("%s is told of the key: %q", fn.Name, got)
 			}
 		}

@@ -11,12 +11,12 @@ import (
 
 // benchMachine has the shape of the production machine.
 const benchMachine = `{"StartAt":"Start","States":{
- "Start":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:settle","ResultPath":null,"Next":"Waves"},
+ "Start":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:lifecycle","ResultPath":null,"Next":"Waves"},
  "Waves":{"Type":"Map","ItemsPath":"$.waves","MaxConcurrency":1,"ItemProcessor":{"StartAt":"Steps","States":{
    "Steps":{"Type":"Map","MaxConcurrency":8,"ItemProcessor":{"StartAt":"RunStep","States":{
      "RunStep":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:step","Retry":[{"ErrorEquals":["Step.Transient"],"JitterStrategy":"FULL"}],"End":true}}},"End":true}}},
    "ResultPath":"$.results","Catch":[{"ErrorEquals":["States.ALL"],"ResultPath":"$.failure","Next":"Finish"}],"Next":"Finish"},
- "Finish":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:settle","End":true}}}`
+ "Finish":{"Type":"Task","Resource":"arn:aws:lambda:us-east-1:1:function:lifecycle","End":true}}}`
 
 type noop struct{}
 

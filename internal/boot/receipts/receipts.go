@@ -1,4 +1,4 @@
-// Package receipts builds the functions that sign receipts, functions/settle and functions/sweep. No other function
+// Package receipts builds the functions that sign receipts, functions/lifecycle and functions/sweep. No other function
 // links its code.
 package receipts
 
@@ -12,15 +12,15 @@ import (
 	"piloto/internal/runs/receipt"
 )
 
-// StartSettle runs functions/settle.
-func StartSettle() { boot.StartTask(Settle) }
+// StartLifecycle runs functions/lifecycle.
+func StartLifecycle() { boot.StartTask(Lifecycle) }
 
 // StartSweep runs functions/sweep.
 func StartSweep() { boot.StartTask(Sweep) }
 
-// Settle builds functions/settle.
-func Settle(w boot.World, e boot.Environment) (gateway.Function, error) {
-	return boot.Settle(w, e, signer)
+// Lifecycle builds functions/lifecycle.
+func Lifecycle(w boot.World, e boot.Environment) (gateway.Function, error) {
+	return boot.Lifecycle(w, e, signer)
 }
 
 // Sweep builds functions/sweep.

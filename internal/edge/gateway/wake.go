@@ -25,7 +25,7 @@ type Execution struct {
 	Cause        string
 }
 
-// Failed reports whether the execution of a known run ended without success. (A successful one has settled its run
+// Failed reports whether the execution of a known run ended without success. (A successful one has finished its run
 // itself.)
 func (e *Execution) Failed() bool {
 	return e != nil && e.Account != "" && (e.Status == "FAILED" || e.Status == "TIMED_OUT" || e.Status == "ABORTED")
