@@ -35,7 +35,7 @@ run: ## Start everything in one process (http://127.0.0.1:8080)
 
 .PHONY: test
 test: ## Run every test (TESTFLAGS are for go test)
-	go test $(TESTFLAGS) $(PACKAGES)
+	go test -timeout 60m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
 race: ## Run every test with the race detector (needs a C compiler)
@@ -47,7 +47,7 @@ e2e: ## Run only the tests that drive the real process
 
 .PHONY: e2e-process
 e2e-process: ## The same, with every function as the executable that deploys
-	go test -count=1 -timeout 10m ./infra/e2e -lambda=process
+	go test -count=1 -timeout 60m ./infra/e2e -lambda=process
 
 .PHONY: conformance
 conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both engines to what AWS does, beside dynalite (npm) and moto, where it is installed
