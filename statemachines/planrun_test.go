@@ -364,7 +364,7 @@ func TestElementsRunEightAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var items []string
 		for i := range plan.MaxEach {
-			items = append(items, plan.ItemOf("s1", i))
+			items = append(items, plan.ItemOf(plan.EffectOf("s1"), i).String())
 		}
 		w := &world{waves: [][]string{{"s1"}}, outcomes: map[string][]statemachines.StepOutput{"s1": {out(statemachines.OutcomeEach, items...)}}}
 		if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {

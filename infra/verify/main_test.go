@@ -17,22 +17,22 @@ func writeReceipt(t *testing.T) string {
 	t.Helper()
 	p := plan.Plan{
 		ID: "01P", Revision: 1, Goal: "Ver salas\nvalid: 99 events", ExpiresAt: time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC),
-		Steps:    []plan.Step{{ID: "s1", Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Needs: []string{}, Risk: plan.Read}},
-		Bindings: []plan.Binding{{StepID: "s1", MCPID: "m", ServerName: "S", BaseURL: "http://x"}},
+		Steps:    []plan.Step{{ID: plan.EffectOf("s1"), Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Needs: []string{}, Risk: plan.Read}},
+		Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: "m", ServerName: "S", BaseURL: "http://x"}},
 	}
 	digest, err := p.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := plan.Run{ID: "01R", Account: "acme", ChatID: "01C", Plan: p, Digest: digest, Status: plan.Done, Steps: []plan.StepState{{StepID: "s1", Status: plan.StepDone}}}
+	r := plan.Run{ID: "01R", Account: "acme", ChatID: "01C", Plan: p, Digest: digest, Status: plan.Done, Steps: []plan.StepState{{StepID: plan.EffectOf("s1"), Status: plan.StepDone}}}
 	var events []plan.Event
 	for _, e := range []plan.Event{
 		{Type: plan.EventProposed, Data: json.RawMessage(`{"digest":"` + string(digest) + `","by":"ana","run_id":"01R","chat_id":"01C"}`)},
 		{Type: plan.EventConfirmed, Data: json.RawMessage(`{"by":"luis","digest":"` + string(digest) + `"}`)},
 		{Type: plan.EventStarted, Data: json.RawMessage(`{}`)},
-		{Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"attempt":1,"method":"GET","url":"http://x/rooms","request":"` + plan.RequestHash("GET", "http://x/rooms", nil) + `"}`)},
-		{Type: plan.EventStepDone, StepID: "s1", Data: json.RawMessage(`{"status":200,"bytes":2,"sha256":"ab"}`)},
+		{Type: plan.EventStepStart, StepID: plan.EffectOf("s1"), Data: json.RawMessage(`{"attempt":1,"method":"GET","url":"http://x/rooms","request":"` + plan.RequestHash("GET", "http://x/rooms", nil) + `"}`)},
+		{Type: plan.EventStepDone, StepID: plan.EffectOf("s1"), Data: json.RawMessage(`{"status":200,"bytes":2,"sha256":"ab"}`)},
 		{Type: plan.EventFinished, Data: json.RawMessage(`{"status":"done"}`)},
 	} {
 		e.Seq, e.At = len(events)+1, at

@@ -21,6 +21,7 @@ import (
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
@@ -255,7 +256,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		AloneSince: w.AloneSince,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
-		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: in.StepID}
+		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: plan.ParseEffect(in.StepID)}
 		if in.Token != "" {
 			return step.Done{}, executor.Await(ctx, task, in.Token)
 		}
@@ -286,11 +287,15 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 		var err error
 		switch in.Action {
 		case statemachines.ActionStart:
-			out.Waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
+			var waves [][]plan.EffectID
+			waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
+			for _, wave := range waves {
+				out.Waves = append(out.Waves, texts(wave))
+			}
 		case statemachines.ActionUndo:
-			var undos []string
+			var undos []plan.EffectID
 			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, cause)
-			out.Undos = append(out.Undos, undos...) // never null in JSON
+			out.Undos = texts(undos)
 		case statemachines.ActionFinish:
 			_, err = runs.Finish(ctx, in.AccountID, in.RunID, cause)
 		default:
@@ -298,6 +303,15 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 		}
 		return out, err
 	}), nil
+}
+
+// texts returns the texts of ids: a list that is never null in JSON.
+func texts(ids []plan.EffectID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = id.String()
+	}
+	return list
 }
 
 // Sweep builds functions/sweep.

@@ -5,6 +5,7 @@ import (
 
 	"piloto/internal/edge/gateway"
 	"piloto/internal/runs/command"
+	"piloto/internal/runs/plan"
 	"piloto/statemachines"
 )
 
@@ -30,7 +31,7 @@ func Reason(w World, e Environment) (gateway.Function, error) {
 		Store: s.stores.Runs, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
-		err := reasoner.Reason(ctx, in.AccountID, in.RunID, in.StepID)
+		err := reasoner.Reason(ctx, in.AccountID, in.RunID, plan.ParseEffect(in.StepID))
 		return statemachines.StepOutput{Outcome: statemachines.OutcomeReason, Items: []string{}}, err
 	}), nil
 }

@@ -56,7 +56,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 					t.Fatal(err)
 				}
 				body := of(size)
-				st := plan.StepState{StepID: "s1", Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
+				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
 				}}
 				next, err := w.Store.AskApproval(ctx, w.Read(r.ID), st, now, run.Record{At: w.Clock(), Type: plan.EventStepAsked})
@@ -74,14 +74,14 @@ func TestNoSizeWedgesARun(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := w.Read(r.ID)
-				res := got.State("s1").Result
+				res := got.State(plan.EffectOf("s1")).Result
 				if apart := size > 200<<10; (res.Apart > 0) != apart || res.Truncated {
 					t.Errorf("%d pieces, truncated %v", res.Apart, res.Truncated)
 				}
-				if res.Apart > 0 && (len(res.Body) > 4096 || !json.Valid(res.Body) || !utf8.Valid(res.Body) || string(told.State("s1").Result.Body) != string(res.Body)) {
+				if res.Apart > 0 && (len(res.Body) > 4096 || !json.Valid(res.Body) || !utf8.Valid(res.Body) || string(told.State(plan.EffectOf("s1")).Result.Body) != string(res.Body)) {
 					t.Errorf("the beginning: %d bytes", len(res.Body))
 				}
-				whole, err := w.Store.Whole(ctx, got, "s1", *res)
+				whole, err := w.Store.Whole(ctx, got, plan.EffectOf("s1"), *res)
 				if err != nil || string(whole.Body) != string(body) || whole.Apart != 0 {
 					t.Errorf("%d bytes of %d, %v", len(whole.Body), len(body), err)
 				}
@@ -98,7 +98,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := begun(t, w)
-	st := plan.StepState{StepID: "s1", Status: plan.StepDone, Attempts: 1, UpdatedAt: now}
+	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, UpdatedAt: now}
 	bodies := []json.RawMessage{texts["incompressible"](900_000), texts["incompressible"](900_001)}
 	var won []json.RawMessage
 	for _, body := range bodies { // both knew the run as it was
@@ -111,7 +111,7 @@ func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 		}
 	}
 	got := w.Read(r.ID)
-	whole, err := w.Store.Whole(ctx, got, "s1", *got.State("s1").Result)
+	whole, err := w.Store.Whole(ctx, got, plan.EffectOf("s1"), *got.State(plan.EffectOf("s1")).Result)
 	if err != nil || len(won) != 1 || string(whole.Body) != string(won[0]) {
 		t.Errorf("%d won; %d bytes, %v", len(won), len(whole.Body), err)
 	}
@@ -124,7 +124,7 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	var name string
 	w := fixture.NewWorld(t)
 	w.Store, config, name = fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	r := plan.Run{ID: newID(now), Account: "acme", Plan: plan.Plan{Steps: []plan.Step{{ID: "s1"}}}, Steps: []plan.StepState{{StepID: "s1"}}}
+	r := plan.Run{ID: newID(now), Account: "acme", Plan: plan.Plan{Steps: []plan.Step{{ID: plan.EffectOf("s1")}}}, Steps: []plan.StepState{{StepID: plan.EffectOf("s1")}}}
 	chat := newChat(t, w.Store, "acme", now)
 	r.ChatID, r.Plan.ExpiresAt = chat.ID, now.Add(time.Hour)
 	draft, err := w.Store.Propose(ctx, r, chat, nil, run.Record{At: now, Type: plan.EventProposed})
@@ -140,12 +140,12 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := plan.StepState{StepID: "s1", Status: plan.StepDone, Attempts: 1, UpdatedAt: now, Result: &plan.Result{Body: texts["incompressible"](900_000)}}
+	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, UpdatedAt: now, Result: &plan.Result{Body: texts["incompressible"](900_000)}}
 	done, err := w.Store.EndStep(ctx, begun, st, run.Record{At: now, Type: plan.EventStepDone})
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := *done.State("s1").Result
+	res := *done.State(plan.EffectOf("s1")).Result
 	client := dynamodb.NewFromConfig(config)
 	pk := map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "A#acme#R#" + r.ID}, ":sk": &types.AttributeValueMemberS{Value: "RESULT#"}}
 	out, err := client.Query(ctx, &dynamodb.QueryInput{
@@ -160,7 +160,7 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.Store.Whole(ctx, done, "s1", res); err == nil {
+	if got, err := w.Store.Whole(ctx, done, plan.EffectOf("s1"), res); err == nil {
 		t.Errorf("%d bytes", len(got.Body))
 	}
 }

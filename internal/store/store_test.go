@@ -314,7 +314,7 @@ func TestStaleWriteChangesNothing(t *testing.T) {
 		"start":   func() error { _, err := w.Store.Start(ctx, r, now, rec); return err },
 		"cancel":  func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
 		"step": func() error {
-			_, err := w.Store.BeginStep(ctx, r, plan.StepState{StepID: "s1", Attempts: 1}, rec)
+			_, err := w.Store.BeginStep(ctx, r, plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, rec)
 			return err
 		},
 	} {

@@ -138,7 +138,7 @@ func (d drafter) suggestUndo(ctx context.Context, s plan.Step, own boundCall) (*
 		if name = declaredProperty(own.op.Output, name, "id"); name == "" {
 			return nil, boundCall{}, nil
 		}
-		id := ref.Reference{Step: s.ID, Part: "body", Path: []ref.Segment{{Name: name}}}
+		id := ref.Reference{Step: s.ID.Step(), Part: "body", Path: []ref.Segment{{Name: name}}}
 		undo := &plan.Undo{Suggested: true, Call: plan.Call{
 			MCPID: s.MCPID, Method: e.Method, Path: strings.TrimSuffix(s.Path, "/") + "/${" + id.String() + "}",
 		}}

@@ -70,7 +70,7 @@ func (c change) describe(one plan.Change) string {
 	if deeper && (part == "body" || part == "query") {
 		what = rest
 	}
-	if one.StepID != "" && len(c.next.Steps) > 1 {
+	if !one.StepID.IsZero() && len(c.next.Steps) > 1 {
 		at := 1 + slices.IndexFunc(c.next.Steps, func(s plan.Step) bool { return s.ID == one.StepID })
 		what = locale.Text(c.tag, "turn.change.of", "at", strconv.Itoa(at), "what", what)
 	}
@@ -78,7 +78,7 @@ func (c change) describe(one plan.Change) string {
 }
 
 // title returns the title of a step of either plan.
-func (c change) title(id string) string {
+func (c change) title(id plan.EffectID) string {
 	if s, ok := c.next.Step(id); ok {
 		return s.Title
 	}

@@ -108,7 +108,7 @@ func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundSte
 	}
 	// Nobody has reviewed a result that the command will contain.
 	s.Risk = s.Risk.Raised(slices.ContainsFunc(command.Texts(s.Method, s.Path, s.Body), ref.Contains) || command.Destroys(s.Method, s.Path, s.Body))
-	add := func(b boundCall, id string) {
+	add := func(b boundCall, id plan.EffectID) {
 		b.binding.StepID = id
 		p.Bindings = append(p.Bindings, b.binding)
 	}

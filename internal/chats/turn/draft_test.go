@@ -85,7 +85,7 @@ func TestUndoIsSuggestedWhereDocumentDeclaresIt(t *testing.T) {
 				}
 				return
 			}
-			b, bound := p.Binding("undo:s1")
+			b, bound := p.Binding(plan.ParseEffect("undo:s1"))
 			if undo == nil || !undo.Suggested || undo.Method+" "+undo.Path != c.undo || !bound || b.Fingerprint == "" {
 				t.Errorf("%+v %+v", undo, b)
 			}
@@ -134,7 +134,7 @@ func TestEveryCallOfStepIsBound(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, id := range []string{"s1", "s2", "undo:s2", "check:s2", "s3"} {
-		if b, ok := p.Binding(id); !ok || b.BaseURL == "" || b.Fingerprint == "" {
+		if b, ok := p.Binding(plan.ParseEffect(id)); !ok || b.BaseURL == "" || b.Fingerprint == "" {
 			t.Errorf("%s is bound to %+v", id, b)
 		}
 	}

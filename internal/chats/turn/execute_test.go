@@ -123,8 +123,8 @@ func TestOnlyConfirmationOfPersonExecutes(t *testing.T) {
 			rt.Fatalf("the draft is %s", now.Status)
 		}
 		if waiting.ID != "" {
-			if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.State("s1").Approval.Decision != "" || len(w.Woken()) != woken {
-				rt.Fatalf("the run that waited is %s: %+v", now.Status, now.State("s1").Approval)
+			if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.State(plan.EffectOf("s1")).Approval.Decision != "" || len(w.Woken()) != woken {
+				rt.Fatalf("the run that waited is %s: %+v", now.Status, now.State(plan.EffectOf("s1")).Approval)
 			}
 		}
 	})

@@ -94,7 +94,7 @@ func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 
 func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
-	so := stepOutcome{ID: step.ID, MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
+	so := stepOutcome{ID: step.ID.String(), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
 	if len(so.Path) > pathBytes {
 		so.Path = so.Path[:pathBytes] + "…"
 	}
@@ -117,12 +117,11 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 
 // undoStatus returns the status of a step's undos: of several, the one that needs attention
 // first.
-func undoStatus(r plan.Run, stepID string) plan.StepStatus {
+func undoStatus(r plan.Run, step plan.EffectID) plan.StepStatus {
 	order := []plan.StepStatus{plan.StepInDoubt, plan.StepFailed, plan.StepRunning, plan.StepPending, plan.StepCancelled, plan.StepDone}
 	var found plan.StepStatus
 	for _, st := range r.Steps {
-		e := plan.ParseEffect(st.StepID)
-		if !e.Undo || e.Step != stepID {
+		if !st.StepID.Undo() || st.StepID.Step() != step.Step() {
 			continue
 		}
 		if found == "" || slices.Index(order, st.Status) < slices.Index(order, found) {
@@ -140,7 +139,7 @@ func waitOf(r plan.Run) *wait {
 	for _, st := range r.Steps {
 		if st.Status == plan.StepWaiting && st.Approval != nil {
 			return &wait{
-				Step: st.StepID, Reason: st.Approval.Reason,
+				Step: st.StepID.String(), Reason: st.Approval.Reason,
 				Since: st.Approval.AskedAt.UTC().Format(time.RFC3339), Until: st.Approval.ExpiresAt.UTC().Format(time.RFC3339),
 			}
 		}

@@ -118,7 +118,7 @@ func (d drafter) revisedPlan(ctx context.Context, r plan.Run, p plan.Proposal) (
 	p.Goal = cmp.Or(plan.Line(p.Goal), before.Goal)
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		old, ok := before.Step(cmp.Or(s.ID, "s"+strconv.Itoa(i+1)))
+		old, ok := before.Step(plan.EffectOf(cmp.Or(s.ID, "s"+strconv.Itoa(i+1))))
 		if ok && plan.Line(s.Title) == "" && s.MCPID == old.MCPID && s.Tool == old.Tool && s.Method == old.Method {
 			s.Title = old.Title
 		}
@@ -161,7 +161,7 @@ func changedDoneSteps(before, next plan.Plan) []fault.Field {
 		}
 		at := max(0, slices.IndexFunc(next.Steps, func(s plan.Step) bool { return s.ID == id }))
 		wrong = append(wrong, fault.Field{
-			Loc: []any{"steps", at}, Type: "done", Msg: "the step " + id + " was done before: it can neither be changed nor left out",
+			Loc: []any{"steps", at}, Type: "done", Msg: "the step " + id.String() + " was done before: it can neither be changed nor left out",
 		})
 	}
 	return wrong
@@ -303,7 +303,7 @@ func encodeDraft(r *plan.Run) (string, error) {
 // suggested again.
 func proposedStep(s plan.Step) plan.ProposedStep {
 	p := plan.ProposedStep{
-		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+		ID: s.ID.Step(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
 		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify, NoUndo: s.NoUndo,
 	}
 	if s.Undo != nil && !s.Undo.Suggested {

@@ -333,10 +333,10 @@ func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 		t.Fatal(err)
 	}
 	now, at := w.Read(r.ID), w.Clock()
-	st := plan.StepState{StepID: "s1", Status: plan.StepWaiting, UpdatedAt: at, Approval: &plan.Approval{
+	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: at, Approval: &plan.Approval{
 		Ask: plan.Ask{Reason: "Borra algo", Minutes: 60}, Method: "DELETE", Token: "t", AskedAt: at, ExpiresAt: at.Add(time.Hour),
 	}}
-	if _, err := w.Store.AskApproval(t.Context(), now, st, at.Add(time.Hour), run.Record{At: at, Type: plan.EventStepAsked, StepID: "s1"}); err != nil {
+	if _, err := w.Store.AskApproval(t.Context(), now, st, at.Add(time.Hour), run.Record{At: at, Type: plan.EventStepAsked, StepID: plan.EffectOf("s1")}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -353,7 +353,7 @@ func TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing(t *testing.T) {
 		if word == "confirmo" && (reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "Borrar la 7")) {
 			t.Errorf("%s: %+v", word, reply.Message)
 		}
-		if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.State("s1").Approval.Decision != "" || now.CancelAt != nil {
+		if now := w.Read(waiting.ID); now.Status != plan.Waiting || now.State(plan.EffectOf("s1")).Approval.Decision != "" || now.CancelAt != nil {
 			t.Fatalf("%s moved the run: %s", word, now.Status)
 		}
 	}
@@ -431,7 +431,7 @@ func TestEditCannotChangeFinishedStep(t *testing.T) {
 	if err != nil || next.Plan.Reuse == nil || next.Plan.Revision != again.Run.Plan.Revision+1 {
 		t.Fatalf("%+v %v", next.Plan, err)
 	}
-	if now := w.Read(next.ID); now.State("s1").Status != plan.StepDone || now.State("s2").Status != plan.StepPending {
+	if now := w.Read(next.ID); now.State(plan.EffectOf("s1")).Status != plan.StepDone || now.State(plan.EffectOf("s2")).Status != plan.StepPending {
 		t.Errorf("%+v", now.Steps)
 	}
 }

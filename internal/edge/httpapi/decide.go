@@ -65,7 +65,7 @@ func (d runHandler) approve(ctx context.Context, in *struct {
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Approve(ctx, run.Approval{
-		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: in.Body.StepID,
+		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: plan.ParseEffect(in.Body.StepID),
 		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note, Locale: requestInfoFrom(ctx).lang,
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (d runHandler) resolve(ctx context.Context, in *struct {
 	}
 	who := caller(ctx)
 	decided, err := d.runs.Resolve(ctx, run.Resolution{
-		Account: who.Account, User: who.User, RunID: in.ID, StepID: in.Body.StepID, Outcome: in.Body.Outcome, Note: in.Body.Note,
+		Account: who.Account, User: who.User, RunID: in.ID, StepID: plan.ParseEffect(in.Body.StepID), Outcome: in.Body.Outcome, Note: in.Body.Note,
 		Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
 	})
 	if err != nil {

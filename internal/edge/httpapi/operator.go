@@ -143,7 +143,7 @@ func toolCalls(r plan.Run) []ToolCall {
 	calls := make([]ToolCall, 0, len(r.Plan.Steps))
 	for _, s := range r.Plan.Steps {
 		calls = append(calls, ToolCall{
-			ID: s.ID, Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+			ID: s.ID.String(), Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
 			RunID: r.ID, Digest: r.Digest,
 		})
 	}

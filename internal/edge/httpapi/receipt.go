@@ -197,14 +197,15 @@ func (s records) result(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := r.Plan.Step(in.Step); !ok {
+	id := plan.ParseEffect(in.Step)
+	if _, ok := r.Plan.Step(id); !ok {
 		return nil, plan.ErrStepNotFound
 	}
-	stored := r.State(in.Step).Result
+	stored := r.State(id).Result
 	if stored == nil {
 		return nil, errNoResult
 	}
-	whole, err := s.store.Whole(ctx, r, in.Step, *stored)
+	whole, err := s.store.Whole(ctx, r, id, *stored)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ const (
 // runView builds the steps of a run within these limits.
 type runView struct {
 	run     plan.Run
-	states  map[string]plan.StepState
+	states  map[plan.EffectID]plan.StepState
 	results int // byte limit of each result
 	calls   int
 }
@@ -160,7 +160,7 @@ func showRun(r plan.Run) Run {
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
 	v.Undoable, v.Changing = r.Plan.Undoable()
-	s := runView{run: r, states: make(map[string]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
+	s := runView{run: r, states: make(map[plan.EffectID]plan.StepState, len(r.Steps)), results: maxResults / max(1, len(r.Steps))}
 	calls := 0
 	for _, st := range r.Steps {
 		s.states[st.StepID] = st
@@ -181,7 +181,7 @@ func showRun(r plan.Run) Run {
 // isUncertain reports whether the result of a sent request is unknown.
 func isUncertain(st plan.StepState) bool { return st.Last.Open || st.Status == plan.StepInDoubt }
 
-func (s runView) state(id string) (plan.StepState, bool) {
+func (s runView) state(id plan.EffectID) (plan.StepState, bool) {
 	st, ok := s.states[id]
 	if !ok {
 		st = plan.StepState{StepID: id, Status: plan.StepPending}
@@ -217,7 +217,7 @@ func (s runView) step(planned plan.Step) Step {
 }
 
 // undo returns the state of an effect's undo; nil when there is none.
-func (s runView) undo(id string) *Effect {
+func (s runView) undo(id plan.EffectID) *Effect {
 	st, ok := s.state(plan.UndoOf(id))
 	if !ok {
 		return nil
@@ -264,12 +264,12 @@ func (s runView) approval(a *plan.Approval) *StepApproval {
 
 // showPlanned returns the JSON form of a plan's step.
 func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
-	where := func(id string) (server, target string) {
+	where := func(id plan.EffectID) (server, target string) {
 		b, _ := p.Binding(id)
 		return b.ServerName, host(b.BaseURL)
 	}
 	v := PlannedStep{
-		ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
 		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
 	v.Server, v.Target = where(s.ID)

@@ -30,11 +30,11 @@ func wholeRun() plan.Run {
 	reserve.Ask = &plan.Ask{Reason: "Es caro", Rule: "r1", Another: true, Minutes: 60}
 	reserve.Targets = []plan.Target{{Ref: "s1.body.id", Value: json.RawMessage("12"), Label: "Sala Norte, 6"}}
 	r.Plan.Steps = append(r.Plan.Steps, plan.Step{
-		ID: "s3", Title: "Avisar", MCPID: serverID, Method: "POST", Path: "/notices", Body: json.RawMessage(`{"to":"${item.mail}"}`),
+		ID: plan.EffectOf("s3"), Title: "Avisar", MCPID: serverID, Method: "POST", Path: "/notices", Body: json.RawMessage(`{"to":"${item.mail}"}`),
 		Needs: []string{"s2"}, Risk: plan.Write, ForEach: "${s1.body.people}", Undo: &plan.Undo{Call: call("DELETE", "/notices/${s3.body.id}")},
 	})
 	for _, id := range []string{"undo:s2", "check:s2", "s3", "undo:s3"} {
-		r.Plan.Bindings = append(r.Plan.Bindings, plan.Binding{StepID: id, MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"})
+		r.Plan.Bindings = append(r.Plan.Bindings, plan.Binding{StepID: plan.ParseEffect(id), MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"})
 	}
 	sent := func(url string, open bool) plan.Attempt {
 		return plan.Attempt{Number: 1, URL: "http://127.0.0.1:9000/v1" + url, Body: json.RawMessage(`{"to":"a@example.org"}`), SentAt: at, Open: open}
@@ -43,20 +43,20 @@ func wholeRun() plan.Run {
 	r.Steps = append(
 		r.Steps,
 		plan.StepState{
-			StepID: "s2", Status: plan.StepWaiting, Approval: &plan.Approval{
+			StepID: plan.EffectOf("s2"), Status: plan.StepWaiting, Approval: &plan.Approval{
 				Ask: *reserve.Ask, Method: "POST", URL: "http://127.0.0.1:9000/v1/reservations", Body: json.RawMessage(`{"room":12}`),
 				Request: strings.Repeat("12", 32), Token: "canary-token", AskedAt: at, ExpiresAt: noon, Decision: plan.Refused, By: "eva", Note: "hoy no", At: noon,
 			},
 			Command: &plan.Command{Was: "rm x", Now: "rm -f x", Because: "ya no está", Tokens: 120, Asked: true},
 		},
-		plan.StepState{StepID: "s3", Status: plan.StepRunning, Items: 3, Expanded: true},
-		plan.StepState{StepID: "s3[0]", Status: plan.StepDone, Attempts: 1, Last: sent("/notices", false), Result: done},
+		plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepRunning, Items: 3, Expanded: true},
+		plan.StepState{StepID: plan.ParseEffect("s3[0]"), Status: plan.StepDone, Attempts: 1, Last: sent("/notices", false), Result: done},
 		plan.StepState{
-			StepID: "s3[1]", Status: plan.StepInDoubt, Attempts: 1, Last: sent("/notices", false), Error: &plan.Failure{Code: "step.in_doubt", Message: "No se sabe."},
+			StepID: plan.ParseEffect("s3[1]"), Status: plan.StepInDoubt, Attempts: 1, Last: sent("/notices", false), Error: &plan.Failure{Code: "step.in_doubt", Message: "No se sabe."},
 			Resolved: &plan.Resolution{Outcome: plan.OutcomeDone, By: "ana", Note: "lo he visto", At: noon},
 		},
-		plan.StepState{StepID: "undo:s3[0]", Status: plan.StepDone, Attempts: 1, Last: sent("/notices/7", false), Result: &plan.Result{Status: 204}},
-		plan.StepState{StepID: "undo:s2", Status: plan.StepRunning, Attempts: 1, Last: sent("/reservations/7", true)},
+		plan.StepState{StepID: plan.ParseEffect("undo:s3[0]"), Status: plan.StepDone, Attempts: 1, Last: sent("/notices/7", false), Result: &plan.Result{Status: 204}},
+		plan.StepState{StepID: plan.ParseEffect("undo:s2"), Status: plan.StepRunning, Attempts: 1, Last: sent("/reservations/7", true)},
 	)
 	r.Steps[0].Reused = ghostID
 	return r
@@ -84,7 +84,7 @@ func TestARunWithManyElementsAndLargeRequestsCanBeAnswered(t *testing.T) {
 	r.Plan.Steps, r.Steps = nil, nil
 	large, small := json.RawMessage(`"`+strings.Repeat("á", 150<<10)+`"`), json.RawMessage(`"`+strings.Repeat("á", 4<<10)+`"`)
 	for i := range plan.MaxSteps {
-		loop.ID = fmt.Sprintf("s%d", i)
+		loop.ID = plan.EffectOf(fmt.Sprintf("s%d", i))
 		r.Plan.Steps = append(r.Plan.Steps, loop)
 		r.Steps = append(r.Steps, plan.StepState{
 			StepID: loop.ID, Status: plan.StepWaiting, Items: plan.MaxEach, Expanded: true,
@@ -123,13 +123,13 @@ func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 	s.do(ask(talker, "POST", path+"/cancel", `{"reason":"es otra sala"}`))
 	s.do(ask(talker, "PATCH", path+"/plan", `{"digest":"`+string(digest)+`","goal":"Otra","steps":[{"id":"a","mcp_id":"`+serverID+`","method":"POST","path":"/x","body":{"n":12345678901234567890},"needs":[],`+
 		`"when":{"not":{"value":"${b.body}","is":"present"}},"undo":{"method":"DELETE","path":"/x/1"},"verify":{"method":"GET","path":"/x","expect":{"value":"${check.status}","is":"equal","to":200}}}]}`))
-	if got := s.approved[0]; got.User != "eva" || !got.MayApprove || got.StepID != "s2" || !got.Refuse || got.Digest != digest || got.Note != "hoy no" || got.Locale != "en" {
+	if got := s.approved[0]; got.User != "eva" || !got.MayApprove || got.StepID.String() != "s2" || !got.Refuse || got.Digest != digest || got.Note != "hoy no" || got.Locale != "en" {
 		t.Errorf("%+v", got)
 	}
-	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID != "" || got.Refuse { // admin does not include approve
+	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID.String() != "" || got.Refuse { // admin does not include approve
 		t.Errorf("%+v", got)
 	}
-	if got := s.resolved[0]; got.StepID != "undo:s2" || got.Outcome != plan.OutcomeRetry || got.Note != "otra vez" || got.TraceID != "trace-1" || got.User != "ana" {
+	if got := s.resolved[0]; got.StepID.String() != "undo:s2" || got.Outcome != plan.OutcomeRetry || got.Note != "otra vez" || got.TraceID != "trace-1" || got.User != "ana" {
 		t.Errorf("%+v", got)
 	}
 	if got := s.retried[0]; got.RunID != runID || got.User != "ana" || got.Account != "a" || got.TraceID != "trace-1" {

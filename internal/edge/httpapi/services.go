@@ -185,7 +185,7 @@ type Store interface {
 	// SigningKeys lists the public keys that ever signed receipts.
 	SigningKeys(ctx context.Context) ([]receipt.Key, error)
 	// Whole returns a result with its complete body, which may be stored separately.
-	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
+	Whole(ctx context.Context, r plan.Run, id plan.EffectID, res plan.Result) (plan.Result, error)
 }
 
 // Check is one dependency that /health checks.

@@ -183,7 +183,7 @@ func TestARunWithLargeResultsCanBeAnswered(t *testing.T) {
 	r.Plan.Steps, r.Steps = nil, nil
 	list := json.RawMessage(`[` + strings.Repeat(`{"id":1,"name":"sala norte"},`, 60_000) + `1]`)
 	for i := range plan.MaxSteps {
-		first.ID = "s" + jsonNumber(i)
+		first.ID = plan.EffectOf("s" + jsonNumber(i))
 		r.Plan.Steps = append(r.Plan.Steps, first)
 		r.Steps = append(r.Steps, plan.StepState{StepID: first.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Body: list, Bytes: len(list)}})
 	}

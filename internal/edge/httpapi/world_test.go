@@ -93,16 +93,16 @@ func sampleRun() plan.Run {
 		Plan: plan.Plan{
 			ID: "01K0000000000000000000000P", Revision: 1, Goal: "Reservar una sala", ExpiresAt: noon,
 			Steps: []plan.Step{
-				{ID: "s1", Title: "Buscar", MCPID: serverID, Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":12345678901234567890}`), Risk: plan.Read},
-				{ID: "s2", Title: "Reservar", MCPID: serverID, Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room":"${s1.body.id}"}`), Needs: []string{"s1"}, Risk: plan.Write},
+				{ID: plan.EffectOf("s1"), Title: "Buscar", MCPID: serverID, Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":12345678901234567890}`), Risk: plan.Read},
+				{ID: plan.EffectOf("s2"), Title: "Reservar", MCPID: serverID, Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room":"${s1.body.id}"}`), Needs: []string{"s1"}, Risk: plan.Write},
 			},
 			Bindings: []plan.Binding{
-				{StepID: "s1", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
-				{StepID: "s2", MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+				{StepID: plan.EffectOf("s1"), MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
+				{StepID: plan.EffectOf("s2"), MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"},
 			},
 		},
 		Steps: []plan.StepState{{
-			StepID: "s1", Status: plan.StepDone, Attempts: 1,
+			StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1,
 			Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"id":9007199254740993}`), Bytes: 23},
 		}},
 	}
@@ -432,7 +432,7 @@ func (w *world) Events(_ context.Context, account, id string, after, limit int) 
 	}
 	all := []plan.Event{
 		{Seq: 1, At: noon, Type: plan.EventProposed, Data: json.RawMessage(`{}`)},
-		{Seq: 2, At: noon, Type: plan.EventStepStart, StepID: "s1", Data: json.RawMessage(`{"n":1}`)},
+		{Seq: 2, At: noon, Type: plan.EventStepStart, StepID: plan.EffectOf("s1"), Data: json.RawMessage(`{"n":1}`)},
 	}
 	all = slices.DeleteFunc(all, func(e plan.Event) bool { return e.Seq <= after })
 	return all[:min(limit, len(all))], nil
@@ -479,7 +479,7 @@ func (w *world) SigningKeys(context.Context) ([]receipt.Key, error) {
 	}, nil
 }
 
-func (w *world) Whole(_ context.Context, _ plan.Run, _ string, res plan.Result) (plan.Result, error) {
+func (w *world) Whole(_ context.Context, _ plan.Run, _ plan.EffectID, res plan.Result) (plan.Result, error) {
 	if res.Apart > 0 {
 		res.Body = json.RawMessage(`"whole"`)
 	}

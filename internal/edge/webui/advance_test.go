@@ -43,15 +43,15 @@ func (w *world) advance(r *plan.Run) {
 			s.Status, s.Attempts = plan.StepRunning, 1
 			url, body, request := requestOf(*r, i)
 			s.Last = plan.Attempt{Number: 1, URL: url, Body: json.RawMessage(body), SentAt: w.now()}
-			w.tellEvent(r, plan.EventStepStart, s.StepID, map[string]any{"attempt": 1, "method": r.Plan.Steps[i].Method, "url": url, "request": request, "title": r.Plan.Steps[i].Title})
+			w.tellEvent(r, plan.EventStepStart, s.StepID.String(), map[string]any{"attempt": 1, "method": r.Plan.Steps[i].Method, "url": url, "request": request, "title": r.Plan.Steps[i].Title})
 			return
 		case plan.StepRunning:
 			if w.breaks(r, s) {
 				return
 			}
 			s.Status = plan.StepDone
-			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID + `","ok":true}`), Bytes: 24}
-			w.event(r, plan.EventStepDone, s.StepID, `{"status":200,"bytes":24,"sha256":"ab12"}`)
+			s.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"id":"r-` + s.StepID.String() + `","ok":true}`), Bytes: 24}
+			w.event(r, plan.EventStepDone, s.StepID.String(), `{"status":200,"bytes":24,"sha256":"ab12"}`)
 			return
 		}
 	}

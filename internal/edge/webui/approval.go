@@ -78,16 +78,16 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 }
 
 // doubt returns nil for an effect that is not in doubt. It counts unresolved doubts on the card.
-func (a cardBuilder) doubt(id string, state plan.StepState) *doubt {
+func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	if state.Status != plan.StepInDoubt {
 		return nil
 	}
 	last := state.Last
 	step, _ := a.run.Plan.Step(id)
 	d := &doubt{
-		Run: a.run.ID, Step: id, Key: a.run.ID + "-" + plain(id), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
+		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
-		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: plan.ParseEffect(id).Undo,
+		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: id.Undo(),
 	}
 	d.Target, d.Path = sentTo(last.URL)
 	if s := state.Resolved; s != nil {

@@ -162,8 +162,8 @@ type history struct {
 	retries      []string
 }
 
-func historyOf(events []plan.Event) map[string]history {
-	times := map[string]history{}
+func historyOf(events []plan.Event) map[plan.EffectID]history {
+	times := map[plan.EffectID]history{}
 	for _, e := range events {
 		t := times[e.StepID]
 		switch e.Type {
@@ -191,7 +191,7 @@ type cardBuilder struct {
 	run   plan.Run
 	card  *card
 	words words
-	times map[string]history
+	times map[plan.EffectID]history
 	now   time.Time
 }
 
@@ -230,7 +230,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	binding, _ := a.run.Plan.Binding(s.ID)
 	state := a.run.State(s.ID)
 	v := cardStep{
-		ID: s.ID, Key: a.run.ID + "-" + plain(s.ID), Number: i + 1, Title: a.show(s.Title), State: state.Status,
+		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(s.Title), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, usedSteps(s)),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
@@ -269,7 +269,7 @@ func (a cardBuilder) origin(id string) string {
 		return locale.Text(a.words.tag, "page.step.reference_check")
 	}
 	for i, s := range a.run.Plan.Steps {
-		if s.ID == id {
+		if s.ID.Step() == id {
 			return locale.Text(a.words.tag, "page.step.reference", "n", itoa(i+1), "title", plain(s.Title))
 		}
 	}
@@ -280,7 +280,7 @@ func (a cardBuilder) origin(id string) string {
 func (a cardBuilder) needs(s plan.Step) (numbers []int) {
 	uses := usedSteps(s)
 	for i, other := range a.run.Plan.Steps {
-		if slices.Contains(s.Needs, other.ID) || uses[other.ID] {
+		if slices.Contains(s.Needs, other.ID.Step()) || uses[other.ID.Step()] {
 			numbers = append(numbers, i+1)
 		}
 	}
@@ -297,7 +297,7 @@ const (
 func (a cardBuilder) room() int { return min(resultShown, resultsShown/max(1, len(a.run.Plan.Steps))) }
 
 func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
-	t := a.times[v.ID]
+	t := a.times[state.StepID]
 	switch {
 	case !t.ended.IsZero() && !t.began.IsZero() && state.Status.Terminal():
 		v.Took = a.words.took(t.ended.Sub(t.began))
@@ -330,11 +330,11 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 		}
 	}
 	if r := state.Result; r != nil && (r.Apart > 0 || len(r.Body) > a.room()) {
-		v.Whole = a.result(v.ID)
+		v.Whole = a.result(state.StepID)
 	}
 }
 
 // result returns the address of an effect's complete answer.
-func (a cardBuilder) result(effectID string) string {
-	return "/api/runs/" + url.PathEscape(a.run.ID) + "/steps/" + url.PathEscape(effectID) + "/result"
+func (a cardBuilder) result(id plan.EffectID) string {
+	return "/api/runs/" + url.PathEscape(a.run.ID) + "/steps/" + url.PathEscape(id.String()) + "/result"
 }

@@ -11,8 +11,8 @@ import (
 // TestACardRequestsLaterEvents: a card is built from two reads. An event between them is missing in the run, so the
 // page must request it.
 func TestACardRequestsLaterEvents(t *testing.T) {
-	run := plan.Run{ID: "r", Status: plan.Running, EventSeq: 3, Plan: plan.Plan{Goal: "g", Steps: []plan.Step{{ID: "s1", Method: "GET", Path: "/x"}}}}
-	events := []plan.Event{{Seq: 1}, {Seq: 2}, {Seq: 3}, {Seq: 4, Type: plan.EventStepStart, StepID: "s1"}}
+	run := plan.Run{ID: "r", Status: plan.Running, EventSeq: 3, Plan: plan.Plan{Goal: "g", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Method: "GET", Path: "/x"}}}}
+	events := []plan.Event{{Seq: 1}, {Seq: 2}, {Seq: 3}, {Seq: 4, Type: plan.EventStepStart, StepID: plan.EffectOf("s1")}}
 	if c := newCard(run, events, locale.Spanish, run.CreatedAt); c.Seq != 3 {
 		t.Errorf("it would ask for events after %d", c.Seq)
 	}

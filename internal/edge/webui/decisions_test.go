@@ -99,7 +99,7 @@ func (w *world) waits(r *plan.Run, s *plan.StepState) bool {
 		Ask: *step.Ask, Method: step.Method, URL: url, Body: step.Body, Request: request, Token: "s3cret-token",
 		AskedAt: w.now(), ExpiresAt: w.now().Add(time.Duration(step.Ask.Minutes) * time.Minute),
 	}
-	w.tellEvent(r, plan.EventStepAsked, s.StepID, map[string]any{"request": request, "url": url, "method": step.Method, "reason": step.Ask.Reason, "rule": "", "another": step.Ask.Another, "expires_at": s.Approval.ExpiresAt})
+	w.tellEvent(r, plan.EventStepAsked, s.StepID.String(), map[string]any{"request": request, "url": url, "method": step.Method, "reason": step.Ask.Reason, "rule": "", "another": step.Ask.Another, "expires_at": s.Approval.ExpiresAt})
 	return true
 }
 
@@ -111,11 +111,11 @@ func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 		return false // the retry succeeds
 	case strings.Contains(step.Title, "duda"):
 		s.Status, s.Error = plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: "La petición se envió y no llegó respuesta."}
-		w.tellEvent(r, plan.EventStepDoubt, s.StepID, map[string]any{"error": s.Error})
+		w.tellEvent(r, plan.EventStepDoubt, s.StepID.String(), map[string]any{"error": s.Error})
 		w.finish(r, plan.InDoubt)
 	case strings.Contains(step.Title, "falle"):
 		s.Status, s.Error = plan.StepFailed, &plan.Failure{Code: "step.rejected", Message: "El servicio respondió 500."}
-		w.tellEvent(r, plan.EventStepFailed, s.StepID, map[string]any{"error": s.Error})
+		w.tellEvent(r, plan.EventStepFailed, s.StepID.String(), map[string]any{"error": s.Error})
 		w.finish(r, plan.Failed)
 	default:
 		return false
@@ -243,12 +243,12 @@ func (w *world) approveStep(rw http.ResponseWriter, r *http.Request, body map[st
 	if body["decision"] == "refuse" {
 		approval.Decision = plan.Refused
 		s.Status, s.Error = plan.StepFailed, &plan.Failure{Code: "step.refused", Message: "No se aprobó."}
-		w.tellEvent(&run, plan.EventStepRefused, s.StepID, map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
+		w.tellEvent(&run, plan.EventStepRefused, s.StepID.String(), map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
 		w.finish(&run, plan.Failed)
 	} else {
 		approval.Decision = plan.Approved
 		s.Status, run.Status = plan.StepPending, plan.Running
-		w.tellEvent(&run, plan.EventStepApproved, s.StepID, map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
+		w.tellEvent(&run, plan.EventStepApproved, s.StepID.String(), map[string]any{"by": "ana", "note": approval.Note, "request": approval.Request})
 	}
 	w.runs[run.ID] = run
 	tell(rw, 200, map[string]any{"run": map[string]any{"run_id": run.ID, "status": run.Status}})
@@ -266,7 +266,7 @@ func (w *world) resolveStep(rw http.ResponseWriter, r *http.Request, body map[st
 	}
 	note, _ := body["note"].(string)
 	s.Resolved = &plan.Resolution{Outcome: plan.Outcome(outcome), By: "ana", Note: note, At: w.now()}
-	w.tellEvent(&run, plan.EventStepResolved, s.StepID, map[string]any{"by": "ana", "outcome": outcome, "note": note})
+	w.tellEvent(&run, plan.EventStepResolved, s.StepID.String(), map[string]any{"by": "ana", "outcome": outcome, "note": note})
 	w.runs[run.ID] = run
 	if outcome == string(plan.OutcomeRetry) {
 		run = w.again(run)

@@ -75,7 +75,7 @@ func newEdit(run plan.Run) (*editView, error) {
 			return nil, err
 		}
 		e := editStep{
-			Number: i + 1, ID: s.ID, Title: s.Title, Called: plain(s.Called()), Path: s.Path, Tool: s.Tool != "", Rest: rest, Needs: needsOf(s),
+			Number: i + 1, ID: s.ID.String(), Title: s.Title, Called: plain(s.Called()), Path: s.Path, Tool: s.Tool != "", Rest: rest, Needs: needsOf(s),
 			Open: len(run.Plan.Steps) <= 3,
 		}
 		if !e.Tool {
@@ -102,7 +102,7 @@ func restOf(s plan.Step) (string, error) {
 		Undo    any    `json:"undo,omitempty"`
 		NoUndo  bool   `json:"no_undo,omitempty"`
 		Verify  any    `json:"verify,omitempty"`
-	}{NoUndo: s.NoUndo, ID: s.ID, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
+	}{NoUndo: s.NoUndo, ID: s.ID.String(), MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
 	if s.When != nil {
 		p.When = s.When
 	}

@@ -90,7 +90,7 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) cal
 func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []crossing) {
 	for _, other := range a.run.Plan.Steps {
 		from, ok := a.run.Plan.Binding(other.ID)
-		if ok && uses[other.ID] && originOf(from.BaseURL) != originOf(to.BaseURL) {
+		if ok && uses[other.ID.Step()] && originOf(from.BaseURL) != originOf(to.BaseURL) {
 			list = append(list, crossing{From: targetOf(from.BaseURL).Origin, To: targetOf(to.BaseURL).Origin})
 		}
 	}
@@ -107,7 +107,7 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		v.Each = a.reference(s.ForEach)
 	}
 	if s.Undo != nil {
-		binding, _ := p.Binding(plan.EffectID{Step: s.ID, Item: -1, Undo: true}.String())
+		binding, _ := p.Binding(plan.UndoOf(s.ID))
 		undo := a.call(binding, s.Undo.Call, usedByCall(s.Undo.Call))
 		undo.Suggested = s.Undo.Suggested
 		v.Undo = &undo
@@ -139,20 +139,19 @@ func (a cardBuilder) addEffects(v *cardStep, s plan.Step, state plan.StepState) 
 		v.Items = a.items(s, state)
 		return // the elements show their doubts
 	}
-	v.Undone = a.undo(plan.EffectID{Step: s.ID, Item: -1, Undo: true}, 0)
+	v.Undone = a.undo(plan.UndoOf(s.ID), 0)
 	v.Doubt = a.doubt(s.ID, state)
 }
 
 func (a cardBuilder) items(s plan.Step, state plan.StepState) *items {
 	list := &items{Total: state.Items}
 	for n := range min(state.Items, plan.MaxEach) {
-		id := plan.EffectID{Step: s.ID, Item: n}
-		e := a.effect(id.String(), n+1)
+		id := plan.ItemOf(s.ID, n)
+		e := a.effect(id, n+1)
 		if e.State == plan.StepDone {
 			list.Done++
 		}
-		id.Undo = true
-		e.Undone = a.undo(id, n+1)
+		e.Undone = a.undo(plan.UndoOf(id), n+1)
 		list.List = append(list.List, *e)
 	}
 	return list
@@ -160,18 +159,17 @@ func (a cardBuilder) items(s plan.Step, state plan.StepState) *items {
 
 // undo returns the state of an undo; nil when it has not begun.
 func (a cardBuilder) undo(id plan.EffectID, number int) *effect {
-	name := id.String()
 	for _, s := range a.run.Steps {
-		if s.StepID == name {
-			return a.effect(name, number)
+		if s.StepID == id {
+			return a.effect(id, number)
 		}
 	}
 	return nil
 }
 
-func (a cardBuilder) effect(id string, number int) *effect {
+func (a cardBuilder) effect(id plan.EffectID, number int) *effect {
 	state := a.run.State(id)
-	e := &effect{Key: a.run.ID + "-" + plain(id), Number: number, State: state.Status, Doubt: a.doubt(id, state)}
+	e := &effect{Key: a.run.ID + "-" + plain(id.String()), Number: number, State: state.Status, Doubt: a.doubt(id, state)}
 	if r := state.Result; r != nil {
 		e.Code, e.OK = r.Status, state.Status == plan.StepDone
 	}
@@ -243,20 +241,19 @@ func sentTo(raw string) (to target, rest render.HTML) {
 }
 
 // stepOf returns the name of an effect's step: «2. Reservar (3)».
-func stepOf(p plan.Plan, id string, tag locale.Tag) string {
-	e := plan.ParseEffect(id)
+func stepOf(p plan.Plan, id plan.EffectID, tag locale.Tag) string {
 	for i, s := range p.Steps {
-		if s.ID != e.Step {
+		if s.ID.Step() != id.Step() {
 			continue
 		}
 		name := itoa(i+1) + ". " + plain(s.Title)
-		if e.Item >= 0 {
-			name += " (" + itoa(e.Item+1) + ")"
+		if n := id.Item(); n >= 0 {
+			name += " (" + itoa(n+1) + ")"
 		}
-		if e.Undo {
+		if id.Undo() {
 			return locale.Text(tag, "page.effect.undo", "step", name)
 		}
 		return name
 	}
-	return plain(id)
+	return plain(id.String())
 }

@@ -28,26 +28,26 @@ func fullPlan(now time.Time) plan.Plan {
 	p := plan.Plan{
 		ID: "01JPLAN0000000000000000000", Revision: 1, Goal: "Reservar una sala y avisar a todos", ExpiresAt: now.Add(24 * time.Hour).Truncate(time.Second),
 		Steps: []plan.Step{
-			{ID: "s1", Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: raw(`{"capacity":6}`), Needs: []string{}, Risk: plan.Read},
+			{ID: plan.EffectOf("s1"), Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: raw(`{"capacity":6}`), Needs: []string{}, Risk: plan.Read},
 			{
-				ID: "s2", Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: raw(`{"room_id":"${s1.body.items[0].id}","ticket":9007199254740993}`), Needs: []string{"s1"}, Risk: plan.Write,
+				ID: plan.EffectOf("s2"), Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: raw(`{"room_id":"${s1.body.items[0].id}","ticket":9007199254740993}`), Needs: []string{"s1"}, Risk: plan.Write,
 				When:    &when,
 				Undo:    &plan.Undo{Call: plan.Call{MCPID: "rooms", Method: "DELETE", Path: "/reservations/${s2.body.id}"}, Suggested: true},
 				Verify:  &plan.Check{Call: plan.Call{MCPID: "rooms", Method: "GET", Path: "/reservations", Query: raw(`{"ticket":"9007199254740993"}`)}, Expect: is("${check.body.total}", ref.AtLeast, "1")},
 				Targets: []plan.Target{{Ref: "s1.body.items[0].id", Value: raw(`"a1"`), Label: "Sala Norte, 6"}},
 			},
 			{
-				ID: "s3", Title: "Avisar", MCPID: "mail", Method: "POST", Path: "/mails", Body: raw(`{"to":"${item.email}","text":"Sala reservada"}`), Needs: []string{"s1", "s2"}, Risk: plan.Write,
+				ID: plan.EffectOf("s3"), Title: "Avisar", MCPID: "mail", Method: "POST", Path: "/mails", Body: raw(`{"to":"${item.email}","text":"Sala reservada"}`), Needs: []string{"s1", "s2"}, Risk: plan.Write,
 				ForEach: "${s1.body.people}", Undo: &plan.Undo{Call: plan.Call{MCPID: "mail", Method: "POST", Path: "/recalls", Body: raw(`{"id":"${s3.body.id}"}`)}},
 			},
 			{
-				ID: "s4", Title: "Borrar la reserva vieja", MCPID: "rooms", Method: "DELETE", Path: "/reservations/7", Needs: []string{"s2"}, Risk: plan.Destructive,
+				ID: plan.EffectOf("s4"), Title: "Borrar la reserva vieja", MCPID: "rooms", Method: "DELETE", Path: "/reservations/7", Needs: []string{"s2"}, Risk: plan.Destructive,
 				Ask: &plan.Ask{Reason: "Destruye datos y no se puede deshacer.", Another: true, Minutes: 90},
 			},
 		},
 	}
 	bind := func(id, server, name, base string) {
-		p.Bindings = append(p.Bindings, plan.Binding{StepID: id, MCPID: server, ServerName: name, BaseURL: base, Fingerprint: "f"})
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.ParseEffect(id), MCPID: server, ServerName: name, BaseURL: base, Fingerprint: "f"})
 	}
 	for _, id := range []string{"s1", "s2", "s4", "undo:s2", "check:s2"} {
 		bind(id, "rooms", "Salas de demostración", roomsURL)
@@ -76,12 +76,12 @@ func fullRun(status plan.Status, states ...plan.StepState) plan.Run {
 }
 
 func doneState(id string, status int) plan.StepState {
-	return plan.StepState{StepID: id, Status: plan.StepDone, Attempts: 1, Result: &plan.Result{Status: status, Bytes: 11, Body: raw(`{"id":"r1"}`), SHA256: "ab"}}
+	return plan.StepState{StepID: plan.ParseEffect(id), Status: plan.StepDone, Attempts: 1, Result: &plan.Result{Status: status, Bytes: 11, Body: raw(`{"id":"r1"}`), SHA256: "ab"}}
 }
 
 func waitingRun() plan.Run {
-	return fullRun(plan.Waiting, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepSkipped}, plan.StepState{
-		StepID: "s4", Status: plan.StepWaiting, Approval: &plan.Approval{
+	return fullRun(plan.Waiting, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepSkipped}, plan.StepState{
+		StepID: plan.EffectOf("s4"), Status: plan.StepWaiting, Approval: &plan.Approval{
 			Ask: plan.Ask{Reason: "Destruye datos y no se puede deshacer.", Another: true, Minutes: 90}, Method: "DELETE", URL: roomsURL + "/reservations/7?all=%3Cb%3E",
 			Body: raw(`{"why":"` + strings.Repeat("x", 2000) + ` FIN"}`), Request: "c0ffee", Token: "s3cret-token", AskedAt: noon, ExpiresAt: noon.Add(90 * time.Minute),
 		},
@@ -90,12 +90,12 @@ func waitingRun() plan.Run {
 
 func severalItems() plan.Run {
 	states := []plan.StepState{
-		{StepID: "s1", Status: plan.StepDone, Reused: "01JRUN00000000000000000009", Result: &plan.Result{Status: 200, Bytes: 300_000, Apart: 2, Body: raw(`"{\"items\":["`)}},
-		{StepID: "s2", Status: plan.StepDone, Attempts: 3, Result: &plan.Result{Status: 201, Bytes: 11, Body: raw(`{"id":"r1"}`)}, Command: &plan.Command{Was: "ls <x>", Now: "ls -la", Because: "Faltaba una opción.", Asked: true}},
-		{StepID: "s3", Status: plan.StepRunning, Items: 4, Expanded: true},
+		{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Reused: "01JRUN00000000000000000009", Result: &plan.Result{Status: 200, Bytes: 300_000, Apart: 2, Body: raw(`"{\"items\":["`)}},
+		{StepID: plan.EffectOf("s2"), Status: plan.StepDone, Attempts: 3, Result: &plan.Result{Status: 201, Bytes: 11, Body: raw(`{"id":"r1"}`)}, Command: &plan.Command{Was: "ls <x>", Now: "ls -la", Because: "Faltaba una opción.", Asked: true}},
+		{StepID: plan.EffectOf("s3"), Status: plan.StepRunning, Items: 4, Expanded: true},
 		doneState("s3[0]", 202),
-		{StepID: "s3[1]", Status: plan.StepFailed, Attempts: 1, Result: &plan.Result{Status: 422, Bytes: 2, Body: raw(`{}`)}, Error: &plan.Failure{Message: "No existe ese buzón."}},
-		{StepID: "s3[2]", Status: plan.StepRunning, Attempts: 1},
+		{StepID: plan.ParseEffect("s3[1]"), Status: plan.StepFailed, Attempts: 1, Result: &plan.Result{Status: 422, Bytes: 2, Body: raw(`{}`)}, Error: &plan.Failure{Message: "No existe ese buzón."}},
+		{StepID: plan.ParseEffect("s3[2]"), Status: plan.StepRunning, Attempts: 1},
 	}
 	r := fullRun(plan.Running, states...)
 	r.Retries = "01JRUN00000000000000000009"
@@ -103,10 +103,10 @@ func severalItems() plan.Run {
 }
 
 func undoneRun() plan.Run {
-	r := fullRun(plan.Failed, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: "s3", Status: plan.StepFailed, Items: 3, Expanded: true, Error: &plan.Failure{Message: "Falló un elemento."}},
-		doneState("s3[0]", 202), doneState("s3[1]", 202), plan.StepState{StepID: "s3[2]", Status: plan.StepFailed, Error: &plan.Failure{Message: "No existe ese buzón."}},
-		plan.StepState{StepID: "s4", Status: plan.StepCancelled}, doneState("undo:s2", 204), doneState("undo:s3[0]", 200),
-		plan.StepState{StepID: "undo:s3[1]", Status: plan.StepFailed, Error: &plan.Failure{Message: "Ya se leyó."}})
+	r := fullRun(plan.Failed, doneState("s1", 200), doneState("s2", 201), plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepFailed, Items: 3, Expanded: true, Error: &plan.Failure{Message: "Falló un elemento."}},
+		doneState("s3[0]", 202), doneState("s3[1]", 202), plan.StepState{StepID: plan.ParseEffect("s3[2]"), Status: plan.StepFailed, Error: &plan.Failure{Message: "No existe ese buzón."}},
+		plan.StepState{StepID: plan.EffectOf("s4"), Status: plan.StepCancelled}, doneState("undo:s2", 204), doneState("undo:s3[0]", 200),
+		plan.StepState{StepID: plan.ParseEffect("undo:s3[1]"), Status: plan.StepFailed, Error: &plan.Failure{Message: "Ya se leyó."}})
 	at := noon
 	r.UndoAt = &at
 	return r
@@ -114,9 +114,9 @@ func undoneRun() plan.Run {
 
 func doubtfulRun(resolution *plan.Resolution) plan.Run {
 	return fullRun(plan.InDoubt, doneState("s1", 200), plan.StepState{
-		StepID: "s2", Status: plan.StepInDoubt, Attempts: 1, Checks: 3, Error: &plan.Failure{Message: "La petición se envió y no llegó respuesta."}, Resolved: resolution,
+		StepID: plan.EffectOf("s2"), Status: plan.StepInDoubt, Attempts: 1, Checks: 3, Error: &plan.Failure{Message: "La petición se envió y no llegó respuesta."}, Resolved: resolution,
 		Last: plan.Attempt{Number: 1, URL: roomsURL + "/reservations", Body: raw(`{"room_id":"a1","ticket":9007199254740993}`), SentAt: noon.Add(-3 * time.Minute), Open: true},
-	}, plan.StepState{StepID: "s3", Status: plan.StepCancelled}, plan.StepState{StepID: "s4", Status: plan.StepCancelled})
+	}, plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepCancelled}, plan.StepState{StepID: plan.EffectOf("s4"), Status: plan.StepCancelled})
 }
 
 // editedRun returns fullPlan after an edit, and both revisions.

@@ -261,7 +261,7 @@ func (m *memory) say(chatID string, role conversation.Role, kind conversation.Ki
 // event appends an event to a run; the lock is held.
 func (m *memory) event(r *plan.Run, kind, step string, data string) {
 	r.EventSeq++
-	e, err := plan.Event{Seq: r.EventSeq, At: m.now().Truncate(time.Millisecond), Type: kind, StepID: step, Data: []byte(data)}.Chained(r.Chain)
+	e, err := plan.Event{Seq: r.EventSeq, At: m.now().Truncate(time.Millisecond), Type: kind, StepID: plan.ParseEffect(step), Data: []byte(data)}.Chained(r.Chain)
 	if err != nil {
 		panic(err)
 	}

@@ -69,7 +69,7 @@ func TestCardsLookLikeTheirGoldens(t *testing.T) {
 	done, events := finishedRun()
 	running := draft(roomPlan(noon))
 	running.Status, running.EventSeq = plan.Running, 4
-	running.Steps[0] = plan.StepState{StepID: "s1", Status: plan.StepRunning, Attempts: 1}
+	running.Steps[0] = plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepRunning, Attempts: 1}
 	running.CancelAt = &noon
 	expired := draft(roomPlan(noon.Add(-25 * time.Hour)))
 	hostile := draft(oneStep(plan.Step{
@@ -274,7 +274,7 @@ func TestACardStaysSmallHoweverLargeTheAnswers(t *testing.T) {
 	one := r.Plan.Steps[1]
 	r.Plan.Steps, r.Steps = nil, nil
 	for i := range plan.MaxSteps {
-		one.ID = "s" + itoa(i+1)
+		one.ID = plan.EffectOf("s" + itoa(i+1))
 		r.Plan.Steps = append(r.Plan.Steps, one)
 		r.Steps = append(r.Steps, plan.StepState{
 			StepID: one.ID, Status: plan.StepDone, Last: plan.Attempt{Body: list},

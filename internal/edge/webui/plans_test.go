@@ -23,9 +23,9 @@ func roomPlan(now time.Time) plan.Plan {
 	p := plan.Plan{
 		ID: "01JPLAN0000000000000000000", Revision: 1, Goal: "Reservar una sala para 6 mañana a las 10", ExpiresAt: now.Add(24 * time.Hour).Truncate(time.Second),
 		Steps: []plan.Step{
-			{ID: "s1", Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":6,"free_on":"2026-03-06"}`), Needs: []string{}, Risk: plan.Read},
-			{ID: "s2", Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room_id":"${s1.body.items[0].id}","date":"2026-03-06","start":"10:00","people":6,"ticket":9007199254740993}`), Needs: []string{"s1"}, Risk: plan.Write},
-			{ID: "s3", Title: "Comprobar la reserva", MCPID: "rooms", Method: "GET", Path: "/reservations/${s2.body.id}", Needs: []string{"s2"}, Risk: plan.Read},
+			{ID: plan.EffectOf("s1"), Title: "Buscar salas libres", MCPID: "rooms", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"capacity":6,"free_on":"2026-03-06"}`), Needs: []string{}, Risk: plan.Read},
+			{ID: plan.EffectOf("s2"), Title: "Reservar la primera", MCPID: "rooms", Method: "POST", Path: "/reservations", Body: json.RawMessage(`{"room_id":"${s1.body.items[0].id}","date":"2026-03-06","start":"10:00","people":6,"ticket":9007199254740993}`), Needs: []string{"s1"}, Risk: plan.Write},
+			{ID: plan.EffectOf("s3"), Title: "Comprobar la reserva", MCPID: "rooms", Method: "GET", Path: "/reservations/${s2.body.id}", Needs: []string{"s2"}, Risk: plan.Read},
 		},
 	}
 	for _, s := range p.Steps {
@@ -49,13 +49,13 @@ func draft(p plan.Plan) plan.Run {
 
 // oneStep returns a plan of a single step.
 func oneStep(s plan.Step, base string) plan.Plan {
-	s.ID, s.MCPID, s.Needs = "s1", "srv", []string{}
+	s.ID, s.MCPID, s.Needs = plan.EffectOf("s1"), "srv", []string{}
 	if s.Method == "" {
 		s.Method = "POST"
 	}
 	return plan.Plan{
 		ID: "01JPLAN0000000000000000000", Revision: 1, Goal: "Pagar", Steps: []plan.Step{s}, ExpiresAt: noon.Add(23 * time.Hour),
-		Bindings: []plan.Binding{{StepID: "s1", MCPID: "srv", ServerName: "Banco", BaseURL: base, Template: s.Path, Fingerprint: "f"}},
+		Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: "srv", ServerName: "Banco", BaseURL: base, Template: s.Path, Fingerprint: "f"}},
 	}
 }
 
@@ -65,23 +65,23 @@ func finishedRun() (plan.Run, []plan.Event) {
 	r.Status = plan.InDoubt
 	at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 	r.Steps[0] = plan.StepState{
-		StepID: "s1", Status: plan.StepDone, Attempts: 2, Last: plan.Attempt{URL: roomsURL + "/rooms?capacity=6"},
+		StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 2, Last: plan.Attempt{URL: roomsURL + "/rooms?capacity=6"},
 		Result: &plan.Result{Status: 200, Bytes: 70000, Truncated: true, Body: json.RawMessage(`"<script>alert(1)</script>\nsegunda línea"`)},
 	}
 	r.Steps[1] = plan.StepState{
-		StepID: "s2", Status: plan.StepInDoubt, Attempts: 1, Last: plan.Attempt{URL: roomsURL + "/reservations", Body: json.RawMessage(`{"room_id":"a1"}`)},
+		StepID: plan.EffectOf("s2"), Status: plan.StepInDoubt, Attempts: 1, Last: plan.Attempt{URL: roomsURL + "/reservations", Body: json.RawMessage(`{"room_id":"a1"}`)},
 		Error: &plan.Failure{Code: "step.in_doubt", Message: "La petición se envió y no llegó respuesta."},
 	}
-	r.Steps[2] = plan.StepState{StepID: "s3", Status: plan.StepCancelled, Error: &plan.Failure{Code: "step.cancelled", Message: "No se ejecutó."}}
+	r.Steps[2] = plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepCancelled, Error: &plan.Failure{Code: "step.cancelled", Message: "No se ejecutó."}}
 	events := []plan.Event{
 		{Seq: 1, At: at(0), Type: plan.EventProposed},
 		{Seq: 2, At: at(1000), Type: plan.EventConfirmed},
 		{Seq: 3, At: at(1100), Type: plan.EventStarted},
-		{Seq: 4, At: at(1200), Type: plan.EventStepStart, StepID: "s1"},
-		{Seq: 5, At: at(1900), Type: plan.EventStepRetry, StepID: "s1", Data: json.RawMessage(`{"reason":"El servicio pide esperar (429)."}`)},
-		{Seq: 6, At: at(2400), Type: plan.EventStepDone, StepID: "s1"},
-		{Seq: 7, At: at(2500), Type: plan.EventStepStart, StepID: "s2"},
-		{Seq: 8, At: at(32500), Type: plan.EventStepDoubt, StepID: "s2"},
+		{Seq: 4, At: at(1200), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")},
+		{Seq: 5, At: at(1900), Type: plan.EventStepRetry, StepID: plan.EffectOf("s1"), Data: json.RawMessage(`{"reason":"El servicio pide esperar (429)."}`)},
+		{Seq: 6, At: at(2400), Type: plan.EventStepDone, StepID: plan.EffectOf("s1")},
+		{Seq: 7, At: at(2500), Type: plan.EventStepStart, StepID: plan.EffectOf("s2")},
+		{Seq: 8, At: at(32500), Type: plan.EventStepDoubt, StepID: plan.EffectOf("s2")},
 		{Seq: 9, At: at(32600), Type: plan.EventFinished},
 	}
 	r.EventSeq = len(events)

@@ -150,7 +150,7 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
 	}
 	for _, e := range events {
-		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID), Hash: e.Hash})
+		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID.String()), Hash: e.Hash})
 	}
 	for _, s := range told.Steps {
 		r.Steps = append(r.Steps, a.receiptStep(s))

@@ -92,11 +92,12 @@ func (a cardBuilder) changes(before, after plan.Plan) (list []change) {
 // isConsequence reports whether a changed binding follows from another change of the call. A changed address
 // follows only from another service.
 func isConsequence(bound plan.Change, edited []plan.Change) bool {
-	id, part := bound.StepID, ""
-	if rest, undo := strings.CutPrefix(id, "undo:"); undo {
-		id, part = rest, "undo/"
-	} else if rest, check := strings.CutPrefix(id, "check:"); check {
-		id, part = rest, "verify/"
+	id, part := bound.StepID.Base(), ""
+	switch {
+	case bound.StepID.Undo():
+		part = "undo/"
+	case bound.StepID.Check():
+		part = "verify/"
 	}
 	moved := bytes.Contains(bound.After, []byte(`"base_url"`))
 	return slices.ContainsFunc(edited, func(e plan.Change) bool {

@@ -62,14 +62,14 @@ func toolPlan() plan.Plan {
 	p := roomPlan(noon)
 	p.Goal = "Mover 3 cajas al almacén norte"
 	p.Steps = []plan.Step{
-		{ID: "s1", Title: "Buscar la caja", MCPID: "tools", Tool: "find_item", Body: json.RawMessage(`{"name":"caja \u202e"}`), Needs: []string{}, Risk: plan.Write},
-		{ID: "s2", Title: "Moverla", MCPID: "other", Tool: "move_stock", Body: json.RawMessage(`{"id":"${s1.body.structuredContent.id}","n":3}`), Needs: []string{"s1"}, Risk: plan.Destructive},
-		{ID: "s3", Title: "Avisar", MCPID: "other", Tool: "notify", Needs: []string{"s2"}, Risk: plan.Read},
+		{ID: plan.EffectOf("s1"), Title: "Buscar la caja", MCPID: "tools", Tool: "find_item", Body: json.RawMessage(`{"name":"caja \u202e"}`), Needs: []string{}, Risk: plan.Write},
+		{ID: plan.EffectOf("s2"), Title: "Moverla", MCPID: "other", Tool: "move_stock", Body: json.RawMessage(`{"id":"${s1.body.structuredContent.id}","n":3}`), Needs: []string{"s1"}, Risk: plan.Destructive},
+		{ID: plan.EffectOf("s3"), Title: "Avisar", MCPID: "other", Tool: "notify", Needs: []string{"s2"}, Risk: plan.Read},
 	}
 	p.Bindings = []plan.Binding{
-		{StepID: "s1", MCPID: "tools", ServerName: "Almacén", BaseURL: "https://mcp.example.org/mcp", Fingerprint: "f"},
-		{StepID: "s2", MCPID: "other", ServerName: "Otro", BaseURL: "https://p\u0430ypal.example/mcp", Fingerprint: "f"},
-		{StepID: "s3", MCPID: "other", ServerName: "Otro", BaseURL: "https://p\u0430ypal.example/mcp", Fingerprint: "f"},
+		{StepID: plan.EffectOf("s1"), MCPID: "tools", ServerName: "Almacén", BaseURL: "https://mcp.example.org/mcp", Fingerprint: "f"},
+		{StepID: plan.EffectOf("s2"), MCPID: "other", ServerName: "Otro", BaseURL: "https://p\u0430ypal.example/mcp", Fingerprint: "f"},
+		{StepID: plan.EffectOf("s3"), MCPID: "other", ServerName: "Otro", BaseURL: "https://p\u0430ypal.example/mcp", Fingerprint: "f"},
 	}
 	return p
 }
@@ -78,7 +78,7 @@ func toolPlan() plan.Plan {
 func toolRun() plan.Run {
 	r := draft(toolPlan())
 	r.Status = plan.Failed
-	r.Steps[0] = plan.StepState{StepID: "s1", Status: plan.StepDone, Attempts: 1, Last: plan.Attempt{URL: "https://mcp.example.org/mcp"}, Result: &plan.Result{
+	r.Steps[0] = plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, Last: plan.Attempt{URL: "https://mcp.example.org/mcp"}, Result: &plan.Result{
 		Status: 200, Bytes: 9000, Body: json.RawMessage(`{"content":[
 			{"type":"text","text":"Hay una caja <img src=x> ![x](https://evil.example/x.png)\nen el pasillo 3"},
 			{"type":"image","data":"` + strings.Repeat("AAAA", 300) + `","mimeType":"image/png"},
@@ -93,11 +93,11 @@ func toolRun() plan.Run {
 		],"structuredContent":{"id":41,"n":[1,2]}}`),
 	}}
 	r.Steps[1] = plan.StepState{
-		StepID: "s2", Status: plan.StepFailed, Attempts: 1, Last: plan.Attempt{URL: "https://p\u0430ypal.example/mcp", Body: json.RawMessage(`{"id":41,"n":3}`)},
+		StepID: plan.EffectOf("s2"), Status: plan.StepFailed, Attempts: 1, Last: plan.Attempt{URL: "https://p\u0430ypal.example/mcp", Body: json.RawMessage(`{"id":41,"n":3}`)},
 		Error:  &plan.Failure{Code: "step.tool_failed_because", Message: "No hay sitio."},
 		Result: &plan.Result{Status: 200, Bytes: 60, Body: json.RawMessage(`{"content":[{"type":"text","text":"No hay sitio."}]}`)},
 	}
-	r.Steps[2] = plan.StepState{StepID: "s3", Status: plan.StepCancelled}
+	r.Steps[2] = plan.StepState{StepID: plan.EffectOf("s3"), Status: plan.StepCancelled}
 	return r
 }
 

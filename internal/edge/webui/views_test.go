@@ -277,7 +277,7 @@ func TestUneditedPartsAreUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		was := p.Steps[i]
-		if back.ID != was.ID || back.MCPID != was.MCPID || back.Method != was.Method || back.ForEach != was.ForEach || (back.When == nil) != (was.When == nil) || (back.Verify == nil) != (was.Verify == nil) {
+		if back.ID != was.ID.String() || back.MCPID != was.MCPID || back.Method != was.Method || back.ForEach != was.ForEach || (back.When == nil) != (was.When == nil) || (back.Verify == nil) != (was.Verify == nil) {
 			t.Errorf("%s became %s", was.ID, s.Rest)
 		}
 		if kept := was.Undo != nil && !was.Undo.Suggested; kept != (back.Undo != nil) {

@@ -19,7 +19,7 @@ import (
 func TestPushesHaveTheirWireFormat(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 120_000_000, time.UTC)
 	m := conversation.Message{ID: "m1", Seq: "never shown", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "a < b & c", At: at}
-	e := plan.Event{Seq: 3, At: at, Type: plan.EventStarted, StepID: "s1", Data: []byte(`{"n":12345678901234567890}`)}
+	e := plan.Event{Seq: 3, At: at, Type: plan.EventStarted, StepID: plan.EffectOf("s1"), Data: []byte(`{"n":12345678901234567890}`)}
 	for want, event := range map[string]realtime.Event{
 		`{"type":"message","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","message":{"id":"m1","role":"assistant","kind":"text","content":"a < b & c","at":"2026-03-02T09:00:00.12Z"}}}`:                                                   realtime.Message("c1", m),
 		`{"type":"run","seq":1,"at":"2026-03-02T09:00:00.120Z","data":{"conversationId":"c1","event":{"seq":3,"at":"2026-03-02T09:00:00.12Z","type":"run.started","step_id":"s1","data":{"n":12345678901234567890},"hash":""},"run_id":"r1","status":"running"}}`: realtime.Run("c1", "r1", plan.Running, e),

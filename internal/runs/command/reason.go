@@ -78,19 +78,19 @@ var errReasoned = errors.New("command: it was thought of before")
 // gives no acceptable one. The event and the chat hold the reason. Reason does nothing if the
 // command did not fail, or if the model was already asked. An error is internal, and the call may
 // be repeated.
-func (s *Service) Reason(ctx context.Context, account, runID, stepID string) error {
+func (s *Service) Reason(ctx context.Context, account, runID string, id plan.EffectID) error {
 	r, err := s.Store.Run(ctx, account, runID)
 	if err != nil {
 		return err
 	}
-	step, ok := r.Plan.Step(stepID)
-	if !ok || !isDue(r, stepID) {
+	step, ok := r.Plan.Step(id)
+	if !ok || !isDue(r, id) {
 		return nil
 	}
-	a := &reasoning{Service: s, run: r, step: step, state: r.State(stepID), tag: locale.Tag(r.Locale)}
+	a := &reasoning{Service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
 	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
 	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
-	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + stepID, At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand})
+	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand})
 	a.Always = true
 	result, err := a.decide(ctx)
 	if err != nil { // no model was called: the hold is released, and the next invocation holds again
@@ -109,10 +109,10 @@ func (s *Service) Reason(ctx context.Context, account, runID, stepID string) err
 }
 
 // isDue reports whether a step waits for a replacement of its command.
-func isDue(r plan.Run, stepID string) bool {
-	st := r.State(stepID)
-	active, e := r.Status == plan.Running || r.Status == plan.Waiting, plan.ParseEffect(stepID)
-	return active && e.Item < 0 && !e.Undo && st.Approval == nil && !st.Status.Terminal() && !st.Last.Open && st.Command == nil && st.Error != nil && st.Error.Code == FailedCode
+func isDue(r plan.Run, id plan.EffectID) bool {
+	st := r.State(id)
+	active := r.Status == plan.Running || r.Status == plan.Waiting
+	return active && id.Whole() && st.Approval == nil && !st.Status.Terminal() && !st.Last.Open && st.Command == nil && st.Error != nil && st.Error.Code == FailedCode
 }
 
 // reasoning is the reasoning about one step.
@@ -288,9 +288,9 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 }
 
 // position returns the number of a step in its plan, from 1.
-func position(p plan.Plan, stepID string) string {
+func position(p plan.Plan, id plan.EffectID) string {
 	for i, s := range p.Steps {
-		if s.ID == plan.ParseEffect(stepID).Step {
+		if s.ID.Step() == id.Step() {
 			return itoa(i + 1)
 		}
 	}

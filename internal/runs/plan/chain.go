@@ -14,7 +14,7 @@ import (
 func (e Event) Chained(prev string) (Event, error) {
 	sum, err := jcs.Sum(map[string]any{
 		"prev": prev, "seq": e.Seq, "at": e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
-		"type": e.Type, "step_id": e.StepID, "data": e.Data,
+		"type": e.Type, "step_id": e.StepID.String(), "data": e.Data,
 	})
 	if err != nil {
 		return e, fmt.Errorf("plan: event %d: %w", e.Seq, err)

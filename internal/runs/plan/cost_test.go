@@ -15,7 +15,7 @@ func TestWavesCostIsTheSameForEveryShapeOfNeeds(t *testing.T) {
 	plan := func(need func(i int) []string) []Step {
 		all := make([]Step, steps)
 		for i := range all {
-			all[i] = Step{ID: fmt.Sprint("s", i), Needs: need(i)}
+			all[i] = Step{ID: EffectOf(fmt.Sprint("s", i)), Needs: need(i)}
 		}
 		return all
 	}

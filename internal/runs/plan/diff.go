@@ -33,7 +33,7 @@ const (
 //
 // Before and After are JSON, empty when the value is absent.
 type Change struct {
-	StepID string          `json:"step_id,omitempty"`
+	StepID EffectID        `json:"step_id,omitzero"`
 	Field  string          `json:"field"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
@@ -62,11 +62,11 @@ func Diff(before, after Plan) []Change {
 		return nil
 	}
 	var d difference
-	d.compareMembers("", planFields, membersOf(before.digestForm()), membersOf(after.digestForm()))
+	d.compareMembers(EffectID{}, planFields, membersOf(before.digestForm()), membersOf(after.digestForm()))
 	d.compareSteps(before.Steps, after.Steps)
 	d.compareBindings(before.Bindings, after.Bindings)
 	if len(d.changes) == 0 {
-		d.add("", "plan", nil, nil) // for example two steps with one id, which Arrange refuses
+		d.add(EffectID{}, "plan", nil, nil) // for example two steps with one id, which Arrange refuses
 	}
 	return d.changes
 }
@@ -92,8 +92,8 @@ var nestedFields = []string{"query", "body", "undo", "verify"}
 
 type difference struct{ changes []Change }
 
-func (d *difference) add(stepID, field string, before, after json.RawMessage) {
-	c := Change{StepID: stepID, Field: field, Before: before, After: after, Kind: Changed}
+func (d *difference) add(id EffectID, field string, before, after json.RawMessage) {
+	c := Change{StepID: id, Field: field, Before: before, After: after, Kind: Changed}
 	switch {
 	case before == nil && after != nil:
 		c.Kind = Added
@@ -104,16 +104,16 @@ func (d *difference) add(stepID, field string, before, after json.RawMessage) {
 }
 
 // compareMembers compares the named members of two objects.
-func (d *difference) compareMembers(stepID string, names []string, before, after map[string]json.RawMessage) {
+func (d *difference) compareMembers(id EffectID, names []string, before, after map[string]json.RawMessage) {
 	for _, name := range names {
 		field := name
 		if name == "mcp_id" {
 			field = "server"
 		}
 		if slices.Contains(nestedFields, name) {
-			d.compareValues(stepID, field, before[name], after[name])
+			d.compareValues(id, field, before[name], after[name])
 		} else if !sameJSON(before[name], after[name]) {
-			d.add(stepID, field, before[name], after[name])
+			d.add(id, field, before[name], after[name])
 		}
 	}
 }
@@ -124,12 +124,12 @@ const maxDepth = 12
 
 // compareValues compares two JSON values recursively while both are objects or both are lists. The
 // expected condition of a check is one sentence, so it is compared as a whole.
-func (d *difference) compareValues(stepID, field string, before, after json.RawMessage) {
+func (d *difference) compareValues(id EffectID, field string, before, after json.RawMessage) {
 	if sameJSON(before, after) {
 		return
 	}
 	if field == "verify/expect" || strings.Count(field, "/") >= maxDepth {
-		d.add(stepID, field, before, after)
+		d.add(id, field, before, after)
 		return
 	}
 	if a, b := membersOf(before), membersOf(after); a != nil && b != nil {
@@ -145,17 +145,17 @@ func (d *difference) compareValues(stepID, field string, before, after json.RawM
 			if name == "mcp_id" && (field == "undo" || field == "verify") {
 				label = "server"
 			}
-			d.compareValues(stepID, field+"/"+pointer.Replace(label), a[name], b[name])
+			d.compareValues(id, field+"/"+pointer.Replace(label), a[name], b[name])
 		}
 		return
 	}
 	if a, b := elementsOf(before), elementsOf(after); a != nil && b != nil {
 		for i := range max(len(a), len(b)) {
-			d.compareValues(stepID, field+"/"+strconv.Itoa(i), elementAt(a, i), elementAt(b, i))
+			d.compareValues(id, field+"/"+strconv.Itoa(i), elementAt(a, i), elementAt(b, i))
 		}
 		return
 	}
-	d.add(stepID, field, before, after)
+	d.add(id, field, before, after)
 }
 
 // pointer escapes one part of a JSON pointer (RFC 6901).
@@ -188,13 +188,13 @@ func (d *difference) compareSteps(before, after []Step) {
 	}
 }
 
-func stepIndex(steps []Step, id string) int {
+func stepIndex(steps []Step, id EffectID) int {
 	return slices.IndexFunc(steps, func(s Step) bool { return s.ID == id })
 }
 
 // movedSteps returns the smallest set of steps whose move turns one order into the other: all but
 // the longest common subsequence.
-func movedSteps(before, after []Step) []string {
+func movedSteps(before, after []Step) []EffectID {
 	longest := make([][]int, len(before)+1) // longest[i][j] is the length for before[i:] and after[j:]
 	for i := range longest {
 		longest[i] = make([]int, len(after)+1)
@@ -207,7 +207,7 @@ func movedSteps(before, after []Step) []string {
 			}
 		}
 	}
-	var moved []string
+	var moved []EffectID
 	i, j := 0, 0
 	for j < len(after) {
 		switch {
@@ -226,7 +226,7 @@ func movedSteps(before, after []Step) []string {
 }
 
 func (d *difference) compareBindings(before, after []Binding) {
-	was := map[string]Binding{}
+	was := map[EffectID]Binding{}
 	for _, b := range before {
 		was[b.StepID] = b
 	}

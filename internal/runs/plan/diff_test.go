@@ -23,11 +23,11 @@ func rich() Plan {
 	when := condition(`{"all":[{"value":"${s1.status}","is":"equal","to":200},{"not":{"value":"${s1.body.x}","is":"absent"}}]}`)
 	return Plan{
 		ID: "01P", Revision: 2, Goal: "Reservar", ExpiresAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Ceiling: 4000,
-		Replaces: Digest(strings.Repeat("a", 64)), Reuse: &Reuse{RunID: "01R", Steps: []string{"s1"}},
+		Replaces: Digest(strings.Repeat("a", 64)), Reuse: &Reuse{RunID: "01R", Steps: []EffectID{EffectOf("s1")}},
 		Steps: []Step{
-			{ID: "s1", Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"seats":6}`), Needs: []string{}, Risk: Read},
+			{ID: EffectOf("s1"), Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"seats":6}`), Needs: []string{}, Risk: Read},
 			{
-				ID: "s2", Title: "Reservar", MCPID: "m", Method: "POST", Path: "/bookings", Needs: []string{"s1"}, Risk: Write,
+				ID: EffectOf("s2"), Title: "Reservar", MCPID: "m", Method: "POST", Path: "/bookings", Needs: []string{"s1"}, Risk: Write,
 				Body: json.RawMessage(`{"date":"2026-03-06","who":["ana","luis"],"n":9007199254740993,"a/b":{"deep":true}}`),
 				When: &when, ForEach: "${s1.body.items}",
 				Undo:    &Undo{Call: Call{MCPID: "m", Method: "DELETE", Path: "/bookings/${s2.body.id}"}, Suggested: true},
@@ -35,14 +35,14 @@ func rich() Plan {
 				Ask:     &Ask{Reason: "caro", Rule: "r1", Another: true, Minutes: 60},
 				Targets: []Target{{Ref: "s1.body.items[0].id", Value: json.RawMessage(`7`), Label: "Sala Norte"}},
 			},
-			{ID: "s3", Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s2"}, Risk: Destructive},
+			{ID: EffectOf("s3"), Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s2"}, Risk: Destructive},
 		},
 		Bindings: []Binding{
-			{StepID: "s1", MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/rooms", Fingerprint: "f"},
-			{StepID: "s2", MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings", Fingerprint: "g"},
-			{StepID: "undo:s2", MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings/{id}", Fingerprint: "h"},
-			{StepID: "check:s2", MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings", Fingerprint: "i"},
-			{StepID: "s3", MCPID: "n", ServerName: "N", BaseURL: "http://n", Fingerprint: "j"},
+			{StepID: EffectOf("s1"), MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/rooms", Fingerprint: "f"},
+			{StepID: EffectOf("s2"), MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings", Fingerprint: "g"},
+			{StepID: ParseEffect("undo:s2"), MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings/{id}", Fingerprint: "h"},
+			{StepID: ParseEffect("check:s2"), MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/bookings", Fingerprint: "i"},
+			{StepID: EffectOf("s3"), MCPID: "n", ServerName: "N", BaseURL: "http://n", Fingerprint: "j"},
 		},
 	}
 }
@@ -75,7 +75,7 @@ func TestDiffListsChangesAsAPersonReadsThem(t *testing.T) {
 		"an undo's path":       {func(p *Plan) { u := *p.Steps[1].Undo; u.Path, u.MCPID = "/b", "z"; p.Steps[1].Undo = &u }, "s2 undo/server changed \"m\" → \"z\"\ns2 undo/path changed \"/bookings/${s2.body.id}\" → \"/b\""},
 		"what a check expects": {func(p *Plan) { v := *p.Steps[1].Verify; v.Expect.To = json.RawMessage("404"); p.Steps[1].Verify = &v }, `s2 verify/expect changed {"value":"${check.status}","is":"equal","to":200} → {"value":"${check.status}","is":"equal","to":404}`},
 		"a step more": {func(p *Plan) {
-			p.Steps = append(p.Steps, Step{ID: "s4", Method: "POST", Path: "/x", Needs: []string{}})
+			p.Steps = append(p.Steps, Step{ID: EffectOf("s4"), Method: "POST", Path: "/x", Needs: []string{}})
 		}, `s4 step added  → "POST /x"`},
 		"a step less":         {func(p *Plan) { p.Steps = p.Steps[:2] }, `s3 step removed "notify" → `},
 		"the last step first": {func(p *Plan) { p.Steps = []Step{p.Steps[2], p.Steps[0], p.Steps[1]} }, `s3 step moved 3 → 1`},
@@ -189,13 +189,13 @@ func TestDiffIsEmptyExactlyWhenDigestsAreEqual(t *testing.T) {
 	arguments := rapid.SampledFrom([]string{``, `null`, `{}`, `[]`, `{"a":1}`, `{"a":1.0}`, `{"a":2,"b":[1,2]}`, `{"b":[1,2],"a":2e0}`, `{"b":[2,1],"a":2}`, `"x"`, `{"$number":"1"}`, `9007199254740993`})
 	step := rapid.Custom(func(t *rapid.T) Step {
 		return Step{
-			ID: rapid.SampledFrom([]string{"s1", "s2", "s3"}).Draw(t, "id"), Title: rapid.SampledFrom([]string{"t", "u"}).Draw(t, "title"),
+			ID: EffectOf(rapid.SampledFrom([]string{"s1", "s2", "s3"}).Draw(t, "id")), Title: rapid.SampledFrom([]string{"t", "u"}).Draw(t, "title"),
 			Method: "POST", Path: "/x", Needs: rapid.SampledFrom([][]string{nil, {}, {"s1"}}).Draw(t, "needs"),
 			Body: json.RawMessage(arguments.Draw(t, "body")), Query: json.RawMessage(arguments.Draw(t, "query")),
 		}
 	})
 	binding := rapid.Custom(func(t *rapid.T) Binding {
-		return Binding{StepID: rapid.SampledFrom([]string{"s1", "undo:s1"}).Draw(t, "step"), BaseURL: rapid.SampledFrom([]string{"http://x", "http://y"}).Draw(t, "url")}
+		return Binding{StepID: ParseEffect(rapid.SampledFrom([]string{"s1", "undo:s1"}).Draw(t, "step")), BaseURL: rapid.SampledFrom([]string{"http://x", "http://y"}).Draw(t, "url")}
 	})
 	random := rapid.Custom(func(t *rapid.T) Plan {
 		return Plan{

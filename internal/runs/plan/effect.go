@@ -67,66 +67,109 @@ type Target struct {
 	Label string          `json:"label"`
 }
 
-// EffectID identifies one effect of a run: a step ("s2"), one element of it ("s2[3]"), or the undo
-// of either ("undo:s2", "undo:s2[3]").
+// EffectID identifies one effect of a run: a step ("s2"), one element of it ("s2[3]"), the undo of
+// either ("undo:s2", "undo:s2[3]"), or the check of either ("check:s2"). It is a text where it is
+// stored or sent. The zero value identifies nothing, and its text is empty.
 type EffectID struct {
-	Step string
-	Item int // -1: the step as a whole
-	Undo bool
+	step  string
+	place int // of an element, from 1; 0: the step as a whole
+	kind  string
 }
 
-const undoPrefix = "undo:"
+// The kinds of effect besides a step, as the beginnings of their texts.
+const (
+	undoKind  = "undo:"
+	checkKind = "check:"
+)
 
-// checkPrefix begins the id of a check's binding.
-const checkPrefix = "check:"
+// EffectOf returns the id of a step as a whole.
+func EffectOf(step string) EffectID { return EffectID{step: step} }
 
-// ParseEffect parses the id of an effect.
-func ParseEffect(id string) EffectID {
-	e := EffectID{Item: -1}
-	id, e.Undo = strings.CutPrefix(id, undoPrefix)
-	e.Step = id
-	if name, rest, ok := strings.Cut(id, "["); ok {
-		if n, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil && n >= 0 {
-			e.Step, e.Item = name, n
+// ItemOf returns the id of one element of a step. The first one is number 0.
+func ItemOf(step EffectID, n int) EffectID { return EffectID{step: step.step, place: n + 1} }
+
+// UndoOf returns the id of the undo of a step or an element.
+func UndoOf(id EffectID) EffectID { id.kind = undoKind; return id }
+
+// CheckOf returns the id of the check of a step or an element.
+func CheckOf(id EffectID) EffectID { id.kind = checkKind; return id }
+
+// ParseEffect parses the text of an id. It is for what comes from outside: a request, a stored row,
+// an input of the state machine. It accepts every text, and String returns the same text. A text of
+// another form becomes a step of that name, which no plan has, so Plan.Step refuses it.
+func ParseEffect(text string) EffectID {
+	for _, kind := range []string{undoKind, checkKind} {
+		if name, ok := strings.CutPrefix(text, kind); ok {
+			id := parseStep(name)
+			id.kind = kind
+			return id
 		}
 	}
-	return e
+	return parseStep(text)
 }
 
-// String returns the id of an effect, as ParseEffect reads it.
-func (e EffectID) String() string {
-	id := e.Step
-	if e.Item >= 0 {
-		id += "[" + strconv.Itoa(e.Item) + "]"
+func parseStep(text string) EffectID {
+	if name, rest, ok := strings.Cut(text, "["); ok {
+		if n, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil && n >= 0 {
+			if id := (EffectID{step: name, place: n + 1}); id.String() == text { // "s2[03]" and "s2[3" are no elements
+				return id
+			}
+		}
 	}
-	if e.Undo {
-		return undoPrefix + id
-	}
-	return id
+	return EffectID{step: text}
 }
 
-// UndoOf returns the id of the undo of an effect.
-func UndoOf(id string) string { return undoPrefix + id }
+// Step returns the name of the step.
+func (id EffectID) Step() string { return id.step }
 
-// ItemOf returns the id of one element of a step.
-func ItemOf(stepID string, n int) string { return EffectID{Step: stepID, Item: n}.String() }
+// Item returns the number of the element, from 0; -1 for a step as a whole.
+func (id EffectID) Item() int { return id.place - 1 }
+
+// Undo reports whether the effect is an undo.
+func (id EffectID) Undo() bool { return id.kind == undoKind }
+
+// Check reports whether the effect is a check.
+func (id EffectID) Check() bool { return id.kind == checkKind }
+
+// Base returns the id of the step or the element that an undo or a check belongs to.
+func (id EffectID) Base() EffectID { id.kind = ""; return id }
+
+// Whole reports whether the effect is a step as a whole: no element, undo or check.
+func (id EffectID) Whole() bool { return id == EffectOf(id.step) }
+
+// IsZero reports whether the id identifies nothing.
+func (id EffectID) IsZero() bool { return id == EffectID{} }
+
+// String returns the text of the id.
+func (id EffectID) String() string {
+	if id.place > 0 {
+		return id.kind + id.step + "[" + strconv.Itoa(id.Item()) + "]"
+	}
+	return id.kind + id.step
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (id EffectID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *EffectID) UnmarshalText(text []byte) error { *id = ParseEffect(string(text)); return nil }
 
 // Step returns the step of an effect, with the id of the effect. An element has the call of its
-// step, without list, condition and approval. An undo has its own call, without Undo and Verify.
-func (p Plan) Step(id string) (Step, bool) {
-	e := ParseEffect(id)
+// step, without list, condition and approval. An undo has its own call, without Undo and Verify. A
+// check has none, because it does not run by itself: see CheckOf.
+func (p Plan) Step(id EffectID) (Step, bool) {
 	for _, s := range p.Steps {
-		if s.ID != e.Step {
+		if s.ID != EffectOf(id.step) || id.Check() {
 			continue
 		}
-		if e.Item >= 0 {
+		if id.Item() >= 0 {
 			if s.ForEach == "" {
 				return Step{}, false
 			}
 			s.ForEach, s.When, s.Ask = "", nil, nil
-			s.Title = fmt.Sprintf("%s (%d)", s.Title, e.Item+1)
+			s.Title = fmt.Sprintf("%s (%d)", s.Title, id.Item()+1)
 		}
-		if e.Undo {
+		if id.Undo() {
 			if s.Undo == nil {
 				return Step{}, false
 			}
@@ -143,30 +186,24 @@ func (p Plan) Step(id string) (Step, bool) {
 }
 
 // CheckOf returns the check of a step as a step, so that it can be bound and built.
-func (p Plan) CheckOf(stepID string) (Step, bool) {
-	s, ok := p.Step(stepID)
+func (p Plan) CheckOf(id EffectID) (Step, bool) {
+	s, ok := p.Step(id)
 	if !ok || s.Verify == nil {
 		return Step{}, false
 	}
 	v := s.Verify
 	return Step{
-		ID: checkPrefix + s.ID, Title: s.Title, MCPID: v.MCPID, Tool: v.Tool, Method: v.Method, Path: v.Path,
+		ID: CheckOf(s.ID), Title: s.Title, MCPID: v.MCPID, Tool: v.Tool, Method: v.Method, Path: v.Path,
 		Query: v.Query, Body: v.Body, Needs: []string{}, Risk: Read,
 	}, true
 }
 
 // Binding returns the binding of an effect: that of its step, of the undo of its step, or of the
 // check of its step.
-func (p Plan) Binding(id string) (Binding, bool) {
-	name, check := strings.CutPrefix(id, checkPrefix)
-	e := ParseEffect(name)
-	e.Item = -1
-	name = e.String()
-	if check {
-		name = checkPrefix + name
-	}
+func (p Plan) Binding(id EffectID) (Binding, bool) {
+	id.place = 0 // the elements of a step share its binding
 	for _, b := range p.Bindings {
-		if b.StepID == name {
+		if b.StepID == id {
 			return b, true
 		}
 	}

@@ -83,9 +83,10 @@ func Idempotent(method string) bool {
 // Step is one proposed call: a method and a path, or, for a server that speaks the Model Context
 // Protocol, the name of a Tool, whose arguments are the Body. Path, Query (a JSON object) and Body
 // (any JSON value) are concrete, except for references to the results of earlier steps, such as
-// "/reservations/${s2.body.id}". Needs lists every step that must be done first.
+// "/reservations/${s2.body.id}". Needs lists every step that must be done first. In a plan, ID is
+// always that of a step as a whole.
 type Step struct {
-	ID     string          `json:"id"`
+	ID     EffectID        `json:"id"`
 	Title  string          `json:"title"`
 	MCPID  string          `json:"mcp_id"`
 	Tool   string          `json:"tool,omitempty"`
@@ -116,13 +117,13 @@ func (s Step) Called() string {
 // Binding records the server and the tool that a step was proposed for. Execution refuses a step
 // whose server or tool no longer matches its binding. StepID is "s2", "undo:s2" or "check:s2".
 type Binding struct {
-	StepID      string `json:"step_id"`
-	MCPID       string `json:"mcp_id"`
-	ServerName  string `json:"server_name"`
-	BaseURL     string `json:"base_url"`
-	Template    string `json:"template"` // the path as it stands in the OpenAPI document
-	Fingerprint string `json:"fingerprint"`
-	Auth        string `json:"auth,omitempty"` // where the server's key is sent; empty: the server has no key
+	StepID      EffectID `json:"step_id"`
+	MCPID       string   `json:"mcp_id"`
+	ServerName  string   `json:"server_name"`
+	BaseURL     string   `json:"base_url"`
+	Template    string   `json:"template"` // the path as it stands in the OpenAPI document
+	Fingerprint string   `json:"fingerprint"`
+	Auth        string   `json:"auth,omitempty"` // where the server's key is sent; empty: the server has no key
 }
 
 // Plan is a proposed goal and its steps. It does not change after a user saw it: an edit is a new
@@ -147,8 +148,8 @@ type Plan struct {
 
 // Reuse lists the steps whose results a plan takes from an earlier run.
 type Reuse struct {
-	RunID string   `json:"run_id"`
-	Steps []string `json:"steps"`
+	RunID string     `json:"run_id"`
+	Steps []EffectID `json:"steps"`
 }
 
 // Revision is one version of a draft's plan.
@@ -207,7 +208,7 @@ type Attempt struct {
 
 // StepState is the state of one effect: a step, one element of a step, or an undo.
 type StepState struct {
-	StepID    string      `json:"step_id"`
+	StepID    EffectID    `json:"step_id"`
 	Status    StepStatus  `json:"status"`
 	Attempts  int         `json:"attempts"`
 	Last      Attempt     `json:"last"`
@@ -346,14 +347,14 @@ func (r Run) Own(user string, revisions []Revision) bool {
 	return slices.Contains(r.Owners(revisions), user)
 }
 
-// State returns the state of a step.
-func (r Run) State(stepID string) StepState {
+// State returns the state of an effect.
+func (r Run) State(id EffectID) StepState {
 	for i := range r.Steps { // a state is large: only the one that was asked for is copied
-		if r.Steps[i].StepID == stepID {
+		if r.Steps[i].StepID == id {
 			return r.Steps[i]
 		}
 	}
-	return StepState{StepID: stepID, Status: StepPending}
+	return StepState{StepID: id, Status: StepPending}
 }
 
 // With returns the run with another state of a step.
@@ -399,7 +400,7 @@ type Event struct {
 	Seq    int             `json:"seq"`
 	At     time.Time       `json:"at"`
 	Type   string          `json:"type"`
-	StepID string          `json:"step_id,omitempty"`
+	StepID EffectID        `json:"step_id,omitzero"`
 	Data   json.RawMessage `json:"data"`
 	Hash   string          `json:"hash"` // see Chained
 }

@@ -38,10 +38,10 @@ func sample() Plan {
 	return Plan{
 		ID: "01P", Revision: 1, Goal: "Reservar", ExpiresAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Steps: []Step{{
-			ID: "s1", Title: "t", MCPID: "m", Method: "POST", Path: "/r", Needs: []string{},
+			ID: EffectOf("s1"), Title: "t", MCPID: "m", Method: "POST", Path: "/r", Needs: []string{},
 			Query: json.RawMessage(`{"a":1}`), Body: json.RawMessage(`{"n":9007199254740993}`), Risk: Write,
 		}},
-		Bindings: []Binding{{StepID: "s1", MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/r", Fingerprint: "f"}},
+		Bindings: []Binding{{StepID: EffectOf("s1"), MCPID: "m", ServerName: "S", BaseURL: "http://x", Template: "/r", Fingerprint: "f"}},
 	}
 }
 
@@ -58,7 +58,7 @@ func TestDigestCoversEveryField(t *testing.T) {
 		"revision":    func(p *Plan) { p.Revision++ },
 		"goal":        func(p *Plan) { p.Goal += "." },
 		"expiry":      func(p *Plan) { p.ExpiresAt = p.ExpiresAt.Add(time.Second) },
-		"step id":     func(p *Plan) { p.Steps[0].ID = "s2" },
+		"step id":     func(p *Plan) { p.Steps[0].ID = EffectOf("s2") },
 		"title":       func(p *Plan) { p.Steps[0].Title = "u" },
 		"server":      func(p *Plan) { p.Steps[0].MCPID = "n" },
 		"method":      func(p *Plan) { p.Steps[0].Method = "PUT" },
@@ -71,7 +71,7 @@ func TestDigestCoversEveryField(t *testing.T) {
 		"template":    func(p *Plan) { p.Bindings[0].Template = "/{x}" },
 		"fingerprint": func(p *Plan) { p.Bindings[0].Fingerprint = "g" },
 		"server name": func(p *Plan) { p.Bindings[0].ServerName = "T" },
-		"a step more": func(p *Plan) { p.Steps = append(p.Steps, Step{ID: "s9", Needs: []string{}}) },
+		"a step more": func(p *Plan) { p.Steps = append(p.Steps, Step{ID: EffectOf("s9"), Needs: []string{}}) },
 	}
 	for name, change := range changes {
 		p := sample()
@@ -183,7 +183,7 @@ func TestArrange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.waves, waves); d != "" {
+			if d := cmp.Diff(c.waves, texts(waves)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -195,10 +195,10 @@ func TestWavesNeverExceedTheParallelLimitAndKeepOrder(t *testing.T) {
 		n := rapid.IntRange(1, MaxSteps).Draw(t, "n")
 		list := make([]Step, n)
 		for i := range list {
-			list[i].ID = fmt.Sprintf("s%d", i)
+			list[i].ID = EffectOf(fmt.Sprintf("s%d", i))
 			for j := range i {
 				if rapid.IntRange(0, 9).Draw(t, "edge") == 0 {
-					list[i].Needs = append(list[i].Needs, list[j].ID)
+					list[i].Needs = append(list[i].Needs, list[j].ID.String())
 				}
 			}
 		}
@@ -212,15 +212,15 @@ func TestWavesNeverExceedTheParallelLimitAndKeepOrder(t *testing.T) {
 				t.Fatalf("a wave of %d", len(wave))
 			}
 			for _, id := range wave {
-				if _, twice := place[id]; twice {
+				if _, twice := place[id.String()]; twice {
 					t.Fatalf("%s runs twice", id)
 				}
-				place[id] = w
+				place[id.String()] = w
 			}
 		}
 		for _, s := range list {
 			for _, need := range s.Needs {
-				if place[need] >= place[s.ID] {
+				if place[need] >= place[s.ID.String()] {
 					t.Fatalf("%s runs no later than %s, which needs it", need, s.ID)
 				}
 			}

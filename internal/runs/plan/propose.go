@@ -91,11 +91,11 @@ func (a *arranger) report(typ, msg string, loc ...any) {
 // completeStep returns the proposed step i with the defaults of its absent fields.
 func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	s := Step{
-		ID: p.ID, Title: shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
+		ID: EffectOf(p.ID), Title: shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
 		Path: p.Path, Query: p.Query, Body: p.Body, When: p.When, ForEach: p.ForEach,
 	}
-	if s.ID == "" {
-		s.ID = "s" + strconv.Itoa(i+1)
+	if p.ID == "" {
+		s.ID = EffectOf("s" + strconv.Itoa(i+1))
 	}
 	if s.Title == "" {
 		s.Title = shorten(s.Called(), MaxTitle)
@@ -107,7 +107,7 @@ func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	case i == 0:
 		s.Needs = []string{}
 	default:
-		s.Needs = []string{a.steps[i-1].ID}
+		s.Needs = []string{a.steps[i-1].ID.Step()}
 	}
 	s.NoUndo = p.NoUndo && p.Undo == nil && s.Risk != Read
 	if p.Undo != nil {
@@ -135,20 +135,21 @@ func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Body: s.Bod
 func (a *arranger) checkIDs() {
 	folded := map[string]string{}
 	for i, s := range a.steps {
-		fold := strings.ToLower(s.ID)
+		name := s.ID.Step()
+		fold := strings.ToLower(name)
 		switch other, twice := folded[fold]; {
-		case !stepID().MatchString(s.ID):
+		case !stepID().MatchString(name):
 			a.report("invalid", "an id is a letter followed by up to 31 letters, digits, - or _", "steps", i, "id")
 		case slices.Contains(Reserved, fold):
-			a.report("reserved", fmt.Sprintf("the id %q names something else in references", s.ID), "steps", i, "id")
-		case twice && other == s.ID:
-			a.report("duplicate", fmt.Sprintf("the id %q stands twice", s.ID), "steps", i, "id")
+			a.report("reserved", fmt.Sprintf("the id %q names something else in references", name), "steps", i, "id")
+		case twice && other == name:
+			a.report("duplicate", fmt.Sprintf("the id %q stands twice", name), "steps", i, "id")
 		case twice:
-			a.report("duplicate", fmt.Sprintf("the ids %q and %q differ in letter case only", other, s.ID), "steps", i, "id")
+			a.report("duplicate", fmt.Sprintf("the ids %q and %q differ in letter case only", other, name), "steps", i, "id")
 		}
-		folded[fold] = s.ID
-		if _, known := a.at[s.ID]; !known {
-			a.at[s.ID] = i
+		folded[fold] = name
+		if _, known := a.at[name]; !known {
+			a.at[name] = i
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (a *arranger) checkNeeds(i int) {
 	for _, n := range s.Needs {
 		if _, known := a.at[n]; !known {
 			a.report("unknown", fmt.Sprintf("needs %q, which is not in the plan", n), "steps", i, "needs")
-		} else if n == s.ID {
+		} else if n == s.ID.Step() {
 			a.report("cycle", "a step cannot need itself", "steps", i, "needs")
 		}
 	}

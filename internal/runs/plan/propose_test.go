@@ -115,7 +115,7 @@ func TestArrangeAddsReferencedStepsToNeeds(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	waves, err := Waves(steps)
-	if d := cmp.Diff([][]string{{"list", "free"}, {"book"}, {"last"}}, waves); d != "" || err != nil {
+	if d := cmp.Diff([][]string{{"list", "free"}, {"book"}, {"last"}}, texts(waves)); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
@@ -153,18 +153,18 @@ func FuzzArrange(f *testing.F) {
 		done := map[string]bool{}
 		byID := map[string]Step{}
 		for _, s := range steps {
-			byID[s.ID] = s
+			byID[s.ID.String()] = s
 		}
 		for _, wave := range waves {
 			for _, id := range wave {
-				for _, n := range byID[id].Needs {
+				for _, n := range byID[id.String()].Needs {
 					if !done[n] {
 						t.Fatalf("%s runs before %s", id, n)
 					}
 				}
 			}
 			for _, id := range wave {
-				done[id] = true
+				done[id.String()] = true
 			}
 		}
 		if _, err := (Plan{Steps: steps}).Digest(); err != nil {

@@ -75,11 +75,11 @@ func (a *arranger) refusalOf(s Step, r ref.Reference, use scope) string {
 	switch {
 	case !known:
 		return "names a step that is not in the plan"
-	case r.Step == s.ID && !use.itself:
+	case r.Step == s.ID.Step() && !use.itself:
 		return "names the step itself"
-	case r.Step != s.ID && use.others && !a.runsBefore(use.step, at):
+	case r.Step != s.ID.Step() && use.others && !a.runsBefore(use.step, at):
 		return fmt.Sprintf("names a step that need not be done before: %s does not need it", s.ID)
-	case r.Part == "headers" && a.steps[at].ForEach != "" && r.Step != s.ID:
+	case r.Part == "headers" && a.steps[at].ForEach != "" && r.Step != s.ID.Step():
 		return "names a header of a step that is done for each of a list: it has many answers"
 	}
 	return ""

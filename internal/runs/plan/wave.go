@@ -10,7 +10,7 @@ import (
 // most MaxParallel of them, and a wave begins after the one before it. Among the steps that fit in
 // a wave, those that stand first in the plan are taken. If steps need each other in a circle, the
 // error names them.
-func Waves(steps []Step) ([][]string, error) {
+func Waves(steps []Step) ([][]EffectID, error) {
 	missing := make([]int, len(steps))
 	needers := map[string][]int{}
 	for i, s := range steps {
@@ -19,9 +19,9 @@ func Waves(steps []Step) ([][]string, error) {
 			needers[n] = append(needers[n], i)
 		}
 	}
-	var waves [][]string
+	var waves [][]EffectID
 	for left := len(steps); left > 0; {
-		var wave []string
+		var wave []EffectID
 		for i, s := range steps {
 			if missing[i] == 0 && len(wave) < MaxParallel {
 				wave = append(wave, s.ID)
@@ -32,7 +32,7 @@ func Waves(steps []Step) ([][]string, error) {
 			return nil, fmt.Errorf("the steps need each other in a circle: %s", circle(steps, missing))
 		}
 		for _, id := range wave {
-			for _, i := range needers[id] {
+			for _, i := range needers[id.Step()] {
 				missing[i]--
 			}
 		}
@@ -49,13 +49,13 @@ func circle(steps []Step, missing []int) string {
 	at := map[string]int{}
 	for i, s := range steps {
 		if missing[i] > 0 {
-			at[s.ID] = i
+			at[s.ID.Step()] = i
 		}
 	}
 	i := slices.IndexFunc(missing, func(n int) bool { return n > 0 })
 	var walked []string
 	for i >= 0 {
-		id := steps[i].ID
+		id := steps[i].ID.Step()
 		if seen := slices.Index(walked, id); seen >= 0 {
 			return strings.Join(append(walked[seen:], id), " → ")
 		}

@@ -40,7 +40,7 @@ type eventData struct {
 	Held     *bool         `json:"held"`     // of a check: whether its expected condition held
 	Requests []string      `json:"requests"` // of an approval of all elements: the request of each
 
-	Closed map[plan.StepStatus][]string `json:"closed"` // of the end of a run: the effects that it closed, by their final status
+	Closed map[plan.StepStatus][]plan.EffectID `json:"closed"` // of the end of a run: the effects that it closed, by their final status
 }
 
 // dataOf returns the data of an event. Data that is not an object, or a member of a wrong type,
@@ -90,7 +90,7 @@ func newAccount(p plan.Plan, events []plan.Event) account {
 	}
 	for _, e := range events {
 		s := dataOf(e)
-		if e.StepID != "" {
+		if !e.StepID.IsZero() {
 			a.effect(p, e.StepID).apply(e, s)
 		} else {
 			a.apply(e, s)
@@ -98,20 +98,20 @@ func newAccount(p plan.Plan, events []plan.Event) account {
 	}
 	place := map[string]int{}
 	for i, s := range p.Steps {
-		place[s.ID] = i
+		place[s.ID.Step()] = i
 	}
 	slices.SortStableFunc(a.effects, func(x, y *effect) int {
-		a, b := plan.ParseEffect(x.ID), plan.ParseEffect(y.ID)
-		if a.Undo != b.Undo {
-			return map[bool]int{false: -1, true: 1}[a.Undo]
+		a, b := x.ID, y.ID
+		if a.Undo() != b.Undo() {
+			return map[bool]int{false: -1, true: 1}[a.Undo()]
 		}
 		beside := func(e plan.EffectID) int {
-			if e.Item < 0 {
+			if e.Item() < 0 {
 				return 0
 			}
 			return 1
 		}
-		return cmp.Or(beside(a)-beside(b), place[a.Step]-place[b.Step], a.Item-b.Item)
+		return cmp.Or(beside(a)-beside(b), place[a.Step()]-place[b.Step()], a.Item()-b.Item())
 	})
 	if a.status == plan.Running && slices.ContainsFunc(a.effects, func(e *effect) bool { return e.phase == asked }) {
 		a.status = plan.Waiting
@@ -119,7 +119,7 @@ func newAccount(p plan.Plan, events []plan.Event) account {
 	return a
 }
 
-func (a *account) effect(p plan.Plan, id string) *effect {
+func (a *account) effect(p plan.Plan, id plan.EffectID) *effect {
 	for _, e := range a.effects {
 		if e.ID == id {
 			return e
@@ -154,7 +154,7 @@ func (a *account) apply(e plan.Event, s eventData) {
 }
 
 // close ends the effects that the end of the run names.
-func (a *account) close(closed map[plan.StepStatus][]string) {
+func (a *account) close(closed map[plan.StepStatus][]plan.EffectID) {
 	for status, ids := range closed {
 		for _, e := range a.effects {
 			if e.phase != ended && slices.Contains(ids, e.ID) {

@@ -16,8 +16,8 @@ func commandReceipt(t *testing.T, failed, other, asked, sent string) Receipt {
 	t.Helper()
 	p := plan.Plan{
 		ID: "01PLAN", Revision: 1, Goal: "Mirar", ExpiresAt: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC),
-		Steps:    []plan.Step{{ID: "s1", Title: "Mirar", MCPID: "m", Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"` + failed + `"}`), Needs: []string{}, Risk: plan.Write}},
-		Bindings: []plan.Binding{{StepID: "s1", MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/command", Fingerprint: "f1"}},
+		Steps:    []plan.Step{{ID: plan.EffectOf("s1"), Title: "Mirar", MCPID: "m", Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"` + failed + `"}`), Needs: []string{}, Risk: plan.Write}},
+		Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/command", Fingerprint: "f1"}},
 	}
 	s, url := begin(t, p), base+"/command"
 	s.confirm()

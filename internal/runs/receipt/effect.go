@@ -28,11 +28,11 @@ type track struct {
 
 // checkEffects compares every event of a step with the confirmed plan.
 func (v *verifier) checkEffects() {
-	tracks := map[string]*track{}
+	tracks := map[plan.EffectID]*track{}
 	undoing := false
 	for _, e := range v.r.Events {
 		undoing = undoing || e.Type == plan.EventUndoing
-		if e.StepID == "" {
+		if e.StepID.IsZero() {
 			continue
 		}
 		step, ok := v.plan.Step(e.StepID)
@@ -40,17 +40,17 @@ func (v *verifier) checkEffects() {
 			v.report(eventPlace(e), "%s of %s, which the plan does not have", e.Type, e.StepID)
 			continue
 		}
-		id := plan.ParseEffect(e.StepID)
-		if id.Undo && !undoing {
+		id := e.StepID
+		if id.Undo() && !undoing {
 			v.report(eventPlace(e), "%s of %s before undoing began", e.Type, e.StepID)
 		}
-		t := tracks[e.StepID]
+		t := tracks[id]
 		if t == nil {
 			t = &track{}
-			tracks[e.StepID] = t
+			tracks[id] = t
 		}
-		whole := tracks[id.Step]
-		if whole == nil || id.Undo || id.Item < 0 {
+		whole := tracks[plan.EffectOf(id.Step())]
+		if whole == nil || id.Undo() || id.Whole() {
 			whole = t
 		}
 		v.checkEffect(e, step, t, whole)
@@ -147,17 +147,17 @@ func requestOf(step plan.Step, s eventData) string {
 
 // checkApproval compares a request with the approval that it waited for.
 func (v *verifier) checkApproval(e plan.Event, s eventData, t, whole *track) {
-	id := plan.ParseEffect(e.StepID)
-	planned, _ := v.plan.Step(id.Step)
+	id := e.StepID
+	planned, _ := v.plan.Step(plan.EffectOf(id.Step()))
 	switch {
-	case whole.asked == nil && planned.Ask != nil && !planned.Ask.Maybe && !id.Undo:
+	case whole.asked == nil && planned.Ask != nil && !planned.Ask.Maybe && !id.Undo():
 		v.report(eventPlace(e), "%s was sent, and nobody had been asked", e.StepID)
 	case whole.asked == nil:
 	case whole.decision != plan.Approved:
 		v.report(eventPlace(e), "%s was sent, and nobody had approved it", e.StepID)
 	case whole == t && whole.asked.Request != s.Request:
 		v.report(eventPlace(e), "%s was sent as another request than was approved", e.StepID)
-	case whole != t && (id.Item >= len(whole.asked.Requests) || whole.asked.Requests[id.Item] != s.Request):
+	case whole != t && (id.Item() >= len(whole.asked.Requests) || whole.asked.Requests[id.Item()] != s.Request):
 		v.report(eventPlace(e), "%s was sent as another request than was approved", e.StepID)
 	}
 }

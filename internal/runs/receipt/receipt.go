@@ -67,7 +67,7 @@ type Confirmation struct {
 
 // Step is the state of one effect: a step, an element of one, or an undo.
 type Step struct {
-	ID       string          `json:"id"`
+	ID       plan.EffectID   `json:"id"`
 	Title    string          `json:"title"`
 	Called   string          `json:"called"` // the name of its call, as proposed
 	Status   plan.StepStatus `json:"status"`

@@ -215,7 +215,7 @@ func rewrite(t *testing.T, r Receipt, f func([]plan.Event) []plan.Event) Receipt
 
 func find(t *testing.T, events []plan.Event, stepID, kind string) int {
 	t.Helper()
-	i := slices.IndexFunc(events, func(e plan.Event) bool { return e.Type == kind && e.StepID == stepID })
+	i := slices.IndexFunc(events, func(e plan.Event) bool { return e.Type == kind && e.StepID.String() == stepID })
 	if i < 0 {
 		t.Fatalf("no %s of %s", kind, stepID)
 	}
@@ -273,7 +273,10 @@ func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 			return e
 		}, "nobody had approved"},
 		"done and never sent": {"done", drop("s4", plan.EventStepStart), "was not sent"},
-		"a step of no plan":   {"done", func(e []plan.Event) []plan.Event { e[find(t, e, "s4", plan.EventStepStart)].StepID = "s9"; return e }, "does not have"},
+		"a step of no plan": {"done", func(e []plan.Event) []plan.Event {
+			e[find(t, e, "s4", plan.EventStepStart)].StepID = plan.EffectOf("s9")
+			return e
+		}, "does not have"},
 		"sent twice": {"done", func(e []plan.Event) []plan.Event {
 			i := find(t, e, "s2[0]", plan.EventStepStart)
 			return slices.Insert(e, i+1, e[i])
@@ -299,7 +302,7 @@ func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 		"a reused step was sent": {"refused", func(e []plan.Event) []plan.Event {
 			i := find(t, e, "s2", plan.EventStepSkipped)
 			e = slices.Insert(e, i, e[i])
-			e[i].StepID, e[i].Type, e[i].Data = "s1", plan.EventStepStart, json.RawMessage(`{"attempt":1,"method":"GET","url":"`+rooms+`"}`)
+			e[i].StepID, e[i].Type, e[i].Data = plan.EffectOf("s1"), plan.EventStepStart, json.RawMessage(`{"attempt":1,"method":"GET","url":"`+rooms+`"}`)
 			return e
 		}, "result of an earlier run"},
 	} {

@@ -31,21 +31,21 @@ func examplePlan() plan.Plan {
 	return plan.Plan{
 		ID: "01PLAN", Revision: 1, Goal: "Reservar", ExpiresAt: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC),
 		Steps: []plan.Step{
-			{ID: "s1", Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"seats":6,"who":"ana & luis"}`), Needs: []string{}, Risk: plan.Read},
+			{ID: plan.EffectOf("s1"), Title: "Salas", MCPID: "m", Method: "GET", Path: "/rooms", Query: json.RawMessage(`{"seats":6,"who":"ana & luis"}`), Needs: []string{}, Risk: plan.Read},
 			{
-				ID: "s2", Title: "Reservar", MCPID: "m", Method: "POST", Path: "/rooms/${item.id}/bookings", Body: json.RawMessage(`{"date":"2026-03-10"}`),
+				ID: plan.EffectOf("s2"), Title: "Reservar", MCPID: "m", Method: "POST", Path: "/rooms/${item.id}/bookings", Body: json.RawMessage(`{"date":"2026-03-10"}`),
 				Needs: []string{"s1"}, Risk: plan.Write, ForEach: "${s1.body.items}", When: &when,
 				Undo: &plan.Undo{Call: plan.Call{MCPID: "m", Method: "DELETE", Path: "/bookings/${s2.body.id}"}},
 			},
-			{ID: "s3", Title: "Borrar", MCPID: "m", Method: "DELETE", Path: "/bookings/7", Needs: []string{"s2"}, Risk: plan.Destructive, Ask: &plan.Ask{Reason: "destruye", Minutes: 60}},
-			{ID: "s4", Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s3"}, Risk: plan.Write},
+			{ID: plan.EffectOf("s3"), Title: "Borrar", MCPID: "m", Method: "DELETE", Path: "/bookings/7", Needs: []string{"s2"}, Risk: plan.Destructive, Ask: &plan.Ask{Reason: "destruye", Minutes: 60}},
+			{ID: plan.EffectOf("s4"), Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s3"}, Risk: plan.Write},
 		},
 		Bindings: []plan.Binding{
-			{StepID: "s1", MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms", Fingerprint: "f1"},
-			{StepID: "s2", MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms/{id}/bookings", Fingerprint: "f2"},
-			{StepID: "undo:s2", MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
-			{StepID: "s3", MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
-			{StepID: "s4", MCPID: "n", ServerName: "Avisos", BaseURL: "http://avisos.example/mcp", Fingerprint: "f4"},
+			{StepID: plan.EffectOf("s1"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms", Fingerprint: "f1"},
+			{StepID: plan.EffectOf("s2"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms/{id}/bookings", Fingerprint: "f2"},
+			{StepID: plan.ParseEffect("undo:s2"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
+			{StepID: plan.EffectOf("s3"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
+			{StepID: plan.EffectOf("s4"), MCPID: "n", ServerName: "Avisos", BaseURL: "http://avisos.example/mcp", Fingerprint: "f4"},
 		},
 	}
 }
@@ -78,7 +78,7 @@ func (s *recorder) add(stepID, kind string, d data) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	e, err := plan.Event{Seq: len(s.events) + 1, At: s.at, Type: kind, StepID: stepID, Data: raw}.Chained(s.run.Chain)
+	e, err := plan.Event{Seq: len(s.events) + 1, At: s.at, Type: kind, StepID: plan.ParseEffect(stepID), Data: raw}.Chained(s.run.Chain)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -104,17 +104,17 @@ func (s *recorder) confirm() {
 
 func (s *recorder) state(id string, status plan.StepStatus) {
 	for i := range s.run.Steps {
-		if s.run.Steps[i].StepID == id {
+		if s.run.Steps[i].StepID.String() == id {
 			s.run.Steps[i].Status = status
 			return
 		}
 	}
-	s.run.Steps = append(s.run.Steps, plan.StepState{StepID: id, Status: status})
+	s.run.Steps = append(s.run.Steps, plan.StepState{StepID: plan.ParseEffect(id), Status: status})
 }
 
 // request returns the data of an effect's request, with its hash.
 func (s *recorder) request(id, url, body string) data {
-	step, ok := s.run.Plan.Step(id)
+	step, ok := s.run.Plan.Step(plan.ParseEffect(id))
 	if !ok {
 		s.t.Fatal(id)
 	}
@@ -178,7 +178,7 @@ func (s *recorder) finish(status plan.Status) {
 			to = plan.StepFailed
 		}
 		s.run.Steps[i].Status = to
-		closed[to] = append(closed[to], st.StepID)
+		closed[to] = append(closed[to], st.StepID.String())
 	}
 	s.add("", plan.EventFinished, data{"status": status, "done": 1, "closed": closed})
 	s.run.Status = status
@@ -248,7 +248,7 @@ func exampleReceipts(t *testing.T) map[string]Receipt {
 	all["in doubt"] = doubt.receipt()
 
 	p := examplePlan()
-	p.Revision, p.Replaces, p.Reuse = 3, doubt.run.Digest, &plan.Reuse{RunID: "01RUN", Steps: []string{"s1"}}
+	p.Revision, p.Replaces, p.Reuse = 3, doubt.run.Digest, &plan.Reuse{RunID: "01RUN", Steps: []plan.EffectID{plan.EffectOf("s1")}}
 	again := begin(t, p)
 	again.state("s1", plan.StepDone)
 	again.confirm()

@@ -160,9 +160,9 @@ func (v *verifier) checkOrder() {
 			v.report(eventPlace(e), "%s comes too late", e.Type)
 		case slices.Contains([]int{2, 3, 5}, n) && !seen[plan.EventConfirmed]:
 			v.report(eventPlace(e), "%s although nobody had confirmed", e.Type)
-		case !known && e.StepID == "":
+		case !known && e.StepID.IsZero():
 			v.report(eventPlace(e), "%s is of no step", e.Type)
-		case known && n != 5 && e.StepID != "":
+		case known && n != 5 && !e.StepID.IsZero():
 			v.report(eventPlace(e), "%s is of a step", e.Type)
 		}
 		reached, over, seen[e.Type] = max(reached, n), over || n == 4, true
@@ -207,27 +207,27 @@ func (v *verifier) checkSummary() {
 
 func (v *verifier) checkStep(s Step, e *effect) {
 	if must := e.expectedStatus(v.account); s.Status != must {
-		v.report(e.ID, "is said to be %q, and the events say %q", s.Status, must)
+		v.report(e.ID.String(), "is said to be %q, and the events say %q", s.Status, must)
 	}
 	s.Status = e.Status
 	if !equal(s, e.Step) {
-		v.report(e.ID, "is not what the events and the plan say")
+		v.report(e.ID.String(), "is not what the events and the plan say")
 	}
 }
 
 // checkEnd compares the end of the run with the ends of its steps.
 func (v *verifier) checkEnd() {
 	has := func(status plan.StepStatus) bool {
-		return slices.ContainsFunc(v.r.Steps, func(s Step) bool { return s.Status == status && !plan.ParseEffect(s.ID).Undo })
+		return slices.ContainsFunc(v.r.Steps, func(s Step) bool { return s.Status == status && !s.ID.Undo() })
 	}
 	undo := func(status plan.StepStatus) bool {
-		return slices.ContainsFunc(v.r.Steps, func(s Step) bool { return s.Status == status && plan.ParseEffect(s.ID).Undo })
+		return slices.ContainsFunc(v.r.Steps, func(s Step) bool { return s.Status == status && s.ID.Undo() })
 	}
 	switch v.account.status {
 	case plan.Done:
 		for _, s := range v.r.Steps {
 			if s.Status != plan.StepDone && s.Status != plan.StepSkipped {
-				v.report(s.ID, "is %q, and the run is said to be done", s.Status)
+				v.report(s.ID.String(), "is %q, and the run is said to be done", s.Status)
 			}
 		}
 	case plan.InDoubt:

@@ -87,11 +87,10 @@ func waitMinutes(r Rule) int {
 // confirmed it with its step.
 func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.Ask, denied *Rule) {
 	v := s.Judge(c)
-	effect := plan.ParseEffect(step.ID)
 	switch {
-	case v.Effect == Deny, v.Effect == Ask && effect.Undo:
+	case v.Effect == Deny, v.Effect == Ask && step.ID.Undo():
 		return nil, &v.Rule
-	case v.Effect == Allow, effect.Undo, effect.Item >= 0:
+	case v.Effect == Allow, step.ID.Undo(), step.ID.Item() >= 0:
 		return nil, nil
 	case v.Effect == Ask:
 		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: waitMinutes(v.Rule)}

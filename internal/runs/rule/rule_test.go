@@ -292,8 +292,8 @@ func TestUnresolvedReferenceAsksAndIsNotDenied(t *testing.T) {
 }
 
 func TestAskForDecidesApproval(t *testing.T) {
-	destroys := plan.Step{ID: "s1", Risk: plan.Destructive, Method: "DELETE", Path: "/a/1"}
-	writes := plan.Step{ID: "s1", Risk: plan.Write, Method: "POST", Path: "/a"}
+	destroys := plan.Step{ID: plan.EffectOf("s1"), Risk: plan.Destructive, Method: "DELETE", Path: "/a/1"}
+	writes := plan.Step{ID: plan.EffectOf("s1"), Risk: plan.Write, Method: "POST", Path: "/a"}
 	one, two := plan.Plan{Steps: make([]plan.Step, 1)}, plan.Plan{Steps: make([]plan.Step, 2)}
 	rules := func(effects ...Effect) (s Set) {
 		for _, e := range effects {
@@ -301,7 +301,7 @@ func TestAskForDecidesApproval(t *testing.T) {
 		}
 		return s
 	}
-	as := func(s plan.Step, id string) plan.Step { s.ID = id; return s }
+	as := func(s plan.Step, id string) plan.Step { s.ID = plan.ParseEffect(id); return s }
 	for _, c := range []struct {
 		name string
 		set  Set

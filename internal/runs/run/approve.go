@@ -16,8 +16,8 @@ type Approval struct {
 	User       string
 	MayApprove bool // the user has the scope approve
 	RunID      string
-	StepID     string      // may be empty while only one step of the run has ever waited
-	Digest     plan.Digest // optional: the approval is refused when the run has another digest
+	StepID     plan.EffectID // may be zero while only one step of the run has ever waited
+	Digest     plan.Digest   // optional: the approval is refused when the run has another digest
 	Refuse     bool
 	Note       string
 	Locale     locale.Tag
@@ -28,7 +28,7 @@ type Approval struct {
 //
 // It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (no approval is open, it
 // was already decided, or the run is stopping), plan.ErrApprovalOver, plan.ErrStale, and
-// plan.ErrInvalid when several steps wait, or waited, and StepID is empty. If the approval must
+// plan.ErrInvalid when several steps wait, or waited, and StepID is zero. If the approval must
 // come from another person, it also returns auth.ErrScope and plan.ErrSelfApproval. A refusal needs
 // no scope of its own, because every user of the chat may also stop the run.
 func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
@@ -118,12 +118,12 @@ func (a Approval) text(r plan.Run, step plan.Step) string {
 // waitingStep returns the step with the given id, or the only step that ever waited. After a second
 // step has waited, the id is required: a repeated request for the first step must not approve the
 // second.
-func waitingStep(r plan.Run, stepID string) (plan.StepState, error) {
-	if stepID != "" {
-		if _, ok := r.Plan.Step(stepID); !ok {
+func waitingStep(r plan.Run, id plan.EffectID) (plan.StepState, error) {
+	if !id.IsZero() {
+		if _, ok := r.Plan.Step(id); !ok {
 			return plan.StepState{}, plan.ErrStepNotFound
 		}
-		return r.State(stepID), nil
+		return r.State(id), nil
 	}
 	var found plan.StepState
 	waits, asked := 0, 0

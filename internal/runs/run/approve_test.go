@@ -30,8 +30,8 @@ func TestApproveRefuses(t *testing.T) {
 	}{
 		"nobody's run":            {anybody, nil, func(a *run.Approval) { a.Account = "other" }, plan.ErrRunNotFound},
 		"a run that is not there": {anybody, nil, func(a *run.Approval) { a.RunID = "01ARZ3NDEKTSV4RRFFQ69G5FAV" }, plan.ErrRunNotFound},
-		"a step that is not":      {anybody, nil, func(a *run.Approval) { a.StepID = "s9" }, plan.ErrStepNotFound},
-		"a step that never asked": {anybody, nil, func(a *run.Approval) { a.StepID = "s1" }, plan.ErrNotWaiting},
+		"a step that is not":      {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s9") }, plan.ErrStepNotFound},
+		"a step that never asked": {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s1") }, plan.ErrNotWaiting},
 		"another plan":            {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
 		"at the very end":         {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
 		"long after":              {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
@@ -48,7 +48,7 @@ func TestApproveRefuses(t *testing.T) {
 		"nothing":                             {anybody, nil, nil, nil},
 		"whoever confirmed, when anybody may": {anybody, nil, func(a *run.Approval) { a.User = "ana" }, nil},
 		"without the scope, when anybody may": {anybody, nil, func(a *run.Approval) { a.MayApprove = false }, nil},
-		"the only step that waits, unnamed":   {anybody, nil, func(a *run.Approval) { a.StepID = "" }, nil},
+		"the only step that waits, unnamed":   {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectID{} }, nil},
 		"another person":                      {another, nil, nil, nil},
 		"a refusal by whoever confirmed":      {another, nil, func(a *run.Approval) { a.User, a.Refuse = "ana", true }, nil},
 		"a moment before the end":             {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour - time.Millisecond) }, nil, nil},
@@ -71,8 +71,8 @@ func TestApproveRefuses(t *testing.T) {
 				}
 				return
 			}
-			if now := w.Read(r.ID); now.Status != plan.Running || now.State("s2").Status != plan.StepPending || !slices.Contains(w.Woken(), "token "+r.ID+" s2") {
-				t.Errorf("%s, s2 is %s, woken %v", now.Status, now.State("s2").Status, w.Woken())
+			if now := w.Read(r.ID); now.Status != plan.Running || now.State(plan.EffectOf("s2")).Status != plan.StepPending || !slices.Contains(w.Woken(), "token "+r.ID+" s2") {
+				t.Errorf("%s, s2 is %s, woken %v", now.Status, now.State(plan.EffectOf("s2")).Status, w.Woken())
 			}
 			checkChain(t, w.World, r.ID)
 		})
@@ -114,7 +114,7 @@ func TestRetryKeepsOwnersOfContinuedRun(t *testing.T) {
 			w.do(t, id, "s1", plan.StepInDoubt)
 			w.finish(t, id, "x")
 			d, err := w.Runs.Resolve(t.Context(), run.Resolution{
-				Account: fixture.Account, User: user, RunID: id, StepID: "s1", Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
+				Account: fixture.Account, User: user, RunID: id, StepID: plan.EffectOf("s1"), Outcome: plan.OutcomeRetry, Locale: locale.Spanish,
 			})
 			must(t, err)
 			return d
@@ -165,8 +165,8 @@ func TestRunWaitsUntilLastStepIsDecided(t *testing.T) {
 		t.Errorf("which of two: %v", err)
 	}
 	must(t, w.approve(r.ID, "s2", refuse))
-	if got := w.Read(r.ID); got.Status != plan.Waiting || got.State("s2").Approval.Decision != plan.Refused || got.State("s2").Approval.Note != "demasiado caro" {
-		t.Errorf("%s, %+v", got.Status, got.State("s2").Approval)
+	if got := w.Read(r.ID); got.Status != plan.Waiting || got.State(plan.EffectOf("s2")).Approval.Decision != plan.Refused || got.State(plan.EffectOf("s2")).Approval.Note != "demasiado caro" {
+		t.Errorf("%s, %+v", got.Status, got.State(plan.EffectOf("s2")).Approval)
 	}
 	w.do(t, r.ID, "s2", plan.StepFailed) // one step ends while another waits
 	if got := w.Read(r.ID).Status; got != plan.Waiting {
@@ -208,7 +208,7 @@ func TestApproveAcceptsOneOfManyDecisions(t *testing.T) {
 		switch {
 		case err == nil:
 			won++
-			if got := w.Read(r.ID).State("s1").Approval.Decision; (got == plan.Refused) != (i%2 == 0) {
+			if got := w.Read(r.ID).State(plan.EffectOf("s1")).Approval.Decision; (got == plan.Refused) != (i%2 == 0) {
 				t.Errorf("%d won, and it was %s", i, got)
 			}
 		case !errors.Is(err, plan.ErrNotWaiting):

@@ -12,10 +12,10 @@ import (
 // Begin moves a queued run to running and returns its waves: the ids of the steps that may run
 // together, in order, without the steps whose results are taken from another run. It returns the
 // same waves for a run that is already running, and none for a run that ended.
-func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string, error) {
-	var waves [][]string
+func (s *Service) Begin(ctx context.Context, account, runID string) ([][]plan.EffectID, error) {
+	var waves [][]plan.EffectID
 	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
-		waves = [][]string{}
+		waves = [][]plan.EffectID{}
 		if r.Status.Terminal() || r.Status == plan.Draft {
 			return nil
 		}
@@ -24,7 +24,7 @@ func (s *Service) Begin(ctx context.Context, account, runID string) ([][]string,
 			return err
 		}
 		for _, wave := range all {
-			wave = slices.DeleteFunc(wave, func(id string) bool { return r.State(id).Reused != "" })
+			wave = slices.DeleteFunc(wave, func(id plan.EffectID) bool { return r.State(id).Reused != "" })
 			if len(wave) > 0 {
 				waves = append(waves, wave)
 			}

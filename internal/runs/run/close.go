@@ -15,7 +15,7 @@ func (s *Service) closingStates(r plan.Run) []plan.StepState {
 		r = r.With(st)
 	}
 	for _, st := range r.Steps {
-		if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo && !st.Status.Terminal() {
+		if st.StepID.Item() >= 0 && !st.StepID.Undo() && !st.Status.Terminal() {
 			status, failure := s.closingStatus(r, st)
 			end(st, status, failure)
 		}
@@ -98,7 +98,7 @@ func (s *Service) closingStatusOfEach(r plan.Run, st plan.StepState) (plan.StepS
 func endStatus(r plan.Run, cause string) (plan.Status, *plan.Failure) {
 	find := func(status plan.StepStatus, undos bool) (plan.StepState, bool) {
 		for _, st := range r.Steps {
-			if st.Status == status && (undos || !plan.ParseEffect(st.StepID).Undo) {
+			if st.Status == status && (undos || !st.StepID.Undo()) {
 				return st, true
 			}
 		}

@@ -145,9 +145,9 @@ func (m *mortal) live(t *testing.T, id string) {
 			}
 		}
 		m.advance(id)
-		if m.Read(id).State("s4").Status == plan.StepWaiting {
+		if m.Read(id).State(plan.EffectOf("s4")).Status == plan.StepWaiting {
 			if _, err := m.Runs.Approve(context.Background(), run.Approval{
-				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: "s4", Locale: locale.Spanish,
+				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.EffectOf("s4"), Locale: locale.Spanish,
 			}); err != nil {
 				t.Error(err)
 				return
@@ -161,7 +161,7 @@ func (m *mortal) live(t *testing.T, id string) {
 // advance continues the state machine, if it has begun and does not wait for a wake-up.
 func (m *mortal) advance(id string) {
 	r := m.Read(id)
-	a := r.State("s4").Approval
+	a := r.State(plan.EffectOf("s4")).Approval
 	asleep := a != nil && a.Decision != "" && !m.woken[a.Token]
 	if r.Status.Active() && slices.Contains(m.accepted, id) && !m.ended && !asleep {
 		m.Execute(id)
@@ -300,7 +300,7 @@ func (m *mortal) check(t *testing.T, id, when string) plan.Status {
 		t.Errorf("%s: it was not started", when)
 	}
 	for _, st := range r.Steps {
-		if !st.Status.Terminal() && (r.UndoAt != nil || !plan.ParseEffect(st.StepID).Undo) || st.Last.Open {
+		if !st.Status.Terminal() && (r.UndoAt != nil || !st.StepID.Undo()) || st.Last.Open {
 			t.Errorf("%s: %s is %s, open %v", when, st.StepID, st.Status, st.Last.Open)
 		}
 	}

@@ -21,12 +21,12 @@ func TestDescribeShowsAllThatIsSent(t *testing.T) {
 	p := plan.Plan{
 		Goal: "Pagar",
 		Steps: []plan.Step{{
-			ID: "s1", Title: "Pagar", MCPID: "m1", Method: "POST", Path: "/payments", Body: json.RawMessage(`{"amount":10}`), Risk: plan.Write,
+			ID: plan.EffectOf("s1"), Title: "Pagar", MCPID: "m1", Method: "POST", Path: "/payments", Body: json.RawMessage(`{"amount":10}`), Risk: plan.Write,
 			Undo:   &plan.Undo{Call: call("POST", "/payments", `{"amount":-10000,"to":"x\u202e"}`)},
 			Verify: &plan.Check{Call: check, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}},
 		}},
 		Bindings: []plan.Binding{
-			{StepID: "s1", BaseURL: "https://bank.example"}, {StepID: "undo:s1", BaseURL: "https://bank.example"}, {StepID: "check:s1", BaseURL: "https://other.example"},
+			{StepID: plan.EffectOf("s1"), BaseURL: "https://bank.example"}, {StepID: plan.ParseEffect("undo:s1"), BaseURL: "https://bank.example"}, {StepID: plan.ParseEffect("check:s1"), BaseURL: "https://other.example"},
 		},
 	}
 	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
@@ -49,11 +49,11 @@ func TestDescribeShowsInvisibleCharacters(t *testing.T) {
 		p := plan.Plan{
 			Goal: "Borrar",
 			Steps: []plan.Step{{
-				ID: "s1", Title: "Borrar", MCPID: "m1", Method: "DELETE", Path: "/orders/" + odd, Query: value, Body: value, ForEach: "${s0.body." + odd + "}",
+				ID: plan.EffectOf("s1"), Title: "Borrar", MCPID: "m1", Method: "DELETE", Path: "/orders/" + odd, Query: value, Body: value, ForEach: "${s0.body." + odd + "}",
 				Undo:   &plan.Undo{Call: plan.Call{MCPID: "m1", Method: "POST", Path: "/orders/" + odd, Query: value, Body: value}},
 				Verify: &plan.Check{Call: plan.Call{MCPID: "m1", Method: "GET", Path: "/orders/" + odd}, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("404")}},
 				When:   &ref.Condition{Value: "${s0.status}", Is: ref.Equal, To: json.RawMessage(`"` + odd + `"`)},
-			}, {ID: "s2", Title: "Tool", MCPID: "m1", Tool: odd}},
+			}, {ID: plan.EffectOf("s2"), Title: "Tool", MCPID: "m1", Tool: odd}},
 		}
 		if text := run.Describe(locale.Spanish, p, false); strings.ContainsRune(text, r) {
 			t.Errorf("%U is in\n%s", r, text)
@@ -65,7 +65,7 @@ func TestDescribeShowsInvisibleCharacters(t *testing.T) {
 func TestDescribeShowsEscapesAsCharacters(t *testing.T) {
 	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
 	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
-	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: "s1", Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
+	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
 	text := run.Describe(locale.Spanish, p, false)
 	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
 		t.Errorf("%d times in\n%s", n, text)

@@ -18,7 +18,7 @@ type Resolution struct {
 	Account string
 	User    string
 	RunID   string
-	StepID  string // a step, an element of one, or an undo; a whole step stands for all its elements
+	StepID  plan.EffectID // a step, an element of one, or an undo; a whole step stands for all its elements
 	Outcome plan.Outcome
 	Note    string
 	Locale  locale.Tag
@@ -38,7 +38,7 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 		return Decision{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "outcome"}, Type: "enum", Msg: "is done, not_done or retry"})
 	}
 	var d Decision
-	resolved := map[string]bool{}
+	resolved := map[plan.EffectID]bool{}
 	for more := true; more; {
 		err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
 			left, err := c.stepsInDoubt(r, resolved)
@@ -56,29 +56,28 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	if c.Outcome != plan.OutcomeRetry || unresolvedStep(d.Run) != "" {
+	if c.Outcome != plan.OutcomeRetry || !unresolvedStep(d.Run).IsZero() {
 		return d, nil
 	}
 	return s.Retry(ctx, Retrial{Account: c.Account, User: c.User, RunID: c.RunID, Locale: c.Locale, TraceID: c.TraceID})
 }
 
 // stepsInDoubt returns the ids of the steps that are still to be resolved.
-func (c Resolution) stepsInDoubt(r plan.Run, resolved map[string]bool) ([]string, error) {
+func (c Resolution) stepsInDoubt(r plan.Run, resolved map[plan.EffectID]bool) ([]plan.EffectID, error) {
 	step, ok := r.Plan.Step(c.StepID)
 	switch {
 	case !ok:
 		return nil, plan.ErrStepNotFound
-	case c.Outcome == plan.OutcomeRetry && plan.ParseEffect(c.StepID).Undo: // a retry continues a run and undoes none of its effects
+	case c.Outcome == plan.OutcomeRetry && c.StepID.Undo(): // a retry continues a run and undoes none of its effects
 		return nil, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "outcome"}, Type: "enum", Msg: "an undo is not tried again: it is done or not_done"})
 	case r.Status.Active():
 		return nil, plan.ErrAlreadyRunning
 	}
-	var left []string
+	var left []plan.EffectID
 	for _, st := range r.Steps {
 		mine := st.StepID == c.StepID
 		if step.ForEach != "" {
-			e := plan.ParseEffect(st.StepID)
-			mine = e.Step == c.StepID && e.Item >= 0 && !e.Undo
+			mine = st.StepID.Item() >= 0 && st.StepID == plan.ItemOf(c.StepID, st.StepID.Item())
 		}
 		if mine && st.Status == plan.StepInDoubt && st.Resolved == nil {
 			left = append(left, st.StepID)
@@ -110,13 +109,13 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	return Decision{Run: next, Chat: chat, Message: answer}, err
 }
 
-// unresolvedStep returns the id of an unresolved step in doubt; "" when there is none. A step that
-// is done for each element is resolved when its elements are.
-func unresolvedStep(r plan.Run) string {
+// unresolvedStep returns the id of an unresolved step in doubt; the zero id when there is none. A
+// step that is done for each element is resolved when its elements are.
+func unresolvedStep(r plan.Run) plan.EffectID {
 	for _, st := range r.Steps {
-		if st.Status == plan.StepInDoubt && st.Resolved == nil && !(st.Expanded && plan.ParseEffect(st.StepID).Item < 0) {
+		if st.Status == plan.StepInDoubt && st.Resolved == nil && !(st.Expanded && st.StepID.Item() < 0) {
 			return st.StepID
 		}
 	}
-	return ""
+	return plan.EffectID{}
 }

@@ -119,8 +119,8 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 
 // idsByStatus groups the effects that were closed by the end of their run by their final status.
 // They have no events of their own.
-func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]string {
-	by := map[plan.StepStatus][]string{}
+func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]plan.EffectID {
+	by := map[plan.StepStatus][]plan.EffectID{}
 	for _, st := range closed {
 		by[st.Status] = append(by[st.Status], st.StepID)
 	}
@@ -140,7 +140,7 @@ func joinLines(lines []string) string {
 // reportUndos returns the lines of the final message about the effects that were undone, those that
 // could not be undone, and those that stay. It adds the same to the data of the event.
 func reportUndos(r plan.Run, data map[string]any) []string {
-	var undone, not, stays []string
+	var undone, not, stays []plan.EffectID
 	for _, st := range changesOf(r) {
 		switch undo := r.State(plan.UndoOf(st.StepID)); {
 		case r.UndoAt == nil || undo.Status == plan.StepPending:
@@ -154,7 +154,7 @@ func reportUndos(r plan.Run, data map[string]any) []string {
 	var lines []string
 	for _, group := range []struct {
 		name, key string
-		ids       []string
+		ids       []plan.EffectID
 	}{{"undone", "run.undone", undone}, {"not_undone", "run.not_undone", not}, {"stays", "run.stays", stays}} {
 		if len(group.ids) > 0 {
 			data[group.name] = group.ids
@@ -167,7 +167,7 @@ func reportUndos(r plan.Run, data map[string]any) []string {
 // maxTitles is the greatest number of effects that a message names.
 const maxTitles = 10
 
-func titles(r plan.Run, ids []string) string {
+func titles(r plan.Run, ids []plan.EffectID) string {
 	var names []string
 	for _, id := range ids[:min(maxTitles, len(ids))] {
 		step, _ := r.Plan.Step(id)

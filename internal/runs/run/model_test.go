@@ -350,7 +350,7 @@ func (m *model) doUndo(t *rapid.T) {
 	}
 	for range 2 { // delivered again
 		got, err := m.Runs.Undo(context.Background(), fixture.Account, l.id, cause)
-		if err != nil || !slices.Equal(got, want) {
+		if err != nil || !slices.Equal(texts(got), want) {
 			t.Fatalf("to undo of a %s run: %v, %v; want %v", l.status, got, err, want)
 		}
 	}
@@ -514,7 +514,7 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("a %s run is due %s", r.Status, r.DueAt)
 		}
 		for id, e := range l.effects {
-			if st := r.State(id); st.Status != e.status || st.Last.Open != e.open || (st.Reused != "") != e.reused {
+			if st := r.State(plan.ParseEffect(id)); st.Status != e.status || st.Last.Open != e.open || (st.Reused != "") != e.reused {
 				t.Fatalf("%s is %s (open %v, reused %q); want %+v", id, st.Status, st.Last.Open, st.Reused, *e)
 			}
 		}

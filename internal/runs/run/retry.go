@@ -93,7 +93,7 @@ func checkRetriable(r plan.Run) error {
 	case r.ConfirmBy == "" || r.Status == plan.Done:
 		return plan.ErrNothingToRetry
 	}
-	if id := unresolvedStep(r); id != "" {
+	if id := unresolvedStep(r); !id.IsZero() {
 		step, _ := r.Plan.Step(id)
 		return ErrUnresolved.With("step", step.Title)
 	}
@@ -175,13 +175,9 @@ func (s *Service) recordRetry(ctx context.Context, c Retrial, by string) error {
 // same. A step that only reads is done again when it read the result of a step that is done again,
 // because that result no longer exists.
 func keptStates(r plan.Run) []plan.StepState {
-	stays := map[string]bool{}
+	stays := map[plan.EffectID]bool{}
 	for _, st := range r.Steps {
-		e := plan.ParseEffect(st.StepID)
-		if e.Undo || e.Item < 0 && !wasDone(st) {
-			continue
-		}
-		if e.Item >= 0 && !wasDone(st) {
+		if st.StepID.Undo() || !wasDone(st) {
 			continue
 		}
 		stays[st.StepID] = !wasDone(r.State(plan.UndoOf(st.StepID)))
@@ -192,7 +188,7 @@ func keptStates(r plan.Run) []plan.StepState {
 			stays[step.ID] = stays[step.ID] && (stays[plan.ItemOf(step.ID, n)] || r.State(plan.ItemOf(step.ID, n)).Status == plan.StepSkipped)
 		}
 	}
-	gone := func(id string) bool { return !stays[id] && r.State(id).Status != plan.StepSkipped }
+	gone := func(id plan.EffectID) bool { return !stays[id] && r.State(id).Status != plan.StepSkipped }
 	for more := true; more; { // a step that read the result of a repeated step is repeated too
 		more = false
 		for _, step := range r.Plan.Steps {
@@ -208,8 +204,8 @@ func keptStates(r plan.Run) []plan.StepState {
 	}
 	var states []plan.StepState
 	for _, st := range r.Steps {
-		e := plan.ParseEffect(st.StepID)
-		if !stays[st.StepID] || e.Item >= 0 && !stays[e.Step] && !keepsList(r, e.Step, stays) {
+		whole := plan.EffectOf(st.StepID.Step())
+		if !stays[st.StepID] || !stays[whole] && !keepsList(r, whole, stays) {
 			continue
 		}
 		states = append(states, reusedState(r, st))
@@ -218,9 +214,9 @@ func keptStates(r plan.Run) []plan.StepState {
 }
 
 // refersTo reports whether a reference of the step names a step for which match is true.
-func refersTo(step plan.Step, match func(id string) bool) bool {
-	ids, err := step.ReferencedSteps()
-	return err == nil && slices.ContainsFunc(ids, func(id string) bool { return id != plan.ItemName && match(id) })
+func refersTo(step plan.Step, match func(id plan.EffectID) bool) bool {
+	names, err := step.ReferencedSteps()
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return name != plan.ItemName && match(plan.EffectOf(name)) })
 }
 
 // wasDone reports whether an effect was done, by its status or by a person's verdict.
@@ -230,10 +226,10 @@ func wasDone(st plan.StepState) bool {
 
 // keepsList reports whether the list of a for_each step stays the same, because the step that
 // returned it is not done again.
-func keepsList(r plan.Run, stepID string, stays map[string]bool) bool {
-	step, _ := r.Plan.Step(stepID)
+func keepsList(r plan.Run, id plan.EffectID, stays map[plan.EffectID]bool) bool {
+	step, _ := r.Plan.Step(id)
 	refs, err := ref.InText(step.ForEach)
-	return err == nil && !slices.ContainsFunc(refs, func(of ref.Reference) bool { return !stays[of.Step] })
+	return err == nil && !slices.ContainsFunc(refs, func(of ref.Reference) bool { return !stays[plan.EffectOf(of.Step)] })
 }
 
 // reusedState returns a state as the continuing run stores it: the result, and the run that it came

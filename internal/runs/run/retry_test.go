@@ -86,10 +86,10 @@ func TestRetryKeepsFinishedSteps(t *testing.T) {
 			var reused []string
 			for _, st := range next.Steps {
 				if st.Reused != "" {
-					reused = append(reused, st.StepID)
+					reused = append(reused, st.StepID.String())
 				}
 			}
-			if !slices.Equal(reused, c.reused) || c.reused != nil && !slices.Equal(next.Plan.Reuse.Steps, c.reused) {
+			if !slices.Equal(reused, c.reused) || c.reused != nil && !slices.Equal(texts(next.Plan.Reuse.Steps), c.reused) {
 				t.Errorf("reused %v, want %v", reused, c.reused)
 			}
 			now := w.Read(old.ID)
@@ -98,7 +98,7 @@ func TestRetryKeepsFinishedSteps(t *testing.T) {
 			}
 			must(t, w.Confirm(next))
 			waves, err := w.Runs.Begin(context.Background(), fixture.Account, next.ID)
-			if err != nil || !slices.EqualFunc(waves, c.waves, slices.Equal) {
+			if err != nil || !slices.EqualFunc(waves, c.waves, func(got []plan.EffectID, want []string) bool { return slices.Equal(texts(got), want) }) {
 				t.Errorf("waves %v, %v; want %v", waves, err, c.waves)
 			}
 			w.finish(t, next.ID, "x")
@@ -177,11 +177,11 @@ func TestRetryReusesWholeResult(t *testing.T) {
 		r = w.Read(d.Run.ID)
 		must(t, w.Confirm(r))
 		w.start(t, r.ID)
-		got := r.State("s1").Result
+		got := r.State(plan.EffectOf("s1")).Result
 		if got.Apart == 0 || len(got.Body) > 4096 {
 			t.Fatalf("%d pieces, %d bytes here", got.Apart, len(got.Body))
 		}
-		whole, err := w.Store.Whole(context.Background(), r, "s1", *got)
+		whole, err := w.Store.Whole(context.Background(), r, plan.EffectOf("s1"), *got)
 		if err != nil || string(whole.Body) != big {
 			t.Fatalf("%d bytes of %d, %v", len(whole.Body), len(big), err)
 		}
@@ -207,7 +207,7 @@ func TestRetryRepeatsReadsOfUndoneSteps(t *testing.T) {
 	w.finish(t, r.ID, "Run.StepFailed")
 	d, err := w.retry(r.ID)
 	must(t, err)
-	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(got, []string{"s1", "s5"}) {
+	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(texts(got), []string{"s1", "s5"}) {
 		t.Errorf("reused %v", got)
 	}
 }
@@ -238,7 +238,7 @@ func TestRetryContinuesNewestRun(t *testing.T) {
 	w.finish(t, again.Run.ID, "Run.StepFailed")
 	third, err := w.retry(first.ID)
 	must(t, err)
-	if got := third.Run.Plan.Reuse; third.Run.Retries != again.Run.ID || got.RunID != again.Run.ID || !slices.Equal(got.Steps, []string{"s1", "s2"}) {
+	if got := third.Run.Plan.Reuse; third.Run.Retries != again.Run.ID || got.RunID != again.Run.ID || !slices.Equal(texts(got.Steps), []string{"s1", "s2"}) {
 		t.Errorf("goes on from %s with %v", third.Run.Retries, got)
 	}
 	must(t, w.Confirm(w.Read(third.Run.ID)))
@@ -282,7 +282,7 @@ func TestRevisedRetryKeepsReusedSteps(t *testing.T) {
 	p := draft.Plan
 	p.Steps = slices.Clone(p.Steps)
 	p.Steps[1].Body = json.RawMessage(`{"room":"sur"}`)
-	p.Reuse = &plan.Reuse{RunID: r.ID, Steps: []string{"s1"}}
+	p.Reuse = &plan.Reuse{RunID: r.ID, Steps: []plan.EffectID{plan.EffectOf("s1")}}
 	p.Revision, p.Replaces = 3, draft.Digest
 	digest, err := p.Digest()
 	must(t, err)
@@ -290,13 +290,13 @@ func TestRevisedRetryKeepsReusedSteps(t *testing.T) {
 		run.Record{At: w.Clock(), Type: plan.EventRevised})
 	must(t, err)
 	got := w.Read(draft.ID)
-	if got.State("s1").Status != plan.StepDone || got.State("s2").Status != plan.StepPending {
-		t.Errorf("s1 is %s, s2 is %s", got.State("s1").Status, got.State("s2").Status)
+	if got.State(plan.EffectOf("s1")).Status != plan.StepDone || got.State(plan.EffectOf("s2")).Status != plan.StepPending {
+		t.Errorf("s1 is %s, s2 is %s", got.State(plan.EffectOf("s1")).Status, got.State(plan.EffectOf("s2")).Status)
 	}
 	must(t, w.Confirm(got))
 	w.start(t, got.ID)
 	w.do(t, got.ID, "s2", plan.StepDone)
-	if got := w.Read(got.ID).State("s2"); got.Reused != "" || got.Attempts != 1 {
+	if got := w.Read(got.ID).State(plan.EffectOf("s2")); got.Reused != "" || got.Attempts != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -329,8 +329,8 @@ func TestResolve(t *testing.T) {
 		t.Errorf("%s of %s", d.Run.Status, d.Run.Retries)
 	}
 	got := w.Read(r.ID)
-	if got.Status != plan.InDoubt || got.State("s1").Resolved == nil || got.State("s1").Resolved.By != "ana" {
-		t.Errorf("%s, %+v", got.Status, got.State("s1").Resolved)
+	if got.Status != plan.InDoubt || got.State(plan.EffectOf("s1")).Resolved == nil || got.State(plan.EffectOf("s1")).Resolved.By != "ana" {
+		t.Errorf("%s, %+v", got.Status, got.State(plan.EffectOf("s1")).Resolved)
 	}
 	if _, err := w.resolve(r.ID, "s1", plan.OutcomeDone); !errors.Is(err, plan.ErrNotInDoubt) {
 		t.Errorf("twice: %v", err)
@@ -354,7 +354,7 @@ func TestResolveRefusesRetryOfUndo(t *testing.T) {
 	if _, err := w.resolve(r.ID, "undo:s1", plan.OutcomeRetry); !errors.Is(err, plan.ErrInvalid) {
 		t.Errorf("retry: %v", err)
 	}
-	if got := w.Read(r.ID).State("undo:s1").Resolved; got != nil {
+	if got := w.Read(r.ID).State(plan.ParseEffect("undo:s1")).Resolved; got != nil {
 		t.Errorf("resolved %+v", got)
 	}
 	_, err := w.resolve(r.ID, "undo:s1", plan.OutcomeNotDone)
@@ -383,7 +383,7 @@ func TestResolveEndsAllElementsOfStep(t *testing.T) {
 	}
 	d, err := w.retry(r.ID)
 	must(t, err)
-	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(got, []string{"s1", "s2[1]", "s2[2]"}) {
+	if got := d.Run.Plan.Reuse.Steps; !slices.Equal(texts(got), []string{"s1", "s2[1]", "s2[2]"}) {
 		t.Errorf("reused %v", got)
 	}
 }
@@ -448,10 +448,10 @@ func TestClockChangesNeverReviveExpiredPlan(t *testing.T) {
 			t.Errorf("after the time: %v", err)
 		}
 		late := w.Read(r.ID) // the store compares the time itself
-		st := late.State("s1")
+		st := late.State(plan.EffectOf("s1"))
 		asked := *st.Approval
 		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
-		_, err = w.Store.Decide(context.Background(), late, st, plan.Running, w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: "s1"})
+		_, err = w.Store.Decide(context.Background(), late, st, plan.Running, w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")})
 		if !errors.Is(err, plan.ErrMoved) {
 			t.Errorf("the store took it: %v", err)
 		}

@@ -39,7 +39,7 @@ const (
 type Record struct {
 	At       time.Time
 	Type     string
-	StepID   string
+	StepID   plan.EffectID
 	Data     map[string]any
 	Messages []conversation.Message
 	Shown    *plan.Sight // of a draft: the viewer who is shown it

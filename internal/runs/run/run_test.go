@@ -409,12 +409,12 @@ func TestCancel(t *testing.T) {
 		if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s1"}); err != nil {
+		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s1")}); err != nil {
 			t.Fatal(err)
 		}
 		cancel(t, w, r)
 		cancel(t, w, r) // a second request has no further effect
-		_, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"})
+		_, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s2")})
 		var e *step.Error
 		if !errors.As(err, &e) || e.Name != step.Cancelled {
 			t.Fatalf("the next step ended with %v", err)
@@ -562,7 +562,7 @@ func TestParallelStepsKeepTheirEventsInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {
-			if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: fmt.Sprintf("s%d", i+1)}); err != nil {
+			if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf(fmt.Sprintf("s%d", i+1))}); err != nil {
 				t.Error(err)
 			}
 		})

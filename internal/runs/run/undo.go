@@ -16,10 +16,10 @@ import (
 // undone. It is not undone while one of its changes is in doubt or in flight, because the data that
 // this change depends on must stay until the outcome is known. Effects of an earlier run whose
 // results this run reuses are not undone.
-func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]string, error) {
-	var left []string
+func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]plan.EffectID, error) {
+	var left []plan.EffectID
 	err := s.decideRun(ctx, account, runID, func(r plan.Run) error {
-		left = []string{}
+		left = []plan.EffectID{}
 		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil
 		}
@@ -50,7 +50,7 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]str
 // isStopped reports whether a run failed or was asked to stop.
 func isStopped(r plan.Run, cause string) bool {
 	return cause != "" || r.CancelAt != nil || r.UndoAt != nil || slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
-		return st.Status == plan.StepFailed && !plan.ParseEffect(st.StepID).Undo
+		return st.Status == plan.StepFailed && !st.StepID.Undo()
 	})
 }
 
@@ -58,7 +58,7 @@ func isStopped(r plan.Run, cause string) bool {
 func hasUncertainChange(r plan.Run) bool {
 	return slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
 		step, ok := r.Plan.Step(st.StepID)
-		if !ok || plan.ParseEffect(st.StepID).Undo {
+		if !ok || st.StepID.Undo() {
 			return false
 		}
 		unknown := st.Last.Open || st.Lost && !st.Status.Terminal()
@@ -71,7 +71,7 @@ func changesOf(r plan.Run) []plan.StepState {
 	var list []plan.StepState
 	for _, st := range r.Steps {
 		step, ok := r.Plan.Step(st.StepID)
-		if ok && st.Status == plan.StepDone && step.Risk != plan.Read && step.ForEach == "" && !plan.ParseEffect(st.StepID).Undo {
+		if ok && st.Status == plan.StepDone && step.Risk != plan.Read && step.ForEach == "" && !st.StepID.Undo() {
 			list = append(list, st)
 		}
 	}
@@ -79,14 +79,14 @@ func changesOf(r plan.Run) []plan.StepState {
 }
 
 // undoIDs returns the ids of the undos of the run's own changes, the newest change first.
-func undoIDs(r plan.Run) []string {
+func undoIDs(r plan.Run) []plan.EffectID {
 	done := slices.DeleteFunc(changesOf(r), func(st plan.StepState) bool {
 		_, ok := r.Plan.Step(plan.UndoOf(st.StepID))
 		return !ok || st.Reused != ""
 	})
 	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
 	slices.SortStableFunc(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	ids := make([]string, len(done))
+	ids := make([]plan.EffectID, len(done))
 	for i, st := range done {
 		ids[i] = plan.UndoOf(st.StepID)
 	}

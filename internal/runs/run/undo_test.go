@@ -152,8 +152,8 @@ func TestUndoReversesEveryElement(t *testing.T) {
 	w.expand(t, r.ID, "s2", 12)
 	var want []string
 	for n := range 11 {
-		w.do(t, r.ID, plan.ItemOf("s2", n), plan.StepDone)
-		want = append([]string{"undo:" + plan.ItemOf("s2", n)}, want...)
+		w.do(t, r.ID, fmt.Sprintf("s2[%d]", n), plan.StepDone)
+		want = append([]string{fmt.Sprintf("undo:s2[%d]", n)}, want...)
 	}
 	w.do(t, r.ID, "s2[11]", plan.StepFailed)
 	if got := w.undo(t, r.ID, "Run.StepFailed"); !slices.Equal(got, want) {
@@ -164,8 +164,8 @@ func TestUndoReversesEveryElement(t *testing.T) {
 	if got := w.final(r.ID); !strings.Contains(got, "Reservar (10) y 1 más.") {
 		t.Errorf("said %q", got)
 	}
-	if got := w.Read(r.ID); got.State("s2").Status != plan.StepFailed || got.State("undo:s2[3]").Status != plan.StepCancelled {
-		t.Errorf("s2 is %s, the undo of an element %s", got.State("s2").Status, got.State("undo:s2[3]").Status)
+	if got := w.Read(r.ID); got.State(plan.EffectOf("s2")).Status != plan.StepFailed || got.State(plan.ParseEffect("undo:s2[3]")).Status != plan.StepCancelled {
+		t.Errorf("s2 is %s, the undo of an element %s", got.State(plan.EffectOf("s2")).Status, got.State(plan.ParseEffect("undo:s2[3]")).Status)
 	}
 }
 
@@ -192,14 +192,14 @@ func TestFinishEndsInterruptedStepAsItsElements(t *testing.T) {
 			w.expand(t, r.ID, "s2", 3)
 			for n, status := range c.items {
 				if status == plan.StepRunning {
-					must(t, w.begin(r.ID, plan.ItemOf("s2", n)))
+					must(t, w.begin(r.ID, fmt.Sprintf("s2[%d]", n)))
 					continue
 				}
-				w.do(t, r.ID, plan.ItemOf("s2", n), status)
+				w.do(t, r.ID, fmt.Sprintf("s2[%d]", n), status)
 			}
 			got := w.finish(t, r.ID, "TIMED_OUT")
 			checkEnded(t, w.World, r.ID, c.status)
-			if now := got.State("s2").Status; now != c.step {
+			if now := got.State(plan.EffectOf("s2")).Status; now != c.step {
 				t.Errorf("the step is %s, want %s", now, c.step)
 			}
 		})
@@ -226,7 +226,7 @@ func TestFinishClosesWaitingStepByItsExpiry(t *testing.T) {
 		w.Pass(pass)
 		got := w.finish(t, r.ID, "ABORTED")
 		checkEnded(t, w.World, r.ID, plan.Failed)
-		if now := got.State("s1").Status; now != want {
+		if now := got.State(plan.EffectOf("s1")).Status; now != want {
 			t.Errorf("after %s it is %s, want %s", pass, now, want)
 		}
 	}
@@ -248,7 +248,7 @@ func TestFinishEndsTheLargestRun(t *testing.T) {
 		id := fmt.Sprint("s", n+2)
 		w.expand(t, r.ID, id, plan.MaxEach)
 		for i := range plan.MaxEach {
-			must(t, w.begin(r.ID, plan.ItemOf(id, i)))
+			must(t, w.begin(r.ID, fmt.Sprintf("%s[%d]", id, i)))
 		}
 	}
 	got := w.finish(t, r.ID, "TIMED_OUT")

@@ -77,17 +77,17 @@ func (w manualWorld) confirmAs(r plan.Run, user string) error {
 // begin writes the start of an attempt.
 func (w manualWorld) begin(id, effect string) error {
 	r := w.Read(id)
-	st := r.State(effect)
+	st := r.State(plan.ParseEffect(effect))
 	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
 	st.Last = plan.Attempt{Number: st.Attempts, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true}
-	_, err := w.Store.BeginStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: effect})
+	_, err := w.Store.BeginStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)})
 	return err
 }
 
 // end writes the result of an attempt.
 func (w manualWorld) end(id, effect string, status plan.StepStatus, body string) error {
 	r := w.Read(id)
-	st := r.State(effect)
+	st := r.State(plan.ParseEffect(effect))
 	st.Status, st.UpdatedAt, st.Last.Open = status, w.Clock(), false
 	kind := map[plan.StepStatus]string{
 		plan.StepDone: plan.EventStepDone, plan.StepFailed: plan.EventStepFailed, plan.StepInDoubt: plan.EventStepDoubt,
@@ -99,7 +99,7 @@ func (w manualWorld) end(id, effect string, status plan.StepStatus, body string)
 	case plan.StepFailed, plan.StepInDoubt:
 		st.Error = &plan.Failure{Code: "step.rejected", Message: "El servicio ha dicho que no."}
 	}
-	_, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: kind, StepID: effect})
+	_, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: kind, StepID: plan.ParseEffect(effect)})
 	return err
 }
 
@@ -119,9 +119,9 @@ func (w manualWorld) do(t testing.TB, id, effect string, status plan.StepStatus)
 func (w manualWorld) expand(t testing.TB, id, stepID string, n int) {
 	t.Helper()
 	r := w.Read(id)
-	st := r.State(stepID)
+	st := r.State(plan.ParseEffect(stepID))
 	st.Status, st.Items, st.Expanded, st.UpdatedAt = plan.StepRunning, n, true, w.Clock()
-	if _, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: stepID}); err != nil {
+	if _, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.ParseEffect(stepID)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,14 +129,14 @@ func (w manualWorld) expand(t testing.TB, id, stepID string, n int) {
 // ask lets a step wait for an approval, with its id as the token.
 func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 	r := w.Read(id)
-	st := r.State(effect)
+	st := r.State(plan.ParseEffect(effect))
 	until := w.Clock().Add(time.Duration(ask.Minutes) * time.Minute)
 	st.Status, st.UpdatedAt = plan.StepWaiting, w.Clock()
 	st.Approval = &plan.Approval{
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.AskApproval(context.Background(), r, st, run.LookAgain(r.With(st), w.Clock()), run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: effect})
+	_, err := w.Store.AskApproval(context.Background(), r, st, run.LookAgain(r.With(st), w.Clock()), run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)})
 	return err
 }
 
@@ -161,11 +161,20 @@ func (w manualWorld) undo(t testing.TB, id, cause string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return texts(list)
+}
+
+// texts returns the texts of ids.
+func texts(ids []plan.EffectID) []string {
+	var list []string
+	for _, id := range ids {
+		list = append(list, id.String())
+	}
 	return list
 }
 
 func (w manualWorld) approve(id, effect string, change func(*run.Approval)) error {
-	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: effect, Locale: locale.Spanish}
+	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.ParseEffect(effect), Locale: locale.Spanish}
 	if change != nil {
 		change(&a)
 	}
@@ -175,7 +184,7 @@ func (w manualWorld) approve(id, effect string, change func(*run.Approval)) erro
 
 func (w manualWorld) resolve(id, effect string, outcome plan.Outcome) (run.Decision, error) {
 	return w.Runs.Resolve(context.Background(), run.Resolution{
-		Account: fixture.Account, User: "ana", RunID: id, StepID: effect, Outcome: outcome, Locale: locale.Spanish,
+		Account: fixture.Account, User: "ana", RunID: id, StepID: plan.ParseEffect(effect), Outcome: outcome, Locale: locale.Spanish,
 	})
 }
 
@@ -202,7 +211,7 @@ func (w manualWorld) types(t testing.TB, id string) []string {
 	}
 	var list []string
 	for _, e := range events {
-		list = append(list, fmt.Sprint(e.Type, map[bool]string{true: " " + e.StepID}[e.StepID != ""]))
+		list = append(list, fmt.Sprint(e.Type, map[bool]string{true: " " + e.StepID.String()}[!e.StepID.IsZero()]))
 	}
 	return list
 }

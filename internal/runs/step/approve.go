@@ -37,8 +37,8 @@ func (c prepared) approvalRequest() approvalRequest {
 // gate reports whether the step waits for an approval, or the reason why it may not continue. Only
 // the approved request is sent.
 func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits bool, refused *plan.Failure) {
-	if e := plan.ParseEffect(st.StepID); e.Item >= 0 && !e.Undo {
-		return false, x.checkElementApproved(r, e, w)
+	if st.StepID.Item() >= 0 && !st.StepID.Undo() {
+		return false, x.checkElementApproved(r, st.StepID, w)
 	}
 	a := st.Approval
 	switch {
@@ -74,13 +74,13 @@ type element struct {
 
 // checkElementApproved returns a failure when an element's request is not among those that were
 // approved with its step, although an approval was needed.
-func (x *Executor) checkElementApproved(r plan.Run, e plan.EffectID, w approvalRequest) *plan.Failure {
-	a := r.State(e.Step).Approval
+func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approvalRequest) *plan.Failure {
+	a, n := r.State(plan.EffectOf(id.Step())).Approval, id.Item()
 	if a == nil && w.ask == nil {
 		return nil
 	}
 	var list []element
-	if a != nil && a.Decision == plan.Approved && json.Unmarshal(a.Body, &list) == nil && e.Item < len(list) && list[e.Item].Request == w.hash {
+	if a != nil && a.Decision == plan.Approved && json.Unmarshal(a.Body, &list) == nil && n < len(list) && list[n].Request == w.hash {
 		return nil
 	}
 	return x.failure(r, "step.approval_changed")

@@ -17,7 +17,7 @@ import (
 // wait waits for an approval as the state machine does.
 func wait(t *testing.T, w *fixture.World, r plan.Run, id, token string) {
 	t.Helper()
-	if err := w.Steps.Await(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id}, token); err != nil {
+	if err := w.Steps.Await(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.ParseEffect(id)}, token); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -25,7 +25,7 @@ func wait(t *testing.T, w *fixture.World, r plan.Run, id, token string) {
 func approve(t *testing.T, w *fixture.World, r plan.Run, id, user string, refuse bool) {
 	t.Helper()
 	_, err := w.Runs.Approve(context.Background(), run.Approval{
-		Account: fixture.Account, User: user, MayApprove: true, RunID: r.ID, StepID: id, Refuse: refuse, Note: "porque sí", Locale: "es",
+		Account: fixture.Account, User: user, MayApprove: true, RunID: r.ID, StepID: plan.ParseEffect(id), Refuse: refuse, Note: "porque sí", Locale: "es",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func newWaitingRun(t *testing.T) (*fixture.World, plan.Run) {
 func TestDestructiveStepWaitsForApproval(t *testing.T) {
 	w, r := newWaitingRun(t)
 	now := w.Read(r.ID)
-	a := now.State("s2").Approval
+	a := now.State(plan.EffectOf("s2")).Approval
 	if now.Status != plan.Waiting || status(w, r, "s2") != "waiting" || a.Method != "DELETE" || a.URL != "https://rooms.example/bookings/r-1" ||
 		a.Request != plan.RequestHash("DELETE", a.URL, nil) || a.Token != "token-1" || !a.ExpiresAt.Equal(w.Clock().Add(24*time.Hour)) {
 		t.Errorf("%s, %+v", now.Status, a)
@@ -146,11 +146,11 @@ func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 	w, r := newWaitingRun(t)
 	approve(t, w, r, "s2", "berta", false)
 	now := w.Read(r.ID)
-	st := now.State("s2")
+	st := now.State(plan.EffectOf("s2"))
 	a := *st.Approval
 	a.Request = plan.RequestHash("DELETE", "https://rooms.example/bookings/r-2", nil)
 	st.Approval, st.UpdatedAt = &a, w.Clock()
-	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: "s2"}); err != nil {
+	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s2")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.approval_changed" || len(w.Requests()) != 1 {
@@ -161,10 +161,10 @@ func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 func TestAwaitWritesOnceAndKeepsLastToken(t *testing.T) {
 	w, r := newWaitingRun(t)
 	wait(t, w, r, "s2", "token-1")
-	before := w.Read(r.ID).State("s2").Approval
+	before := w.Read(r.ID).State(plan.EffectOf("s2")).Approval
 	w.Pass(time.Hour)
 	wait(t, w, r, "s2", "token-2")
-	after := w.Read(r.ID).State("s2").Approval
+	after := w.Read(r.ID).State(plan.EffectOf("s2")).Approval
 	if after.Token != "token-2" || !after.ExpiresAt.Equal(before.ExpiresAt) || len(w.Woken()) != 0 {
 		t.Errorf("%+v, woken %v", after, w.Woken())
 	}
@@ -229,15 +229,17 @@ func TestStepIsSentOnceWhenApprovalMeetsStop(t *testing.T) {
 		var all sync.WaitGroup
 		race := func(f func()) { all.Go(func() { <-start; f() }) }
 		race(func() {
-			_, _ = w.Runs.Approve(ctx, run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: "s2", Locale: "es"})
+			_, _ = w.Runs.Approve(ctx, run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: plan.EffectOf("s2"), Locale: "es"})
 		})
 		race(func() {
 			_, _ = w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: "es"})
 		})
 		for range 4 {
-			race(func() { _, _ = w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"}) })
 			race(func() {
-				_ = w.Steps.Await(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: "s2"}, "token-2")
+				_, _ = w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s2")})
+			})
+			race(func() {
+				_ = w.Steps.Await(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.EffectOf("s2")}, "token-2")
 			})
 		}
 		close(start)

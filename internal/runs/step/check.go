@@ -67,9 +67,8 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 // runCheck makes a check's call, which only reads, and reports whether its expected condition holds
 // for the response. An error means that there was no usable response.
 func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (bool, *tool.Answer, error) {
-	effect := check.ID[len("check:"):]
-	step, _ := r.Plan.Step(effect)
-	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, effect))
+	step, _ := r.Plan.Step(check.ID.Base())
+	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, step.ID))
 	if err == nil {
 		err = x.attachKey(ctx, r, &call)
 	}

@@ -64,7 +64,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 			if got := drive(t, w, r, "s1"); got != c.ends || status(w, r, "s1") != c.is || gets != c.asked || len(w.Requests()) != c.asked+1 {
 				t.Fatalf("ended %s: %s, asked %d times of %d requests", got, status(w, r, "s1"), gets, len(w.Requests()))
 			}
-			st := w.Read(r.ID).State("s1")
+			st := w.Read(r.ID).State(plan.EffectOf("s1"))
 			if st.Last.Open || st.Result != nil {
 				t.Errorf("%+v", st)
 			}

@@ -23,9 +23,8 @@ const codeCommandFailed = "step.command_failed"
 // asked once, before the last attempt of a failing command, if the plan has tokens for it. A
 // command that a person approved is not replaced.
 func (x *Executor) canReason(r plan.Run, step plan.Step, st plan.StepState) bool {
-	e := plan.ParseEffect(step.ID)
 	return st.Error != nil && st.Error.Code == codeCommandFailed && st.Attempts == maxCommandAttempts-1 && !st.Last.Open &&
-		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && e.Item < 0 && !e.Undo && r.CancelAt == nil &&
+		st.Command == nil && st.Approval == nil && r.Plan.Ceiling > 0 && step.ID.Whole() && r.CancelAt == nil &&
 		x.Now().Before(st.UpdatedAt.Add(reasonTimeout))
 }
 
@@ -34,8 +33,8 @@ func (x *Executor) canReason(r plan.Run, step plan.Step, st plan.StepState) bool
 // undo have no substitute, because no person could approve it.
 func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 	was, is := command.Of(args.Method, args.Path, args.Body)
-	c, e := st.Command, plan.ParseEffect(st.StepID)
-	if !is || !c.Replaces() || e.Item >= 0 || e.Undo || command.Accept(was, was, c.Now) != "" {
+	c := st.Command
+	if !is || !c.Replaces() || !st.StepID.Whole() || command.Accept(was, was, c.Now) != "" {
 		return nil
 	}
 	return &plan.Command{Was: was, Now: c.Now, Because: c.Because, Asks: c.Asks || command.Asks(was, c.Now)}
@@ -85,7 +84,7 @@ func escalates(step plan.Step, args tool.Arguments) bool {
 	if step.Risk == plan.Destructive || !command.Destroys(args.Method, args.Path, args.Body) {
 		return false
 	}
-	return !plan.ParseEffect(step.ID).Undo || !command.Destroys(step.Method, step.Path, step.Body)
+	return !step.ID.Undo() || !command.Destroys(step.Method, step.Path, step.Body)
 }
 
 // failedCommandEnding returns the ending of an attempt whose command reports failure; nil if the call is

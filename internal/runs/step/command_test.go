@@ -28,9 +28,9 @@ func newCommandRun(t *testing.T, ceiling int, text string) (*fixture.World, plan
 func reason(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	t.Helper()
 	seen := w.Read(r.ID)
-	st := seen.State("s1")
+	st := seen.State(plan.EffectOf("s1"))
 	st.Command = &plan.Command{Was: "ls /nowhere", Now: now, Asked: true}
-	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: "s1"}); err != nil {
+	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -149,7 +149,7 @@ func TestUndoSendsTheShownCommand(t *testing.T) {
 			s.Undo = &plan.Call{Method: "POST", Path: "/command", Body: json.RawMessage(`{"command":"` + c.undo + `"}`)}
 			w, r := newRun(t, func(p *plan.Plan) {
 				undo := p.Bindings[len(p.Bindings)-1]
-				undo.StepID = plan.UndoOf("s1")
+				undo.StepID = plan.UndoOf(plan.EffectOf("s1"))
 				p.Bindings = append(p.Bindings, undo)
 			}, s, newStep("s2", "GET", "/rooms", "", "s1"))
 			upstream(w, map[string]string{"POST /command": `{"file":"` + c.file + `"}`, "GET /rooms": "#400 {}"})
@@ -192,7 +192,7 @@ func TestStepRefusesChangedTarget(t *testing.T) {
 			upstream(w, map[string]string{"GET /rooms": `{"rooms":` + c.rooms + `}`})
 			drive(t, w, r, "s1")
 			drive(t, w, r, "s2")
-			st := w.Read(r.ID).State("s2")
+			st := w.Read(r.ID).State(plan.EffectOf("s2"))
 			if status(w, r, "s2") != c.is {
 				t.Fatalf("%s %+v", status(w, r, "s2"), st.Error)
 			}
@@ -215,7 +215,7 @@ func TestReferenceReadsWholeLargeResult(t *testing.T) {
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
 	drive(t, w, r, "s1")
-	if res := w.Read(r.ID).State("s1").Result; res.Apart == 0 {
+	if res := w.Read(r.ID).State(plan.EffectOf("s1")).Result; res.Apart == 0 {
 		t.Fatal("it is not apart")
 	}
 	drive(t, w, r, "s2")

@@ -12,8 +12,8 @@ import (
 func planOf(body string) plan.Plan {
 	return plan.Plan{
 		ID: "p1", Revision: 1, Goal: "Reservar", ExpiresAt: time.Date(2026, 3, 3, 9, 0, 0, 0, time.UTC),
-		Steps:    []plan.Step{{ID: "s1", Title: "Reservar", MCPID: "m1", Method: "POST", Path: "/bookings", Body: json.RawMessage(body)}},
-		Bindings: []plan.Binding{{StepID: "s1", MCPID: "m1", BaseURL: "https://rooms.example", Template: "/bookings", Fingerprint: "f"}},
+		Steps:    []plan.Step{{ID: plan.EffectOf("s1"), Title: "Reservar", MCPID: "m1", Method: "POST", Path: "/bookings", Body: json.RawMessage(body)}},
+		Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: "m1", BaseURL: "https://rooms.example", Template: "/bookings", Fingerprint: "f"}},
 	}
 }
 

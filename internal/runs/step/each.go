@@ -128,7 +128,7 @@ func stricterAsk(a, b *plan.Ask) *plan.Ask {
 // round records a round over the elements, the first or a further one, and returns the elements
 // that have not ended.
 func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
-	var left []string
+	var left []plan.EffectID
 	var e *ending
 	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
@@ -173,10 +173,10 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 }
 
 // unfinishedElements returns the ids of the elements that have not ended.
-func unfinishedElements(r plan.Run, stepID string, n int) []string {
-	var left []string
+func unfinishedElements(r plan.Run, step plan.EffectID, n int) []plan.EffectID {
+	var left []plan.EffectID
 	for i := range n {
-		if id := plan.ItemOf(stepID, i); !r.State(id).Status.Terminal() {
+		if id := plan.ItemOf(step, i); !r.State(id).Status.Terminal() {
 			left = append(left, id)
 		}
 	}

@@ -56,7 +56,7 @@ func TestEachExecutesEveryElement(t *testing.T) {
 	if len(keys) != 3 || !keys[r.ID+":s2[1]"] {
 		t.Errorf("keys %v", keys)
 	}
-	st := w.Read(r.ID).State("s2")
+	st := w.Read(r.ID).State(plan.EffectOf("s2"))
 	if string(st.Result.Body) != `[{"id":"b0"},{"id":"b1"},{"id":"b2"}]` || st.Items != 3 || st.Result.Status != 200 || st.Result.SHA256 == "" {
 		t.Errorf("%s, %+v", st.Result.Body, st)
 	}
@@ -117,7 +117,7 @@ func TestEachLimitsElementsOfRun(t *testing.T) {
 // drive1 executes an effect once, and fails the test on an error.
 func drive1(t *testing.T, w *fixture.World, r plan.Run, id string) step.Done {
 	t.Helper()
-	done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
+	done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.ParseEffect(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +152,8 @@ func TestEachEndsAsItsWorstElement(t *testing.T) {
 			if n := len(w.Requests()); n != 4 { // the other elements are done nevertheless
 				t.Errorf("%d requests", n)
 			}
-			if !strings.Contains(w.Read(r.ID).State("s2").Error.Message, "1 de 3") {
-				t.Error(w.Read(r.ID).State("s2").Error.Message)
+			if !strings.Contains(w.Read(r.ID).State(plan.EffectOf("s2")).Error.Message, "1 de 3") {
+				t.Error(w.Read(r.ID).State(plan.EffectOf("s2")).Error.Message)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestEachIsApprovedOnce(t *testing.T) {
 		t.Fatalf("ended %s", got)
 	}
 	wait(t, w, r, "s2", "token")
-	a := w.Read(r.ID).State("s2").Approval
+	a := w.Read(r.ID).State(plan.EffectOf("s2")).Approval
 	var list []struct{ URL, Request string }
 	if err := json.Unmarshal(a.Body, &list); err != nil || len(list) != 3 || list[2].Request != plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r2"}`)) {
 		t.Errorf("%v %s", err, a.Body)
@@ -205,11 +205,11 @@ func TestEachSendsOnlyApprovedElements(t *testing.T) {
 	approve(t, w, r, "s2", "berta", false)
 	drive1(t, w, r, "s2")
 	now := w.Read(r.ID)
-	st := now.State("s2")
+	st := now.State(plan.EffectOf("s2"))
 	a := *st.Approval
 	a.Body = json.RawMessage(strings.Replace(string(a.Body), plan.RequestHash("POST", "https://rooms.example/bookings", []byte(`{"room":"r1"}`)), "another", 1))
 	st.Approval = &a
-	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: "s2"}); err != nil {
+	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.EffectOf("s2")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2[0]") != "done" || status(w, r, "s2[1]") != "error step.approval_changed" || len(w.Requests()) != 2 {

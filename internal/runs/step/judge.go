@@ -63,7 +63,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	case step.Method == "DELETE" && (st.Lost || plan.ParseEffect(step.ID).Undo) && (a.Status == 404 || a.Status == 410):
+	case step.Method == "DELETE" && (st.Lost || step.ID.Undo()) && (a.Status == 404 || a.Status == 410):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case a.Status == 429, a.Status == 503 && asked:
@@ -105,7 +105,7 @@ func (x *Executor) unknownEnding(r plan.Run, step plan.Step, st plan.StepState, 
 // retryOrFail returns an ending that leaves the step open for another attempt, or fails it after
 // the last.
 func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name string, result *plan.Result, why *plan.Failure) ending {
-	if st.Attempts >= limit || r.CancelAt != nil && !plan.ParseEffect(st.StepID).Undo {
+	if st.Attempts >= limit || r.CancelAt != nil && !st.StepID.Undo() {
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	}
 	return ending{name: name, status: plan.StepRunning, kind: plan.EventStepWait, result: result, failure: why, quiet: true}

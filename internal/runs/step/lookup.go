@@ -23,8 +23,8 @@ type results struct {
 	err    error
 }
 
-func (x *Executor) results(ctx context.Context, r plan.Run, effect string) *results {
-	return &results{ctx: ctx, store: x.Store, run: r, effect: plan.ParseEffect(effect), read: map[string]*ref.Result{}}
+func (x *Executor) results(ctx context.Context, r plan.Run, effect plan.EffectID) *results {
+	return &results{ctx: ctx, store: x.Store, run: r, effect: effect, read: map[string]*ref.Result{}}
 }
 
 // lookup implements ref.Lookup.
@@ -44,18 +44,17 @@ func (s *results) find(name string) *ref.Result {
 	if name == plan.ItemName {
 		return s.element()
 	}
-	own := s.effect
-	own.Undo = false
-	if s.effect.Undo && name == s.effect.Step {
-		name = own.String()
+	id := plan.EffectOf(name)
+	if s.effect.Undo() && name == s.effect.Step() {
+		id = s.effect.Base()
 	}
-	st := s.run.State(name)
+	st := s.run.State(id)
 	if st.Status != plan.StepDone || st.Result == nil {
 		return nil
 	}
 	res := *st.Result
 	if res.Apart > 0 {
-		whole, err := s.store.Whole(s.ctx, s.run, name, res)
+		whole, err := s.store.Whole(s.ctx, s.run, id, res)
 		if err != nil {
 			s.err = err
 			return nil
@@ -70,15 +69,16 @@ func (s *results) find(name string) *ref.Result {
 
 // element returns the element that the effect is done for.
 func (s *results) element() *ref.Result {
-	step, ok := s.run.Plan.Step(s.effect.Step)
-	if !ok || s.effect.Item < 0 {
+	step, ok := s.run.Plan.Step(plan.EffectOf(s.effect.Step()))
+	n := s.effect.Item()
+	if !ok || n < 0 {
 		return nil
 	}
 	list, err := s.elements(step)
-	if err != nil || s.effect.Item >= len(list) {
+	if err != nil || n >= len(list) {
 		return nil
 	}
-	return &ref.Result{Status: 200, Body: list[s.effect.Item]}
+	return &ref.Result{Status: 200, Body: list[n]}
 }
 
 // elements returns the list that a step is done for.
@@ -131,7 +131,7 @@ func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool
 		}
 	}
 	judge := command.ChangedByResult
-	if plan.ParseEffect(step.ID).Undo {
+	if step.ID.Undo() {
 		judge = command.UndoChangedByResult
 	}
 	return judge(args.Method, args.Path, step.Body, args.Body, values), nil
@@ -151,8 +151,8 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
 	}
 	for _, name := range names {
-		if r.State(name).Status == plan.StepSkipped {
-			return skip("step", "step", titleOf(r, name)), nil
+		if id := plan.EffectOf(name); r.State(id).Status == plan.StepSkipped {
+			return skip("step", "step", titleOf(r, id)), nil
 		}
 	}
 	if step.When == nil {
@@ -170,11 +170,11 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 	return nil, nil
 }
 
-func titleOf(r plan.Run, id string) string {
+func titleOf(r plan.Run, id plan.EffectID) string {
 	if s, ok := r.Plan.Step(id); ok {
 		return s.Title
 	}
-	return id
+	return id.String()
 }
 
 // changedTarget returns a failure when a target of the step differs from the one that the plan

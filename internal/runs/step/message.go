@@ -19,17 +19,16 @@ var elementMessages = map[string]bool{"failed": true, "doubt": true}
 // messages returns the chat's message about an effect, from the text "run.step_" + event for a step
 // and its elements, or "step.undo_" + event for an undo. An element that succeeds posts none.
 func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event string, more ...string) []conversation.Message {
-	e := plan.ParseEffect(step.ID)
-	if e.Item >= 0 && !e.Undo && !elementMessages[event] {
+	if step.ID.Item() >= 0 && !step.ID.Undo() && !elementMessages[event] {
 		return nil
 	}
 	key := "run.step_" + event
-	if e.Undo {
+	if step.ID.Undo() {
 		key = "step.undo_" + event
 	}
 	place := 1
 	for i, s := range r.Plan.Steps {
-		if s.ID == e.Step {
+		if s.ID.Step() == step.ID.Step() {
 			place = i + 1
 		}
 	}

@@ -102,15 +102,15 @@ func TestSideEffectIsSentOnceUnlessRepeatable(t *testing.T) {
 					go func() {
 						defer close(done)
 						id := c.effect
-						if e := plan.ParseEffect(id); e.Item >= 0 {
-							id = e.Step // together with its elements
+						if e := plan.ParseEffect(id); e.Item() >= 0 {
+							id = e.Step() // together with its elements
 						}
 						drive(t, w, r, id)
 					}()
 					<-done
 					w.Pass(3 * time.Minute)
 				}
-				switch now := w.Read(r.ID).State(c.effect); {
+				switch now := w.Read(r.ID).State(plan.ParseEffect(c.effect)); {
 				case c.again && applied < 2:
 					t.Errorf("sent %d times with one key", applied)
 				case !c.again && (applied != 1 || now.Status != plan.StepInDoubt):
@@ -208,7 +208,7 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 					if drive(t, w, r, c.effect); (len(w.Requests()) == before) != changed {
 						t.Errorf("changed %v: sent %q", changed, sentRequests(w)[before:])
 					}
-					if st := w.Read(r.ID).State(c.effect); changed && st.Status != plan.StepFailed && st.Status != plan.StepInDoubt || changed && st.Error == nil {
+					if st := w.Read(r.ID).State(plan.ParseEffect(c.effect)); changed && st.Status != plan.StepFailed && st.Status != plan.StepInDoubt || changed && st.Error == nil {
 						t.Errorf("it is %s: %+v", st.Status, st.Error)
 					}
 				}

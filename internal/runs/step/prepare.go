@@ -111,7 +111,7 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	switch {
 	case err != nil:
 		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
-	case changed && plan.ParseEffect(step.ID).Undo: // no person could approve it
+	case changed && step.ID.Undo(): // no person could approve it
 		return prepared{}, x.failure(r, "step.command_woven"), nil
 	}
 	other := substitute(r.State(step.ID), args)
@@ -171,7 +171,7 @@ func (x *Executor) attachKey(ctx context.Context, r plan.Run, call *prepared) er
 // repeat one another. A command that reported failure is complete, so the next attempt has another
 // key.
 func effectKey(r plan.Run, step plan.Step, args tool.Arguments) string {
-	name := r.ID + ":" + step.ID
+	name := r.ID + ":" + step.ID.String()
 	if _, is := command.Of(args.Method, args.Path, args.Body); is {
 		if n := r.State(step.ID).Attempts; n > 0 {
 			return fmt.Sprintf("%s:%d", name, n+1)

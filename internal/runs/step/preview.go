@@ -47,7 +47,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 	found := make([][]plan.Target, len(r.Plan.Steps))
 	seen := map[string]ref.Result{}
 	for _, st := range p.Look(ctx, r, limit) {
-		seen[st.StepID] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+		seen[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
 	look := func(id string) (ref.Result, bool) { res, ok := seen[id]; return res, ok }
 	left := targetsInAll
@@ -85,7 +85,7 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	var seen []plan.StepState
 	for _, st := range r.Steps {
 		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
-			known[st.StepID] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+			known[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 			seen = append(seen, st)
 		}
 	}
@@ -99,15 +99,15 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 		reads := make([]func() error, 0, len(wave))
 		for i, id := range wave {
 			s, _ := r.Plan.Step(id)
-			_, done := known[id]
-			if !done && wanted[id] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
+			_, done := known[id.Step()]
+			if !done && wanted[id.Step()] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
 				reads = append(reads, func() error { results[i] = p.read(ctx, r, s, rules, look); return nil })
 			}
 		}
 		_ = parallel.Do(reads...)
 		for i, res := range results {
 			if res != nil {
-				known[wave[i]] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
+				known[wave[i].Step()] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
 				seen = append(seen, plan.StepState{StepID: wave[i], Status: plan.StepDone, Result: res})
 			}
 		}
@@ -135,13 +135,13 @@ func readsOf(steps []plan.Step) map[string]bool {
 	for range steps { // a chain is at most this long
 		for _, s := range steps {
 			for _, n := range s.Needs {
-				wanted[n] = wanted[n] || wanted[s.ID] && s.Risk == plan.Read
+				wanted[n] = wanted[n] || wanted[s.ID.Step()] && s.Risk == plan.Read
 			}
 		}
 	}
 	for _, s := range steps {
-		if s.Risk != plan.Read || !wanted[s.ID] {
-			delete(wanted, s.ID)
+		if s.Risk != plan.Read || !wanted[s.ID.Step()] {
+			delete(wanted, s.ID.Step())
 		}
 	}
 	return wanted

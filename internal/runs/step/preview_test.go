@@ -56,7 +56,7 @@ func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 	if sent := w.Requests(); len(sent) != 2 || sent[0].Method != "GET" || sent[1].URL != "https://rooms.example/bookings/n1" {
 		t.Errorf("%+v", sent)
 	}
-	if now := w.Read(r.ID); now.EventSeq != r.EventSeq || now.State("s1").Result != nil {
+	if now := w.Read(r.ID); now.EventSeq != r.EventSeq || now.State(plan.EffectOf("s1")).Result != nil {
 		t.Error("what was looked at was stored")
 	}
 }

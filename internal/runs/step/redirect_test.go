@@ -33,7 +33,7 @@ func TestRedirectIsReportedWithItsHost(t *testing.T) {
 			w, r := newRunOf(t, book)
 			w.Answer(answers(c.status, "Location", c.location))
 			execute(t, w, r, "s1")
-			got := w.Read(r.ID).State("s1").Error
+			got := w.Read(r.ID).State(plan.EffectOf("s1")).Error
 			if got == nil || got.Code != c.code {
 				t.Fatalf("%+v, want %s", got, c.code)
 			}
@@ -77,7 +77,7 @@ func TestCheckDecidesStepAfterRedirect(t *testing.T) {
 			if got := status(w, r, "s1"); got != c.is || made != 1 || (ends == step.InDoubt) != strings.HasPrefix(c.is, "in_doubt") {
 				t.Errorf("ended %s: %s, after %d requests", ends, got, made)
 			}
-			if why := w.Read(r.ID).State("s1").Error; ends == step.InDoubt && !strings.Contains(why.Message, "una redirección (303) hacia https://rooms.example,") {
+			if why := w.Read(r.ID).State(plan.EffectOf("s1")).Error; ends == step.InDoubt && !strings.Contains(why.Message, "una redirección (303) hacia https://rooms.example,") {
 				t.Errorf("told %q", why.Message)
 			}
 		})

@@ -93,7 +93,7 @@ func newStep(id, method, path, body string, needs ...string) plan.ProposedStep {
 func drive(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 	t.Helper()
 	for range 100 {
-		done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
+		done, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.ParseEffect(id)})
 		var e *step.Error
 		switch {
 		case errors.As(err, &e) && (e.Name == step.Throttled || e.Name == step.Transient):
@@ -110,7 +110,7 @@ func drive(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 			return string(done.Outcome)
 		}
 		for _, item := range done.Items {
-			drive(t, w, r, item)
+			drive(t, w, r, item.String())
 		}
 	}
 	return "for ever"
@@ -148,7 +148,7 @@ func events(t *testing.T, w *fixture.World, r plan.Run, id string) []plan.Event 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(all, func(e plan.Event) bool { return e.StepID != id })
+	return slices.DeleteFunc(all, func(e plan.Event) bool { return e.StepID.String() != id })
 }
 
 func kinds(list []plan.Event) []string {
@@ -179,7 +179,7 @@ func setRules(t *testing.T, w *fixture.World, list ...rule.Rule) {
 }
 
 func status(w *fixture.World, r plan.Run, id string) string {
-	st := w.Read(r.ID).State(id)
+	st := w.Read(r.ID).State(plan.ParseEffect(id))
 	if st.Error != nil {
 		return string(st.Status) + " " + st.Error.Code
 	}

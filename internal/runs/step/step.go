@@ -60,9 +60,9 @@ func (e *Error) TaskErrorName() string { return e.Name }
 
 // Task identifies one step of a run.
 type Task struct {
-	Account string `json:"account_id"`
-	RunID   string `json:"run_id"`
-	StepID  string `json:"step_id"`
+	Account string        `json:"account_id"`
+	RunID   string        `json:"run_id"`
+	StepID  plan.EffectID `json:"step_id"`
 }
 
 // Outcome tells the state machine how to continue after an invocation without error.
@@ -79,12 +79,12 @@ const (
 // Done is the response of an invocation without error. It holds only the ids of effects; the
 // results stay in the store.
 type Done struct {
-	Outcome Outcome  `json:"outcome"`
-	Items   []string `json:"items"` // never nil
+	Outcome Outcome         `json:"outcome"`
+	Items   []plan.EffectID `json:"items"` // never nil
 }
 
-func continueWith(o Outcome, items ...string) Done {
-	return Done{Outcome: o, Items: append([]string{}, items...)}
+func continueWith(o Outcome, items ...plan.EffectID) Done {
+	return Done{Outcome: o, Items: append([]plan.EffectID{}, items...)}
 }
 
 // Store reads runs and writes attempts and results. Each write requires that the run and the step
@@ -106,7 +106,7 @@ type Store interface {
 	// step waits any more moves to running.
 	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
 	// Whole returns a result with its whole body, when the body is stored in pieces.
-	Whole(ctx context.Context, r plan.Run, stepID string, res plan.Result) (plan.Result, error)
+	Whole(ctx context.Context, r plan.Run, id plan.EffectID, res plan.Result) (plan.Result, error)
 }
 
 // Sender sends a request once and reads at most limit bytes of the response. It returns
@@ -165,7 +165,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	if why := misplacedReason(r, step); why != "" {
 		return Done{}, &Error{Name: Cancelled, Message: why}
 	}
-	stopping := r.CancelAt != nil && !plan.ParseEffect(step.ID).Undo
+	stopping := r.CancelAt != nil && !step.ID.Undo()
 	unsure := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method) || stopping && step.Risk != plan.Read)
 	switch {
 	case unsure && x.mayBeCalling(st):
@@ -183,13 +183,11 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 // misplacedReason returns the reason why an effect may not run in the present state of the run;
 // empty when it may.
 func misplacedReason(r plan.Run, step plan.Step) string {
-	e := plan.ParseEffect(step.ID)
 	if r.Status != plan.Running && r.Status != plan.Waiting {
 		return fmt.Sprintf("the run is %s", r.Status)
 	}
-	if e.Undo {
-		e.Undo = false
-		base := r.State(e.String())
+	if step.ID.Undo() {
+		base := r.State(step.ID.Base())
 		switch {
 		case r.UndoAt == nil:
 			return "nothing is being undone"
@@ -201,8 +199,8 @@ func misplacedReason(r plan.Run, step plan.Step) string {
 	if r.UndoAt != nil {
 		return "the run is being undone"
 	}
-	if e.Item >= 0 {
-		if parent := r.State(e.Step); !parent.Expanded || parent.Status.Terminal() || e.Item >= parent.Items {
+	if n := step.ID.Item(); n >= 0 {
+		if parent := r.State(plan.EffectOf(step.ID.Step())); !parent.Expanded || parent.Status.Terminal() || n >= parent.Items {
 			return "the step is not being done for that element"
 		}
 	}
@@ -214,7 +212,7 @@ func misplacedReason(r plan.Run, step plan.Step) string {
 func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	look := x.results(ctx, r, step.ID)
-	if effect := plan.ParseEffect(step.ID); st.Attempts == 0 && effect.Item < 0 && !effect.Undo {
+	if st.Attempts == 0 && step.ID.Whole() {
 		e, err := x.skippedEnding(r, step, look)
 		if e != nil || err != nil {
 			return x.endEarly(ctx, t, r, e, err)
@@ -311,13 +309,12 @@ func (x *Executor) mayBeCalling(st plan.StepState) bool {
 }
 
 // runsAlone reports whether no other effect of the run executes at the same time.
-func runsAlone(p plan.Plan, id string) bool {
-	e := plan.ParseEffect(id)
-	if e.Undo || e.Item >= 0 {
-		return e.Undo
+func runsAlone(p plan.Plan, id plan.EffectID) bool {
+	if id.Undo() || id.Item() >= 0 {
+		return id.Undo()
 	}
 	waves, err := plan.Waves(p.Steps)
-	return err == nil && slices.ContainsFunc(waves, func(wave []string) bool { return len(wave) == 1 && wave[0] == id })
+	return err == nil && slices.ContainsFunc(waves, func(wave []plan.EffectID) bool { return len(wave) == 1 && wave[0] == id })
 }
 
 func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error) {
@@ -327,7 +324,7 @@ func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error
 	}
 	step, ok := r.Plan.Step(t.StepID)
 	if !ok {
-		return r, step, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID}
+		return r, step, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID.String()}
 	}
 	return r, step, nil
 }

@@ -39,7 +39,7 @@ func newRunOf(t *testing.T, calls ...fixture.Call) (*fixture.World, plan.Run) {
 // execute runs one step once and returns the name of its error, "" for none.
 func execute(t *testing.T, w *fixture.World, r plan.Run, id string) string {
 	t.Helper()
-	_, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: id})
+	_, err := w.Steps.Execute(context.Background(), step.Task{Account: fixture.Account, RunID: r.ID, StepID: plan.ParseEffect(id)})
 	var e *step.Error
 	if err != nil && !errors.As(err, &e) {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestJudgeMapsResponseToEnding(t *testing.T) {
 			if got := execute(t, w, r, "s1"); got != c.ends {
 				t.Errorf("ended with %q, want %q", got, c.ends)
 			}
-			st := w.Read(r.ID).State("s1")
+			st := w.Read(r.ID).State(plan.EffectOf("s1"))
 			if st.Status != c.status || st.Last.Open {
 				t.Errorf("the step is %s (open %v), want %s", st.Status, st.Last.Open, c.status)
 			}
@@ -136,7 +136,7 @@ func TestInterruptedUnsafeAttemptIsInDoubt(t *testing.T) {
 	if got := execute(t, w, r, "s1"); got != step.InDoubt {
 		t.Fatalf("ended with %q", got)
 	}
-	st := w.Read(r.ID).State("s1")
+	st := w.Read(r.ID).State(plan.EffectOf("s1"))
 	if st.Status != plan.StepInDoubt || st.Error == nil || !strings.Contains(st.Error.Message, "https://rooms.example") {
 		t.Errorf("%+v", st)
 	}
@@ -151,7 +151,7 @@ func TestExecuteWaitsForAttemptInFlight(t *testing.T) {
 	if got := execute(t, w, r, "s1"); got != step.Throttled {
 		t.Fatalf("ended with %q", got)
 	}
-	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepRunning || !st.Last.Open || len(w.Requests()) != 0 {
+	if st := w.Read(r.ID).State(plan.EffectOf("s1")); st.Status != plan.StepRunning || !st.Last.Open || len(w.Requests()) != 0 {
 		t.Errorf("%+v, %d requests", st, len(w.Requests()))
 	}
 	w.Steps.AloneSince = w.Clock().Add(time.Millisecond) // the process of the attempt has ended
@@ -170,7 +170,7 @@ func TestInterruptedSafeAttemptIsRepeatedWithSameKey(t *testing.T) {
 	if len(sent) != 1 || sent[0].Header["Idempotency-Key"] != r.ID+":s1" {
 		t.Errorf("%+v", sent)
 	}
-	if st := w.Read(r.ID).State("s1"); st.Attempts != 2 {
+	if st := w.Read(r.ID).State(plan.EffectOf("s1")); st.Attempts != 2 {
 		t.Errorf("%d attempts", st.Attempts)
 	}
 }
@@ -180,9 +180,9 @@ func open(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
 	seen := w.Read(r.ID)
 	_, err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
-		StepID: "s1", Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
+		StepID: plan.EffectOf("s1"), Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
 		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true},
-	}, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: "s1"})
+	}, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestStepLimitsAttempts(t *testing.T) {
 	if n := len(w.Requests()); n != 4 {
 		t.Errorf("%d attempts", n)
 	}
-	if st := w.Read(r.ID).State("s1"); st.Status != plan.StepFailed {
+	if st := w.Read(r.ID).State(plan.EffectOf("s1")); st.Status != plan.StepFailed {
 		t.Errorf("the step is %s", st.Status)
 	}
 }
@@ -262,7 +262,7 @@ func TestStepRefusesChangedBinding(t *testing.T) {
 			if got := execute(t, w, r, "s1"); got != step.Rejected {
 				t.Errorf("ended with %q", got)
 			}
-			st := w.Read(r.ID).State("s1")
+			st := w.Read(r.ID).State(plan.EffectOf("s1"))
 			if st.Error == nil || st.Error.Code != c.code || len(w.Requests()) != 0 {
 				t.Errorf("%+v, %d requests", st.Error, len(w.Requests()))
 			}
@@ -276,7 +276,7 @@ func TestStepFailsOnMissingReference(t *testing.T) {
 	if got := execute(t, w, r, "s2"); got != step.Rejected {
 		t.Fatalf("ended with %q", got)
 	}
-	if st := w.Read(r.ID).State("s2"); st.Error == nil || st.Error.Code != "step.reference" {
+	if st := w.Read(r.ID).State(plan.EffectOf("s2")); st.Error == nil || st.Error.Code != "step.reference" {
 		t.Errorf("%+v", st.Error)
 	}
 }
@@ -306,7 +306,7 @@ func TestStepReportsRefusedRequestInWords(t *testing.T) {
 		if got := execute(t, w, r, "s2"); got != step.Rejected || len(w.Requests()) != 1 {
 			t.Fatalf("%.20s: %s", id, got)
 		}
-		if said := w.Read(r.ID).State("s2").Error.Message; strings.Contains(said, "map[") || strings.Contains(said, "tool.") || len(said) > 400 {
+		if said := w.Read(r.ID).State(plan.EffectOf("s2")).Error.Message; strings.Contains(said, "map[") || strings.Contains(said, "tool.") || len(said) > 400 {
 			t.Errorf("%.20s: %s", id, said)
 		}
 	}
@@ -361,7 +361,7 @@ func TestStepStoresResponsesOfEverySize(t *testing.T) {
 			if got := execute(t, w, r, "s1"); got != "" {
 				t.Fatalf("ended with %q", got)
 			}
-			res := w.Read(r.ID).State("s1").Result
+			res := w.Read(r.ID).State(plan.EffectOf("s1")).Result
 			if res == nil || res.Apart > 0 != c.apart || res.Truncated || len(c.body) > 0 && (!json.Valid(res.Body) || !utf8.Valid(res.Body)) {
 				t.Errorf("kept %d bytes, apart in %d, truncated %v", len(res.Body), res.Apart, res.Truncated)
 			}

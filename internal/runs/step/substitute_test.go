@@ -22,10 +22,10 @@ func newSubstituteRun(t *testing.T, failed, other string) (*fixture.World, plan.
 	w, r := newCommandRun(t, 4000, failed)
 	drive(t, w, r, "s1")
 	seen := w.Read(r.ID)
-	st := seen.State("s1")
+	st := seen.State(plan.EffectOf("s1"))
 	st.Command = &plan.Command{Was: failed, Now: other, Because: "Lo dice el servicio.", Asked: true}
 	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{
-		At: w.Clock(), Type: plan.EventStepReasoned, StepID: "s1", Data: map[string]any{"was": failed, "now": other, "because": "Lo dice el servicio."},
+		At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1"), Data: map[string]any{"was": failed, "now": other, "because": "Lo dice el servicio."},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSubstituteIsSentOnlyAfterApproval(t *testing.T) {
 			}
 			wait(t, w, r, "s1", "token")
 			body := `{"command":"` + c[1] + `"}`
-			a := w.Read(r.ID).State("s1").Approval
+			a := w.Read(r.ID).State(plan.EffectOf("s1")).Approval
 			if a == nil || string(a.Body) != body || a.Request != plan.RequestHash("POST", a.URL, json.RawMessage(body)) || !strings.Contains(a.Reason, "Un modelo propone otro") {
 				t.Fatalf("%+v", a)
 			}
@@ -97,9 +97,9 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 		"it is another by then": {func(t *testing.T, w *fixture.World, r plan.Run) {
 			approve(t, w, r, "s1", "berta", false)
 			seen := w.Read(r.ID)
-			st := seen.State("s1")
+			st := seen.State(plan.EffectOf("s1"))
 			st.Command.Now = "mv a c"
-			if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: "s1"}); err != nil {
+			if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}); err != nil {
 				t.Fatal(err)
 			}
 		}, "error step.approval_changed", ""},
@@ -110,7 +110,7 @@ func TestUnapprovedSubstituteFailsAsTheCommand(t *testing.T) {
 			wait(t, w, r, "s1", "token")
 			c.happens(t, w, r)
 			drive(t, w, r, "s1")
-			st := w.Read(r.ID).State("s1")
+			st := w.Read(r.ID).State(plan.EffectOf("s1"))
 			if strings.HasSuffix(c.is, "command_failed") && (st.Result == nil || string(st.Result.Body) != failing) {
 				t.Errorf("what the command answered is lost: %+v", st.Result)
 			}
@@ -127,7 +127,7 @@ func TestSubstituteAndRuleShareOneApproval(t *testing.T) {
 	setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Another: true, Minutes: 5, Path: "/command", Reason: "Se mira antes."})
 	drive(t, w, r, "s1")
 	wait(t, w, r, "s1", "token")
-	a := w.Read(r.ID).State("s1").Approval
+	a := w.Read(r.ID).State(plan.EffectOf("s1")).Approval
 	if a == nil || !a.Another || a.Minutes != 5 || a.Rule != "r1" || !strings.Contains(a.Reason, "Un modelo propone otro") || !strings.Contains(a.Reason, "Se mira antes.") {
 		t.Errorf("%+v", a)
 	}
@@ -156,9 +156,9 @@ func TestElementAndUndoHaveNoSubstitute(t *testing.T) {
 	drive(t, w, r, "s2")
 	drive(t, w, r, "s2[0]")
 	seen := w.Read(r.ID)
-	st := seen.State("s2[0]")
+	st := seen.State(plan.ParseEffect("s2[0]"))
 	st.Command = &plan.Command{Was: "touch a", Now: "touch a -c", Asked: true}
-	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: "s2[0]"}); err == nil {
+	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.ParseEffect("s2[0]")}); err == nil {
 		drive(t, w, r, "s2[0]")
 	}
 	for _, request := range sentRequests(w)[1:] {
@@ -208,7 +208,7 @@ func TestCommandChangedByResultNeedsApproval(t *testing.T) {
 				return
 			}
 			wait(t, w, r, "s2", "token")
-			shown := string(w.Read(r.ID).State("s2").Approval.Body)
+			shown := string(w.Read(r.ID).State(plan.EffectOf("s2")).Approval.Body)
 			approve(t, w, r, "s2", "ana", false)
 			if got := drive(t, w, r, "s2"); got != "done" || sentRequests(w)[1] != "POST /command "+shown {
 				t.Errorf("approved it ended %s: %q, and %s was shown", got, sentRequests(w), shown)

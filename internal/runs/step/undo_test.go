@@ -27,7 +27,11 @@ func undos(t *testing.T, w *fixture.World, r plan.Run) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	names := make([]string, len(list))
+	for i, id := range list {
+		names[i] = id.String()
+	}
+	return names
 }
 
 func TestUndoReversesFinishedStep(t *testing.T) {

@@ -64,7 +64,7 @@ func TestResultIsStoredAsJSON(t *testing.T) {
 		w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""))
 		w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body)}, nil })
 		drive(t, w, r, "s1")
-		got := w.Read(r.ID).State("s1").Result
+		got := w.Read(r.ID).State(plan.EffectOf("s1")).Result
 		if got == nil || !json.Valid(got.Body) || strings.ToValidUTF8(string(got.Body), "") != string(got.Body) {
 			t.Errorf("%q is stored as %+v", body, got)
 		}

@@ -39,7 +39,7 @@ func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prep
 	var next plan.Run
 	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
 		st := r.State(step.ID)
-		stopping := r.CancelAt != nil && !plan.ParseEffect(step.ID).Undo
+		stopping := r.CancelAt != nil && !step.ID.Undo()
 		if misplacedReason(r, step) != "" || stopping || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		}

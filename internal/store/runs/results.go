@@ -30,8 +30,8 @@ type resultRow struct {
 // piecesKey begins the keys of the pieces of one result. It names the content: of
 // two invocations that answer for the same attempt neither can change a piece of the
 // other's.
-func piecesKey(effect string, attempt int, sum string) string {
-	return fmt.Sprintf("RESULT#%s#%d#%s#", effect, attempt, sum[:min(16, len(sum))])
+func piecesKey(id plan.EffectID, attempt int, sum string) string {
+	return fmt.Sprintf("RESULT#%s#%d#%s#", id, attempt, sum[:min(16, len(sum))])
 }
 
 func pieceKey(prefix string, n int) string { return prefix + kv.Pad(int64(n), 2) }
@@ -89,8 +89,8 @@ func beginning(body json.RawMessage) json.RawMessage {
 }
 
 // pieces reads those of a result, in their order.
-func (s *Store) pieces(ctx context.Context, r plan.Run, effect string, attempt int, res plan.Result) ([]resultRow, error) {
-	prefix := piecesKey(effect, attempt, res.SHA256)
+func (s *Store) pieces(ctx context.Context, r plan.Run, id plan.EffectID, attempt int, res plan.Result) ([]resultRow, error) {
+	prefix := piecesKey(id, attempt, res.SHA256)
 	span := kv.Rows(kv.Run(r.Account, r.ID), prefix)
 	span.To = pieceKey(prefix, res.Apart-1)
 	items, err := s.table.Read(ctx, span, 0)
@@ -102,17 +102,17 @@ func (s *Store) pieces(ctx context.Context, r plan.Run, effect string, attempt i
 		return nil, err
 	}
 	if len(rows) != res.Apart {
-		return nil, fmt.Errorf("store: run %s: %d of %d pieces of the result of %s", r.ID, len(rows), res.Apart, effect)
+		return nil, fmt.Errorf("store: run %s: %d of %d pieces of the result of %s", r.ID, len(rows), res.Apart, id)
 	}
 	return rows, nil
 }
 
 // Whole returns a result of an effect of the run with all of its body.
-func (s *Store) Whole(ctx context.Context, r plan.Run, effect string, res plan.Result) (plan.Result, error) {
+func (s *Store) Whole(ctx context.Context, r plan.Run, id plan.EffectID, res plan.Result) (plan.Result, error) {
 	if res.Apart == 0 {
 		return res, nil
 	}
-	rows, err := s.pieces(ctx, r, effect, r.State(effect).Attempts, res)
+	rows, err := s.pieces(ctx, r, id, r.State(id).Attempts, res)
 	if err != nil {
 		return res, err
 	}
@@ -121,7 +121,7 @@ func (s *Store) Whole(ctx context.Context, r plan.Run, effect string, res plan.R
 		raw = append(raw, row.Piece...)
 	}
 	if raw, err = kv.Unzip(raw); err != nil {
-		return res, fmt.Errorf("store: run %s: the result of %s: %w", r.ID, effect, err)
+		return res, fmt.Errorf("store: run %s: the result of %s: %w", r.ID, id, err)
 	}
 	res.Body, res.Apart = raw, 0
 	return res, nil

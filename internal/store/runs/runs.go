@@ -76,7 +76,7 @@ func (s *Store) Events(ctx context.Context, account, runID string, after, limit 
 		if err := kv.Decode(it, &row); err != nil {
 			return nil, err
 		}
-		events[i] = plan.Event{Seq: row.Seq, At: kv.Time(row.At), Type: row.Type, StepID: row.StepID, Data: row.Data, Hash: row.Hash}
+		events[i] = plan.Event{Seq: row.Seq, At: kv.Time(row.At), Type: row.Type, StepID: plan.ParseEffect(row.StepID), Data: row.Data, Hash: row.Hash}
 	}
 	return events, nil
 }

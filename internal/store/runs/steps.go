@@ -36,8 +36,8 @@ const maxState = 380 << 10
 // elements and undos that exist. The states of another run count only while the plan names
 // them. A state without a step does not count.
 func arrange(p plan.Plan, stored []plan.StepState) []plan.StepState {
-	known := map[string]plan.StepState{}
-	var beside []string
+	known := map[plan.EffectID]plan.StepState{}
+	var beside []plan.EffectID
 	for _, st := range stored {
 		if st.Reused != "" && (p.Reuse == nil || !slices.Contains(p.Reuse.Steps, st.StepID)) {
 			continue
@@ -45,7 +45,7 @@ func arrange(p plan.Plan, stored []plan.StepState) []plan.StepState {
 		if _, ok := p.Step(st.StepID); !ok {
 			continue
 		}
-		if e := plan.ParseEffect(st.StepID); e.Undo || e.Item >= 0 {
+		if !st.StepID.Whole() {
 			beside = append(beside, st.StepID)
 		}
 		known[st.StepID] = st
@@ -57,14 +57,13 @@ func arrange(p plan.Plan, stored []plan.StepState) []plan.StepState {
 		if !ok {
 			st = plan.StepState{StepID: s.ID, Status: plan.StepPending}
 		}
-		states, place[s.ID] = append(states, st), i
+		states, place[s.ID.Step()] = append(states, st), i
 	}
-	slices.SortStableFunc(beside, func(a, b string) int {
-		x, y := plan.ParseEffect(a), plan.ParseEffect(b)
-		if x.Undo != y.Undo {
-			return map[bool]int{false: -1, true: 1}[x.Undo]
+	slices.SortStableFunc(beside, func(a, b plan.EffectID) int {
+		if a.Undo() != b.Undo() {
+			return map[bool]int{false: -1, true: 1}[a.Undo()]
 		}
-		return cmp.Or(place[x.Step]-place[y.Step], x.Item-y.Item)
+		return cmp.Or(place[a.Step()]-place[b.Step()], a.Item()-b.Item())
 	})
 	for _, id := range beside {
 		states = append(states, known[id])
@@ -93,7 +92,7 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 		state, err = packState(shorten(st))
 	}
 	row := stepRow{
-		PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID, Status: string(st.Status),
+		PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID.String(), Status: string(st.Status),
 		Attempts: st.Attempts, Open: st.Last.Open, State: state, Reused: st.Reused != "",
 	}
 	if st.Approval != nil && st.Approval.Decision == "" {
@@ -159,7 +158,7 @@ func shorten(st plan.StepState) plan.StepState {
 // before BeginUndo.
 func (s *Store) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
 	condition := "attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)"
-	if plan.ParseEffect(st.StepID).Undo {
+	if st.StepID.Undo() {
 		condition = "attribute_exists(undo_at)"
 	}
 	return s.writeStep(ctx, stepWrite{run: r, state: st, to: statusAfter(r, st), rec: rec, condition: condition})

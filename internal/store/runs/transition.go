@@ -49,7 +49,7 @@ func transit(r plan.Run, to plan.Status, rec run.Record) (*transition, error) {
 	}
 	t.add(kv.Put(eventRow{
 		PK: kv.Run(r.Account, r.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: kv.Millis(event.At),
-		Type: event.Type, StepID: event.StepID, Data: event.Data, Hash: event.Hash,
+		Type: event.Type, StepID: event.StepID.String(), Data: event.Data, Hash: event.Hash,
 	}, "attribute_not_exists(PK)", fault.ErrMoved))
 	return t, nil
 }
