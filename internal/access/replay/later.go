@@ -15,7 +15,7 @@ var errBegunTwice = errors.New("replay: a ticket was begun twice")
 // once.
 func (o *Once) Begin(ctx context.Context, account string, key Key, t Ticket, request []byte) error {
 	c := Claim{
-		Account: account, Key: key.hash(), Ticket: t, Holder: t.ID, Until: t.At.Add(o.lease()), ExpiresAt: t.At.Add(o.life()),
+		Account: account, Key: key.hash(), Ticket: t, Holder: t.ID, Until: t.At.Add(leaseLife), ExpiresAt: t.At.Add(answerLife),
 		Request: request,
 	}
 	there, err := o.Store.ClaimReplay(ctx, c, t.At)

@@ -112,8 +112,6 @@ type Once struct {
 	NewID func(at time.Time) string // ULIDs
 	Now   func() time.Time
 	Log   *slog.Logger
-	Life  time.Duration // life of an answer; 24 h when zero
-	Lease time.Duration // life of a lease without renewal; 15 s when zero
 
 	// AloneSince is the start time of the process when it is the only server: an older holder of
 	// a claim is dead. Zero means that other processes may serve.
@@ -121,8 +119,8 @@ type Once struct {
 }
 
 const (
-	defaultLife   = 24 * time.Hour
-	defaultLease  = 15 * time.Second // several times the duration of a write with retries
+	answerLife    = 24 * time.Hour
+	leaseLife     = 15 * time.Second // without renewal; several times the duration of a write with retries
 	renewals      = 3                // renewals within one lease
 	storeTime     = 5 * time.Second  // timeout for storing the outcome, also after the client disconnected
 	maxAttempts   = 4                // at a claim that other processes change
@@ -176,7 +174,7 @@ var errLost = errors.New("replay: the lease is lost")
 // cancelled when the lease is lost.
 func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, done func()) {
 	serving, cancel := context.WithCancelCause(ctx)
-	tick := time.NewTicker(o.lease() / renewals)
+	tick := time.NewTicker(leaseLife / renewals)
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -187,7 +185,7 @@ func (o *Once) renew(ctx context.Context, c Claim) (serving context.Context, don
 			case <-tick.C:
 			}
 			next := c
-			next.Until = o.Now().Add(o.lease())
+			next.Until = o.Now().Add(leaseLife)
 			held, err := o.renewLease(ctx, next)
 			switch {
 			case err == nil && held:
@@ -220,7 +218,7 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 		at := o.Now()
 		mine := Claim{
 			Account: account, Key: key, Fingerprint: fingerprint, Ticket: Ticket{ID: o.NewID(at), At: at},
-			Holder: o.NewID(at), Until: at.Add(o.lease()), ExpiresAt: at.Add(o.life()),
+			Holder: o.NewID(at), Until: at.Add(leaseLife), ExpiresAt: at.Add(answerLife),
 		}
 		failpoint.Here("replay.claim.before")
 		there, err := o.Store.ClaimReplay(ctx, mine, at)
@@ -250,7 +248,7 @@ func (o *Once) claim(ctx context.Context, account, key, fingerprint string) (Cla
 			o.Log.InfoContext(ctx, "replay.taken_over", "ticket", mine.Ticket.ID, "failed", failed)
 			return mine, nil
 		}
-		wait = o.lease()
+		wait = leaseLife
 	}
 	return Claim{}, busy(wait)
 }
@@ -280,7 +278,7 @@ func (o *Once) finish(ctx context.Context, c Claim) ([]byte, bool, error) {
 	case there.Done && there.Ticket.ID == c.Ticket.ID:
 		return there.Answer, there.Holder != c.Holder, nil
 	}
-	return nil, false, busy(o.lease())
+	return nil, false, busy(leaseLife)
 }
 
 func (o *Once) free(ctx context.Context, c Claim) {
@@ -299,18 +297,4 @@ func busy(left time.Duration) error {
 // isGone reports whether a holder is older than the process, when that is the only server.
 func (o *Once) isGone(holder string) bool {
 	return !o.AloneSince.IsZero() && holder < ids.First(o.AloneSince)
-}
-
-func (o *Once) life() time.Duration {
-	if o.Life > 0 {
-		return o.Life
-	}
-	return defaultLife
-}
-
-func (o *Once) lease() time.Duration {
-	if o.Lease > 0 {
-		return o.Lease
-	}
-	return defaultLease
 }

@@ -49,9 +49,6 @@ type Businesses struct {
 	Now    func() time.Time
 	Log    *slog.Logger
 
-	Fresh time.Duration // age from which a text is read again; 0: 5 min
-	Stale time.Duration // age up to which a text is used when there is no newer one; 0: 24 h
-	Again time.Duration // pause after a failure of the source; 0: 1 min
 	Limit time.Duration // timeout of the source; 0: 10 s
 
 	mu      sync.Mutex
@@ -60,6 +57,9 @@ type Businesses struct {
 }
 
 const (
+	freshFor  = 5 * time.Minute // age from which a text is read again
+	usableFor = 24 * time.Hour  // age up to which a text is used when there is no newer one
+	failPause = time.Minute     // pause after a failure of the source
 	patience  = time.Second     // wait for a slow source when an older text is usable
 	storeTime = 2 * time.Second // timeout of one read or write
 	maxHeld   = 256             // contexts of at most 16 KB each; a full cache is cleared
@@ -93,9 +93,9 @@ func (b *Businesses) Read(ctx context.Context, account string, company int64, ur
 	of, now := businessKey{account, company, url}, b.Now()
 	b.mu.Lock()
 	known := b.held[of]
-	if b.isFresh(known, now) {
+	if known.isFresh(now) {
 		b.mu.Unlock()
-		return b.usableText(known, now)
+		return known.usableText(now)
 	}
 	q := b.lookups[of]
 	if q == nil {
@@ -117,11 +117,11 @@ func (b *Businesses) await(ctx context.Context, q *lookup, known Business, now t
 	case <-q.done:
 		return q.text
 	case <-ctx.Done():
-		return b.usableText(known, now)
+		return known.usableText(now)
 	case <-q.read:
 	}
 	var enough <-chan time.Time
-	if b.usable(q.older, now) {
+	if q.older.usable(now) {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		enough = timer.C
@@ -132,14 +132,14 @@ func (b *Businesses) await(ctx context.Context, q *lookup, known Business, now t
 	case <-ctx.Done():
 	case <-enough:
 	}
-	return b.usableText(q.older, now)
+	return q.older.usableText(now)
 }
 
 // lookUp reads a context from the store, else from its source.
 func (b *Businesses) lookUp(ctx context.Context, of businessKey, known Business, q *lookup) {
 	var found Business
 	defer func() {
-		q.text = b.usableText(found, b.Now())
+		q.text = found.usableText(b.Now())
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.lookups, of)
@@ -156,7 +156,7 @@ func (b *Businesses) lookUp(ctx context.Context, of businessKey, known Business,
 		b.Log.WarnContext(ctx, "business.store_failed", "company", of.company, "error", err)
 		stored = known
 	}
-	if found = stored; b.isFresh(found, b.Now()) {
+	if found = stored; found.isFresh(b.Now()) {
 		return
 	}
 	q.older = found
@@ -208,25 +208,25 @@ func BusinessText(text string) string { return truncate(cleanText(text), MaxBusi
 
 // isFresh reports whether the source need not be read: it answered or failed recently, or
 // another process reads it and an older text is usable.
-func (b *Businesses) isFresh(known Business, now time.Time) bool {
-	if known.Failed == lookupPending && !b.usable(known, now) {
+func (b Business) isFresh(now time.Time) bool {
+	if b.Failed == lookupPending && !b.usable(now) {
 		return false
 	}
-	if known.Failed != "" {
-		return isNear(known.TriedAt, now, cmp.Or(b.Again, time.Minute))
+	if b.Failed != "" {
+		return isNear(b.TriedAt, now, failPause)
 	}
-	return !known.At.IsZero() && isNear(known.At, now, cmp.Or(b.Fresh, 5*time.Minute))
+	return !b.At.IsZero() && isNear(b.At, now, freshFor)
 }
 
 // usable reports whether a stored text exists that may still be used.
-func (b *Businesses) usable(known Business, now time.Time) bool {
-	return !known.At.IsZero() && isNear(known.At, now, cmp.Or(b.Stale, 24*time.Hour))
+func (b Business) usable(now time.Time) bool {
+	return !b.At.IsZero() && isNear(b.At, now, usableFor)
 }
 
 // usableText returns the stored text when it may still be used, or "".
-func (b *Businesses) usableText(known Business, now time.Time) string {
-	if !b.usable(known, now) {
+func (b Business) usableText(now time.Time) string {
+	if !b.usable(now) {
 		return ""
 	}
-	return known.Text
+	return b.Text
 }

@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -23,7 +22,6 @@ type Options struct {
 	Private       tool.Networks // beyond the public addresses
 	Timeout       time.Duration
 	Resolver      *net.Resolver // nil: the system's
-	TLS           *tls.Config   // nil: verify against the system's roots
 }
 
 func (o Options) timeout() time.Duration {
@@ -68,7 +66,6 @@ func (o Options) transport() *http.Transport {
 		Protocols:              &one,
 		Proxy:                  nil, // a proxy would connect to addresses that the guard does not see
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        o.TLS.Clone(),
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  o.timeout(),
 		ExpectContinueTimeout:  time.Second,
