@@ -61,7 +61,6 @@ func (v *user) edit() error {
 		r, err := v.once("PATCH", "/api/runs/"+v.run+"/plan", body)
 		switch {
 		case err == nil && r.status == http.StatusOK:
-			v.acked.edited = true
 		case err == nil && r.status != http.StatusConflict && r.status != http.StatusServiceUnavailable || errors.Is(err, errLeft):
 			return fmt.Errorf("edit: %w %s", err, r)
 		default:

@@ -46,7 +46,6 @@ type acked struct {
 	cancelled      bool
 	decision       string // on the waiting step
 	resolved       bool
-	edited         bool
 	replies        []string // of the router
 	unknownReplies []string // replies of the router about a call of the agent whose outcome is unknown
 }

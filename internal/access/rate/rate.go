@@ -136,7 +136,6 @@ type Meter struct {
 
 // Standing describes the rest of a quota.
 type Standing struct {
-	Class Class
 	Limit int // 0: no limit
 	Left  int
 	Reset int // seconds until it is full again
@@ -165,9 +164,9 @@ func (m *Meter) Take(ctx context.Context, c Class, who Subject, at time.Time) (S
 		}
 	}
 	if !ok {
-		return Standing{Class: c, Limit: n}, m.refuse(ctx, c, who, at, whole)
+		return Standing{Limit: n}, m.refuse(ctx, c, who, at, whole)
 	}
-	return Standing{Class: c, Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
+	return Standing{Limit: n, Left: int((q.Room - whole.Sub(at)) / q.Part), Reset: seconds(whole.Sub(at))}, nil
 }
 
 // Bad counts a bad token of an address, and returns ErrTooMany after too many of them. A valid

@@ -28,13 +28,12 @@ type Message struct {
 	TraceID     string
 }
 
-// Answer holds an agent's text for a person. Attempts, Failures (the attempts that the agent
-// failed) and Latency count all attempts, also when there is an error.
+// Answer holds an agent's text for a person. Attempts, and Failures (the attempts that the
+// agent failed), count all attempts, also when there is an error.
 type Answer struct {
 	Text     string
 	Attempts int
 	Failures int
-	Latency  time.Duration
 }
 
 // Keys reads the credentials of servers.
@@ -78,7 +77,6 @@ type delegation struct {
 	agent    Agent
 	message  Message
 	call     tool.Call
-	began    time.Time
 	attempts int // attempts
 	failures int // attempts that the agent failed
 }
@@ -88,14 +86,14 @@ type delegation struct {
 // ErrForbidden and ErrMisfit, each with the agent's name as "agent"; or ctx's error when the
 // caller cancelled.
 func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message) (Answer, error) {
-	x := &delegation{Delegator: d, account: account, agent: a, message: m, began: d.Now()}
+	x := &delegation{Delegator: d, account: account, agent: a, message: m}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	text, err := x.ask(within)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && strings.HasPrefix(f.Code, "agent.") {
 		err = f.With("agent", a.Name)
 	}
-	return Answer{Text: text, Attempts: x.attempts, Failures: x.failures, Latency: d.Now().Sub(x.began)}, err
+	return Answer{Text: text, Attempts: x.attempts, Failures: x.failures}, err
 }
 
 func (x *delegation) ask(ctx context.Context) (string, error) {

@@ -60,7 +60,7 @@ func TestSessionPersonsCannotApproveTheirPlan(t *testing.T) {
 	}
 	approve := func(user string) error {
 		_, err := w.Runs.Approve(context.Background(), run.Approval{
-			Account: fixture.Account, User: user, MayApprove: true, RunID: draft.ID, StepID: plan.EffectOf("s1"), Locale: locale.Spanish,
+			Account: fixture.Account, User: user, MayApprove: true, RunID: draft.ID, StepID: plan.EffectOf("s1"),
 		})
 		return err
 	}

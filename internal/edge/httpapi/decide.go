@@ -66,7 +66,7 @@ func (d runHandler) approve(ctx context.Context, in *struct {
 	who := caller(ctx)
 	decided, err := d.runs.Approve(ctx, run.Approval{
 		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: plan.ParseEffect(in.Body.StepID),
-		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note, Locale: requestInfoFrom(ctx).lang,
+		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note,
 	})
 	if err != nil {
 		return nil, err

@@ -25,7 +25,6 @@ type approval struct {
 	Path      render.HTML
 	Body      *code
 	Request   string // SHA-256 of the request
-	AskedAt   time.Time
 	ExpiresAt time.Time
 	By, Note  render.HTML
 	At        time.Time
@@ -61,7 +60,7 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
-		Method: a.show(p.Method), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, AskedAt: p.AskedAt, ExpiresAt: p.ExpiresAt,
+		Method: a.show(p.Method), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
 		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
 		Link: "/?approve=" + a.run.ID + "&step=" + v.ID,
 	}

@@ -15,7 +15,6 @@ import (
 // card is the view of a run: the plan to confirm, then its timeline, then its result.
 type card struct {
 	ID      string
-	ChatID  string
 	Goal    render.HTML
 	Status  plan.Status // as shown: a draft past its time is expired
 	Draft   bool
@@ -106,7 +105,7 @@ type answer struct {
 func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *card {
 	p := run.Plan
 	c := &card{
-		ID: run.ID, ChatID: run.ChatID, Status: run.Status, Digest: string(run.Digest), Expires: p.ExpiresAt,
+		ID: run.ID, Status: run.Status, Digest: string(run.Digest), Expires: p.ExpiresAt,
 		Total: len(p.Steps), Seq: run.EventSeq, Stopping: run.CancelAt != nil && run.Status.Active(),
 	}
 	if c.Status == plan.Draft && !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt) {

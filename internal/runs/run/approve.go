@@ -20,7 +20,6 @@ type Approval struct {
 	Digest     plan.Digest   // optional: the approval is refused when the run has another digest
 	Refuse     bool
 	Note       string
-	Locale     locale.Tag
 }
 
 // Approve records a person's decision on a waiting step, once, and resumes the execution. When the

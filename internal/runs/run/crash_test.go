@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"piloto/infra/local/fixture"
-	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
@@ -147,7 +146,7 @@ func (m *mortal) live(t *testing.T, id string) {
 		m.advance(id)
 		if m.Read(id).State(plan.EffectOf("s4")).Status == plan.StepWaiting {
 			if _, err := m.Runs.Approve(context.Background(), run.Approval{
-				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.EffectOf("s4"), Locale: locale.Spanish,
+				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.EffectOf("s4"),
 			}); err != nil {
 				t.Error(err)
 				return

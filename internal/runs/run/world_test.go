@@ -174,7 +174,7 @@ func texts(ids []plan.EffectID) []string {
 }
 
 func (w manualWorld) approve(id, effect string, change func(*run.Approval)) error {
-	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.ParseEffect(effect), Locale: locale.Spanish}
+	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.ParseEffect(effect)}
 	if change != nil {
 		change(&a)
 	}
