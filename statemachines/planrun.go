@@ -73,9 +73,6 @@ const (
 	ErrorUnnamed   = "Task.Failed"    // the function could not do its work
 )
 
-// ErrorStepFailed is the error that Finish receives when a step ended the run.
-const ErrorStepFailed = "Run.StepFailed"
-
 // Input is the input of an execution. The execution's name is RunID.
 type Input struct {
 	RunID     string `json:"run_id"`

@@ -17,7 +17,6 @@ import (
 // Limits of a user's input, in bytes.
 const (
 	MaxMessage = 32 << 10
-	MaxTitle   = 200
 	MaxContext = 16 << 10
 )
 

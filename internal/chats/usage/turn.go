@@ -15,7 +15,7 @@ import (
 type Turn struct {
 	Contract      string        // one of Contracts
 	Outcome       string        // one of Outcomes
-	Reason        string        // one of Reasons, for an outcome with a reason
+	Reason        string        // one of reasons, for an outcome with a reason
 	Agent         string        // the agent of the turn; "" is none
 	Attempts      int           // calls of that agent
 	AgentFailures int           // attempts that failed
@@ -64,10 +64,8 @@ func Contracts() []string { return slices.Clone(contracts) }
 // Outcomes lists the outcomes.
 func Outcomes() []string { return slices.Clone(outcomes) }
 
-// Reasons lists the reasons with counters of their own: why a turn was blocked, and why an agent
-// gave no answer. Every other reason counts as Other.
-func Reasons() []string { return slices.Clone(reasons) }
-
+// closedReasons lists the reasons with counters of their own: why a turn was blocked, and why an
+// agent gave no answer. Every other reason counts as Other.
 func closedReasons() []string {
 	var list []string
 	for _, r := range eligibility.Reasons() {

@@ -63,9 +63,6 @@ func Join(sources map[string]string) string {
 	return b.String()
 }
 
-// Names returns the names of the templates, sorted.
-func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
-
 // tree returns a parsed template.
 func (s *Set) tree(name string) (*parse.Tree, error) {
 	s.mu.Lock()

@@ -27,9 +27,8 @@ const (
 
 // The failures that callers can tell apart.
 var (
-	ErrRules  = fault.New(fault.Invalid, "rules.invalid") // Fields lists the faulty places
-	ErrMoved  = fault.New(fault.Conflict, "rules.moved")  // another user changed them at the same time
-	ErrDenied = fault.New(fault.Forbidden, "step.denied") // Args: "called", "reason"
+	ErrRules = fault.New(fault.Invalid, "rules.invalid") // Fields lists the faulty places
+	ErrMoved = fault.New(fault.Conflict, "rules.moved")  // another user changed them at the same time
 )
 
 // Effect is the effect of a rule on a call.
