@@ -70,7 +70,7 @@ func TestExpandingDocumentsAreLimited(t *testing.T) {
 	for name, document := range expandingDocuments() {
 		var err error
 		var found tool.Found
-		took, peak := measure(t, func() { found, err = Parse(t.Context(), document, "https://a.example/openapi.json") })
+		took, peak := measure(t, func() { found, err = parseAt(t.Context(), document, "https://a.example/openapi.json") })
 		if err != nil && (!errors.Is(err, tool.ErrDocument) || strings.Contains(fault.Of(err).Error(), "too long")) {
 			t.Errorf("%s: %v, want ErrDocument", name, err)
 		}

@@ -16,7 +16,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"piloto/internal/tools/tool"
@@ -25,19 +24,9 @@ import (
 // parseTime limits the time for reading one document.
 const parseTime = 20 * time.Second
 
-// Parse reads a document that was found at documentURL. It returns ErrNoDocument for a text that is no OpenAPI
-// document, and ErrDocument, with Args["reason"], for a document that cannot be used. The service is assumed to be
-// on documentURL's origin.
-func Parse(ctx context.Context, document []byte, documentURL string) (tool.Found, error) {
-	u, err := url.Parse(documentURL)
-	if err != nil || u.Host == "" {
-		return tool.Found{}, tool.ErrURL.With("reason", "form")
-	}
-	return parseWithin(ctx, document, documentURL, u.Scheme+"://"+u.Host)
-}
-
-// parseWithin reads a document in its own goroutine. When the context ends, the goroutine is left to end by itself:
-// it checks the context often, and its work is limited.
+// parseWithin reads a document that was found at documentURL, in its own goroutine. It returns ErrNoDocument for a text
+// that is no OpenAPI document, and ErrDocument, with Args["reason"], for a document that cannot be used. When the
+// context ends, the goroutine is left to end by itself: it checks the context often, and its work is limited.
 func parseWithin(ctx context.Context, document []byte, documentURL, registered string) (tool.Found, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, parseTime)

@@ -29,7 +29,7 @@ func TestOutputOutlinesResponseOfPost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wide := strings.Repeat(`{"$ref":"#/components/schemas/Wide"},`, 60)
-			found, err := Parse(t.Context(), []byte(`{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/rooms":{"post":{"responses":`+c.responses+`}}},
+			found, err := parseAt(t.Context(), []byte(`{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/rooms":{"post":{"responses":`+c.responses+`}}},
 				"components":{"schemas":{"A":{"properties":{"id":{"$ref":"#/components/schemas/Id"}}},"Id":{"type":"integer"},
 				"Round":{"allOf":[{"$ref":"#/components/schemas/Round"}]},"Wide":{"allOf":[`+strings.TrimSuffix(wide, ",")+`]}}}}`), "https://a.example/openapi.json")
 			if err != nil {
@@ -43,7 +43,7 @@ func TestOutputOutlinesResponseOfPost(t *testing.T) {
 			}
 		})
 	}
-	found, err := Parse(t.Context(), []byte(`{"swagger":"2.0","info":{"title":"T","version":"1"},"paths":{"/rooms":{"get":{},"post":{"responses":{
+	found, err := parseAt(t.Context(), []byte(`{"swagger":"2.0","info":{"title":"T","version":"1"},"paths":{"/rooms":{"get":{},"post":{"responses":{
 		"200":{"schema":{"properties":{"room_id":{"type":"string"}}}}}}}}}`), "https://a.example/swagger.json")
 	if err != nil || string(found.Operations[1].Output) != `{"type":"object","properties":{"room_id":{"type":"string"}}}` || found.Operations[0].Output != nil {
 		t.Errorf("%+v %v", found.Operations, err)
