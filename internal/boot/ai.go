@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -142,12 +143,12 @@ func (w World) newClientCache(c AI, d eligibility.Deployment) *clientCache {
 func (m *clientCache) Platform(ctx context.Context) (map[string]bool, error) {
 	has := map[string]bool{}
 	var mu sync.Mutex
-	var reads []func() error
+	var reads errgroup.Group
 	for _, p := range m.deployment.Providers {
 		if p.Keyless || m.config.SecretARN == "" || p.Name == "openai" && p.BaseURL != m.config.BaseURL {
 			continue // it needs no key, or there is none for its address
 		}
-		reads = append(reads, func() error {
+		reads.Go(func() error {
 			client, err := m.client(ctx, clientKey{provider: p.Name, base: p.BaseURL}, m.own, m.config.SecretARN, keyName(p.Name))
 			mu.Lock()
 			defer mu.Unlock()
@@ -155,7 +156,7 @@ func (m *clientCache) Platform(ctx context.Context) (map[string]bool, error) {
 			return err
 		})
 	}
-	return has, parallel.Do(reads...)
+	return has, reads.Wait()
 }
 
 // Model implements eligibility.Models.

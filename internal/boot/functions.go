@@ -3,10 +3,12 @@ package boot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"piloto/internal/access/rate"
@@ -17,7 +19,6 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -343,16 +344,17 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		err := parallel.Do(
-			func() (err error) { swept.Runs, err = runs.Sweep(ctx); return },
-			func() (err error) { swept.Chats, err = chats.Sweep(ctx); return },
-			func() (err error) { swept.Credit, err = credits.Sweep(ctx); return },
-			func() (err error) { swept.Receipts, err = sealer.Sweep(ctx); return },
-		)
+		var errs [4]error
+		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
+		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
+		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
+		sweeps.Go(func() { swept.Credit, errs[2] = credits.Sweep(ctx) })
+		sweeps.Go(func() { swept.Receipts, errs[3] = sealer.Sweep(ctx) })
+		sweeps.Wait()
 		if swept != (Swept{}) {
 			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts)
 		}
-		return swept, err
+		return swept, errors.Join(errs[:]...)
 	}), nil
 }
 

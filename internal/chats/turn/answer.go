@@ -6,10 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/eligibility"
 )
 
@@ -164,10 +165,13 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	var snapshot eligibility.Snapshot
 	var storeErr error
 	var updated conversation.Chat
-	loadErr := parallel.Do(append([]func() error{
-		func() error { updated, storeErr = store(message); return storeErr },
-		func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, q.chat)); return },
-	}, w.loaders(ctx, message)...)...)
+	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
+	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
+	loads.Go(func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, q.chat)); return })
+	for _, load := range w.loaders(ctx, message) {
+		loads.Go(load)
+	}
+	loadErr := loads.Wait()
 	if storeErr != nil {
 		s.count(ctx, req, q.began, Reply{}, storeErr)
 		return Reply{}, storeErr

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -173,10 +173,10 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text string, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	_ = parallel.Do(
-		func() error { reply, err = d.text(ctx, d.req, d.chat, kind, text, by, notes...); return nil },
-		func() error { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil); return nil },
-	)
+	var writes sync.WaitGroup // the hold is settled although the answer is not stored
+	writes.Go(func() { reply, err = d.text(ctx, d.req, d.chat, kind, text, by, notes...) })
+	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
+	writes.Wait()
 	return reply, err
 }
 

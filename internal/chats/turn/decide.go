@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -101,15 +102,15 @@ func (s *Service) loadState(ctx context.Context, req Request, chat conversation.
 	if s.mayBeRepeat(req) {
 		last = chat.LastRunID
 	}
-	err = parallel.Do(
-		read(chat.PendingRunID, &st.draft, func(plan.Status) bool { return true }),
-		read(chat.ActiveRunID, &st.active, plan.Status.Active),
-		read(last, &st.ended, plan.Status.Terminal),
-		func() (err error) {
-			st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
-			return err
-		},
-	)
+	var reads errgroup.Group
+	reads.Go(read(chat.PendingRunID, &st.draft, func(plan.Status) bool { return true }))
+	reads.Go(read(chat.ActiveRunID, &st.active, plan.Status.Active))
+	reads.Go(read(last, &st.ended, plan.Status.Terminal))
+	reads.Go(func() (err error) {
+		st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
+		return err
+	})
+	err = reads.Wait()
 	return st, err
 }
 

@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -86,11 +87,11 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	slices.Reverse(history)
 	slices.Reverse(runIDs)
 	runs := make([]plan.Run, len(runIDs))
-	reads := make([]func() error, len(runIDs))
+	var reads errgroup.Group
 	for i, id := range runIDs {
-		reads[i] = func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return }
+		reads.Go(func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return })
 	}
-	return chatHistory{history, runs, later, previousAnswer(messages, req)}, parallel.Do(reads...)
+	return chatHistory{history, runs, later, previousAnswer(messages, req)}, reads.Wait()
 }
 
 // newestMessages returns a chat's newest messages. It reads several pages, because the progress

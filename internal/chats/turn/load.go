@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/conversation"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/tools/tool"
 )
 
@@ -34,15 +35,15 @@ func (s *Service) loadCatalogue(ctx context.Context, account string) ([]tool.Lis
 		}
 	}
 	listed := make([]tool.Listed, len(active))
-	reads := make([]func() error, len(active))
+	var reads errgroup.Group
 	for i, server := range active {
-		reads[i] = func() error {
+		reads.Go(func() error {
 			entries, err := s.Store.Entries(ctx, account, server)
 			listed[i] = tool.Listed{Server: server, Entries: callableEntries(server, entries)}
 			return err
-		}
+		})
 	}
-	return listed, parallel.Do(reads...)
+	return listed, reads.Wait()
 }
 
 // allowedServers returns the servers that the project uses.

@@ -3,11 +3,11 @@ package turn
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -60,17 +60,16 @@ func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 	if m.Turn.Outcome == credit.OutcomeBlocked {
 		m.Log.InfoContext(ctx, "turn.blocked", "turn_id", m.Turn.ID, "chat_id", m.Turn.ChatID, "reason", m.Turn.Reason, "provider", m.Turn.Provider)
 	}
-	_ = parallel.Do(
-		func() error { m.count(ctx, m.req, m.began, reply, err); return nil },
-		func() error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-			defer cancel()
-			if err := m.Service.Credit.Settle(ctx, m.Hold, m.Turn); err != nil {
-				m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.Turn.ID, "micros", m.Turn.Micros, "tokens", m.Turn.Charged, "error", err)
-			}
-			return nil
-		},
-	)
+	var writes sync.WaitGroup // each logs its own failure
+	writes.Go(func() { m.count(ctx, m.req, m.began, reply, err) })
+	writes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		if err := m.Service.Credit.Settle(ctx, m.Hold, m.Turn); err != nil {
+			m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.Turn.ID, "micros", m.Turn.Micros, "tokens", m.Turn.Charged, "error", err)
+		}
+	})
+	writes.Wait()
 }
 
 // settleTime bounds the time for settling.

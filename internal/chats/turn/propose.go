@@ -6,11 +6,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -124,10 +124,10 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 		return Reply{}, err
 	}
 	var reply Reply
-	_ = parallel.Do(
-		func() error { reply, err = d.storeDraft(ctx, r); return nil },
-		func() error { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil); return nil },
-	)
+	var writes sync.WaitGroup // the hold is settled although the draft is not stored
+	writes.Go(func() { reply, err = d.storeDraft(ctx, r) })
+	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil) })
+	writes.Wait()
 	return reply, err
 }
 

@@ -10,11 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -51,12 +52,11 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	began := s.Now()
 	d := drafter{Service: s, account: account, tag: e.Locale}
 	var project conversation.Project
-	err = parallel.Do(
-		func() (err error) { d.listed, err = s.loadCatalogue(ctx, account); return },
-		func() (err error) { d.rules, err = s.Store.Rules(ctx, account); return },
-		func() (err error) { project, err = s.loadProject(ctx, account, r.ProjectID); return },
-	)
-	if err != nil {
+	var reads errgroup.Group
+	reads.Go(func() (err error) { d.listed, err = s.loadCatalogue(ctx, account); return })
+	reads.Go(func() (err error) { d.rules, err = s.Store.Rules(ctx, account); return })
+	reads.Go(func() (err error) { project, err = s.loadProject(ctx, account, r.ProjectID); return })
+	if err := reads.Wait(); err != nil {
 		return plan.Run{}, err
 	}
 	d.listed = allowedServers(d.listed, project)

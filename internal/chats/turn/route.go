@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"piloto/internal/chats/agent"
@@ -13,7 +14,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
@@ -324,17 +324,11 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
-	_ = parallel.Do(
-		func() error {
-			reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, text, routed)...)
-			return nil
-		},
-		func() error {
-			r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil)
-			return nil
-		},
-		func() error { r.remember(ctx, text, routed.Agent); return nil },
-	)
+	var writes sync.WaitGroup // each is done although another fails
+	writes.Go(func() { reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, text, routed)...) })
+	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
+	writes.Go(func() { r.remember(ctx, text, routed.Agent) })
+	writes.Wait()
 	reply.Routed = &routed
 	if err == nil && routed.Failure != nil {
 		r.allowRetry(ctx)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -132,11 +133,16 @@ func (d *dialog) record(ctx context.Context) (st struct {
 	}
 	ids := slices.DeleteFunc([]string{chat.PendingRunID, chat.ActiveRunID, chat.LastRunID}, func(id string) bool { return id == "" })
 	runs := make([]plan.Run, len(ids))
-	reads := make([]func() error, len(ids))
+	var reads errgroup.Group
 	for i, id := range ids {
-		reads[i] = func() (err error) { runs[i], err = d.Store.Run(ctx, account, id); return }
+		reads.Go(func() (err error) {
+			if runs[i], err = d.Store.Run(ctx, account, id); errors.Is(err, plan.ErrRunNotFound) {
+				return nil
+			}
+			return err
+		})
 	}
-	if err := parallel.Do(reads...); err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+	if err := reads.Wait(); err != nil {
 		return st, err
 	}
 	for _, r := range runs {

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
-	"piloto/internal/ground/parallel"
 )
 
 func (a *api) metrics(o operations) {
@@ -92,11 +92,10 @@ func (o operations) metrics(ctx context.Context, in *metricsInput) (*metricsRepl
 	account := caller(ctx).Account
 	var totals usage.Totals
 	var agents map[string]AgentHealth
-	err := parallel.Do(
-		func() (err error) { totals, err = o.config.Ops.Counted.Totals(ctx, account); return },
-		func() (err error) { agents, err = o.agents(ctx, account); return },
-	)
-	if err != nil {
+	var reads errgroup.Group
+	reads.Go(func() (err error) { totals, err = o.config.Ops.Counted.Totals(ctx, account); return })
+	reads.Go(func() (err error) { agents, err = o.agents(ctx, account); return })
+	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
 	refused := o.config.Meter.Refused(account)

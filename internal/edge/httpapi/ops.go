@@ -8,13 +8,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/tools/tool"
 )
 
@@ -93,16 +95,16 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 	failed := make([]error, len(o.checks))
 	var agents map[string]AgentHealth
 	var unread error
-	looks := []func() error{func() error {
+	var looks sync.WaitGroup // each failure is reported below
+	looks.Go(func() {
 		if p, ok := auth.FromContext(ctx); ok && p.Allows(auth.ScopeChat) {
 			agents, unread = o.agents(within, p.Account)
 		}
-		return nil
-	}}
+	})
 	for i, c := range o.checks {
-		looks = append(looks, func() error { failed[i] = c.Ping(within); return nil })
+		looks.Go(func() { failed[i] = c.Ping(within) })
 	}
-	_ = parallel.Do(looks...) // each failure is reported below
+	looks.Wait()
 	out := &healthReply{Status: http.StatusOK, Body: Health{Status: "ok", Version: o.config.Ops.Version, Checks: map[string]string{}, Agents: agents}}
 	for _, a := range agents {
 		if a.State != agent.Closed.String() {
@@ -131,11 +133,10 @@ func (o operations) health(ctx context.Context, _ *nothing) (*healthReply, error
 func (o operations) agents(ctx context.Context, account string) (map[string]AgentHealth, error) {
 	var servers []tool.Server
 	var breakers []agent.Breaker
-	err := parallel.Do(
-		func() (err error) { servers, err = o.config.Ops.Agents.Servers(ctx, account); return },
-		func() (err error) { breakers, err = o.config.Ops.Agents.Breakers(ctx, account); return },
-	)
-	if err != nil {
+	var reads errgroup.Group
+	reads.Go(func() (err error) { servers, err = o.config.Ops.Agents.Servers(ctx, account); return })
+	reads.Go(func() (err error) { breakers, err = o.config.Ops.Agents.Breakers(ctx, account); return })
+	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
 	now, out := o.config.Now(), map[string]AgentHealth{}

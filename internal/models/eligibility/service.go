@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -112,12 +113,11 @@ func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
 	var settings Settings
 	var standing credit.Standing
 	var keys map[string]bool
-	err := parallel.Do(
-		func() (err error) { settings, err = s.Store.Settings(ctx, q.Account); return },
-		func() (err error) { standing, err = s.Store.Standing(ctx, q.Account, at); return },
-		func() (err error) { keys, err = s.Keys.Platform(ctx); return },
-	)
-	if err != nil {
+	var reads errgroup.Group
+	reads.Go(func() (err error) { settings, err = s.Store.Settings(ctx, q.Account); return })
+	reads.Go(func() (err error) { standing, err = s.Store.Standing(ctx, q.Account, at); return })
+	reads.Go(func() (err error) { keys, err = s.Keys.Platform(ctx); return })
+	if err := reads.Wait(); err != nil {
 		return Snapshot{}, err
 	}
 	terms := settings.terms()

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -44,14 +45,13 @@ type History interface {
 func (s *Service) Status(ctx context.Context, account string, history History, models Models) (Status, error) {
 	var snapshot Snapshot
 	var attempts []llm.Attempt
-	err := parallel.Do(
-		func() (err error) {
-			snapshot, err = s.Read(ctx, Question{Account: account, Need: NominalNeed()})
-			return
-		},
-		func() (err error) { attempts, err = s.attempts(ctx, account, history); return },
-	)
-	if err != nil {
+	var reads errgroup.Group
+	reads.Go(func() (err error) {
+		snapshot, err = s.Read(ctx, Question{Account: account, Need: NominalNeed()})
+		return
+	})
+	reads.Go(func() (err error) { attempts, err = s.attempts(ctx, account, history); return })
+	if err := reads.Wait(); err != nil {
 		return Status{}, err
 	}
 	out := Status{

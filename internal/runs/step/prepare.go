@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -59,10 +59,11 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	}
 	var b bound
 	var unbound error
-	err := parallel.Do(
-		func() error { b.server, b.op, unbound = run.Bound(ctx, x.Store, r, step); return nil },
-		func() (err error) { b.rules, err = x.Store.Rules(ctx, r.Account); return },
-	)
+	var err error
+	var reads sync.WaitGroup // both errors are looked at: that of the step's service first
+	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, x.Store, r, step) })
+	reads.Go(func() { b.rules, err = x.Store.Rules(ctx, r.Account) })
+	reads.Wait()
 	if unbound != nil {
 		if f, ok := x.refusal(r, unbound); ok {
 			return b, f, nil

@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
-	"piloto/internal/ground/parallel"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -96,15 +96,15 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	look := func(id string) (ref.Result, bool) { res, ok := known[id]; return res, ok }
 	for _, wave := range waves {
 		results := make([]*plan.Result, len(wave))
-		reads := make([]func() error, 0, len(wave))
+		var reads sync.WaitGroup // a failed read leaves its result nil
 		for i, id := range wave {
 			s, _ := r.Plan.Step(id)
 			_, done := known[id.Step()]
 			if !done && wanted[id.Step()] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
-				reads = append(reads, func() error { results[i] = p.read(ctx, r, s, rules, look); return nil })
+				reads.Go(func() { results[i] = p.read(ctx, r, s, rules, look) })
 			}
 		}
-		_ = parallel.Do(reads...)
+		reads.Wait()
 		for i, res := range results {
 			if res != nil {
 				known[wave[i].Step()] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/parallel"
 	"piloto/internal/store/kv"
 )
 
@@ -73,15 +74,12 @@ func (s *Store) RouterSettings(ctx context.Context, account string, company int6
 
 // RouterLayers returns the account's settings, and the company's own. Company 0 has none of its own.
 func (s *Store) RouterLayers(ctx context.Context, account string, company int64) (wide, own agent.Settings, err error) {
-	err = parallel.Do(
-		func() (err error) { wide, err = read(ctx, s, account, routerSettingsKey(0), settingsOf); return },
-		func() (err error) {
-			if company != 0 {
-				own, err = read(ctx, s, account, routerSettingsKey(company), settingsOf)
-			}
-			return err
-		},
-	)
+	var reads errgroup.Group
+	reads.Go(func() (err error) { wide, err = read(ctx, s, account, routerSettingsKey(0), settingsOf); return })
+	if company != 0 {
+		reads.Go(func() (err error) { own, err = read(ctx, s, account, routerSettingsKey(company), settingsOf); return })
+	}
+	err = reads.Wait()
 	return wide, own, err
 }
 
