@@ -14,6 +14,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -204,7 +205,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	if len(list) == 0 || list[len(list)-1] != "run.finished done" {
 		t.Errorf("the run: %v", list)
 	}
-	if _, err := w.Store.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, plan.ErrMoved) {
+	if _, err := w.Store.RequestCancel(ctx, r, now, run.Record{At: now, Type: plan.EventCancelled}); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a run that moved on was marked: %v", err)
 	}
 	told("a transition that was refused")

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -106,7 +107,7 @@ func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 		_, err := w.Store.EndStep(ctx, r, st, run.Record{At: w.Clock(), Type: plan.EventStepDone})
 		if err == nil {
 			won = append(won, body)
-		} else if !errors.Is(err, plan.ErrMoved) {
+		} else if !errors.Is(err, fault.ErrMoved) {
 			t.Fatal(err)
 		}
 	}
@@ -234,7 +235,7 @@ func TestRevisionsAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Store.Revise(ctx, r, w.ChatNow(), rev, rec); !errors.Is(err, plan.ErrMoved) {
+		if _, err := w.Store.Revise(ctx, r, w.ChatNow(), rev, rec); !errors.Is(err, fault.ErrMoved) {
 			t.Fatalf("revised twice: %v", err)
 		}
 		r = next
@@ -250,7 +251,7 @@ func TestRevisionsAreKept(t *testing.T) {
 	if err := w.Confirm(got); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Revise(ctx, w.Read(r.ID), w.ChatNow(), plan.Revision{}, run.Record{}); !errors.Is(err, plan.ErrMoved) {
+	if _, err := w.Store.Revise(ctx, w.Read(r.ID), w.ChatNow(), plan.Revision{}, run.Record{}); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a confirmed plan was revised: %v", err)
 	}
 }

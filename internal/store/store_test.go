@@ -318,7 +318,7 @@ func TestStaleWriteChangesNothing(t *testing.T) {
 			return err
 		},
 	} {
-		if err := try(); !errors.Is(err, plan.ErrMoved) {
+		if err := try(); !errors.Is(err, fault.ErrMoved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

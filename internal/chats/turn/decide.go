@@ -10,7 +10,9 @@ import (
 
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -54,14 +56,14 @@ type chatState struct {
 // message grants an approval that a run waits for. When the chat changed meanwhile, decide reads
 // it again and retries.
 func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (reply Reply, ours bool, err error) {
-	err = run.Retry(ctx, func() (err error) {
-		if reply, ours, err = s.decideOnce(ctx, req, chat, meaning); !errors.Is(err, plan.ErrMoved) {
+	err = retry.Do(ctx, func() (err error) {
+		if reply, ours, err = s.decideOnce(ctx, req, chat, meaning); !errors.Is(err, fault.ErrMoved) {
 			return err
 		}
 		if chat, err = s.chat(ctx, req); err != nil {
 			return err
 		}
-		return plan.ErrMoved
+		return fault.ErrMoved
 	})
 	return reply, ours || err != nil, err
 }

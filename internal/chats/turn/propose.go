@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -134,7 +135,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 // storeDraft stores a run as the chat's draft. It retries when the chat changed meanwhile.
 func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
 	account := r.Account
-	err = run.Retry(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		chat, err := d.Store.Chat(ctx, account, d.chat.ID)
 		if err != nil {
 			return err

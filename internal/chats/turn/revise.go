@@ -16,6 +16,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -193,7 +194,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		return Reply{}, err
 	}
 	var reply Reply
-	err = run.Retry(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		r, err := s.Store.Run(ctx, c.before.Account, c.before.ID)
 		if err != nil {
 			return err

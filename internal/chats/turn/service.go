@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -35,14 +36,14 @@ type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	// Propose writes a draft, makes it the chat's pending run and posts its
 	// message; an older draft becomes superseded in the same transaction. It
-	// returns plan.ErrMoved when the chat or the older draft moved.
+	// returns fault.ErrMoved when the chat or the older draft moved.
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
-	// Otherwise it returns plan.ErrMoved.
+	// Otherwise it returns fault.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
 	Rules(ctx context.Context, account string) (rule.Set, error)
 	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
-	// waits for that draft. Otherwise it returns plan.ErrMoved. Shown returns the plan that the
+	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
 	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
@@ -245,7 +246,7 @@ func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, 
 	if chat.Title != "" || len(list) == 0 {
 		title = ""
 	}
-	err := run.Retry(ctx, func() error { // another turn of the chat may be writing
+	err := retry.Do(ctx, func() error { // another turn of the chat may be writing
 		return s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
 	})
 	if err != nil {

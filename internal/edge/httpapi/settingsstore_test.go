@@ -243,10 +243,10 @@ func cutPrefix(cursor, prefix string) (int, bool) {
 // Move implements credit.Store.
 func (s *settingsStore) Move(ctx context.Context, account string, e credit.Entry) error {
 	if _, err := s.Entry(ctx, account, e.ID); err == nil {
-		return credit.ErrMoved
+		return credit.ErrAlreadyWritten
 	}
 	if _, err := s.EntryOf(ctx, account, e.Key); err == nil && e.Key != "" {
-		return credit.ErrMoved
+		return credit.ErrAlreadyWritten
 	}
 	b, _ := s.read(account)
 	if b.standing.Balance+e.Amount < 0 {

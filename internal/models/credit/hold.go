@@ -147,7 +147,7 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
 		err = s.Store.Settle(ctx, Hold{Account: h.Account, Parts: withoutTokens(h.Parts)}, t)
 	}
-	if errors.Is(err, ErrMoved) { // it was settled before
+	if errors.Is(err, ErrAlreadyWritten) { // it was settled before
 		return nil
 	}
 	return err

@@ -21,7 +21,7 @@ type Store interface {
 	// EntryOf returns the entry that was written with an idempotency key; ErrEntryNotFound.
 	EntryOf(ctx context.Context, account, key string) (Entry, error)
 	// Move writes a ledger entry and adds its amount to the balance, once for each entry id and each key. It
-	// returns ErrInsufficient when the balance would go below zero, and ErrMoved when the entry exists.
+	// returns ErrInsufficient when the balance would go below zero, and ErrAlreadyWritten when the entry exists.
 	Move(ctx context.Context, account string, e Entry) error
 	// BuySession writes a session and its ledger entry, and takes the price from the balance.
 	BuySession(ctx context.Context, account string, s Session, e Entry) error
@@ -34,7 +34,7 @@ type Store interface {
 	// Extend adds a part and money to a hold that exists; ErrSettled.
 	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits, at time.Time) (Hold, error)
 	// Settle ends a hold and writes the record of the turn. It returns ErrSettled when the hold is gone, and
-	// ErrMoved when the turn was settled before. A hold with a zero time does not exist: then the turn is counted,
+	// ErrAlreadyWritten when the turn was settled before. A hold with a zero time does not exist: then the turn is counted,
 	// and charged to the parts that the hold names.
 	Settle(ctx context.Context, h Hold, t Turn) error
 	// Hold returns a hold (consistent read); ErrSettled when it is gone.
@@ -56,8 +56,8 @@ type Store interface {
 	Turns(ctx context.Context, account string, from, to time.Time, f func(Turn) bool) error
 }
 
-// ErrMoved is returned by a write whose item exists already.
-var ErrMoved = errors.New("credit: it was written before")
+// ErrAlreadyWritten is returned by a write whose item exists already.
+var ErrAlreadyWritten = errors.New("credit: it was written before")
 
 // Audit is the sum of a ledger, and the balance that must be equal to it.
 type Audit struct {
@@ -118,7 +118,7 @@ func (s *Service) Move(ctx context.Context, account string, m Movement) (Entry, 
 		write = s.Store.Refund
 	}
 	err := s.checkWrite(ctx, account, e, write(ctx, account, e))
-	if !errors.Is(err, ErrMoved) {
+	if !errors.Is(err, ErrAlreadyWritten) {
 		return e, err
 	}
 	return s.existingEntry(ctx, account, e)
@@ -191,7 +191,7 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 		ID: id, Kind: KindSession, Amount: -session.Cost, Actor: actor, Reason: reason, SessionID: id, At: at, Until: session.ExpiresAt,
 	}
 	err := s.checkWrite(ctx, account, e, s.Store.BuySession(ctx, account, session, e))
-	if !errors.Is(err, ErrMoved) {
+	if !errors.Is(err, ErrAlreadyWritten) {
 		return session, err
 	}
 	standing, err := s.Store.Standing(ctx, account, at)
@@ -209,7 +209,7 @@ func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p
 // checkWrite resolves a write whose response was lost. It reads the ledger: an entry that is there was written.
 func (s *Service) checkWrite(ctx context.Context, account string, e Entry, err error) error {
 	var f *fault.Error
-	if err == nil || errors.Is(err, ErrMoved) || errors.As(err, &f) {
+	if err == nil || errors.Is(err, ErrAlreadyWritten) || errors.As(err, &f) {
 		return err
 	}
 	s.Log.WarnContext(ctx, "credit.unknown_result", "entry_id", e.ID, "error", err)
@@ -220,5 +220,5 @@ func (s *Service) checkWrite(ctx context.Context, account string, e Entry, err e
 	case kept.At.Equal(e.At) && kept.Actor == e.Actor:
 		return nil // this very write
 	}
-	return ErrMoved
+	return ErrAlreadyWritten
 }

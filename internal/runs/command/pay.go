@@ -69,7 +69,7 @@ func (a *reasoning) call(ctx context.Context, use *eligibility.Selection, r llm.
 }
 
 // cover makes the hold cover one call. A free call needs it too, because the hold ensures that
-// there is only one call. cover returns the block if the account cannot pay, credit.ErrMoved when
+// there is only one call. cover returns the block if the account cannot pay, credit.ErrAlreadyWritten when
 // another invocation has the hold, and any internal error.
 func (a *reasoning) cover(ctx context.Context, use *eligibility.Selection, r llm.Request) (*eligibility.Block, error) {
 	first := a.Hold.At.IsZero()

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -27,7 +28,7 @@ const OutcomeCommand = "command"
 type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
 	// EndStep writes a step's state with its event and its message, if the run is as it was read;
-	// else it returns plan.ErrMoved.
+	// else it returns fault.ErrMoved.
 	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
 }
 
@@ -161,7 +162,7 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 	}
 	answer, block, err := a.ask(ctx, use, request)
 	switch {
-	case errors.Is(err, credit.ErrMoved):
+	case errors.Is(err, credit.ErrAlreadyWritten):
 		return a.awaitOther(ctx)
 	case err != nil && len(a.Turn.Attempts) > 0: // the model was called, and is not called again
 		a.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
@@ -256,7 +257,7 @@ func (a *reasoning) parse(answer llm.Reply) outcome {
 
 // write writes the command of the next attempt, unless another invocation wrote it first.
 func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error {
-	return run.Retry(ctx, func() error {
+	return retry.Do(ctx, func() error {
 		r, err := s.Store.Run(ctx, a.run.Account, a.run.ID)
 		if err != nil {
 			return err

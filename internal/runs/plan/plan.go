@@ -33,10 +33,6 @@ var (
 	ErrNotInDoubt     = fault.New(fault.Conflict, "step.not_in_doubt")
 	ErrNothingToRetry = fault.New(fault.Conflict, "run.nothing_to_retry")
 	ErrStepNotFound   = fault.New(fault.NotFound, "step.not_found")
-
-	// ErrMoved means that the run, or its chat, changed after it was read. The caller reads it
-	// again and decides again. It reaches the outside only after the last retry.
-	ErrMoved = fault.New(fault.Conflict, "plan.moved")
 )
 
 // Risk classifies the effect of a step on the service that it calls.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/run"
 )
 
@@ -34,7 +35,7 @@ type Store interface {
 	// Tip returns the last link of an account's chain; the zero Link when it has none.
 	Tip(ctx context.Context, account string) (Link, error)
 	// Place appends a link to the chain of its account and records it in its run. It returns
-	// plan.ErrMoved when the chain or the run changed in the meantime.
+	// fault.ErrMoved when the chain or the run changed in the meantime.
 	Place(ctx context.Context, l Link, due time.Time) error
 	// Link returns a link, or ErrNoLink.
 	Link(ctx context.Context, account string, seq int) (Link, error)
@@ -87,7 +88,7 @@ func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
 // place returns the link of a run. If the run has none, it appends one to the chain.
 func (s *Sealer) place(ctx context.Context, account, runID string) (Link, error) {
 	var l Link
-	err := run.Retry(ctx, func() (err error) {
+	err := retry.Do(ctx, func() (err error) {
 		if l, err = s.Store.Ended(ctx, account, runID); err != nil || l.Seq > 0 {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -335,14 +336,14 @@ func TestPlaceIsTakenOnce(t *testing.T) {
 	if err := s.Store.Place(ctx, links[one.ID], s.Clock()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.Place(ctx, links[two.ID], s.Clock()); !errors.Is(err, plan.ErrMoved) {
+	if err := s.Store.Place(ctx, links[two.ID], s.Clock()); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the place is another's: %v", err)
 	}
 	again, err := links[one.ID].Chained(links[one.ID], s.Clock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.Place(ctx, again, s.Clock()); !errors.Is(err, plan.ErrMoved) {
+	if err := s.Store.Place(ctx, again, s.Clock()); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the run has a place: %v", err)
 	}
 	if _, err := s.sweep(); err != nil {

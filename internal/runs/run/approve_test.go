@@ -13,6 +13,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -337,7 +338,7 @@ func TestConfirmDisplacesOnlyWaitingRun(t *testing.T) {
 	chat := w.ChatNow()
 	must(t, w.approve(slow.ID, "s1", nil))
 	_, err := w.Store.Confirm(context.Background(), next, chat, "x", "ana", w.Clock(), run.Record{At: w.Clock(), Type: plan.EventConfirmed})
-	if !errors.Is(err, plan.ErrMoved) {
+	if !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("the store: %v", err)
 	}
 	if err := w.Confirm(next); !errors.Is(err, plan.ErrAlreadyRunning) {
@@ -354,10 +355,10 @@ func TestCancelWakesWaitingRunAtOnce(t *testing.T) {
 	if got := w.Woken(); len(got) != 1 {
 		t.Fatalf("woken %v", got)
 	}
-	if err := w.begin(r.ID, "s2"); !errors.Is(err, plan.ErrMoved) {
+	if err := w.begin(r.ID, "s2"); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a step began: %v", err)
 	}
-	if err := w.ask(r.ID, "s2", anybody); !errors.Is(err, plan.ErrMoved) {
+	if err := w.ask(r.ID, "s2", anybody); !errors.Is(err, fault.ErrMoved) {
 		t.Errorf("a step waits again: %v", err)
 	}
 	if got := w.undo(t, r.ID, "Run.StepFailed"); !slices.Equal(got, []string{"undo:s1"}) {

@@ -142,7 +142,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 			return Decision{}, err
 		}
 		if before.Status != plan.Draft { // the draft was decided after the chat was read
-			return Decision{}, plan.ErrMoved
+			return Decision{}, fault.ErrMoved
 		}
 		old = &before
 	}

@@ -11,6 +11,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
@@ -452,7 +453,7 @@ func TestClockChangesNeverReviveExpiredPlan(t *testing.T) {
 		asked := *st.Approval
 		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
 		_, err = w.Store.Decide(context.Background(), late, st, plan.Running, w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")})
-		if !errors.Is(err, plan.ErrMoved) {
+		if !errors.Is(err, fault.ErrMoved) {
 			t.Errorf("the store took it: %v", err)
 		}
 	}

@@ -15,13 +15,13 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -29,9 +29,8 @@ import (
 
 // Times of the sweep, and the number of attempts of a decision.
 const (
-	startGrace  = 2 * time.Second // after this time the sweep starts a confirmed run again
-	CheckEvery  = 2 * time.Minute // how often the sweep compares an active run with its execution
-	maxAttempts = 64              // of one decision, while other writers change the run first
+	startGrace = 2 * time.Second // after this time the sweep starts a confirmed run again
+	CheckEvery = 2 * time.Minute // how often the sweep compares an active run with its execution
 )
 
 // Record holds the event of a transition and the messages that it posts. Messages to a deleted chat
@@ -56,7 +55,7 @@ func (r Record) Event(seq int) (plan.Event, error) {
 }
 
 // Store stores runs. Each method takes the run (and the chat) as it was read, and writes its whole
-// transition or nothing. It returns plan.ErrMoved when the run or the chat changed since, or when
+// transition or nothing. It returns fault.ErrMoved when the run or the chat changed since, or when
 // the lifecycle has no such edge.
 type Store interface {
 	Run(ctx context.Context, account, id string) (plan.Run, error)
@@ -186,7 +185,7 @@ func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Ru
 
 // decideRun is decide for transitions that need only the run.
 func (s *Service) decideRun(ctx context.Context, account, id string, f func(plan.Run) error) error {
-	return Retry(ctx, func() error {
+	return retry.Do(ctx, func() error {
 		r, err := s.Store.Run(ctx, account, id)
 		if err != nil {
 			return err
@@ -202,24 +201,6 @@ func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, er
 		return conversation.Chat{}, nil
 	}
 	return chat, err
-}
-
-// Retry calls f until its result is not plan.ErrMoved. It pauses between the calls for a random
-// time that grows, so that concurrent writers of one run do not meet again.
-func Retry(ctx context.Context, f func() error) error {
-	var err error
-	for attempt := range maxAttempts {
-		if err = f(); !errors.Is(err, plan.ErrMoved) {
-			return err
-		}
-		pause := rand.N(time.Duration(min(attempt, 8)+1) * 4 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-	return err
 }
 
 // message returns a message of the assistant about a run.

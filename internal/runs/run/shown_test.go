@@ -291,8 +291,8 @@ func TestStoreRefusesExpiredByItself(t *testing.T) {
 		at time.Time
 		is error
 	}{
-		{r.Plan.ExpiresAt.Add(10 * time.Minute), plan.ErrMoved},
-		{r.Plan.ExpiresAt, plan.ErrMoved},
+		{r.Plan.ExpiresAt.Add(10 * time.Minute), fault.ErrMoved},
+		{r.Plan.ExpiresAt, fault.ErrMoved},
 		{r.Plan.ExpiresAt.Add(-time.Millisecond), nil},
 	} {
 		_, err := w.Store.Confirm(context.Background(), r, w.ChatNow(), "ana/k", "ana", c.at, run.Record{At: c.at, Type: plan.EventConfirmed})

@@ -28,7 +28,7 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 	case c.Digest != r.Digest:
 		return s.wrongDigest(ctx, r, c)
 	case chat.ActiveRunID == r.ID: // the run was read before another request confirmed it, and the chat after that
-		return plan.ErrMoved
+		return fault.ErrMoved
 	case chat.PendingRunID != r.ID:
 		return staleError(c.Locale, "run.changed_superseded")
 	}
@@ -54,7 +54,7 @@ func (s *Service) checkChatFree(ctx context.Context, chat conversation.Chat, r p
 	case active.Status == plan.Waiting:
 		return nil
 	case active.Status.Terminal(): // it ended after the chat was read
-		return plan.ErrMoved
+		return fault.ErrMoved
 	}
 	return plan.OtherRunning("other", active).With("goal", r.Plan.Goal)
 }

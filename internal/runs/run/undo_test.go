@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 )
 
@@ -117,7 +118,7 @@ func TestFinishReportsChangesThatCannotBeUndone(t *testing.T) {
 			}
 			w.do(t, r.ID, "s4", plan.StepFailed)
 			w.undo(t, r.ID, "Run.StepFailed")
-			if err := w.begin(r.ID, "s4"); !errors.Is(err, plan.ErrMoved) {
+			if err := w.begin(r.ID, "s4"); !errors.Is(err, fault.ErrMoved) {
 				t.Errorf("a step began while what was done is undone: %v", err)
 			}
 			c.undo(t, w, r.ID)
@@ -138,7 +139,7 @@ func TestUndoStepRequiresUndoingRun(t *testing.T) {
 	w := newManualWorld(t)
 	r := w.launch(t, undoable("Una"))
 	w.do(t, r.ID, "s1", plan.StepDone)
-	if err := w.begin(r.ID, "undo:s1"); !errors.Is(err, plan.ErrMoved) {
+	if err := w.begin(r.ID, "undo:s1"); !errors.Is(err, fault.ErrMoved) {
 		t.Error(err)
 	}
 }

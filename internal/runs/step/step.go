@@ -88,7 +88,7 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 }
 
 // Store reads runs and writes attempts and results. Each write requires that the run and the step
-// are as they were read (else plan.ErrMoved), and adds exactly one event to the run.
+// are as they were read (else fault.ErrMoved), and adds exactly one event to the run.
 type Store interface {
 	run.Catalogue
 	Run(ctx context.Context, account, id string) (plan.Run, error)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -14,7 +15,7 @@ import (
 // that is read, again while other writers change it first. The writes of f depend on the state that
 // f was given, so a known state is as safe as one that was just read.
 func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
-	return run.Retry(ctx, func() error {
+	return retry.Do(ctx, func() error {
 		done, err := x.locks.lock(ctx, t.RunID)
 		if err != nil {
 			return err

@@ -71,7 +71,7 @@ func putHold(h credit.Hold, condition string, otherwise error) kv.Write {
 // Reserve takes a hold: of its sessions, whose expiry is compared here and not
 // left to their time to live, and of the day and the month as far as limits go.
 func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) error {
-	writes := []kv.Write{putHold(h, "attribute_not_exists(PK)", credit.ErrMoved)}
+	writes := []kv.Write{putHold(h, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)}
 	for _, p := range h.Parts {
 		writes = append(writes, takePart(h.Account, p, h.At))
 	}
@@ -178,7 +178,7 @@ func (s *Store) Release(ctx context.Context, h credit.Hold, at time.Time) error 
 		writes = append(writes, count(h.Account, dayKey(h.At), h.At, -h.Micros, 0), count(h.Account, monthKey(h.At), h.At, -h.Micros, 0))
 	}
 	err := s.table.Commit(ctx, append(slices.Clone(writes), turnRecord(h.Account, releasedTurn(h)))...)
-	if errors.Is(err, credit.ErrMoved) { // its turn was settled before it arrived: the record stays
+	if errors.Is(err, credit.ErrAlreadyWritten) { // its turn was settled before it arrived: the record stays
 		err = s.table.Commit(ctx, writes...)
 	}
 	return err
@@ -233,7 +233,7 @@ func turnRecord(account string, turn credit.Turn) kv.Write {
 	data, err := turns.Encode(turn)
 	return kv.Put(turnRow{
 		PK: walletKey(account), SK: "U#" + turn.ID, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome,
-	}, "attribute_not_exists(PK) OR outcome = :released", credit.ErrMoved).
+	}, "attribute_not_exists(PK) OR outcome = :released", credit.ErrAlreadyWritten).
 		With(kv.Item{":released": kv.S(credit.OutcomeReleased)}).Unless(err)
 }
 

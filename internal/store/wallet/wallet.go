@@ -151,7 +151,7 @@ func (s *Store) BuySession(ctx context.Context, account string, session credit.S
 	w := kv.Put(sessionRow{
 		PK: walletKey(account), SK: sessionKey(session.ExpiresAt, session.ID), ID: session.ID, Cost: session.Cost, Tokens: session.Tokens, Free: session.Free,
 		OpenedAt: kv.Millis(session.OpenedAt), ExpiresAt: kv.Millis(session.ExpiresAt), TTL: session.ExpiresAt.Add(90 * 24 * time.Hour).Unix(),
-	}, "attribute_not_exists(PK)", credit.ErrMoved)
+	}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
 	return s.movement(ctx, account, e, w)
 }
 
@@ -170,7 +170,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, mo
 		PK: walletKey(account), SK: "L#" + e.ID, ListPK: ledgerIndex(account), ListSK: kv.At(e.At, e.ID),
 		ID: e.ID, Kind: string(e.Kind), Amount: e.Amount, Actor: e.Actor, Reason: e.Reason, SessionID: e.SessionID, Of: e.Of,
 		Until: kv.Millis(e.Until), At: kv.Millis(e.At),
-	}, "attribute_not_exists(PK)", credit.ErrMoved)
+	}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
 	set := "SET balance = if_not_exists(balance, :none) + :amount, entries = if_not_exists(entries, :none) + :one, " +
 		"DuePK = :due, DueSK = if_not_exists(DueSK, :at)"
 	values := kv.Item{
@@ -187,7 +187,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, mo
 	balance := kv.Update(walletKey(account), "WALLET", set, condition, values, credit.ErrInsufficient)
 	writes := append([]kv.Write{put, balance}, more...)
 	if e.Key != "" {
-		guard := kv.Put(onceRow{PK: walletKey(account), SK: "K#" + ids.Hash(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrMoved)
+		guard := kv.Put(onceRow{PK: walletKey(account), SK: "K#" + ids.Hash(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
 		writes = append([]kv.Write{guard}, writes...)
 	}
 	return s.table.Commit(ctx, writes...)
