@@ -15,7 +15,7 @@ var filing = map[string]string{
 	"infra/localaws/secretsmanager": "its file is in the data folder",
 	"infra/localaws/template":       "the template is named by who starts the process",
 	"infra/localaws/lambda":         "a function is a binary that is started",
-	"infra/local/fixture":           "tests look for the root of the module",
+	"infra/local/fixture/table":     "tests look for the root of the module",
 	"infra/local/fixture/kvtest":    "tests read golden files",
 }
 

@@ -18,17 +18,26 @@ import (
 	"piloto/internal/store/wallet"
 )
 
-// The stores under names that a struct can embed side by side. A service that needs rows of
-// several gets such a struct.
+// The stores have names here under which a struct can embed them side by side. A service that
+// needs rows of several gets such a struct.
+
 type (
-	AccessStore   = access.Store
-	ChatStore     = announce.Chats
-	ReceiptStore  = receipts.Store
+	// AccessStore is the store of tokens, webhooks, quotas, kept answers and connections.
+	AccessStore = access.Store
+	// ChatStore is the store of chats and projects, announced.
+	ChatStore = announce.Chats
+	// ReceiptStore is the store of chains of receipts.
+	ReceiptStore = receipts.Store
+	// RegistryStore is the store of registered services.
 	RegistryStore = registry.Store
-	RouterStore   = router.Store
-	RunStore      = announce.Runs
+	// RouterStore is the store of the router of agents.
+	RouterStore = router.Store
+	// RunStore is the store of runs and rules, announced.
+	RunStore = announce.Runs
+	// SettingsStore is the store of AI settings.
 	SettingsStore = settings.Store
-	WalletStore   = wallet.Store
+	// WalletStore is the store of credits and usage.
+	WalletStore = wallet.Store
 )
 
 // Stores is every store of a table.
@@ -46,8 +55,10 @@ type Stores struct {
 }
 
 // New returns the stores of the table with a name. Commits are announced to nobody.
-func New(config aws.Config, name string) Stores {
-	t := kv.New(config, name)
+func New(config aws.Config, name string) Stores { return Over(kv.New(config, name)) }
+
+// Over returns the stores of a table. Commits are announced to nobody.
+func Over(t *kv.Table) Stores {
 	return Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),

@@ -13,10 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/fixture"
+	"piloto/infra/local/fixture/table"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
+	"piloto/internal/store/kv"
+	"piloto/internal/store/wallet"
 )
 
 const account = "acme"
@@ -29,14 +31,14 @@ var (
 // bank is the service over a table, with a clock that the test moves.
 type bank struct {
 	*credit.Service
-	table *fixture.Stores
+	table *wallet.Store
 	mu    sync.Mutex
 	now   time.Time
 }
 
-func newBank(table *fixture.Stores) *bank {
-	b := &bank{table: table, now: fixture.Epoch}
-	b.Service = &credit.Service{Store: table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler)}
+func newBank(rows *kv.Table) *bank {
+	b := &bank{table: wallet.New(rows), now: table.Epoch}
+	b.Service = &credit.Service{Store: b.table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 
@@ -82,12 +84,12 @@ func (b *bank) even(t testing.TB, balance int64) {
 // TestAThousandOpensSpendABalanceOfTenOnce (guarantee I11): transactions are cancelled by conflicts, responses are
 // lost, and every caller retries after eleven minutes, when DynamoDB has forgotten its own idempotency tokens.
 func TestAThousandOpensSpendABalanceOfTenOnce(t *testing.T) {
-	var faults *fixture.Faults
-	table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient {
-		faults = &fixture.Faults{HTTPClient: c, Conflicts: 0.2, Lost: 0.05}
+	var faults *table.Faults
+	rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient {
+		faults = &table.Faults{HTTPClient: c, Conflicts: 0.2, Lost: 0.05}
 		return faults
 	})
-	b := newBank(table)
+	b := newBank(rows)
 	faults.Stop()
 	b.grant(t, 10)
 	faults.Resume()
@@ -166,7 +168,7 @@ func (b *bank) turn(id string, tokens int, micros int64, l credit.Limits) (credi
 // TestConcurrentTurnsNeverSpendMoreThanThereIs checks that sessions are shared, limits are kept, and the ledger
 // adds up.
 func TestConcurrentTurnsNeverSpendMoreThanThereIs(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 3)
 	limits := credit.Limits{Day: 50_000, Month: 60_000}
 	const turns = 120
@@ -222,7 +224,7 @@ func TestConcurrentTurnsNeverSpendMoreThanThereIs(t *testing.T) {
 }
 
 func TestConcurrentTurnsOpenOneSession(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 100)
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -243,7 +245,7 @@ func TestConcurrentTurnsOpenOneSession(t *testing.T) {
 
 // TestTheSweepReleasesACutOffHoldOnce: the process crashes between hold and settle.
 func TestTheSweepReleasesACutOffHoldOnce(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 1)
 	hold, err := b.turn("01ARZ3NDEKTSV4RRFFQ69G5FAV", 400, 7_000, credit.Limits{Day: 10_000})
 	if err != nil {
@@ -287,7 +289,7 @@ func TestTheSweepReleasesACutOffHoldOnce(t *testing.T) {
 		t.Errorf("settled late: %+v", s)
 	}
 	var turns []credit.Turn
-	err = b.Store.Turns(ctx, account, fixture.Epoch.Add(-100*365*24*time.Hour), b.clock().Add(time.Hour), func(t credit.Turn) bool { turns = append(turns, t); return true })
+	err = b.Store.Turns(ctx, account, table.Epoch.Add(-100*365*24*time.Hour), b.clock().Add(time.Hour), func(t credit.Turn) bool { turns = append(turns, t); return true })
 	if err != nil || len(turns) != 1 || turns[0].Outcome != "message" {
 		t.Errorf("%+v, %v", turns, err)
 	}
@@ -297,7 +299,7 @@ func TestTheSweepReleasesACutOffHoldOnce(t *testing.T) {
 // TestTTLAndClocksNeverAuthorise (guarantee I27): the condition of the write refuses an expired session, though its
 // item is still there and the reader took it for valid. A clock that goes backwards changes no refusal.
 func TestTTLAndClocksNeverAuthorise(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 2)
 	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 1)
 	if err != nil {
@@ -315,7 +317,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	}{
 		{0, true}, {-10 * time.Minute, true}, {10 * time.Minute, true}, {time.Hour - time.Millisecond, true}, {time.Hour, false}, {70 * time.Minute, false}, {59 * time.Minute, true},
 	} {
-		err := hold(fixture.Epoch.Add(c.at))
+		err := hold(table.Epoch.Add(c.at))
 		if c.ok != (err == nil) || !c.ok && !errors.Is(err, credit.ErrSession) {
 			t.Errorf("after %v: %v", c.at, err)
 		}
@@ -330,7 +332,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 }
 
 func TestAnInvalidMovementChangesNothing(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 5)
 	for name, m := range map[string]credit.Movement{
 		"a negative grant":      {Kind: credit.KindGrant, Amount: -1, Reason: "x"},
@@ -358,7 +360,7 @@ func TestAnInvalidMovementChangesNothing(t *testing.T) {
 }
 
 func TestAMovementHappensOnceForEachKey(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	m := credit.Movement{Kind: credit.KindGrant, Amount: 5, Reason: "bought", Actor: "ana", Key: "k"}
 	first, err := b.Move(ctx, account, m)
 	if err != nil {
@@ -396,7 +398,7 @@ func TestAMovementHappensOnceForEachKey(t *testing.T) {
 }
 
 func TestARefundReturnsCreditOnceAndClosesItsSession(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	granted := b.grant(t, 5)
 	session, err := b.Open(ctx, account, b.IDs.New(b.clock()), "ana", "test", policy, 2)
 	if err != nil {
@@ -433,7 +435,7 @@ func TestARefundReturnsCreditOnceAndClosesItsSession(t *testing.T) {
 // TestASingleProcessReleasesHoldsOfThePreviousProcessAtOnce: where one process is alone, the holds of the dead
 // process belong to no turn. The process keeps its own holds.
 func TestASingleProcessReleasesHoldsOfThePreviousProcessAtOnce(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 1)
 	take := func(id string) {
 		if _, err := b.turn(id, 400, 7_000, credit.Limits{Day: 20_000}); err != nil {
@@ -460,8 +462,8 @@ func TestASingleProcessReleasesHoldsOfThePreviousProcessAtOnce(t *testing.T) {
 
 // TestTheSweepReportsALedgerThatDoesNotAddUp: the balance was changed by hand.
 func TestTheSweepReportsALedgerThatDoesNotAddUp(t *testing.T) {
-	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	b := newBank(table)
+	rows, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	b := newBank(rows)
 	b.grant(t, 5)
 	b.pass(2 * time.Minute)
 	if swept, err := b.Sweep(ctx); err != nil || swept.Audited != 1 || swept.Uneven != 0 {

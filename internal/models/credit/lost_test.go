@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"piloto/infra/local/fixture"
+	"piloto/infra/local/fixture/table"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 )
@@ -55,8 +55,8 @@ func need(tokens int) credit.Need {
 func TestAHoldIsReleasedWhenItsResponseWasLost(t *testing.T) {
 	for _, longer := range []bool{false, true} {
 		var way *losing
-		table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
-		b := newBank(table)
+		rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
+		b := newBank(rows)
 		b.grant(t, 5)
 		if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestAHoldIsReleasedWhenItsResponseWasLost(t *testing.T) {
 
 // TestConcurrentTurnsWithCreditAreNeverRefused: each turn uses a session up, many at once.
 func TestConcurrentTurnsWithCreditAreNeverRefused(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 1000)
 	const turns = 8
 	b.together(t, turns, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 800) })
@@ -106,7 +106,7 @@ func TestConcurrentTurnsWithCreditAreNeverRefused(t *testing.T) {
 // one after another in one session. No other session is bought.
 func TestTurnsWaitForHeldTokensBeforeBuying(t *testing.T) {
 	for _, credits := range []int64{1, 10} {
-		b := newBank(fixture.Table(t))
+		b := newBank(table.New(t))
 		b.grant(t, credits)
 		b.together(t, 5, func(ctx context.Context, i int) error { return b.takes(ctx, i, 900, 10) })
 		if s := b.standing(t); s.Balance != credits-1 || len(s.Sessions) != 1 || s.Sessions[0].Used != 50 || s.Sessions[0].Held() != 0 {
@@ -119,7 +119,7 @@ func TestTurnsWaitForHeldTokensBeforeBuying(t *testing.T) {
 // begun does not wait while there are credits.
 func TestWaitingForALongHoldEndsBusy(t *testing.T) {
 	for credits, goesOn := range map[int64]error{1: credit.ErrBusy, 2: nil} {
-		b := newBank(fixture.Table(t))
+		b := newBank(table.New(t))
 		b.grant(t, credits)
 		b.Patience = 50 * time.Millisecond
 		cover := func(h credit.Hold, tokens int) (credit.Hold, error) {
@@ -173,7 +173,7 @@ func (b *bank) together(t *testing.T, n int, do func(ctx context.Context, i int)
 }
 
 func TestAnExpiredSessionHoldsNothing(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 5)
 	hold, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need(300))
 	if err != nil {
@@ -188,7 +188,7 @@ func TestAnExpiredSessionHoldsNothing(t *testing.T) {
 	if err := b.Settle(ctx, hold, credit.Turn{ID: hold.ID, At: hold.At, Charged: 5_000}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Store.Standing(ctx, account, fixture.Epoch)
+	s, err := b.Store.Standing(ctx, account, table.Epoch)
 	if err != nil || s.Sessions[0].Free != 0 || s.Sessions[0].Used != 5_000 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -207,7 +207,7 @@ func TestCostIsNeverNegative(t *testing.T) {
 }
 
 func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
-	b := newBank(fixture.Table(t))
+	b := newBank(table.New(t))
 	b.grant(t, 5)
 	id := ids.Derive("mine")
 	if _, err := b.Open(ctx, account, id, "ana", "test", policy, 1); err != nil {

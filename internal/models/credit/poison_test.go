@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"piloto/infra/local/fixture"
+	"piloto/infra/local/fixture/table"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 )
@@ -38,8 +38,8 @@ func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, erro
 // TestABrokenHoldDoesNotStopTheSweep: one hold cannot be read, another panics, and the ledger of one account
 // panics. The first sweep handles all the others.
 func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
-	table, engine, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
-	b := newBank(table)
+	rows, engine, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	b := newBank(rows)
 	b.grant(t, 1)
 	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Store = poisoned{table, ids[17], "account4"}
+	b.Store = poisoned{b.table, ids[17], "account4"}
 	b.pass(time.Hour)
 	swept, err := b.Sweep(ctx)
 	if want := (credit.Swept{Released: len(ids) - 2, Audited: 10}); err == nil || swept != want {

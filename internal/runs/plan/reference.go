@@ -107,7 +107,7 @@ func (a *arranger) runsBefore(i, earlier int) bool {
 	return false
 }
 
-// Named lists the steps that are named by the references in a step's own call, its condition and
+// ReferencedSteps lists the steps that are named by the references in a step's own call, its condition and
 // its list.
 func (s Step) ReferencedSteps() ([]string, error) {
 	var names []string

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"piloto/infra/local/fixture"
+	"piloto/infra/local/fixture/table"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -56,9 +57,9 @@ var decisionModel = porcupine.Model{
 func TestDecisionsAreLinearizable(t *testing.T) {
 	const drafts, clients, each = 6, 6, 4
 	for draft := range drafts {
-		faults := &fixture.Faults{Conflicts: 0.3}
+		faults := &table.Faults{Conflicts: 0.3}
 		if draft%2 == 0 { // not both: a repeated write that already succeeded meets no conflict
-			faults = &fixture.Faults{Lost: 0.3}
+			faults = &table.Faults{Lost: 0.3}
 		}
 		faults.Stop()
 		table, _, _ := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { faults.HTTPClient = c; return faults })

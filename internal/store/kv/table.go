@@ -95,7 +95,7 @@ func (t *Table) Commit(ctx context.Context, writes ...Write) error {
 		}
 		items[i] = w.item(&t.name)
 	}
-	err := error(errConflict)
+	err := errConflict
 	for attempt := 0; attempt < commits && errors.Is(err, errConflict); attempt++ {
 		if attempt > 0 {
 			if waitErr := retry.Wait(ctx, retry.Pause(attempt)); waitErr != nil {
