@@ -210,7 +210,7 @@ func (w *world) stepOfRun(rw http.ResponseWriter, r *http.Request, body map[stri
 	}
 	run.Steps = slices.Clone(run.Steps)
 	for i := range run.Steps {
-		if run.Steps[i].StepID == body["step_id"] {
+		if run.Steps[i].StepID.String() == body["step_id"] {
 			return run, &run.Steps[i]
 		}
 	}
