@@ -55,7 +55,11 @@ func TestNumberParsingIsLinear(t *testing.T) {
 func TestExactDoubleAgreesWithArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?`).Draw(t, "number")
-		if rapid.Bool().Draw(t, "of a double") {
+		switch rapid.SampledFrom([]string{"any", "of a double", "at an edge"}).Draw(t, "kind") {
+		case "at an edge": // around the smallest subnormal, the smallest normal and the largest double
+			exponent := rapid.SampledFrom([]int{-324, -308, 308}).Draw(t, "edge") + rapid.IntRange(-18, 18).Draw(t, "away")
+			s = rapid.StringMatching(`-?[1-9][0-9]{0,17}`).Draw(t, "digits") + "e" + strconv.Itoa(exponent)
+		case "of a double":
 			format := rapid.SampledFrom([]byte("efg")).Draw(t, "format")
 			s = strconv.FormatFloat(rapid.Float64().Draw(t, "double"), format, rapid.SampledFrom([]int{-1, 17, 25}).Draw(t, "precision"), 64)
 		}

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -89,11 +90,15 @@ func exactDouble(s string) bool {
 	if f == 0 { // zero, or a number that a double rounds to zero
 		return !strings.ContainsAny(mantissa(s), "123456789")
 	}
-	if len(s) <= 15 { // DBL_DIG: a double keeps every decimal of 15 digits
+	// DBL_DIG: a normal double keeps every decimal of 15 digits. A subnormal double has fewer digits.
+	if len(s) <= 15 && math.Abs(f) >= smallestNormal {
 		return true
 	}
 	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
 }
+
+// smallestNormal is the smallest normal double (DBL_MIN).
+const smallestNormal = 0x1p-1022
 
 // decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero at either end, so
 // that equal numbers are equal decimals.
