@@ -102,7 +102,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	case message.ID == "":
-		return s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.nothing_to_answer"), nil)
+		return s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), nil)
 	}
 	defer func() { s.endAnswer(ctx, held) }()
 	// Another holder may have answered the message since it was read.
@@ -187,7 +187,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	defer func() { q.meter.settle(ctx, reply, err) }()
 	if loadErr != nil {
 		s.Log.ErrorContext(ctx, "turn.gather_failed", "chat_id", q.chat.ID, "error", loadErr)
-		return s.storeBlock(ctx, req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+		return s.storeBlock(ctx, req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
 	}
 	if err := w.prepare(snapshot); err != nil {
 		return Reply{}, err
@@ -199,7 +199,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 		return reply, nil
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, "", req.Locale))
+	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
 	if blockErr != nil { // the store refuses writes: only the caller gets the error
 		return Reply{}, err
 	}
@@ -213,6 +213,6 @@ func question(account string, chat conversation.Chat) eligibility.Question {
 // transientNotice returns a notice that is not stored, because the chat shows another turn's
 // answer.
 func (s *Service) transientNotice(req Request, chat conversation.Chat, key string) Reply {
-	answer := s.message(conversation.RoleAssistant, conversation.KindNotice, s.Now(), locale.Text(req.Locale, key))
+	answer := s.message(req, conversation.RoleAssistant, conversation.KindNotice, s.Now(), locale.Say(key))
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}
 }

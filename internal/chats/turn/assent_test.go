@@ -110,7 +110,7 @@ func TestTypedYesConfirmsTheDraftItsSenderWasShown(t *testing.T) {
 				}
 				_, err = w.sendAs("ana", contract, yes, "")
 				moved, ok := errors.AsType[*turn.Moved](err)
-				if !ok || !errors.Is(err, plan.ErrStale) || moved.Run.Digest != revised.Digest || moved.Card == "" || len(w.Started()) != 0 {
+				if !ok || !errors.Is(err, plan.ErrStale) || moved.Run.Digest != revised.Digest || moved.Card == nil || len(w.Started()) != 0 {
 					t.Fatalf("%v, began %v", err, w.Started())
 				}
 				if got, err := w.sendAs("ana", contract, yes, ""); err != nil || got.Kind != turn.KindQueued || w.Read(card.Run.ID).Digest != revised.Digest {

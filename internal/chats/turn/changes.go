@@ -3,7 +3,6 @@ package turn
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piloto/internal/ground/locale"
@@ -41,40 +40,43 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 }
 
 // text describes the changes in one line, followed by the whole new plan.
-func (c change) text() string {
-	var lines []string
+func (c change) text() locale.Phrase {
+	var lines []locale.Phrase
 	all := c.changes()
 	for _, one := range all[:min(len(all), maxChangesInText)] {
 		lines = append(lines, c.describe(one))
 	}
 	switch {
 	case len(all) > maxChangesInText:
-		lines = append(lines, "…")
+		lines = append(lines, locale.Verbatim("…"))
 	case len(all) == 0:
-		lines = append(lines, locale.Text(c.tag, "turn.change.around"))
+		lines = append(lines, locale.Say("turn.change.around"))
 	}
-	return locale.Text(c.tag, "turn.revised", "revision", strconv.Itoa(c.next.Revision), "changes", strings.Join(lines, "; ")) +
-		"\n" + run.Describe(c.tag, c.next, false)
+	return locale.Lines(
+		locale.Say("turn.revised", "revision", c.next.Revision, "changes", locale.Joined{Phrases: lines, Between: "; "}),
+		run.Describe(c.next, false),
+	)
 }
 
 // describe returns the text of one change, such as «date: 2026-03-06 → 2026-03-10».
-func (c change) describe(one plan.Change) string {
+func (c change) describe(one plan.Change) locale.Phrase {
 	if one.Field == "step" {
-		return locale.Text(c.tag, "turn.change.step_"+string(one.Kind), "title", c.title(one.StepID))
+		return locale.Say("turn.change.step_"+string(one.Kind), "title", c.title(one.StepID))
 	}
 	part, rest, deeper := strings.Cut(one.Field, "/")
-	what := locale.Text(c.tag, "turn.part."+part)
-	if rest = plan.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest)); deeper {
-		what += " " + rest
-	}
-	if deeper && (part == "body" || part == "query") {
-		what = rest
+	rest = plan.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest))
+	var what locale.Phrase = locale.Say("turn.part." + part)
+	switch {
+	case deeper && (part == "body" || part == "query"):
+		what = locale.Verbatim(rest)
+	case deeper:
+		what = locale.Joined{Phrases: []locale.Phrase{what, locale.Verbatim(rest)}, Between: " "}
 	}
 	if !one.StepID.IsZero() && len(c.next.Steps) > 1 {
 		at := 1 + slices.IndexFunc(c.next.Steps, func(s plan.Step) bool { return s.ID == one.StepID })
-		what = locale.Text(c.tag, "turn.change.of", "at", strconv.Itoa(at), "what", what)
+		what = locale.Say("turn.change.of", "at", at, "what", what)
 	}
-	return locale.Text(c.tag, "turn.change."+string(one.Kind), "what", what, "before", valueText(one.Before), "after", valueText(one.After))
+	return locale.Say("turn.change."+string(one.Kind), "what", what, "before", valueText(one.Before), "after", valueText(one.After))
 }
 
 // title returns the title of a step of either plan.

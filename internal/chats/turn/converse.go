@@ -75,7 +75,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 		return false, Reply{}, nil
 	}
 	if automation.Mode == eligibility.Manual {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.manual"), nil)
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), nil)
 		return true, reply, err
 	}
 	delay := time.Duration(automation.DelayMS) * time.Millisecond
@@ -94,7 +94,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 	case <-time.After(min(delay, eligibility.MaxDelay)):
 	}
 	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(d.began.Truncate(time.Millisecond)) {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Text(req.Locale, "turn.stopped"), nil)
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.stopped"), nil)
 		return true, reply, err
 	}
 	if d.chatHistory, err = s.loadHistory(ctx, req, chat, message); err != nil {
@@ -144,7 +144,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 		}
 		force = false
 	}
-	return d.giveUp(ctx, locale.Text(d.req.Locale, "turn.too_many_rounds"))
+	return d.giveUp(ctx, locale.Say("turn.too_many_rounds"))
 }
 
 // handleFailure returns the reply of a turn whose model call gave no answer: the user stopped
@@ -164,14 +164,14 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 		if err != nil {
 			return Reply{}, err
 		}
-		return d.text(ctx, d.req, d.chat, conversation.KindText, shorten(text), by, notes...)
+		return d.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), by, notes...)
 	}
-	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Text(d.req.Locale, "turn.stopped"), by)
+	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), by)
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
 // hold at the same time, because nothing more is used.
-func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text string, notes ...conversation.Note) (reply Reply, err error) {
+func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() { reply, err = d.text(ctx, d.req, d.chat, kind, text, by, notes...) })
@@ -195,14 +195,14 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 	}
 	whole := d.fullText(text)
 	if whole == "" {
-		reply, err := d.finish(ctx, conversation.KindNotice, locale.Text(d.req.Locale, "turn.empty"))
+		reply, err := d.finish(ctx, conversation.KindNotice, locale.Say("turn.empty"))
 		return reply, false, err
 	}
 	notes, err := d.notes(ctx, whole)
 	if err != nil {
 		return Reply{}, false, err
 	}
-	reply, err := d.finish(ctx, conversation.KindText, shorten(whole), notes...)
+	reply, err := d.finish(ctx, conversation.KindText, locale.Verbatim(shorten(whole)), notes...)
 	return reply, false, err
 }
 
@@ -247,7 +247,7 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
 		if d.corrections++; d.corrections > maxCorrections {
-			reply, err := d.giveUp(ctx, locale.Text(d.req.Locale, "turn.bad_call", "reason", p.reason()))
+			reply, err := d.giveUp(ctx, locale.Say("turn.bad_call", "reason", p.reason()))
 			return reply, true, err
 		}
 	}

@@ -33,7 +33,7 @@ const ShowTime = 250 * time.Millisecond
 // that names the change.
 type Moved struct {
 	Run  plan.Run
-	Card string
+	Card locale.Phrase
 	Why  error
 }
 
@@ -260,16 +260,16 @@ func (s *Service) refuseMoved(ctx context.Context, req Request, draft plan.Run, 
 	if err := s.show(ctx, req, draft); err != nil {
 		return Reply{}, err
 	}
-	return Reply{}, &Moved{Run: draft, Card: run.Describe(req.Locale, draft.Plan, false), Why: err}
+	return Reply{}, &Moved{Run: draft, Card: run.Describe(draft.Plan, false), Why: err}
 }
 
 // showAgain answers with the draft's card and the reason why nothing was confirmed.
 func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.Chat, draft plan.Run, why string) (Reply, error) {
 	at := s.Now()
 	message := s.userMessage(req, at) // created first, because it sorts before its answer
-	note := conversation.Note{Code: conversation.NoteNotConfirmed, Text: locale.Text(req.Locale, why)}
-	text := note.Text + "\n" + run.Describe(req.Locale, draft.Plan, false)
-	card := withAnswerID(req, run.Message(s.IDs, draft, conversation.KindPlan, at, text))
+	note := req.note(conversation.NoteNotConfirmed, why)
+	text := locale.Lines(locale.Verbatim(note.Text), run.Describe(draft.Plan, false))
+	card := withAnswerID(req, run.Message(s.IDs, draft, conversation.KindPlan, at, req.Locale, text))
 	card.Notes = []conversation.Note{note}
 	if err := s.show(ctx, req, draft, message, card); err != nil {
 		return Reply{}, err
@@ -300,7 +300,7 @@ func (s *Service) show(ctx context.Context, req Request, draft plan.Run, message
 
 // queuedReply returns the reply to a yes that was processed before.
 func (s *Service) queuedReply(req Request, chat conversation.Chat, r plan.Run) Reply {
-	m := run.Message(s.IDs, r, conversation.KindProgress, s.Now(), locale.Text(req.Locale, "turn.confirmed"))
+	m := run.Message(s.IDs, r, conversation.KindProgress, s.Now(), req.Locale, locale.Say("turn.confirmed"))
 	return Reply{Kind: KindQueued, Message: m, Chat: chat, Run: &r}
 }
 
@@ -332,9 +332,9 @@ func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.C
 
 // drop cancels the draft. The reply also names the active run.
 func (s *Service) drop(ctx context.Context, req Request, draft plan.Run, active *plan.Run) (Reply, error) {
-	also := ""
+	var also locale.Phrase
 	if active != nil {
-		also = locale.Text(req.Locale, "turn.also_running", "goal", active.Plan.Goal)
+		also = locale.Say("turn.also_running", "goal", active.Plan.Goal)
 	}
 	d, err := s.Runs.Cancel(ctx, run.Cancellation{
 		Account: req.Principal.Account, User: req.Principal.User, RunID: draft.ID, Digest: req.Seen,
@@ -345,9 +345,9 @@ func (s *Service) drop(ctx context.Context, req Request, draft plan.Run, active 
 
 // stopRun stops the active run, as its button does. The reply also names the draft.
 func (s *Service) stopRun(ctx context.Context, req Request, active plan.Run, draft *plan.Run) (Reply, error) {
-	also := ""
+	var also locale.Phrase
 	if draft != nil {
-		also = locale.Text(req.Locale, "turn.also_pending", "goal", draft.Plan.Goal)
+		also = locale.Say("turn.also_pending", "goal", draft.Plan.Goal)
 	}
 	d, err := s.Runs.Cancel(ctx, run.Cancellation{
 		Account: req.Principal.Account, User: req.Principal.User, RunID: active.ID,

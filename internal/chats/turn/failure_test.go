@@ -196,7 +196,7 @@ func TestBlockNamesPreferredProvider(t *testing.T) {
 	w := newWorldWith(t, paidDeployment(free), llm.ErrUnreachable, llm.ErrNoKey)
 	w.grant(t, 1)
 	reply := w.send(t, "hola")
-	if reply.Block == nil || reply.Block.Reason != eligibility.ProviderUnreachable || reply.Block.Provider != "openai" || reply.Block.Message != "OpenAI no responde." {
+	if reply.Block == nil || reply.Block.Reason != eligibility.ProviderUnreachable || reply.Block.Provider != "openai" || reply.Block.Message().In(locale.Spanish) != "OpenAI no responde." {
 		t.Errorf("%+v", reply.Block)
 	}
 	w = newWorldWith(t, paidDeployment(free), llm.ErrUnreachable) // no credits, and the fallback provider fails

@@ -32,9 +32,9 @@ type modelCaller struct {
 // resolve chooses the model, or returns the block that keeps the turn from running.
 func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
 	snapshot.Need.Input = q.request(false).Estimate()
-	plan, block := eligibility.Resolve(snapshot, q.req.Locale)
+	plan, block := eligibility.Resolve(snapshot)
 	if q.use = plan; plan != nil && plan.Swap != nil {
-		q.first = eligibility.Refuse(plan.Swap.Reason, plan.Swap.Preferred, q.req.Locale)
+		q.first = eligibility.Refuse(plan.Swap.Reason, plan.Swap.Preferred)
 	}
 	return block
 }
@@ -82,7 +82,7 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 		if q.first == nil { // when every provider fails, the block names the preferred one
 			q.first = q.blockFor(ctx, why, refused)
 		}
-		next, ok := q.use.Next(why, q.req.Locale)
+		next, ok := q.use.Next(why)
 		if !ok {
 			return llm.Reply{}, errBlocked{q.first}
 		}
@@ -125,9 +125,9 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 // provider gave the reason.
 func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refused bool) *eligibility.Block {
 	if refused {
-		return eligibility.RefusedBy(why, q.use.Provider, q.req.Locale)
+		return eligibility.RefusedBy(why, q.use.Provider)
 	}
-	block := eligibility.Refuse(why, q.use.Provider, q.req.Locale)
+	block := eligibility.Refuse(why, q.use.Provider)
 	if why == eligibility.InsufficientCredits {
 		if standing, err := q.Credit.Store.Standing(ctx, q.req.Principal.Account, q.Now()); err == nil {
 			block.CreditBalance = &standing.Balance
@@ -144,7 +144,7 @@ func (q *modelCaller) blockedReply(ctx context.Context, err error) (Reply, error
 		return q.storeBlock(ctx, q.req, q.chat, blocked.block)
 	}
 	q.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	return q.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, "", q.req.Locale))
+	return q.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
 }
 
 // by returns the model that answers.

@@ -154,7 +154,7 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		if err != nil {
 			return err
 		}
-		card := withAnswerID(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, run.Describe(d.req.Locale, r.Plan, old != nil)))
+		card := withAnswerID(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
 		card.By = d.by()
 		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card),

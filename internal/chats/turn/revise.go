@@ -208,7 +208,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		at := s.Now()
 		if r.Digest == digest && r.Status == plan.Draft { // stored by an earlier attempt whose response was lost
-			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.text()), Chat: chat, Run: &r, By: c.model}
+			reply = Reply{Kind: KindPlan, Message: run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()), Chat: chat, Run: &r, By: c.model}
 			return nil
 		}
 		if err := checkEditable(r, c.before.Digest, at); err != nil {
@@ -223,7 +223,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 				return err
 			}
 		}
-		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.text()))
+		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
 		card.By = c.model
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at}
 		if c.model != nil {
@@ -264,7 +264,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
 	reply, err := d.applyChange(ctx, c, d.began.Add(d.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
-		reply, err = d.giveUp(ctx, locale.Text(d.req.Locale, "turn.draft_moved"))
+		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))
 		return reply, nil, err
 	}
 	if err == nil {

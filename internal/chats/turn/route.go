@@ -189,14 +189,14 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	}
 	switch {
 	case !ok:
-		return r.finish(ctx, locale.Text(r.req.Locale, "router.apology"), Routed{Action: agent.Respond, Undecided: true})
+		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true})
 	case decision.Action == agent.Delegate:
 		waiting, cancel := r.Limits.withDeadline(ctx, r.began, r.Now())
 		defer cancel()
 		text, routed := r.delegate(waiting, decision.Agent)
 		return r.finish(ctx, text, routed)
 	}
-	return r.finish(ctx, decision.Response, Routed{Action: decision.Action})
+	return r.finish(ctx, locale.Verbatim(decision.Response), Routed{Action: decision.Action})
 }
 
 // decide asks the model for its decision, at most maxDecisions times. It returns false when no
@@ -234,7 +234,7 @@ func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 
 // delegate calls an agent and returns its answer. When the agent fails, the text names it and
 // the next step for the user.
-func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
+func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Routed) {
 	at := slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })
 	answer, err := r.askAgent(ctx, r.agents[at], agent.Message{
 		Text: r.req.Message, Session: r.req.ChatID, Context: r.agentContext(), Idempotency: r.incoming.ID, TraceID: r.req.TraceID,
@@ -242,7 +242,7 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
 	if err == nil {
 		routed.Agent = name
-		return answer.Text, routed
+		return locale.Verbatim(answer.Text), routed
 	}
 	r.Log.WarnContext(ctx, "router.agent_failed", "session_id", r.req.ChatID, "agent_to_invoke", name, "code", fault.Of(err).Code,
 		"attempts", answer.Attempts, "error", err)
@@ -255,7 +255,7 @@ func (r *routing) delegate(ctx context.Context, name string) (string, Routed) {
 	case errors.Is(err, agent.ErrOpen):
 		key = "router.agent_open"
 	}
-	return locale.Text(r.req.Locale, key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
+	return locale.Say(key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
 }
 
 // askAgent calls an agent. For a request that may be retried, it first records the call: after a
@@ -311,8 +311,8 @@ func (r *routing) agentContext() map[string]any {
 
 // finish stores the answer, adds the exchange to the session's memory and settles the turn's
 // hold. A failed write of the memory does not fail the answer.
-func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply Reply, err error) {
-	by := r.by()
+func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed) (reply Reply, err error) {
+	by, answer := r.by(), text.In(r.req.Locale)
 	by.Agent = routed.Agent
 	kind := conversation.KindText
 	if routed.Failure != nil || routed.Undecided { // a fixed system text
@@ -325,9 +325,9 @@ func (r *routing) finish(ctx context.Context, text string, routed Routed) (reply
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	var writes sync.WaitGroup // each is done although another fails
-	writes.Go(func() { reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, text, routed)...) })
+	writes.Go(func() { reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, answer, routed)...) })
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
-	writes.Go(func() { r.remember(ctx, text, routed.Agent) })
+	writes.Go(func() { r.remember(ctx, answer, routed.Agent) })
 	writes.Wait()
 	reply.Routed = &routed
 	if err == nil && routed.Failure != nil {
@@ -342,7 +342,7 @@ func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []co
 	if kind != conversation.KindText || routed.Action != agent.Respond || !intent.Poses(text).Done {
 		return nil
 	}
-	return []conversation.Note{{Code: conversation.NoteNothingDone, Text: locale.Text(r.req.Locale, "note.nothing_done")}}
+	return []conversation.Note{r.req.note(conversation.NoteNothingDone, "note.nothing_done")}
 }
 
 // remember adds the message and its answer to the session's memory.

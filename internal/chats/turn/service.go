@@ -157,10 +157,10 @@ func (s *Service) chat(ctx context.Context, req Request) (conversation.Chat, err
 }
 
 // notice answers with a fixed system text.
-func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...string) (Reply, error) {
+func (s *Service) notice(ctx context.Context, req Request, chat conversation.Chat, key string, args ...any) (Reply, error) {
 	at := s.Now()
 	message := s.userMessage(req, at) // created first, because the message sorts before its answer
-	answer := withAnswerID(req, s.message(conversation.RoleAssistant, conversation.KindNotice, at, locale.Text(req.Locale, key, args...)))
+	answer := withAnswerID(req, s.message(req, conversation.RoleAssistant, conversation.KindNotice, at, locale.Say(key, args...)))
 	chat, err := s.add(ctx, req, chat, at, message, answer)
 	return Reply{Kind: KindNotice, Message: answer, Chat: chat}, err
 }
@@ -168,17 +168,17 @@ func (s *Service) notice(ctx context.Context, req Request, chat conversation.Cha
 // storeBlock answers that the turn may not run, with the reason and the next step for the user.
 func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
 	at := s.Now()
-	answer := s.message(conversation.RoleSystem, conversation.KindBlocked, at, "⚠️ "+b.Message)
-	answer.Code, answer.Action = string(b.Reason), b.Action
+	answer := s.message(req, conversation.RoleSystem, conversation.KindBlocked, at, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("⚠️"), b.Message()}, Between: " "})
+	answer.Code, answer.Action = string(b.Reason), b.Action().In(req.Locale)
 	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
 // text stores and returns an answer that is text and not a plan. by is the model of the turn,
 // when one was asked. notes stand under the text.
-func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text string, by *conversation.By, notes ...conversation.Note) (Reply, error) {
+func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, by *conversation.By, notes ...conversation.Note) (Reply, error) {
 	at := s.Now()
-	answer := s.message(conversation.RoleAssistant, kind, at, text)
+	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
 	answer.Notes = notes
 	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
@@ -262,14 +262,14 @@ func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, 
 // userMessage returns the user's message. For a request that may be retried, it is the same
 // message at each attempt.
 func (s *Service) userMessage(req Request, at time.Time) conversation.Message {
-	m := s.message(conversation.RoleUser, conversation.KindText, at, req.Message)
+	m := s.message(req, conversation.RoleUser, conversation.KindText, at, locale.Verbatim(req.Message))
 	if req.MessageID != "" {
 		m.ID, m.Seq, m.At = req.MessageID, req.MessageID, req.MessageAt
 	}
 	return m
 }
 
-func (s *Service) message(role conversation.Role, kind conversation.Kind, at time.Time, text string) conversation.Message {
+func (s *Service) message(req Request, role conversation.Role, kind conversation.Kind, at time.Time, text locale.Phrase) conversation.Message {
 	id := s.IDs.New(at)
-	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text, At: at}
+	return conversation.Message{ID: id, Seq: id, Role: role, Kind: kind, Content: text.In(req.Locale), At: at}
 }

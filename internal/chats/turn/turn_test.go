@@ -475,7 +475,7 @@ func TestProviderFailureIsReported(t *testing.T) {
 	} {
 		w := newWorld(t, c.err)
 		reply := w.send(t, "hola")
-		if reply.Kind != turn.KindBlocked || reply.Block.Reason != c.reason || reply.Block.Message == "" || reply.Block.Action == "" {
+		if reply.Kind != turn.KindBlocked || reply.Block.Reason != c.reason || reply.Block.Message().In(locale.Spanish) == "" || reply.Block.Action().In(locale.Spanish) == "" {
 			t.Errorf("%v: %+v", c.err, reply)
 		}
 		list := w.Messages()

@@ -41,9 +41,9 @@ func (d *dialog) fullText(last string) string {
 }
 
 // giveUp answers with the model's texts and a system notice.
-func (d *dialog) giveUp(ctx context.Context, notice string) (Reply, error) {
+func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error) {
 	if text := d.fullText(""); text != "" {
-		notice = shorten(text) + "\n\n" + notice
+		notice = locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(shorten(text)), notice}, Between: "\n\n"}
 	}
 	return d.finish(ctx, conversation.KindNotice, notice)
 }
@@ -61,7 +61,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	m := run.Message(d.IDs, r, conversation.KindText, at, shorten(text))
+	m := run.Message(d.IDs, r, conversation.KindText, at, d.req.Locale, locale.Verbatim(shorten(text)))
 	m.By, m.Notes = d.by(), notes
 	return []conversation.Message{m}, nil
 }
@@ -104,9 +104,7 @@ func (d *dialog) notesFor(ctx context.Context, pose intent.Pose) ([]conversation
 		return nil, err
 	}
 	var list []conversation.Note
-	note := func(code, key string, args ...string) {
-		list = append(list, conversation.Note{Code: code, Text: locale.Text(d.req.Locale, key, args...)})
-	}
+	note := func(code, key string, args ...any) { list = append(list, d.req.note(code, key, args...)) }
 	switch {
 	case pose.Pending && st.draft != nil:
 		note(conversation.NoteNothingPending, "note.still_pending", "goal", st.draft.Plan.Goal)
@@ -117,6 +115,11 @@ func (d *dialog) notesFor(ctx context.Context, pose intent.Pose) ([]conversation
 		note(conversation.NoteNothingDone, "note.nothing_done")
 	}
 	return list, nil
+}
+
+// note returns a note in the language of the request.
+func (r Request) note(code, key string, args ...any) conversation.Note {
+	return conversation.Note{Code: code, Text: locale.Say(key, args...).In(r.Locale)}
 }
 
 // record reads the chat's runs. It returns the draft that waits, and whether anything was done,

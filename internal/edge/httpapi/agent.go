@@ -194,7 +194,7 @@ func notReplayable(got turn.Reply) error {
 
 func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
 	v := AgentAnswer{
-		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block),
+		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block, lang),
 	}
 	switch {
 	case got.Block != nil:

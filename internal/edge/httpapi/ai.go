@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 )
@@ -132,8 +133,15 @@ type Eligibility struct {
 	Order           []string                `json:"providerOrder,omitempty" nullable:"false" doc:"who is tried, in this order"`
 	SessionID       string                  `json:"sessionId,omitempty" doc:"of the open credit session that pays; absent: one is opened, or none is needed"`
 	Estimate        *eligibility.Estimate   `json:"estimate,omitempty" doc:"the worst case of the first call"`
-	Fallback        *eligibility.Swap       `json:"fallback,omitempty" doc:"when another than the preferred provider answers"`
+	Fallback        *Swap                   `json:"fallback,omitempty" doc:"when another than the preferred provider answers"`
 	Automation      *eligibility.Automation `json:"automation,omitempty" doc:"when the chat is answered"`
+}
+
+// Swap is the reason why a turn does not use the preferred provider.
+type Swap struct {
+	Preferred string             `json:"preferred" doc:"the provider that the assistant names first"`
+	Reason    eligibility.Reason `json:"reason"`
+	Message   string             `json:"message"`
 }
 
 // EligibilityBlock is a Block with a balance that is always present in JSON.
@@ -194,8 +202,8 @@ func (s aiHandler) decide(ctx context.Context, r EligibilityRequest, place strin
 		}
 		q.ProjectID, q.Mode = chat.ProjectID, eligibility.Mode(chat.Automation)
 	}
-	plan, block := s.Decisions.Eligibility(ctx, q, requestInfoFrom(ctx).lang)
-	return answer(showEligibility(plan, block)), nil
+	plan, block := s.Decisions.Eligibility(ctx, q)
+	return answer(showEligibility(plan, block, requestInfoFrom(ctx).lang)), nil
 }
 
 // project returns an error for a project that is not the caller's.
@@ -207,15 +215,19 @@ func (s aiHandler) project(ctx context.Context, id string) error {
 	return err
 }
 
-func showEligibility(plan *eligibility.Selection, block *eligibility.Block) Eligibility {
+func showEligibility(plan *eligibility.Selection, block *eligibility.Block, lang locale.Tag) Eligibility {
 	if plan == nil {
 		return Eligibility{Block: &EligibilityBlock{
-			Reason: block.Reason, Message: block.Message, Balance: block.CreditBalance, Action: block.Action, Remedy: block.Remedy,
+			Reason: block.Reason, Message: block.Message().In(lang), Balance: block.CreditBalance, Action: block.Action().In(lang), Remedy: block.Remedy,
 		}}
+	}
+	var fallback *Swap
+	if s := plan.Swap; s != nil {
+		fallback = &Swap{Preferred: s.Preferred, Reason: s.Reason, Message: s.Message().In(lang)}
 	}
 	return Eligibility{
 		CanExecute: true, Provider: plan.Provider, Model: plan.Model, Runtime: plan.Runtime(), RequiresCredits: &plan.RequiresCredits,
-		Order: plan.Order(), SessionID: plan.SessionID, Estimate: &plan.Estimate, Fallback: plan.Swap,
+		Order: plan.Order(), SessionID: plan.SessionID, Estimate: &plan.Estimate, Fallback: fallback,
 		Automation: &eligibility.Automation{Mode: plan.Mode, DelayMS: plan.Assistant.Automation.DelayMS},
 	}
 }

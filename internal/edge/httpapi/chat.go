@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
 
@@ -102,12 +103,12 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 		if err != nil {
 			return SendAnswer{}, err
 		}
-		return showTurn(got), notReplayable(got)
+		return showTurn(got, requestInfoFrom(ctx).lang), notReplayable(got)
 	})
 }
 
-func showTurn(got turn.Reply) SendAnswer {
-	v := SendAnswer{Kind: got.Kind, Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block)}
+func showTurn(got turn.Reply, lang locale.Tag) SendAnswer {
+	v := SendAnswer{Kind: got.Kind, Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block, lang)}
 	if got.Run != nil {
 		run := showRun(*got.Run)
 		v.Run = &run
@@ -132,7 +133,7 @@ func (s messageHandler) answer(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(showTurn(got)), nil
+	return answer(showTurn(got, requestInfoFrom(ctx).lang)), nil
 }
 
 // StopAnswer confirms that an answer is being stopped.

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	engine "localaws/secretsmanager"
+
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/access/replay"

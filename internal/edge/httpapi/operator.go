@@ -131,9 +131,9 @@ func showOperator(got turn.Reply, session string) OperatorAnswer {
 
 // blockedError returns the Operator API's error for a turn that may not run.
 func blockedError(ctx context.Context, got turn.Reply) error {
-	p := problem(ctx, errSwitch)
+	p, lang := problem(ctx, errSwitch), requestInfoFrom(ctx).lang
 	if got.Block != nil {
-		p.Reason, p.Message, p.Action = string(got.Block.Reason), got.Block.Message, got.Block.Action
+		p.Reason, p.Message, p.Action = string(got.Block.Reason), got.Block.Message().In(lang), got.Block.Action().In(lang)
 		p.Remedy, p.CreditBalance = string(got.Block.Remedy), got.Block.CreditBalance
 	}
 	return p

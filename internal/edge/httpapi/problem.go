@@ -193,7 +193,7 @@ func problem(ctx context.Context, err error) *Problem {
 	}
 	if moved, ok := errors.AsType[*turn.Moved](err); ok {
 		now := showRun(moved.Run)
-		p.Run, p.Card = &now, moved.Card
+		p.Run, p.Card = &now, moved.Card.In(a.lang)
 	}
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)
@@ -209,7 +209,7 @@ func problem(ctx context.Context, err error) *Problem {
 }
 
 // detail returns the message: that of the code, or the variant for Args["case"]. It appends the reason, if any:
-// Args["reason"] has a text of its own or is a technical term, and Args["changed"] is a complete sentence.
+// Args["reason"] has a text of its own or is a technical term, and Inner["changed"] is a complete sentence.
 func detail(lang locale.Tag, f *fault.Error) string {
 	key := "fault." + f.Code
 	if which := f.Args["case"]; which != "" {
@@ -223,8 +223,8 @@ func detail(lang locale.Tag, f *fault.Error) string {
 			text += " (" + shortName(reason) + ")"
 		}
 	}
-	if changed := f.Args["changed"]; changed != "" {
-		text += " " + changed
+	if changed := f.Inner["changed"]; changed != nil {
+		text += " " + locale.OfFault(changed).In(lang)
 	}
 	return text
 }

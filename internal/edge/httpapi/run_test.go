@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
@@ -166,7 +167,7 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 		{"POST", "retry", retry, plan.ErrAlreadyRunning, 409},
 		{"PATCH", "plan", edit, plan.ErrAlreadyRunning, 409},
 		{"PATCH", "plan", edit, plan.ErrNotPending, 409},
-		{"PATCH", "plan", edit, plan.ErrStale.With("changed", "Ahora es la revisión 2."), 409},
+		{"PATCH", "plan", edit, plan.ErrStale.WithFault("changed", fault.New(fault.Conflict, "run.changed_edited").With("revision", "2")), 409},
 		{"PATCH", "plan", edit, plan.ErrExpired, 410},
 	} {
 		for _, lang := range []string{"es", "en"} {
@@ -179,10 +180,11 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 			if w.Code != c.status || told["code"] != c.refusal.Code || detail == "" || strings.Contains(detail, "fault.") || told["action"] == "" {
 				t.Errorf("%s %s: %d %s", c.route, c.refusal.Code, w.Code, w.Body)
 			}
-			for _, fact := range []string{"changed", "reason"} {
-				if !strings.Contains(detail, c.refusal.Args[fact]) {
-					t.Errorf("%s %s does not say %s: %s", c.route, c.refusal.Code, fact, detail)
-				}
+			if !strings.Contains(detail, c.refusal.Args["reason"]) {
+				t.Errorf("%s %s does not say the reason: %s", c.route, c.refusal.Code, detail)
+			}
+			if why := c.refusal.Inner["changed"]; why != nil && !strings.Contains(detail, locale.OfFault(why).In(locale.Tag(lang))) {
+				t.Errorf("%s %s does not say the change: %s", c.route, c.refusal.Code, detail)
 			}
 			checkDocumented(t, r, w.Code, w.Body.Bytes())
 		}

@@ -10,7 +10,6 @@ import (
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
-	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -77,7 +76,7 @@ type AIServices struct {
 // Decisions decides whether an account gets answers, and from which provider.
 type Decisions interface {
 	Status(ctx context.Context, account string, history eligibility.History, models eligibility.Models) (eligibility.Status, error)
-	Eligibility(ctx context.Context, q eligibility.Question, tag locale.Tag) (*eligibility.Selection, *eligibility.Block)
+	Eligibility(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block)
 	Read(ctx context.Context, q eligibility.Question) (eligibility.Snapshot, error)
 }
 

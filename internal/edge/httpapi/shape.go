@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/tools/tool"
 )
@@ -100,11 +101,11 @@ type Block struct {
 	Remedy  eligibility.Remedy `json:"remedy" enum:"manage_credits,manage_assistants,retry" doc:"where"`
 }
 
-func showBlock(b *eligibility.Block) *Block {
+func showBlock(b *eligibility.Block, lang locale.Tag) *Block {
 	if b == nil {
 		return nil
 	}
-	return &Block{Reason: string(b.Reason), Message: b.Message, Balance: b.CreditBalance, Action: b.Action, Remedy: b.Remedy}
+	return &Block{Reason: string(b.Reason), Message: b.Message().In(lang), Balance: b.CreditBalance, Action: b.Action().In(lang), Remedy: b.Remedy}
 }
 
 // host returns the host and port of a base URL.

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -154,9 +155,9 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 		draft.Status, draft.Steps = plan.Draft, nil
 		reply.Kind, reply.Run = turn.KindPlan, &draft
 	case "blocked":
-		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, "openai", r.Locale)
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.ProviderUnreachable, "openai")
 	case "poor":
-		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.InsufficientCredits, "openai", r.Locale)
+		reply.Kind, reply.Block = turn.KindBlocked, eligibility.Refuse(eligibility.InsufficientCredits, "openai")
 		reply.Block.CreditBalance = new(int64)
 	case "stand in":
 		reply.By = &conversation.By{Provider: "groq", Model: "llama-3.3-70b-versatile", Preferred: "openai", Reason: "rate_limited"}
@@ -164,7 +165,7 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 	case "lost":
 		return turn.Reply{}, plan.ErrStale
 	case "moved":
-		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: "Plan propuesto: otro", Why: plan.ErrStale.With("changed", "Ahora es la revisión 2.")}
+		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: locale.Verbatim("Plan propuesto: otro"), Why: plan.ErrStale.WithFault("changed", fault.New(fault.Conflict, "run.changed_edited").With("revision", "2"))}
 	case "broken":
 		return turn.Reply{}, errors.New("table: password=canary-secret")
 	case "panic":

@@ -105,7 +105,7 @@ func (w *world) putAssistant(rw http.ResponseWriter, r *http.Request, project st
 }
 
 func blockOf(b *eligibility.Block) map[string]any {
-	return map[string]any{"reason": b.Reason, "message": b.Message, "creditBalance": b.CreditBalance, "action": b.Action, "remedy": b.Remedy}
+	return map[string]any{"reason": b.Reason, "message": b.Message().In(locale.Spanish), "creditBalance": b.CreditBalance, "action": b.Action().In(locale.Spanish), "remedy": b.Remedy}
 }
 
 func (w *world) eligible(rw http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func (w *world) eligible(rw http.ResponseWriter, r *http.Request) {
 		}
 		q.ProjectID, q.Mode = c.ProjectID, eligibility.Mode(c.Automation)
 	}
-	plan, block := w.ai.Decide(r.Context(), q, locale.Spanish)
+	plan, block := w.ai.Decide(r.Context(), q)
 	if block != nil {
 		tell(rw, 200, map[string]any{"canExecute": false, "block": blockOf(block)})
 		return

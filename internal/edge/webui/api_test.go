@@ -276,15 +276,15 @@ func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string
 func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text string) {
 	c := w.chats[chatID]
 	w.mu.Unlock()
-	plan, block := w.ai.Decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)}, locale.Spanish)
+	plan, block := w.ai.Decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)})
 	w.mu.Lock()
 	if strings.Contains(text, "bloquea") {
-		block = eligibility.Refuse(eligibility.NoAPIKey, "openai", locale.Spanish)
+		block = eligibility.Refuse(eligibility.NoAPIKey, "openai")
 	}
 	answer := map[string]any{"kind": "message"}
 	switch {
 	case block != nil:
-		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", "⚠️ "+block.Message)
+		m := w.say(chatID, conversation.RoleSystem, conversation.KindBlocked, "", "⚠️ "+block.Message().In(locale.Spanish))
 		list := w.messages[chatID]
 		list[len(list)-1].Code = string(block.Reason)
 		answer["kind"], answer["message"], answer["block"] = "blocked", m, blockOf(block)

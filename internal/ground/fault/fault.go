@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // Kind tells the caller how to react to a failure.
@@ -54,6 +55,7 @@ type Error struct {
 	Kind   Kind
 	Code   string            // stable, dotted: "plan.stale"
 	Args   map[string]string // the arguments of the localised sentence
+	Inner  map[string]*Error // arguments that are sentences themselves: those of these faults
 	Fields []Field           // for Invalid
 	Cause  error             // for the log only
 }
@@ -62,15 +64,19 @@ type Error struct {
 // refine a sentinel without changing its identity.
 func New(kind Kind, code string) *Error { return &Error{Kind: kind, Code: code} }
 
-// Error returns the code and the cause, for logs.
+// Error returns the code with the cause or the arguments, for logs.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Code + ": " + e.Cause.Error()
 	}
+	text := e.Code
 	if len(e.Args) > 0 {
-		return fmt.Sprintf("%s %v", e.Code, e.Args)
+		text += fmt.Sprintf(" %v", e.Args)
 	}
-	return e.Code
+	if len(e.Inner) > 0 {
+		text += fmt.Sprintf(" %v", e.Inner)
+	}
+	return text
 }
 
 // Unwrap returns the cause.
@@ -85,11 +91,22 @@ func (e *Error) Is(target error) bool {
 // With returns a copy with one more argument for its sentence.
 func (e *Error) With(name, value string) *Error {
 	c := *e
-	c.Args = make(map[string]string, len(e.Args)+1)
-	for k, v := range e.Args {
-		c.Args[k] = v
+	c.Args = maps.Clone(e.Args)
+	if c.Args == nil {
+		c.Args = map[string]string{}
 	}
 	c.Args[name] = value
+	return &c
+}
+
+// WithFault returns a copy with one more argument: the sentence of another fault.
+func (e *Error) WithFault(name string, inner *Error) *Error {
+	c := *e
+	c.Inner = maps.Clone(e.Inner)
+	if c.Inner == nil {
+		c.Inner = map[string]*Error{}
+	}
+	c.Inner[name] = inner
 	return &c
 }
 

@@ -209,9 +209,8 @@ type Candidate struct {
 
 // Swap is the reason why a turn does not use the preferred provider.
 type Swap struct {
-	Preferred string `json:"preferred" doc:"the provider that the assistant names first"`
-	Reason    Reason `json:"reason"`
-	Message   string `json:"message"`
+	Preferred string // the provider that the assistant names first
+	Reason    Reason
 }
 
 // Selection is the result of the decision for a turn: the first candidate, and the ones to try in order when it
@@ -246,9 +245,9 @@ func (p Selection) Runtime() string {
 // Block is a refused turn, with the texts for the client.
 type Block struct {
 	Reason        Reason
-	Message       string // a plain sentence
-	Action        string // the next step for the person
 	Remedy        Remedy // the page for it
 	CreditBalance *int64 // nil unless credits are the reason
 	Provider      string // the provider that the block is about; "" for none
+
+	byProvider bool // the provider itself refused
 }

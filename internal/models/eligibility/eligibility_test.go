@@ -160,7 +160,7 @@ func (f facts) blocked() eligibility.Reason {
 
 func TestResolveFollowsItsRulesForEveryCombination(t *testing.T) {
 	n := every(func(f facts) {
-		p, block := eligibility.Resolve(f.snapshot(), locale.Spanish)
+		p, block := eligibility.Resolve(f.snapshot())
 		if (p == nil) == (block == nil) {
 			t.Fatalf("%+v: plan %v, block %v", f, p, block)
 		}
@@ -183,7 +183,7 @@ func TestResolveFollowsItsRulesForEveryCombination(t *testing.T) {
 		case why == "" && p.RequiresCredits != f.credits,
 			why == "" && (p.SessionID != "") != (f.credits && f.session == "roomy"):
 			t.Errorf("%+v: credits %v, session %q", f, p.RequiresCredits, p.SessionID)
-		case why != "" && (p.Provider != "groq" || p.Swap == nil || p.Swap.Reason != why || p.Swap.Preferred != "openai" || p.Swap.Message == ""):
+		case why != "" && (p.Provider != "groq" || p.Swap == nil || p.Swap.Reason != why || p.Swap.Preferred != "openai" || p.Swap.Message().In(locale.Spanish) == ""):
 			t.Errorf("%+v: swapped without saying so: %+v", f, p.Swap)
 		case why == "" && (p.Estimate.Micros != 2_000 || p.Estimate.Priced != eligibility.PricedByOverride):
 			t.Errorf("%+v: %+v", f, p.Estimate)
@@ -208,8 +208,8 @@ func TestNextUsesOnlyFallbacksForTheReason(t *testing.T) {
 		eligibility.RateLimited: "a", eligibility.ProviderUnreachable: "b", eligibility.NoAPIKey: "b",
 		eligibility.InsufficientCredits: "b", eligibility.ProviderRefused: "", eligibility.BudgetExceeded: "", eligibility.InternalError: "",
 	} {
-		p, _ := eligibility.Resolve(s, locale.English)
-		next, ok := p.Next(why, locale.English)
+		p, _ := eligibility.Resolve(s)
+		next, ok := p.Next(why)
 		switch {
 		case !ok && want != "", ok && next.Model != want:
 			t.Errorf("%s: %+v", why, next)
@@ -217,7 +217,7 @@ func TestNextUsesOnlyFallbacksForTheReason(t *testing.T) {
 			t.Errorf("%s: %+v", why, next.Swap)
 		}
 		if ok {
-			if _, again := next.Next(eligibility.ProviderRefused, locale.English); again {
+			if _, again := next.Next(eligibility.ProviderRefused); again {
 				t.Errorf("%s: it goes on for a reason that is nobody's", why)
 			}
 		}
@@ -227,16 +227,15 @@ func TestNextUsesOnlyFallbacksForTheReason(t *testing.T) {
 func TestEveryReasonHasAMessageARemedyAndAnActionInEveryLanguage(t *testing.T) {
 	for _, reason := range eligibility.Reasons() {
 		for _, tag := range locale.Tags() {
-			seen := map[string]bool{}
 			for _, provider := range []string{"openai", ""} {
-				b := eligibility.Refuse(reason, provider, tag)
-				if b.Reason != reason || b.Message == "" || b.Action == "" || b.Message == b.Action || b.Remedy == "" {
+				b := eligibility.Refuse(reason, provider)
+				message, action := b.Message().In(tag), b.Action().In(tag)
+				if b.Reason != reason || message == "" || action == "" || message == action || b.Remedy == "" {
 					t.Errorf("%+v", b)
 				}
-				if strings.ContainsAny(b.Message+b.Action, "{}") || strings.HasPrefix(b.Message, "blocked.") || strings.HasPrefix(b.Action, "blocked.") {
-					t.Errorf("%s in %s: %q, %q", reason, tag, b.Message, b.Action)
+				if strings.ContainsAny(message+action, "{}") || strings.HasPrefix(message, "blocked.") || strings.HasPrefix(action, "blocked.") {
+					t.Errorf("%s in %s: %q, %q", reason, tag, message, action)
 				}
-				seen[b.Message] = true
 			}
 		}
 	}
@@ -248,11 +247,11 @@ func TestBlocksUseTheSentencesOfDocument002(t *testing.T) {
 		eligibility.InsufficientCredits: "Tu asistente usa OpenAI. Necesitás créditos para continuar.",
 		eligibility.NoAPIKey:            "No hay API key configurada para OpenAI. Contactá al administrador.",
 	} {
-		if got := eligibility.Refuse(reason, "openai", locale.Spanish).Message; got != want {
+		if got := eligibility.Refuse(reason, "openai").Message().In(locale.Spanish); got != want {
 			t.Errorf("%s: %s", reason, got)
 		}
 	}
-	if got := eligibility.RefusedBy(eligibility.NoAPIKey, "groq", locale.Spanish).Message; got != "Groq rechaza la API key configurada. Contactá al administrador." {
+	if got := eligibility.RefusedBy(eligibility.NoAPIKey, "groq").Message().In(locale.Spanish); got != "Groq rechaza la API key configurada. Contactá al administrador." {
 		t.Errorf("a refused key: %s", got)
 	}
 }
@@ -264,7 +263,7 @@ func TestTheDocsListTheSentencesOfTheBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reason := range eligibility.Reasons() {
-		row := fmt.Sprintf("| `%s` | %s |", reason, eligibility.Refuse(reason, "openai", locale.Spanish).Message)
+		row := fmt.Sprintf("| `%s` | %s |", reason, eligibility.Refuse(reason, "openai").Message().In(locale.Spanish))
 		if !strings.Contains(string(text), row) {
 			t.Errorf("docs/credits.md has no row %s", row)
 		}

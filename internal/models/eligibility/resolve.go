@@ -16,18 +16,18 @@ import (
 const DefaultMaxTokens = 4096
 
 // Resolve decides about a snapshot. Exactly one of its results is not nil.
-func Resolve(s Snapshot, tag locale.Tag) (*Selection, *Block) {
+func Resolve(s Snapshot) (*Selection, *Block) {
 	switch {
 	case !s.Entitlement.Entitled:
-		return nil, s.refuse(NotEntitled, "", tag)
+		return nil, s.refuse(NotEntitled, "")
 	case !s.Entitlement.Enabled:
-		return nil, s.refuse(AIDisabled, "", tag)
+		return nil, s.refuse(AIDisabled, "")
 	case s.Assistant == nil || !s.Assistant.Active:
-		return nil, s.refuse(NoAssistant, "", tag)
+		return nil, s.refuse(NoAssistant, "")
 	}
 	mode := s.Automation().Mode
 	if mode == Off {
-		return nil, s.refuse(AIDisabled, "", tag)
+		return nil, s.refuse(AIDisabled, "")
 	}
 	preferred := Choice{Provider: s.Assistant.Provider, Model: s.Assistant.Model}
 	first, why := s.candidate(preferred)
@@ -44,20 +44,15 @@ func Resolve(s Snapshot, tag locale.Tag) (*Selection, *Block) {
 		case bad != "":
 		case why != "" && plan.Swap == nil:
 			plan.Candidate = next
-			plan.Swap = NewSwap(preferred.Provider, why, tag)
+			plan.Swap = &Swap{preferred.Provider, why}
 		default:
 			plan.Rest = append(plan.Rest, next)
 		}
 	}
 	if why != "" && plan.Swap == nil {
-		return nil, s.refuse(why, preferred.Provider, tag)
+		return nil, s.refuse(why, preferred.Provider)
 	}
 	return plan, nil
-}
-
-// NewSwap returns a Swap with its message in the given language.
-func NewSwap(preferred string, why Reason, tag locale.Tag) *Swap {
-	return &Swap{preferred, why, locale.Text(tag, "swap."+string(why), "provider", Label(preferred))}
 }
 
 // Automation returns the automation in force. The chat's mode comes before the assistant's.
@@ -117,8 +112,8 @@ func (s Snapshot) affords(micros int64) bool {
 	return room(s.Limits.Day, s.Standing.Day) && room(s.Limits.Month, s.Standing.Month) && (s.Limits.Run == 0 || micros <= s.Limits.Run)
 }
 
-func (s Snapshot) refuse(why Reason, provider string, tag locale.Tag) *Block {
-	b := Refuse(why, provider, tag)
+func (s Snapshot) refuse(why Reason, provider string) *Block {
+	b := Refuse(why, provider)
 	if why == InsufficientCredits {
 		b.CreditBalance = &s.Standing.Balance
 	}
@@ -126,29 +121,45 @@ func (s Snapshot) refuse(why Reason, provider string, tag locale.Tag) *Block {
 }
 
 // Refuse returns the block for a reason. provider is the provider that the block is about, or "".
-func Refuse(why Reason, provider string, tag locale.Tag) *Block {
-	key := "blocked." + string(why)
-	name, messageKey := Label(provider), key
-	if name == "" {
-		name = locale.Text(tag, "blocked.provider")
-		if _, ok := locale.Lookup(tag, key+".account"); ok {
-			messageKey = key + ".account"
-		}
-	}
-	return &Block{
-		Reason: why, Provider: provider, Remedy: remedies[why],
-		Message: locale.Text(tag, messageKey, "provider", name), Action: locale.Text(tag, key+".do", "provider", name),
-	}
+func Refuse(why Reason, provider string) *Block {
+	return &Block{Reason: why, Provider: provider, Remedy: remedies[why]}
 }
 
 // RefusedBy returns the block for a refusal by the provider itself. For example, its message says that the key was
 // not accepted, and not that there is no key.
-func RefusedBy(why Reason, provider string, tag locale.Tag) *Block {
-	b := Refuse(why, provider, tag)
-	if text, ok := locale.Lookup(tag, "blocked."+string(why)+".refused"); ok && text != "" {
-		b.Message = locale.Text(tag, "blocked."+string(why)+".refused", "provider", Label(provider))
-	}
+func RefusedBy(why Reason, provider string) *Block {
+	b := Refuse(why, provider)
+	b.byProvider = true
 	return b
+}
+
+// Message returns the sentence of the block.
+func (b Block) Message() locale.Phrase {
+	key := "blocked." + string(b.Reason)
+	switch {
+	case b.byProvider && locale.Exists(key+".refused"):
+		key += ".refused"
+	case b.Provider == "" && locale.Exists(key+".account"):
+		key += ".account"
+	}
+	return locale.Say(key, "provider", b.provider())
+}
+
+// Action returns the sentence that says how a person can remove the cause.
+func (b Block) Action() locale.Phrase {
+	return locale.Say("blocked."+string(b.Reason)+".do", "provider", b.provider())
+}
+
+func (b Block) provider() locale.Phrase {
+	if b.Provider == "" {
+		return locale.Say("blocked.provider")
+	}
+	return locale.Verbatim(Label(b.Provider))
+}
+
+// Message returns the sentence of the swap.
+func (s Swap) Message() locale.Phrase {
+	return locale.Say("swap."+string(s.Reason), "provider", Label(s.Preferred))
 }
 
 // ReasonOf returns the reason of a provider's failure, and false when err is not a failure of a provider.
@@ -167,7 +178,7 @@ func ReasonOf(err error) (Reason, bool) {
 
 // Next returns the selection to go on with after its candidate failed at the provider: it begins with the first
 // remaining candidate that may replace it for that reason.
-func (p Selection) Next(why Reason, tag locale.Tag) (*Selection, bool) {
+func (p Selection) Next(why Reason) (*Selection, bool) {
 	for i, c := range p.Rest {
 		if !c.choice.standsIn(why) {
 			continue
@@ -175,7 +186,7 @@ func (p Selection) Next(why Reason, tag locale.Tag) (*Selection, bool) {
 		next := p
 		next.Candidate, next.Rest = c, p.Rest[i+1:]
 		if next.Swap == nil {
-			next.Swap = NewSwap(p.Provider, why, tag)
+			next.Swap = &Swap{p.Provider, why}
 		}
 		return &next, true
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -128,13 +127,13 @@ func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
 }
 
 // Decide reads the snapshot and resolves it. A failed read is logged and gives internal_error.
-func (s *Service) Decide(ctx context.Context, q Question, tag locale.Tag) (*Selection, *Block) {
+func (s *Service) Decide(ctx context.Context, q Question) (*Selection, *Block) {
 	snapshot, err := s.Read(ctx, q)
 	if err != nil {
 		s.Log.ErrorContext(ctx, "eligibility.unread", "error", err)
-		return nil, Refuse(InternalError, "", tag)
+		return nil, Refuse(InternalError, "")
 	}
-	return Resolve(snapshot, tag)
+	return Resolve(snapshot)
 }
 
 // NominalNeed returns the need to assume before there is a message.

@@ -229,7 +229,7 @@ func TestAChangedSettingIsNotOverwritten(t *testing.T) {
 
 func TestAFailedReadIsAnInternalError(t *testing.T) {
 	s := &eligibility.Service{Store: fixture.Table(t), Keys: unreadable{}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
-	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}, "es"); p != nil || block == nil || block.Reason != eligibility.InternalError {
+	if p, block := s.Decide(context.Background(), eligibility.Question{Account: ids.NewTrace()}); p != nil || block == nil || block.Reason != eligibility.InternalError {
 		t.Errorf("%+v, %+v", p, block)
 	}
 }

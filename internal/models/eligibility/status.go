@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -153,7 +152,7 @@ func (s *Service) attempts(ctx context.Context, account string, history History)
 }
 
 // Eligibility decides for GET /ai/eligibility, before there is a message.
-func (s *Service) Eligibility(ctx context.Context, q Question, tag locale.Tag) (*Selection, *Block) {
+func (s *Service) Eligibility(ctx context.Context, q Question) (*Selection, *Block) {
 	q.Need = NominalNeed()
-	return s.Decide(ctx, q, tag)
+	return s.Decide(ctx, q)
 }

@@ -42,12 +42,12 @@ func (a *reasoning) ask(ctx context.Context, use *eligibility.Selection, r llm.R
 			}
 			a.Log.WarnContext(ctx, "model.failed", "provider", use.Provider, "model", use.Model, "reason", why, "error", err)
 			a.Eligibility.RecordHealth(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
-			block = eligibility.RefusedBy(why, use.Provider, a.tag)
+			block = eligibility.RefusedBy(why, use.Provider)
 		}
 		if first == nil { // when no model responds, the message names the preferred one
 			first = block
 		}
-		next, ok := use.Next(block.Reason, a.tag)
+		next, ok := use.Next(block.Reason)
 		if !ok {
 			return llm.Reply{}, first, nil
 		}
@@ -78,7 +78,7 @@ func (a *reasoning) cover(ctx context.Context, use *eligibility.Selection, r llm
 	case err != nil:
 		return nil, err
 	case why != "":
-		return eligibility.Refuse(why, use.Provider, a.tag), nil
+		return eligibility.Refuse(why, use.Provider), nil
 	case !first:
 		return nil, nil
 	}
@@ -117,9 +117,9 @@ func (a *reasoning) release(ctx context.Context) {
 }
 
 // messages returns the chat's message about the step.
-func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...string) []conversation.Message {
-	args := append([]string{"at", position(r.Plan, a.step.ID), "n", itoa(len(r.Plan.Steps)), "title", a.step.Title}, more...)
-	return []conversation.Message{run.Message(a.IDs, r, conversation.KindProgress, at, locale.Text(a.tag, key, args...))}
+func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...any) []conversation.Message {
+	args := append([]any{"at", position(r.Plan, a.step.ID), "n", len(r.Plan.Steps), "title", a.step.Title}, more...)
+	return []conversation.Message{run.Message(a.IDs, r, conversation.KindProgress, at, a.tag, locale.Say(key, args...))}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

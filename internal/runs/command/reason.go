@@ -131,15 +131,15 @@ type reasoning struct {
 // outcome is the result of the reasoning. With an empty refused, now may be run.
 type outcome struct {
 	now     string
-	because string // a sentence
+	because locale.Phrase
 	refused string // a key of locale, or the reason of a block
 }
 
-func (a *reasoning) keepCommand(refused, because string) outcome {
+func (a *reasoning) keepCommand(refused string, because locale.Phrase) outcome {
 	return outcome{now: a.was, because: because, refused: refused}
 }
 
-func (a *reasoning) sentence(key string) string { return locale.Text(a.tag, "command."+key) }
+func sentence(key string) locale.Phrase { return locale.Say("command." + key) }
 
 // decide asks the model, or returns the reason why it is not asked.
 func (a *reasoning) decide(ctx context.Context) (outcome, error) {
@@ -149,14 +149,14 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	case !ok:
 		a.Turn.Reason = "budget"
-		return a.keepCommand("budget", a.sentence("budget")), nil
+		return a.keepCommand("budget", sentence("budget")), nil
 	}
 	need := eligibility.Need{Input: request.Estimate(), Output: request.MaxTokens}
 	snapshot, err := a.Eligibility.Read(ctx, eligibility.Question{Account: a.run.Account, ProjectID: a.run.ProjectID, Need: need})
 	if err != nil {
 		return outcome{}, err
 	}
-	use, block := eligibility.Resolve(snapshot, a.tag)
+	use, block := eligibility.Resolve(snapshot)
 	if block != nil {
 		return a.keepBlocked(block), nil
 	}
@@ -166,7 +166,7 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 		return a.awaitOther(ctx)
 	case err != nil && len(a.Turn.Attempts) > 0: // the model was called, and is not called again
 		a.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
-		return a.keepCommand("interrupted", a.sentence("interrupted")), nil
+		return a.keepCommand("interrupted", sentence("interrupted")), nil
 	case err != nil:
 		return outcome{}, err
 	case block != nil:
@@ -209,7 +209,7 @@ func (a *reasoning) awaitOther(ctx context.Context) (outcome, error) {
 		a.Hold.Asked = false // the hold belongs to another invocation
 		return outcome{}, askingError{}
 	}
-	return a.keepCommand("interrupted", a.sentence("interrupted")), nil
+	return a.keepCommand("interrupted", sentence("interrupted")), nil
 }
 
 func (a *reasoning) keepBlocked(b *eligibility.Block) outcome {
@@ -217,7 +217,7 @@ func (a *reasoning) keepBlocked(b *eligibility.Block) outcome {
 	if a.Turn.Provider == "" {
 		a.Turn.Provider = b.Provider
 	}
-	return a.keepCommand(string(b.Reason), locale.Text(a.tag, "command.unasked", "reason", b.Message))
+	return a.keepCommand(string(b.Reason), locale.Say("command.unasked", "reason", b.Message()))
 }
 
 // tokensUsed returns the number of tokens that the run has used of its ceiling.
@@ -242,17 +242,16 @@ func (a *reasoning) parse(answer llm.Reply) outcome {
 		Because string  `json:"because"`
 	}
 	if answer.Cut || from < 0 || to < from || json.Unmarshal([]byte(answer.Text[from:to+1]), &parsed) != nil || parsed.Command == nil {
-		return a.keepCommand("unusable", a.sentence("unusable"))
+		return a.keepCommand("unusable", sentence("unusable"))
 	}
 	now := strings.TrimSpace(*parsed.Command)
 	if why := Accept(a.confirmed, a.was, now); why != "" {
-		return a.keepCommand(why, a.sentence(why))
+		return a.keepCommand(why, sentence(why))
 	}
-	because := oneLine(parsed.Because, 300)
-	if because == "" {
-		because = a.sentence("no_reason")
+	if because := oneLine(parsed.Because, 300); because != "" {
+		return outcome{now: now, because: locale.Verbatim(because)}
 	}
-	return outcome{now: now, because: because}
+	return outcome{now: now, because: sentence("no_reason")}
 }
 
 // write writes the command of the next attempt, unless another invocation wrote it first.
@@ -266,18 +265,18 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 			return nil
 		}
 		at, st := s.Now(), r.State(a.step.ID)
-		tokens := a.Turn.Input + a.Turn.Output
+		tokens, because := a.Turn.Input+a.Turn.Output, r.Text(result.because)
 		asks := result.refused == "" && Asks(a.was, result.now)
-		st.Command = &plan.Command{Was: a.was, Now: result.now, Because: result.because, Tokens: tokens, Asked: true, Asks: asks}
+		st.Command = &plan.Command{Was: a.was, Now: result.now, Because: because, Tokens: tokens, Asked: true, Asks: asks}
 		st.UpdatedAt = at
-		data := map[string]any{"was": a.was, "now": result.now, "because": result.because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens, "asks": asks}
+		data := map[string]any{"was": a.was, "now": result.now, "because": because, "provider": a.Turn.Provider, "model": a.Turn.Model, "tokens": tokens, "asks": asks}
 		key := "command.retried"
 		if result.refused != "" {
 			data["refused"], key = result.refused, "command.repeated"
 		}
 		rec := run.Record{At: at, Type: plan.EventStepReasoned, StepID: a.step.ID, Data: data}
 		if !asks { // otherwise the approval request posts it
-			rec.Messages = a.messages(r, key, at, "now", Line(result.now), "because", result.because)
+			rec.Messages = a.messages(r, key, at, "now", Line(result.now), "because", because)
 		}
 		_, err = s.Store.EndStep(ctx, r, st, rec)
 		if err == nil {

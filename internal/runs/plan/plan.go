@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 )
 
@@ -164,6 +165,14 @@ type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
+
+// Failure returns a failure in the language of the run.
+func (r Run) Failure(code string, message locale.Phrase) *Failure {
+	return &Failure{Code: code, Message: r.Text(message)}
+}
+
+// Text returns a phrase in the language of the run.
+func (r Run) Text(p locale.Phrase) string { return p.In(locale.Tag(r.Locale)) }
 
 // Result is the response to a step's call. Body is JSON when JSON is true, else text as a JSON
 // string. Truncated means that Body holds only the beginning of Bytes bytes.

@@ -60,7 +60,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 		a.StepID = st.StepID
 		at := s.Now()
 		step, _ := r.Plan.Step(st.StepID)
-		text := a.text(r, step)
+		text := a.text(step)
 		if retried && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User {
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
@@ -102,16 +102,21 @@ func (a Approval) decision() plan.Decision {
 	return plan.Approved
 }
 
-func (a Approval) text(r plan.Run, step plan.Step) string {
+// text returns the sentence about the decision.
+func (a Approval) text(step plan.Step) locale.Phrase {
 	key := "run.approved"
 	if a.Refuse {
 		key = "run.refused"
 	}
-	text := locale.Text(tagOf(r), key, "by", plan.Line(a.User), "title", step.Title)
-	if a.Note != "" {
-		text = locale.Text(tagOf(r), "run.noted", "text", text, "note", a.Note)
+	return withNote(locale.Say(key, "by", plan.Line(a.User), "title", step.Title), a.Note)
+}
+
+// withNote appends a person's note to a sentence.
+func withNote(text locale.Phrase, note string) locale.Phrase {
+	if note == "" {
+		return text
 	}
-	return text
+	return locale.Say("run.noted", "text", text, "note", note)
 }
 
 // waitingStep returns the step with the given id, or the only step that ever waited. After a second

@@ -33,7 +33,7 @@ func (s *Service) Begin(ctx context.Context, account, runID string) ([][]plan.Ef
 			return nil
 		}
 		at := s.Now()
-		text := locale.Text(tagOf(r), "run.started", "goal", r.Plan.Goal, "n", count(len(r.Plan.Steps)))
+		text := locale.Say("run.started", "goal", r.Plan.Goal, "n", len(r.Plan.Steps))
 		_, err = s.Store.Start(ctx, r, at.Add(CheckEvery), Record{
 			At: at, Type: plan.EventStarted, Data: map[string]any{"goal": r.Plan.Goal, "steps": len(r.Plan.Steps)},
 			Messages: []conversation.Message{s.message(r, conversation.KindProgress, at, text)},

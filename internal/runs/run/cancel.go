@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -36,7 +37,7 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 			if r.UndoAt != nil {
 				key = "run.undoing_already"
 			}
-			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, key))}
+			d = Decision{Run: r, Chat: chat, Message: Message(s.IDs, r, conversation.KindProgress, at, c.Locale, locale.Say(key))}
 			asked = r.CancelAt != nil
 			return nil
 		case r.Status.Active():
@@ -53,12 +54,9 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 	return d, err
 }
 
-// withAlso appends Also to the text of the answer.
-func (c Cancellation) withAlso(text string) string {
-	if c.Also == "" {
-		return text
-	}
-	return text + " " + c.Also
+// answer returns the message about the cancellation, with Also at its end.
+func (c Cancellation) answer(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, text locale.Phrase) conversation.Message {
+	return Message(ids, r, kind, at, c.Locale, locale.Joined{Phrases: []locale.Phrase{text, c.Also}, Between: " "})
 }
 
 // eventData returns the data of the cancellation's event.
@@ -72,12 +70,12 @@ func (c Cancellation) eventData() map[string]any {
 
 func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, d *Decision) error {
 	at := s.Now()
-	text := locale.Text(c.Locale, "turn.cancelled")
+	text := locale.Say("turn.cancelled")
 	if c.Reason != "" {
-		text = locale.Text(c.Locale, "run.rejected", "reason", c.Reason)
+		text = locale.Say("run.rejected", "reason", c.Reason)
 	}
 	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
-	answer := s.message(r, conversation.KindNotice, at, c.withAlso(text))
+	answer := c.answer(s.IDs, r, conversation.KindNotice, at, text)
 	r.Reason = c.Reason
 	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
 		At: at, Type: plan.EventCancelled, Data: c.eventData(), Messages: append(typed, answer),
@@ -100,7 +98,7 @@ func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.C
 
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
 	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
-	answer := s.message(r, conversation.KindProgress, at, c.withAlso(locale.Text(c.Locale, "run.stopping")))
+	answer := c.answer(s.IDs, r, conversation.KindProgress, at, locale.Say("run.stopping"))
 	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
 		At: at, Type: plan.EventStopping, Data: c.eventData(), Messages: append(typed, answer),
 	})

@@ -48,27 +48,26 @@ func (s *Service) closingStates(r plan.Run) []plan.StepState {
 // request was sent and whose response was lost is in doubt, unless it only reads. No one repeats it
 // any more, even where a repetition would be safe. An effect that never began is cancelled.
 func (s *Service) closingStatus(r plan.Run, st plan.StepState) (plan.StepStatus, *plan.Failure) {
-	tag := tagOf(r)
 	step, _ := r.Plan.Step(st.StepID)
 	unknown := st.Last.Open && (st.Error != nil || !plan.Idempotent(step.Method)) ||
 		(st.Last.Open || st.Lost) && step.Risk != plan.Read
 	switch {
 	case st.Status == plan.StepWaiting && r.CancelAt == nil && !st.Approval.Open(s.Now()):
-		late := &plan.Failure{Code: "step.approval_expired", Message: locale.Text(tag, "step.approval_expired")}
+		const late = "step.approval_expired"
 		if st.Command.Replaces() { // the command failed, and no replacement was approved
-			late = &plan.Failure{Code: "step.command_failed", Message: locale.Text(tag, "step.command_unapproved", "reason", late.Message)}
+			return plan.StepFailed, r.Failure("step.command_failed", locale.Say("step.command_unapproved", "reason", locale.Say(late)))
 		}
-		return plan.StepFailed, late
+		return plan.StepFailed, r.Failure(late, locale.Say(late))
 	case st.Status == plan.StepPending, st.Status == plan.StepWaiting:
 		return plan.StepCancelled, nil
 	case unknown && st.Error != nil && st.Error.Code == "step.in_doubt": // a response arrived that did not decide it
 		return plan.StepInDoubt, st.Error
 	case unknown:
-		return plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: locale.Text(tag, "step.in_doubt", "target", st.Last.URL)}
+		return plan.StepInDoubt, r.Failure("step.in_doubt", locale.Say("step.in_doubt", "target", st.Last.URL))
 	case st.Error != nil:
 		return plan.StepFailed, st.Error
 	}
-	return plan.StepFailed, &plan.Failure{Code: "step.interrupted", Message: locale.Text(tag, "step.interrupted")}
+	return plan.StepFailed, r.Failure("step.interrupted", locale.Say("step.interrupted"))
 }
 
 // closingStatusOfEach returns the final status of a step that is done for each element: the worst
@@ -90,7 +89,7 @@ func (s *Service) closingStatusOfEach(r plan.Run, st plan.StepState) (plan.StepS
 	if done < st.Items {
 		return plan.StepCancelled, nil
 	}
-	return plan.StepFailed, &plan.Failure{Code: "step.interrupted", Message: locale.Text(tagOf(r), "step.interrupted")}
+	return plan.StepFailed, r.Failure("step.interrupted", locale.Say("step.interrupted"))
 }
 
 // endStatus returns the final status of a run whose effects are all closed, and the reason. A
@@ -119,5 +118,5 @@ func endStatus(r plan.Run, cause string) (plan.Status, *plan.Failure) {
 	case cause == "":
 		cause = "execution"
 	}
-	return plan.Failed, &plan.Failure{Code: "run.aborted", Message: locale.Text(tagOf(r), "run.aborted", "detail", cause)}
+	return plan.Failed, r.Failure("run.aborted", locale.Say("run.aborted", "detail", cause))
 }

@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -38,7 +40,7 @@ type Cancellation struct {
 	Digest  plan.Digest // optional: the request is refused when the draft has another digest
 	Reason  string      // of a rejection, optional: the reason, for the model
 	Typed   string
-	Also    string // an additional sentence of the answer, about another run of the chat
+	Also    locale.Phrase // an additional sentence of the answer, about another run of the chat; nil for none
 	Locale  locale.Tag
 }
 
@@ -71,12 +73,17 @@ func (s *Service) Confirm(ctx context.Context, c Confirmation) (Decision, error)
 	return d, nil
 }
 
+// answer returns the message that the run was confirmed.
+func (c Confirmation) answer(ids *ids.Source, r plan.Run, at time.Time) conversation.Message {
+	return Message(ids, r, conversation.KindProgress, at, c.Locale, locale.Say("turn.confirmed"))
+}
+
 func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decision, error) {
 	var d Decision
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
 		at := s.Now()
 		if r.ConfirmBy == by && r.Digest == c.Digest {
-			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))}
+			d = Decision{Run: r, Chat: chat, Message: c.answer(s.IDs, r, at)}
 			return nil
 		}
 		if err := s.checkConfirmation(ctx, r, chat, c); err != nil {
@@ -86,7 +93,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 			r.Besides = append(slices.Clone(r.Besides), c.For)
 		}
 		typed := s.typedMessage(c.Typed, at)
-		answer := s.message(r, conversation.KindProgress, at, locale.Text(c.Locale, "turn.confirmed"))
+		answer := c.answer(s.IDs, r, at)
 		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
 			At: at, Type: plan.EventConfirmed,
 			Data:     map[string]any{"by": c.User, "digest": r.Digest, "trace_id": c.TraceID},

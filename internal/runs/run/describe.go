@@ -16,10 +16,20 @@ import (
 
 // Describe returns a plan as text, for clients that show no card: every step with its method and
 // its full target. No value can imitate another line or hide text: goal and titles are one line
-// each, and invisible characters of arguments are escaped.
-func Describe(tag locale.Tag, p plan.Plan, replaces bool) string {
+// each, and invisible characters of arguments are escaped. replaces says that the plan took the
+// place of another.
+func Describe(p plan.Plan, replaces bool) locale.Phrase { return description{p, replaces} }
+
+type description struct {
+	plan     plan.Plan
+	replaces bool
+}
+
+// In returns the description in a language.
+func (d description) In(tag locale.Tag) string {
+	p := d.plan
 	var b strings.Builder
-	if replaces {
+	if d.replaces {
 		b.WriteString(locale.Text(tag, "turn.superseded") + "\n")
 	}
 	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))

@@ -30,7 +30,7 @@ func TestDescribeShowsAllThatIsSent(t *testing.T) {
 		},
 	}
 	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
-		text := run.Describe(tag, p, false)
+		text := run.Describe(p, false).In(tag)
 		for _, want := range []string{
 			`POST https://bank.example/payments`, `{"amount":10}`, `{"amount":-10000,"to":"x\u202e"}`, `GET https://other.example/orders {"memo":"${s1.body.memo}"}`,
 		} {
@@ -55,7 +55,7 @@ func TestDescribeShowsInvisibleCharacters(t *testing.T) {
 				When:   &ref.Condition{Value: "${s0.status}", Is: ref.Equal, To: json.RawMessage(`"` + odd + `"`)},
 			}, {ID: plan.EffectOf("s2"), Title: "Tool", MCPID: "m1", Tool: odd}},
 		}
-		if text := run.Describe(locale.Spanish, p, false); strings.ContainsRune(text, r) {
+		if text := run.Describe(p, false).In(locale.Spanish); strings.ContainsRune(text, r) {
 			t.Errorf("%U is in\n%s", r, text)
 		}
 	}
@@ -66,7 +66,7 @@ func TestDescribeShowsEscapesAsCharacters(t *testing.T) {
 	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
 	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
 	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
-	text := run.Describe(locale.Spanish, p, false)
+	text := run.Describe(p, false).In(locale.Spanish)
 	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
 		t.Errorf("%d times in\n%s", n, text)
 	}

@@ -93,10 +93,7 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	at := s.Now()
 	step, _ := r.Plan.Step(st.StepID)
 	st.Resolved = &plan.Resolution{Outcome: c.Outcome, By: c.User, Note: c.Note, At: at}
-	text := locale.Text(tagOf(r), "run.resolved_"+string(c.Outcome), "by", plan.Line(c.User), "title", step.Title)
-	if c.Note != "" {
-		text = locale.Text(tagOf(r), "run.noted", "text", text, "note", c.Note)
-	}
+	text := withNote(locale.Say("run.resolved_"+string(c.Outcome), "by", plan.Line(c.User), "title", step.Title), c.Note)
 	answer := s.message(r, conversation.KindProgress, at, text)
 	rec := Record{
 		At: at, Type: plan.EventStepResolved, StepID: st.StepID,

@@ -99,17 +99,17 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 		e.data["closed"] = closed
 	}
 	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
-	lines := []string{locale.Text(tagOf(r), "run.finished_"+string(e.to), "goal", r.Plan.Goal,
-		"done", count(done), "n", count(len(r.Plan.Steps)), "reason", reason)}
+	lines := []locale.Phrase{locale.Say("run.finished_"+string(e.to), "goal", r.Plan.Goal,
+		"done", done, "n", len(r.Plan.Steps), "reason", reason)}
 	if skipped > 0 {
-		lines = append(lines, locale.Text(tagOf(r), "run.skipped", "n", count(skipped)))
+		lines = append(lines, locale.Say("run.skipped", "n", skipped))
 	}
 	if e.to == plan.Done {
 		lines = append(lines, summary(r))
 	} else {
 		lines = append(lines, reportUndos(r, e.data)...)
 	}
-	final := s.message(r, conversation.KindFinal, at, joinLines(lines))
+	final := s.message(r, conversation.KindFinal, at, locale.Lines(lines...))
 	e.run.Error = e.failure
 	ended, err := s.Store.Finish(ctx, e.run, e.chat, e.to, e.closed, Record{
 		At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final),
@@ -127,19 +127,9 @@ func idsByStatus(closed []plan.StepState) map[plan.StepStatus][]plan.EffectID {
 	return by
 }
 
-func joinLines(lines []string) string {
-	var kept []string
-	for _, line := range lines {
-		if line = strings.TrimSpace(line); line != "" {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Join(kept, "\n")
-}
-
 // reportUndos returns the lines of the final message about the effects that were undone, those that
 // could not be undone, and those that stay. It adds the same to the data of the event.
-func reportUndos(r plan.Run, data map[string]any) []string {
+func reportUndos(r plan.Run, data map[string]any) []locale.Phrase {
 	var undone, not, stays []plan.EffectID
 	for _, st := range changesOf(r) {
 		switch undo := r.State(plan.UndoOf(st.StepID)); {
@@ -151,14 +141,14 @@ func reportUndos(r plan.Run, data map[string]any) []string {
 			not = append(not, st.StepID)
 		}
 	}
-	var lines []string
+	var lines []locale.Phrase
 	for _, group := range []struct {
 		name, key string
 		ids       []plan.EffectID
 	}{{"undone", "run.undone", undone}, {"not_undone", "run.not_undone", not}, {"stays", "run.stays", stays}} {
 		if len(group.ids) > 0 {
 			data[group.name] = group.ids
-			lines = append(lines, locale.Text(tagOf(r), group.key, "list", titles(r, group.ids)))
+			lines = append(lines, locale.Say(group.key, "list", titles(r, group.ids)))
 		}
 	}
 	return lines
@@ -167,15 +157,15 @@ func reportUndos(r plan.Run, data map[string]any) []string {
 // maxTitles is the greatest number of effects that a message names.
 const maxTitles = 10
 
-func titles(r plan.Run, ids []plan.EffectID) string {
+func titles(r plan.Run, ids []plan.EffectID) locale.Phrase {
 	var names []string
 	for _, id := range ids[:min(maxTitles, len(ids))] {
 		step, _ := r.Plan.Step(id)
 		names = append(names, step.Title)
 	}
-	list := strings.Join(names, "; ")
+	list := locale.Verbatim(strings.Join(names, "; "))
 	if more := len(ids) - maxTitles; more > 0 {
-		list = locale.Text(tagOf(r), "run.and_more", "list", list, "n", count(more))
+		return locale.Say("run.and_more", "list", list, "n", more)
 	}
 	return list
 }

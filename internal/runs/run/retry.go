@@ -130,7 +130,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	if next.Digest, err = p.Digest(); err != nil {
 		return next, err
 	}
-	return next, s.checkBindings(ctx, next, c.Locale)
+	return next, s.checkBindings(ctx, next)
 }
 
 // propose writes the draft, and replaces the pending draft of the chat if there is one.
@@ -147,7 +147,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 		old = &before
 	}
 	at := s.Now()
-	card := s.message(next, conversation.KindPlan, at, Describe(tagOf(next), next.Plan, old != nil))
+	card := s.message(next, conversation.KindPlan, at, Describe(next.Plan, old != nil))
 	data := Proposed(next, map[string]any{"retries": next.Retries})
 	if next.Plan.Reuse != nil {
 		data["reused"] = next.Plan.Reuse.Steps

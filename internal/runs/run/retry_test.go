@@ -416,7 +416,7 @@ func TestConfirmNamesChangedPartOfStalePlan(t *testing.T) {
 			w := newManualWorld(t)
 			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{undoable("Una")}})
 			c.change(t, w, r)
-			if err := w.Confirm(r); !errors.Is(err, plan.ErrStale) || !strings.Contains(err.Error(), c.says) {
+			if err := w.Confirm(r); !errors.Is(err, plan.ErrStale) || !strings.Contains(changeIn(err), c.says) {
 				t.Errorf("%v does not say %q", err, c.says)
 			}
 		})

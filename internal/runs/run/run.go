@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"piloto/internal/conversation"
@@ -203,17 +202,17 @@ func (s *Service) chatOf(ctx context.Context, r plan.Run) (conversation.Chat, er
 	return chat, err
 }
 
-// message returns a message of the assistant about a run.
-func (s *Service) message(r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
-	return Message(s.IDs, r, kind, at, text)
+// message returns a message of the assistant about a run, in the language of the run.
+func (s *Service) message(r plan.Run, kind conversation.Kind, at time.Time, text locale.Phrase) conversation.Message {
+	return Message(s.IDs, r, kind, at, locale.Tag(r.Locale), text)
 }
 
-// Message returns a message of the assistant about a run. The final message has a fixed id, so that
-// there can be only one.
-func Message(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, text string) conversation.Message {
+// Message returns a message of the assistant about a run, in a language. The final message has a
+// fixed id, so that there can be only one.
+func Message(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, tag locale.Tag, text locale.Phrase) conversation.Message {
 	seq := ids.New(at)
 	m := conversation.Message{
-		ID: seq, Seq: seq, Role: conversation.RoleAssistant, Kind: kind, Content: text, RunID: r.ID, At: at,
+		ID: seq, Seq: seq, Role: conversation.RoleAssistant, Kind: kind, Content: text.In(tag), RunID: r.ID, At: at,
 	}
 	if kind == conversation.KindFinal {
 		m.ID = conversation.FinalID(r.ID)
@@ -231,7 +230,3 @@ func (s *Service) typedMessage(typed string, at time.Time) []conversation.Messag
 		ID: seq, Seq: seq, Role: conversation.RoleUser, Kind: conversation.KindText, Content: typed, At: at,
 	}}
 }
-
-func tagOf(r plan.Run) locale.Tag { return locale.Tag(r.Locale) }
-
-func count(n int) string { return strconv.Itoa(n) }

@@ -14,6 +14,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -121,11 +122,17 @@ func TestConfirmNamesTheChange(t *testing.T) {
 	w := fixture.NewWorld(t)
 	r := w.Propose(book)
 	refresh(t, w, "POST /bookings")
-	var f interface{ Error() string }
-	err := w.Confirm(r)
-	if !errors.As(err, &f) || !strings.Contains(f.Error(), "POST /bookings") {
+	if err := w.Confirm(r); !strings.Contains(changeIn(err), "POST /bookings") {
 		t.Errorf("%v does not name the tool", err)
 	}
+}
+
+// changeIn returns the sentence about the change of a plan.ErrStale, in Spanish.
+func changeIn(err error) string {
+	if change := fault.Of(err).Inner["changed"]; change != nil {
+		return locale.OfFault(change).In(locale.Spanish)
+	}
+	return ""
 }
 
 func TestRunIsHiddenFromOtherAccounts(t *testing.T) {

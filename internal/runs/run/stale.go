@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 )
@@ -18,7 +18,7 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 	case r.Status == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
-		return staleError(c.Locale, "run.changed_superseded")
+		return staleError(fault.New(fault.Conflict, "run.changed_superseded"))
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning
 	case r.Status != plan.Draft:
@@ -30,15 +30,15 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 	case chat.ActiveRunID == r.ID: // the run was read before another request confirmed it, and the chat after that
 		return fault.ErrMoved
 	case chat.PendingRunID != r.ID:
-		return staleError(c.Locale, "run.changed_superseded")
+		return staleError(fault.New(fault.Conflict, "run.changed_superseded"))
 	}
 	if err := s.checkChatFree(ctx, chat, r); err != nil {
 		return err
 	}
 	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
-		return plan.ErrStale.With("changed", locale.Text(c.Locale, "step.plan_changed"))
+		return staleError(fault.New(fault.Conflict, "step.plan_changed"))
 	}
-	return s.checkBindings(ctx, r, c.Locale)
+	return s.checkBindings(ctx, r)
 }
 
 // checkChatFree refuses the confirmation when the chat has another active run, unless that run
@@ -70,21 +70,22 @@ func (s *Service) wrongDigest(ctx context.Context, r plan.Run, c Confirmation) e
 	if !was {
 		return plan.ErrStale
 	}
-	return staleError(c.Locale, "run.changed_edited", "revision", count(r.Plan.Revision))
+	return staleError(fault.New(fault.Conflict, "run.changed_edited").With("revision", strconv.Itoa(r.Plan.Revision)))
 }
 
-func staleError(tag locale.Tag, key string, pairs ...string) error {
-	return plan.ErrStale.With("changed", locale.Text(tag, key, pairs...))
-}
+// staleError returns the error for a plan that is not the one that the user saw, with the reason.
+func staleError(why *fault.Error) error { return plan.ErrStale.WithFault("changed", why) }
 
 // unboundError returns the error for a plan that is unchanged but whose servers, tools or rules are
 // not.
-func unboundError(why string) error { return plan.ErrStale.With("case", "bound").With("changed", why) }
+func unboundError(why *fault.Error) error {
+	return plan.ErrStale.With("case", "bound").WithFault("changed", why)
+}
 
 // checkBindings checks that the servers and tools of all calls that will run are the ones that the
 // user saw, and that no rule of the account denies a call. Otherwise it returns plan.ErrStale with
 // the change.
-func (s *Service) checkBindings(ctx context.Context, r plan.Run, tag locale.Tag) error {
+func (s *Service) checkBindings(ctx context.Context, r plan.Run) error {
 	rules, err := s.Catalogue.Rules(ctx, r.Account)
 	if err != nil {
 		return err
@@ -100,12 +101,12 @@ func (s *Service) checkBindings(ctx context.Context, r plan.Run, tag locale.Tag)
 				var f *fault.Error
 				if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 					b, _ := r.Plan.Binding(call.ID)
-					return unboundError(locale.Text(tag, "run.changed_bound", "server", b.ServerName, "why", locale.Fill(tag, f.Code, f.Args)))
+					return unboundError(fault.New(fault.Conflict, "run.changed_bound").With("server", b.ServerName).WithFault("why", f))
 				}
 				return err
 			}
 			if v := rules.Judge(rule.CallOf(call, server.Name)); v.Effect == rule.Deny {
-				return unboundError(locale.Text(tag, "run.changed_denied", "called", call.Called(), "reason", v.Rule.Reason))
+				return unboundError(fault.New(fault.Conflict, "run.changed_denied").With("called", call.Called()).With("reason", v.Rule.Reason))
 			}
 		}
 	}

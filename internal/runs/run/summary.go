@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piloto/internal/ground/locale"
@@ -21,32 +20,32 @@ const (
 
 // summary returns the result of the last step that was done, for a person who reads the chat; the
 // run holds the whole result. It is untrusted data, so each value is written as text on one line.
-func summary(r plan.Run) string {
+func summary(r plan.Run) locale.Phrase {
 	for _, step := range slices.Backward(r.Plan.Steps) {
 		st := r.State(step.ID)
 		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
-			return describe(st.Result.Body, tagOf(r))
+			return describe(st.Result.Body)
 		}
 	}
-	return ""
+	return locale.Verbatim("")
 }
 
-func describe(body json.RawMessage, tag locale.Tag) string {
+func describe(body json.RawMessage) locale.Phrase {
 	list, ok := listIn(body)
 	if !ok {
-		return fields(body)
+		return locale.Verbatim(fields(body))
 	}
-	lines := []string{locale.Text(tag, "run.items", "n", strconv.Itoa(len(list)))}
+	lines := []locale.Phrase{locale.Say("run.items", "n", len(list))}
 	for i, item := range list {
 		if i == summaryItems {
-			lines = append(lines, "…")
+			lines = append(lines, locale.Verbatim("…"))
 			break
 		}
 		if text := fields(item); text != "" {
-			lines = append(lines, "- "+text)
+			lines = append(lines, locale.Verbatim("- "+text))
 		}
 	}
-	return strings.Join(lines, "\n")
+	return locale.Lines(lines...)
 }
 
 // listIn returns body as a list, or the only list among the members of an object.

@@ -95,7 +95,7 @@ func (s *Service) expire(ctx context.Context, k Key) (bool, error) {
 		if r.Status != plan.Draft || at.Before(r.Plan.ExpiresAt) {
 			return nil
 		}
-		text := locale.Text(tagOf(r), "run.expired", "goal", r.Plan.Goal)
+		text := locale.Say("run.expired", "goal", r.Plan.Goal)
 		_, err := s.Store.Discard(ctx, r, chat, plan.Expired, Record{
 			At: at, Type: plan.EventExpired,
 			Messages: []conversation.Message{s.message(r, conversation.KindNotice, at, text)},

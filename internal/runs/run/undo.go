@@ -38,7 +38,7 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]pla
 		at := s.Now()
 		rec := Record{At: at, Type: plan.EventUndoing, Data: map[string]any{"undos": left}}
 		if chat.ID != "" {
-			text := locale.Text(tagOf(r), "run.undoing", "goal", r.Plan.Goal, "n", count(len(left)))
+			text := locale.Say("run.undoing", "goal", r.Plan.Goal, "n", len(left))
 			rec.Messages = []conversation.Message{s.message(r, conversation.KindProgress, at, text)}
 		}
 		_, err = s.Store.BeginUndo(ctx, r, rec)

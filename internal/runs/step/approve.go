@@ -43,26 +43,26 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 	a := st.Approval
 	switch {
 	case a == nil && w.ask != nil && len(w.body) > maxApprovalBody:
-		return false, x.failure(r, "step.approval_too_large")
+		return false, failure(r, "step.approval_too_large")
 	case a == nil:
 		return w.ask != nil, nil
 	case a.Decision == plan.Refused && a.Note != "":
-		return false, x.approvalFailure(r, st, x.failure(r, "step.refused_because", "by", a.By, "note", a.Note))
+		return false, x.approvalFailure(r, st, failure(r, "step.refused_because", "by", a.By, "note", a.Note))
 	case a.Decision == plan.Refused:
-		return false, x.approvalFailure(r, st, x.failure(r, "step.refused", "by", a.By))
+		return false, x.approvalFailure(r, st, failure(r, "step.refused", "by", a.By))
 	case a.Decision == plan.Approved && a.Request != w.hash:
-		return false, x.failure(r, "step.approval_changed")
+		return false, failure(r, "step.approval_changed")
 	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
 		// A rule that was added later asks for another person: the user's own approval does not
 		// count.
 		step, _ := r.Plan.Step(st.StepID)
-		return false, x.failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason)
+		return false, failure(r, "step.denied", "called", step.Called(), "reason", w.ask.Reason)
 	case a.Decision == plan.Approved:
 		return false, nil
 	case a.Open(x.Now()):
 		return true, nil
 	}
-	return false, x.approvalFailure(r, st, x.failure(r, "step.approval_expired"))
+	return false, x.approvalFailure(r, st, failure(r, "step.approval_expired"))
 }
 
 // element is the request of one element. The requests of all elements are approved together.
@@ -83,7 +83,7 @@ func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approval
 	if a != nil && a.Decision == plan.Approved && json.Unmarshal(a.Body, &list) == nil && n < len(list) && list[n].Request == w.hash {
 		return nil
 	}
-	return x.failure(r, "step.approval_changed")
+	return failure(r, "step.approval_changed")
 }
 
 // Await records that a step waits for an approval, with the token that resumes its execution. A

@@ -46,7 +46,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	if unanswered {
 		code = codeUnanswered
 	}
-	e := ending{checks: n, data: data, failure: x.failure(r, code)}
+	e := ending{checks: n, data: data, failure: failure(r, code)}
 	switch {
 	case held:
 		e.status, e.kind, e.failure, e.message = plan.StepDone, plan.EventStepChecked, nil, "checked"
@@ -59,7 +59,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 		e.checks, e.data = n, data
 	default:
 		e.status, e.kind = plan.StepFailed, plan.EventStepFailed
-		e.failure = x.failure(r, "step.not_done")
+		e.failure = failure(r, "step.not_done")
 	}
 	return x.end(ctx, t, nil, e)
 }
@@ -78,7 +78,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (b
 	case refused != nil:
 		return false, nil, &Error{Name: Rejected, Message: refused.Message}
 	case call.changedByResult: // no person could approve it
-		return false, nil, &Error{Name: Rejected, Message: x.failure(r, "step.command_woven").Message}
+		return false, nil, &Error{Name: Rejected, Message: failure(r, "step.command_woven").Message}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

@@ -44,12 +44,11 @@ func substitute(st plan.StepState, args tool.Arguments) *plan.Command {
 // there is none. The reasons are a substitute command, and a command that includes the result of an
 // earlier step.
 func (x *Executor) approvalReason(r plan.Run, call prepared) string {
-	tag := locale.Tag(r.Locale)
 	switch {
 	case call.substitute != nil && call.substitute.Asks:
-		return locale.Text(tag, "step.substitute")
+		return r.Text(locale.Say("step.substitute"))
 	case call.changedByResult:
-		return locale.Text(tag, "step.woven")
+		return r.Text(locale.Say("step.woven"))
 	}
 	return ""
 }
@@ -74,7 +73,7 @@ func (x *Executor) approvalFailure(r plan.Run, st plan.StepState, why *plan.Fail
 	if !st.Command.Replaces() {
 		return why
 	}
-	return &plan.Failure{Code: codeCommandFailed, Message: locale.Text(locale.Tag(r.Locale), "step.command_unapproved", "reason", why.Message)}
+	return r.Failure(codeCommandFailed, locale.Say("step.command_unapproved", "reason", why.Message))
 }
 
 // escalates reports whether a command is destructive only after its references are resolved. A
@@ -97,7 +96,7 @@ func (x *Executor) failedCommandEnding(r plan.Run, step plan.Step, st plan.StepS
 	if !failed {
 		return nil
 	}
-	e := x.retryOrFail(r, st, maxCommandAttempts, Transient, result, x.failure(r, codeCommandFailed, "detail", why))
+	e := x.retryOrFail(r, st, maxCommandAttempts, Transient, result, failure(r, codeCommandFailed, "detail", why))
 	if e.status == plan.StepRunning {
 		after := st
 		after.Error, after.Last.Open, after.UpdatedAt = e.failure, false, x.Now()

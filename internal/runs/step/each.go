@@ -53,9 +53,9 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case look.err != nil:
 		return fail(nil, look.err)
 	case err != nil:
-		return fail(x.failure(r, "step.not_a_list", "detail", err.Error()), nil)
+		return fail(failure(r, "step.not_a_list", "detail", err.Error()), nil)
 	case len(list) > plan.MaxEach:
-		return fail(x.failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
+		return fail(failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
 	}
 	if moved := x.changedTarget(r, step, look.lookup); moved != nil || look.err != nil {
 		return fail(moved, look.err)
@@ -75,7 +75,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 		case err != nil:
 			return fail(nil, err)
 		case refused != nil:
-			return fail(x.failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
+			return fail(failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
 		}
 		w.ask = stricterAsk(w.ask, call.ask)
 		requests[i] = element{URL: call.request.URL, Body: call.body, Request: call.hash}
@@ -143,13 +143,13 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
-			e = failedEnding(x.failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
+			e = failedEnding(failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
 			return nil
 		case n == 0:
 			e = collectedEnding(nil)
 			return nil
 		case st.Attempts >= maxRounds:
-			e = failedEnding(x.failure(r, "step.interrupted"))
+			e = failedEnding(failure(r, "step.interrupted"))
 			return nil
 		}
 		at := x.Now()
@@ -241,7 +241,7 @@ func (x *Executor) sum(r plan.Run, states []plan.StepState) *ending {
 				failed++
 			}
 		}
-		why := x.failure(r, c.code, "failed", fmt.Sprint(failed), "n", fmt.Sprint(len(states)), "reason", messageOf(states[first]))
+		why := failure(r, c.code, "failed", fmt.Sprint(failed), "n", fmt.Sprint(len(states)), "reason", messageOf(states[first]))
 		return &ending{status: c.status, kind: c.kind, failure: why, data: map[string]any{"items": len(states), "failed": failed}}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"errors"
 	"net/url"
 	"strconv"
@@ -37,15 +36,15 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, call pre
 func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err error) ending {
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
-		return x.retryOrFail(r, st, maxTransient, Transient, nil, x.failure(r, "step.unreachable", "target", origin(st.Last.URL)))
+		return x.retryOrFail(r, st, maxTransient, Transient, nil, failure(r, "step.unreachable", "target", origin(st.Last.URL)))
 	case errors.Is(err, tool.ErrToolChanged):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.tool_changed", "tool", step.Called())}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.tool_changed", "tool", step.Called())}
 	case errors.Is(err, tool.ErrUnauthorized):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: x.failure(r, "step.arguments", "detail", requestFault(err))}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.arguments", "detail", requestFault(err))}
 	case plan.Idempotent(step.Method):
-		return x.retryLost(r, st, nil, x.failure(r, "step.transient"))
+		return x.retryLost(r, st, nil, failure(r, "step.transient"))
 	}
 	return x.unknownEnding(r, step, st, nil)
 }
@@ -115,7 +114,7 @@ func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name st
 // there was one.
 func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Result) ending {
 	const code = "step.in_doubt"
-	key, args := code, []string{"target", origin(st.Last.URL)}
+	key, args := code, []any{"target", origin(st.Last.URL)}
 	if result != nil && result.Status/100 == 3 {
 		key, args = code+"_answered", append(args, "status", strconv.Itoa(result.Status))
 		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" {
@@ -124,7 +123,7 @@ func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Resul
 	}
 	return ending{
 		status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result,
-		failure: &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), key, args...)},
+		failure: r.Failure(code, locale.Say(key, args...)),
 	}
 }
 
@@ -136,26 +135,29 @@ func isMoved(status int) bool { return status == 301 || status == 307 || status 
 // toolFailure returns the failure that a tool reported, in its own words.
 func (x *Executor) toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	if d := detail(result.Body); d != "" {
-		return x.failure(r, "step.tool_failed_because", "detail", d)
+		return failure(r, "step.tool_failed_because", "detail", d)
 	}
-	return x.failure(r, "step.tool_failed")
+	return failure(r, "step.tool_failed")
 }
 
 func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer) *plan.Failure {
 	status := strconv.Itoa(a.Status)
 	switch {
 	case a.Status == 429:
-		return x.failure(r, "step.throttled")
+		return failure(r, "step.throttled")
 	case isMoved(a.Status):
 		to := tool.RedirectOrigin(st.Last.URL, a.Headers["Location"])
-		return x.failure(r, "step.moved", "status", status, "to", cmp.Or(to, locale.Text(locale.Tag(r.Locale), "step.moved_somewhere")))
+		if to == "" {
+			return failure(r, "step.moved", "status", status, "to", locale.Say("step.moved_somewhere"))
+		}
+		return failure(r, "step.moved", "status", status, "to", to)
 	case a.Status/100 == 3:
-		return x.failure(r, "step.redirected", "status", status)
+		return failure(r, "step.redirected", "status", status)
 	}
 	if d := detail(resultOf(a).Body); d != "" {
-		return x.failure(r, "step.rejected_because", "status", status, "detail", d)
+		return failure(r, "step.rejected_because", "status", status, "detail", d)
 	}
-	return x.failure(r, "step.rejected", "status", status)
+	return failure(r, "step.rejected", "status", status)
 }
 
 func origin(rawURL string) string {

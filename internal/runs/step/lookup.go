@@ -140,15 +140,15 @@ func changedByResult(step plan.Step, args tool.Arguments, look ref.Lookup) (bool
 // skippedEnding returns the ending of a step that is skipped: its condition is false, or a step
 // that it names was skipped. It returns nil for any other step.
 func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*ending, error) {
-	skip := func(why string, pairs ...string) *ending {
+	skip := func(why string, pairs ...any) *ending {
 		return &ending{
 			status: plan.StepSkipped, kind: plan.EventStepSkipped, data: map[string]any{"because": why},
-			reason: x.failure(r, "step.skipped_"+why, pairs...).Message,
+			reason: failure(r, "step.skipped_"+why, pairs...).Message,
 		}
 	}
 	names, err := step.ReferencedSteps()
 	if err != nil {
-		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(failure(r, "step.reference", "detail", err.Error())), nil
 	}
 	for _, name := range names {
 		if id := plan.EffectOf(name); r.State(id).Status == plan.StepSkipped {
@@ -163,7 +163,7 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 	case look.err != nil:
 		return nil, look.err
 	case err != nil:
-		return failedEnding(x.failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(failure(r, "step.reference", "detail", err.Error())), nil
 	case !holds:
 		return skip("condition"), nil
 	}
@@ -186,18 +186,18 @@ func (x *Executor) changedTarget(r plan.Run, step plan.Step, look ref.Lookup) *p
 	for _, target := range step.Targets {
 		refs, err := ref.InText("${" + target.Ref + "}")
 		if err != nil || len(refs) != 1 {
-			return x.failure(r, "step.reference", "detail", target.Ref)
+			return failure(r, "step.reference", "detail", target.Ref)
 		}
 		value, label, err := ref.ValueAndLabel(refs[0], look)
 		if err != nil {
-			return x.failure(r, "step.target_gone", "before", displayName(target.Label, target.Value))
+			return failure(r, "step.target_gone", "before", displayName(target.Label, target.Value))
 		}
 		if label != target.Label || !ref.Same(value, target.Value) {
 			before, after := displayName(target.Label, target.Value), displayName(label, value)
 			if before == after {
 				before, after = before+" ("+displayName("", target.Value)+")", after+" ("+displayName("", value)+")"
 			}
-			return x.failure(r, "step.target_changed", "before", before, "after", after)
+			return failure(r, "step.target_changed", "before", before, "after", after)
 		}
 	}
 	return nil

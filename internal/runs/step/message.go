@@ -2,7 +2,6 @@ package step
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"piloto/internal/conversation"
@@ -18,7 +17,7 @@ var elementMessages = map[string]bool{"failed": true, "doubt": true}
 
 // messages returns the chat's message about an effect, from the text "run.step_" + event for a step
 // and its elements, or "step.undo_" + event for an undo. An element that succeeds posts none.
-func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event string, more ...string) []conversation.Message {
+func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event string, more ...any) []conversation.Message {
 	if step.ID.Item() >= 0 && !step.ID.Undo() && !elementMessages[event] {
 		return nil
 	}
@@ -32,25 +31,22 @@ func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event stri
 			place = i + 1
 		}
 	}
-	args := append([]string{"at", fmt.Sprint(place), "n", fmt.Sprint(len(r.Plan.Steps)), "title", step.Title}, more...)
-	text := locale.Text(locale.Tag(r.Locale), key, args...)
-	return []conversation.Message{run.Message(x.IDs, r, conversation.KindProgress, at, text)}
+	args := append([]any{"at", place, "n", len(r.Plan.Steps), "title", step.Title}, more...)
+	return []conversation.Message{run.Message(x.IDs, r, conversation.KindProgress, at, locale.Tag(r.Locale), locale.Say(key, args...))}
 }
 
-func (x *Executor) failure(r plan.Run, code string, pairs ...string) *plan.Failure {
-	return &plan.Failure{Code: code, Message: locale.Text(locale.Tag(r.Locale), code, pairs...)}
+// failure returns a failure whose sentence is that of its code.
+func failure(r plan.Run, code string, pairs ...any) *plan.Failure {
+	return r.Failure(code, locale.Say(code, pairs...))
 }
 
 // refusal turns an error into a failure, if locale has a sentence for its code.
-func (x *Executor) refusal(r plan.Run, err error) (*plan.Failure, bool) {
+func refusal(r plan.Run, err error) (*plan.Failure, bool) {
 	var f *fault.Error
-	if !errors.As(err, &f) {
+	if !errors.As(err, &f) || !locale.Exists(f.Code) {
 		return nil, false
 	}
-	if _, ok := locale.Lookup(locale.Tag(r.Locale), f.Code); !ok {
-		return nil, false
-	}
-	return &plan.Failure{Code: f.Code, Message: locale.Fill(locale.Tag(r.Locale), f.Code, f.Args)}, true
+	return r.Failure(f.Code, locale.OfFault(f)), true
 }
 
 func errorName(s plan.StepStatus) string {
@@ -74,7 +70,7 @@ func messageOf(st plan.StepState) string {
 // interruption.
 func (x *Executor) reason(r plan.Run, st plan.StepState) string {
 	if st.Last.Open {
-		return x.failure(r, "step.interrupted").Message
+		return failure(r, "step.interrupted").Message
 	}
 	return messageOf(st)
 }

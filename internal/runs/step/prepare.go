@@ -55,7 +55,7 @@ func (x *Executor) prepare(ctx context.Context, r plan.Run, step plan.Step, look
 // bind reads the server and the operation of a step, and the account's rules.
 func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound, *plan.Failure, error) {
 	if !x.verified.check(r.Plan, r.Digest) {
-		return bound{}, x.failure(r, "step.plan_changed"), nil
+		return bound{}, failure(r, "step.plan_changed"), nil
 	}
 	var b bound
 	var unbound error
@@ -65,7 +65,7 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	reads.Go(func() { b.rules, err = x.Store.Rules(ctx, r.Account) })
 	reads.Wait()
 	if unbound != nil {
-		if f, ok := x.refusal(r, unbound); ok {
+		if f, ok := refusal(r, unbound); ok {
 			return b, f, nil
 		}
 		return b, nil, unbound
@@ -102,18 +102,18 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	case moved != nil:
 		return prepared{}, moved, nil
 	case errors.Is(err, tool.ErrRequest):
-		return prepared{}, x.failure(r, "step.arguments", "detail", requestFault(err)), nil
+		return prepared{}, failure(r, "step.arguments", "detail", requestFault(err)), nil
 	case err != nil:
-		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+		return prepared{}, failure(r, "step.reference", "detail", err.Error()), nil
 	case escalates(step, args):
-		return prepared{}, x.failure(r, "step.command_rises"), nil
+		return prepared{}, failure(r, "step.command_rises"), nil
 	}
 	changed, err := changedByResult(step, args, look.lookup)
 	switch {
 	case err != nil:
-		return prepared{}, x.failure(r, "step.reference", "detail", err.Error()), nil
+		return prepared{}, failure(r, "step.reference", "detail", err.Error()), nil
 	case changed && step.ID.Undo(): // no person could approve it
-		return prepared{}, x.failure(r, "step.command_woven"), nil
+		return prepared{}, failure(r, "step.command_woven"), nil
 	}
 	other := substitute(r.State(step.ID), args)
 	if other != nil {
@@ -142,9 +142,9 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
 	c := rule.CallOf(step, b.server.Name)
 	c.Path, c.Query, c.Body, c.Resolved = call.args.Path, call.args.Query, call.body, true
-	ask, denied := b.rules.AskFor(step, r.Plan, c, locale.Text(locale.Tag(r.Locale), "turn.destroys"))
+	ask, denied := b.rules.AskFor(step, r.Plan, c, r.Text(locale.Say("turn.destroys")))
 	if denied != nil {
-		return nil, x.failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
+		return nil, failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
 	}
 	if ask == nil && step.Ask != nil && !step.Ask.Maybe { // the user who confirmed saw that the step would wait
 		ask = step.Ask
@@ -185,7 +185,7 @@ func effectKey(r plan.Run, step plan.Step, args tool.Arguments) string {
 // have the confirmed fingerprint.
 func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call *prepared) *plan.Failure {
 	if problems := op.CheckResolved(x.Schemas, tool.Arguments{Body: call.body}); len(problems) > 0 {
-		return x.failure(r, "step.arguments", "detail", sentence(problems))
+		return failure(r, "step.arguments", "detail", sentence(problems))
 	}
 	arguments := call.body
 	if len(arguments) == 0 {
@@ -203,7 +203,7 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Arguments) (tool.Request, *plan.Failure) {
 	request, err := b.build(x.Schemas, step, args)
 	if err != nil {
-		return request, x.failure(r, "step.arguments", "detail", requestFault(err))
+		return request, failure(r, "step.arguments", "detail", requestFault(err))
 	}
 	return request, nil
 }

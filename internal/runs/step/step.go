@@ -171,7 +171,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	case unsure && x.mayBeCalling(st):
 		return Done{}, &Error{Name: Throttled, Message: "another invocation may still be in its call"}
 	case stopping && !unsure && !st.Expanded:
-		return x.end(ctx, t, &r, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: x.failure(r, "step.cancelled")})
+		return x.end(ctx, t, &r, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: failure(r, "step.cancelled")})
 	case x.Now().Before(st.NotBefore):
 		return Done{}, &Error{Name: Throttled, Message: "it is too early to ask again"}
 	case unsure:
