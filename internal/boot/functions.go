@@ -108,7 +108,7 @@ func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
 // (package tools).
 type Tools struct {
 	Schemas tool.Compiler
-	Caller  func(w World, timeout time.Duration, bearer *outbound.Tokens) step.Caller
+	Caller  func(w World, timeout time.Duration, bearer *outbound.Tokens) tool.Caller
 }
 
 // Chat builds functions/chat.

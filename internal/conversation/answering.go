@@ -50,7 +50,7 @@ type SweepStore interface {
 	// EndAnswer ends a lease, also a left one, and adds messages to the chat: both or neither.
 	// It returns ErrAnswering when another process has the lease by now, and ErrChatNotFound.
 	EndAnswer(ctx context.Context, a Answering, at time.Time, messages ...Message) error
-	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]Message, string, error)
+	MessageReader
 }
 
 // Sweeper adds a notice to chats whose message has no answer because the process that had its

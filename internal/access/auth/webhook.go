@@ -70,12 +70,16 @@ type Delivery struct {
 	Body      []byte
 }
 
+// WebhookLister lists an account's webhooks, the oldest first, without their secrets.
+type WebhookLister interface {
+	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+}
+
 // WebhookStore stores webhooks without their secrets.
 type WebhookStore interface {
 	// Webhook returns a webhook by its ID; ErrWebhookNotFound when there is none.
 	Webhook(ctx context.Context, id string) (Webhook, error)
-	// Webhooks returns an account's webhooks, the oldest first.
-	Webhooks(ctx context.Context, account string) ([]Webhook, error)
+	WebhookLister
 	CreateWebhook(ctx context.Context, w Webhook) error
 	// DeleteWebhook deletes a webhook of an account; ErrWebhookNotFound when the account does
 	// not have it.

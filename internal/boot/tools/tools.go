@@ -8,10 +8,10 @@ import (
 
 	"piloto/internal/boot"
 	"piloto/internal/edge/gateway"
-	"piloto/internal/runs/step"
 	"piloto/internal/tools/mcp"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
 )
 
 // StartChat runs functions/chat.
@@ -34,6 +34,6 @@ func Step(w boot.World, e boot.Environment) (gateway.Function, error) { return b
 
 var all = boot.Tools{Schemas: schema.Compiler{}, Caller: caller}
 
-func caller(w boot.World, timeout time.Duration, bearer *outbound.Tokens) step.Caller {
+func caller(w boot.World, timeout time.Duration, bearer *outbound.Tokens) tool.Caller {
 	return mcp.NewClient(mcp.Options{HTTP: w.Client(timeout), Bearer: bearer, Now: w.Now, Timeout: timeout})
 }

@@ -9,7 +9,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -36,14 +35,6 @@ type Agent struct {
 	Keywords []string
 	Server   tool.Server
 	Chat     tool.Operation
-}
-
-// Caller calls tools of Model Context Protocol servers. Its errors are tool.ErrNotSent (nothing
-// reached the tool), tool.ErrLost (the request may have reached it), tool.ErrToolChanged (the
-// tool differs from the approved one, and was not called), tool.ErrUnauthorized and
-// tool.ErrRequest.
-type Caller interface {
-	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
 }
 
 // Persona holds a request's description of the bot (the config of document 001). More holds the

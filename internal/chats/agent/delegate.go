@@ -36,23 +36,13 @@ type Answer struct {
 	Failures int
 }
 
-// Keys reads the credentials of servers.
-type Keys interface {
-	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
-}
-
-// Freezer records tools that differ from the approved ones.
-type Freezer interface {
-	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
-}
-
 // Delegator calls agents. Rand draws from [0, d).
 type Delegator struct {
-	Caller   Caller
+	Caller   tool.Caller
 	Schemas  tool.Compiler // checks the arguments of agents' tools
-	Keys     Keys
+	Keys     tool.CredentialReader
 	Gate     *Gate
-	Freeze   Freezer
+	Freeze   tool.Freezer
 	Attempts int           // at least 1
 	Base     time.Duration // maximum pause after the first attempt; it doubles after each further one
 	Timeout  time.Duration // of all attempts at one message

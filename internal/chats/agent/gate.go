@@ -14,13 +14,18 @@ import (
 // breaker.
 type Breakers interface {
 	Breaker(ctx context.Context, account, agentID string) (Breaker, error)
-	Breakers(ctx context.Context, account string) ([]Breaker, error)
+	BreakerLister
 	// TakeProbe applies Breaker.Probed. Of concurrent callers, Probe names the one that has the
 	// probe.
 	TakeProbe(ctx context.Context, account, agentID, id string, p Policy, at time.Time) (Breaker, error)
 	CountFailure(ctx context.Context, account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
 	CountAnswer(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
 	DropProbe(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
+}
+
+// BreakerLister lists the breakers of an account's agents. An agent without failures has none.
+type BreakerLister interface {
+	Breakers(ctx context.Context, account string) ([]Breaker, error)
 }
 
 // Outcome is the verdict of a call on the agent.

@@ -68,7 +68,7 @@ type SettingsStore interface {
 	PutRouterSettings(ctx context.Context, account string, company int64, s Settings) error
 	DeleteRouterSettings(ctx context.Context, account string, company int64) error
 	RouterCompanies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
-	Servers(ctx context.Context, account string) ([]tool.Server, error)
+	tool.ServerLister
 }
 
 // Manager changes the router settings of accounts. Addresses checks a URL against the policy: it

@@ -25,23 +25,20 @@ import (
 
 // Store reads and writes the data of a turn.
 type Store interface {
-	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
+	conversation.ChatReader
+	conversation.MessageReader
+	conversation.ProjectReader
+	tool.ServerLister
+	tool.EntryReader
+	tool.OperationReader
+	plan.Reader
+	rule.Reader
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
-	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
-	Project(ctx context.Context, account, id string) (conversation.Project, error)
-	Servers(ctx context.Context, account string) ([]tool.Server, error)
-	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
-	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
-	Run(ctx context.Context, account, id string) (plan.Run, error)
-	// Propose writes a draft, makes it the chat's pending run and posts its
-	// message; an older draft becomes superseded in the same transaction. It
-	// returns fault.ErrMoved when the chat or the older draft moved.
-	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (plan.Run, error)
+	run.Proposer
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
-	Rules(ctx context.Context, account string) (rule.Set, error)
 	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
 	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
 	// viewer was shown last, at a time; the zero Sight after that record expired.
@@ -62,12 +59,6 @@ type Store interface {
 	EndAsked(ctx context.Context, account, chatID, messageID string, at time.Time) error
 }
 
-// Runs confirms and cancels drafts.
-type Runs interface {
-	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
-	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
-}
-
 // Listeners notifies the clients that have an account's chats open.
 type Listeners interface {
 	realtime.Notifier
@@ -83,7 +74,7 @@ type UsageCounters interface {
 // Service answers messages.
 type Service struct {
 	Store       Store
-	Runs        Runs
+	Runs        run.Decider
 	Schemas     tool.Compiler // judges the arguments of calls
 	Eligibility *eligibility.Service
 	Credit      *credit.Service

@@ -35,8 +35,8 @@ type Counted interface {
 
 // Agents reads an account's servers, and the breakers of its agents. An agent without failures has no breaker.
 type Agents interface {
-	Servers(ctx context.Context, account string) ([]tool.Server, error)
-	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
+	tool.ServerLister
+	agent.BreakerLister
 }
 
 // Effective is the configuration in force, in the order of the response.

@@ -11,8 +11,7 @@ import (
 
 // Rules stores the account's rules.
 type Rules interface {
-	// Rules returns the rules of an account; the empty set when it has none.
-	Rules(ctx context.Context, account string) (rule.Set, error)
+	rule.Reader
 	// SetRules replaces the rules if their version is still seen; rule.ErrMoved.
 	SetRules(ctx context.Context, account string, seen int, set rule.Set) error
 }

@@ -75,7 +75,7 @@ type AIServices struct {
 
 // Decisions decides whether an account gets answers, and from which provider.
 type Decisions interface {
-	Status(ctx context.Context, account string, history eligibility.History, models eligibility.Models) (eligibility.Status, error)
+	Status(ctx context.Context, account string, history credit.TurnReader, models eligibility.Models) (eligibility.Status, error)
 	Eligibility(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block)
 	Read(ctx context.Context, q eligibility.Question) (eligibility.Snapshot, error)
 }
@@ -83,20 +83,15 @@ type Decisions interface {
 // Settings reads and writes an account's AI settings. Every method that changes something returns
 // eligibility.ErrSetting with all faults.
 type Settings interface {
-	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
+	eligibility.SettingsReader
 	View(ctx context.Context, account, name string) (eligibility.ProviderView, error)
 	PutProvider(ctx context.Context, account string, seen *eligibility.Config, c eligibility.Config) (eligibility.ProviderView, error)
 	DeleteProvider(ctx context.Context, account, name string) error
 	// SetKey stores the account's own key of a provider; an empty one removes it.
 	SetKey(ctx context.Context, account, name, key string) (eligibility.ProviderView, error)
-	// AssistantOf returns the assistant in force for a project, or for the account when projectID is ""; false when
-	// there is none.
-	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
 	PutAssistant(ctx context.Context, account, projectID string, a eligibility.Assistant) (eligibility.Assistant, error)
 	DeleteAssistant(ctx context.Context, account, projectID string) error
-	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
 	PutEntitlement(ctx context.Context, account string, e eligibility.Entitlement) (eligibility.Entitlement, error)
-	Terms(ctx context.Context, account string) (eligibility.Terms, error)
 	PutTerms(ctx context.Context, account string, t eligibility.Terms) (eligibility.Terms, error)
 }
 
@@ -108,21 +103,20 @@ type Wallet interface {
 
 // Books reads the credit and the usage of an account.
 type Books interface {
-	eligibility.History
-	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
-	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
+	credit.StandingReader
+	credit.LedgerReader
+	credit.TurnReader
 }
 
 // Owned finds the chats and projects of an account. One of another account is missing.
 type Owned interface {
-	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
-	Project(ctx context.Context, account, id string) (conversation.Project, error)
+	conversation.ChatReader
+	conversation.ProjectReader
 }
 
 // Runs decides about runs.
 type Runs interface {
-	Confirm(ctx context.Context, c run.Confirmation) (run.Decision, error)
-	Cancel(ctx context.Context, c run.Cancellation) (run.Decision, error)
+	run.Decider
 	Approve(ctx context.Context, a run.Approval) (run.Decision, error)
 	Resolve(ctx context.Context, s run.Resolution) (run.Decision, error)
 	// Retry returns the draft that continues a run.
@@ -148,43 +142,33 @@ type Servers interface {
 // refuses a cursor of another account or query with "cursor.invalid".
 type Store interface {
 	CreateProject(ctx context.Context, account string, p conversation.Project) error
-	Project(ctx context.Context, account, id string) (conversation.Project, error)
-	Projects(ctx context.Context, account string) ([]conversation.Project, error)
+	conversation.ProjectReader
+	conversation.ProjectLister
 	// UpdateProject applies change to the current project, and again when it was changed concurrently.
 	UpdateProject(ctx context.Context, account, id string, change func(*conversation.Project) error) (conversation.Project, error)
 	DeleteProject(ctx context.Context, account, id string) error
-	// Server returns a service of the account, to check the services that a project names.
-	Server(ctx context.Context, account, id string) (tool.Server, error)
+	tool.ServerReader // to check the services that a project names
 
 	CreateChat(ctx context.Context, account string, c conversation.Chat) error
-	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
-	// Chats lists the newest chats first; projectID "" means all. An empty cursor starts the list, and the returned
-	// one is empty at the end.
-	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
+	conversation.ChatReader
+	conversation.ChatLister
 	// UpdateChat writes only the members that change sets.
 	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.
 	DeleteChat(ctx context.Context, account, id string) error
 
-	// Messages returns a page in ascending order: the newest limit messages for an empty cursor, and older ones for
-	// the returned cursor.
-	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
+	conversation.MessageReader
 	// Session returns a chat by the client's own name, with its newest messages before the cursor in ascending
 	// order, and a cursor to older ones.
 	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
 
-	Run(ctx context.Context, account, id string) (plan.Run, error)
-	// Events returns the events with a sequence number above after, in order.
-	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
-	// Revisions lists the plans of a run, the oldest first and the current one last.
-	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
-	// Link returns one link of the account's chain of receipts, and Links the links after one, in order.
-	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
+	plan.Reader
+	plan.EventReader
+	plan.RevisionReader
+	plan.ResultReader
+	receipt.Reader
+	// Links returns the links of the account's chain of receipts after one, in order.
 	Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error)
-	// SigningKeys lists the public keys that ever signed receipts.
-	SigningKeys(ctx context.Context) ([]receipt.Key, error)
-	// Whole returns a result with its complete body, which may be stored separately.
-	Whole(ctx context.Context, r plan.Run, id plan.EffectID, res plan.Result) (plan.Result, error)
 }
 
 // Check is one dependency that /health checks.

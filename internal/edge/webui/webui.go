@@ -21,71 +21,38 @@ import (
 
 // Chats reads conversations. A missing id, or one of another account, gives fault.NotFound.
 type Chats interface {
-	// Chats lists chats, the most recently changed first; an empty project means all.
-	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error)
-	Chat(ctx context.Context, account, chatID string) (conversation.Chat, error)
-	// Messages returns the newest page, oldest message first. The cursor leads to older ones and is empty at the
-	// beginning of the chat.
-	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error)
+	conversation.ChatLister
+	conversation.ChatReader
+	conversation.MessageReader
 }
 
 // Runs reads runs, their events in order after a sequence number, their plans, the oldest first, and the signatures
 // of their receipts.
 type Runs interface {
-	Run(ctx context.Context, account, runID string) (plan.Run, error)
-	Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error)
-	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
-	// Link returns one link of the account's chain of receipts, and SigningKeys the public keys that ever signed
-	// one.
-	Link(ctx context.Context, account string, seq int) (receipt.Link, error)
-	SigningKeys(ctx context.Context) ([]receipt.Key, error)
-}
-
-// Rules reads the account's rules for plans.
-type Rules interface {
-	Rules(ctx context.Context, account string) (rule.Set, error)
+	plan.Reader
+	plan.EventReader
+	plan.RevisionReader
+	receipt.Reader
 }
 
 // Servers reads the registry. Entries returns a server's allowlist in force.
 type Servers interface {
-	Servers(ctx context.Context, account string) ([]tool.Server, error)
-	Server(ctx context.Context, account, serverID string) (tool.Server, error)
-	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error)
-}
-
-// Breakers reads the breakers of an account's agents. An agent without a breaker never failed.
-type Breakers interface {
-	Breakers(ctx context.Context, account string) ([]agent.Breaker, error)
-}
-
-// Webhooks reads an account's webhooks, the oldest first, without their secrets.
-type Webhooks interface {
-	Webhooks(ctx context.Context, account string) ([]auth.Webhook, error)
+	tool.ServerLister
+	tool.ServerReader
+	tool.EntryReader
 }
 
 // Projects reads projects.
 type Projects interface {
-	Projects(ctx context.Context, account string) ([]conversation.Project, error)
-	Project(ctx context.Context, account, projectID string) (conversation.Project, error)
-}
-
-// Assistants reads the assistants and providers of an account. *eligibility.Manager implements it.
-type Assistants interface {
-	// AssistantOf returns the assistant in force for a project, or for the account when projectID is ""; false when
-	// there is none.
-	AssistantOf(ctx context.Context, account, projectID string) (eligibility.Assistant, bool, error)
-	Entitlement(ctx context.Context, account string) (eligibility.Entitlement, error)
-	Terms(ctx context.Context, account string) (eligibility.Terms, error)
-	Providers(ctx context.Context, account string) ([]eligibility.ProviderView, error)
+	conversation.ProjectLister
+	conversation.ProjectReader
 }
 
 // Credits reads the credit and the usage of an account. A credit.Store implements it.
 type Credits interface {
-	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
-	// Ledger lists the entries, the newest first.
-	Ledger(ctx context.Context, account, cursor string, limit int) ([]credit.Entry, string, error)
-	// Turns calls f for each turn of a period, the newest first, until f returns false.
-	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
+	credit.StandingReader
+	credit.LedgerReader
+	credit.TurnReader
 }
 
 // Facts are the data of the deployment that the page shows.
@@ -106,11 +73,11 @@ type Deps struct {
 	Chats           Chats
 	Runs            Runs
 	Servers         Servers
-	Breakers        Breakers
-	Webhooks        Webhooks
-	Rules           Rules
+	Breakers        agent.BreakerLister
+	Webhooks        auth.WebhookLister
+	Rules           rule.Reader
 	Projects        Projects
-	Assistants      Assistants
+	Assistants      eligibility.SettingsReader
 	Credits         Credits
 	Tokens          auth.Store
 	DropConnections func(ctx context.Context, account, session string) error // stops the pushes to the connections of a session, by its hash; nil: there are none

@@ -14,10 +14,11 @@ import (
 
 // Store keeps wallets, sessions, ledgers, holds and turns. Every write is atomic.
 type Store interface {
-	Standing(ctx context.Context, account string, at time.Time) (Standing, error)
+	StandingReader
+	LedgerReader
+	TurnReader
 	// Entry returns a ledger entry (consistent read); ErrEntryNotFound.
 	Entry(ctx context.Context, account, id string) (Entry, error)
-	Ledger(ctx context.Context, account, cursor string, limit int) ([]Entry, string, error)
 	// EntryOf returns the entry that was written with an idempotency key; ErrEntryNotFound.
 	EntryOf(ctx context.Context, account, key string) (Entry, error)
 	// Move writes a ledger entry and adds its amount to the balance, once for each entry id and each key. It
@@ -51,9 +52,6 @@ type Store interface {
 	AddUp(ctx context.Context, account string) (Audit, error)
 	// Audited removes the account from the list of due audits, unless its ledger changed meanwhile.
 	Audited(ctx context.Context, a Audit) error
-
-	// Turns calls f for each turn of a period, the newest first, until f returns false.
-	Turns(ctx context.Context, account string, from, to time.Time, f func(Turn) bool) error
 }
 
 // ErrAlreadyWritten is returned by a write whose item exists already.

@@ -41,7 +41,17 @@ type KeyStore interface {
 	DeleteKey(ctx context.Context, account, provider string) error
 }
 
-// Manager changes an account's settings.
+// SettingsReader reads the assistants, providers, entitlement and terms of an account.
+type SettingsReader interface {
+	// AssistantOf returns the assistant in force for a project, or for the account when projectID is ""; false when
+	// there is none.
+	AssistantOf(ctx context.Context, account, projectID string) (Assistant, bool, error)
+	Entitlement(ctx context.Context, account string) (Entitlement, error)
+	Terms(ctx context.Context, account string) (Terms, error)
+	Providers(ctx context.Context, account string) ([]ProviderView, error)
+}
+
+// Manager changes an account's settings. It is a SettingsReader.
 type Manager struct {
 	*Service
 	KeyStore  KeyStore

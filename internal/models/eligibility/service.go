@@ -67,7 +67,7 @@ type Deployment struct {
 // Store keeps settings. A missing item is not an error.
 type Store interface {
 	Settings(ctx context.Context, account string) (Settings, error)
-	Standing(ctx context.Context, account string, at time.Time) (credit.Standing, error)
+	credit.StandingReader
 	PutHealth(ctx context.Context, account string, h Health) error
 
 	PutAssistant(ctx context.Context, account, projectID string, a Assistant) error

@@ -35,13 +35,8 @@ type Status struct {
 	Attempts   []llm.Attempt
 }
 
-// History reads the records of turns.
-type History interface {
-	Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error
-}
-
 // Status returns the state of an account's AI. It probes the provider when there is no recent result.
-func (s *Service) Status(ctx context.Context, account string, history History, models Models) (Status, error) {
+func (s *Service) Status(ctx context.Context, account string, history credit.TurnReader, models Models) (Status, error) {
 	var snapshot Snapshot
 	var attempts []llm.Attempt
 	var reads errgroup.Group
@@ -135,7 +130,7 @@ func (s *Service) RecordHealth(ctx context.Context, account, provider string, er
 }
 
 // attempts returns the newest attempts at providers, the newest first.
-func (s *Service) attempts(ctx context.Context, account string, history History) ([]llm.Attempt, error) {
+func (s *Service) attempts(ctx context.Context, account string, history credit.TurnReader) ([]llm.Attempt, error) {
 	attempts := []llm.Attempt{}
 	turns := 0
 	at := s.Now()

@@ -26,10 +26,8 @@ const OutcomeCommand = "command"
 
 // Store reads runs and writes the states of steps.
 type Store interface {
-	Run(ctx context.Context, account, id string) (plan.Run, error)
-	// EndStep writes a step's state with its event and its message, if the run is as it was read;
-	// else it returns fault.ErrMoved.
-	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
+	plan.Reader
+	run.StepEnder
 }
 
 // Service asks a model for a command that replaces a failed one.

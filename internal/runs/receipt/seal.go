@@ -26,6 +26,17 @@ type LinkKey struct {
 	Seq     int
 }
 
+// LinkReader reads one link of an account's chain; ErrNoLink.
+type LinkReader interface {
+	Link(ctx context.Context, account string, seq int) (Link, error)
+}
+
+// Reader reads the links of chains, and the public keys that ever signed one.
+type Reader interface {
+	LinkReader
+	SigningKeys(ctx context.Context) ([]Key, error)
+}
+
 // Store stores the chains of accounts, and the public halves of keys.
 type Store interface {
 	// Ended returns the link of a run that ended, if it has one for its present events, else a link
@@ -37,8 +48,7 @@ type Store interface {
 	// Place appends a link to the chain of its account and records it in its run. It returns
 	// fault.ErrMoved when the chain or the run changed in the meantime.
 	Place(ctx context.Context, l Link, due time.Time) error
-	// Link returns a link, or ErrNoLink.
-	Link(ctx context.Context, account string, seq int) (Link, error)
+	LinkReader
 	// Sign stores the signature of a link. An existing signature is not replaced.
 	Sign(ctx context.Context, l Link) error
 	// KeepKey stores the public half of a key, once, and marks the earlier keys as no longer in

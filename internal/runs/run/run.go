@@ -57,8 +57,10 @@ func (r Record) Event(seq int) (plan.Event, error) {
 // transition or nothing. It returns fault.ErrMoved when the run or the chat changed since, or when
 // the lifecycle has no such edge.
 type Store interface {
-	Run(ctx context.Context, account, id string) (plan.Run, error)
-	Chat(ctx context.Context, account, id string) (conversation.Chat, error)
+	plan.Reader
+	plan.RevisionReader
+	conversation.ChatReader
+	Proposer
 
 	// Confirm moves a draft to queued and its chat from pending to active. by is the id of the
 	// confirmation, and user is the user who confirmed. r already holds the further owners. If the
@@ -75,17 +77,6 @@ type Store interface {
 	// chat's last run only when it is newer than the present one.
 	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec Record) (plan.Run, error)
 
-	// Propose writes a draft, makes it the pending run of its chat and posts its message, in one
-	// transaction that also moves an older draft to superseded. It copies the states of r that come
-	// from another run (Reused), and stores r as the Next of the run that it continues.
-	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
-	// Revise replaces the plan of a draft and keeps the old one as a revision. rev is the new plan;
-	// the draft must still be the pending run of the chat.
-	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec Record) (plan.Run, error)
-	// Revisions lists the plans of a run, from the oldest to the current one.
-	Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error)
-	// AskApproval records that a step waits for an approval, and moves the run to waiting.
-	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec Record) (plan.Run, error)
 	// Decide records the decision on a waiting step and moves the run to the status to, which may
 	// be its present one. The approval must still be open at the time of the record.
 	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
@@ -103,6 +94,27 @@ type Store interface {
 	PutOff(ctx context.Context, o Overdue, until time.Time) error
 	// Postpone sets the next due time of the run, and changes nothing else.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
+}
+
+// Proposer writes a draft, makes it the pending run of its chat and posts its message, in one
+// transaction that also moves an older draft to superseded. It copies the states of r that come
+// from another run (Reused), and stores r as the Next of the run that it continues. It returns
+// fault.ErrMoved when the chat or the older draft moved.
+type Proposer interface {
+	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
+}
+
+// StepEnder writes the result of an attempt of a step, or the reason why none was made, with its
+// event and its message. It returns fault.ErrMoved when the run changed since it was read. A run in
+// which no step waits any more moves to running.
+type StepEnder interface {
+	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec Record) (plan.Run, error)
+}
+
+// Decider confirms and cancels runs.
+type Decider interface {
+	Confirm(ctx context.Context, c Confirmation) (Decision, error)
+	Cancel(ctx context.Context, c Cancellation) (Decision, error)
 }
 
 // Key identifies a run.
@@ -128,11 +140,15 @@ const (
 // Executions starts and watches executions of the state machine. A second start of the same run has
 // no effect.
 type Executions interface {
+	Waker
 	StartExecution(ctx context.Context, account, runID string) error
-	// Wake resumes an execution that waits with a token. It returns nil for a token that is no
-	// longer in use.
-	Wake(ctx context.Context, token string) error
 	ExecutionOf(ctx context.Context, runID string) (Execution, error)
+}
+
+// Waker resumes an execution that waits with a token. It returns nil for a token that is no longer
+// in use.
+type Waker interface {
+	Wake(ctx context.Context, token string) error
 }
 
 // Sealer appends the end of a run to the chain of its account, and signs it. It is called once when
@@ -143,11 +159,11 @@ type Sealer interface {
 
 // Catalogue reads the servers, operations, projects and rules that a plan depends on.
 type Catalogue interface {
-	Server(ctx context.Context, account, id string) (tool.Server, error)
-	Operation(ctx context.Context, account string, s tool.Server, e tool.Entry) (tool.Operation, error)
-	Entries(ctx context.Context, account string, s tool.Server) ([]tool.Entry, error) // of the current catalogue
-	Project(ctx context.Context, account, id string) (conversation.Project, error)
-	Rules(ctx context.Context, account string) (rule.Set, error)
+	tool.ServerReader
+	tool.OperationReader
+	tool.EntryReader
+	conversation.ProjectReader
+	rule.Reader
 }
 
 // Service decides the transitions of runs.

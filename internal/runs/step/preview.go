@@ -25,7 +25,7 @@ const (
 // PreviewStore reads the data of a preview.
 type PreviewStore interface {
 	run.Catalogue
-	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
+	tool.CredentialReader
 }
 
 // Preview makes the reads that the changes of a draft refer to, before the draft is confirmed.

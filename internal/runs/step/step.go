@@ -91,22 +91,17 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 // are as they were read (else fault.ErrMoved), and adds exactly one event to the run.
 type Store interface {
 	run.Catalogue
-	Run(ctx context.Context, account, id string) (plan.Run, error)
-	Credential(ctx context.Context, account string, s tool.Server) (tool.Credential, error)
-	// FreezeTool records that a server's tool differs from the approved one, on the condition that
-	// seen is the present allowlist.
-	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
+	plan.Reader
+	plan.ResultReader
+	tool.CredentialReader
+	tool.Freezer
+	run.StepEnder
 	// AskApproval records that a step waits for an approval, and moves the run to waiting. The run
 	// must not be stopping.
 	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error)
 	// BeginStep writes the start of an attempt. The run must not be stopping; for an undo, undoing
 	// must have begun.
 	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
-	// EndStep writes the result of an attempt, or the reason why none was made. A run in which no
-	// step waits any more moves to running.
-	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
-	// Whole returns a result with its whole body, when the body is stored in pieces.
-	Whole(ctx context.Context, r plan.Run, id plan.EffectID, res plan.Result) (plan.Result, error)
 }
 
 // Sender sends a request once and reads at most limit bytes of the response. It returns
@@ -116,25 +111,13 @@ type Sender interface {
 	Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error)
 }
 
-// Caller calls a tool of a server that speaks the Model Context Protocol, once. It returns the
-// errors of Sender; tool.ErrToolChanged when the tool differs from the approved one, and
-// tool.ErrUnauthorized when the server rejects the key. With either of these, the tool was not called.
-type Caller interface {
-	CallTool(ctx context.Context, c tool.Call) (tool.Answer, error)
-}
-
-// Waker resumes an execution that waits with a token.
-type Waker interface {
-	Wake(ctx context.Context, token string) error
-}
-
 // Executor runs steps.
 type Executor struct {
 	Store   Store
 	Schemas tool.Compiler // checks the arguments of calls
 	Sender  Sender
-	Caller  Caller
-	Waker   Waker
+	Caller  tool.Caller
+	Waker   run.Waker
 	IDs     *ids.Source
 	Now     func() time.Time
 	Log     *slog.Logger

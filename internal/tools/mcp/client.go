@@ -47,7 +47,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// CallTool sends one call, if the tool is still the approved one. It implements agent.Caller. An error says whether
+// CallTool sends one call, if the tool is still the approved one. It implements tool.Caller. An error says whether
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
 // (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrRequest). A failure that the tool or its server reports is an
 // answer with Failed set. So is a refusal by status (429, 503 with Retry-After, other 4xx); its Status is that

@@ -34,8 +34,12 @@ type Discoverer interface {
 // Store keeps servers, their allowlists and their keys, by account. A write is conditional on the revision that the
 // caller read; when it changed, the whole write is refused.
 type Store interface {
-	Server(ctx context.Context, account, id string) (Server, error) // ErrServerNotFound
-	Servers(ctx context.Context, account string) ([]Server, error)
+	ServerReader
+	ServerLister
+	EntryReader
+	OperationReader
+	CredentialReader
+	Freezer
 	// CreateServer stores a server with its allowlist and key. It returns ErrAgentTaken, and stores nothing, when
 	// the server is an agent and another agent has its name.
 	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
@@ -47,8 +51,6 @@ type Store interface {
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
 	SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error)
 	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
-	// FreezeTool records that a tool differs from the approved one, while seen is the allowlist in force.
-	FreezeTool(ctx context.Context, account, id, seen, tool string, at time.Time) error
 	DeleteServer(ctx context.Context, account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
 	// allowlist yet.
@@ -56,9 +58,6 @@ type Store interface {
 	// PutOffServer records an attempt and when the next one is due. It returns ErrServerMoved when the server is
 	// absent no longer, or another process makes the attempt.
 	PutOffServer(ctx context.Context, a Absent, until time.Time) error
-	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
-	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
-	Credential(ctx context.Context, account string, s Server) (Credential, error)
 }
 
 // Registry registers services and keeps their allowlists current.
