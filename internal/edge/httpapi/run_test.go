@@ -167,7 +167,7 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 		{"POST", "retry", retry, plan.ErrAlreadyRunning, 409},
 		{"PATCH", "plan", edit, plan.ErrAlreadyRunning, 409},
 		{"PATCH", "plan", edit, plan.ErrNotPending, 409},
-		{"PATCH", "plan", edit, plan.ErrStale.WithFault("changed", fault.New(fault.Conflict, "run.changed_edited").With("revision", "2")), 409},
+		{"PATCH", "plan", edit, plan.ErrStale.WithFault("changed", fault.Reason("run.changed_edited").With("revision", "2")), 409},
 		{"PATCH", "plan", edit, plan.ErrExpired, 410},
 	} {
 		for _, lang := range []string{"es", "en"} {

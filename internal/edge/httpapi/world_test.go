@@ -165,7 +165,7 @@ func (w *world) Send(_ context.Context, r turn.Request) (turn.Reply, error) {
 	case "lost":
 		return turn.Reply{}, plan.ErrStale
 	case "moved":
-		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: locale.Verbatim("Plan propuesto: otro"), Why: plan.ErrStale.WithFault("changed", fault.New(fault.Conflict, "run.changed_edited").With("revision", "2"))}
+		return turn.Reply{}, &turn.Moved{Run: w.run_, Card: locale.Verbatim("Plan propuesto: otro"), Why: plan.ErrStale.WithFault("changed", fault.Reason("run.changed_edited").With("revision", "2"))}
 	case "broken":
 		return turn.Reply{}, errors.New("table: password=canary-secret")
 	case "panic":

@@ -64,6 +64,9 @@ type Error struct {
 // refine a sentinel without changing its identity.
 func New(kind Kind, code string) *Error { return &Error{Kind: kind, Code: code} }
 
+// Reason returns a fault for WithFault only. It has the code of a sentence, and never stands alone.
+func Reason(code string) *Error { return &Error{Kind: Conflict, Code: code} }
+
 // Error returns the code with the cause or the arguments, for logs.
 func (e *Error) Error() string {
 	if e.Cause != nil {

@@ -30,9 +30,13 @@ func Say(key string, pairs ...any) Sentence {
 	return s
 }
 
-// OfFault returns the sentence of a fault: that of its code.
+// OfFault returns the sentence of a fault: that of its code, or else that for its answer over HTTP.
 func OfFault(f *fault.Error) Sentence {
-	s := Sentence{Key: f.Code, Args: make(map[string]any, len(f.Args)+len(f.Inner))}
+	key := f.Code
+	if !Exists(key) {
+		key = "fault." + f.Code
+	}
+	s := Sentence{Key: key, Args: make(map[string]any, len(f.Args)+len(f.Inner))}
 	for name, value := range f.Args {
 		s.Args[name] = value
 	}

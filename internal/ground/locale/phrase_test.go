@@ -8,8 +8,8 @@ import (
 )
 
 func TestPhrasesAreRenderedInTheLanguageOfTheReader(t *testing.T) {
-	inner := fault.New(fault.Conflict, "step.server_inactive")
-	bound := fault.New(fault.Conflict, "run.changed_bound").With("server", "Salas").WithFault("why", inner)
+	inner := fault.Reason("step.server_inactive")
+	bound := fault.Reason("run.changed_bound").With("server", "Salas").WithFault("why", inner)
 	for _, c := range []struct {
 		phrase locale.Phrase
 		es, en string
@@ -18,6 +18,7 @@ func TestPhrasesAreRenderedInTheLanguageOfTheReader(t *testing.T) {
 		{locale.Say("run.items", "n", 2), "2 resultados:", "2 results:"},
 		{locale.Verbatim("{n} as it is"), "{n} as it is", "{n} as it is"},
 		{locale.OfFault(bound), "Salas: El servicio está desactivado.", "Salas: The service is switched off."},
+		{locale.OfFault(fault.New(fault.NotFound, "mcp.not_found")), "No existe ese servicio.", "There is no such service."},
 		{locale.Lines(locale.Say("run.items", "n", 0), locale.Verbatim(" "), locale.Verbatim("- a")), "0 resultados:\n- a", "0 results:\n- a"},
 		{locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("a"), nil, locale.Verbatim("b")}, Between: "; "}, "a; b", "a; b"},
 		{locale.Say("no.such.key"), "no.such.key", "no.such.key"},

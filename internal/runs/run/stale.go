@@ -18,7 +18,7 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 	case r.Status == plan.Expired:
 		return plan.ErrExpired
 	case r.Status == plan.Superseded:
-		return staleError(fault.New(fault.Conflict, "run.changed_superseded"))
+		return staleError(fault.Reason("run.changed_superseded"))
 	case r.Status.Active():
 		return plan.ErrAlreadyRunning
 	case r.Status != plan.Draft:
@@ -30,13 +30,13 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 	case chat.ActiveRunID == r.ID: // the run was read before another request confirmed it, and the chat after that
 		return fault.ErrMoved
 	case chat.PendingRunID != r.ID:
-		return staleError(fault.New(fault.Conflict, "run.changed_superseded"))
+		return staleError(fault.Reason("run.changed_superseded"))
 	}
 	if err := s.checkChatFree(ctx, chat, r); err != nil {
 		return err
 	}
 	if digest, err := r.Plan.Digest(); err != nil || digest != r.Digest {
-		return staleError(fault.New(fault.Conflict, "step.plan_changed"))
+		return staleError(fault.Reason("step.plan_changed"))
 	}
 	return s.checkBindings(ctx, r)
 }
@@ -70,7 +70,7 @@ func (s *Service) wrongDigest(ctx context.Context, r plan.Run, c Confirmation) e
 	if !was {
 		return plan.ErrStale
 	}
-	return staleError(fault.New(fault.Conflict, "run.changed_edited").With("revision", strconv.Itoa(r.Plan.Revision)))
+	return staleError(fault.Reason("run.changed_edited").With("revision", strconv.Itoa(r.Plan.Revision)))
 }
 
 // staleError returns the error for a plan that is not the one that the user saw, with the reason.
@@ -101,12 +101,12 @@ func (s *Service) checkBindings(ctx context.Context, r plan.Run) error {
 				var f *fault.Error
 				if errors.As(err, &f) && f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 					b, _ := r.Plan.Binding(call.ID)
-					return unboundError(fault.New(fault.Conflict, "run.changed_bound").With("server", b.ServerName).WithFault("why", f))
+					return unboundError(fault.Reason("run.changed_bound").With("server", b.ServerName).WithFault("why", f))
 				}
 				return err
 			}
 			if v := rules.Judge(rule.CallOf(call, server.Name)); v.Effect == rule.Deny {
-				return unboundError(fault.New(fault.Conflict, "run.changed_denied").With("called", call.Called()).With("reason", v.Rule.Reason))
+				return unboundError(fault.Reason("run.changed_denied").With("called", call.Called()).With("reason", v.Rule.Reason))
 			}
 		}
 	}

@@ -1,0 +1,139 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"piloto/internal/ground/locale"
+)
+
+// speakers maps the functions that name a sentence to the position of its key. The values of its placeholders follow
+// in pairs.
+var speakers = map[string]int{"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1}
+
+// renderers lists the packages of the domain that render a phrase, each with the reason.
+var renderers = map[string]string{
+	"internal/runs/plan":  "the failure of a run is stored in the language of the run",
+	"internal/runs/run":   "a message about a run is stored",
+	"internal/chats/turn": "a message and its notes are stored",
+}
+
+var placeholders = regexp.MustCompile(`\{([a-z_]+)`)
+
+// TestEverySentenceOfTheCodeExists: a missing sentence would be shown as its key.
+func TestEverySentenceOfTheCodeExists(t *testing.T) {
+	seen := 0
+	for _, f := range sources(t, false) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			at, speaks := speakers[nameOf(call.Fun)]
+			if !speaks || len(call.Args) <= at {
+				return true
+			}
+			if prefix, ok := prefixOf(call.Args[at]); ok && len(locale.Keys(prefix)) == 0 {
+				t.Errorf("%s: no sentence begins with %q", f.at(n), prefix)
+			}
+			key, ok := literal(call.Args[at])
+			if !ok {
+				return true
+			}
+			seen++
+			sentence, exists := locale.Lookup(locale.Spanish, key)
+			if !exists {
+				t.Errorf("%s: there is no sentence %q", f.at(n), key)
+			}
+			names, known := pairNames(call.Args[at+1:])
+			for _, p := range placeholders.FindAllStringSubmatch(sentence, -1) {
+				if known && !call.Ellipsis.IsValid() && nameOf(call.Fun) != "fault.Reason" && !slices.Contains(names, p[1]) {
+					t.Errorf("%s: %q has no value for {%s}", f.at(n), key, p[1])
+				}
+			}
+			return true
+		})
+	}
+	if seen < 100 {
+		t.Errorf("only %d sentences: the scan no longer finds them", seen)
+	}
+}
+
+// nameOf returns a function's name, with its package or receiver.
+func nameOf(fun ast.Expr) string {
+	switch fun := fun.(type) {
+	case *ast.Ident:
+		return fun.Name
+	case *ast.SelectorExpr:
+		if x, ok := fun.X.(*ast.Ident); ok {
+			return x.Name + "." + fun.Sel.Name
+		}
+	}
+	return ""
+}
+
+func literal(e ast.Expr) (string, bool) {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
+}
+
+// prefixOf returns the literal at the beginning of a concatenation.
+func prefixOf(e ast.Expr) (string, bool) {
+	sum, ok := e.(*ast.BinaryExpr)
+	if !ok || sum.Op != token.ADD {
+		return "", false
+	}
+	if text, ok := literal(sum.X); ok {
+		return text, true
+	}
+	return prefixOf(sum.X)
+}
+
+// pairNames returns the names in a list of name, value pairs; false when one is not a literal.
+func pairNames(args []ast.Expr) (names []string, ok bool) {
+	for i := 0; i < len(args); i += 2 {
+		name, ok := literal(args[i])
+		if !ok {
+			return nil, false
+		}
+		names = append(names, name)
+	}
+	return names, true
+}
+
+// TestDomainRendersInFewPlaces: domain code returns phrases, and a phrase is rendered where its text is stored.
+func TestDomainRendersInFewPlaces(t *testing.T) {
+	found := map[string]bool{}
+	for _, f := range sources(t, false) {
+		if !within(f.dir(), "internal/runs", "internal/models", "internal/chats", "internal/tools", "internal/conversation") {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if ok && sel.Sel.Name == "In" && len(call.Args) == 1 && slices.Contains(f.imports(), "piloto/internal/ground/locale") {
+				found[f.dir()] = true
+				if renderers[f.dir()] == "" {
+					t.Errorf("%s renders a phrase", f.at(n))
+				}
+			}
+			return true
+		})
+	}
+	for dir := range renderers {
+		if !found[dir] {
+			t.Errorf("%s renders no phrase any more: take it off the list", dir)
+		}
+	}
+}

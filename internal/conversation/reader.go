@@ -1,0 +1,30 @@
+package conversation
+
+import "context"
+
+// ChatReader reads a chat. A missing one, or one of another account, is ErrChatNotFound.
+type ChatReader interface {
+	Chat(ctx context.Context, account, id string) (Chat, error)
+}
+
+// ChatLister lists chats, the most recently changed first; an empty project means all. An empty
+// cursor starts the list, and the returned one is empty at its end.
+type ChatLister interface {
+	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]Chat, string, error)
+}
+
+// MessageReader reads a page of messages in ascending order: the newest for an empty cursor, and
+// older ones for the returned cursor. The cursor is empty at the beginning of the chat.
+type MessageReader interface {
+	Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]Message, string, error)
+}
+
+// ProjectReader reads a project. A missing one, or one of another account, is ErrProjectNotFound.
+type ProjectReader interface {
+	Project(ctx context.Context, account, id string) (Project, error)
+}
+
+// ProjectLister lists the projects of an account.
+type ProjectLister interface {
+	Projects(ctx context.Context, account string) ([]Project, error)
+}

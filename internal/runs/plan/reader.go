@@ -1,0 +1,23 @@
+package plan
+
+import "context"
+
+// Reader reads a run. A missing one, or one of another account, is ErrRunNotFound.
+type Reader interface {
+	Run(ctx context.Context, account, id string) (Run, error)
+}
+
+// RevisionReader lists the plans of a run, the oldest first and the current one last.
+type RevisionReader interface {
+	Revisions(ctx context.Context, r Run) ([]Revision, error)
+}
+
+// EventReader reads the events of a run with a sequence number above after, in order.
+type EventReader interface {
+	Events(ctx context.Context, account, runID string, after, limit int) ([]Event, error)
+}
+
+// ResultReader returns a result with its whole body, which may be stored in pieces.
+type ResultReader interface {
+	Whole(ctx context.Context, r Run, id EffectID, res Result) (Result, error)
+}

@@ -1,0 +1,46 @@
+package tool
+
+import (
+	"context"
+	"time"
+)
+
+// ServerReader reads a server. A missing one, or one of another account, is ErrServerNotFound.
+type ServerReader interface {
+	Server(ctx context.Context, account, id string) (Server, error)
+}
+
+// ServerLister lists the servers of an account.
+type ServerLister interface {
+	Servers(ctx context.Context, account string) ([]Server, error)
+}
+
+// EntryReader reads the entries of the server's allowlist in force.
+type EntryReader interface {
+	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
+}
+
+// OperationReader reads the operation of an entry.
+type OperationReader interface {
+	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
+}
+
+// CredentialReader reads the key of a server.
+type CredentialReader interface {
+	Credential(ctx context.Context, account string, s Server) (Credential, error)
+}
+
+// Freezer records that a tool of a server differs from the approved one, while seen is the
+// allowlist in force.
+type Freezer interface {
+	FreezeTool(ctx context.Context, account, serverID, seen, tool string, at time.Time) error
+}
+
+// Caller calls a tool of a server that speaks the Model Context Protocol, once. It returns
+// ErrNotSent when the request did not reach the server, ErrLost when it may have been applied,
+// ErrRequest when it must not be sent, ErrToolChanged when the tool differs from the approved
+// one, and ErrUnauthorized when the server rejects the key. With either of the last two, the tool
+// was not called.
+type Caller interface {
+	CallTool(ctx context.Context, c Call) (Answer, error)
+}
