@@ -287,7 +287,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config)
 	decisions, models := s.eligibilityService(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
-		Decisions: decisions, Settings: &eligibility.Manager{Service: decisions, KeyStore: keyStore{models.secrets}, Addresses: s.addresses},
+		Decisions: decisions, Settings: decisions.Manager(keyStore{models.secrets}, s.addresses),
 		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats,
 	})), nil
 }
@@ -301,9 +301,7 @@ func (keyless) Platform(context.Context) (map[string]bool, error) { return map[s
 
 // pageSettings returns the settings that the page reads.
 func (s site) pageSettings(p Platform) *eligibility.Manager {
-	return &eligibility.Manager{Service: &eligibility.Service{
-		Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now, Log: s.log,
-	}}
+	return &eligibility.Manager{Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now}
 }
 
 // tickets issues the tickets that open sockets.

@@ -40,12 +40,12 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	if err != nil {
 		return one(where, "not_allowed", explain(err))
 	}
-	op, err := d.Store.Operation(ctx, d.account, listed.Server, entry)
+	op, err := d.operations.Operation(ctx, d.account, listed.Server, entry)
 	if err != nil {
 		return nil, err
 	}
 	var wrong []fault.Field
-	for _, p := range op.Check(d.Schemas, args) {
+	for _, p := range op.Check(d.schemas, args) {
 		wrong = append(wrong, p.Field())
 	}
 	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body

@@ -29,6 +29,7 @@ const (
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
 type dialog struct {
 	modelCaller
+	service *Service
 	turnData
 	incoming    conversation.Message   // the user's message
 	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
@@ -41,7 +42,7 @@ type dialog struct {
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
-	return &dialog{modelCaller: modelCaller{Service: s, req: req, chat: chat}}
+	return &dialog{modelCaller: s.modelCaller(req, chat), service: s}
 }
 
 func (d *dialog) caller() *modelCaller { return &d.modelCaller }
@@ -51,14 +52,14 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 	d.incoming = message
 	chat := d.chat // a copy: the parallel store of the message does not change the fields read here
 	return []func() error{
-		func() (err error) { d.chatHistory, err = d.loadHistory(ctx, d.req, chat, message); return },
+		func() (err error) { d.chatHistory, err = d.service.loadHistory(ctx, d.req, chat, message); return },
 		func() (err error) {
-			d.project, err = d.loadProject(ctx, d.req.Principal.Account, chat.ProjectID)
+			d.project, err = d.service.loadProject(ctx, d.req.Principal.Account, chat.ProjectID)
 			return
 		},
-		func() (err error) { d.listed, err = d.loadCatalogue(ctx, d.req.Principal.Account); return },
-		func() (err error) { d.rules, err = d.Store.Rules(ctx, d.req.Principal.Account); return },
-		func() error { d.watched = d.Tell.Watched(ctx, d.req.Principal.Account); return nil },
+		func() (err error) { d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account); return },
+		func() (err error) { d.rules, err = d.service.Store.Rules(ctx, d.req.Principal.Account); return },
+		func() error { d.watched = d.service.Tell.Watched(ctx, d.req.Principal.Account); return nil },
 	}
 }
 
@@ -66,7 +67,7 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 // chat is answered only on request. After the delay, it ends every turn but that of the last
 // message that arrived within it.
 func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
-	s, req, chat, automation := d.Service, d.req, d.chat, snapshot.Automation()
+	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
 	if d.previous.ID != "" {
 		reply, err = s.previousReply(ctx, req, d.chat, d.previous)
 		return true, reply, err
@@ -121,7 +122,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 
 // converse calls the model until it returns a text or a draft. asking bounds the model calls.
 func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
-	asking, d.writing = d.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
+	asking, d.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
 	force := false
@@ -154,9 +155,9 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 	by, text := d.by(), d.fullText(answer.Text)
 	if by.Stopped = errors.Is(context.Cause(asking), errStopped); !by.Stopped {
 		if len(d.words) == 0 {
-			return d.blockedReply(ctx, err)
+			return d.service.blockedReply(ctx, &d.modelCaller, err)
 		}
-		d.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
+		d.service.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
 		text = d.fullText("") // the partial text is no answer; the earlier texts stay
 	}
 	if text != "" {
@@ -164,9 +165,9 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 		if err != nil {
 			return Reply{}, err
 		}
-		return d.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), by, notes...)
+		return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), by, notes...)
 	}
-	return d.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), by)
+	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), by)
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -174,7 +175,7 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
-	writes.Go(func() { reply, err = d.text(ctx, d.req, d.chat, kind, text, by, notes...) })
+	writes.Go(func() { reply, err = d.service.text(ctx, d.req, d.chat, kind, text, by, notes...) })
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
 	writes.Wait()
 	return reply, err
@@ -185,7 +186,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 // a false claim.
 func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, error) {
 	if !d.forced && d.needsRetry(text) {
-		d.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)
+		d.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)
 		d.forced = true
 		d.keep(text)
 		d.messages = append(d.messages,

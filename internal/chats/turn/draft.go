@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/command"
@@ -24,11 +25,19 @@ const commandCeiling = 4000
 // drafter turns proposals of models and of persons into plans, from the listed tools and under
 // the account's rules.
 type drafter struct {
-	*Service
-	account string
-	tag     locale.Tag
-	listed  []tool.Listed
-	rules   rule.Set
+	operations tool.OperationReader
+	schemas    tool.Compiler
+	ids        *ids.Source
+	now        func() time.Time
+	life       time.Duration // of a draft
+	account    string
+	tag        locale.Tag
+	listed     []tool.Listed
+	rules      rule.Set
+}
+
+func (s *Service) drafter(account string, tag locale.Tag) drafter {
+	return drafter{operations: s.Store, schemas: s.Schemas, ids: s.IDs, now: s.Now, life: s.DraftLife, account: account, tag: tag}
 }
 
 // boundStep holds the calls of a step, each bound to a tool.
@@ -60,10 +69,10 @@ func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 	if wrong = append(wrong, shape...); len(wrong) > 0 {
 		return plan.Plan{}, unique(wrong), nil
 	}
-	at := d.Now()
+	at := d.now()
 	out := plan.Plan{
-		ID: d.IDs.New(at), Revision: 1, Goal: planGoal(p.Goal, titles), Steps: steps,
-		ExpiresAt: at.Add(d.DraftLife).UTC().Truncate(time.Second),
+		ID: d.ids.New(at), Revision: 1, Goal: planGoal(p.Goal, titles), Steps: steps,
+		ExpiresAt: at.Add(d.life).UTC().Truncate(time.Second),
 	}
 	for i := range out.Steps {
 		if err := d.complete(ctx, &out, i, all[i]); err != nil {
@@ -135,7 +144,7 @@ func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundSte
 // learns the cause.
 func (d drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
-	why := locale.Text(d.tag, "turn.destroys")
+	why := locale.Say("turn.destroys").In(d.tag)
 	denied := func(reason string, loc ...any) {
 		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: "denied", Msg: "denied: " + reason})
 	}

@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,22 +16,25 @@ import (
 
 // meter holds the cost of a turn's model calls, and settles the hold at the end of the turn.
 type meter struct {
-	*Service
 	eligibility.Meter
-	req     Request
-	began   time.Time
+	locale  locale.Tag
+	log     *slog.Logger
+	count   func(ctx context.Context, reply Reply, err error)
 	settled bool
 }
 
 func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *meter {
 	at := s.Now()
 	turn := credit.Turn{ID: s.IDs.New(at), At: at, User: req.Principal.User, ChatID: chat.ID, ProjectID: chat.ProjectID}
-	return &meter{Service: s, req: req, began: began, Meter: eligibility.NewMeter(s.Credit, req.Principal.Account, turn)}
+	return &meter{
+		Meter: eligibility.NewMeter(s.Credit, req.Principal.Account, turn), locale: req.Locale, log: s.Log,
+		count: func(ctx context.Context, reply Reply, err error) { s.count(ctx, req, began, reply, err) },
+	}
 }
 
 // cover extends the hold by one more call. It returns the reason why it cannot, or "".
 func (m *meter) cover(ctx context.Context, p *eligibility.Selection, r llm.Request) (eligibility.Reason, error) {
-	return m.Cover(ctx, p, r, locale.Text(m.req.Locale, "credit.session_for_turn"))
+	return m.Cover(ctx, p, r, locale.Text(m.locale, "credit.session_for_turn"))
 }
 
 // settle ends the hold, writes the turn's record and counts the turn, once. When that fails, the
@@ -58,15 +62,15 @@ func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 		}
 	}
 	if m.Turn.Outcome == credit.OutcomeBlocked {
-		m.Log.InfoContext(ctx, "turn.blocked", "turn_id", m.Turn.ID, "chat_id", m.Turn.ChatID, "reason", m.Turn.Reason, "provider", m.Turn.Provider)
+		m.log.InfoContext(ctx, "turn.blocked", "turn_id", m.Turn.ID, "chat_id", m.Turn.ChatID, "reason", m.Turn.Reason, "provider", m.Turn.Provider)
 	}
 	var writes sync.WaitGroup // each logs its own failure
-	writes.Go(func() { m.count(ctx, m.req, m.began, reply, err) })
+	writes.Go(func() { m.count(ctx, reply, err) })
 	writes.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
-		if err := m.Service.Credit.Settle(ctx, m.Hold, m.Turn); err != nil {
-			m.Log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.Turn.ID, "micros", m.Turn.Micros, "tokens", m.Turn.Charged, "error", err)
+		if err := m.Credit.Settle(ctx, m.Hold, m.Turn); err != nil {
+			m.log.ErrorContext(ctx, "turn.unsettled", "turn_id", m.Turn.ID, "micros", m.Turn.Micros, "tokens", m.Turn.Charged, "error", err)
 		}
 	})
 	writes.Wait()

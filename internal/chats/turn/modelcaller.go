@@ -3,10 +3,12 @@ package turn
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 )
@@ -14,7 +16,13 @@ import (
 // modelCaller makes the model calls of one turn: it chooses the model, holds the cost and falls
 // back to another provider.
 type modelCaller struct {
-	*Service
+	models   eligibility.Models
+	retry    llm.Retry
+	standing credit.StandingReader
+	health   func(ctx context.Context, account, provider string, err error) // records a result of a provider
+	now      func() time.Time
+	log      *slog.Logger
+
 	req   Request
 	chat  conversation.Chat
 	began time.Time
@@ -27,6 +35,13 @@ type modelCaller struct {
 	format      *llm.Format   // of the answer; nil: text and tool calls
 	temperature *float64      // nil: the assistant's
 	writing     *answerStream // nil: the answer is not streamed
+}
+
+func (s *Service) modelCaller(req Request, chat conversation.Chat) modelCaller {
+	return modelCaller{
+		models: s.Models, retry: s.Retry, standing: s.Credit, health: s.Eligibility.RecordHealth, now: s.Now, log: s.Log,
+		req: req, chat: chat,
+	}
 }
 
 // resolve chooses the model, or returns the block that keeps the turn from running.
@@ -76,8 +91,8 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 				return llm.Reply{}, err
 			}
 			refused = true
-			q.Log.WarnContext(ctx, "model.failed", "provider", q.use.Provider, "model", q.use.Model, "reason", why, "error", err)
-			q.Eligibility.RecordHealth(ctx, q.req.Principal.Account, q.use.Provider, err)
+			q.log.WarnContext(ctx, "model.failed", "provider", q.use.Provider, "model", q.use.Model, "reason", why, "error", err)
+			q.health(ctx, q.req.Principal.Account, q.use.Provider, err)
 		}
 		if q.first == nil { // when every provider fails, the block names the preferred one
 			q.first = q.blockFor(ctx, why, refused)
@@ -86,7 +101,7 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 		if !ok {
 			return llm.Reply{}, errBlocked{q.first}
 		}
-		q.Log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.Turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
+		q.log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.Turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
 		q.use = next
 	}
 }
@@ -96,10 +111,10 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	if deadline, ok := ctx.Deadline(); ok && len(q.use.Rest) > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(q.Now())*3/5)
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(q.now())*3/5)
 		defer cancel()
 	}
-	model, err := q.Models.Model(ctx, q.req.Principal.Account, q.use.Candidate)
+	model, err := q.models.Model(ctx, q.req.Principal.Account, q.use.Candidate)
 	if err != nil {
 		return llm.Reply{}, err
 	}
@@ -108,13 +123,13 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 		r.Sink = q.writing
 	}
 	failpoint.Here("turn.model.before")
-	answer, err := q.Retry.Complete(ctx, model, r, q.meter.Watch(q.use))
+	answer, err := q.retry.Complete(ctx, model, r, q.meter.Watch(q.use))
 	failpoint.Here("turn.model.after")
 	if err == nil || answer.Text != "" {
 		q.meter.Count(q.use, answer)
 	}
 	if err == nil {
-		q.Log.InfoContext(ctx, "model.answered", "turn_id", q.meter.Turn.ID, "provider", q.use.Provider, "model", answer.Model,
+		q.log.InfoContext(ctx, "model.answered", "turn_id", q.meter.Turn.ID, "provider", q.use.Provider, "model", answer.Model,
 			"tokens_in", answer.Usage.Input, "tokens_out", answer.Usage.Output, "estimated", answer.Usage.Estimated,
 			"cost_micros", q.meter.Turn.Micros, "tool_calls", len(answer.Calls), "preferred", q.by().Preferred, "because", q.by().Reason)
 	}
@@ -129,7 +144,7 @@ func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refu
 	}
 	block := eligibility.Refuse(why, q.use.Provider)
 	if why == eligibility.InsufficientCredits {
-		if standing, err := q.Credit.Store.Standing(ctx, q.req.Principal.Account, q.Now()); err == nil {
+		if standing, err := q.standing.Standing(ctx, q.req.Principal.Account, q.now()); err == nil {
 			block.CreditBalance = &standing.Balance
 		}
 	}
@@ -138,13 +153,13 @@ func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refu
 
 // blockedReply returns the reply of a turn in which no model answered: it is blocked, or an
 // internal error occurred.
-func (q *modelCaller) blockedReply(ctx context.Context, err error) (Reply, error) {
+func (s *Service) blockedReply(ctx context.Context, q *modelCaller, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
-		return q.storeBlock(ctx, q.req, q.chat, blocked.block)
+		return s.storeBlock(ctx, q.req, q.chat, blocked.block)
 	}
-	q.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	return q.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
+	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
+	return s.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
 }
 
 // by returns the model that answers.

@@ -30,7 +30,7 @@ const (
 func (d *dialog) prompt() (string, error) {
 	shown, total := d.visibleCatalogue()
 	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool { return d.pending != nil && r.ID == d.pending.ID })
-	runs, err := outcomes(ended, d.Now())
+	runs, err := outcomes(ended, d.service.Now())
 	if err != nil {
 		return "", err
 	}
@@ -39,7 +39,7 @@ func (d *dialog) prompt() (string, error) {
 		return "", err
 	}
 	return locale.Prompt(d.req.Locale, "turn", map[string]any{
-		"Today":     today(d.req.Locale, d.Now()),
+		"Today":     today(d.req.Locale, d.service.Now()),
 		"Persona":   escapeTags(d.persona),
 		"Project":   escapeTags(d.project.Context),
 		"Session":   escapeTags(d.chat.Summary),
@@ -55,7 +55,7 @@ func (d *dialog) prompt() (string, error) {
 // pendingGoal returns the goal of the pending draft; "" when there is none.
 func (d *dialog) pendingGoal() string {
 	for _, r := range d.runs {
-		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt) {
+		if r.ID == d.chat.PendingRunID && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt) {
 			return oneLine(r.Plan.Goal)
 		}
 	}
@@ -177,7 +177,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		Tools []found `json:"tools"`
 	}{Tools: []found{}}
 	for _, h := range tool.Search(d.listed, query, searchHits) {
-		op, err := d.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
+		op, err := d.service.Store.Operation(ctx, d.req.Principal.Account, h.Server, h.Entry)
 		if err != nil {
 			return "", err
 		}

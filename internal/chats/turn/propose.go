@@ -102,7 +102,9 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 
 // drafter returns a drafter with the catalogue and the rules of this turn.
 func (d *dialog) drafter() drafter {
-	return drafter{d.Service, d.req.Principal.Account, d.req.Locale, d.listed, d.rules}
+	out := d.service.drafter(d.req.Principal.Account, d.req.Locale)
+	out.listed, out.rules = d.listed, d.rules
+	return out
 }
 
 // propose adds the targets to a plan, stores the draft and answers with its card. It settles the
@@ -110,7 +112,7 @@ func (d *dialog) drafter() drafter {
 func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
-		ID: d.IDs.New(d.Now()), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
+		ID: d.service.IDs.New(d.service.Now()), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
 		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft,
 	}
 	if d.req.speaksFor != "" {
@@ -119,7 +121,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	d.addTargets(ctx, &r, d.began.Add(d.modelTime()))
+	d.service.addTargets(ctx, &r, d.began.Add(d.service.modelTime()))
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
 		return Reply{}, err
@@ -136,27 +138,27 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
 	account := r.Account
 	err = retry.Do(ctx, func() error {
-		chat, err := d.Store.Chat(ctx, account, d.chat.ID)
+		chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
 		if err != nil {
 			return err
 		}
 		var old *plan.Run
 		if chat.PendingRunID != "" {
-			before, err := d.Store.Run(ctx, account, chat.PendingRunID)
+			before, err := d.service.Store.Run(ctx, account, chat.PendingRunID)
 			if err == nil && before.Status == plan.Draft {
 				old = &before
 			} else if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 				return err
 			}
 		}
-		at := d.Now()
+		at := d.service.Now()
 		preceding, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
 		if err != nil {
 			return err
 		}
-		card := withAnswerID(d.req, run.Message(d.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
+		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
 		card.By = d.by()
-		draft, err := d.Store.Propose(ctx, r, chat, old, run.Record{
+		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card),
 			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),
 		})

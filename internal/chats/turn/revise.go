@@ -51,7 +51,7 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 		return plan.Run{}, err
 	}
 	began := s.Now()
-	d := drafter{Service: s, account: account, tag: e.Locale}
+	d := s.drafter(account, e.Locale)
 	var project conversation.Project
 	var reads errgroup.Group
 	reads.Go(func() (err error) { d.listed, err = s.loadCatalogue(ctx, account); return })
@@ -262,7 +262,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
 	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
-	reply, err := d.applyChange(ctx, c, d.began.Add(d.modelTime()))
+	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))
 		return reply, nil, err
@@ -277,7 +277,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 // whole; nil otherwise.
 func (d *dialog) editableDraft() *plan.Run {
 	at := slices.IndexFunc(d.runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
-	if at < 0 || checkEditable(d.runs[at], d.runs[at].Digest, d.Now()) != nil {
+	if at < 0 || checkEditable(d.runs[at], d.runs[at].Digest, d.service.Now()) != nil {
 		return nil
 	}
 	if raw, err := json.Marshal(d.runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {

@@ -57,6 +57,7 @@ const maxDecisions = 2
 // routing is the strategy of a turn in which a model decides who answers.
 type routing struct {
 	modelCaller
+	service  *Service
 	incoming conversation.Message
 	previous conversation.Message // the answer of an earlier attempt, for a retried request
 	memory   agent.Memory
@@ -77,7 +78,8 @@ func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 	}
 	at := s.Now()
 	temperature := agent.Temperature
-	r := &routing{modelCaller: modelCaller{Service: s, req: req, chat: chat, temperature: &temperature}}
+	r := &routing{modelCaller: s.modelCaller(req, chat), service: s}
+	r.temperature = &temperature
 	return s.respond(ctx, r, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
 		return s.add(ctx, req, chat, at, message)
 	})
@@ -92,33 +94,33 @@ func (r *routing) loaders(ctx context.Context, message conversation.Message) []f
 	return []func() error{
 		func() error {
 			var err error
-			if r.memory, err = r.Router.Memory.Memory(ctx, account, company, r.req.ChatID); err != nil {
-				r.Log.WarnContext(ctx, "router.memory_unread", "session_id", r.req.ChatID, "error", err)
+			if r.memory, err = r.service.Router.Memory.Memory(ctx, account, company, r.req.ChatID); err != nil {
+				r.service.Log.WarnContext(ctx, "router.memory_unread", "session_id", r.req.ChatID, "error", err)
 				r.memory = agent.Memory{Company: company, Session: r.req.ChatID}
 			}
 			r.memory = r.memory.Without(message.ID) // an earlier attempt of this message is no history
 			return nil
 		},
 		func() (err error) {
-			if r.settings, err = r.Router.Settings.RouterSettings(ctx, account, company); err != nil {
+			if r.settings, err = r.service.Router.Settings.RouterSettings(ctx, account, company); err != nil {
 				return err // without the settings, wrong agents and prompts would be used
 			}
 			if r.business = r.settings.Context; r.business == "" {
-				r.business = r.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.Router.Context))
+				r.business = r.service.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.service.Router.Context))
 			}
 			return nil
 		},
-		func() (err error) { r.agents, err = r.loadAgents(ctx, account); return },
+		func() (err error) { r.agents, err = r.service.loadAgents(ctx, account); return },
 		func() (err error) { r.previous, err = r.loadPreviousAnswer(ctx, account); return },
 	}
 }
 
 // loadPreviousAnswer returns the message's answer when an earlier attempt stored one.
 func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conversation.Message, error) {
-	if !r.mayBeRepeat(r.req) {
+	if !r.service.mayBeRepeat(r.req) {
 		return conversation.Message{}, nil
 	}
-	messages, err := r.newestMessages(ctx, account, r.chat.ID)
+	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
 	return previousAnswer(messages, r.req), err
 }
 
@@ -151,7 +153,7 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	switch {
 	case r.previous.ID != "":
 	case snapshot.Automation().Mode == eligibility.Manual:
-		reply := r.transientNotice(r.req, r.chat, "router.manual")
+		reply := r.service.transientNotice(r.req, r.chat, "router.manual")
 		reply.Routed = &Routed{Action: agent.Respond, Manual: true}
 		return true, reply, nil
 	default:
@@ -173,7 +175,7 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 		})
 	}
 	system, err := agent.Prompt(r.req.Locale, agent.Scene{
-		Today: today(r.req.Locale, r.Now()), Persona: r.req.Route.Persona, Business: r.business,
+		Today: today(r.req.Locale, r.service.Now()), Persona: r.req.Route.Persona, Business: r.business,
 		Memory: r.memory.Recent(), Current: r.memory.Current(), Agents: r.agents, Overrides: r.settings.Prompts,
 	})
 	r.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
@@ -185,13 +187,13 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	decision, ok, err := r.decide(asking)
 	if err != nil {
-		return r.blockedReply(ctx, err)
+		return r.service.blockedReply(ctx, &r.modelCaller, err)
 	}
 	switch {
 	case !ok:
 		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true})
 	case decision.Action == agent.Delegate:
-		waiting, cancel := r.Limits.withDeadline(ctx, r.began, r.Now())
+		waiting, cancel := r.service.Limits.withDeadline(ctx, r.began, r.service.Now())
 		defer cancel()
 		text, routed := r.delegate(waiting, decision.Agent)
 		return r.finish(ctx, text, routed)
@@ -209,10 +211,10 @@ func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 		}
 		decision, wrong := r.parseDecision(answer)
 		if wrong == nil {
-			r.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
+			r.service.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
 			return decision, true, nil
 		}
-		r.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
+		r.service.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
 		r.messages = append(r.messages,
 			llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)},
 			llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
@@ -244,7 +246,7 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 		routed.Agent = name
 		return locale.Verbatim(answer.Text), routed
 	}
-	r.Log.WarnContext(ctx, "router.agent_failed", "session_id", r.req.ChatID, "agent_to_invoke", name, "code", fault.Of(err).Code,
+	r.service.Log.WarnContext(ctx, "router.agent_failed", "session_id", r.req.ChatID, "agent_to_invoke", name, "code", fault.Of(err).Code,
 		"attempts", answer.Attempts, "error", err)
 	key := "router.unreachable"
 	switch {
@@ -263,15 +265,15 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 func (r *routing) askAgent(ctx context.Context, a agent.Agent, m agent.Message) (agent.Answer, error) {
 	account := r.req.Principal.Account
 	if !r.req.MayRepeat {
-		return r.Router.Agents.Ask(ctx, account, a, m)
+		return r.service.Router.Agents.Ask(ctx, account, a, m)
 	}
-	switch err := r.Store.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.Now()); {
+	switch err := r.service.Store.NoteAsked(ctx, account, r.chat.ID, r.incoming.ID, r.service.Now()); {
 	case errors.Is(err, conversation.ErrAsked):
 		return agent.Answer{}, agent.ErrLate.With("agent", a.Name).Because(err)
 	case err != nil:
 		return agent.Answer{}, agent.ErrSilent.With("agent", a.Name).Because(err)
 	}
-	return r.Router.Agents.Ask(ctx, account, a, m)
+	return r.service.Router.Agents.Ask(ctx, account, a, m)
 }
 
 // allowRetry deletes the record of the agent call after its failure was reported, because a user
@@ -281,8 +283,8 @@ func (r *routing) allowRetry(ctx context.Context) {
 	if !r.req.MayRepeat {
 		return
 	}
-	if err := r.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.Now()); err != nil {
-		r.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
+	if err := r.service.Store.EndAsked(ctx, r.req.Principal.Account, r.chat.ID, r.incoming.ID, r.service.Now()); err != nil {
+		r.service.Log.WarnContext(ctx, "router.asked_kept", "session_id", r.req.ChatID, "error", err)
 	}
 }
 
@@ -325,7 +327,9 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	var writes sync.WaitGroup // each is done although another fails
-	writes.Go(func() { reply, err = r.text(ctx, req, r.chat, kind, text, by, r.notes(kind, answer, routed)...) })
+	writes.Go(func() {
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, by, r.notes(kind, answer, routed)...)
+	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent) })
 	writes.Wait()
@@ -348,8 +352,8 @@ func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []co
 // remember adds the message and its answer to the session's memory.
 func (r *routing) remember(ctx context.Context, text, by string) {
 	e := agent.Exchange{ID: r.incoming.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
-	if err := r.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
-		r.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
+	if err := r.service.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
+		r.service.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	m := run.Message(d.IDs, r, conversation.KindText, at, d.req.Locale, locale.Verbatim(shorten(text)))
+	m := run.Message(d.service.IDs, r, conversation.KindText, at, d.req.Locale, locale.Verbatim(shorten(text)))
 	m.By, m.Notes = d.by(), notes
 	return []conversation.Message{m}, nil
 }
@@ -130,7 +130,7 @@ func (d *dialog) record(ctx context.Context) (st struct {
 }, err error,
 ) {
 	account := d.req.Principal.Account
-	chat, err := d.Store.Chat(ctx, account, d.chat.ID)
+	chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
 	if err != nil {
 		return st, err
 	}
@@ -139,7 +139,7 @@ func (d *dialog) record(ctx context.Context) (st struct {
 	var reads errgroup.Group
 	for i, id := range ids {
 		reads.Go(func() (err error) {
-			if runs[i], err = d.Store.Run(ctx, account, id); errors.Is(err, plan.ErrRunNotFound) {
+			if runs[i], err = d.service.Store.Run(ctx, account, id); errors.Is(err, plan.ErrRunNotFound) {
 				return nil
 			}
 			return err
@@ -150,7 +150,7 @@ func (d *dialog) record(ctx context.Context) (st struct {
 	}
 	for _, r := range runs {
 		switch {
-		case r.Status == plan.Draft && d.Now().Before(r.Plan.ExpiresAt):
+		case r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt):
 			st.draft = &r
 		case r.Status == plan.Queued, r.Status == plan.Running, hasDoneStepSince(r, d.incoming.At):
 			st.did = true

@@ -80,12 +80,9 @@ func (s *settingsStore) services(c Config) AIServices {
 			},
 		},
 	}
-	settings := &eligibility.Manager{
-		Service: deciding, KeyStore: s,
-		Addresses: func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) },
-	}
+	settings := deciding.Manager(s, func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) })
 	wallet := &credit.Service{Store: s, IDs: ids.NewSource(zeros{}), Now: c.Now, Log: c.Log}
-	return AIServices{Decisions: settings, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world}
+	return AIServices{Decisions: deciding, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world}
 }
 
 // zeros is a source without entropy, so that ids in tests are constant.

@@ -118,7 +118,7 @@ func (w *world) eligible(rw http.ResponseWriter, r *http.Request) {
 		}
 		q.ProjectID, q.Mode = c.ProjectID, eligibility.Mode(c.Automation)
 	}
-	plan, block := w.ai.Decide(r.Context(), q)
+	plan, block := w.decide(r.Context(), q)
 	if block != nil {
 		tell(rw, 200, map[string]any{"canExecute": false, "block": blockOf(block)})
 		return

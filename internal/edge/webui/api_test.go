@@ -276,7 +276,7 @@ func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string
 func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text string) {
 	c := w.chats[chatID]
 	w.mu.Unlock()
-	plan, block := w.ai.Decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)})
+	plan, block := w.decide(r.Context(), eligibility.Question{Account: w.account, ProjectID: c.ProjectID, Mode: eligibility.Mode(c.Automation)})
 	w.mu.Lock()
 	if strings.Contains(text, "bloquea") {
 		block = eligibility.Refuse(eligibility.NoAPIKey, "openai")

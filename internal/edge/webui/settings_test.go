@@ -42,12 +42,18 @@ func managerOf(m *memory, facts Facts) *eligibility.Manager {
 	service.Deployment.Assistant = &eligibility.Assistant{
 		Active: true, Provider: facts.Provider, Model: facts.Model, Temperature: .2, MaxTokens: 4096, Scope: eligibility.ScopeDeployment,
 	}
-	return &eligibility.Manager{Service: service, KeyStore: m, Addresses: func(base string) (string, error) {
+	return service.Manager(m, func(base string) (string, error) {
 		if strings.Contains(base, "169.254") {
 			return "", eligibility.ErrSetting.At(fault.Field{Loc: []any{"body", "base_url"}, Msg: "is a metadata address", Type: "url_refused"})
 		}
 		return base, nil
-	}}
+	})
+}
+
+// decide makes the real decision over this memory.
+func (w *world) decide(ctx context.Context, q eligibility.Question) (*eligibility.Selection, *eligibility.Block) {
+	s := eligibility.Service{Store: w.ai.Store, Deployment: w.ai.Deployment, Keys: w.ai.Keys, Now: w.ai.Now, Log: slog.New(slog.DiscardHandler)}
+	return s.Decide(ctx, q)
 }
 
 func (m *memory) Settings(context.Context, string) (eligibility.Settings, error) {

@@ -38,7 +38,7 @@ type bank struct {
 
 func newBank(rows *kv.Table) *bank {
 	b := &bank{table: wallet.New(rows), now: table.Epoch}
-	b.Service = &credit.Service{Store: b.table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler)}
+	b.Service = &credit.Service{Store: b.table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler), WriteTime: time.Minute}
 	return b
 }
 

@@ -23,8 +23,8 @@ type Need struct {
 // sweep releases the hold.
 const HoldLife = 2 * time.Minute
 
-// takeTime is the timeout of one write of a hold.
-const takeTime = 3 * time.Second
+// defaultWriteTime is the timeout of one write of a hold.
+const defaultWriteTime = 3 * time.Second
 
 // Cover extends a hold until it covers a need. It takes room of an open session, or
 // opens one, and counts the money against the limits of the day and the month. A
@@ -61,7 +61,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 		return h, err
 	}
 	// The write is not cancelled with ctx, because a cancelled write has an unknown result.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.WriteTime, defaultWriteTime))
 	defer cancel()
 	if !h.At.IsZero() {
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
@@ -128,6 +128,23 @@ func (s *Service) openNext(ctx context.Context, account string, standing Standin
 		return Session{ID: id, ExpiresAt: s.Now()}, nil
 	}
 	return session, err
+}
+
+// Kept returns the stored hold; ErrSettled when it is gone.
+func (s *Service) Kept(ctx context.Context, h Hold) (Hold, error) {
+	return s.Store.Hold(ctx, h.Account, h.ID)
+}
+
+// Drop releases a hold of which nothing was used. A hold that is gone is no error.
+func (s *Service) Drop(ctx context.Context, h Hold) error {
+	kept, err := s.Kept(ctx, h)
+	if err == nil {
+		err = s.Store.Release(ctx, kept, kept.Deadline)
+	}
+	if errors.Is(err, ErrSettled) {
+		return nil
+	}
+	return err
 }
 
 // Settle ends a hold with the usage of the turn, and writes the record of the turn. If the hold was released

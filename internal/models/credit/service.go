@@ -76,10 +76,16 @@ type Service struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
-	Patience time.Duration // longest wait for tokens that others hold; 30 s when zero
+	Patience  time.Duration // longest wait for tokens that others hold; 30 s when zero
+	WriteTime time.Duration // timeout of one write of a hold; 3 s when zero
 	// AloneSince is the start of the only process that answers turns: a hold that was taken before belongs to a
 	// dead process. Zero: there may be other processes.
 	AloneSince time.Time
+}
+
+// Standing reads the credit and the spending of an account, consistently.
+func (s *Service) Standing(ctx context.Context, account string, at time.Time) (Standing, error) {
+	return s.Store.Standing(ctx, account, at)
 }
 
 // Movement is a request for a grant, an adjustment or a refund.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -53,9 +54,17 @@ type SettingsReader interface {
 
 // Manager changes an account's settings. It is a SettingsReader.
 type Manager struct {
-	*Service
-	KeyStore  KeyStore
-	Addresses func(base string) (string, error) // returns the normal form of a base URL, or the reason why it is not allowed
+	Store      Store
+	Deployment Deployment
+	Keys       Keys // of the deployment
+	KeyStore   KeyStore
+	Now        func() time.Time
+	Addresses  func(base string) (string, error) // returns the normal form of a base URL, or the reason why it is not allowed
+}
+
+// Manager returns a manager of the settings that the service reads.
+func (s *Service) Manager(keys KeyStore, addresses func(base string) (string, error)) *Manager {
+	return &Manager{Store: s.Store, Deployment: s.Deployment, Keys: s.Keys, KeyStore: keys, Now: s.Now, Addresses: addresses}
 }
 
 // ProviderView is a provider with the account's own setting of it.
@@ -75,7 +84,7 @@ func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView
 		return nil, err
 	}
 	var list []ProviderView
-	for _, p := range m.providers(settings, keys) {
+	for _, p := range m.Deployment.providers(settings, keys) {
 		v := ProviderView{Provider: p}
 		if at := slices.IndexFunc(settings.Providers, func(c Config) bool { return c.Name == p.Name }); at >= 0 {
 			v.Own = &settings.Providers[at]
@@ -232,7 +241,7 @@ func (m *Manager) AssistantOf(ctx context.Context, account, projectID string) (A
 	if err != nil {
 		return Assistant{}, false, err
 	}
-	a := m.assistant(settings, projectID)
+	a := m.Deployment.assistant(settings, projectID)
 	if a == nil {
 		return Assistant{}, false, nil
 	}

@@ -121,8 +121,8 @@ func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
 	}
 	terms := settings.terms()
 	return Snapshot{
-		At: at, Entitlement: settings.entitlement(), Assistant: s.assistant(settings, q.ProjectID), Mode: q.Mode,
-		Providers: s.providers(settings, keys), Policy: terms.Policy, Limits: terms.Limits, Standing: standing, Need: q.Need,
+		At: at, Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
+		Providers: s.Deployment.providers(settings, keys), Policy: terms.Policy, Limits: terms.Limits, Standing: standing, Need: q.Need,
 	}, nil
 }
 
@@ -154,21 +154,21 @@ func (s Settings) terms() Terms {
 }
 
 // assistant returns the project's assistant, else the account's, else the deployment's; nil when there is none.
-func (s *Service) assistant(settings Settings, projectID string) *Assistant {
+func (d Deployment) assistant(settings Settings, projectID string) *Assistant {
 	if a, ok := settings.Assistants[projectID]; ok && projectID != "" {
 		return &a
 	}
 	if a, ok := settings.Assistants[""]; ok {
 		return &a
 	}
-	return s.Deployment.Assistant
+	return d.Assistant
 }
 
 // providers returns the deployment's providers, with the account's changes, and the account's own providers. The
 // deployment's key is only for the deployment's own address.
-func (s *Service) providers(settings Settings, keys map[string]bool) []Provider {
+func (d Deployment) providers(settings Settings, keys map[string]bool) []Provider {
 	var list []Provider
-	for _, p := range s.Deployment.Providers {
+	for _, p := range d.Providers {
 		list = append(list, Provider{
 			Name: p.Name, BaseURL: p.BaseURL, HasKey: p.Keyless || keys[p.Name], Keyless: p.Keyless, Demo: p.Demo,
 			CostsCredits: p.CostsCredits, Health: settings.Health[p.Name],

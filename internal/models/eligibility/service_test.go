@@ -60,6 +60,7 @@ func (m models) Model(context.Context, string, eligibility.Candidate) (llm.Model
 // office is a manager over a real table, a key store, and a provider to probe.
 type office struct {
 	*eligibility.Manager
+	service  *eligibility.Service
 	world    *fixture.World
 	keyStore *keyStore
 	probe    *prober
@@ -68,17 +69,16 @@ type office struct {
 func newOffice(t *testing.T, d eligibility.Deployment, keys ...string) *office {
 	w := fixture.NewWorld(t)
 	v := &keyStore{keys: map[string]string{}}
+	service := w.Eligibility(d, keys...)
 	return &office{
-		Manager: &eligibility.Manager{
-			Service: w.Eligibility(d, keys...), KeyStore: v, Addresses: func(base string) (string, error) { return base, nil },
-		},
+		Manager: service.Manager(v, func(base string) (string, error) { return base, nil }), service: service,
 		world: w, keyStore: v, probe: &prober{},
 	}
 }
 
 func (o *office) status(t *testing.T) eligibility.Status {
 	t.Helper()
-	s, err := o.Service.Status(context.Background(), account, o.world.Store, models{o.probe})
+	s, err := o.service.Status(context.Background(), account, o.world.Store, models{o.probe})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestOnlyARateLimitMakesAProviderWait(t *testing.T) {
 		err     error
 		waiting bool
 	}{{llm.WithRetryAfter(llm.ErrUnreachable, time.Minute), false}, {llm.ErrLimited, false}, {llm.WithRetryAfter(llm.ErrLimited, time.Minute), true}} {
-		o.RecordHealth(context.Background(), account, "openai", c.err)
+		o.service.RecordHealth(context.Background(), account, "openai", c.err)
 		v, err := o.View(context.Background(), account, "openai")
 		if err != nil || v.Health.Waiting.After(o.world.Clock()) != c.waiting {
 			t.Errorf("%v: waits until %v, %v", c.err, v.Health.Waiting, err)

@@ -2,13 +2,11 @@ package command
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -40,8 +38,8 @@ func (a *reasoning) ask(ctx context.Context, use *eligibility.Selection, r llm.R
 			if !known {
 				return llm.Reply{}, nil, err
 			}
-			a.Log.WarnContext(ctx, "model.failed", "provider", use.Provider, "model", use.Model, "reason", why, "error", err)
-			a.Eligibility.RecordHealth(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
+			a.service.Log.WarnContext(ctx, "model.failed", "provider", use.Provider, "model", use.Model, "reason", why, "error", err)
+			a.service.Eligibility.RecordHealth(context.WithoutCancel(ctx), a.run.Account, use.Provider, err)
 			block = eligibility.RefusedBy(why, use.Provider)
 		}
 		if first == nil { // when no model responds, the message names the preferred one
@@ -57,11 +55,11 @@ func (a *reasoning) ask(ctx context.Context, use *eligibility.Selection, r llm.R
 
 // call makes one call, with its retries, and records its usage.
 func (a *reasoning) call(ctx context.Context, use *eligibility.Selection, r llm.Request) (llm.Reply, error) {
-	model, err := a.Models.Model(ctx, a.run.Account, use.Candidate)
+	model, err := a.service.Models.Model(ctx, a.run.Account, use.Candidate)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	answer, err := a.Retry.Complete(ctx, model, r, a.Watch(use))
+	answer, err := a.service.Retry.Complete(ctx, model, r, a.Watch(use))
 	if err == nil || answer.Text != "" {
 		a.Count(use, answer)
 	}
@@ -83,7 +81,7 @@ func (a *reasoning) cover(ctx context.Context, use *eligibility.Selection, r llm
 		return nil, nil
 	}
 	// A previous holder may already have finished.
-	now, err := a.Store.Run(ctx, a.run.Account, a.run.ID)
+	now, err := a.service.Store.Run(ctx, a.run.Account, a.run.ID)
 	if err == nil && !isDue(now, a.step.ID) {
 		err = errReasoned
 	}
@@ -95,8 +93,8 @@ func (a *reasoning) cover(ctx context.Context, use *eligibility.Selection, r llm
 func (a *reasoning) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	if err := a.Service.Credit.Settle(ctx, a.Hold, a.Turn); err != nil {
-		a.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.Turn.ID, "micros", a.Turn.Micros, "tokens", a.Turn.Charged, "error", err)
+	if err := a.Credit.Settle(ctx, a.Hold, a.Turn); err != nil {
+		a.service.Log.ErrorContext(ctx, "command.unsettled", "turn_id", a.Turn.ID, "micros", a.Turn.Micros, "tokens", a.Turn.Charged, "error", err)
 	}
 }
 
@@ -107,19 +105,15 @@ func (a *reasoning) release(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	kept, err := a.Service.Credit.Store.Hold(ctx, a.run.Account, a.Hold.ID)
-	if err == nil {
-		err = a.Service.Credit.Store.Release(ctx, kept, kept.Deadline)
-	}
-	if err != nil && !errors.Is(err, credit.ErrSettled) {
-		a.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.Turn.ID, "error", err)
+	if err := a.Credit.Drop(ctx, a.Hold); err != nil {
+		a.service.Log.WarnContext(ctx, "command.unreleased", "turn_id", a.Turn.ID, "error", err)
 	}
 }
 
 // messages returns the chat's message about the step.
 func (a *reasoning) messages(r plan.Run, key string, at time.Time, more ...any) []conversation.Message {
 	args := append([]any{"at", position(r.Plan, a.step.ID), "n", len(r.Plan.Steps), "title", a.step.Title}, more...)
-	return []conversation.Message{run.Message(a.IDs, r, conversation.KindProgress, at, a.tag, locale.Say(key, args...))}
+	return []conversation.Message{run.Message(a.service.IDs, r, conversation.KindProgress, at, a.tag, locale.Say(key, args...))}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -86,7 +86,7 @@ func (s *Service) Reason(ctx context.Context, account, runID string, id plan.Eff
 	if !ok || !isDue(r, id) {
 		return nil
 	}
-	a := &reasoning{Service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
+	a := &reasoning{service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
 	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
 	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
 	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand})
@@ -116,8 +116,8 @@ func isDue(r plan.Run, id plan.EffectID) bool {
 
 // reasoning is the reasoning about one step.
 type reasoning struct {
-	*Service
 	eligibility.Meter
+	service   *Service
 	run       plan.Run
 	step      plan.Step
 	state     plan.StepState
@@ -150,7 +150,7 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 		return a.keepCommand("budget", sentence("budget")), nil
 	}
 	need := eligibility.Need{Input: request.Estimate(), Output: request.MaxTokens}
-	snapshot, err := a.Eligibility.Read(ctx, eligibility.Question{Account: a.run.Account, ProjectID: a.run.ProjectID, Need: need})
+	snapshot, err := a.service.Eligibility.Read(ctx, eligibility.Question{Account: a.run.Account, ProjectID: a.run.ProjectID, Need: need})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -163,7 +163,7 @@ func (a *reasoning) decide(ctx context.Context) (outcome, error) {
 	case errors.Is(err, credit.ErrAlreadyWritten):
 		return a.awaitOther(ctx)
 	case err != nil && len(a.Turn.Attempts) > 0: // the model was called, and is not called again
-		a.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
+		a.service.Log.WarnContext(ctx, "command.unanswered", "run_id", a.run.ID, "step_id", a.step.ID, "error", err)
 		return a.keepCommand("interrupted", sentence("interrupted")), nil
 	case err != nil:
 		return outcome{}, err
@@ -199,11 +199,11 @@ func (a *reasoning) request() (llm.Request, bool, error) {
 // awaitOther returns the outcome when another invocation has the hold: none, once that invocation
 // cannot be in its call any more.
 func (a *reasoning) awaitOther(ctx context.Context) (outcome, error) {
-	kept, err := a.Service.Credit.Store.Hold(ctx, a.run.Account, a.Hold.ID)
+	kept, err := a.Credit.Kept(ctx, a.Hold)
 	if err != nil && !errors.Is(err, credit.ErrSettled) {
 		return outcome{}, err
 	}
-	if err != nil || a.Now().Before(kept.At.Add(askTimeout+settleTimeout)) {
+	if err != nil || a.service.Now().Before(kept.At.Add(askTimeout+settleTimeout)) {
 		a.Hold.Asked = false // the hold belongs to another invocation
 		return outcome{}, askingError{}
 	}
