@@ -24,6 +24,9 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
+	if bytes.Contains(got, []byte(http.StatusText(http.StatusInternalServerError))) {
+		t.Fatalf("%s is no page: %s", name, got)
+	}
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {

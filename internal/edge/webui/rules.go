@@ -27,6 +27,7 @@ type rulesView struct {
 // ruleRow is a rule with its sentence.
 type ruleRow struct {
 	Rule     rule.Rule
+	Effect   rule.Effect // as it is shown
 	Sentence render.HTML
 	Waits    string // waiting time of an ask rule
 }
@@ -58,7 +59,7 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 	}
 	view.Facts, view.Full = who.Facts, len(view.Set.Rules) >= rule.MaxRules
 	for _, r := range view.Set.Rules {
-		row := ruleRow{Rule: r, Sentence: ruleSentence(r, view.Servers, v.tag)}
+		row := ruleRow{Rule: r, Effect: shownEffect(r.Effect), Sentence: ruleSentence(r, view.Servers, v.tag)}
 		if r.Effect == rule.Ask {
 			n := r.Minutes
 			if n == 0 {
@@ -69,6 +70,14 @@ func (s *site) rules(ctx context.Context, v visit) (*rulesView, error) {
 		view.Rules = append(view.Rules, row)
 	}
 	return view, nil
+}
+
+// shownEffect returns the effect that is shown for a rule. An unknown effect is not shown as harmless.
+func shownEffect(e rule.Effect) rule.Effect {
+	if e == rule.Ask || e == rule.Allow {
+		return e
+	}
+	return rule.Deny
 }
 
 // ruleSentence returns a rule as a sentence: «Pregunta antes de POST /orders* cuando body.total pasa de 500».
@@ -95,11 +104,7 @@ func ruleSentence(r rule.Rule, servers []tool.Server, tag locale.Tag) render.HTM
 	if r.Over != nil {
 		what = fill(tag, "page.rule.over", "what", what, "at", code(r.Over.At), "most", code(r.Over.Most))
 	}
-	key := "page.rule." + string(r.Effect)
-	if _, known := locale.Lookup(tag, key); !known {
-		key = "page.rule.deny" // an unknown effect is not shown as harmless
-	}
-	said := fill(tag, key, "what", what)
+	said := fill(tag, "page.rule."+string(shownEffect(r.Effect)), "what", what)
 	if r.Effect == rule.Ask && r.Another {
 		said = fill(tag, "page.rule.another", "said", said)
 	}
