@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 	"piloto/internal/tools/tool"
 )
 
@@ -244,14 +245,7 @@ func (x *delegation) pause(ctx context.Context, n int, asked time.Duration) bool
 	if most > 0 {
 		asked += x.Rand(most)
 	}
-	timer := time.NewTimer(asked)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Wait(ctx, asked) == nil
 }
 
 // freeze records that the agent's tool differs from the approved one.

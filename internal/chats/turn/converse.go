@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -89,10 +90,8 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 	case err != nil:
 		return true, Reply{}, err
 	}
-	select {
-	case <-ctx.Done():
-		return true, Reply{}, ctx.Err()
-	case <-time.After(min(delay, eligibility.MaxDelay)):
+	if err := retry.Wait(ctx, min(delay, eligibility.MaxDelay)); err != nil {
+		return true, Reply{}, err
 	}
 	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(d.began.Truncate(time.Millisecond)) {
 		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.stopped"), nil)

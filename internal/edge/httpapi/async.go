@@ -19,6 +19,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 )
 
 // Async answers a turn after its request, so that it may take longer than a route allows: the request is stored,
@@ -229,18 +230,15 @@ func (c Config) begin(r *http.Request) (id string, err error) {
 
 // await waits for the answer of a turn of the caller; false: the turn is still in progress.
 func (c Config) await(ctx context.Context, id string, wait time.Duration) (storedAnswer, bool, error) {
-	over := time.After(wait)
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		got, done, err := c.look(ctx, id)
 		if done || err != nil {
 			return got, done, err
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Wait(waiting, pause) != nil {
 			return storedAnswer{}, false, ctx.Err()
-		case <-over:
-			return storedAnswer{}, false, nil
-		case <-time.After(pause):
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package retry owns how a write is tried again: after a random pause that grows, so that
-// writers of one row take turns.
+// Package retry owns how to wait before a next attempt. Do repeats a write that another writer
+// prevented, after a random pause that grows, so that writers of one row take turns.
 package retry
 
 import (

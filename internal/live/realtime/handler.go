@@ -286,7 +286,7 @@ func (d *Handler) sendError(ctx context.Context, id, code string, then func(cont
 func (d *Handler) post(ctx context.Context, id string, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyLimit)
 	defer cancel()
-	err := retry(ctx, func() error { return d.Poster.Post(ctx, id, text) })
+	err := insistently(ctx, func() error { return d.Poster.Post(ctx, id, text) })
 	if errors.Is(err, ErrGone) {
 		return nil
 	}

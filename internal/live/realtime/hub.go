@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/retry"
 )
 
 // Bounds of a push.
@@ -109,7 +110,7 @@ func (h *Hub) takeNumbers(ctx context.Context, c Connection, pushes []push) (int
 		return 0, nil
 	}
 	var last int64
-	err := retry(ctx, func() (err error) {
+	err := insistently(ctx, func() (err error) {
 		failpoint.Here("realtime.number.before")
 		last, err = h.Connections.Advance(ctx, c.Account, c.ID, n, h.Now())
 		failpoint.Here("realtime.number.after")
@@ -128,22 +129,18 @@ func (h *Hub) post(ctx context.Context, id string, text []byte, insist bool) err
 	if !insist {
 		return try()
 	}
-	return retry(ctx, try)
+	return insistently(ctx, try)
 }
 
-// retry calls f until it succeeds or a retry is useless. It pauses for a random time that grows.
-func retry(ctx context.Context, f func() error) error {
+// insistently calls f until it succeeds or a retry is useless. It pauses for a random time that grows.
+func insistently(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
 		if err == nil || errors.Is(err, ErrGone) || errors.Is(err, ErrRefused) || attempt == maxAttempts {
 			return err
 		}
-		pause := time.NewTimer(firstPause + rand.N(firstPause<<attempt))
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if retry.Wait(ctx, firstPause+rand.N(firstPause<<attempt)) != nil {
 			return err
-		case <-pause.C:
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/retry"
 )
 
 // Need is the most that a turn is about to use, in addition to its present hold.
@@ -38,11 +39,12 @@ const defaultWriteTime = 3 * time.Second
 // was, or ErrSettled when the hold was released meanwhile.
 func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 	h.Asked = true
-	enough := time.After(s.patience(ctx))
+	waiting, cancel := context.WithTimeout(ctx, s.patience(ctx))
+	defer cancel()
 	for ctx.Err() == nil {
 		part := Part{}
 		if n.Tokens > 0 {
-			session, err := s.sessionWithRoom(ctx, h, n, enough)
+			session, err := s.sessionWithRoom(ctx, waiting, h, n)
 			if err != nil {
 				return h, err
 			}
@@ -95,8 +97,8 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 }
 
 // sessionWithRoom returns an open session with room for the need. It waits for one while other turns may release
-// their tokens, or opens a new one.
-func (s *Service) sessionWithRoom(ctx context.Context, h Hold, n Need, enough <-chan time.Time) (Session, error) {
+// their tokens, at most until waiting ends, or opens a new one.
+func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) (Session, error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		at := s.Now()
 		standing, err := s.Store.Standing(ctx, h.Account, at)
@@ -110,12 +112,8 @@ func (s *Service) sessionWithRoom(ctx context.Context, h Hold, n Need, enough <-
 		if _, awaited := Awaited(standing.Sessions, n.Tokens, h, at); begun || !awaited {
 			return s.openNext(ctx, h.Account, standing, n)
 		}
-		select {
-		case <-ctx.Done():
-			return Session{}, ctx.Err()
-		case <-enough:
-			return Session{}, ErrBusy
-		case <-time.After(pause):
+		if retry.Wait(waiting, pause) != nil {
+			return Session{}, cmp.Or(ctx.Err(), error(ErrBusy))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 )
 
 // MaxRetryAfter is the longest wait that a provider's request to wait can cause. A longer one is shortened to it.
@@ -110,7 +111,7 @@ func (p Retry) Complete(ctx context.Context, m Model, r Request, watch func(Atte
 		if !fits {
 			return Reply{}, err
 		}
-		if !sleep(ctx, wait) {
+		if retry.Wait(ctx, wait) != nil {
 			return Reply{}, withEnd(ctx, err)
 		}
 	}
@@ -163,18 +164,6 @@ func (p Retry) maxWait(n int) time.Duration {
 		d *= 2
 	}
 	return min(d, p.Cap)
-}
-
-// sleep waits for d and reports whether ctx is still active.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // resettableSink forwards an answer and records whether there is text to reset.

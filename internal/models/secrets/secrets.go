@@ -18,6 +18,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"piloto/internal/ground/retry"
 )
 
 // ErrNotFound means that the secret does not exist, is being deleted, or has no value of that name.
@@ -82,12 +84,10 @@ func (m *Manager) Put(ctx context.Context, id string, values map[string]string) 
 		if try == mostTries {
 			return fmt.Errorf("%w: %s", errBusy, id)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %s: %w", errBusy, id, ctx.Err())
-		case <-time.After(wait):
-			wait *= 2
+		if err := retry.Wait(ctx, wait); err != nil {
+			return fmt.Errorf("%w: %s: %w", errBusy, id, err)
 		}
+		wait *= 2
 	}
 }
 

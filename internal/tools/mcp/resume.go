@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"piloto/internal/ground/retry"
 )
 
 // Limits for resuming a broken stream. A server may end its streams at any time, and name the pause before the next
@@ -29,12 +31,8 @@ var errEnded = errors.New("the stream cannot be resumed")
 func (w *wire) resume(ctx context.Context, of *http.Request, e *exchanges, x *exchange, s *events) (io.ReadCloser, error) {
 	wait := min(max(s.retry, leastRetry), mostRetry)
 	for range maxLost {
-		pause := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, ctx.Err()
-		case <-pause.C:
+		if err := retry.Wait(ctx, wait); err != nil {
+			return nil, err
 		}
 		rest, err := w.requestRest(ctx, of, e, x, s.id)
 		if err == nil || errors.Is(err, errEnded) {
