@@ -119,7 +119,7 @@ func (s site) sessions() agent.Sessions { return agent.Sessions{Store: s.stores.
 
 // usageRecorder returns the recorder of turns. On AWS it also writes CloudWatch metrics.
 func (s site) usageRecorder() usage.Recorder {
-	r := usage.Recorder{Store: s.stores.Wallet, Now: s.Now, Log: s.log}
+	r := usage.Recorder{Store: s.stores.Usage, Now: s.Now, Log: s.log}
 	if !s.Local {
 		r.Emit = telemetry.Metrics(os.Stdout, s.Now)
 	}
@@ -147,7 +147,7 @@ func (s site) companies() *agent.Manager {
 // operations returns the services of /health, /config and /metrics.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &usage.Reader{Store: s.stores.Wallet, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: Version, Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
 

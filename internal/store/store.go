@@ -15,6 +15,7 @@ import (
 	"piloto/internal/store/router"
 	"piloto/internal/store/runs"
 	"piloto/internal/store/settings"
+	"piloto/internal/store/usage"
 	"piloto/internal/store/wallet"
 )
 
@@ -36,7 +37,9 @@ type (
 	RunStore = announce.Runs
 	// SettingsStore is the store of AI settings.
 	SettingsStore = settings.Store
-	// WalletStore is the store of credits and usage.
+	// UsageStore is the store of the counters of turns.
+	UsageStore = usage.Store
+	// WalletStore is the store of credits.
 	WalletStore = wallet.Store
 )
 
@@ -51,6 +54,7 @@ type Stores struct {
 	Router   *RouterStore
 	Runs     RunStore
 	Settings *SettingsStore
+	Usage    *UsageStore
 	Wallet   *WalletStore
 }
 
@@ -62,7 +66,7 @@ func Over(t *kv.Table) Stores {
 	return Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
-		Settings: settings.New(t), Wallet: wallet.New(t),
+		Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
 	}

@@ -1,4 +1,5 @@
-package wallet
+// Package usage owns the rows of the counters of turns: one for each account and UTC day.
+package usage
 
 import (
 	"context"
@@ -20,6 +21,12 @@ const (
 	dayPrefix = "DAY#"
 	agentsSet = "agents"
 )
+
+// Store is the counters of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the counters of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
 
 func usageKey(account string) string { return kv.Account(account) + "#TALLY" }
 
