@@ -2,11 +2,14 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"io"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
@@ -33,245 +36,148 @@ func checkJSON(body []byte, members map[string]bool) error {
 	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
 		return errEncoding
 	}
-	s := scanner{text: body, members: members, folded: make(map[string]bool, len(members))}
+	c := checker{
+		in:      jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)),
+		members: members, folded: make(map[string]bool, len(members)),
+	}
 	for name := range members {
-		s.folded[fold(name)] = true
+		c.folded[fold(name)] = true
 	}
-	s.space()
-	if err := s.value(); err != nil {
-		return err
+	for c.values == 0 || len(c.open) > 0 {
+		if err := c.next(); err != nil {
+			if errors.Is(err, errJSON) && jcs.HalfPair(body) { // the decoder refuses it as it refuses a syntax error
+				return errEncoding
+			}
+			return err
+		}
 	}
-	s.space()
-	if s.at != len(s.text) {
+	if _, err := c.in.ReadToken(); err != io.EOF {
 		return errJSON
 	}
-	if len(s.double) > 0 {
-		return errInvalid.At(s.double...)
+	if len(c.double) > 0 {
+		return errInvalid.At(c.double...)
 	}
 	return nil
 }
 
-// scanner is a position in a JSON text, and the duplicate members found so far.
-type scanner struct {
-	text    []byte
-	at      int
+// checker reads a JSON text token by token, and collects the duplicate members.
+type checker struct {
+	in      *jsontext.Decoder
+	values  int // tokens read outside of lists and objects
+	open    []level
 	members map[string]bool
 	folded  map[string]bool // members, folded
-	path    []any           // of the current value
 	double  []fault.Field
 }
 
-func (s *scanner) peek() byte {
-	if s.at < len(s.text) {
-		return s.text[s.at]
-	}
-	return 0
+// level is an open list or object.
+type level struct {
+	names map[string]string // folded names of an object, with their spelling; nil for a list
+	name  string            // of the current member
+	at    int               // position of the current element
+	value bool              // the next token is the value of a member
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case ' ', '\t', '\r', '\n':
-			s.at++
-		default:
-			return
+// next reads and checks one token.
+func (c *checker) next() error {
+	token, err := c.in.ReadToken()
+	if err != nil {
+		return errJSON
+	}
+	switch kind := token.Kind(); kind {
+	case '}', ']':
+		c.open = c.open[:len(c.open)-1]
+		return nil
+	case '"':
+		text := token.String()
+		if strings.IndexByte(text, 0) >= 0 {
+			return errEncoding
+		}
+		if in := c.inside(); in != nil && in.names != nil && !in.value {
+			c.member(in, text)
+			return nil
+		}
+	case '0':
+		if err := checkNumber(token.String()); err != nil {
+			return err
 		}
 	}
-}
-
-func (s *scanner) take(c byte) bool {
-	if s.peek() != c {
-		return false
-	}
-	s.at++
-	return true
-}
-
-func (s *scanner) value() error {
-	switch c := s.peek(); {
-	case c == '{' || c == '[':
-		if len(s.path) >= maxDepth {
+	c.count()
+	if kind := token.Kind(); kind == '{' || kind == '[' {
+		if len(c.open) >= maxDepth {
 			return errDepth
 		}
-		s.at++
-		if c == '{' {
-			return s.object()
+		in := level{at: -1}
+		if kind == '{' {
+			in.names = map[string]string{}
 		}
-		return s.array()
-	case c == '"':
-		_, err := s.str()
-		return err
-	case c == '-' || '0' <= c && c <= '9':
-		return s.number()
+		c.open = append(c.open, in)
 	}
-	for _, word := range []string{"true", "false", "null"} {
-		if bytes.HasPrefix(s.text[s.at:], []byte(word)) {
-			s.at += len(word)
-			return nil
-		}
-	}
-	return errJSON
+	return nil
 }
 
-// member reads the value of a member or an element.
-func (s *scanner) member(place any) error {
-	s.path = append(s.path, place)
-	err := s.value()
-	s.path = s.path[:len(s.path)-1]
-	return err
-}
-
-func (s *scanner) object() error {
-	seen := map[string]string{}
-	s.space()
-	if s.take('}') {
+// inside returns the innermost open list or object; nil outside of all.
+func (c *checker) inside() *level {
+	if len(c.open) == 0 {
 		return nil
 	}
-	for {
-		s.space()
-		name, err := s.str()
-		if err != nil {
-			return err
-		}
-		if typ := s.conflict(seen, name); typ != "" && len(s.double) < maxDouble {
-			s.double = append(s.double, field(typ, s.place(name)...))
-		}
-		s.space()
-		if !s.take(':') {
-			return errJSON
-		}
-		s.space()
-		if err := s.member(name); err != nil {
-			return err
-		}
-		s.space()
-		switch {
-		case s.take(','):
-		case s.take('}'):
-			return nil
-		default:
-			return errJSON
-		}
+	return &c.open[len(c.open)-1]
+}
+
+// count counts a value where it stands.
+func (c *checker) count() {
+	in := c.inside()
+	if in == nil {
+		c.values++
+		return
+	}
+	in.at++
+	in.value = false
+}
+
+// member reads the name of a member.
+func (c *checker) member(in *level, name string) {
+	in.name, in.value = name, true
+	if typ := c.conflict(in, name); typ != "" && len(c.double) < maxDouble {
+		c.double = append(c.double, field(typ, c.place()...))
 	}
 }
 
-// place returns the place of a member of the current value.
-func (s *scanner) place(name string) []any {
+// place returns the place of the current member.
+func (c *checker) place() []any {
 	loc := []any{"body"}
-	for _, p := range append(s.path[:len(s.path):len(s.path)], name) {
-		if made, ok := p.(string); ok {
-			p = shortName(made)
+	for _, in := range c.open {
+		if in.names == nil {
+			loc = append(loc, in.at)
+		} else {
+			loc = append(loc, shortName(in.name))
 		}
-		loc = append(loc, p)
 	}
 	return loc
 }
 
 // conflict returns the error type of a duplicate member, or of one that differs only by case; "" for none.
-func (s *scanner) conflict(seen map[string]string, name string) string {
+func (c *checker) conflict(in *level, name string) string {
 	key := fold(name)
-	before, twice := seen[key]
-	seen[key] = name
+	before, twice := in.names[key]
+	in.names[key] = name
 	switch {
 	case twice && before == name:
 		return "duplicate_key"
 	case twice:
 		return "case_variant"
-	case len(s.path) == 0 && !s.members[name] && s.folded[key]:
+	case len(c.open) == 1 && !c.members[name] && c.folded[key]:
 		return "case_variant"
 	}
 	return ""
 }
 
-func (s *scanner) array() error {
-	s.space()
-	if s.take(']') {
-		return nil
-	}
-	for i := 0; ; i++ {
-		s.space()
-		if err := s.member(i); err != nil {
-			return err
-		}
-		s.space()
-		switch {
-		case s.take(','):
-		case s.take(']'):
-			return nil
-		default:
-			return errJSON
-		}
-	}
-}
-
-// str reads a string and returns its value.
-func (s *scanner) str() (string, error) {
-	start := s.at
-	if !s.take('"') {
-		return "", errJSON
-	}
-	escaped := false
-	for s.at < len(s.text) {
-		switch c := s.text[s.at]; {
-		case c == '"':
-			s.at++
-			return s.decode(s.text[start:s.at], escaped)
-		case c == '\\':
-			escaped = true
-			s.at += 2
-		case c < 0x20:
-			return "", errJSON
-		default:
-			s.at++
-		}
-	}
-	return "", errJSON
-}
-
-func (s *scanner) decode(raw []byte, escaped bool) (string, error) {
-	if !escaped {
-		return string(raw[1 : len(raw)-1]), nil
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return "", errJSON
-	}
-	if jcs.HalfPair(raw) || bytes.IndexByte([]byte(text), 0) >= 0 {
-		return "", errEncoding
-	}
-	return text, nil
-}
-
-func (s *scanner) digits() bool {
-	start := s.at
-	for '0' <= s.peek() && s.peek() <= '9' {
-		s.at++
-	}
-	return s.at > start
-}
-
-// number reads a number by RFC 8259's grammar, and refuses one beyond the range of a double.
-func (s *scanner) number() error {
-	start := s.at
-	s.take('-')
-	if !s.take('0') && !s.digits() {
-		return errJSON
-	}
-	if s.take('.') && !s.digits() {
-		return errJSON
-	}
-	if s.take('e') || s.take('E') {
-		if !s.take('+') {
-			s.take('-')
-		}
-		if !s.digits() {
-			return errJSON
-		}
-	}
-	if s.at-start > maxDigit {
+// checkNumber refuses a number of too many bytes, or beyond the range of a double.
+func checkNumber(digits string) error {
+	if len(digits) > maxDigit {
 		return errNumber
 	}
-	if _, err := strconv.ParseFloat(string(s.text[start:s.at]), 64); errors.Is(err, strconv.ErrRange) {
+	if _, err := strconv.ParseFloat(digits, 64); errors.Is(err, strconv.ErrRange) {
 		return errNumber
 	}
 	return nil
