@@ -1,9 +1,9 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,7 +60,7 @@ func NewAgent(s *Service, now func() time.Time) http.Handler {
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxAgentRequest})
 }
 
-func (c *bookingAgent) handleChat(ctx context.Context, req *mcp.CallToolRequest, in chatInput) (*mcp.CallToolResult, any, error) {
+func (c *bookingAgent) handleChat(_ context.Context, req *mcp.CallToolRequest, in chatInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.SessionID) == "" || len(in.SessionID) > maxSession {
 		return nil, nil, fmt.Errorf("session_id must have 1 to %d bytes", maxSession)
 	}
@@ -73,7 +73,7 @@ func (c *bookingAgent) handleChat(ctx context.Context, req *mcp.CallToolRequest,
 	}
 	message := strings.ToValidUTF8(in.Message[:min(len(in.Message), maxMessage)], "")
 	company, english := readContext(in.Context)
-	text, err := c.chat(ctx, company+"/"+in.SessionID, message, key, english)
+	text, err := c.chat(company+"/"+in.SessionID, message, key, english)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func readContext(about any) (company string, english bool) {
 
 // chat answers one message. english is the language of a session whose messages show none. Messages
 // are answered one after the other, so that the state of a session is never read half-changed.
-func (c *bookingAgent) chat(ctx context.Context, session, message, key string, english bool) (string, error) {
+func (c *bookingAgent) chat(session, message, key string, english bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := c.session(session, english)
@@ -104,7 +104,7 @@ func (c *bookingAgent) chat(ctx context.Context, session, message, key string, e
 			return before.text, nil
 		}
 	}
-	t := turn{ctx: ctx, booking: b, rooms: c.rooms, now: c.now(), key: key}
+	t := turn{booking: b, service: c.rooms, now: c.now(), key: key}
 	text, err := t.answer(message)
 	if err != nil {
 		return "", err
@@ -119,27 +119,14 @@ func (c *bookingAgent) session(name string, english bool) *booking {
 	at := c.now()
 	b, known := c.sessions[name]
 	if !known || at.Sub(b.seen) > sessionTime {
-		b = &booking{en: english}
+		b = &booking{speech: speech{english}}
 		c.sessions[name] = b
 	}
 	b.seen = at
 	if len(c.sessions) > mostSessions {
-		names := sortedNames(c.sessions)
-		oldest := slices.MinFunc(names, func(x, y string) int {
-			return cmp.Or(c.sessions[x].seen.Compare(c.sessions[y].seen), strings.Compare(x, y))
-		})
-		delete(c.sessions, oldest)
+		delete(c.sessions, slices.MinFunc(slices.Sorted(maps.Keys(c.sessions)), func(x, y string) int {
+			return c.sessions[x].seen.Compare(c.sessions[y].seen)
+		}))
 	}
 	return b
-}
-
-// perform does the same as record, for a caller without an HTTP request.
-func (s *Service) perform(act action, r *http.Request, key string, body any) (reply, error) {
-	var raw []byte
-	if body != nil {
-		raw = encode(body)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.performOnce(act, request{Request: r, body: raw, at: s.now().UTC(), key: key})
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	openai "github.com/sashabaranov/go-openai"
 
 	"piloto/internal/chats/intent"
 )
@@ -38,7 +38,7 @@ func TestConversations(t *testing.T) {
 			if !ok {
 				continue
 			}
-			text, err := c.chat(t.Context(), fmt.Sprint(n), messages, "", false)
+			text, err := c.chat(fmt.Sprint(n), messages, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,9 +131,6 @@ func TestAgentReservesOnce(t *testing.T) {
 	if got, _ := say("a", "sí", "k3", nil); strings.Contains(got, "r-2") || got == want {
 		t.Errorf("agreeing once more said %q", got)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
 	again := newTestService(t, WithFile(file))
 	if _, body := call(t, again, "GET /reservations", "", ""); !strings.Contains(body, `"count":1`) || !strings.Contains(body, `"id":"r-1"`) {
 		t.Error(body)
@@ -205,16 +202,23 @@ func TestAgentRefusesBadInput(t *testing.T) {
 	}
 }
 
-// TestAgentFailsWhenJournalIsClosed: the tool fails, and no reservation is made.
-func TestAgentFailsWhenJournalIsClosed(t *testing.T) {
-	s := newTestService(t, WithFile(filepath.Join(t.TempDir(), "demo.jsonl")))
-	say := startAgent(t, s)
-	say("a", "Reserva una sala para 6 mañana a las 10", "", nil)
-	if err := s.Close(); err != nil {
+// TestAgentFailsWhenNothingCanBeStored: the tool fails, and no reservation is made.
+func TestAgentFailsWhenNothingCanBeStored(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if text, ok := say("a", "sí", "", nil); ok || strings.Contains(text, "Reservada") {
+	s := newTestService(t, WithFile(filepath.Join(folder, "demo.jsonl")))
+	say := startAgent(t, s)
+	say("a", "Reserva una sala para 6 mañana a las 10", "", nil)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if text, ok := say("a", "sí", "", nil); ok || strings.Contains(text, "Reservada") || len(s.state.Reservations) > 0 {
 		t.Errorf("%q", text)
+	}
+	if status, body := call(t, s, "GET /rooms", "", ""); status != 500 {
+		t.Error(status, body)
 	}
 }
 
@@ -222,7 +226,7 @@ func TestAgentMemoryIsBounded(t *testing.T) {
 	at := friday
 	c := &bookingAgent{rooms: newTestService(t), now: func() time.Time { return at }, sessions: map[string]*booking{}}
 	say := func(session, message string) string {
-		text, err := c.chat(context.Background(), session, message, "", false)
+		text, err := c.chat(session, message, "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,12 +268,12 @@ func FuzzConversation(f *testing.F) {
 		}
 		c := &bookingAgent{rooms: s, now: func() time.Time { return friday }, sessions: map[string]*booking{}}
 		for message := range strings.SplitSeq(all, "\n") {
-			before := len(s.state.reservations)
-			text, err := c.chat(t.Context(), "s", message, "", false)
+			before := len(s.state.Reservations)
+			text, err := c.chat("s", message, "", false)
 			if err != nil || text == "" {
 				t.Fatalf("%q: %q, %v", message, text, err)
 			}
-			if after := len(s.state.reservations); after != before && !intent.Classify(message).Agrees() {
+			if after := len(s.state.Reservations); after != before && !intent.Classify(message).Agrees() {
 				t.Fatalf("%q made %d reservations of %d", message, after, before)
 			}
 		}
@@ -280,11 +284,12 @@ func FuzzRouting(f *testing.F) {
 	f.Add("hola", "- reserva: salas. Palabras clave: sala, libre.", "reserva")
 	f.Add("¿cuánto cuesta?", "- venta: x. Keywords: , cuánto cuesta,", "")
 	f.Fuzz(func(t *testing.T, messages, agents, name string) {
-		d := newDialogue([]message{
-			{Role: "system", Content: encode("<agents>\n" + agents + "\n</agents>\nAgente activo: " + name + ".")},
-			{Role: "user", Content: encode(messages)},
+		d := newDialogue([]openai.ChatCompletionMessage{
+			{Role: "system", Content: "<agents>\n" + agents + "\n</agents>\nAgente activo: " + name + "."},
+			{Role: "user", Content: messages},
 		}, nil, friday)
-		got := newRouting(d, schema{Enum: []any{name, nil, 7.0}}).decide()
+		f := readForm(map[string]any{"properties": map[string]any{"agent_name": map[string]any{"enum": []any{name, nil, 7.0}}}})
+		got := newRouting(d, f).decide()
 		if got.Action == "delegate" && (got.Agent == nil || *got.Agent != name) || got.Action == "respond" && (got.Agent != nil || got.Response == "") {
 			t.Errorf("%+v", got)
 		}

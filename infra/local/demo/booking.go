@@ -1,9 +1,11 @@
 package demo
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"regexp"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,18 +14,17 @@ import (
 	"piloto/internal/chats/intent"
 )
 
-// booking holds the details of the reservation that a session wants, and the last question.
+// booking holds the values that a session gave for the reservation that it wants, and the last
+// question.
 type booking struct {
-	people           int
-	date, start, end string
-	room, title      string // room is the requested room
-	offered          string // the room of askConfirm
-	asked            question
-	target           string // the reservation to cancel
-	last             string // the last reservation that was made
-	en               bool
-	seen             time.Time
-	answers          []keyedAnswer
+	values
+	speech
+	asked   question
+	offered string // the room of askConfirm
+	target  string // the reservation of askDrop
+	last    string // the last reservation that was made
+	seen    time.Time
+	answers []keyedAnswer
 }
 
 // keyedAnswer is an answer with the idempotency key of its message.
@@ -44,155 +45,218 @@ const (
 // Rooms are offered from the first hour to the last.
 const firstHour, lastHour = 9, 18
 
-var (
-	roomText = regexp.MustCompile(`\b(?:sala|room) (norte|sur|este|oeste)\b|\b(norte|sur|oeste|auditorio|cabina)\b`)
-	bookable = map[string]bool{"people": true, "date": true, "start": true, "end": true, "title": true, "room": true}
-)
-
 // turn is one message of a session, with everything that its answer needs.
 type turn struct {
 	*booking
-	ctx   context.Context
-	rooms *Service
-	now   time.Time
-	key   string
-	say   speech
+	service *Service
+	now     time.Time
+	key     string
 }
 
-// answer reads a message and returns the next text of the agent. It returns an error of the
-// journal.
+// answer reads a message and returns the next text of the agent. It returns an error of the file.
 func (t *turn) answer(message string) (string, error) {
 	t.en = inEnglish(message, t.en)
-	t.say = speech{t.en}
-	folded := fold(strings.TrimSpace(message))
-	consent, asked := intent.Classify(message), t.asked
-	f := readFacts(message, bookable, t.now)
-	kind, nouns := intentOf(f.rest)
+	folded, consent := fold(strings.TrimSpace(message)), intent.Classify(message)
+	v := readValues(message, nil, t.now)
+	kind, nouns := readIntent(v.rest)
 	switch {
-	case asked == askConfirm && consent.Agrees():
+	case t.asked == askConfirm && consent.Agrees():
 		return t.reserve()
-	case asked == askDrop && consent.Agrees():
+	case t.asked == askDrop && consent.Agrees():
 		return t.cancel()
-	case consent.Refuses() && asked != "", kind == deletes && asked != "" && t.last == "" && len(f.ids) == 0:
+	case consent.Refuses() && t.asked != "", kind == deletes && t.asked != "" && t.last == "" && len(v.ids) == 0:
 		t.forget()
-		return t.say.pick("De acuerdo, no hago nada. Si quieres otra sala, dime para cuántas personas y cuándo.", "All right, nothing is done. If you want another room, tell me for how many people and when."), nil
-	case asked == askNumber && (len(f.ids) > 0 || len(f.amounts) > 0):
-		return t.askCancel(f)
-	case kind == deletes:
-		return t.askCancel(f)
-	case kind == updates && asked == "" && (t.last != "" || len(f.ids) > 0):
-		return t.say.pick("No sé cambiar una reserva ya hecha: puedo cancelarla y hacer otra.", "I cannot change a reservation that was made: I can cancel it and make another."), nil
+		return t.say("agent.nothing"), nil
+	case kind == deletes, t.asked == askNumber && len(v.ids)+len(v.numbers) > 0:
+		return t.askCancel(v), nil
+	case kind == updates && t.asked == "" && (t.last != "" || len(v.ids) > 0):
+		return t.say("agent.no_change"), nil
 	case greeting.MatchString(folded), helping.MatchString(folded):
-		return t.introduce(), nil
+		return t.say("agent.introduce"), nil
 	case thanking.MatchString(folded):
-		return t.say.thanks(), nil
+		return t.say("thanks"), nil
 	}
-	return t.continueBooking(f, folded, kind == creates || slices.Contains(nouns, "room") || slices.Contains(nouns, "reservation"))
-}
-
-// continueBooking reads the details of a message and asks the next question. wants is true when the
-// message names a reservation.
-func (t *turn) continueBooking(f facts, folded string, wants bool) (string, error) {
 	if t.asked == askDrop || t.asked == askNumber { // the cancellation was not confirmed
 		t.forget()
 	}
-	found := t.readBooking(f, folded)
-	if !found && !wants && t.asked == "" {
-		return t.introduce(), nil
+	switch found := t.read(v, strings.Trim(folded, " .!")); {
+	case found:
+		return t.next(), nil
+	case t.asked != "":
+		return t.say("agent.misheard", t.next()), nil
+	case kind == creates, slices.Contains(nouns, "room"), slices.Contains(nouns, concept("reservation")):
+		return t.next(), nil
 	}
-	misheard := ""
-	if !found && t.asked != "" {
-		misheard = t.say.pick("No te he entendido. ", "I did not understand. ")
-	}
-	text, err := t.askNext()
-	return misheard + text, err
-}
-
-func (t *turn) introduce() string {
-	return t.say.pick(
-		"Soy el agente de demostración de reservas: reservo salas de demostración siguiendo reglas fijas. Dime para cuántas personas, qué día y a qué hora.",
-		"I am the demonstration agent for reservations: I reserve demonstration rooms by fixed rules. Tell me for how many people, which day and at what time.")
+	return t.say("agent.introduce"), nil
 }
 
 // forget drops the unfinished reservation and its question.
 func (t *turn) forget() {
-	*t.booking = booking{last: t.last, en: t.en, seen: t.seen, answers: t.answers}
+	*t.booking = booking{last: t.last, speech: t.speech, seen: t.seen, answers: t.answers}
 }
 
-// readBooking stores the details of the reservation that a message gives, and reports whether it
-// gives any.
-func (t *turn) readBooking(f facts, folded string) bool {
-	people, date, start := f.people, f.date, f.start
-	if lone := loneAmount(f, folded); lone > 0 && t.asked == askPeople {
-		people = lone
-	} else if lone > 0 && t.asked == askStart && start == "" {
-		start, people = hourOf(strconv.Itoa(lone), "", "", "", ""), 0
+// read stores the values that a message gives, and reports whether it gives any. A bare number
+// answers the question that was asked.
+func (t *turn) read(v values, bare string) bool {
+	number := cmp.Or(numerals[bare], atoi(bare), map[string]int{"una": 1, "uno": 1, "one": 1, "yo": 1, "me": 1}[bare])
+	switch {
+	case number > 0 && t.asked == askPeople:
+		v.people = number
+	case number > 0 && t.asked == askStart:
+		v.start = cmp.Or(v.start, hourOf(strconv.Itoa(number), "", "", "", ""))
 	}
-	if n, err := strconv.Atoi(f.pairs["people"]); err == nil && n > 0 {
-		people = n
+	asked := t.rooms
+	t.values = v.or(t.values)
+	if len(v.rooms) == 0 {
+		t.rooms = asked
 	}
-	if given := f.pairs["date"]; isDate(given) {
-		date = given
-	}
-	if given := f.pairs["start"]; clock.MatchString(given) {
-		start = given
-	}
-	room := roomText.FindStringSubmatch(folded)
-	if people > 0 {
-		t.people = people
-	}
-	if date != "" {
-		t.date = date
-	}
-	if start != "" {
-		t.start, t.end = start, f.end
-	}
-	if room != nil {
-		t.room = room[1] + room[2]
-	}
-	if len(f.quoted) > 0 {
-		title := []rune(f.quoted[0])
-		t.title = string(title[:min(len(title), 200)])
-	}
-	return people > 0 || date != "" || start != "" || room != nil || len(f.quoted) > 0
+	return v.people > 0 || v.date+v.start != "" || len(v.rooms)+len(v.quoted) > 0
 }
 
-// loneAmount returns the only number of a message; 0 for none. A word for one counts when the
-// message has no other word.
-func loneAmount(f facts, folded string) int {
-	if len(f.amounts) == 1 {
-		return number(f.amounts[0].value)
-	}
-	bare := strings.Trim(folded, " .!")
-	if bare == "una" || bare == "uno" || bare == "one" || bare == "yo" || bare == "me" {
-		return 1
-	}
-	if len(f.amounts) == 0 && f.people > 0 {
-		return f.people
-	}
-	return numerals[bare]
-}
-
-// askNext asks for the first missing detail, or whether to reserve.
-func (t *turn) askNext() (string, error) {
-	largest := rooms[len(rooms)-1]
-	today := t.now.Format(time.DateOnly)
+// next asks for the first missing detail, or whether to reserve.
+func (t *turn) next() string {
+	largest, today := rooms[len(rooms)-1], t.now.Format(time.DateOnly)
 	switch {
 	case t.people > largest.Capacity:
 		most := t.people
 		t.people, t.asked = 0, askPeople
-		return fmt.Sprintf(t.say.pick("No hay sala para %d: la mayor, %s, tiene %d plazas. ¿Para cuántas personas?", "There is no room for %d: the largest, %s, seats %d. For how many people?"), most, largest.Name, largest.Capacity), nil
+		return t.say("agent.too_many", most, largest.Name, largest.Capacity)
 	case t.people == 0:
 		t.asked = askPeople
-		return t.say.pick("¿Para cuántas personas?", "For how many people?"), nil
+		return t.say("agent.people")
 	case t.date != "" && (t.date < today || t.date == today && t.start != "" && t.start <= t.now.Format("15:04")):
 		t.date, t.start, t.end, t.asked = "", "", "", askDate
-		return t.say.pick("Eso ya pasó. ¿Para qué día?", "That is in the past. For which day?"), nil
+		return t.say("agent.past")
 	case t.date == "":
 		t.asked = askDate
-		return t.say.pick("¿Para qué día?", "For which day?"), nil
+		return t.say("agent.date")
 	case t.start == "":
-		return t.offer("")
+		return t.offer()
 	}
 	return t.propose()
+}
+
+// free returns the rooms that suit the booking at a time, the smallest first.
+func (t *turn) free(start, end string) []Room {
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	found := t.service.state.free(Reservation{Date: t.date, Start: start, End: end, People: t.people})
+	return slices.DeleteFunc(found, func(room Room) bool { return len(t.rooms) > 0 && room.ID != t.rooms[0] })
+}
+
+// offer names the hours of the day at which a room is free.
+func (t *turn) offer() string {
+	var hours []string
+	for hour := firstHour; hour < lastHour; hour++ {
+		start := fmt.Sprintf("%02d:00", hour)
+		past := t.date == t.now.Format(time.DateOnly) && start <= t.now.Format("15:04")
+		if !past && len(t.free(start, addMinutes(start, 60))) > 0 {
+			hours = append(hours, start)
+		}
+	}
+	day := t.day(t.date)
+	t.start, t.end, t.asked = "", "", askStart
+	if len(hours) == 0 {
+		t.date, t.asked = "", askDate
+		return t.say("agent.full", day)
+	}
+	return t.say("agent.hours", day, t.people, strings.Join(hours, ", "))
+}
+
+// propose finds a free room, and asks whether to reserve it.
+func (t *turn) propose() string {
+	if t.end <= t.start {
+		t.end = addMinutes(t.start, 60)
+	}
+	if len(t.rooms) > 0 {
+		if wanted, _ := roomOf(t.rooms[0]); wanted.Capacity < t.people {
+			t.rooms = nil
+			return t.say("agent.seats", wanted.Name, wanted.Capacity, t.propose())
+		}
+	}
+	found := t.free(t.start, t.end)
+	if len(found) == 0 {
+		return t.say("agent.taken", t.offer())
+	}
+	t.offered, t.asked = found[0].ID, askConfirm
+	return t.say("agent.confirm", found[0].Name, found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
+}
+
+// reserve makes the confirmed reservation.
+func (t *turn) reserve() (string, error) {
+	body := map[string]any{"room_id": t.offered, "date": t.date, "start": t.start, "end": t.end, "people": t.people}
+	if len(t.quoted) > 0 {
+		title := []rune(t.quoted[0])
+		body["title"] = string(title[:min(len(title), 200)])
+	}
+	out, err := t.service.perform(createReservation, request{method: http.MethodPost, url: &url.URL{Path: "/reservations"}, body: encode(body), key: t.key})
+	if err != nil {
+		return "", err
+	}
+	if out.Status == http.StatusConflict { // another session was faster
+		return t.say("agent.too_late", t.offer()), nil
+	}
+	var made Reservation
+	if err := json.Unmarshal(out.Body, &made); err != nil || out.Status != http.StatusCreated {
+		return "", fmt.Errorf("the rooms answered %d: %s", out.Status, out.Body)
+	}
+	t.forget()
+	t.last = made.ID
+	return t.say("agent.reserved", made.RoomName, t.day(made.Date), made.Start, made.End, made.People, made.ID), nil
+}
+
+// askCancel asks whether to cancel a reservation: the one whose number was given, else the last one
+// of the session.
+func (t *turn) askCancel(v values) string {
+	id := t.last
+	if len(v.ids) > 0 {
+		id = strings.ToLower(v.ids[0])
+	} else if len(v.numbers) > 0 {
+		id = "r-" + v.numbers[0].value
+	}
+	t.forget()
+	t.asked = askNumber
+	if id == "" {
+		return t.say("agent.number")
+	}
+	t.service.mu.Lock()
+	defer t.service.mu.Unlock()
+	at := t.service.state.find(id)
+	if at < 0 {
+		return t.say("agent.not_found", id)
+	}
+	found := t.service.state.Reservations[at]
+	t.asked, t.target = askDrop, found.ID
+	return t.say("agent.drop", found.ID, found.RoomName, t.day(found.Date), found.Start)
+}
+
+// cancel cancels the reservation after the confirmation. One that is gone already is no error.
+func (t *turn) cancel() (string, error) {
+	id := t.target
+	r := request{method: http.MethodDelete, url: &url.URL{Path: "/reservations/" + id}, id: id, key: t.key}
+	if _, err := t.service.perform(deleteReservation, r); err != nil {
+		return "", err
+	}
+	t.forget()
+	if t.last == id {
+		t.last = ""
+	}
+	return t.say("agent.cancelled", id), nil
+}
+
+var (
+	dayNames   = strings.Fields("domingo lunes martes miércoles jueves viernes sábado")
+	monthNames = strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre")
+)
+
+// day returns a date as people say it.
+func (t *turn) day(text string) string {
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return text
+	}
+	if t.en {
+		return date.Format("Monday 2 January")
+	}
+	return fmt.Sprintf("%s %d de %s", dayNames[date.Weekday()], date.Day(), monthNames[date.Month()-1])
 }

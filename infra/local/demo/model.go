@@ -5,118 +5,51 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
+
+	openai "github.com/sashabaranov/go-openai"
 )
 
 // ModelName is the name of the demonstration model.
 const ModelName = "piloto-demo"
 
-// Model is the demonstration model: POST /v1/chat/completions, streaming or
-// not, and GET /v1/models. It accepts any model name and any key.
-type Model struct {
-	mux *http.ServeMux
-	now func() time.Time
-}
-
-// ModelOption changes how NewModel builds a model.
-type ModelOption func(*Model)
-
-// WithToday sets the clock that «mañana» is relative to, in its own zone.
-func WithToday(now func() time.Time) ModelOption { return func(m *Model) { m.now = now } }
-
-// NewModel returns the demonstration model as an http.Handler.
-func NewModel(options ...ModelOption) http.Handler {
-	m := &Model{mux: http.NewServeMux(), now: time.Now}
-	for _, option := range options {
-		option(m)
-	}
-	card := map[string]any{"id": ModelName, "object": "model", "created": 1767225600, "owned_by": "piloto"}
-	m.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+// NewModel returns the demonstration model: POST /v1/chat/completions, streaming or not, and GET
+// /v1/models. It accepts any model name and any key. «Mañana» is relative to now, in its own zone.
+func NewModel(now func() time.Time) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		card := map[string]any{"id": ModelName, "object": "model", "created": 1767225600, "owned_by": "piloto"}
 		answer(w, reply{Status: http.StatusOK, Body: encode(map[string]any{"object": "list", "data": []any{card}})})
 	})
-	m.mux.HandleFunc("GET /v1/models/"+ModelName, func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, reply{Status: http.StatusOK, Body: encode(card)})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16<<20))
+		if err != nil {
+			refuse(w, http.StatusRequestEntityTooLarge, "too_large", "The request is larger than 16 MiB.")
+			return
+		}
+		complete(w, raw, now())
 	})
-	m.mux.HandleFunc("POST /v1/chat/completions", m.complete)
-	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "unknown_url", "Unknown request URL: "+r.Method+" "+r.URL.Path)
 	})
-	return m
+	return mux
 }
 
-func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 16<<20)
-	m.mux.ServeHTTP(w, r)
-}
-
-// message is one message of a chat completion.
-type message struct {
-	Role       string          `json:"role"`
-	Content    json.RawMessage `json:"content"`
-	ToolCallID string          `json:"tool_call_id"`
-	ToolCalls  []struct {
-		ID       string `json:"id"`
-		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-}
-
-// text returns the content, which is a string or a list of text parts.
-func (m message) text() string {
-	var whole string
-	if json.Unmarshal(m.Content, &whole) == nil {
-		return whole
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(m.Content, &parts)
-	var b strings.Builder
-	for _, part := range parts {
-		b.WriteString(part.Text)
-	}
-	return b.String()
-}
-
-type offeredTool struct {
-	Function struct {
-		Name       string `json:"name"`
-		Parameters schema `json:"parameters"`
-	} `json:"function"`
-}
-
-// completion is a request for a chat completion; other members are accepted
-// and have no effect.
+// completion is a request for a chat completion; other members are accepted and have no effect.
 type completion struct {
-	Messages   []message       `json:"messages"`
-	Tools      []offeredTool   `json:"tools"`
-	ToolChoice json.RawMessage `json:"tool_choice"`
-	Format     struct {
-		Type       string `json:"type"`
-		JSONSchema struct {
-			Schema schema `json:"schema"`
-		} `json:"json_schema"`
-	} `json:"response_format"`
-	Stream        bool `json:"stream"`
-	StreamOptions struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-
-	today time.Time
+	Messages      []openai.ChatCompletionMessage       `json:"messages"`
+	Tools         []openai.Tool                        `json:"tools"`
+	ToolChoice    any                                  `json:"tool_choice"`
+	Format        *openai.ChatCompletionResponseFormat `json:"response_format"`
+	Stream        bool                                 `json:"stream"`
+	StreamOptions openai.StreamOptions                 `json:"stream_options"`
 }
 
-func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, "too_large", "The request is larger than 16 MiB.")
-		return
-	}
+func complete(w http.ResponseWriter, raw []byte, at time.Time) {
 	var c completion
 	if err := json.Unmarshal(raw, &c); err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_json", "The body is not a chat completion request: "+err.Error())
@@ -126,132 +59,126 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "empty_messages", "messages must hold at least one message.")
 		return
 	}
-	choice, err := c.choice()
+	d, err := c.decide(at)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_tool_choice", err.Error())
+		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
 	sum := sha256.Sum256(raw)
-	c.today = m.now()
-	out := result{
-		id: hex.EncodeToString(sum[:12]), created: c.today.Unix(), decision: c.answer(choice),
-		promptTokens: tokenCount(string(raw)),
-	}
+	out := result{decision: d, id: hex.EncodeToString(sum[:12]), created: at.Unix()}
+	out.usage.PromptTokens, out.usage.CompletionTokens = tokenCount(string(raw)), tokenCount(d.text+d.tool+d.arguments)
+	out.usage.TotalTokens = out.usage.PromptTokens + out.usage.CompletionTokens
 	if c.Stream {
 		out.stream(w, c.StreamOptions.IncludeUsage)
 		return
 	}
-	answer(w, reply{Status: http.StatusOK, Body: encode(out.wholeResponse())})
+	out.write(w)
 }
 
-// choice returns "auto", "none", "required" or the name of the forced tool.
-func (c completion) choice() (string, error) {
-	if len(c.ToolChoice) == 0 || string(c.ToolChoice) == "null" {
-		return "auto", nil
-	}
-	var word string
-	if json.Unmarshal(c.ToolChoice, &word) == nil {
-		if word != "auto" && word != "none" && word != "required" {
-			return "", errors.New("tool_choice must be auto, none, required or a function")
-		}
-		if word == "required" && len(c.Tools) == 0 {
-			return "", errors.New("tool_choice required needs tools")
-		}
-		return word, nil
-	}
-	var forced offeredTool
-	if err := json.Unmarshal(c.ToolChoice, &forced); err != nil || forced.Function.Name == "" {
-		return "", errors.New("tool_choice must name a function")
-	}
-	if !slices.Contains(c.names(), forced.Function.Name) {
-		return "", errors.New("tool_choice names a function that is not among the tools: " + forced.Function.Name)
-	}
-	return forced.Function.Name, nil
+// tokenCount estimates tokens at four characters each; there is no tokenizer.
+func tokenCount(text string) int { return (len([]rune(text)) + 3) / 4 }
+
+// form holds the parts of a JSON Schema that the rules read.
+type form struct {
+	Properties struct {
+		Agent *struct {
+			Enum []any `json:"enum"`
+		} `json:"agent_name"`
+	} `json:"properties"`
 }
 
-func (c completion) names() []string {
-	var out []string
-	for _, tool := range c.Tools {
-		out = append(out, tool.Function.Name)
+// decide answers under the tool choice and the response format. It returns an error when the rules
+// cannot answer so.
+func (c completion) decide(today time.Time) (decision, error) {
+	tools := slices.DeleteFunc(c.Tools, func(t openai.Tool) bool { return t.Function == nil || c.ToolChoice == "none" })
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Function.Name)
+		if f := readForm(t.Function.Parameters); f.Properties.Agent != nil {
+			return callDecision(t.Function.Name, newRouting(newDialogue(c.Messages, nil, today), f).decide()), nil
+		}
 	}
-	return out
+	if c.Format != nil && c.Format.Type == openai.ChatCompletionResponseFormatTypeJSONSchema && c.Format.JSONSchema != nil {
+		f := readForm(c.Format.JSONSchema.Schema)
+		if f.Properties.Agent == nil {
+			return decision{}, errors.New("response_format: the demonstration model only fills the form of a router, which has agent_name")
+		}
+		return decision{text: string(encode(newRouting(newDialogue(c.Messages, nil, today), f).decide()))}, nil
+	}
+	d := newDialogue(c.Messages, names, today).decide()
+	if choice := c.ToolChoice; d.tool == "" && choice != nil && choice != "auto" && choice != "none" {
+		return decision{}, errors.New("tool_choice: the demonstration model calls a tool only where the message asks for one")
+	}
+	return d, nil
 }
 
-// answer decides under a tool choice.
-func (c completion) answer(choice string) decision {
-	if form, tool, ok := c.wantedForm(choice); ok {
-		return c.answerInForm(form, tool)
+func readForm(schema any) (f form) {
+	raw, err := json.Marshal(schema)
+	if err == nil {
+		_ = json.Unmarshal(raw, &f) // a schema of another form has no agents
 	}
-	switch choice {
-	case "none":
-		return newDialogue(c.Messages, nil, c.today).decide()
-	case "auto":
-		return newDialogue(c.Messages, c.names(), c.today).decide()
-	case "required":
-		free := newDialogue(c.Messages, c.names(), c.today).decide()
-		if free.call != nil {
-			return free
-		}
-		for _, name := range []string{toolSearch, toolRequest, toolPlan} {
-			if slices.Contains(c.names(), name) {
-				return c.forcedCall(name)
-			}
-		}
-		return c.forcedCall(c.Tools[0].Function.Name)
-	default:
-		return c.forcedCall(choice)
+	return f
+}
+
+// result is a decision in the shapes of chat completions.
+type result struct {
+	decision
+	id      string
+	created int64 // Unix seconds
+	usage   openai.Usage
+}
+
+func (r result) finish() openai.FinishReason {
+	if r.tool != "" {
+		return openai.FinishReasonToolCalls
+	}
+	return openai.FinishReasonStop
+}
+
+// message returns the answer as a message, or as the only delta of a stream.
+func (r result) message() map[string]any {
+	if r.tool == "" {
+		return map[string]any{"role": "assistant", "content": r.text}
+	}
+	at := 0
+	call := openai.ToolCall{Index: &at, ID: "call_" + r.id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: r.tool, Arguments: r.arguments}}
+	return map[string]any{"role": "assistant", "content": nil, "tool_calls": []openai.ToolCall{call}}
+}
+
+func (r result) envelope(object string, choices ...any) map[string]any {
+	return map[string]any{
+		"id": "chatcmpl-" + r.id, "object": object, "created": r.created, "model": ModelName,
+		"system_fingerprint": "piloto-demo-rules", "choices": append([]any{}, choices...),
 	}
 }
 
-// forcedCall answers with a call of the named tool. It leaves out values that the person did not
-// give: the caller's validation names the missing values, and the next answer asks for them.
-func (c completion) forcedCall(name string) decision {
-	d := newDialogue(c.Messages, []string{name}, c.today)
-	free := d.decide()
-	if free.call != nil && free.call.Name == name {
-		return free
-	}
-	ops := readCatalogue(d.system)
-	f := readFacts(d.text, parameterNames(ops), c.today)
-	kind, nouns := intentOf(f.rest)
-	op, _ := choose(ops, kind, nouns, f)
-	request, _ := build(op, f, nil)
-	switch name {
-	case toolSearch:
-		return callDecision(toolSearch, map[string]string{"query": strings.Join(nouns, " ")})
-	case toolRequest:
-		return callDecision(toolRequest, request)
-	case toolPlan:
-		return callDecision(toolPlan, planProposal{d.goal(), []planStep{{ID: "s1", Title: op.title(), mcpRequest: request}}})
-	}
-	for _, tool := range c.Tools {
-		if tool.Function.Name == name {
-			return callDecision(name, plainValue(tool.Function.Parameters, d.text))
-		}
-	}
-	return free
+// write answers with one chat.completion.
+func (r result) write(w http.ResponseWriter) {
+	out := r.envelope("chat.completion", map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish()})
+	out["usage"] = r.usage
+	answer(w, reply{Status: http.StatusOK, Body: encode(out)})
 }
 
-// plainValue returns the simplest value of a schema: required members only, the first value of an
-// enumeration, the person's text for a string.
-func plainValue(s schema, text string) any {
-	if len(s.Enum) > 0 {
-		return s.Enum[0]
+// stream answers with server-sent chat.completion.chunk events: the message, and the usage.
+func (r result) stream(w http.ResponseWriter, withUsage bool) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	events := []map[string]any{
+		r.envelope("chat.completion.chunk", map[string]any{"index": 0, "delta": r.message(), "finish_reason": nil}),
+		r.envelope("chat.completion.chunk", map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": r.finish()}),
 	}
-	switch s.kind() {
-	case "object":
-		out := map[string]any{}
-		for _, name := range s.Required {
-			out[name] = plainValue(s.Properties[name], text)
-		}
-		return out
-	case "array":
-		return []any{}
-	case "integer", "number":
-		return 0
-	case "boolean":
-		return false
-	default:
-		return text
+	if withUsage {
+		events = append(events, r.envelope("chat.completion.chunk"))
+		events[2]["usage"] = r.usage
 	}
+	for _, event := range events {
+		fmt.Fprintf(w, "data: %s\n\n", encode(event))
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// refuse answers with the protocol's error object.
+func refuse(w http.ResponseWriter, status int, code, text string) {
+	answer(w, reply{Status: status, Body: encode(map[string]any{"error": map[string]any{
+		"message": text, "type": "invalid_request_error", "param": nil, "code": code,
+	}})})
 }

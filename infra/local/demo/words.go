@@ -1,135 +1,128 @@
 package demo
 
 import (
+	_ "embed"
+	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// fold lower-cases text and drops the accents of Spanish, rune by rune.
-func fold(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch r = unicode.ToLower(r); r {
-		case 'á', 'à', 'â':
-			return 'a'
-		case 'é', 'è', 'ê':
-			return 'e'
-		case 'í', 'ì', 'î':
-			return 'i'
-		case 'ó', 'ò', 'ô':
-			return 'o'
-		case 'ú', 'ù', 'û', 'ü':
-			return 'u'
-		case 'ñ':
-			return 'n'
-		}
-		return r
-	}, text)
-}
+//go:embed vocabulary.json
+var vocabularyFile []byte
 
-// verb is the action that a message asks for.
-type verb int
+// vocabulary holds the words of both languages that the rules know. Words are folded. In a list of
+// verbs an asterisk stands for any ending. A concept is followed by its other words. In a list of
+// words with a value, the value is the index.
+var vocabulary = func() (v struct {
+	Verbs    map[string]wordSet
+	Concepts map[string]wordSet
+	Roles    []struct {
+		Role  string
+		Words wordSet
+	}
+	Stopwords, Articles, English, Spanish wordSet
+	Numerals, Weekdays, Months            []wordSet
+	Rooms                                 map[string]string // English names to ids
+}) {
+	mustDecode(vocabularyFile, &v)
+	return v
+}()
 
-const (
-	noVerb verb = iota
-	reads
-	creates
-	updates
-	deletes
-	runs
-)
-
-var verbs = map[string]verb{}
-
-func init() {
-	for kind, words := range map[verb]string{
-		reads:   "busca buscar buscame encuentra encontrar lista listar listame muestra mostrar muestrame ver dame consulta consultar consultame trae cuales hay tienes list show find search get give display fetch read view see look which",
-		creates: "reserva reservar reservame resevar crea crear creame anade anadir agrega agregar registra registrar nueva nuevo haz programa agenda agendar compra comprar create add book reserve make new register schedule buy place order post",
-		updates: "cambia cambiar actualiza actualizar modifica modificar mueve mover edita editar pon update change modify move edit reschedule rename set",
-		deletes: "cancela cancelar cancelame borra borrar elimina eliminar quita quitar anula anular cancel delete remove drop",
-		runs:    "prueba probar ejecuta ejecutar lanza lanzar llama llamar haz corre usa invoca run test try call execute launch start invoke use",
-	} {
-		for word := range strings.FieldsSeq(words) {
-			if _, taken := verbs[word]; !taken || kind != runs {
-				verbs[word] = kind
-			}
-		}
+// mustDecode decodes a file of this package; its tests read every one.
+func mustDecode(file []byte, to any) {
+	if err := json.Unmarshal(file, to); err != nil {
+		panic(err)
 	}
 }
 
-// translations maps the words of both languages, in the singular, to one concept. Other words stand
-// for themselves.
-var translations = map[string]string{
-	"sala": "room", "habitacion": "room", "habitacione": "room", "cuarto": "room", "aula": "room",
-	"reserva": "reservation", "reservar": "reservation", "reservame": "reservation", "reserve": "reservation",
-	"reservacion": "reservation", "reservacione": "reservation", "booking": "reservation", "book": "reservation",
-	"pedido": "order", "orden": "order", "ordene": "order", "usuario": "user", "cliente": "customer",
-	"producto": "product", "articulo": "product", "mascota": "pet", "cita": "appointment", "tarea": "task",
-	"factura": "invoice", "pago": "payment", "archivo": "file", "fichero": "file", "mensaje": "message",
-	"correo": "email", "evento": "event", "tienda": "store", "inventario": "inventory", "precio": "price",
-	"lenta": "slow", "lento": "slow", "tardia": "slow", "inestable": "flaky", "fragil": "flaky",
-	"registro": "ledger", "peticion": "ledger", "peticione": "ledger", "clima": "weather", "tiempo": "weather",
-	"empleado": "employee", "equipo": "team", "proyecto": "project", "nota": "note", "libre": "free",
-	"disponible": "free", "available": "free", "fecha": "date", "dia": "date", "hora": "start", "inicio": "start",
-	"fin": "end", "persona": "people", "person": "people", "plaza": "capacity", "asiento": "capacity",
-	"seat": "capacity", "titulo": "title", "motivo": "title", "asunto": "title", "nombre": "name", "segundo": "second",
-	"fallo": "failure", "cantidad": "quantity", "estado": "status", "coche": "car", "vuelo": "flight",
-	"gato": "cat", "perro": "dog", "libro": "book", "ciudad": "city", "ciudade": "city", "pais": "country",
+// wordSet is a set of words, in JSON one string.
+type wordSet map[string]bool
+
+// UnmarshalText reads words that are separated by spaces.
+func (s *wordSet) UnmarshalText(text []byte) error {
+	*s = wordSet{}
+	for word := range strings.FieldsSeq(string(text)) {
+		(*s)[word] = true
+	}
+	return nil
 }
 
-// named holds the concepts of translations: words with a meaning of their own, never the name of
-// one thing.
-var named = func() map[string]bool {
-	out := map[string]bool{}
-	for _, c := range translations {
-		out[c] = true
+// fold lower-cases text and drops its accents.
+func fold(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFD.String(text))
+}
+
+// wordText matches a word. Hyphens, underscores and capitals inside a word (petStore) separate words.
+var wordText = regexp.MustCompile(`\p{Lu}*[\p{Ll}\p{Lo}\p{M}\d]+|\p{Lu}+`)
+
+// tokens cuts text into folded words.
+func tokens(text string) []string {
+	return strings.Fields(fold(strings.Join(wordText.FindAllString(text, -1), " ")))
+}
+
+// The kinds of verbs: the actions that a message asks for.
+const (
+	reads   = "read"
+	creates = "create"
+	updates = "update"
+	deletes = "delete"
+	runs    = "run"
+)
+
+// verbOf returns the kind of a verb; "" for another word.
+func verbOf(word string) string {
+	for kind, words := range vocabulary.Verbs {
+		if words[word] {
+			return kind
+		}
+		for end := range len(word) + 1 {
+			if words[word[:end]+"*"] {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// known maps the stems of the vocabulary to their concepts.
+var known = func() map[string]string {
+	out := map[string]string{}
+	for concept, words := range vocabulary.Concepts {
+		out[stem(concept)] = stem(concept)
+		for word := range words {
+			out[stem(word)] = stem(concept)
+		}
 	}
 	return out
 }()
 
-var stopwords = set(`a al algo algun alguna an and are at busco como con cual cuales de del deseo do el ella en es esa ese esta
-	este esto for from gustaria hay hoy i in is it la las le lo los manana me mi mis mio my necesito no o of on or para please por
-	porfa favor que quiero quisiera puedes podrias se si son su sus te the there this to todas todos tomorrow today tu un una uno unas
-	unos want what with would like can could you y ya need all any that id llamada llamado called named am pm las`)
-
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
-		out[word] = true
-	}
-	return out
-}
-
-// tokens cuts text into folded words; hyphens, underscores and capitals inside a word (petStore)
-// separate words.
-func tokens(text string) []string {
-	var b strings.Builder
-	lower := false
-	for _, r := range text {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return strings.Fields(fold(b.String()))
-}
-
-// concept returns the concept of one folded word; "" for a stop word.
-func concept(word string) string {
-	if stopwords[word] {
-		return ""
-	}
+// stem drops a plural's s and all letters after the sixth, so that forms of one word are equal.
+func stem(word string) string {
 	if len(word) > 3 {
 		word = strings.TrimSuffix(word, "s")
 	}
-	if known, ok := translations[word]; ok {
-		return known
+	return word[:min(len(word), 6)]
+}
+
+// concept returns a stem that is equal for the words of one meaning; "" for a word that names
+// nothing.
+func concept(word string) string {
+	if vocabulary.Stopwords[word] {
+		return ""
 	}
-	return word
+	if meaning, ok := known[stem(word)]; ok {
+		return meaning
+	}
+	return stem(word)
 }
 
 // concepts returns the distinct concepts of text, in order.
@@ -143,54 +136,39 @@ func concepts(text string) []string {
 	return out
 }
 
-// intentOf returns the main verb of the message, and its concepts without the word of that verb.
-// «Reserva» is the verb at the head of a sentence and a noun after an article, and it names
-// reservations in both cases.
-func intentOf(text string) (verb, []string) {
-	kind, out := noVerb, []string{}
+// readIntent returns the kind of the main verb of a message, and the concepts of its nouns. «Reserva»
+// is the verb at the head of a sentence and a noun after an article, and it names reservations in
+// both cases.
+func readIntent(text string) (kind string, nouns []string) {
 	words := tokens(text)
 	for i, word := range words {
-		found := verbs[word]
-		article := i > 0 && slices.Contains([]string{"la", "las", "el", "una", "un", "mi", "tu", "su", "esta", "esa", "los", "the", "my", "a", "this", "that", "of", "de"}, words[i-1])
-		if found != noVerb && !article && (kind == noVerb || kind == runs && found != runs) {
+		found := verbOf(word)
+		if found != "" && (i == 0 || !vocabulary.Articles[words[i-1]]) && (kind == "" || kind == runs) {
 			kind = found
-			if translations[word] == "" {
+			if known[stem(word)] == "" {
 				continue
 			}
 		}
-		if c := concept(word); len(c) > 1 && (c[0] < '0' || c[0] > '9') && !slices.Contains(out, c) {
-			out = append(out, c)
+		if c := concept(word); len(c) > 1 && !isDigit(c[0]) && !slices.Contains(nouns, c) {
+			nouns = append(nouns, c)
 		}
 	}
-	if kind == creates && (slices.Contains(out, "prueba") || slices.Contains(out, "test")) {
-		kind = runs // «haz la prueba» makes nothing
-	}
-	return kind, out
+	return kind, nouns
 }
 
-var english = set(`the a an is are please what which when where how list show find search get book reserve create delete cancel remove
-	room rooms reservation reservations for at on in of tomorrow today hello hi hey thanks thank you can could would i want need my me all run
-	test try call monday tuesday wednesday thursday friday saturday sunday people help yes and to free make change update move with
-	good morning afternoon evening bye goodbye`)
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-var spanish = set(`el la los las un una es son por favor que cual cuando donde como lista muestra busca reserva reservas crea borra cancela elimina
-	sala salas para el en de del manana hoy hola gracias puedes podrias quiero necesito mi mis me todas todos ejecuta prueba lunes martes
-	miercoles jueves viernes sabado domingo personas ayuda si y libre libres haz cambia mueve dame ver a las buenas buenos con`)
-
-// inEnglish reports whether the message is in English; fallback is the result when it shows no
+// inEnglish reports whether a message is in English; fallback is the result when it shows no
 // language.
 func inEnglish(text string, fallback bool) bool {
 	balance := 0
 	for _, word := range tokens(text) {
-		if english[word] {
+		if vocabulary.English[word] {
 			balance++
 		}
-		if spanish[word] {
+		if vocabulary.Spanish[word] {
 			balance--
 		}
 	}
-	if balance == 0 {
-		return fallback
-	}
-	return balance > 0
+	return balance > 0 || balance == 0 && fallback
 }

@@ -45,7 +45,7 @@ func (p *Process) mountDemo(api http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(demo.WithToday(p.Clock))))
+	mux.Handle(demoModelPath+"/", http.StripPrefix(demoModelPath, demo.NewModel(p.Clock)))
 	mux.Handle(demoServicePath+"/", http.StripPrefix(demoServicePath, service))
 	talks := demo.NewAgent(service, p.Clock)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

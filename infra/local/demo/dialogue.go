@@ -1,0 +1,269 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"piloto/internal/chats/intent"
+)
+
+// decision is a complete answer: text, or a call of a tool when tool is set.
+type decision struct{ text, tool, arguments string }
+
+func callDecision(tool string, arguments any) decision {
+	return decision{tool: tool, arguments: string(encode(arguments))}
+}
+
+// dialogue holds the parts of a request that the rules read.
+type dialogue struct {
+	system  string
+	text    string                         // the person's request, with earlier parts of the same request
+	history []openai.ChatCompletionMessage // all messages but system ones
+	tail    []openai.ChatCompletionMessage // messages after the person's last message
+	tools   []string                       // names that may be called
+	today   time.Time
+	speech
+}
+
+// The tools that the model calls; toolRevise is offered while a plan waits.
+const (
+	toolRequest = "mcp_request"
+	toolPlan    = "propose_plan"
+	toolRevise  = "revise_plan"
+)
+
+func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today time.Time) dialogue {
+	d := dialogue{tools: tools, today: today}
+	last := -1
+	for _, m := range messages {
+		if m.Role == "system" || m.Role == "developer" {
+			d.system += textOf(m) + "\n"
+			continue
+		}
+		if m.Role == "user" {
+			last = len(d.history)
+			d.en = inEnglish(textOf(m), d.en)
+		}
+		d.history = append(d.history, m)
+	}
+	if last >= 0 {
+		d.text, d.tail = d.mergedRequest(last), d.history[last+1:]
+	}
+	return d
+}
+
+// textOf returns the content of a message, which is a string or a list of text parts.
+func textOf(m openai.ChatCompletionMessage) string {
+	text := m.Content
+	for _, part := range m.MultiContent {
+		text += part.Text
+	}
+	return text
+}
+
+// mergedRequest returns the message at i together with the request that it completes. A message
+// completes a request when it answers a question and starts no request of its own.
+func (d dialogue) mergedRequest(i int) string {
+	text := textOf(d.history[i])
+	if i < 2 || d.history[i-1].Role != "assistant" || d.history[i-2].Role != "user" {
+		return text
+	}
+	names, asked := askedNames(textOf(d.history[i-1]))
+	v := readValues(text, nil, d.today)
+	kind, _ := readIntent(v.rest)
+	if !asked || kind != "" || intent.Classify(text) != intent.Other || greeting.MatchString(fold(text)) {
+		return text
+	}
+	bare := strings.Trim(strings.TrimSpace(text), ".!")
+	if len(names) == 1 && len(strings.Fields(bare)) == 1 && len(v.named) == 0 && v.date+v.start == "" {
+		text = cmp.Or(map[string]string{"start": "a las ", "people": "para "}[roleOf(names[0])], names[0]+"=") + bare
+	}
+	return d.mergedRequest(i-2) + " , " + text
+}
+
+var (
+	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!?¿¡]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
+	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
+	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
+	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/[^\s?]*)`)
+	// A part of a message that names one more thing: «… y la sala sur», «… y otra», «…, r-2».
+	another = regexp.MustCompile(`(?i)(?:\s*[,;]|\s+(?:y|and))\s+(?:(?:la|el|the|en|in)\s+)*(?:(?:salas?|rooms?|reservas?|reservations?)\s+)?(?:otr[ao]|another|norte|north|sur|south|este|east|oeste|west|auditori\pL+|cabina|booth|[a-z]{1,6}-\d+)\b`)
+)
+
+// decide answers the dialogue without a restriction on tools.
+func (d dialogue) decide() decision {
+	ops := readCatalogue(d.system)
+	if len(d.tail) > 0 && d.tail[len(d.tail)-1].Role == "tool" {
+		return d.report(textOf(d.tail[len(d.tail)-1]))
+	}
+	folded := fold(d.text)
+	switch {
+	case greeting.MatchString(folded), strings.TrimSpace(d.text) == "", helping.MatchString(folded):
+		return decision{text: d.say("greet", d.abilities(ops))}
+	case thanking.MatchString(folded):
+		return decision{text: d.say("thanks")}
+	case intent.Classify(d.text) != intent.Other:
+		return decision{text: d.say("nothing_pending")}
+	}
+	if change, ok := d.revise(ops); ok {
+		return change
+	}
+	return d.act(ops)
+}
+
+// report tells the result of a call: the draft that it made, or the reason of its refusal.
+func (d dialogue) report(result string) decision {
+	var made struct {
+		Run string `json:"run_id"`
+	}
+	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
+		return decision{text: d.say("draft_ready")}
+	}
+	return decision{text: d.refusal(result)}
+}
+
+// act finds the operation that the person means and calls a tool for it, or asks.
+func (d dialogue) act(ops []operation) decision {
+	parts := d.parts(ops)
+	kind, nouns := readIntent(parts[0].rest)
+	op, ok := findLiteral(ops, d.text, &parts[0])
+	if !ok {
+		op, ok = choose(ops, kind, nouns, parts[0])
+	}
+	if !ok {
+		return decision{text: d.say("unknown", d.abilities(ops))}
+	}
+	var steps []planStep
+	for _, part := range parts {
+		more, missing := part.steps(ops, op, len(steps)+1)
+		if len(missing) > 0 {
+			return decision{text: d.about("ask", op, strings.Join(missing, ", "))}
+		}
+		steps = append(steps, more...)
+	}
+	switch {
+	case len(steps) == 1 && slices.Contains(d.tools, toolRequest):
+		return callDecision(toolRequest, steps[0].mcpRequest)
+	case slices.Contains(d.tools, toolPlan):
+		return callDecision(toolPlan, planProposal{d.goal(), steps})
+	}
+	return decision{text: d.about("no_tool", op)}
+}
+
+// parts returns the values of a message, one for each thing that it names: «la sala norte a las 10 y
+// la sala sur a las 12». A part has the values of its neighbours for those that it lacks.
+func (d dialogue) parts(ops []operation) []values {
+	names := map[string]bool{}
+	for _, op := range ops {
+		for _, p := range op.parameters() {
+			names[fold(p.Name)], names[nameKey(p.Name)] = true, true
+		}
+	}
+	var out []values
+	from := 0
+	for _, at := range append(another.FindAllStringIndex(d.text, -1), []int{len(d.text)}) {
+		out = append(out, readValues(d.text[from:at[0]], names, d.today))
+		from = at[0]
+	}
+	if first := out[0]; len(out) > 1 && len(first.rooms)+len(first.ids) == 0 && first.start == "" { // «mañana, norte y sur»
+		out[1] = out[1].or(first)
+		out[1].rest = first.rest + out[1].rest
+		out = out[1:]
+	}
+	for i := range out {
+		for j := i - 1; j >= 0; j-- {
+			out[i] = out[i].or(out[j])
+		}
+		for _, later := range out[i+1:] {
+			out[i] = out[i].or(later)
+		}
+	}
+	return out
+}
+
+// goal returns the person's own request, on one line of at most 120 characters.
+func (d dialogue) goal() string {
+	text := []rune(strings.Join(strings.Fields(strings.ReplaceAll(d.text, " , ", ", ")), " "))
+	return string(text[:min(len(text), 120)])
+}
+
+// findLiteral finds the operation of a message such as «GET /rooms/norte», and adds the values of
+// its path.
+func findLiteral(ops []operation, text string, v *values) (operation, bool) {
+	m := literal.FindStringSubmatch(text)
+	if m == nil {
+		return operation{}, false
+	}
+	for _, op := range ops {
+		if named, ok := op.matches(m[1], strings.TrimRight(m[2], ".,;!")); ok {
+			for name, value := range named {
+				v.named[name] = value
+			}
+			return op, true
+		}
+	}
+	return operation{}, false
+}
+
+// draft is the plan that waits. It keeps the other members of its steps.
+type draft struct {
+	Goal  string                       `json:"goal,omitempty"`
+	Steps []map[string]json.RawMessage `json:"steps"`
+}
+
+// revise changes the waiting plan: it sets the values of its steps that the message gives. It
+// reports false when no plan waits, or when the message is about something else.
+func (d dialogue) revise(ops []operation) (decision, bool) {
+	raw := textBetween(d.system, "<draft>\n", "\n</draft>")
+	var p draft
+	if !slices.Contains(d.tools, toolRevise) || json.Unmarshal([]byte(raw), &p) != nil {
+		return decision{}, false
+	}
+	v := d.parts(ops)[0]
+	kind, nouns := readIntent(v.rest)
+	if _, other := choose(ops, reads, nouns, values{}); kind == deletes || other && kind != updates || len(v.ids) > 0 && !strings.Contains(raw, v.ids[0]) {
+		return decision{}, false
+	}
+	changed := false
+	for _, step := range p.Steps {
+		for _, part := range []string{"query", "body"} {
+			if now, ok := v.revisedObject(step[part]); ok {
+				step[part], changed = now, true
+			}
+		}
+	}
+	return callDecision(toolRevise, p), changed
+}
+
+// revisedObject returns an object with the values that the message gives. A reference to another
+// step stays, unless the message names a room. A new start keeps the duration.
+func (v values) revisedObject(raw json.RawMessage) (json.RawMessage, bool) {
+	var object map[string]any
+	if json.Unmarshal(raw, &object) != nil {
+		return nil, false
+	}
+	changed := false
+	start, _ := object["start"].(string)
+	end, _ := object["end"].(string)
+	if v.start != "" && v.end == "" && clock.MatchString(start) && clock.MatchString(end) {
+		v.end = addMinutes(v.start, minutesOf(end)-minutesOf(start))
+	}
+	for name, was := range object {
+		kind := "string"
+		if _, ok := was.(float64); ok {
+			kind = "number"
+		}
+		if now, ok := v.value(operation{}, parameter{Name: name, Type: kind}); ok && string(encode(now)) != string(encode(was)) {
+			if reference, _ := was.(string); roleOf(name) == "id" || !strings.HasPrefix(reference, "${") {
+				object[name], changed = now, true
+			}
+		}
+	}
+	return encode(object), changed
+}
