@@ -48,7 +48,7 @@ type chatInput struct {
 // s by fixed rules, and asks before it reserves. Two messages with the same idempotency key (in
 // _meta or as a header) make one reservation. Days are those of now's time zone.
 //
-// The state of a session is in memory only; the reservations are in s's journal.
+// The state of a session is in memory only; the reservations are in s's file.
 func NewAgent(s *Service, now func() time.Time) http.Handler {
 	c := &bookingAgent{rooms: s, now: now, sessions: map[string]*booking{}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "piloto-demo-reserva", Title: "Reservas (demostración)", Version: "1.0.0"}, nil)

@@ -19,9 +19,9 @@ import (
 type booking struct {
 	values
 	speech
-	asked   question
-	offered string // the room of askConfirm
-	target  string // the reservation of askDrop
+	asked   string // the question that waits: people, date, start, confirm, drop (a reservation) or number (of it)
+	offered string // the room to confirm
+	target  string // the reservation to drop
 	last    string // the last reservation that was made
 	seen    time.Time
 	answers []keyedAnswer
@@ -29,18 +29,6 @@ type booking struct {
 
 // keyedAnswer is an answer with the idempotency key of its message.
 type keyedAnswer struct{ key, text string }
-
-// question names the question that a session waits to have answered.
-type question string
-
-const (
-	askPeople  question = "people"
-	askDate    question = "date"
-	askStart   question = "start"
-	askConfirm question = "confirm"
-	askDrop    question = "drop"   // whether to cancel target
-	askNumber  question = "number" // the number of the reservation to cancel
-)
 
 // Rooms are offered from the first hour to the last.
 const firstHour, lastHour = 9, 18
@@ -60,14 +48,14 @@ func (t *turn) answer(message string) (string, error) {
 	v := readValues(message, nil, t.now)
 	kind, nouns := readIntent(v.rest)
 	switch {
-	case t.asked == askConfirm && consent.Agrees():
+	case t.asked == "confirm" && consent.Agrees():
 		return t.reserve()
-	case t.asked == askDrop && consent.Agrees():
+	case t.asked == "drop" && consent.Agrees():
 		return t.cancel()
 	case consent.Refuses() && t.asked != "", kind == deletes && t.asked != "" && t.last == "" && len(v.ids) == 0:
 		t.forget()
 		return t.say("agent.nothing"), nil
-	case kind == deletes, t.asked == askNumber && len(v.ids)+len(v.numbers) > 0:
+	case kind == deletes, t.asked == "number" && len(v.ids)+len(v.numbers) > 0:
 		return t.askCancel(v), nil
 	case kind == updates && t.asked == "" && (t.last != "" || len(v.ids) > 0):
 		return t.say("agent.no_change"), nil
@@ -76,7 +64,7 @@ func (t *turn) answer(message string) (string, error) {
 	case thanking.MatchString(folded):
 		return t.say("thanks"), nil
 	}
-	if t.asked == askDrop || t.asked == askNumber { // the cancellation was not confirmed
+	if t.asked == "drop" || t.asked == "number" { // the cancellation was not confirmed
 		t.forget()
 	}
 	switch found := t.read(v, strings.Trim(folded, " .!")); {
@@ -98,11 +86,12 @@ func (t *turn) forget() {
 // read stores the values that a message gives, and reports whether it gives any. A bare number
 // answers the question that was asked.
 func (t *turn) read(v values, bare string) bool {
-	number := cmp.Or(numerals[bare], atoi(bare), map[string]int{"una": 1, "uno": 1, "one": 1, "yo": 1, "me": 1}[bare])
+	alone := map[string]int{"una": 1, "uno": 1, "one": 1, "yo": 1, "me": 1}[bare]
+	number := cmp.Or(alone, atoi(cmp.Or(vocabulary.Figures[bare], bare)))
 	switch {
-	case number > 0 && t.asked == askPeople:
+	case number > 0 && t.asked == "people":
 		v.people = number
-	case number > 0 && t.asked == askStart:
+	case number > 0 && t.asked == "start":
 		v.start = cmp.Or(v.start, hourOf(strconv.Itoa(number), "", "", "", ""))
 	}
 	asked := t.rooms
@@ -119,16 +108,16 @@ func (t *turn) next() string {
 	switch {
 	case t.people > largest.Capacity:
 		most := t.people
-		t.people, t.asked = 0, askPeople
+		t.people, t.asked = 0, "people"
 		return t.say("agent.too_many", most, largest.Name, largest.Capacity)
 	case t.people == 0:
-		t.asked = askPeople
+		t.asked = "people"
 		return t.say("agent.people")
 	case t.date != "" && (t.date < today || t.date == today && t.start != "" && t.start <= t.now.Format("15:04")):
-		t.date, t.start, t.end, t.asked = "", "", "", askDate
+		t.date, t.start, t.end, t.asked = "", "", "", "date"
 		return t.say("agent.past")
 	case t.date == "":
-		t.asked = askDate
+		t.asked = "date"
 		return t.say("agent.date")
 	case t.start == "":
 		return t.offer()
@@ -155,9 +144,9 @@ func (t *turn) offer() string {
 		}
 	}
 	day := t.day(t.date)
-	t.start, t.end, t.asked = "", "", askStart
+	t.start, t.end, t.asked = "", "", "start"
 	if len(hours) == 0 {
-		t.date, t.asked = "", askDate
+		t.date, t.asked = "", "date"
 		return t.say("agent.full", day)
 	}
 	return t.say("agent.hours", day, t.people, strings.Join(hours, ", "))
@@ -178,7 +167,7 @@ func (t *turn) propose() string {
 	if len(found) == 0 {
 		return t.say("agent.taken", t.offer())
 	}
-	t.offered, t.asked = found[0].ID, askConfirm
+	t.offered, t.asked = found[0].ID, "confirm"
 	return t.say("agent.confirm", found[0].Name, found[0].Capacity, t.day(t.date), t.start, t.end, t.people)
 }
 
@@ -189,7 +178,7 @@ func (t *turn) reserve() (string, error) {
 		title := []rune(t.quoted[0])
 		body["title"] = string(title[:min(len(title), 200)])
 	}
-	out, err := t.service.perform(createReservation, request{method: http.MethodPost, url: &url.URL{Path: "/reservations"}, body: encode(body), key: t.key})
+	out, err := t.service.perform(action{createReservation, "date people room_id start end title"}, request{method: http.MethodPost, url: &url.URL{Path: "/reservations"}, body: encode(body), key: t.key})
 	if err != nil {
 		return "", err
 	}
@@ -215,7 +204,7 @@ func (t *turn) askCancel(v values) string {
 		id = "r-" + v.numbers[0].value
 	}
 	t.forget()
-	t.asked = askNumber
+	t.asked = "number"
 	if id == "" {
 		return t.say("agent.number")
 	}
@@ -226,7 +215,7 @@ func (t *turn) askCancel(v values) string {
 		return t.say("agent.not_found", id)
 	}
 	found := t.service.state.Reservations[at]
-	t.asked, t.target = askDrop, found.ID
+	t.asked, t.target = "drop", found.ID
 	return t.say("agent.drop", found.ID, found.RoomName, t.day(found.Date), found.Start)
 }
 
@@ -234,7 +223,7 @@ func (t *turn) askCancel(v values) string {
 func (t *turn) cancel() (string, error) {
 	id := t.target
 	r := request{method: http.MethodDelete, url: &url.URL{Path: "/reservations/" + id}, id: id, key: t.key}
-	if _, err := t.service.perform(deleteReservation, r); err != nil {
+	if _, err := t.service.perform(action{do: deleteReservation}, r); err != nil {
 		return "", err
 	}
 	t.forget()
@@ -244,19 +233,12 @@ func (t *turn) cancel() (string, error) {
 	return t.say("agent.cancelled", id), nil
 }
 
-var (
-	dayNames   = strings.Fields("domingo lunes martes miércoles jueves viernes sábado")
-	monthNames = strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre")
-)
-
 // day returns a date as people say it.
 func (t *turn) day(text string) string {
 	date, err := time.Parse(time.DateOnly, text)
 	if err != nil {
 		return text
 	}
-	if t.en {
-		return date.Format("Monday 2 January")
-	}
-	return fmt.Sprintf("%s %d de %s", dayNames[date.Weekday()], date.Day(), monthNames[date.Month()-1])
+	days, months := strings.Fields(t.say("days")), strings.Fields(t.say("months"))
+	return t.say("day", days[date.Weekday()], date.Day(), months[date.Month()-1])
 }

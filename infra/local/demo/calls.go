@@ -60,26 +60,33 @@ func (op operation) fits(kind string) (int, bool) {
 }
 
 // choose returns the operation that fits best: its method suits the verb, and its path and summary
-// name the nouns of the message. It reports false when they have no noun in common.
+// name the nouns of the message. Without a noun, an id such as r-3 names reservations when only they
+// begin so. It reports false when nothing fits.
 func choose(ops []operation, kind string, nouns []string, v values) (operation, bool) {
-	best, most := operation{}, 0
+	best, most, alike := operation{}, 0, 0
 	for _, op := range ops {
 		if score := op.score(kind, nouns, v); score > most {
 			best, most = op, score
 		}
 	}
-	if most == 0 && len(v.ids) > 0 {
-		return onlyOne(ops, kind, v.ids[0])
+	if most > 0 || len(v.ids) == 0 || kind == "" {
+		return best, most > 0
 	}
-	return best, most > 0
+	prefix, _, _ := strings.Cut(fold(v.ids[0]), "-")
+	for _, op := range ops {
+		marks := op.placeholders()
+		if _, ok := op.fits(kind); ok && len(marks) == 1 && strings.HasPrefix(op.owner(marks[0].Name), prefix) {
+			best, alike = op, alike+1
+		}
+	}
+	return best, alike == 1
 }
 
 // score weighs an operation for a message; 0 when it does not fit.
 func (op operation) score(kind string, nouns []string, v values) int {
 	fit, ok := op.fits(kind)
-	hits := 0
 	path, summary := op.pathConcepts(), concepts(op.Summary)
-	score := fit - len(path)
+	score, hits := fit-len(path), 0
 	for i, noun := range nouns {
 		switch {
 		case slices.Contains(path, noun):
@@ -95,10 +102,9 @@ func (op operation) score(kind string, nouns []string, v values) int {
 		return 0
 	}
 	for _, p := range op.placeholders() {
+		score -= 4
 		if v.nameOf(op, p, true) != "" {
-			score += 5
-		} else {
-			score -= 4
+			score += 9
 		}
 	}
 	for _, p := range op.Query {
@@ -107,29 +113,6 @@ func (op operation) score(kind string, nouns []string, v values) int {
 		}
 	}
 	return score
-}
-
-// onlyOne returns the operation on a single thing that suits the verb, when the catalogue has just
-// one, or one whose thing starts as the id does: «cancela r-3» refers to reservations.
-func onlyOne(ops []operation, kind string, id string) (operation, bool) {
-	var found, alike []operation
-	prefix, _, _ := strings.Cut(fold(id), "-")
-	for _, op := range ops {
-		marks := op.placeholders()
-		if _, ok := op.fits(kind); !ok || kind == "" || kind == runs || len(marks) != 1 {
-			continue
-		}
-		found = append(found, op)
-		if strings.HasPrefix(op.owner(marks[0].Name), prefix) {
-			alike = append(alike, op)
-		}
-	}
-	for _, only := range [][]operation{found, alike} {
-		if len(only) == 1 {
-			return only[0], true
-		}
-	}
-	return operation{}, false
 }
 
 // roleOf returns the role of a parameter, which its name shows: date, start, end, people, id or text;
@@ -143,15 +126,26 @@ func roleOf(name string) string {
 	return ""
 }
 
-// value returns the value that the message gives for a parameter, if any.
+// value returns the value that the message gives for a parameter, if any: by its name, by its role,
+// or as a number beside its name. A start alone gives an end, so that the confirmed request has one.
 func (v values) value(op operation, p parameter) (any, bool) {
 	role := roleOf(p.Name)
 	text := v.named[fold(p.Name)]
 	if text == "" && role != "id" {
 		text = v.named[nameKey(p.Name)]
 	}
-	if text == "" {
-		text = v.ofRole(role, op, p)
+	switch {
+	case text != "":
+	case role == "end" && v.end == "" && v.start != "":
+		text = addMinutes(v.start, 60)
+	case role == "people" && v.people > 0:
+		text = strconv.Itoa(v.people)
+	case role == "id":
+		text = v.nameOf(op, p, false)
+	case role == "text" && len(v.quoted) > 0:
+		text = v.quoted[0]
+	default:
+		text = map[string]string{"date": v.date, "start": v.start, "end": v.end}[role]
 	}
 	for _, n := range v.numbers {
 		if c := concept(fold(p.Name)); text == "" && (n.after == c || n.before == c) {
@@ -161,34 +155,12 @@ func (v values) value(op operation, p parameter) (any, bool) {
 	return coerce(text, p.Type)
 }
 
-func (v values) ofRole(role string, op operation, p parameter) string {
-	switch {
-	case role == "date":
-		return v.date
-	case role == "start":
-		return v.start
-	case role == "end" && v.end == "" && v.start != "":
-		return addMinutes(v.start, 60) // so that the request that is confirmed has an end
-	case role == "end":
-		return v.end
-	case role == "people" && v.people > 0:
-		return strconv.Itoa(v.people)
-	case role == "id":
-		return v.nameOf(op, p, false)
-	case role == "text" && len(v.quoted) > 0:
-		return v.quoted[0]
-	}
-	return ""
-}
-
 // nameOf returns the word that identifies the thing of a parameter; "" for none. Only a parameter of
 // the path takes an id such as r-1, or a number.
 func (v values) nameOf(op operation, p parameter, inPath bool) string {
 	owner := op.owner(p.Name)
-	for _, key := range []string{fold(p.Name), nameKey(p.Name), owner} {
-		if v.named[key] != "" {
-			return v.named[key]
-		}
+	if named := cmp.Or(v.named[fold(p.Name)], v.named[nameKey(p.Name)], v.named[owner]); named != "" {
+		return named
 	}
 	switch {
 	case owner == "room" && len(v.rooms) > 0:
@@ -198,10 +170,8 @@ func (v values) nameOf(op operation, p parameter, inPath bool) string {
 	}
 	for i, word := range v.words[:max(0, len(v.words)-1)] {
 		next := v.words[i+1]
-		isNumber := isDigit(next[0])
-		switch {
-		case concept(word) != owner || strings.HasSuffix(word, "s") || !inPath && isNumber: // several things have no name
-		case isNumber, wordText.MatchString(next) && concept(next) != "" && known[stem(next)] == "" && verbOf(next) == "":
+		plain := wordText.MatchString(next) && concept(next) != "" && known[stem(next)] == "" && verbOf(next) == ""
+		if isNumber := isDigit(next[0]); concept(word) == owner && !strings.HasSuffix(word, "s") && (isNumber && inPath || plain && !isNumber) {
 			return next
 		}
 	}
@@ -211,10 +181,8 @@ func (v values) nameOf(op operation, p parameter, inPath bool) string {
 // coerce converts text to a JSON type; false when it is empty or does not fit. References stay.
 func coerce(text, kind string) (any, bool) {
 	switch {
-	case text == "":
-		return nil, false
-	case strings.HasPrefix(text, "${"):
-		return text, true
+	case text == "" || strings.HasPrefix(text, "${"):
+		return text, text != ""
 	case kind == "integer":
 		n, err := strconv.ParseInt(text, 10, 64)
 		return n, err == nil
@@ -222,9 +190,9 @@ func coerce(text, kind string) (any, bool) {
 		n, err := strconv.ParseFloat(text, 64)
 		return n, err == nil
 	case kind == "boolean":
-		yes := slices.Contains([]string{"true", "si", "yes", "1"}, fold(text))
-		return yes, yes || slices.Contains([]string{"false", "no", "0"}, fold(text))
-	case strings.HasSuffix(kind, "[]"), kind == "array":
+		yes := slices.Contains([]string{"true", "si", "yes"}, fold(text))
+		return yes, yes || slices.Contains([]string{"false", "no"}, fold(text))
+	case strings.HasSuffix(kind, "[]"):
 		return strings.Split(text, "|"), true
 	}
 	return text, true
@@ -232,8 +200,8 @@ func coerce(text, kind string) (any, bool) {
 
 // fill builds the request of an operation, and lists the required parameters without a value.
 func (v values) fill(op operation) (mcpRequest, []string) {
-	r := mcpRequest{Server: op.Server, Method: op.Method, Path: op.Path}
-	var missing []string
+	r := mcpRequest{Server: op.Server, Method: op.Method, Path: op.Path, Query: map[string]any{}, Body: map[string]any{}}
+	var missing, optional []string
 	for _, p := range op.placeholders() {
 		if text := v.nameOf(op, p, true); text != "" {
 			r.Path = strings.Replace(r.Path, "{"+p.Name+"}", url.PathEscape(text), 1)
@@ -241,22 +209,21 @@ func (v values) fill(op operation) (mcpRequest, []string) {
 			missing = append(missing, p.Name)
 		}
 	}
-	members := func(params []parameter) map[string]any {
-		out := map[string]any{}
-		for _, p := range params {
-			if value, ok := v.value(op, p); ok {
-				out[p.Name] = value
-			} else if p.Required {
-				missing = append(missing, p.Name)
-			}
-		}
-		return out
-	}
-	r.Query, r.Body = members(op.Query), members(op.Body)
-	if (op.Method == "PATCH" || op.Method == "PUT") && len(r.Body) == 0 && len(missing) == 0 { // it would change nothing
-		for _, p := range op.Body {
+	for i, p := range slices.Concat(op.Query, op.Body) {
+		value, ok := v.value(op, p)
+		switch {
+		case ok && i < len(op.Query):
+			r.Query[p.Name] = value
+		case ok:
+			r.Body[p.Name] = value
+		case p.Required:
 			missing = append(missing, p.Name)
+		default:
+			optional = append(optional, p.Name)
 		}
+	}
+	if (op.Method == "PATCH" || op.Method == "PUT") && len(r.Body)+len(missing) == 0 {
+		missing = optional // the request would change nothing
 	}
 	return r, missing
 }
@@ -264,39 +231,39 @@ func (v values) fill(op operation) (mcpRequest, []string) {
 // steps returns the steps of an operation, numbered from first, and the values that are missing. A
 // creation whose only unknown is which thing to use finds one in its list, creates with the first
 // one found and reads the result back. The list is expected to return {"items": [{"id"}]}.
-func (v values) steps(ops []operation, op operation, first int) ([]planStep, []string) {
-	request, missing := v.fill(op)
-	single := []planStep{{ID: fmt.Sprintf("s%d", first), Title: op.title(), mcpRequest: request}}
-	at := slices.IndexFunc(missing, func(name string) bool { return roleOf(name) == "id" })
-	if at < 0 || op.Method != "POST" || len(op.placeholders()) > 0 {
-		return single, missing
-	}
-	open := missing[at]
-	find := slices.IndexFunc(ops, func(o operation) bool {
-		path := o.pathConcepts()
-		return o.Server == op.Server && o.Method == "GET" && !strings.Contains(o.Path, "{") && len(path) > 0 && path[len(path)-1] == op.owner(open)
-	})
-	if find < 0 {
-		return single, missing
-	}
-	search, absent := v.fill(ops[find])
-	if missing = slices.Delete(missing, at, at+1); len(absent)+len(missing) > 0 {
-		return nil, append(missing, absent...)
-	}
-	steps := []planStep{{ID: fmt.Sprintf("s%d", first), Title: ops[find].title(), mcpRequest: search}}
-	for i := range v.countOf(op.owner(open)) {
-		made := v
-		made.named = maps.Clone(v.named)
-		made.named[fold(open)] = fmt.Sprintf("${s%d.body.items[%d].id}", first, i)
-		request, _ := made.fill(op)
+func (v values) steps(ops []operation, op operation, first int) (steps []planStep, missing []string) {
+	add := func(title string, request mcpRequest, needs ...string) string {
 		id := fmt.Sprintf("s%d", first+len(steps))
-		steps = append(steps, planStep{ID: id, Title: op.title(), mcpRequest: request, Needs: []string{fmt.Sprintf("s%d", first)}})
+		steps = append(steps, planStep{id, title, request, needs})
+		return id
+	}
+	request, missing := v.fill(op)
+	at := slices.IndexFunc(missing, func(name string) bool {
+		return roleOf(name) == "id" && op.Method == "POST" && !strings.Contains(op.Path, "{")
+	})
+	list := slices.IndexFunc(ops, func(o operation) bool {
+		path := o.pathConcepts()
+		return at >= 0 && o.Server == op.Server && o.Method == "GET" && !strings.Contains(o.Path, "{") && len(path) > 0 && path[len(path)-1] == op.owner(missing[at])
+	})
+	if at < 0 || list < 0 {
+		add(op.title(), request)
+		return steps, missing
+	}
+	search, absent := v.fill(ops[list])
+	open := missing[at]
+	if missing = append(slices.Delete(missing, at, at+1), absent...); len(missing) > 0 {
+		return nil, missing
+	}
+	found := add(ops[list].title(), search)
+	for i := range v.countOf(op.owner(open)) {
+		one := v
+		one.named = maps.Clone(v.named)
+		one.named[fold(open)] = fmt.Sprintf("${%s.body.items[%d].id}", found, i)
+		request, _ := one.fill(op)
+		made := add(op.title(), request, found)
 		for _, read := range ops {
 			if marks := read.placeholders(); read.Server == op.Server && read.Method == "GET" && len(marks) == 1 && read.Path == op.Path+"/{"+marks[0].Name+"}" {
-				steps = append(steps, planStep{
-					ID: fmt.Sprintf("s%d", first+len(steps)), Title: read.title(), Needs: []string{id},
-					mcpRequest: mcpRequest{Server: read.Server, Method: "GET", Path: op.Path + "/${" + id + ".body.id}"},
-				})
+				add(read.title(), mcpRequest{Server: read.Server, Method: "GET", Path: op.Path + "/${" + made + ".body.id}"}, made)
 			}
 		}
 	}

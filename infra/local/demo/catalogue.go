@@ -115,21 +115,3 @@ func (op operation) owner(name string) string {
 	}
 	return found[len(found)-1]
 }
-
-// matches reports whether path is a path of the operation, and returns the values of its
-// placeholders, by folded name.
-func (op operation) matches(method, path string) (map[string]string, bool) {
-	marks, given := strings.Split(op.Path, "/"), strings.Split(path, "/")
-	if op.Method != method || len(marks) != len(given) {
-		return nil, false
-	}
-	values := map[string]string{}
-	for i, mark := range marks {
-		if name, open := strings.CutPrefix(mark, "{"); open && given[i] != "" && given[i] != mark {
-			values[fold(strings.TrimSuffix(name, "}"))] = given[i]
-		} else if mark != given[i] {
-			return nil, false
-		}
-	}
-	return values, true
-}

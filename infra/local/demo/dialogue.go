@@ -74,26 +74,29 @@ func (d dialogue) mergedRequest(i int) string {
 	if i < 2 || d.history[i-1].Role != "assistant" || d.history[i-2].Role != "user" {
 		return text
 	}
-	names, asked := askedNames(textOf(d.history[i-1]))
+	asked := askText.FindStringSubmatch(textOf(d.history[i-1]))
 	v := readValues(text, nil, d.today)
 	kind, _ := readIntent(v.rest)
-	if !asked || kind != "" || intent.Classify(text) != intent.Other || greeting.MatchString(fold(text)) {
+	if asked == nil || kind != "" || intent.Classify(text) != intent.Other || greeting.MatchString(fold(text)) {
 		return text
 	}
 	bare := strings.Trim(strings.TrimSpace(text), ".!")
-	if len(names) == 1 && len(strings.Fields(bare)) == 1 && len(v.named) == 0 && v.date+v.start == "" {
-		text = cmp.Or(map[string]string{"start": "a las ", "people": "para "}[roleOf(names[0])], names[0]+"=") + bare
+	if !strings.Contains(asked[1], ",") && len(strings.Fields(bare)) == 1 && len(v.named) == 0 && v.date+v.start == "" {
+		text = cmp.Or(map[string]string{"start": "a las ", "people": "para "}[roleOf(asked[1])], asked[1]+"=") + bare
 	}
 	return d.mergedRequest(i-2) + " , " + text
 }
 
 var (
-	greeting = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!?¿¡]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
-	thanking = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
-	helping  = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
-	literal  = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/[^\s?]*)`)
+	greeting           = regexp.MustCompile(`^\W*(?:hola|buenas|buenos dias|buenas tardes|buenas noches|hello|hi|hey|good morning|good afternoon|good evening)(?:[\s,.!?¿¡]+(?:piloto|a todos|there|que tal|como estas|how are you))*[\s,.!?¿]*$`)
+	thanking           = regexp.MustCompile(`^\W*(?:muchas )?(?:gracias|thanks|thank you)(?: (?:a lot|so much|very much|piloto|por todo|por la ayuda|a ti))?\W*$`)
+	helping            = regexp.MustCompile(`(?:que (?:puedes|sabes) hacer|^\W*ayuda\W*$|^\W*help\W*$|what can you do|quien eres|who are you|que eres|como funciona|how do(?:es)? (?:you|this|it) work)`)
+	literal            = regexp.MustCompile(`\b(GET|POST|PUT|PATCH|DELETE)\s+(/[^\s?]*)`)
+	escapedPlaceholder = regexp.MustCompile(`\\\{[^{}]+\\\}`)
 	// A part of a message that names one more thing: «… y la sala sur», «… y otra», «…, r-2».
-	another = regexp.MustCompile(`(?i)(?:\s*[,;]|\s+(?:y|and))\s+(?:(?:la|el|the|en|in)\s+)*(?:(?:salas?|rooms?|reservas?|reservations?)\s+)?(?:otr[ao]|another|norte|north|sur|south|este|east|oeste|west|auditori\pL+|cabina|booth|[a-z]{1,6}-\d+)\b`)
+	another = regexp.MustCompile(`(?i)(?:\s*[,;]|\s+(?:y|and))\s+(?:(?:la|el|the|en|in)\s+)*(?:(?:salas?|rooms?|reservas?|reservations?)\s+)?` +
+		`(?:(?:otr[ao]|another|este|east)(?:\s+(?:sala|room|reserva|y|and|para|for|a|at|el|on|de|from|ma\pL+na|hoy|tomorrow|today)\b|\s*(?:[,;.!]|$))` +
+		`|(?:norte|north|sur|south|oeste|west|auditori\pL+|cabina|booth|[a-z]{1,6}-\d+)\b)`)
 )
 
 // decide answers the dialogue without a restriction on tools.
@@ -197,13 +200,14 @@ func (d dialogue) goal() string {
 // its path.
 func findLiteral(ops []operation, text string, v *values) (operation, bool) {
 	m := literal.FindStringSubmatch(text)
-	if m == nil {
-		return operation{}, false
-	}
 	for _, op := range ops {
-		if named, ok := op.matches(m[1], strings.TrimRight(m[2], ".,;!")); ok {
-			for name, value := range named {
-				v.named[name] = value
+		if m == nil || op.Method != m[1] {
+			continue
+		}
+		path := regexp.MustCompile("^" + escapedPlaceholder.ReplaceAllString(regexp.QuoteMeta(op.Path), "([^/]+)") + "$")
+		if found := path.FindStringSubmatch(strings.TrimRight(m[2], ".,;!")); found != nil {
+			for i, p := range op.placeholders() {
+				v.named[fold(p.Name)] = found[i+1]
 			}
 			return op, true
 		}
@@ -226,8 +230,10 @@ func (d dialogue) revise(ops []operation) (decision, bool) {
 		return decision{}, false
 	}
 	v := d.parts(ops)[0]
-	kind, nouns := readIntent(v.rest)
-	if _, other := choose(ops, reads, nouns, values{}); kind == deletes || other && kind != updates || len(v.ids) > 0 && !strings.Contains(raw, v.ids[0]) {
+	kind, _ := readIntent(v.rest)
+	_, nouns := readIntent(strings.Join(v.words, " "))
+	elsewhere := slices.ContainsFunc(nouns, func(noun string) bool { return roleOf(noun) == "" }) // «el lunes» names values only
+	if kind != updates && elsewhere || len(v.ids) > 0 && !strings.Contains(raw, v.ids[0]) {
 		return decision{}, false
 	}
 	changed := false

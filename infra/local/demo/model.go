@@ -65,27 +65,11 @@ func complete(w http.ResponseWriter, raw []byte, at time.Time) {
 		return
 	}
 	sum := sha256.Sum256(raw)
-	out := result{decision: d, id: hex.EncodeToString(sum[:12]), created: at.Unix()}
-	out.usage.PromptTokens, out.usage.CompletionTokens = tokenCount(string(raw)), tokenCount(d.text+d.tool+d.arguments)
-	out.usage.TotalTokens = out.usage.PromptTokens + out.usage.CompletionTokens
-	if c.Stream {
-		out.stream(w, c.StreamOptions.IncludeUsage)
-		return
-	}
-	out.write(w)
+	d.write(w, c, hex.EncodeToString(sum[:12]), at, tokenCount(string(raw)))
 }
 
 // tokenCount estimates tokens at four characters each; there is no tokenizer.
 func tokenCount(text string) int { return (len([]rune(text)) + 3) / 4 }
-
-// form holds the parts of a JSON Schema that the rules read.
-type form struct {
-	Properties struct {
-		Agent *struct {
-			Enum []any `json:"enum"`
-		} `json:"agent_name"`
-	} `json:"properties"`
-}
 
 // decide answers under the tool choice and the response format. It returns an error when the rules
 // cannot answer so.
@@ -94,16 +78,16 @@ func (c completion) decide(today time.Time) (decision, error) {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Function.Name)
-		if f := readForm(t.Function.Parameters); f.Properties.Agent != nil {
-			return callDecision(t.Function.Name, newRouting(newDialogue(c.Messages, nil, today), f).decide()), nil
+		if agents, ok := agentNames(t.Function.Parameters); ok {
+			return callDecision(t.Function.Name, newRouting(newDialogue(c.Messages, nil, today), agents).decide()), nil
 		}
 	}
-	if c.Format != nil && c.Format.Type == openai.ChatCompletionResponseFormatTypeJSONSchema && c.Format.JSONSchema != nil {
-		f := readForm(c.Format.JSONSchema.Schema)
-		if f.Properties.Agent == nil {
+	if c.Format != nil && c.Format.JSONSchema != nil {
+		agents, ok := agentNames(c.Format.JSONSchema.Schema)
+		if !ok {
 			return decision{}, errors.New("response_format: the demonstration model only fills the form of a router, which has agent_name")
 		}
-		return decision{text: string(encode(newRouting(newDialogue(c.Messages, nil, today), f).decide()))}, nil
+		return decision{text: string(encode(newRouting(newDialogue(c.Messages, nil, today), agents).decide()))}, nil
 	}
 	d := newDialogue(c.Messages, names, today).decide()
 	if choice := c.ToolChoice; d.tool == "" && choice != nil && choice != "auto" && choice != "none" {
@@ -112,66 +96,50 @@ func (c completion) decide(today time.Time) (decision, error) {
 	return d, nil
 }
 
-func readForm(schema any) (f form) {
-	raw, err := json.Marshal(schema)
-	if err == nil {
-		_ = json.Unmarshal(raw, &f) // a schema of another form has no agents
+// agentNames returns the agents that the schema of a router's decision allows, and whether it is one.
+func agentNames(schema any) (names []string, ok bool) {
+	var form struct {
+		Properties map[string]struct{ Enum []any }
 	}
-	return f
-}
-
-// result is a decision in the shapes of chat completions.
-type result struct {
-	decision
-	id      string
-	created int64 // Unix seconds
-	usage   openai.Usage
-}
-
-func (r result) finish() openai.FinishReason {
-	if r.tool != "" {
-		return openai.FinishReasonToolCalls
+	if raw, err := json.Marshal(schema); err != nil || json.Unmarshal(raw, &form) != nil {
+		return nil, false
 	}
-	return openai.FinishReasonStop
-}
-
-// message returns the answer as a message, or as the only delta of a stream.
-func (r result) message() map[string]any {
-	if r.tool == "" {
-		return map[string]any{"role": "assistant", "content": r.text}
+	property, ok := form.Properties["agent_name"]
+	for _, one := range property.Enum {
+		if name, isName := one.(string); isName {
+			names = append(names, name)
+		}
 	}
-	at := 0
-	call := openai.ToolCall{Index: &at, ID: "call_" + r.id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: r.tool, Arguments: r.arguments}}
-	return map[string]any{"role": "assistant", "content": nil, "tool_calls": []openai.ToolCall{call}}
+	return names, ok
 }
 
-func (r result) envelope(object string, choices ...any) map[string]any {
-	return map[string]any{
-		"id": "chatcmpl-" + r.id, "object": object, "created": r.created, "model": ModelName,
-		"system_fingerprint": "piloto-demo-rules", "choices": append([]any{}, choices...),
+// write answers with one chat.completion, or with server-sent chat.completion.chunk events: the
+// message, its end and the usage.
+func (d decision) write(w http.ResponseWriter, c completion, id string, at time.Time, promptTokens int) {
+	message, finish := map[string]any{"role": "assistant", "content": d.text}, openai.FinishReasonStop
+	if d.tool != "" {
+		first := 0
+		call := openai.ToolCall{Index: &first, ID: "call_" + id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: d.tool, Arguments: d.arguments}}
+		message, finish = map[string]any{"role": "assistant", "content": nil, "tool_calls": []openai.ToolCall{call}}, openai.FinishReasonToolCalls
 	}
-}
-
-// write answers with one chat.completion.
-func (r result) write(w http.ResponseWriter) {
-	out := r.envelope("chat.completion", map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish()})
-	out["usage"] = r.usage
-	answer(w, reply{Status: http.StatusOK, Body: encode(out)})
-}
-
-// stream answers with server-sent chat.completion.chunk events: the message, and the usage.
-func (r result) stream(w http.ResponseWriter, withUsage bool) {
+	own := tokenCount(d.text + d.tool + d.arguments)
+	usage := openai.Usage{PromptTokens: promptTokens, CompletionTokens: own, TotalTokens: promptTokens + own}
+	with := func(object string, usage any, choices ...any) json.RawMessage {
+		return encode(map[string]any{
+			"id": "chatcmpl-" + id, "object": object, "created": at.Unix(), "model": ModelName, "system_fingerprint": "piloto-demo-rules",
+			"choices": append([]any{}, choices...), "usage": usage,
+		})
+	}
+	if !c.Stream {
+		answer(w, reply{Status: http.StatusOK, Body: with("chat.completion", usage, map[string]any{"index": 0, "message": message, "finish_reason": finish})})
+		return
+	}
+	const chunk = "chat.completion.chunk"
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	events := []map[string]any{
-		r.envelope("chat.completion.chunk", map[string]any{"index": 0, "delta": r.message(), "finish_reason": nil}),
-		r.envelope("chat.completion.chunk", map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": r.finish()}),
-	}
-	if withUsage {
-		events = append(events, r.envelope("chat.completion.chunk"))
-		events[2]["usage"] = r.usage
-	}
-	for _, event := range events {
-		fmt.Fprintf(w, "data: %s\n\n", encode(event))
+	fmt.Fprintf(w, "data: %s\n\n", with(chunk, nil, map[string]any{"index": 0, "delta": message, "finish_reason": nil}))
+	fmt.Fprintf(w, "data: %s\n\n", with(chunk, nil, map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}))
+	if c.StreamOptions.IncludeUsage {
+		fmt.Fprintf(w, "data: %s\n\n", with(chunk, usage))
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }

@@ -19,6 +19,10 @@ func TestModelRevisesWaitingPlan(t *testing.T) {
 		"cambia la fecha al martes":   {`"free_on":"2026-11-24"`, `"date":"2026-11-24"`, `"start":"10:00"`, `"people":6`, `"verify":{`},
 		"mejor a las 12":              {`"start":"12:00"`, `"end":"13:30"`, `"date":"2026-11-21"`},
 		"que sea para 8 personas":     {`"capacity":8`, `"people":8`, `"room_id":"${s1.body.items[0].id}"`},
+		"a las 11":                    {`"start":"11:00"`, `"end":"12:30"`, `"people":6`},
+		"el lunes mejor":              {`"date":"2026-11-23"`, `"free_on":"2026-11-23"`},
+		"make it 8 people":            {`"capacity":8`, `"people":8`},
+		"mejor la sala sur":           {`"room_id":"sur"`, `"start":"10:00"`},
 		"change it to Monday at 9:00": {`"date":"2026-11-23"`, `"start":"09:00"`, `"end":"10:30"`},
 	} {
 		prompt := system(t)
@@ -46,7 +50,7 @@ func TestModelMakesNewPlanForOtherRequest(t *testing.T) {
 	c := client(t)
 	prompt := system(t)
 	prompt.Content += waiting
-	for _, message := range []string{"Cancela la reserva r-3", "¿Qué salas hay?", "Gracias"} {
+	for _, message := range []string{"Cancela la reserva r-3", "Cancela r-3", "¿Qué salas hay?", "¿Qué tiempo hace mañana?", "Gracias", "Cambia la reserva r-2 a las 12"} {
 		answer, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
 			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise)}, offered...), Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
 		})

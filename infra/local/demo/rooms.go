@@ -1,8 +1,8 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -70,23 +70,15 @@ func (st *state) free(want Reservation) []Room {
 }
 
 func listRooms(st *state, r request) (reply, effect) {
-	q, bad := r.url.Query(), checkNames(r.url.Query(), "no es un parámetro de esta operación", "capacity", "free_on", "start", "end")
-	want := Reservation{Date: q.Get("free_on"), Start: q.Get("start"), End: q.Get("end"), People: 1}
-	if text := q.Get("capacity"); text != "" {
-		want.People, _ = strconv.Atoi(text)
-	}
-	if want.People < 1 || want.People > 500 {
-		bad = append(bad, field{"capacity", "debe ser un entero entre 1 y 500"})
-	}
-	switch {
-	case want.Date == "" && want.Start+want.End != "":
-		bad = append(bad, field{"free_on", "hace falta junto con start o end"})
-	case want.Date != "" && !isDate(want.Date):
-		bad = append(bad, field{"free_on", "debe ser una fecha AAAA-MM-DD"})
-	case want.Start+want.End == "":
+	want := Reservation{Date: r.given["free_on"], Start: r.given["start"], End: r.given["end"], People: max(1, atoi(r.given["capacity"]))}
+	var bad []field
+	switch times := want.Start + want.End; {
+	case want.Date == "" && times != "":
+		return invalid(field{"free_on", "hace falta junto con start o end"}), effect{}
+	case want.Date != "" && times == "":
 		want.Start, want.End = "00:00", "24:00"
-	default:
-		bad = append(bad, want.checkTimes()...)
+	case want.Date != "":
+		bad = want.checkTimes()
 	}
 	if len(bad) > 0 {
 		return invalid(bad...), effect{}
@@ -102,14 +94,7 @@ func getRoom(_ *state, r request) (reply, effect) {
 }
 
 func listReservations(st *state, r request) (reply, effect) {
-	q, bad := r.url.Query(), checkNames(r.url.Query(), "no es un parámetro de esta operación", "date", "room_id")
-	date, room := q.Get("date"), q.Get("room_id")
-	if date != "" && !isDate(date) {
-		bad = append(bad, field{"date", "debe ser una fecha AAAA-MM-DD"})
-	}
-	if len(bad) > 0 {
-		return invalid(bad...), effect{}
-	}
+	date, room := r.given["date"], r.given["room_id"]
 	return list(slices.DeleteFunc(slices.Clone(st.Reservations), func(one Reservation) bool {
 		return date != "" && one.Date != date || room != "" && one.RoomID != room
 	})), effect{}
@@ -125,20 +110,7 @@ func getReservation(st *state, r request) (reply, effect) {
 var noReservation = problem(http.StatusNotFound, "reservation_not_found", "No existe esa reserva.")
 
 func createReservation(st *state, r request) (reply, effect) {
-	want := Reservation{ID: fmt.Sprintf("r-%d", st.Created+1), CreatedAt: r.at}
-	given, bad := decode(r.body, &want, "room_id", "date", "start", "end", "people", "title")
-	if len(bad) > 0 {
-		return invalid(bad...), effect{}
-	}
-	for _, name := range []string{"date", "people", "room_id", "start"} {
-		if !given[name] {
-			bad = append(bad, field{name, "es obligatorio"})
-		}
-	}
-	if len(bad) > 0 {
-		return invalid(bad...), effect{}
-	}
-	return st.checkReservation(want, http.StatusCreated)
+	return st.checkReservation(Reservation{ID: fmt.Sprintf("r-%d", st.Created+1), CreatedAt: r.at}, r.given, http.StatusCreated)
 }
 
 func updateReservation(st *state, r request) (reply, effect) {
@@ -146,33 +118,25 @@ func updateReservation(st *state, r request) (reply, effect) {
 	if at < 0 {
 		return noReservation, effect{}
 	}
-	want := st.Reservations[at]
-	want.End = ""
-	given, bad := decode(r.body, &want, "room_id", "date", "start", "end", "people", "title")
-	switch {
-	case len(bad) > 0:
-		return invalid(bad...), effect{}
-	case len(given) == 0:
+	if len(r.given) == 0 {
 		return invalid(field{"body", "no cambia nada"}), effect{}
-	case !given["start"] && !given["end"]: // the end moves with the start only
-		want.End = st.Reservations[at].End
 	}
-	return st.checkReservation(want, http.StatusOK)
+	want := st.Reservations[at]
+	if r.given["start"] != "" {
+		want.End = "" // it moves with the start
+	}
+	return st.checkReservation(want, r.given, http.StatusOK)
 }
 
 // checkReservation checks a new or changed reservation and returns it as the effect.
-func (st *state) checkReservation(want Reservation, status int) (reply, effect) {
-	bad := want.checkTimes()
-	if !isDate(want.Date) {
-		bad = append(bad, field{"date", "debe ser una fecha AAAA-MM-DD"})
+func (st *state) checkReservation(want Reservation, given map[string]string, status int) (reply, effect) {
+	for name, to := range map[string]*string{"room_id": &want.RoomID, "date": &want.Date, "start": &want.Start, "end": &want.End, "title": &want.Title} {
+		if text, ok := given[name]; ok {
+			*to = text
+		}
 	}
-	if want.People < 1 || want.People > 500 {
-		bad = append(bad, field{"people", "debe ser un entero entre 1 y 500"})
-	}
-	if len(want.Title) > 800 || len([]rune(want.Title)) > 200 {
-		bad = append(bad, field{"title", "no puede superar 200 caracteres"})
-	}
-	if len(bad) > 0 {
+	want.People = cmp.Or(atoi(given["people"]), want.People)
+	if bad := want.checkTimes(); len(bad) > 0 {
 		return invalid(bad...), effect{}
 	}
 	room, known := roomOf(want.RoomID)
@@ -190,16 +154,13 @@ func (st *state) checkReservation(want Reservation, status int) (reply, effect) 
 	return reply{Status: status, Body: encode(want)}, effect{Put: &want}
 }
 
-// checkTimes checks the times, and sets an absent end to an hour after the start, within the day.
+// checkTimes sets an absent end to an hour after the start, within the day.
 func (r *Reservation) checkTimes() []field {
-	if !clock.MatchString(r.Start) {
+	switch {
+	case r.Start == "":
 		return []field{{"start", "debe ser una hora HH:MM"}}
-	}
-	if r.End == "" {
+	case r.End == "":
 		r.End = addMinutes(r.Start, 60)
-	}
-	if !clock.MatchString(r.End) {
-		return []field{{"end", "debe ser una hora HH:MM"}}
 	}
 	if r.End <= r.Start {
 		return []field{{"end", "debe ser posterior a start"}}
@@ -222,35 +183,56 @@ func isDate(text string) bool {
 	return err == nil
 }
 
-// checkNames refuses members that the contract does not name.
-func checkNames[V any](members map[string]V, message string, names ...string) []field {
-	var bad []field
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.Contains(names, name) {
-			bad = append(bad, field{name, message})
-		}
-	}
-	return bad
+func isCount(text string) bool { return atoi(text) >= 1 && atoi(text) <= 500 }
+
+// checks tests the values of requests, by name.
+var checks = map[string]struct {
+	passes  func(string) bool
+	message string
+}{
+	"date":     {isDate, "debe ser una fecha AAAA-MM-DD"},
+	"free_on":  {isDate, "debe ser una fecha AAAA-MM-DD"},
+	"start":    {clock.MatchString, "debe ser una hora HH:MM"},
+	"end":      {clock.MatchString, "debe ser una hora HH:MM"},
+	"people":   {isCount, "debe ser un entero entre 1 y 500"},
+	"capacity": {isCount, "debe ser un entero entre 1 y 500"},
+	"room_id":  {func(text string) bool { return text != "" }, "no puede estar vacío"},
+	"title":    {func(text string) bool { return len(text) <= 800 && len([]rune(text)) <= 200 }, "no puede superar 200 caracteres"},
 }
 
-// decode reads one JSON object into out, and returns the names of its members that are not null.
-func decode(body []byte, out any, names ...string) (map[string]bool, []field) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil || members == nil {
-		return nil, []field{{"body", "debe ser un solo objeto JSON"}}
+// read sets the values that an action takes, and returns what is wrong with them.
+func (r *request) read(takes string) (bad []field) {
+	if takes == "" {
+		return nil
 	}
-	if bad := checkNames(members, "no es un campo de esta operación", names...); len(bad) > 0 {
-		return nil, bad
+	members := map[string]any{}
+	for name, values := range r.url.Query() {
+		members[name] = values[0]
 	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(json.Unmarshal(body, out), &wrong) {
-		return nil, []field{{wrong.Field, "no admite un valor de tipo " + wrong.Value}}
+	if (r.method == http.MethodPost || r.method == http.MethodPatch) && (json.Unmarshal(r.body, &members) != nil || members == nil) {
+		return []field{{"body", "debe ser un solo objeto JSON"}}
 	}
-	given := map[string]bool{}
-	for name, value := range members {
-		if strings.TrimSpace(string(value)) != "null" {
-			given[name] = true
+	r.given = map[string]string{}
+	for name := range strings.FieldsSeq(takes) {
+		name, required := strings.CutSuffix(name, "*")
+		value := members[name]
+		delete(members, name)
+		text, isText := value.(string)
+		if n, isNumber := value.(float64); isNumber {
+			text = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		switch {
+		case value == nil && required:
+			bad = append(bad, field{name, "es obligatorio"})
+		case value == nil:
+		case isText == (name == "people") || !checks[name].passes(text):
+			bad = append(bad, field{name, checks[name].message})
+		default:
+			r.given[name] = text
 		}
 	}
-	return given, nil
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		bad = append(bad, field{name, "no es un dato de esta operación"})
+	}
+	return bad
 }

@@ -13,11 +13,12 @@ type delegation struct {
 	Response string  `json:"response"`
 }
 
-// candidate is an agent that a message may be handed to: its name, and the words that count for it.
+// candidate is an agent that a message may be handed to. A keyword counts three times, and a word of
+// its description once.
 type candidate struct {
 	name     string
-	keywords []string // folded
-	about    []string // concepts
+	keywords [][]string // the concepts of each
+	about    []string   // concepts
 }
 
 // routing holds the parts of a request for a delegation that the rules read.
@@ -38,8 +39,8 @@ var (
 	person      = regexp.MustCompile(`\b(?:hablar|comunicarme|pasame|atienda|speak|talk)\b.*\b(?:persona|humano|asesor|alguien|person|human|someone|somebody)\b`)
 )
 
-// newRouting reads the agents of the prompt. It takes only names of the form.
-func newRouting(d dialogue, f form) routing {
+// newRouting reads what the prompt says about the agents with these names.
+func newRouting(d dialogue, names []string) routing {
 	r := routing{system: d.system}
 	for _, m := range d.history {
 		if m.Role == "user" {
@@ -53,20 +54,14 @@ func newRouting(d dialogue, f form) routing {
 			descriptions[m[1]] = m[2]
 		}
 	}
-	for _, one := range f.Properties.Agent.Enum {
-		name, ok := one.(string)
-		if !ok {
-			continue
-		}
+	for _, name := range names {
 		about, words := descriptions[name], ""
 		if at := keywordMark.FindStringIndex(about); at != nil {
 			about, words = about[:at[0]], about[at[1]:]
 		}
 		agent := candidate{name: name, about: concepts(about)}
-		for word := range strings.SplitSeq(words+","+name, ",") {
-			if word = strings.Join(tokens(word), " "); word != "" {
-				agent.keywords = append(agent.keywords, word)
-			}
+		for keyword := range strings.SplitSeq(words+","+name, ",") {
+			agent.keywords = append(agent.keywords, concepts(keyword))
 		}
 		r.agents = append(r.agents, agent)
 	}
@@ -130,17 +125,17 @@ func (r routing) bestAgents() []string {
 	return best
 }
 
-// score weighs the words of a message that count for an agent. Words of its description count less
-// than its keywords.
-func (a candidate) score(text string) int {
-	whole, known, score := " "+strings.Join(tokens(text), " ")+" ", concepts(text), 0
-	for _, word := range a.keywords {
-		if strings.Contains(whole, " "+word+" ") || slices.Contains(known, concept(word)) {
+// score weighs the words of a message that count for an agent.
+func (a candidate) score(text string) (score int) {
+	said := concepts(text)
+	missing := func(c string) bool { return !slices.Contains(said, c) }
+	for _, keyword := range a.keywords {
+		if len(keyword) > 0 && !slices.ContainsFunc(keyword, missing) {
 			score += 3
 		}
 	}
 	for _, c := range a.about {
-		if len(c) > 3 && slices.Contains(known, c) {
+		if len(c) > 3 && !missing(c) {
 			score++
 		}
 	}

@@ -66,13 +66,13 @@ func NewService(options ...Option) (*Service, error) {
 	})
 	s.mux.HandleFunc("GET /ledger", s.ledger)
 	for pattern, act := range map[string]action{
-		"GET /rooms":                listRooms,
-		"GET /rooms/{id}":           getRoom,
-		"GET /reservations":         listReservations,
-		"POST /reservations":        createReservation,
-		"GET /reservations/{id}":    getReservation,
-		"PATCH /reservations/{id}":  updateReservation,
-		"DELETE /reservations/{id}": deleteReservation,
+		"GET /rooms":                {listRooms, "capacity free_on start end"},
+		"GET /rooms/{id}":           {getRoom, ""},
+		"GET /reservations":         {listReservations, "date room_id"},
+		"POST /reservations":        {createReservation, "date* people* room_id* start* end title"},
+		"GET /reservations/{id}":    {getReservation, ""},
+		"PATCH /reservations/{id}":  {updateReservation, "date people room_id start end title"},
+		"DELETE /reservations/{id}": {deleteReservation, ""},
 	} {
 		s.mux.HandleFunc(pattern, s.serve(act))
 	}
@@ -91,14 +91,19 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// action computes the answer to a request and its effect. It must not change the state.
-type action func(st *state, r request) (reply, effect)
+// action computes the answer to a request and its effect. It must not change the state. It takes the
+// values with these names, from the query or from the body; a star marks a required one.
+type action struct {
+	do    func(st *state, r request) (reply, effect)
+	takes string
+}
 
-// request holds the values that an action may read.
+// request holds what an action may read.
 type request struct {
 	method string
 	url    *url.URL
-	id     string // of the room or reservation in the path
+	id     string            // of the room or reservation in the path
+	given  map[string]string // the values that the action takes
 	body   []byte
 	key    string // the idempotency key
 	at     time.Time
@@ -152,7 +157,11 @@ func (s *Service) perform(act action, r request) (reply, error) {
 	case before >= 0:
 		out, e.Replayed = s.state.Recent[before].Reply, true
 	default:
-		out, e.Effect = act(&s.state, r)
+		if bad := r.read(act.takes); len(bad) > 0 {
+			out = invalid(bad...)
+		} else {
+			out, e.Effect = act.do(&s.state, r)
+		}
 		if e.Final = r.key != "" && out.Status < 500; e.Final {
 			e.Reply = out
 		}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"piloto/internal/chats/intent"
@@ -39,17 +40,8 @@ func (s speech) about(key string, op operation, values ...any) string {
 	return s.say(key, append([]any{op.address()}, values...)...)
 }
 
-// askedNames returns the names in an earlier question for missing values.
-func askedNames(text string) ([]string, bool) {
-	for _, format := range []string{texts["ask"].ES, texts["ask"].EN} {
-		before, after, _ := strings.Cut(format, "%s")
-		if _, after, _ = strings.Cut(after, "%s"); strings.HasPrefix(text, before) && strings.HasSuffix(text, after) {
-			text = strings.TrimSuffix(text, after)
-			return strings.Split(text[strings.LastIndex(text, ": ")+2:], ", "), true
-		}
-	}
-	return nil, false
-}
+// askText matches an earlier question for missing values.
+var askText = regexp.MustCompile(`^(?:Me falta algo|Something is missing) .*: ([\w, -]+)\. (?:¿Qué|Which) `)
 
 // abilities lists up to eight operations.
 func (s speech) abilities(ops []operation) string {
@@ -72,26 +64,22 @@ func (s speech) abilities(ops []operation) string {
 	return b.String()
 }
 
-// refusal reports why a call was refused, unless the reason itself would read as a plan.
+// refusal reports why a call was refused, {"error": …, "problems": [{where, what}]}, unless the
+// reason itself would read as a plan.
 func (s speech) refusal(reason string) string {
-	short := []rune(strings.Join(strings.Fields(plainReason(reason)), " "))
+	var listed struct {
+		Error    string
+		Problems []struct{ Where, What string }
+	}
+	if json.Unmarshal([]byte(reason), &listed) == nil {
+		reason = cmp.Or(listed.Error, reason)
+		for _, p := range listed.Problems[:min(1, len(listed.Problems))] {
+			reason = strings.TrimSpace(p.Where + " " + p.What)
+		}
+	}
+	short := []rune(strings.Join(strings.Fields(reason), " "))
 	if text := s.say("refused", string(short[:min(len(short), 240)])); !intent.Poses(text).Pending {
 		return text
 	}
 	return s.say("refused", "")
-}
-
-// plainReason returns the sentence of an error object: {"error": …, "problems": [{where, what}]}.
-func plainReason(reason string) string {
-	var object struct {
-		Error    string
-		Problems []struct{ Where, What string }
-	}
-	if json.Unmarshal([]byte(reason), &object) != nil {
-		return reason
-	}
-	if len(object.Problems) > 0 {
-		return strings.TrimSpace(object.Problems[0].Where + " " + object.Problems[0].What)
-	}
-	return cmp.Or(object.Error, reason)
 }

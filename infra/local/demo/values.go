@@ -43,10 +43,9 @@ var (
 	calledText   = regexp.MustCompile(`(?i)\b(?:llamad[oa]|titulad[oa]|called|named|titled) ([\pL\d][\pL\d\-]*)`)
 	isoText      = regexp.MustCompile(`\b(\d{4}-\d{2}-\d{2})\b`)
 	idText       = regexp.MustCompile(`#([\w\-]+)|\b([A-Za-z]{1,6}[-_]\d[\w\-]*)\b|\b([0-9a-fA-F]{8}-[0-9a-fA-F\-]{27})\b|\b([0-9A-HJKMNP-TV-Z]{26})\b|\b(?:id|ID|Id) +([\w\-]+)`)
-	durationText = regexp.MustCompile(`\b(?:durante|por|para|for|de) (?:(\d+) ?(h|m)(?:oras?|ours?|inutos?|inutes?|ins?)?|(una|one|an) (?:hora|hour)|(media|half an) (?:hora|hour))\b`)
+	durationText = regexp.MustCompile(`\b(?:durante|por|para|for|de) (?:(\d+) ?(h|m)(?:oras?|ours?|inutos?|inutes?|ins?)?|una hora|an hour|one hour)\b`)
 	rangeText    = regexp.MustCompile(`\b(?:de|desde|from|entre|between|a las?|at) (?:las? )?` + hourText + `(?: ?[-–] ?| (?:a|hasta|to|until|till|y|and) (?:las? )?)` + timeText + `( ` + unitText + `)?`)
 	dashText     = regexp.MustCompile(`\b` + hourText + ` ?[-–] ?` + timeText + `()`)
-	noonText     = regexp.MustCompile(`\b(?:al? )?(?:mediodia|noon|midday)\b`)
 	atTexts      = []*regexp.Regexp{
 		regexp.MustCompile(`\b(?:a las?|las|at|hora) ` + timeText),
 		regexp.MustCompile(`\b(\d{1,2}):(\d{2})` + meridiemText + partsText),
@@ -56,7 +55,6 @@ var (
 	slashText    = regexp.MustCompile(`\b(\d{1,2})/(\d{1,2})(?:/(\d{4}))?\b`)
 	dayMonthText = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)? (?:de |of )?` + monthText + `(?:,? (?:de |del )?(\d{4}))?\b`)
 	monthDayText = regexp.MustCompile(`\b` + monthText + ` (?:the )?(\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
-	inDaysText   = regexp.MustCompile(`\b(?:dentro de|en|in) (\d+) (?:dias|days)\b`)
 	relativeText = regexp.MustCompile(`\b(pasado manana|day after tomorrow|manana|tomorrow|hoy|today|tonight)\b`)
 	weekdayText  = regexp.MustCompile(`\b(?:(?:el|este|proximo|next|this|on|para) )*(` + strings.Join(slices.Sorted(maps.Keys(weekdays)), "|") + `)s?\b`)
 	unitsText    = regexp.MustCompile(`\b(\d{1,4}) ` + unitText + `\b`)
@@ -67,9 +65,8 @@ var (
 	monthText    = `(` + strings.Join(slices.Sorted(maps.Keys(months)), "|") + `)`
 )
 
-// The values of words for numbers, days and months.
+// The values of words for days and months.
 var (
-	numerals = indexes(vocabulary.Numerals)
 	weekdays = indexes(vocabulary.Weekdays)
 	months   = indexes(vocabulary.Months)
 )
@@ -120,19 +117,17 @@ func readValues(message string, names map[string]bool, today time.Time) values {
 		v.ids = append(v.ids, strings.Join(m[1:], ""))
 	}
 	s.text = wordText.ReplaceAllStringFunc(fold(s.text), func(word string) string {
-		if n, ok := numerals[word]; ok {
-			return strconv.Itoa(n)
-		}
-		return word
+		return cmp.Or(vocabulary.Figures[word], word)
 	})
-	lasts := s.duration()
+	lasts := s.take(durationText)
 	v.readTimes(s)
 	v.date = cmp.Or(v.date, s.date())
 	if named := v.named["start"]; clock.MatchString(named) {
 		v.start = named
 	}
-	if v.start != "" && v.end == "" && lasts > 0 {
-		v.end = addMinutes(v.start, lasts)
+	if v.start != "" && v.end == "" && lasts != nil {
+		unit := map[string]int{"m": 1}[lasts[2]]
+		v.end = addMinutes(v.start, cmp.Or(atoi(lasts[1]), 1)*cmp.Or(unit, 60))
 	}
 	for _, re := range []*regexp.Regexp{unitsText, peopleText} {
 		if m := re.FindStringSubmatch(s.text); m != nil && v.people == 0 {
@@ -171,23 +166,6 @@ func atoi(text string) int {
 	return n
 }
 
-// duration takes «durante 2 horas», in minutes; 0 for none.
-func (s *scanner) duration() int {
-	m := s.take(durationText)
-	switch {
-	case m == nil:
-		return 0
-	case m[4] != "":
-		return 30
-	case m[3] != "":
-		return 60
-	case m[2] == "h":
-		return 60 * atoi(m[1])
-	default:
-		return atoi(m[1])
-	}
-}
-
 func (v *values) readTimes(s *scanner) {
 	for _, re := range []*regexp.Regexp{rangeText, dashText} {
 		m := re.FindStringSubmatch(s.text)
@@ -204,9 +182,6 @@ func (v *values) readTimes(s *scanner) {
 			s.take(re)
 			return
 		}
-	}
-	if s.take(noonText) != nil {
-		v.start = "12:00"
 	}
 	for _, re := range atTexts {
 		for m := s.take(re); m != nil; m = s.take(re) {
@@ -253,18 +228,14 @@ func (s *scanner) date() string {
 	if m := s.take(monthDayText); m != nil {
 		return s.dayOf(m[2], months[m[1]], m[3])
 	}
-	ahead := -1
-	if m := s.take(inDaysText); m != nil {
-		ahead = atoi(m[1])
-	} else if m := s.take(relativeText); m != nil {
-		ahead = map[string]int{"manana": 1, "tomorrow": 1, "pasado manana": 2, "day after tomorrow": 2}[m[1]]
-	} else if m := s.take(weekdayText); m != nil {
-		ahead = (weekdays[m[1]]-int(s.today.Weekday())+6)%7 + 1
+	if m := s.take(relativeText); m != nil {
+		ahead := map[string]int{"manana": 1, "tomorrow": 1, "pasado manana": 2, "day after tomorrow": 2}
+		return s.today.AddDate(0, 0, ahead[m[1]]).Format(time.DateOnly)
 	}
-	if ahead < 0 {
-		return ""
+	if m := s.take(weekdayText); m != nil {
+		return s.today.AddDate(0, 0, (weekdays[m[1]]-int(s.today.Weekday())+6)%7+1).Format(time.DateOnly)
 	}
-	return s.today.AddDate(0, 0, ahead).Format(time.DateOnly)
+	return ""
 }
 
 // dayOf returns a date, "" for none. Without a year, a day that passed is next year's.

@@ -15,18 +15,19 @@ import (
 var vocabularyFile []byte
 
 // vocabulary holds the words of both languages that the rules know. Words are folded. In a list of
-// verbs an asterisk stands for any ending. A concept is followed by its other words. In a list of
-// words with a value, the value is the index.
+// verbs an asterisk stands for any ending. A concept is followed by its other words. In the lists of
+// days and months the index is the value.
 var vocabulary = func() (v struct {
-	Verbs    map[string]wordSet
-	Concepts map[string]wordSet
-	Roles    []struct {
+	Verbs                                 map[string]wordSet
+	Concepts                              map[string]wordSet
+	Stopwords, Articles, English, Spanish wordSet
+	Figures                               map[string]string // words for numbers and times
+	Weekdays, Months                      []wordSet
+	Rooms                                 map[string]string // English names to ids
+	Roles                                 []struct {
 		Role  string
 		Words wordSet
 	}
-	Stopwords, Articles, English, Spanish wordSet
-	Numerals, Weekdays, Months            []wordSet
-	Rooms                                 map[string]string // English names to ids
 }) {
 	mustDecode(vocabularyFile, &v)
 	return v

@@ -42,7 +42,7 @@ type archiveFile struct {
 // writeArchive writes the files of a folder as they are at one moment. hold blocks writes of
 // secrets while the snapshot of the data file is taken and the secrets are read. A secret is
 // written before the data that refers to it, and is removed after that data, so the copy has every
-// secret that its data refers to. The journal of the demonstration is read after that moment too,
+// secret that its data refers to. The file of the demonstration is read after that moment too,
 // so it has everything that the data refers to.
 func writeArchive(folder string, store *disk.Store, hold func() (release func()), w io.Writer) error {
 	release := hold()
