@@ -56,8 +56,8 @@ var (
 	dayMonthText = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)? (?:de |of )?` + monthText + `(?:,? (?:de |del )?(\d{4}))?\b`)
 	monthDayText = regexp.MustCompile(`\b` + monthText + ` (?:the )?(\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
 	relativeText = regexp.MustCompile(`\b(pasado manana|day after tomorrow|manana|tomorrow|hoy|today|tonight)\b`)
-	weekdayText  = regexp.MustCompile(`\b(?:(?:el|este|proximo|next|this|on|para) )*(` + strings.Join(slices.Sorted(maps.Keys(weekdays)), "|") + `)s?\b`)
-	unitsText    = regexp.MustCompile(`\b(\d{1,4}) ` + unitText + `\b`)
+	weekdayText  = regexp.MustCompile(`\b(?:(?:para|on) )?(?:el )?(?:(?:este|proximo|this|next) )?(` + strings.Join(slices.Sorted(maps.Keys(weekdays)), "|") + `)s?\b`)
+	unitsText    = regexp.MustCompile(`\b(\d{1,4}|una|one) ` + unitText + `\b`)
 	peopleText   = regexp.MustCompile(`\b(?:para|for|somos|de|con|with|of)(?: unas?| about)? (\d{1,4})\b`)
 	roomText     = regexp.MustCompile(`\b(norte|north|sur|south|oeste|west|auditorio|auditorium|cabina|booth)\b|\b(?:salas?|rooms?|y|and|,) (este|east)\b|\b(east) room\b`)
 	numberText   = regexp.MustCompile(`(?:([a-z]+) )?\b(\d+(?:[.,]\d+)?)\b(?: ([a-z]+))?`)
@@ -131,7 +131,7 @@ func readValues(message string, names map[string]bool, today time.Time) values {
 	}
 	for _, re := range []*regexp.Regexp{unitsText, peopleText} {
 		if m := re.FindStringSubmatch(s.text); m != nil && v.people == 0 {
-			v.people = atoi(m[1])
+			v.people = atoi(cmp.Or(map[string]string{"una": "1", "one": "1"}[m[1]], m[1]))
 		}
 	}
 	for _, m := range roomText.FindAllStringSubmatch(s.text, -1) {
