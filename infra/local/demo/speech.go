@@ -15,10 +15,7 @@ import (
 var textsFile []byte
 
 // texts holds every sentence, by key and language. None may read as a plan.
-var texts = func() (out map[string]struct{ ES, EN string }) {
-	mustDecode(textsFile, &out)
-	return out
-}()
+var texts = decoded[map[string]struct{ ES, EN string }](textsFile)
 
 // speech writes answers in one language.
 type speech struct{ en bool }

@@ -56,30 +56,14 @@ var (
 	dayMonthText = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)? (?:de |of )?` + monthText + `(?:,? (?:de |del )?(\d{4}))?\b`)
 	monthDayText = regexp.MustCompile(`\b` + monthText + ` (?:the )?(\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`)
 	relativeText = regexp.MustCompile(`\b(pasado manana|day after tomorrow|manana|tomorrow|hoy|today|tonight)\b`)
-	weekdayText  = regexp.MustCompile(`\b(?:(?:para|on) )?(?:el )?(?:(?:este|proximo|this|next) )?(` + strings.Join(slices.Sorted(maps.Keys(weekdays)), "|") + `)s?\b`)
+	weekdayText  = regexp.MustCompile(`\b(?:(?:para|on) )?(?:el )?(?:(?:este|proximo|this|next) )?(` + strings.Join(slices.Sorted(maps.Keys(vocabulary.Weekdays)), "|") + `)s?\b`)
 	unitsText    = regexp.MustCompile(`\b(\d{1,4}|una|one) ` + unitText + `\b`)
 	peopleText   = regexp.MustCompile(`\b(?:para|for|somos|de|con|with|of)(?: unas?| about)? (\d{1,4})\b`)
 	roomText     = regexp.MustCompile(`\b(norte|north|sur|south|oeste|west|auditorio|auditorium|cabina|booth)\b|\b(?:salas?|rooms?|y|and|,) (este|east)\b|\b(east) room\b`)
 	numberText   = regexp.MustCompile(`(?:([a-z]+) )?\b(\d+(?:[.,]\d+)?)\b(?: ([a-z]+))?`)
 	tokenText    = regexp.MustCompile(`[\pL\d]+|[^\s\pL\d]`)
-	monthText    = `(` + strings.Join(slices.Sorted(maps.Keys(months)), "|") + `)`
+	monthText    = `(` + strings.Join(slices.Sorted(maps.Keys(vocabulary.Months)), "|") + `)`
 )
-
-// The values of words for days and months.
-var (
-	weekdays = indexes(vocabulary.Weekdays)
-	months   = indexes(vocabulary.Months)
-)
-
-func indexes(lists []wordSet) map[string]int {
-	out := map[string]int{}
-	for i, words := range lists {
-		for word := range words {
-			out[word] = i
-		}
-	}
-	return out
-}
 
 // scanner takes values out of a message; a value that was taken is not read again.
 type scanner struct {
@@ -223,17 +207,17 @@ func (s *scanner) date() string {
 		return s.dayOf(m[1], atoi(m[2]), m[3])
 	}
 	if m := s.take(dayMonthText); m != nil {
-		return s.dayOf(m[1], months[m[2]], m[3])
+		return s.dayOf(m[1], vocabulary.Months[m[2]], m[3])
 	}
 	if m := s.take(monthDayText); m != nil {
-		return s.dayOf(m[2], months[m[1]], m[3])
+		return s.dayOf(m[2], vocabulary.Months[m[1]], m[3])
 	}
 	if m := s.take(relativeText); m != nil {
 		ahead := map[string]int{"manana": 1, "tomorrow": 1, "pasado manana": 2, "day after tomorrow": 2}
 		return s.today.AddDate(0, 0, ahead[m[1]]).Format(time.DateOnly)
 	}
 	if m := s.take(weekdayText); m != nil {
-		return s.today.AddDate(0, 0, (weekdays[m[1]]-int(s.today.Weekday())+6)%7+1).Format(time.DateOnly)
+		return s.today.AddDate(0, 0, (vocabulary.Weekdays[m[1]]-int(s.today.Weekday())+6)%7+1).Format(time.DateOnly)
 	}
 	return ""
 }

@@ -14,31 +14,39 @@ import (
 //go:embed vocabulary.json
 var vocabularyFile []byte
 
-// vocabulary holds the words of both languages that the rules know. Words are folded. In a list of
-// verbs an asterisk stands for any ending. A concept is followed by its other words. In the lists of
-// days and months the index is the value.
-var vocabulary = func() (v struct {
-	Verbs                                 map[string]wordSet
-	Concepts                              map[string]wordSet
+// vocabulary holds the words of both languages that the rules know, folded.
+var vocabulary = decoded[struct {
+	Verbs                                 map[string]wordSet // by kind; an asterisk stands for any ending
+	Concepts                              map[string]wordSet // other words for a concept
 	Stopwords, Articles, English, Spanish wordSet
+	Weekdays, Months                      map[string]int
 	Figures                               map[string]string // words for numbers and times
-	Weekdays, Months                      []wordSet
 	Rooms                                 map[string]string // English names to ids
 	Roles                                 []struct {
 		Role  string
 		Words wordSet
 	}
-}) {
-	mustDecode(vocabularyFile, &v)
-	return v
-}()
+}](vocabularyFile)
 
-// mustDecode decodes a file of this package; its tests read every one.
-func mustDecode(file []byte, to any) {
-	if err := json.Unmarshal(file, to); err != nil {
+// decoded returns the value in a file of this package; its tests read every one.
+func decoded[T any](file []byte) (value T) {
+	if err := json.Unmarshal(file, &value); err != nil {
 		panic(err)
 	}
+	return value
 }
+
+// known maps the stems of the vocabulary to their concepts.
+var known = func() map[string]string {
+	out := map[string]string{}
+	for concept, words := range vocabulary.Concepts {
+		out[stem(concept)] = stem(concept)
+		for word := range words {
+			out[stem(word)] = stem(concept)
+		}
+	}
+	return out
+}()
 
 // wordSet is a set of words, in JSON one string.
 type wordSet map[string]bool
@@ -93,18 +101,6 @@ func verbOf(word string) string {
 	}
 	return ""
 }
-
-// known maps the stems of the vocabulary to their concepts.
-var known = func() map[string]string {
-	out := map[string]string{}
-	for concept, words := range vocabulary.Concepts {
-		out[stem(concept)] = stem(concept)
-		for word := range words {
-			out[stem(word)] = stem(concept)
-		}
-	}
-	return out
-}()
 
 // stem drops a plural's s and all letters after the sixth, so that forms of one word are equal.
 func stem(word string) string {
