@@ -200,7 +200,7 @@ var checks = map[string]struct {
 	"title":    {func(text string) bool { return len(text) <= 800 && len([]rune(text)) <= 200 }, "no puede superar 200 caracteres"},
 }
 
-// read sets the values that an action takes, and returns what is wrong with them.
+// read sets the values that an action takes, and returns an error for each that is wrong.
 func (r *request) read(takes string) (bad []field) {
 	if takes == "" {
 		return nil

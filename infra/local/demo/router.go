@@ -39,7 +39,7 @@ var (
 	person      = regexp.MustCompile(`\b(?:hablar|comunicarme|pasame|atienda|speak|talk)\b.*\b(?:persona|humano|asesor|alguien|person|human|someone|somebody)\b`)
 )
 
-// newRouting reads what the prompt says about the agents with these names.
+// newRouting reads the prompt, with the descriptions of the agents of these names.
 func newRouting(d dialogue, names []string) routing {
 	r := routing{system: d.system}
 	for _, m := range d.history {

@@ -98,7 +98,7 @@ type action struct {
 	takes string
 }
 
-// request holds what an action may read.
+// request holds the values that an action may read.
 type request struct {
 	method string
 	url    *url.URL

@@ -43,7 +43,7 @@ var (
 	calledText   = regexp.MustCompile(`(?i)\b(?:llamad[oa]|titulad[oa]|called|named|titled) ([\pL\d][\pL\d\-]*)`)
 	isoText      = regexp.MustCompile(`\b(\d{4}-\d{2}-\d{2})\b`)
 	idText       = regexp.MustCompile(`#([\w\-]+)|\b([A-Za-z]{1,6}[-_]\d[\w\-]*)\b|\b([0-9a-fA-F]{8}-[0-9a-fA-F\-]{27})\b|\b([0-9A-HJKMNP-TV-Z]{26})\b|\b(?:id|ID|Id) +([\w\-]+)`)
-	durationText = regexp.MustCompile(`\b(?:durante|por|para|for|de) (?:(\d+) ?(h|m)(?:oras?|ours?|inutos?|inutes?|ins?)?|una hora|an hour|one hour)\b`)
+	durationText = regexp.MustCompile(`\b(?:durante|por|para|for|de) (?:(\d{1,3}) ?(h|m)(?:oras?|ours?|inutos?|inutes?|ins?)?|una hora|an hour|one hour)\b`)
 	rangeText    = regexp.MustCompile(`\b(?:de|desde|from|entre|between|a las?|at) (?:las? )?` + hourText + `(?: ?[-–] ?| (?:a|hasta|to|until|till|y|and) (?:las? )?)` + timeText + `( ` + unitText + `)?`)
 	dashText     = regexp.MustCompile(`\b` + hourText + ` ?[-–] ?` + timeText + `()`)
 	atTexts      = []*regexp.Regexp{
@@ -194,7 +194,7 @@ func hourOf(hour, minute, meridiem, fraction, part string) string {
 
 // addMinutes adds minutes to a time of day, within the day.
 func addMinutes(text string, minutes int) string {
-	total := min(minutesOf(text)+minutes, 23*60+59)
+	total := min(max(minutesOf(text)+minutes, 0), 23*60+59)
 	return fmt.Sprintf("%02d:%02d", total/60, total%60)
 }
 
