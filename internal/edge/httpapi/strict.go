@@ -51,7 +51,7 @@ func checkJSON(body []byte, members map[string]bool) error {
 			return err
 		}
 	}
-	if _, err := c.in.ReadToken(); err != io.EOF {
+	if _, err := c.in.ReadToken(); !errors.Is(err, io.EOF) {
 		return errJSON
 	}
 	if len(c.double) > 0 {
