@@ -54,7 +54,7 @@ conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both 
 	go run ./infra/localaws/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
 
 .PHONY: crash
-crash: ## Kill the process at every moment at which something could be lost (docs/crash-matrix.md)
+crash: ## Kill the process at every failpoint (docs/crash-matrix.md)
 	go run ./infra/crash -write docs/crash-matrix.md
 
 .PHONY: provider

@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	crashAll    = flag.Bool("crash.all", false, "kill at every moment each time it passes, not in two scenarios at each")
-	crashRounds = flag.Int("crash.rounds", 22, "how often the process is killed at random moments")
-	crashSeed   = flag.Uint64("crash.seed", 1, "of the random moments")
+	crashAll    = flag.Bool("crash.all", false, "kill at every failpoint each time it passes, not in two scenarios at each")
+	crashRounds = flag.Int("crash.rounds", 22, "how often the process is killed at random times")
+	crashSeed   = flag.Uint64("crash.seed", 1, "of the random times")
 )
 
-// TestKilledAtAnyMomentNothingIsLost kills the process at each moment at which data could be lost,
+// TestNothingIsLostWhereverTheProcessDies kills the process at each failpoint at which data could be lost,
 // and at random times, in every scenario.
-func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
+func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
@@ -33,11 +33,11 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	passed := map[string]bool{}
 	for _, r := range m.results {
 		if r.point != "" && r.deaths > 0 {
-			passed[moment(r.point)] = true
+			passed[failpointOf(r.point)] = true
 		}
 	}
-	// These are the writes that the design must not separate, and the moments between them. A
-	// moment at which no process dies any more was renamed or removed.
+	// These are the writes that the design must not separate, and the failpoints between them. A
+	// failpoint at which no process dies was renamed or removed.
 	for _, verb := range []string{
 		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.Start", "runs.BeginStep", "outbound.request", "runs.EndStep",
 		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.ResolveStep",
@@ -52,9 +52,9 @@ func TestKilledAtAnyMomentNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestMomentsAreInNoOtherBuild checks that a deployed binary has neither the code nor the names of
+// TestFailpointsAreInNoOtherBuild checks that a deployed binary has neither the code nor the names of
 // failpoints.
-func TestMomentsAreInNoOtherBuild(t *testing.T) {
+func TestFailpointsAreInNoOtherBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the deployment")
 	}

@@ -113,7 +113,7 @@ func newSlot() (slot, error) {
 }
 
 // prepare creates the base of a scenario from another base. The user leaves when the process dies
-// at the scenario's moment.
+// at the scenario's failpoint.
 func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
 	at, err := newSlot()
 	if err != nil {
@@ -157,9 +157,9 @@ func (h *harness) newUser(ctx context.Context, was user, d *deployment) *user {
 type round struct {
 	sc     scenario
 	name   string
-	point  string          // the moment at which the process dies; empty: none
+	point  string          // the failpoint at which the process dies; empty: none
 	kills  []time.Duration // times of the kills, from the beginning
-	traced bool            // all moments that pass are recorded
+	traced bool            // all failpoints that pass are recorded
 }
 
 // result is the result of a round.
@@ -169,7 +169,7 @@ type result struct {
 	swept  bool   // the sweep had to finish some work
 	deaths int
 	err    error
-	points []string // the recorded moments of a traced round
+	points []string // the recorded failpoints of a traced round
 	took   time.Duration
 }
 

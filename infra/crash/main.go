@@ -1,10 +1,10 @@
-// Command crash kills the one-process deployment at every moment at which data could be lost, and
+// Command crash kills the one-process deployment at every failpoint at which data could be lost, and
 // checks that none is lost:
 //
 //	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-write docs/crash-matrix.md]
 //
 // It builds infra/local with the tag failpoints. Each scenario first runs undisturbed, which
-// records the moments that it passes. Then it runs once for each of these moments, in a data folder
+// records the failpoints that it passes. Then it runs once for each of these failpoints, in a data folder
 // of its own, and the process kills itself there with SIGKILL. Then -rounds rounds follow with
 // kills at random times. The driver of a scenario acts as a client does: it repeats a request
 // without a response under the same key, or reads the state first.
@@ -37,12 +37,12 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 200, "how often the process is killed at random moments")
+	flag.IntVar(&o.rounds, "rounds", 200, "how often the process is killed at random times")
 	flag.StringVar(&o.scenario, "scenario", "", "only these, by name, with commas")
-	flag.StringVar(&o.point, "point", "", "only moments with this in their name")
+	flag.StringVar(&o.point, "point", "", "only failpoints with this in their name")
 	flag.IntVar(&o.atOnce, "j", 8, "rounds at once")
-	flag.BoolVar(&o.few, "few", false, "each moment in two scenarios, not every time it passes")
-	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random moments")
+	flag.BoolVar(&o.few, "few", false, "each failpoint in two scenarios, not every time it passes")
+	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random times")
 	flag.StringVar(&o.write, "write", "", "file for the table")
 	flag.StringVar(&o.folder, "folder", "", "where the folders of rounds that failed stay; a temporary one when empty")
 	flag.Parse()
@@ -86,7 +86,7 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 			return m, err
 		}
 	}
-	if err := h.recordMoments(m, slots); err != nil {
+	if err := h.recordFailpoints(m, slots); err != nil {
 		return m, err
 	}
 	return m, h.runKills(m, o, slots, out)

@@ -18,8 +18,8 @@ type matrix struct {
 	calm      map[string]result // the undisturbed round of each scenario
 }
 
-// moment returns the name of a point without its number.
-func moment(point string) string {
+// failpointOf returns the name of a point without its number.
+func failpointOf(point string) string {
 	name, _, _ := strings.Cut(point, "#")
 	return name
 }
@@ -28,8 +28,8 @@ func moment(point string) string {
 // of them no deadline is missed.
 const calmAtOnce = 3
 
-// recordMoments runs every scenario undisturbed and records the moments that it passes.
-func (h *harness) recordMoments(m *matrix, slots []slot) error {
+// recordFailpoints runs every scenario undisturbed and records the failpoints that it passes.
+func (h *harness) recordFailpoints(m *matrix, slots []slot) error {
 	var rounds []round
 	for _, sc := range m.scenarios {
 		rounds = append(rounds, round{sc: sc, name: "calm-" + sc.name, traced: true})
@@ -45,22 +45,22 @@ func (h *harness) recordMoments(m *matrix, slots []slot) error {
 }
 
 // pointKills returns the rounds in which the process dies at a point: at every point, or, with few,
-// at each moment in two of the scenarios that pass it, those with the fewest deaths so far.
+// at each failpoint in two of the scenarios that pass it, those with the fewest deaths so far.
 func (m *matrix) pointKills(only string, few bool) []round {
-	passed := map[string]map[string][]string{} // moment → scenario → points
+	passed := map[string]map[string][]string{} // failpoint → scenario → points
 	for _, sc := range m.scenarios {
 		for _, p := range m.calm[sc.name].points {
 			if !strings.Contains(p, only) || sc.random {
 				continue
 			}
-			name := moment(p)
+			name := failpointOf(p)
 			if passed[name] == nil {
 				passed[name] = map[string][]string{}
 			}
 			passed[name][sc.name] = append(passed[name][sc.name], p)
 		}
 	}
-	rare := slices.SortedFunc(maps.Keys(passed), func(a, b string) int { // rare moments first, because they have little choice of scenarios
+	rare := slices.SortedFunc(maps.Keys(passed), func(a, b string) int { // rare failpoints first, because they have little choice of scenarios
 		return cmp.Or(cmp.Compare(len(passed[a]), len(passed[b])), cmp.Compare(a, b))
 	})
 	var rounds []round
@@ -80,7 +80,7 @@ func (m *matrix) pointKills(only string, few bool) []round {
 	return rounds
 }
 
-// scenariosFor returns the scenarios that die at a moment.
+// scenariosFor returns the scenarios that die at a failpoint.
 func (m *matrix) scenariosFor(passed map[string][]string, died map[string]int, few bool) []scenario {
 	list := slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return len(passed[sc.name]) == 0 })
 	if few {
@@ -103,7 +103,7 @@ func (sc scenario) weight() int {
 // randomKills returns rounds in which the process is killed at random times, twice in every second
 // round, unless the scenario is slow.
 func (m *matrix) randomKills(n int, seed uint64) []round {
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments, no secrets
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // times, no secrets
 	rounds := make([]round, n)
 	for i := range rounds {
 		sc := m.scenarios[i%len(m.scenarios)]
@@ -189,7 +189,7 @@ func (m *matrix) table(failures int) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s |\n", sc.name, sc.says, m.calm[sc.name].end, atPoints, atRandom, strings.Join(became, ", "))
 	}
-	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Moments\n\n| moment |", failures)
+	fmt.Fprintf(&b, "\n%d rounds failed.\n\n## Failpoints\n\n| failpoint |", failures)
 	columns := m.pointScenarios()
 	for _, sc := range columns {
 		b.WriteString(" " + sc.name + " |")
@@ -204,14 +204,14 @@ func (m *matrix) pointScenarios() []scenario {
 	return slices.DeleteFunc(slices.Clone(m.scenarios), func(sc scenario) bool { return sc.random })
 }
 
-// rows writes one row for each moment, with its signs by scenario.
+// rows writes one row for each failpoint, with its signs by scenario.
 func (m *matrix) rows(b *strings.Builder) {
 	cells := map[string]map[string][]string{}
 	for _, r := range m.results {
 		if r.point == "" {
 			continue
 		}
-		name := moment(r.point)
+		name := failpointOf(r.point)
 		if cells[name] == nil {
 			cells[name] = map[string][]string{}
 		}
@@ -241,24 +241,33 @@ func (m *matrix) rows(b *strings.Builder) {
 const head = `# The crash matrix
 
 Made by ` + "`go run ./infra/crash -write docs/crash-matrix.md`" + `. A real process is killed with SIGKILL at
-each moment that it passes, each time it passes it, and at random moments; another is started on
-the same folder, and whoever was using it goes on. After each round: nothing that was answered is
-lost; a confirmed run has one execution; no unsafe request reached the service twice, and what is in
-doubt is said in the chat; every run is over and frees its chat; it has one final message; its events
-have no gap and its receipt verifies; nothing is left due, held or undelivered; the ledger adds up.
-Some scenarios hold more: no tool is called twice, whatever its server says of it; what a check says
-became of a request is so; what was edited is what ran; a request is repeated only for a refusal or a
-death; a message that comes again under its key is answered as it was, and is in the chat and in the
-memory once; an agent is asked again only by who was told that nobody knows what it did; whoever listens knows every event once and in order, and of what was stored while they
-were connected nothing is missing and nothing was pushed that is not so.
+each failpoint that it passes, each time it passes it, and at random times. Another process is then
+started on the same folder, and the client continues. After each round:
 
-A sign says how the run ended:
+- Nothing that was answered is lost. A confirmed run has one execution.
+- No unsafe request reached the service twice. The chat names each step in doubt.
+- Every run has ended, its chat is free, and it has one final message.
+- Its events have no gap, and its receipt verifies.
+- Nothing is left due, held or undelivered, and the ledger adds up.
+
+Some scenarios check more:
+
+- No tool is called twice, whatever its server declares about it.
+- A check's answer about a request is true.
+- The edited plan is the plan that ran.
+- A request is repeated only after a refusal or a crash.
+- A message that is repeated under its key gets the same answer. It is in the chat and in the memory once.
+- An agent is called again only after the client was told that the outcome of the first call is unknown.
+- A listener receives every event once and in order. It misses nothing that was stored while it was
+  connected, and nothing untrue was pushed.
+
+A sign shows how the run ended:
 
 | sign | |
 |---|---|
-| ✓ | as it does undisturbed |
-| ? | in doubt: it was killed between an unsafe request, or a question to an agent, and its answer, and the chat says so |
-| ~ | not within six seconds of the next start: the machine was off for five more minutes, and what was due by then was found |
+| ✓ | as without a kill |
+| ? | in doubt: it was killed between an unsafe request, or a call of an agent, and the answer; the chat says so |
+| ~ | not within six seconds of the next start: the machine was off for five more minutes, and the sweep found the run |
 | another word | the state it ended in |
 
 ## Scenarios

@@ -11,8 +11,8 @@ type scenario struct {
 	name string
 	says string   // the description in the table
 	env  []string // of its processes
-	// setup creates the initial folder of the scenario's rounds, once. If until names a moment,
-	// setup runs for each round, and its process dies at that moment and leaves unfinished work.
+	// setup creates the initial folder of the scenario's rounds, once. If until names a failpoint,
+	// setup runs for each round, and its process dies at that failpoint and leaves unfinished work.
 	// off is the time for which the machine is off then.
 	setup func(v *user) error
 	until string
@@ -20,10 +20,10 @@ type scenario struct {
 	drive func(v *user) error
 	check func(v *user) error // a further check at the end
 	limit time.Duration       // how long the end is waited for; endLimit when zero
-	// slow scenarios wait up to half a minute after a death. They die once at each moment, not each
+	// slow scenarios wait up to half a minute after a death. They die once at each failpoint, not each
 	// time that they pass it, and run beside the others.
 	slow bool
-	// random scenarios die at random times only, because other scenarios pass the same moments.
+	// random scenarios die at random times only, because other scenarios pass the same failpoints.
 	random bool
 }
 
@@ -117,9 +117,9 @@ var scenarios = []scenario{
 	{name: "plan", says: "propose, confirm, three steps one of which is unsafe, finish", drive: sequence(propose("three"), (*user).confirm, awaitEnd)},
 	{name: "typed", says: "the same, confirmed in words", drive: sequence(propose("three"), (*user).confirmByText, awaitEnd)},
 	{name: "replaced", says: "a draft in the place of another, cancelled", drive: sequence(propose("three"), func(v *user) error { return v.propose("drop") }, (*user).cancel, awaitEnd)},
-	{name: "stopped", says: "cancelled while its second step is at the service; what was done is undone", drive: sequence(propose("slow"), (*user).confirm, cancelMidway, awaitEnd)},
+	{name: "stopped", says: "cancelled while its second step is at the service; the finished steps are undone", drive: sequence(propose("slow"), (*user).confirm, cancelMidway, awaitEnd)},
 	{name: "approved", says: "a step that destroys waits, and is approved", drive: sequence(propose("drop"), (*user).confirm, decideStep("approve"), awaitEnd)},
-	{name: "refused", says: "a step that destroys waits, and is refused; what was done is undone", drive: sequence(propose("drop"), (*user).confirm, decideStep("refuse"), awaitEnd)},
+	{name: "refused", says: "a step that destroys waits, and is refused; the finished steps are undone", drive: sequence(propose("drop"), (*user).confirm, decideStep("refuse"), awaitEnd)},
 	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: sequence(propose("undo"), (*user).confirm, awaitEnd)},
 	{name: "each", says: "a step for each of three", drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
 	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person resolves it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
@@ -129,11 +129,11 @@ var scenarios = []scenario{
 	{name: "unstarted", says: "the sweep starts a run that was confirmed and never started", setup: sequence(propose("three"), (*user).confirm), until: "stepfn.start.before#1", off: away, drive: awaitEnd},
 	{name: "unwoken", says: "the sweep wakes a run that was approved and never woken", setup: sequence(propose("drop"), (*user).confirm, decideStep("approve")), until: "stepfn.wake.before#1", off: away, drive: awaitEnd},
 	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: sequence(chargeTurns, (*user).openChat, (*user).converse), until: "turn.model.after#1", off: time.Hour, drive: func(*user) error { return nil }},
-	{name: "tools", says: "three tools of a server that speaks MCP, of which it says that one reads and one may be repeated", setup: registerTools, drive: sequence(propose("tools"), (*user).confirm, awaitEnd), check: checkTools},
-	{name: "checked", says: "the answer of an unsafe request is lost; what was done is looked for, and found", drive: sequence(propose("found"), (*user).confirm, awaitEnd), check: checkOrder(false), limit: pauses},
-	{name: "edited", says: "a draft is edited and confirmed; what was shown before is void", drive: sequence(propose("three"), (*user).edit, (*user).refuseDraft, (*user).confirm, awaitEnd, (*user).refuseEnded), check: checkEdit},
+	{name: "tools", says: "three tools of a server that speaks MCP, which declares that one reads and one may be repeated", setup: registerTools, drive: sequence(propose("tools"), (*user).confirm, awaitEnd), check: checkTools},
+	{name: "checked", says: "the answer of an unsafe request is lost; a check looks for the effect and finds it", drive: sequence(propose("found"), (*user).confirm, awaitEnd), check: checkOrder(false), limit: pauses},
+	{name: "edited", says: "a draft is edited and confirmed; the earlier card confirms nothing", drive: sequence(propose("three"), (*user).edit, (*user).refuseDraft, (*user).confirm, awaitEnd, (*user).refuseEnded), check: checkEdit},
 	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: sequence(propose("again"), (*user).confirm, awaitEnd), check: checkRetry},
 	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: registerAgent, drive: (*user).route, check: checkRoute, slow: true},
-	{name: "watched", says: "a socket is told of a plan while it is proposed, confirmed and run", drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd), check: checkWatch},
-	{name: "unfound", says: "the same, and it was never done: it is looked for a third time, in vain", setup: sequence(propose("never"), (*user).confirm, awaitTwoChecks), off: away, drive: awaitEnd, check: checkOrder(true), limit: pauses},
+	{name: "watched", says: "a socket receives a plan while it is proposed, confirmed and run", drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd), check: checkWatch},
+	{name: "unfound", says: "the same, without an effect: a third check does not find it", setup: sequence(propose("never"), (*user).confirm, awaitTwoChecks), off: away, drive: awaitEnd, check: checkOrder(true), limit: pauses},
 }
