@@ -45,8 +45,12 @@ var texts = map[string]func(n int) json.RawMessage{
 // and asked for with it: they are stored, they are there whole, and the run ends.
 func TestNoSizeWedgesARun(t *testing.T) {
 	w := fixture.NewWorld(t)
+	sizes := []int{200<<10 - 1, 200 << 10, 200<<10 + 1, 255 << 10, 256 << 10, 257 << 10, 399_000, 400_000, 401_000, 1 << 20, 2 << 20}
+	if testing.Short() {
+		sizes = []int{200 << 10, 200<<10 + 1, 401_000}
+	}
 	for kind, of := range texts {
-		for _, size := range []int{200<<10 - 1, 200 << 10, 200<<10 + 1, 255 << 10, 256 << 10, 257 << 10, 399_000, 400_000, 401_000, 1 << 20, 2 << 20} {
+		for _, size := range sizes {
 			t.Run(fmt.Sprint(kind, " ", size), func(t *testing.T) {
 				w.Chat = w.NewChat()
 				r := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
@@ -182,6 +186,9 @@ func begun(t *testing.T, w *fixture.World) plan.Run {
 // TestLargestRunEnds has as many open steps as a plan may have, each with a
 // state as heavy as an item may be: far more than one transaction holds.
 func TestLargestRunEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes 50 steps of 200 KB")
+	}
 	w := fixture.NewWorld(t)
 	calls := make([]fixture.Call, plan.MaxSteps)
 	for i := range calls {
