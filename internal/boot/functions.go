@@ -153,9 +153,11 @@ func (w World) turnSite(c Answering) site {
 // turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
 	eligible, models := s.eligibilityService(c.AI)
+	credits, limits := s.credits(), s.limits(c.Waits)
+	credits.Life = holdLife(limits, c)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: s.credits(), Models: models,
-		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Router: s.router(c.Business, c.Delegation, t), Limits: s.limits(c.Waits), AloneSince: s.AloneSince,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: credits, Models: models,
+		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Router: s.router(c.Business, c.Delegation, t), Limits: limits, AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/chats/usage"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
+	"piloto/internal/models/credit"
 	"piloto/internal/models/secrets"
 	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
@@ -65,6 +66,11 @@ func (w World) limits(c Waits) turn.Limits {
 	}
 	most := cmp.Or(w.within, routeTime)
 	return turn.Limits{Model: min(seconds(c.ModelWait), most), Route: most}
+}
+
+// holdLife returns the life of a turn's hold. The router keeps its hold while an agent answers.
+func holdLife(l turn.Limits, c Answering) time.Duration {
+	return max(credit.HoldLife, l.Model+seconds(c.Wait)+seconds(c.Timeout)+turnMargin)
 }
 
 // TurnTime returns the longest time of a turn in a Patient world, for the environment of a function that answers

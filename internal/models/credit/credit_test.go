@@ -296,6 +296,25 @@ func TestTheSweepReleasesACutOffHoldOnce(t *testing.T) {
 	b.even(t, 0)
 }
 
+// TestTheHoldOfALongTurnLastsAsLongAsTheTurn: the sweep does not release what a call that is under way needs.
+func TestTheHoldOfALongTurnLastsAsLongAsTheTurn(t *testing.T) {
+	b := newBank(table.New(t))
+	b.grant(t, 1)
+	b.Life = 11 * time.Minute
+	if _, err := b.turn("01ARZ3NDEKTSV4RRFFQ69G5FAV", 400, 7_000, credit.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		pass     time.Duration
+		released int
+	}{{10 * time.Minute, 0}, {time.Minute, 1}} {
+		b.pass(c.pass)
+		if swept, err := b.Sweep(ctx); err != nil || swept.Released != c.released {
+			t.Errorf("after %v: %+v, %v", c.pass, swept, err)
+		}
+	}
+}
+
 // TestTTLAndClocksNeverAuthorise (guarantee I27): the condition of the write refuses an expired session, though its
 // item is still there and the reader took it for valid. A clock that goes backwards changes no refusal.
 func TestTTLAndClocksNeverAuthorise(t *testing.T) {

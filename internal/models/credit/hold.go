@@ -20,8 +20,8 @@ type Need struct {
 	Reason string // reason of the ledger entry, if a session is opened
 }
 
-// HoldLife is the life of a hold. It is longer than the timeout of any function that takes one. Afterwards the
-// sweep releases the hold.
+// HoldLife is the usual life of a hold: longer than a turn that a route waits for. Afterwards the sweep releases the
+// hold. Service.Life is for longer turns.
 const HoldLife = 2 * time.Minute
 
 // defaultWriteTime is the timeout of one write of a hold.
@@ -69,7 +69,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}
 	h.At, h.Micros = s.Now(), n.Micros
-	h.Deadline = h.At.Add(HoldLife)
+	h.Deadline = h.At.Add(cmp.Or(s.Life, HoldLife))
 	if part.Tokens > 0 {
 		h.Parts = []Part{part}
 	}

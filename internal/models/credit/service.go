@@ -76,6 +76,8 @@ type Service struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 
+	// Life is the life of a hold, which must be longer than the turn that takes it; HoldLife when zero.
+	Life      time.Duration
 	Patience  time.Duration // longest wait for tokens that others hold; 30 s when zero
 	WriteTime time.Duration // timeout of one write of a hold; 3 s when zero
 	// AloneSince is the start of the only process that answers turns: a hold that was taken before belongs to a

@@ -52,8 +52,11 @@ func (s *Service) lookAhead() time.Time {
 	if s.AloneSince.IsZero() {
 		return s.Now()
 	}
-	return s.Now().Add(HoldLife)
+	return s.Now().Add(mostLife)
 }
+
+// mostLife is longer than the life of any hold.
+const mostLife = 24 * time.Hour
 
 // isCutOff reports whether no process will settle the hold any more.
 func (s *Service) isCutOff(h Hold) bool {
