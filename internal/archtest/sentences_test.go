@@ -15,11 +15,13 @@ import (
 // in pairs.
 var speakers = map[string]int{"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1}
 
-// renderers lists the packages of the domain that render a phrase, each with the reason.
+// renderers lists the packages of the domain that render a text, each with the reason.
 var renderers = map[string]string{
-	"internal/runs/plan":  "the failure of a run is stored in the language of the run",
-	"internal/runs/run":   "a message about a run is stored",
-	"internal/chats/turn": "a message and its notes are stored",
+	"internal/runs/plan":    "the failure of a run is stored in the language of the run",
+	"internal/runs/run":     "a message about a run is stored; a plan is described",
+	"internal/runs/command": "a prompt for a model; the reason of a ledger entry is stored",
+	"internal/chats/turn":   "a message and its notes are stored; a prompt for a model",
+	"internal/chats/agent":  "a prompt for a model",
 }
 
 var placeholders = regexp.MustCompile(`\{([a-z_]+)`)
@@ -122,10 +124,11 @@ func TestDomainRendersInFewPlaces(t *testing.T) {
 				return true
 			}
 			sel, ok := call.Fun.(*ast.SelectorExpr)
-			if ok && sel.Sel.Name == "In" && len(call.Args) == 1 && slices.Contains(f.imports(), "piloto/internal/ground/locale") {
+			phrase := ok && sel.Sel.Name == "In" && len(call.Args) == 1 && slices.Contains(f.imports(), "piloto/internal/ground/locale")
+			if name := nameOf(call.Fun); phrase || name == "locale.Text" || name == "locale.Fill" {
 				found[f.dir()] = true
 				if renderers[f.dir()] == "" {
-					t.Errorf("%s renders a phrase", f.at(n))
+					t.Errorf("%s renders a text", f.at(n))
 				}
 			}
 			return true
@@ -133,7 +136,7 @@ func TestDomainRendersInFewPlaces(t *testing.T) {
 	}
 	for dir := range renderers {
 		if !found[dir] {
-			t.Errorf("%s renders no phrase any more: take it off the list", dir)
+			t.Errorf("%s renders no text any more: take it off the list", dir)
 		}
 	}
 }
