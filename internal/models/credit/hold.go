@@ -149,7 +149,7 @@ func (s *Service) Drop(ctx context.Context, h Hold) error {
 // meanwhile, the usage is charged all the same. A hold that was never taken has a zero time.
 func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	if h.Asked { // the stored hold decides, because the response to Reserve or Extend may have been lost
-		kept, err := s.Store.Hold(ctx, h.Account, h.ID)
+		kept, err := s.Kept(ctx, h)
 		switch {
 		case err == nil:
 			h = kept

@@ -55,8 +55,8 @@ func (s *Service) lookAhead() time.Time {
 	return s.Now().Add(mostLife)
 }
 
-// mostLife is longer than the life of any hold.
-const mostLife = 24 * time.Hour
+// mostLife is longer than any turn, however long the settings allow one to be.
+const mostLife = 365 * 24 * time.Hour
 
 // isCutOff reports whether no process will settle the hold any more.
 func (s *Service) isCutOff(h Hold) bool {
