@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// Failure describes an error: Code for programs, and Message for people, in the language of the
+// run.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Failure returns a failure in the language of the run.
+func (r Run) Failure(code string, message locale.Phrase) *Failure {
+	return &Failure{Code: code, Message: r.Text(message)}
+}
+
+// Text returns a phrase in the language of the run.
+func (r Run) Text(p locale.Phrase) string { return p.In(locale.Tag(r.Locale)) }
+
+// Result is the response to a step's call. Body is JSON when JSON is true, else text as a JSON
+// string. Truncated means that Body holds only the beginning of Bytes bytes.
+type Result struct {
+	Status    int               `json:"status"`
+	Headers   map[string]string `json:"headers,omitempty"`
+	Body      json.RawMessage   `json:"body,omitempty"`
+	Bytes     int               `json:"bytes"`
+	Truncated bool              `json:"truncated,omitempty"`
+	Apart     int               `json:"apart,omitempty"`  // number of pieces in which the whole body is stored; Body is then its beginning
+	SHA256    string            `json:"sha256,omitempty"` // of the body as it was received, hex
+}
+
+// Shortened returns the result with at most about n bytes of its body. A longer body is cut, and
+// becomes a JSON string.
+func (r Result) Shortened(n int) Result {
+	if len(r.Body) <= n {
+		return r
+	}
+	var text string
+	if json.Unmarshal(r.Body, &text) != nil {
+		text = string(r.Body)
+	}
+	r.Body, _ = json.Marshal(strings.ToValidUTF8(text[:min(n, len(text))], ""))
+	r.Truncated = true
+	return r
+}
+
+// Attempt records one call. It is written before the call is sent, and completed with the result.
+// An attempt without a result is in doubt.
+type Attempt struct {
+	Number int             `json:"number"`
+	URL    string          `json:"url"` // as sent, without the server's key
+	Body   json.RawMessage `json:"body"`
+	SentAt time.Time       `json:"sent_at"`
+	Open   bool            `json:"open"` // no result is known
+}
+
+// StepState is the state of one effect: a step, one element of a step, or an undo.
+type StepState struct {
+	StepID    EffectID    `json:"step_id"`
+	Status    StepStatus  `json:"status"`
+	Attempts  int         `json:"attempts"`
+	Last      Attempt     `json:"last"`
+	Lost      bool        `json:"lost,omitempty"` // the response to an attempt was lost: the call may have been applied, whatever later attempts returned
+	Result    *Result     `json:"result"`
+	Error     *Failure    `json:"error"`
+	NotBefore time.Time   `json:"not_before"` // the server asked us to wait until then; zero when it did not ask
+	UpdatedAt time.Time   `json:"updated_at"`
+	Approval  *Approval   `json:"approval,omitempty"`
+	Resolved  *Resolution `json:"resolved,omitempty"`
+	Command   *Command    `json:"command,omitempty"`
+	Items     int         `json:"items,omitempty"`    // number of elements, for a step that is done for each element
+	Expanded  bool        `json:"expanded,omitempty"` // Items is set
+	Checks    int         `json:"checks,omitempty"`   // how many times its check was sent
+	Reused    string      `json:"reused,omitempty"`   // the run that the result is taken from
+}
+
+// Approval is a step's request for an approval, and the decision on it.
+type Approval struct {
+	Ask
+	Method    string          `json:"method"` // of the request that will be sent
+	URL       string          `json:"url"`    // with its query
+	Body      json.RawMessage `json:"body,omitempty"`
+	Request   string          `json:"request"` // RequestHash of Method, URL and Body: the request that is sent must be the one that was approved
+	Token     string          `json:"token"`   // the token that resumes the execution
+	AskedAt   time.Time       `json:"asked_at"`
+	ExpiresAt time.Time       `json:"expires_at"`
+	Decision  Decision        `json:"decision,omitempty"`
+	By        string          `json:"by,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	At        time.Time       `json:"at"`
+}
+
+// Decision is a person's answer to an approval request.
+type Decision string
+
+// The decisions.
+const (
+	Approved Decision = "approved"
+	Refused  Decision = "refused"
+)
+
+// Open reports whether the approval is neither decided nor expired.
+func (a *Approval) Open(at time.Time) bool {
+	return a != nil && a.Decision == "" && at.Before(a.ExpiresAt)
+}
+
+// Resolution is the verdict of a person on a step in doubt.
+type Resolution struct {
+	Outcome Outcome   `json:"outcome"`
+	By      string    `json:"by"`
+	Note    string    `json:"note,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// Outcome is the verdict on a step in doubt.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeDone    Outcome = "done"
+	OutcomeNotDone Outcome = "not_done"
+	OutcomeRetry   Outcome = "retry" // it was not done and must be: a new draft continues the run
+)
+
+// Command is a shell command that a model proposes after one failed. The model read the response of
+// the service to the failed command, Was.
+type Command struct {
+	Was     string `json:"was"`
+	Now     string `json:"now"`
+	Because string `json:"because"`
+	Tokens  int    `json:"tokens"`
+	Asked   bool   `json:"asked"`          // the model was asked; it is asked at most once
+	Asks    bool   `json:"asks,omitempty"` // the command runs only after a person approves it
+}
+
+// Replaces reports whether the model proposed a different command. When no other command can be
+// used, Now is equal to Was.
+func (c *Command) Replaces() bool { return c != nil && c.Now != "" && c.Now != c.Was }
+
+// Run is one execution of one plan.
+type Run struct {
+	ID        string
+	Account   string
+	User      string
+	ChatID    string
+	ProjectID string
+	Locale    string // of the messages that the run posts
+	TraceID   string
+	Plan      Plan
+	Digest    Digest
+	Status    Status
+	Steps     []StepState // in the plan's order
+	Error     *Failure
+	EventSeq  int // of the last event
+	CancelAt  *time.Time
+	ConfirmBy string     // id of the confirmation: the user, and the Idempotency-Key or a new id
+	Confirmer string     // the user who confirmed
+	Reason    string     // the user's reason for rejecting the draft
+	Retries   string     // the run that this one continues
+	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
+	Next      string     // the run that was last proposed to continue this one
+	UndoAt    *time.Time // when the undo of its effects began
+	Chain     string     // hash of the last event
+	Link      int        // the number of its link in the account's chain; 0 while it has none
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	DueAt     time.Time // when the sweep should look again; zero when terminal
+	Event     Event     // the last event, in a run that a transition returned; zero in one that was read
+}
+
+// OtherRunning returns ErrAlreadyRunning with the goal and the id of the active run. refused is the refused
+// request: "other" for another plan of the same chat, or "chat" for the deletion of the chat.
+func OtherRunning(refused string, active Run) *fault.Error {
+	return ErrAlreadyRunning.With("case", refused).With("running", active.Plan.Goal).With("run_id", active.ID)
+}
+
+// Owners returns the users who own a run, each once: the user who asked for it, those who changed
+// its draft or confirmed it, the people for whom a session did so, and the owners of the run that
+// it continues.
+func (r Run) Owners(revisions []Revision) []string {
+	users := append([]string{r.User, r.Confirmer}, r.Besides...)
+	for _, rev := range revisions {
+		users = append(users, rev.By)
+		if rev.For != "" {
+			users = append(users, rev.For)
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
+
+// Own reports whether a user owns the run. An owner may not give an approval that must come from
+// another person.
+func (r Run) Own(user string, revisions []Revision) bool {
+	return slices.Contains(r.Owners(revisions), user)
+}
+
+// State returns the state of an effect.
+func (r Run) State(id EffectID) StepState {
+	for i := range r.Steps { // a state is large: only the one that was asked for is copied
+		if r.Steps[i].StepID == id {
+			return r.Steps[i]
+		}
+	}
+	return StepState{StepID: id, Status: StepPending}
+}
+
+// With returns the run with another state of a step.
+func (r Run) With(st StepState) Run {
+	r.Steps = slices.Clone(r.Steps)
+	at := slices.IndexFunc(r.Steps, func(s StepState) bool { return s.StepID == st.StepID })
+	if at < 0 {
+		r.Steps = append(r.Steps, st)
+	} else {
+		r.Steps[at] = st
+	}
+	return r
+}
+
+// WaitsUntil returns the time at which the first open approval of a run expires, if every step that
+// could run now waits for an approval. Otherwise it returns false.
+func (r Run) WaitsUntil(at time.Time) (time.Time, bool) {
+	var until time.Time
+	waves, err := Waves(r.Plan.Steps)
+	if err != nil || r.CancelAt != nil || r.UndoAt != nil {
+		return until, false
+	}
+	for _, wave := range waves {
+		for _, id := range wave {
+			st := r.State(id)
+			switch {
+			case st.Status.Terminal():
+			case st.Status != StepWaiting || !st.Approval.Open(at) || st.Approval.Token == "":
+				return time.Time{}, false
+			case until.IsZero() || st.Approval.ExpiresAt.Before(until):
+				until = st.Approval.ExpiresAt
+			}
+		}
+		if !until.IsZero() {
+			return until, true
+		}
+	}
+	return until, false
+}
+
+// Event is one transition of a run. Seq counts from 1 without gaps.
+type Event struct {
+	Seq    int             `json:"seq"`
+	At     time.Time       `json:"at"`
+	Type   string          `json:"type"`
+	StepID EffectID        `json:"step_id,omitzero"`
+	Data   json.RawMessage `json:"data"`
+	Hash   string          `json:"hash"` // see Chained
+}
+
+// The types of event.
+const (
+	EventProposed   = "run.proposed"
+	EventConfirmed  = "run.confirmed"
+	EventCancelled  = "run.cancelled"
+	EventExpired    = "run.expired"
+	EventSuperseded = "run.superseded"
+	EventStarted    = "run.started"
+	EventStopping   = "run.cancel_requested"
+	EventFinished   = "run.finished"
+	EventStepStart  = "step.started"
+	EventStepRetry  = "step.retried"
+	EventStepWait   = "step.waiting" // the call is tried again later
+	EventStepDone   = "step.done"
+	EventStepFailed = "step.failed"
+	EventStepDoubt  = "step.in_doubt"
+
+	EventRevised      = "run.revised"
+	EventUndoing      = "run.undoing"
+	EventRetried      = "run.retried" // another run continues this one
+	EventStepSkipped  = "step.skipped"
+	EventStepExpanded = "step.expanded"
+	EventStepAsked    = "step.approval_asked"
+	EventStepApproved = "step.approved"
+	EventStepRefused  = "step.refused"
+	EventStepChecked  = "step.checked"
+	EventStepResolved = "step.settled"
+	EventStepReasoned = "step.command_changed"
+)
