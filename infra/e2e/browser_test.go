@@ -86,11 +86,11 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// value returns the value of an expression on the page.
+// value returns the value of an expression on the page, or of what it promises.
 func value[T any](b *browser, expression string) (T, error) {
 	ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
 	defer stop()
-	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // still is true when nothing moves except endless animations.
@@ -135,7 +135,19 @@ func (b *browser) click(css string) {
 	b.Helper()
 	b.until(still) // a moving element is not yet at its place
 	b.until(`(e => e && !e.disabled && e.checkVisibility())(document.querySelector(` + strconv.Quote(css) + `)) ?? false`)
+	b.until(rests(css))
 	b.do(chromedp.Click(chromedp.CSS(css)))
+}
+
+// rests is true when the element at css stays at its place for a tenth of a second: a page that scrolls
+// smoothly has no animation that could be waited for.
+func rests(css string) string {
+	return `(async () => {
+		const place = () => (e => e && ["x", "y", "width", "height"].map(k => e.getBoundingClientRect()[k]).join())(document.querySelector(` + strconv.Quote(css) + `));
+		const before = place();
+		await new Promise(done => setTimeout(done, 100));
+		return Boolean(before) && before === place();
+	})()`
 }
 
 func (b *browser) say(message string) {

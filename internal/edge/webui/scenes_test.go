@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/conversation"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -186,6 +187,36 @@ func TestFollowingSurvivesALostServer(t *testing.T) {
 	b.see("#connection")
 	b.setDown(false)
 	b.until(`document.querySelector(".card[data-status=done]") !== null && document.getElementById("connection").hidden`)
+}
+
+// TestACardStaysUnderAPressedPointer: a click is a press and a release on one element, and a run moves on in between.
+func TestACardStaysUnderAPressedPointer(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("reserva")
+	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
+	b.click(confirmButton)
+	b.until(`document.querySelector('.card[data-live] [data-action="cancel-run"]:not(:disabled)') !== null`)
+	const fetched = `performance.getEntriesByType("resource").filter((e) => /\/ui\/(runs|chats)\/[^/]+$/.test(e.name)).length`
+	at := eval[[]float64](b, `(() => {
+		addEventListener("pointerdown", ({ target }) => {
+			window.stop = target;
+			window.fetched = ` + fetched + `;
+			addEventListener("click", (e) => (window.clicked = e.target === target), { capture: true, once: true });
+		}, { capture: true, once: true });
+		const button = document.querySelector('.card[data-live] [data-action="cancel-run"]');
+		button.scrollIntoView({ behavior: "instant", block: "center" });
+		const { x, y, width, height } = button.getBoundingClientRect();
+		return [x + width / 2, y + height / 2];
+	})()`)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	b.until(fetched + ` > window.fetched`)
+	b.until(`new Promise((done) => setTimeout(done, 50, true))`) // what was fetched could be shown by now
+	if !eval[bool](b, `stop.isConnected && stop.dataset.action === "cancel-run"`) {
+		t.Error("the card was replaced under the pointer")
+	}
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	b.until(`window.clicked === true`)
+	b.until(`!stop.isConnected && document.querySelector(".card[data-status=cancelled]") !== null`)
 }
 
 func TestEarlierMessagesComeAboveWithoutMovingTheReader(t *testing.T) {

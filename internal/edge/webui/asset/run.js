@@ -4,7 +4,7 @@
 import { api, fragment, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
 import { connected } from "./socket.js";
-import { refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
+import { letGo, refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
 import { t } from "./text.js";
 
 const cardOf = (id) => document.getElementById("run-" + id);
@@ -70,6 +70,7 @@ async function refreshAll(run) {
 /** refreshCard fetches a card and puts it in its place. */
 export async function refreshCard(run) {
   const part = await fragment("/ui/runs/" + encodeURIComponent(run));
+  await letGo();
   const old = cardOf(run);
   if (!old || !part.ok) return old;
   const next = part.nodes[0];

@@ -161,6 +161,20 @@ export function showAsked() {
   place.focus({ preventScroll: true });
 }
 
+// A press is a pointer that goes down and up on one element. It is lost when the
+// element is replaced in between.
+let down; // a promise, while a pointer is down
+addEventListener("pointerdown", () => {
+  down ??= new Promise((resolve) => {
+    const ended = () => setTimeout(() => resolve((down = undefined))); // after the click that follows
+    for (const name of ["pointerup", "pointercancel"]) addEventListener(name, ended, { once: true, capture: true });
+  });
+}, true);
+
+/** letGo is awaited before something on the screen is replaced: while a pointer is
+    down, everything stays where it is. */
+export const letGo = () => down;
+
 /** replaceKept puts next in the place of old, with the same folds open, the same
     scroll positions, and the focus where it was. */
 export function replaceKept(old, next) {
@@ -206,6 +220,7 @@ const look = single(async () => {
   const chosen = view().dataset.mode;
   const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
   gone.forEach((line) => leaving.delete(line));
+  await letGo();
   if (view().dataset.chat !== chat) return; // somebody went elsewhere meanwhile
   if (!part.ok) {
     document.getElementById("place").replaceChildren(...part.nodes);
