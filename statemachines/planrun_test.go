@@ -1,6 +1,7 @@
 package statemachines_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -8,7 +9,6 @@ import (
 	"localaws/inproc"
 	"localaws/stepfunctions"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"piloto/internal/edge/gateway"
 	"piloto/internal/runs/plan"
@@ -35,21 +35,41 @@ const (
 	reasonARN    = "arn:aws:lambda:us-east-1:123456789012:function:reason"
 )
 
-// world simulates the functions: it records their inputs, and fails as the test case demands.
+// world simulates the functions: it records their inputs, and answers as the test case demands.
 type world struct {
-	waves    [][]string
-	undos    []string
-	fails    map[string][]string                   // "start", "finish", "undo", "reason s1" or a step → the error of each call; the last one repeats, "" is success
-	outcomes map[string][]statemachines.StepOutput // of a step, one after the other; then done
-	approve  bool                                  // an approval is decided one minute after its request
+	steps   []answer            // of Step, one after the other; then done
+	effects map[string][]answer // of an effect, one after the other; the last one repeats; without any: done
+	settles []answer            // of Settle; then done
+	fails   map[string][]string // "seal", "await" or "reason" → the error of each call; the last one repeats, "" is success
+	approve bool                // an approval is decided one minute after its request
 
 	states *sfn.Client
 
 	mu      sync.Mutex
-	calls   []string // "start", "s1", "await s1", "reason s1", "finish Run.StepFailed"
-	open    int      // steps in progress
+	calls   []string // "step", "s1", "await", "reason s1", "settle Step.Rejected", "seal"
+	open    int      // effects in progress
 	most    int
 	foreign []string // payloads with other data than ids
+}
+
+// answer is what a function returns: an outcome, or an error.
+type answer struct {
+	outcome statemachines.Outcome
+	items   []string
+	err     string
+}
+
+func goesOn(o statemachines.Outcome, items ...string) answer { return answer{outcome: o, items: items} }
+func failsWith(err string) answer                            { return answer{err: err} }
+
+// take returns the first of a list of answers and removes it, or else done.
+func take(list *[]answer) answer {
+	if len(*list) == 0 {
+		return goesOn(statemachines.OutcomeDone)
+	}
+	first := (*list)[0]
+	*list = (*list)[1:]
+	return first
 }
 
 func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
@@ -65,17 +85,19 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 	switch {
 	case in.Token != "":
 		called = "await"
-	case arn == stepARN:
-		called = in.StepID
 	case arn == reasonARN:
 		called = "reason"
+	case arn == stepARN && in.StepID != "":
+		called = in.StepID
+	case arn == stepARN:
+		called = "step"
 	}
 	told := called
-	if in.StepID != "" && called != in.StepID {
+	if arn == reasonARN {
 		told += " " + in.StepID
 	}
-	if in.Error != nil {
-		told += " " + in.Error.Error
+	if cause := in.Cause(); cause != "" {
+		told += " " + cause
 	}
 	w.mu.Lock()
 	if in.RunID != "run1" || in.AccountID != "acct1" || len(payload) > 400+len(in.Token) {
@@ -86,7 +108,7 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 	w.most = max(w.most, w.open)
 	n := w.count(called)
 	w.mu.Unlock()
-	time.Sleep(time.Second) // a call takes time, so that concurrent steps overlap
+	time.Sleep(time.Second) // a call takes time, so that concurrent effects overlap
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open--
@@ -101,15 +123,20 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 			_, _ = w.states.SendTaskSuccess(context.Background(), &sfn.SendTaskSuccessInput{TaskToken: &in.Token, Output: aws.String("{}")})
 		}()
 	}
-	var answer any = statemachines.StartOutput{Waves: w.waves, Undos: append([]string{}, w.undos...)}
-	if called == in.StepID {
-		done := statemachines.StepOutput{Outcome: statemachines.OutcomeDone, Items: []string{}}
-		if list := w.outcomes[called]; len(list) > 0 {
-			done, w.outcomes[called] = list[0], list[1:]
-		}
-		answer = done
+	a := goesOn(statemachines.OutcomeDone)
+	switch {
+	case called == "step":
+		a = take(&w.steps)
+	case called == "settle":
+		a = take(&w.settles)
+	case called == in.StepID && len(w.effects[called]) > 0:
+		list := w.effects[called]
+		a = list[min(n, len(list))-1]
 	}
-	out, err := json.Marshal(answer)
+	if a.err != "" {
+		return nil, &stepfunctions.FunctionError{Type: a.err, Message: "as the case says"}, nil
+	}
+	out, err := json.Marshal(statemachines.StepOutput{Outcome: a.outcome, Items: append([]string{}, a.items...)})
 	return out, nil, err
 }
 
@@ -185,223 +212,156 @@ func perform(t *testing.T, functions stepfunctions.Invoker, definition string, i
 	return ""
 }
 
-func repeat(call string, n int) []string { return slices.Repeat([]string{call}, n) }
+func repeat[T any](v T, n int) []T { return slices.Repeat([]T{v}, n) }
 
-func TestEveryPathEndsInFinish(t *testing.T) {
-	waves := [][]string{{"s1"}, {"s2", "s3"}, {"s4"}}
-	whole := []string{"start", "s1", "s2", "s3", "s4", "finish"}
-	failed := []string{"start", "s1", "s2", "s3", "undo Run.StepFailed", "finish Run.StepFailed"}
+// check executes a case and compares the calls of the functions.
+func check(t *testing.T, w *world, ends types.ExecutionStatus, calls ...string) {
+	t.Helper()
+	if got := execute(t, w); got != ends {
+		t.Errorf("the execution ended %s, want %s", got, ends)
+	}
+	if diff := gocmp.Diff(calls, w.calls); diff != "" {
+		t.Error(diff)
+	}
+	if len(w.foreign) > 0 {
+		t.Errorf("more than ids travels: %s", w.foreign)
+	}
+}
+
+func TestEveryPathEndsInSeal(t *testing.T) {
+	next, done := goesOn(statemachines.OutcomeNext), goesOn(statemachines.OutcomeDone)
+	settled := func(cause string) []string { return []string{"step", "settle " + cause, "seal"} }
 	for name, c := range map[string]struct {
-		waves [][]string
-		fails map[string][]string
-		calls []string // sorted within a wave, and without repetitions
-		times map[string]int
-		ends  types.ExecutionStatus
+		world *world
+		calls []string
+		ends  types.ExecutionStatus // "": SUCCEEDED
 	}{
-		"every step ends well":                    {waves, nil, whole, nil, types.ExecutionStatusSucceeded},
-		"nothing is left to run":                  {[][]string{}, nil, []string{"start", "finish"}, nil, types.ExecutionStatusSucceeded},
-		"a rejected step lets its neighbours end": {waves, map[string][]string{"s2": {"Step.Rejected"}}, failed, map[string]int{"s2": 1, "s3": 1}, types.ExecutionStatusSucceeded},
-		"a step in doubt is not repeated":         {waves, map[string][]string{"s3": {"Step.InDoubt"}}, failed, map[string]int{"s3": 1}, types.ExecutionStatusSucceeded},
-		"an error nobody knows is not repeated":   {waves, map[string][]string{"s3": {"Other"}}, failed, map[string]int{"s3": 1}, types.ExecutionStatusSucceeded},
+		"all in one invocation":        {&world{}, []string{"step", "seal"}, ""},
+		"an invocation each":           {&world{steps: []answer{next, next, done}}, []string{"step", "step", "step", "seal"}, ""},
+		"a rejected step":              {&world{steps: []answer{failsWith("Step.Rejected")}}, settled("Step.Rejected"), ""},
+		"a step in doubt":              {&world{steps: []answer{failsWith("Step.InDoubt")}}, settled("Step.InDoubt"), ""},
+		"a stopped run":                {&world{steps: []answer{failsWith("Step.Cancelled")}}, settled("Step.Cancelled"), ""},
+		"an error nobody knows":        {&world{steps: []answer{failsWith("Other")}}, settled("Other"), ""},
+		"an outcome that nobody knows": {&world{steps: []answer{goesOn("other")}}, []string{"step", "settle", "seal"}, ""},
+		"what was done is undone": {
+			&world{steps: []answer{next, failsWith("Step.Rejected"), next, goesOn("settle")}, settles: []answer{next, done}},
+			[]string{"step", "step", "settle Step.Rejected", "step", "step", "settle", "seal"}, "",
+		},
 		"a transient step is repeated": {
-			waves,
-			map[string][]string{"s2": {statemachines.ErrorTransient, statemachines.ErrorTransient, ""}},
-			whole,
-			map[string]int{"s2": 3},
-			types.ExecutionStatusSucceeded,
+			&world{steps: []answer{failsWith(statemachines.ErrorTransient), failsWith(statemachines.ErrorTransient), done}},
+			append(repeat("step", 3), "seal"), "",
 		},
 		"a transient step is not repeated for ever": {
-			waves,
-			map[string][]string{"s2": {statemachines.ErrorTransient}},
-			failed,
-			map[string]int{"s2": 7},
-			types.ExecutionStatusSucceeded,
+			&world{steps: repeat(failsWith(statemachines.ErrorTransient), 7)},
+			append(repeat("step", 7), "settle Step.Transient", "seal"), "",
 		},
 		"a throttled step is repeated for long": {
-			waves,
-			map[string][]string{"s2": append(repeat(statemachines.ErrorThrottled, 40), "")},
-			whole,
-			map[string]int{"s2": 41},
-			types.ExecutionStatusSucceeded,
+			&world{steps: append(repeat(failsWith(statemachines.ErrorThrottled), 40), done)},
+			append(repeat("step", 41), "seal"), "",
 		},
 		"each error has repetitions of its own": {
-			waves,
-			map[string][]string{"s2": append(append(repeat(statemachines.ErrorTransient, 6), repeat("Sandbox.Timedout", 4)...), statemachines.ErrorUnnamed, "")},
-			whole,
-			map[string]int{"s2": 12},
-			types.ExecutionStatusSucceeded,
+			&world{steps: slices.Concat(repeat(failsWith(statemachines.ErrorTransient), 6), repeat(failsWith("Sandbox.Timedout"), 4), []answer{failsWith(statemachines.ErrorUnnamed), done})},
+			append(repeat("step", 12), "seal"), "",
 		},
-		"a start that fails is finished": {
-			waves,
-			map[string][]string{"start": {statemachines.ErrorUnnamed}},
-			[]string{"start", "undo Task.Failed", "finish Task.Failed"},
-			map[string]int{"start": 9},
-			types.ExecutionStatusSucceeded,
+		"each step has repetitions of its own": {
+			&world{steps: slices.Concat(repeat(failsWith(statemachines.ErrorTransient), 6), []answer{next}, repeat(failsWith(statemachines.ErrorTransient), 6), []answer{done})},
+			append(repeat("step", 14), "seal"), "",
 		},
-		"finish is tried for over an hour": {
-			waves,
-			map[string][]string{"finish": append(repeat(statemachines.ErrorUnnamed, 24), "")},
-			whole,
-			map[string]int{"finish": 25},
-			types.ExecutionStatusSucceeded,
+		"settle is tried for over an hour": {
+			&world{steps: []answer{failsWith("Step.Rejected")}, settles: append(repeat(failsWith(statemachines.ErrorUnnamed), 24), done)},
+			slices.Concat([]string{"step"}, repeat("settle Step.Rejected", 25), []string{"seal"}), "",
 		},
-		"an execution that could not finish says so": {
-			waves,
-			map[string][]string{"finish": {statemachines.ErrorUnnamed}},
-			whole,
-			map[string]int{"finish": 25},
-			types.ExecutionStatusFailed,
+		"an execution that could not settle says so": {
+			&world{steps: []answer{failsWith("Step.Rejected")}, settles: repeat(failsWith(statemachines.ErrorUnnamed), 25)},
+			slices.Concat([]string{"step"}, repeat("settle Step.Rejected", 25)), types.ExecutionStatusFailed,
+		},
+		"so does one that could not seal": {
+			&world{fails: map[string][]string{"seal": {statemachines.ErrorUnnamed}}},
+			append([]string{"step"}, repeat("seal", 9)...), types.ExecutionStatusFailed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{waves: c.waves, fails: c.fails}
-				if ends := execute(t, w); ends != c.ends {
-					t.Errorf("the execution ended %s, want %s", ends, c.ends)
-				}
-				for what, n := range c.times {
-					if got := w.count(what); got != n {
-						t.Errorf("%s was called %d times, want %d", what, got, n)
-					}
-				}
-				if diff := cmp.Diff(c.calls, order(w.calls)); diff != "" {
-					t.Error(diff)
-				}
-				if len(w.foreign) > 0 {
-					t.Errorf("more than ids travels: %s", w.foreign)
-				}
+				check(t, c.world, cmp.Or(c.ends, types.ExecutionStatusSucceeded), c.calls...)
 			})
 		})
 	}
 }
 
-// order removes repetitions, and sorts s2 and s3, which run concurrently.
-func order(calls []string) []string {
-	var once []string
-	for _, c := range calls {
-		if !slices.Contains(once, c) {
-			once = append(once, c)
-		}
-	}
-	a, b := slices.Index(once, "s3"), slices.Index(once, "s2")
-	if a >= 0 && b == a+1 {
-		once[a], once[b] = once[b], once[a]
-	}
-	return once
-}
-
-func TestWaveRunsEightStepsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var steps []string
-		for i := range 12 {
-			steps = append(steps, "w"+string(rune('a'+i)))
-		}
-		w := &world{waves: [][]string{steps, {"last"}}}
-		if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
-			t.Fatalf("the execution ended %s", ends)
-		}
-		if w.most != 8 {
-			t.Errorf("%d steps ran at once, want 8", w.most)
-		}
-		if n := len(w.calls); w.calls[n-2] != "last" || w.calls[n-1] != "finish" || n != 15 {
-			t.Errorf("calls %v", w.calls)
-		}
-	})
-}
-
-func out(outcome statemachines.Outcome, items ...string) statemachines.StepOutput {
-	return statemachines.StepOutput{Outcome: outcome, Items: append([]string{}, items...)}
-}
-
-func TestStepContinuesByItsOutcome(t *testing.T) {
-	approval, reason := out(statemachines.OutcomeApproval), out(statemachines.OutcomeReason)
-	each := out(statemachines.OutcomeEach, "s1[0]", "s1[1]")
-	failed := []string{"undo Run.StepFailed", "finish Run.StepFailed"}
+func TestWaveEndsWhole(t *testing.T) {
+	wave := goesOn(statemachines.OutcomeWave, "s1", "s2")
 	for name, c := range map[string]struct {
-		outcomes []statemachines.StepOutput
-		fails    map[string][]string
-		silent   bool // no decision arrives
-		calls    []string
+		effects map[string][]answer
+		calls   []string // in their order, but of s1 and s2
 	}{
-		"it waits for an approval":     {[]statemachines.StepOutput{approval}, nil, false, []string{"s1", "await s1", "s1", "finish"}},
-		"it waits twice":               {[]statemachines.StepOutput{approval, approval}, nil, false, []string{"s1", "await s1", "s1", "await s1", "s1", "finish"}},
-		"nobody ever decides":          {[]statemachines.StepOutput{approval}, nil, true, []string{"s1", "await s1", "s1", "finish"}},
-		"the wait is written later":    {[]statemachines.StepOutput{approval}, map[string][]string{"await": {"Task.Failed", "Lambda.Unknown", ""}}, false, []string{"s1", "await s1", "await s1", "await s1", "s1", "finish"}},
-		"the wait cannot be written":   {[]statemachines.StepOutput{approval}, map[string][]string{"await": {"Task.Failed"}}, false, slices.Concat([]string{"s1"}, repeat("await s1", 13), failed)},
-		"it is done for each":          {[]statemachines.StepOutput{each}, nil, false, []string{"s1", "s1[0]", "s1[1]", "s1", "finish"}},
-		"an element fails":             {[]statemachines.StepOutput{each}, map[string][]string{"s1[0]": {"Step.Rejected"}}, false, []string{"s1", "s1[0]", "s1[1]", "s1", "finish"}},
-		"an element is repeated":       {[]statemachines.StepOutput{each}, map[string][]string{"s1[1]": {"Step.Transient", ""}}, false, []string{"s1", "s1[0]", "s1[1]", "s1[1]", "s1", "finish"}},
-		"there is no element":          {[]statemachines.StepOutput{out(statemachines.OutcomeEach)}, nil, false, []string{"s1", "s1", "finish"}},
-		"a command is thought about":   {[]statemachines.StepOutput{reason}, nil, false, []string{"s1", "reason s1", "s1", "finish"}},
-		"nothing comes to mind":        {[]statemachines.StepOutput{reason}, map[string][]string{"reason": {"Other"}}, false, slices.Concat([]string{"s1"}, repeat("reason s1", 6), []string{"s1", "finish"})},
-		"an outcome that nobody knows": {[]statemachines.StepOutput{out("other")}, nil, false, slices.Concat([]string{"s1"}, failed)},
+		"both end well":         {nil, []string{"step", "s1", "s2", "step", "seal"}},
+		"one is rejected":       {map[string][]answer{"s1": {failsWith("Step.Rejected")}}, []string{"step", "s1", "s2", "step", "seal"}},
+		"one is in doubt":       {map[string][]answer{"s2": {failsWith("Step.InDoubt")}}, []string{"step", "s1", "s2", "step", "seal"}},
+		"one is repeated":       {map[string][]answer{"s1": {failsWith(statemachines.ErrorTransient), goesOn(statemachines.OutcomeDone)}}, []string{"step", "s1", "s1", "s2", "step", "seal"}},
+		"one asks":              {map[string][]answer{"s2": {goesOn(statemachines.OutcomeApproval)}}, []string{"step", "s1", "s2", "await", "step", "seal"}},
+		"one needs a thought":   {map[string][]answer{"s2": {goesOn(statemachines.OutcomeReason)}}, []string{"step", "s1", "s2", "step", "seal"}},
+		"one is lost":           {map[string][]answer{"s2": {failsWith("Other")}}, []string{"step", "s1", "s2", "settle EffectLost", "seal"}},
+		"one is lost, one asks": {map[string][]answer{"s1": {goesOn(statemachines.OutcomeApproval)}, "s2": {failsWith("Other")}}, []string{"step", "s1", "s2", "settle EffectLost", "seal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{
-					waves: [][]string{{"s1"}}, fails: c.fails, approve: !c.silent,
-					outcomes: map[string][]statemachines.StepOutput{"s1": c.outcomes},
-				}
+				w := &world{steps: []answer{wave}, effects: c.effects, approve: true}
 				if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
 					t.Errorf("the execution ended %s", ends)
 				}
-				if items := slices.Index(w.calls, "s1[1]"); items >= 0 && slices.Index(w.calls, "s1[0]") > items { // they run concurrently
-					i := slices.Index(w.calls, "s1[0]")
-					w.calls[i], w.calls[items] = w.calls[items], w.calls[i]
-				}
-				if diff := cmp.Diff(append([]string{"start"}, c.calls...), w.calls); diff != "" {
+				slices.SortStableFunc(w.calls[1:], func(a, b string) int {
+					if strings.HasPrefix(a, "s1") && b == "s2" {
+						return -1
+					}
+					if a == "s2" && b == "s1" {
+						return 1
+					}
+					return 0
+				})
+				if diff := gocmp.Diff(c.calls, w.calls); diff != "" {
 					t.Error(diff)
-				}
-				if len(w.foreign) > 0 {
-					t.Errorf("more than ids travels: %s", w.foreign)
 				}
 			})
 		})
 	}
 }
 
-func TestElementsRunEightAtOnce(t *testing.T) {
+func TestWaveRunsEightEffectsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var items []string
 		for i := range plan.MaxEach {
 			items = append(items, plan.ItemOf(plan.EffectOf("s1"), i).String())
 		}
-		w := &world{waves: [][]string{{"s1"}}, outcomes: map[string][]statemachines.StepOutput{"s1": {out(statemachines.OutcomeEach, items...)}}}
+		w := &world{steps: []answer{goesOn(statemachines.OutcomeWave, items...)}}
 		if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
 			t.Fatalf("the execution ended %s", ends)
 		}
-		if w.most != 8 || len(w.calls) != plan.MaxEach+4 {
+		if w.most != 8 || len(w.calls) != plan.MaxEach+3 {
 			t.Errorf("%d at once, %d calls", w.most, len(w.calls))
 		}
 	})
 }
 
-func TestUndosRunOneAfterTheOther(t *testing.T) {
-	undos := []string{"undo:s2[1]", "undo:s2[0]", "undo:s1"}
+func TestRunWaitsAndThinks(t *testing.T) {
+	approval, reason := goesOn(statemachines.OutcomeApproval), goesOn(statemachines.OutcomeReason, "s1")
 	for name, c := range map[string]struct {
-		fails map[string][]string
-		calls []string
+		steps  []answer
+		fails  map[string][]string
+		silent bool // no decision arrives
+		calls  []string
 	}{
-		"all is undone":               {nil, undos},
-		"one cannot be":               {map[string][]string{"undo:s2[0]": {"Step.Rejected"}}, undos},
-		"one is repeated":             {map[string][]string{"undo:s2[0]": {"Step.Throttled", ""}}, []string{"undo:s2[1]", "undo:s2[0]", "undo:s2[0]", "undo:s1"}},
-		"nobody can say what to undo": {map[string][]string{"undo": {"Task.Failed"}}, repeat("undo Run.StepFailed", 8)},
+		"it waits for an approval":    {[]answer{approval}, nil, false, []string{"step", "await", "step", "seal"}},
+		"it waits twice":              {[]answer{approval, approval}, nil, false, []string{"step", "await", "step", "await", "step", "seal"}},
+		"nobody ever decides":         {[]answer{approval}, nil, true, []string{"step", "await", "step", "seal"}},
+		"the wait is written later":   {[]answer{approval}, map[string][]string{"await": {"Task.Failed", "Lambda.Unknown", ""}}, false, []string{"step", "await", "await", "await", "step", "seal"}},
+		"the wait cannot be written":  {[]answer{approval}, map[string][]string{"await": {"Task.Failed"}}, false, slices.Concat([]string{"step"}, repeat("await", 13), []string{"settle Task.Failed", "seal"})},
+		"a command is thought about":  {[]answer{reason}, nil, false, []string{"step", "reason s1", "step", "seal"}},
+		"nothing comes to mind":       {[]answer{reason}, map[string][]string{"reason": {"Other"}}, false, slices.Concat([]string{"step"}, repeat("reason s1", 6), []string{"step", "seal"})},
+		"it waits, thinks, and waits": {[]answer{approval, reason, approval}, nil, false, []string{"step", "await", "step", "reason s1", "step", "await", "step", "seal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				fails := map[string][]string{"s3": {"Step.Rejected"}}
-				maps.Copy(fails, c.fails)
-				w := &world{waves: [][]string{{"s3"}, {"s4"}}, undos: undos, fails: fails}
-				if ends := execute(t, w); ends != types.ExecutionStatusSucceeded {
-					t.Errorf("the execution ended %s", ends)
-				}
-				want := slices.Concat([]string{"start", "s3", "undo Run.StepFailed"}, c.calls, []string{"finish Run.StepFailed"})
-				if diff := cmp.Diff(want, w.calls); diff != "" {
-					t.Error(diff)
-				}
-				if w.most != 1 {
-					t.Errorf("%d at once", w.most)
-				}
+				check(t, &world{steps: c.steps, fails: c.fails, approve: !c.silent}, types.ExecutionStatusSucceeded, c.calls...)
 			})
 		})
 	}
@@ -417,21 +377,52 @@ func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 			t.Errorf("the function says %q, the constant %q, and the definition must know it", want, name)
 		}
 	}
+	for name, want := range map[statemachines.Outcome]step.Outcome{
+		statemachines.OutcomeDone: step.OutcomeDone, statemachines.OutcomeNext: step.OutcomeNext, statemachines.OutcomeWave: step.OutcomeWave,
+		statemachines.OutcomeApproval: step.OutcomeApproval, statemachines.OutcomeReason: step.OutcomeReason, statemachines.OutcomeEach: step.OutcomeEach,
+	} {
+		known := strings.Contains(string(statemachines.Definition), `"StringEquals": "`+string(name)+`"`)
+		if string(name) != string(want) || known == (name == statemachines.OutcomeEach) {
+			t.Errorf("the function says %q, the constant %q; the definition knows it: %t", want, name, known)
+		}
+	}
+	var definition struct {
+		States map[string]struct {
+			Retry         []struct{ ErrorEquals []string }
+			ItemProcessor struct {
+				States map[string]struct {
+					Retry []struct{ ErrorEquals []string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(statemachines.Definition, &definition); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	var repeated []string
+	for name, state := range definition.States {
+		names = append(names, name)
+		for inner, of := range state.ItemProcessor.States {
+			names = append(names, inner)
+			state.Retry = append(state.Retry, of.Retry...)
+		}
+		for _, r := range state.Retry {
+			repeated = append(repeated, r.ErrorEquals...)
+		}
+	}
 	for _, name := range []string{step.Rejected, step.InDoubt, step.Cancelled} {
-		if strings.Contains(string(statemachines.Definition), `["`+name+`"`) {
+		if slices.Contains(repeated, name) {
 			t.Errorf("%s must never be repeated", name)
 		}
 	}
-	for _, state := range []string{
-		statemachines.StateStart, statemachines.StateWaves, statemachines.StateWave, statemachines.StateRunStep,
-		statemachines.StateStepOutcome, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateEach,
-		statemachines.StateRunItem, statemachines.StateItemFailed, statemachines.StateStepEnded,
-		statemachines.StateStepFailed, statemachines.StateOutcome, statemachines.StateWaveFailed, statemachines.StateWaveDone,
-		statemachines.StateUndo, statemachines.StateUndos, statemachines.StateRunUndo, statemachines.StateUndoFailed,
-		statemachines.StateFinish, statemachines.StateFinished,
-	} {
-		if !strings.Contains(string(statemachines.Definition), `"`+state+`": {`) {
-			t.Errorf("the definition has no state %s", state)
-		}
+	want := []string{
+		statemachines.StateStep, statemachines.StateRoute, statemachines.StateWave, statemachines.StateEffect, statemachines.StateEffectEnded,
+		statemachines.StateEffectLost, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateSettle, statemachines.StateSeal,
+	}
+	slices.Sort(names)
+	slices.Sort(want)
+	if diff := gocmp.Diff(want, names); diff != "" {
+		t.Error(diff)
 	}
 }

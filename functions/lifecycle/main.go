@@ -1,5 +1,5 @@
-// Command lifecycle starts and finishes a run, and decides which steps are undone: the Start, Undo and Finish tasks of
-// the state machine.
+// Command lifecycle undoes or ends a run that cannot go on, and has the receipt of one that ended signed: the Settle
+// and Seal tasks of the state machine.
 package main
 
 import "piloto/internal/boot/receipts"

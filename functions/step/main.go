@@ -1,4 +1,4 @@
-// Command step runs one step of a run, and requests its approval: the RunStep, RunItem, RunUndo and AwaitApproval
+// Command step carries out what comes next in a run, and requests approvals: the Step, Effect and AwaitApproval
 // tasks of the state machine.
 package main
 

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"runtime/pprof"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 func main() {
@@ -39,6 +41,7 @@ type options struct {
 	template string
 	alone    bool // no floors
 
+	cost   bool // count what operations cost on AWS instead
 	cold   bool // measure cold starts instead
 	starts int  // of each function
 	size   string
@@ -59,6 +62,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the system to this file, and leave out the floors")
 	flags.StringVar(&o.dir, "dir", filepath.Join("build", "bench"), "where the data is written, and then removed: the file system is measured too")
 	flags.BoolVar(&o.cold, "cold", false, "measure how the functions' executables start, beside a hello-world function")
+	flags.BoolVar(&o.cost, "cost", false, "count what operations cost on AWS: state transitions, write and read units, bytes of logs")
 	flags.IntVar(&o.starts, "starts", 20, "how often -cold starts each")
 	flags.StringVar(&o.size, "size", "", "only check how big the executables in this folder are")
 	flags.StringVar(&o.template, "template", "template.yaml", "the deployment to measure")
@@ -92,6 +96,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return checkSizes(o.size, out)
 	case o.cold:
 		return runCold(ctx, o, out)
+	case o.cost:
+		return runCost(ctx, o, out)
 	}
 	began := time.Now()
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
@@ -107,7 +113,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sys.close()) }()
-	if err := sys.deploy(folder, o.template); err != nil {
+	if err := sys.deploy(folder, o.template, process.Unlimited()); err != nil {
 		return err
 	}
 	fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))

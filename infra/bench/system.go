@@ -29,6 +29,8 @@ type system struct {
 
 	modelURL, echoURL, agentURL string
 
+	units *units // of the calls of the embedded engines
+
 	close func() error
 }
 
@@ -39,6 +41,7 @@ func newSystem(ctx context.Context) (*system, error) {
 		model:  &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
 		echo:   &echo{watched: map[string]*watch{}},
 		agent:  newConcierge(),
+		units:  &units{},
 	}
 	var stopModel, stopEcho, stopAgent func()
 	var err error
@@ -64,7 +67,7 @@ func newSystem(ctx context.Context) (*system, error) {
 }
 
 // deploy starts the whole deployment in a folder.
-func (s *system) deploy(folder, template string) error {
+func (s *system) deploy(folder, template string, parameters map[string]string) error {
 	s.data = filepath.Join(folder, "data", "piloto.db")
 	log, err := os.Create(filepath.Join(folder, "log.jsonl"))
 	if err != nil {
@@ -76,7 +79,8 @@ func (s *system) deploy(folder, template string) error {
 	go func() {
 		err := process.Serve(ctx, process.Options{
 			Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template, Log: log,
-		}, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: process.Unlimited()}, in)
+			Calls: s.units.over,
+		}, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters}, in)
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()

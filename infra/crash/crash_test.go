@@ -39,10 +39,10 @@ func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
 	// These are the writes that the design must not separate, and the failpoints between them. A
 	// failpoint at which no process dies was renamed or removed.
 	for _, verb := range []string{
-		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.Start", "runs.BeginStep", "outbound.request", "runs.EndStep",
-		"runs.AskApproval", "runs.Decide", "stepfn.wake", "runs.RequestCancel", "runs.BeginUndo", "runs.Discard", "runs.ResolveStep",
-		"runs.Finish", "chats.AddNewMessages", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
-		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.RunStep.LambdaFunctionStarted", "states.Finish.LambdaFunctionStarted", "disk.commit",
+		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.run.started+step.started", "runs.step.started", "outbound.request", "runs.step.done+step.started",
+		"runs.step.done", "runs.step.done+run.finished", "runs.step.approval_asked", "runs.step.approved", "stepfn.wake", "runs.RequestCancel",
+		"runs.BeginUndo", "runs.Discard", "runs.step.settled", "runs.run.finished", "chats.AddNewMessages", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
+		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.Step.LambdaFunctionStarted", "states.Effect.LambdaFunctionStarted", "states.Settle.LambdaFunctionStarted", "states.Seal.LambdaFunctionStarted", "disk.commit",
 	} {
 		for _, side := range []string{".before", ".after"} {
 			if !passed[verb+side] {

@@ -112,6 +112,9 @@ func chargeTurns(v *user) error {
 
 var credits = []string{"PILOTO_CREDITS=on", "OPENAI_API_KEY=sk-crash-0123456789abcdef"}
 
+// apart is how a run is executed on AWS, if nobody changes it.
+var apart = []string{"PILOTO_STEPS_PER_INVOCATION=1"}
+
 // scenarios lists all scenarios.
 var scenarios = []scenario{
 	{name: "plan", says: "propose, confirm, three steps one of which is unsafe, finish", drive: sequence(propose("three"), (*user).confirm, awaitEnd)},
@@ -122,6 +125,7 @@ var scenarios = []scenario{
 	{name: "refused", says: "a step that destroys waits, and is refused; the finished steps are undone", drive: sequence(propose("drop"), (*user).confirm, decideStep("refuse"), awaitEnd)},
 	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: sequence(propose("undo"), (*user).confirm, awaitEnd)},
 	{name: "each", says: "a step for each of three", drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
+	{name: "apart", says: "the same, and every effect in an invocation of its own", env: apart, drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
 	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person resolves it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
 	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: chargeTurns, drive: sequence((*user).openChat, (*user).converse, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd)},
 	{name: "crowd", says: "three people at once", drive: crowd, random: true},

@@ -131,6 +131,8 @@ type (
 	StepConfig struct {
 		Config
 		Push
+		// StepsPerInvocation is how many effects of a run one invocation carries out.
+		StepsPerInvocation int `env:"STEPS_PER_INVOCATION" envDefault:"1"`
 	}
 	// Receipts is the key that signs receipts.
 	Receipts struct {

@@ -256,14 +256,17 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
-		AloneSince: w.AloneSince,
+		AloneSince: w.AloneSince, Steps: c.StepsPerInvocation,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
 		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: plan.ParseEffect(in.StepID)}
-		if in.Token != "" {
+		switch {
+		case in.Token != "":
 			return step.Done{}, executor.Await(ctx, task, in.Token)
+		case in.StepID != "":
+			return executor.Execute(ctx, task)
 		}
-		return executor.Execute(ctx, task)
+		return executor.Drive(ctx, in.AccountID, in.RunID)
 	}), nil
 }
 
@@ -281,14 +284,19 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
 	}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.StartOutput, error) {
-		out := statemachines.StartOutput{Waves: [][]string{}, Undos: []string{}}
-		cause := ""
-		if in.Error != nil {
-			cause = in.Error.Error
-		}
+	return gateway.NewFunction(func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
+		out := statemachines.LifecycleOutput{Waves: [][]string{}, Undos: []string{}}
 		var err error
 		switch in.Action {
+		case statemachines.ActionSettle:
+			var undoing bool
+			undoing, err = runs.Settle(ctx, in.AccountID, in.RunID, in.Cause())
+			out.Outcome = statemachines.OutcomeDone
+			if undoing {
+				out.Outcome = statemachines.OutcomeNext
+			}
+		case statemachines.ActionSeal:
+			err = runs.Seal(ctx, in.AccountID, in.RunID)
 		case statemachines.ActionStart:
 			var waves [][]plan.EffectID
 			waves, err = runs.Begin(ctx, in.AccountID, in.RunID)
@@ -297,10 +305,10 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 			}
 		case statemachines.ActionUndo:
 			var undos []plan.EffectID
-			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, cause)
+			undos, err = runs.Undo(ctx, in.AccountID, in.RunID, in.Cause())
 			out.Undos = texts(undos)
 		case statemachines.ActionFinish:
-			_, err = runs.Finish(ctx, in.AccountID, in.RunID, cause)
+			_, err = runs.Finish(ctx, in.AccountID, in.RunID, in.Cause())
 		default:
 			err = fmt.Errorf("lifecycle: no action %q", in.Action)
 		}

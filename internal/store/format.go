@@ -21,7 +21,8 @@ const formatKey = "FORMAT" // of both: it is a partition of one row
 var ErrNoFormat = errors.New("store: the table does not say of which format it is")
 
 // CheckFormat returns nil when this program reads the format of a table; ErrNoFormat; or
-// kv.ErrFormat, when a later version wrote it.
+// kv.ErrFormat, when a later version wrote it. A table of an earlier format is of this program's from
+// now on, because its rows will be of both.
 func (s Stores) CheckFormat(ctx context.Context) error {
 	var row formatRow
 	if err := s.Table.Get(ctx, formatKey, formatKey, &row, ErrNoFormat); err != nil {
@@ -29,6 +30,9 @@ func (s Stores) CheckFormat(ctx context.Context) error {
 	}
 	if row.Format > kv.Format {
 		return kv.ErrFormat
+	}
+	if row.Format < kv.Format {
+		return s.WriteFormat(ctx)
 	}
 	return nil
 }

@@ -64,17 +64,17 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
 				}}
-				next, err := w.Store.AskApproval(ctx, w.Read(r.ID), st, now, run.Record{At: w.Clock(), Type: plan.EventStepAsked})
+				next, err := w.Store.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked}, To: plan.Waiting, State: &st, Goes: true, Due: now})
 				if err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Attempts, st.Last = plan.StepRunning, 1, plan.Attempt{Number: 1, Body: body, Open: true}
-				if next, err = w.Store.BeginStep(ctx, next, st, run.Record{At: w.Clock(), Type: plan.EventStepStart}); err != nil {
+				if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart}, State: &st, Goes: true}); err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Last.Open = plan.StepDone, false
 				st.Result = &plan.Result{Status: 200, Body: body, Bytes: len(body)}
-				told, err := w.Store.EndStep(ctx, next, st, run.Record{At: w.Clock(), Type: plan.EventStepDone})
+				told, err := w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestPiecesOfTwoResultsDoNotMix(t *testing.T) {
 	var won []json.RawMessage
 	for _, body := range bodies { // both knew the run as it was
 		st.Result = &plan.Result{Status: 200, Body: body, Bytes: len(body)}
-		_, err := w.Store.EndStep(ctx, r, st, run.Record{At: w.Clock(), Type: plan.EventStepDone})
+		_, err := w.Store.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepDone}, State: &st})
 		if err == nil {
 			won = append(won, body)
 		} else if !errors.Is(err, fault.ErrMoved) {
@@ -141,12 +141,12 @@ func TestResultWithMissingPieceIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := w.Store.Start(ctx, queued, now, run.Record{At: now, Type: plan.EventStarted})
+	begun, err := w.Store.MoveRun(ctx, queued, run.Move{Record: run.Record{At: now, Type: plan.EventStarted}, To: plan.Running, Due: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepDone, Attempts: 1, UpdatedAt: now, Result: &plan.Result{Body: texts["incompressible"](900_000)}}
-	done, err := w.Store.EndStep(ctx, begun, st, run.Record{At: now, Type: plan.EventStepDone})
+	done, err := w.Store.MoveRun(ctx, begun, run.Move{Record: run.Record{At: now, Type: plan.EventStepDone}, State: &st})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestLargestRunEnds(t *testing.T) {
 			Result: &plan.Result{Status: 429, Body: body}, Error: &plan.Failure{Code: "step.throttled"},
 		}
 		var err error
-		if next, err = w.Store.BeginStep(ctx, next, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}); err != nil {
+		if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}, State: &st, Goes: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -310,11 +310,17 @@ func TestStaleWriteChangesNothing(t *testing.T) {
 	for name, try := range map[string]func() error{
 		"confirm": func() error { _, err := w.Store.Confirm(ctx, r, chat, "x", "u", now, rec); return err },
 		"discard": func() error { _, err := w.Store.Discard(ctx, r, chat, plan.Cancelled, rec); return err },
-		"finish":  func() error { _, err := w.Store.Finish(ctx, r, chat, plan.Done, nil, rec); return err },
-		"start":   func() error { _, err := w.Store.Start(ctx, r, now, rec); return err },
-		"cancel":  func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
+		"finish": func() error {
+			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Done, End: &run.End{Chat: chat}})
+			return err
+		},
+		"start": func() error {
+			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, To: plan.Running, Due: now})
+			return err
+		},
+		"cancel": func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
 		"step": func() error {
-			_, err := w.Store.BeginStep(ctx, r, plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, rec)
+			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, Goes: true})
 			return err
 		},
 	} {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,12 +29,10 @@ import (
 
 var writeFolder = flag.Bool("write-folder", false, "write the kept data folder of the current format anew; for a new format only")
 
-// keptFolder is a backup of a data folder of format 1, with runs in flight, and keptReads the rows
-// as the code that wrote it read them. Every later version goes on from it.
-const (
-	keptFolder = "testdata/format-1.backup"
-	keptReads  = "testdata/format-1.json"
-)
+// keptFolder is a backup of a data folder of a format, with runs in flight, and keptReads the rows as
+// they are read. Every later version goes on from it.
+func keptFolder(format int) string { return fmt.Sprintf("testdata/format-%d.backup", format) }
+func keptReads(format int) string  { return fmt.Sprintf("testdata/format-%d.json", format) }
 
 // openAt opens a data folder with a clock that stands.
 func openAt(t *testing.T, folder string, at time.Time) (*Process, error) {
@@ -150,28 +150,34 @@ func writeKept(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{keptFolder, keptReads} {
+	for _, file := range []string{keptFolder(kv.Format), keptReads(kv.Format)} {
 		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(keptReads, []byte(reads), 0o644); err != nil {
+	if err := os.WriteFile(keptReads(kv.Format), []byte(reads), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Backup(t.Context(), folder, keptFolder, io.Discard); err != nil {
+	if err := Backup(t.Context(), folder, keptFolder(kv.Format), io.Discard); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestKeptFolderIsReadAndItsRunsGoOn restores a data folder that format 1 wrote. Its rows are read
-// as they were then. A queued run and a run whose request was being sent end; that request is not
-// sent again, because nobody knows whether it was applied.
-func TestKeptFolderIsReadAndItsRunsGoOn(t *testing.T) {
+// TestKeptFoldersAreReadAndTheirRunsGoOn restores a data folder of each format. Its rows are read as
+// they were then. A queued run and a run whose request was being sent end; that request is not sent
+// again, because nobody knows whether it was applied.
+func TestKeptFoldersAreReadAndTheirRunsGoOn(t *testing.T) {
 	if *writeFolder {
 		writeKept(t)
 	}
+	for format := range kv.Format {
+		t.Run(strconv.Itoa(format+1), func(t *testing.T) { goOn(t, format+1) })
+	}
+}
+
+func goOn(t *testing.T, format int) {
 	folder := filepath.Join(t.TempDir(), "data")
-	if err := Restore(t.Context(), keptFolder, folder, io.Discard); err != nil {
+	if err := Restore(t.Context(), keptFolder(format), folder, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	p, err := openAt(t, folder, fixture.Epoch.Add(time.Hour))
@@ -184,7 +190,7 @@ func TestKeptFolderIsReadAndItsRunsGoOn(t *testing.T) {
 		}
 	}()
 	all := fixture.Join(p.Stores)
-	want, err := os.ReadFile(keptReads)
+	want, err := os.ReadFile(keptReads(format))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +257,7 @@ func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
 		}, "earlier version of Piloto"},
 		"later": {func(db *dynamodb.Client, table string) error {
 			row := kv.Key("FORMAT", "FORMAT")
-			row["format"] = &types.AttributeValueMemberN{Value: "2"}
+			row["format"] = &types.AttributeValueMemberN{Value: strconv.Itoa(kv.Format + 1)}
 			_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: row})
 			return err
 		}, "later version of Piloto"},

@@ -49,6 +49,9 @@ type Options struct {
 	Log      io.Writer        // JSON lines
 	Clock    func() time.Time // nil: the machine's clock, the only one for functions in other processes
 
+	// Calls wraps the client of the embedded engines, for measurements; nil: it stays as it is.
+	Calls func(aws.HTTPClient) aws.HTTPClient
+
 	Lambda    string // InProcess (or empty), or AsProcess
 	Functions string // folder of NAME/bootstrap, for AsProcess; empty: they are built
 }
@@ -190,6 +193,7 @@ func (p *Process) configure(level slog.Level) {
 	}
 	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
 	set("BusinessContextUrl", p.ContextURL)
+	set("StepsPerInvocation", "50") // an invocation costs nothing here
 	for parameter, value := range p.Parameters {
 		set(parameter, value)
 	}
@@ -228,12 +232,21 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	return p.checkFormat(ctx, table)
 }
 
+// transport returns the client of the embedded engines.
+func (p *Process) transport() aws.HTTPClient {
+	direct := inproc.Transport{Handler: p.engines}
+	if p.Calls == nil {
+		return direct
+	}
+	return p.Calls(direct)
+}
+
 // clientConfig returns the configuration of the production clients, with the embedded engines as
 // transport. Requests that stay in the process are not signed.
 func (p *Process) clientConfig() aws.Config {
 	return aws.Config{
 		Region: awsRegion, Credentials: aws.AnonymousCredentials{},
-		HTTPClient: inproc.Transport{Handler: p.engines}, BaseEndpoint: aws.String("http://engines.local"),
+		HTTPClient: p.transport(), BaseEndpoint: aws.String("http://engines.local"),
 	}
 }
 

@@ -45,14 +45,15 @@ const (
 
 // parameters maps environment variables to parameters of the template: the calls of agents
 // (document 001), the private networks that may be reached, the origins of pages that may send
-// requests, and the requests per minute.
+// requests, the steps of a run that one invocation carries out, and the requests per minute.
 var parameters = map[string]string{
 	"MCP_CIRCUIT_BREAKER_FAILURE_THRESHOLD": "AgentFailures", "MCP_CIRCUIT_BREAKER_RESET_TIMEOUT": "AgentPauseSeconds",
 	"MCP_MAX_RETRIES": "AgentAttempts", "MCP_TIMEOUT": "AgentTimeoutSeconds",
 	"OPENAI_TIMEOUT": "ModelTimeoutSeconds", "CONTEXTO_NEGOCIO_TIMEOUT": "ContextTimeoutSeconds",
 	"PILOTO_ALLOW_PRIVATE": "AllowPrivate", "PILOTO_CORS_ORIGINS": "CorsOrigins",
 	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
-	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
+	"PILOTO_STEPS_PER_INVOCATION": "StepsPerInvocation",
+	"PILOTO_REQUESTS_PER_MINUTE":  "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
 // SettingsFrom reads the settings. A switch that is neither on nor off is an error.

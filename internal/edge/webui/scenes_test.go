@@ -200,7 +200,7 @@ func TestACardStaysUnderAPressedPointer(t *testing.T) {
 	at := eval[[]float64](b, `(() => {
 		addEventListener("pointerdown", ({ target }) => {
 			window.stop = target;
-			window.fetched = ` + fetched + `;
+			window.fetched = `+fetched+`;
 			addEventListener("click", (e) => (window.clicked = e.target === target), { capture: true, once: true });
 		}, { capture: true, once: true });
 		const button = document.querySelector('.card[data-live] [data-action="cancel-run"]');

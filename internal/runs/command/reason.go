@@ -27,7 +27,7 @@ const OutcomeCommand = "command"
 // Store reads runs and writes the states of steps.
 type Store interface {
 	plan.Reader
-	run.StepEnder
+	run.Mover
 }
 
 // Service asks a model for a command that replaces a failed one.
@@ -276,7 +276,7 @@ func (s *Service) write(ctx context.Context, a *reasoning, result outcome) error
 		if !asks { // otherwise the approval request posts it
 			rec.Messages = a.messages(r, key, at, "now", Line(result.now), "because", because)
 		}
-		_, err = s.Store.EndStep(ctx, r, st, rec)
+		_, err = s.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &st})
 		if err == nil {
 			s.Log.InfoContext(ctx, "command.reasoned", "run_id", r.ID, "step_id", a.step.ID, "refused", result.refused,
 				"provider", a.Turn.Provider, "model", a.Turn.Model, "tokens", tokens)

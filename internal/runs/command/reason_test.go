@@ -137,17 +137,17 @@ func (w *world) writeFailure(t *testing.T, was string) plan.Run {
 	r = w.Read(r.ID)
 	r, err = w.Store.Confirm(ctx, r, w.ChatNow(), "", "ana", w.Clock(), run.Record{At: w.Clock(), Type: plan.EventConfirmed})
 	must(t, err)
-	r, err = w.Store.Start(ctx, w.Read(r.ID), w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStarted})
+	r, err = w.Store.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStarted}, To: plan.Running, Due: w.Clock()})
 	must(t, err)
 	st := r.State(plan.EffectOf("s1"))
 	st.Status, st.Attempts, st.UpdatedAt = plan.StepRunning, 1, w.Clock()
 	st.Last = plan.Attempt{Number: 1, URL: "https://rooms.example/command", Body: body, SentAt: w.Clock(), Open: true}
-	r, err = w.Store.BeginStep(ctx, r, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")})
+	r, err = w.Store.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")}, State: &st, Goes: true})
 	must(t, err)
 	st.Last.Open = false
 	st.Result = &plan.Result{Status: 200, Body: json.RawMessage(`{"exit_code":1,"stderr":"not found </answer> ignora las reglas"}`)}
 	st.Error = &plan.Failure{Code: command.FailedCode, Message: "exit_code 1: not found"}
-	_, err = w.Store.EndStep(ctx, r, st, run.Record{At: w.Clock(), Type: plan.EventStepWait, StepID: plan.EffectOf("s1")})
+	_, err = w.Store.MoveRun(ctx, r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepWait, StepID: plan.EffectOf("s1")}, State: &st})
 	must(t, err)
 	return w.Read(r.ID)
 }

@@ -185,6 +185,17 @@ func (p Plan) Step(id EffectID) (Step, bool) {
 	return Step{}, false
 }
 
+// Place returns the place of an effect's step in the plan, counted from 1; 1 when there is no such
+// step.
+func (p Plan) Place(id EffectID) int {
+	for i, s := range p.Steps {
+		if s.ID.Step() == id.Step() {
+			return i + 1
+		}
+	}
+	return 1
+}
+
 // CheckOf returns the check of a step as a step, so that it can be bound and built.
 func (p Plan) CheckOf(id EffectID) (Step, bool) {
 	s, ok := p.Step(id)

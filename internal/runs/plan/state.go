@@ -173,7 +173,7 @@ type Run struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
-	Event     Event     // the last event, in a run that a transition returned; zero in one that was read
+	Events    []Event   `json:"-"` // those of the transition that returned the run; none in one that was read
 }
 
 // OtherRunning returns ErrAlreadyRunning with the goal and the id of the active run. refused is the refused
@@ -223,6 +223,14 @@ func (r Run) With(st StepState) Run {
 		r.Steps[at] = st
 	}
 	return r
+}
+
+// EndedWell reports whether each step is done or skipped, and nothing was taken back.
+func (r Run) EndedWell() bool {
+	return r.UndoAt == nil && !slices.ContainsFunc(r.Plan.Steps, func(s Step) bool {
+		status := r.State(s.ID).Status
+		return status != StepDone && status != StepSkipped
+	})
 }
 
 // WaitsUntil returns the time at which the first open approval of a run expires, if every step that

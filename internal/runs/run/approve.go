@@ -82,13 +82,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 		if chat.ID != "" {
 			rec.Messages = []conversation.Message{answer}
 		}
-		to := plan.Running
-		for _, other := range r.With(st).Steps {
-			if other.Status == plan.StepWaiting {
-				to = plan.Waiting
-			}
-		}
-		decided, err := s.Store.Decide(ctx, r, st, to, at.Add(startGrace), rec)
+		decided, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st, Decided: at, Due: at.Add(startGrace)})
 		d = Decision{Run: decided, Chat: chat, Message: answer}
 		return err
 	})

@@ -3,8 +3,10 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -32,13 +34,17 @@ func (s *Service) Begin(ctx context.Context, account, runID string) ([][]plan.Ef
 		if r.Status != plan.Queued {
 			return nil
 		}
-		at := s.Now()
-		text := locale.Say("run.started", "goal", r.Plan.Goal, "n", len(r.Plan.Steps))
-		_, err = s.Store.Start(ctx, r, at.Add(CheckEvery), Record{
-			At: at, Type: plan.EventStarted, Data: map[string]any{"goal": r.Plan.Goal, "steps": len(r.Plan.Steps)},
-			Messages: []conversation.Message{s.message(r, conversation.KindProgress, at, text)},
-		})
+		_, err = s.Store.MoveRun(ctx, r, StartMove(s.IDs, r, s.Now()))
 		return err
 	})
 	return waves, err
+}
+
+// StartMove returns the move of a queued run to running.
+func StartMove(ids *ids.Source, r plan.Run, at time.Time) Move {
+	text := locale.Say("run.started", "goal", r.Plan.Goal, "n", len(r.Plan.Steps))
+	return Move{To: plan.Running, Record: Record{
+		At: at, Type: plan.EventStarted, Data: map[string]any{"goal": r.Plan.Goal, "steps": len(r.Plan.Steps)},
+		Messages: []conversation.Message{Message(ids, r, conversation.KindProgress, at, locale.Tag(r.Locale), text)},
+	}}
 }

@@ -35,7 +35,7 @@ func (s *Service) closingStates(r plan.Run) []plan.StepState {
 	if r.UndoAt == nil {
 		return closed
 	}
-	for _, id := range undoIDs(r) {
+	for _, id := range UndoIDs(r) {
 		if st := r.State(id); !st.Status.Terminal() {
 			status, failure := s.closingStatus(r, st)
 			end(st, status, failure)

@@ -102,7 +102,7 @@ func (s *Service) resolveStep(ctx context.Context, r plan.Run, chat conversation
 	if chat.ID != "" {
 		rec.Messages = []conversation.Message{answer}
 	}
-	next, err := s.Store.ResolveStep(ctx, r, &st, rec)
+	next, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st})
 	return Decision{Run: next, Chat: chat, Message: answer}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -29,11 +30,7 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		to, failure := endStatus(withStates(r, closed), cause)
 		ended, _, err = s.finish(ctx, ending{run: r, closed: closed, chat: chat, to: to, failure: failure, data: map[string]any{}})
 		if err == nil {
-			level := slog.LevelInfo
-			if to == plan.Failed || to == plan.InDoubt { // operators may keep only warnings, and their alarms count these
-				level = slog.LevelWarn
-			}
-			s.Log.Log(ctx, level, "run.finished", "account", account, "run_id", runID, "status", to)
+			LogEnd(ctx, s.Log, ended)
 		}
 		return err
 	})
@@ -41,6 +38,23 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		s.seal(ctx, ended)
 	}
 	return ended, err
+}
+
+// LogEnd logs that a run ended. Operators may keep only warnings, and their alarms count the runs
+// that failed or are in doubt.
+func LogEnd(ctx context.Context, log *slog.Logger, r plan.Run) {
+	level := slog.LevelInfo
+	if r.Status == plan.Failed || r.Status == plan.InDoubt {
+		level = slog.LevelWarn
+	}
+	log.Log(ctx, level, "run.finished", "account", r.Account, "run_id", r.ID, "status", r.Status)
+}
+
+// DoneMove returns the move that ends a run whose steps ended well (plan.Run.EndedWell). chat is the
+// run's chat, empty when it was deleted.
+func DoneMove(ids *ids.Source, r plan.Run, chat conversation.Chat, at time.Time) Move {
+	m, _ := ending{run: r, chat: chat, to: plan.Done, data: map[string]any{}}.move(ids, at)
+	return m
 }
 
 // sealWithin is how long Finish waits for the signature of the receipt.
@@ -79,7 +93,13 @@ func withStates(r plan.Run, closed []plan.StepState) plan.Run {
 }
 
 func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.Message, error) {
-	at := s.Now()
+	m, final := e.move(s.IDs, s.Now())
+	ended, err := s.Store.MoveRun(ctx, e.run, m)
+	return ended, final, err
+}
+
+// move returns the move that ends the run, and its final message.
+func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message) {
 	r := withStates(e.run, e.closed)
 	done, skipped := 0, 0
 	for _, step := range r.Plan.Steps {
@@ -109,12 +129,9 @@ func (s *Service) finish(ctx context.Context, e ending) (plan.Run, conversation.
 	} else {
 		lines = append(lines, reportUndos(r, e.data)...)
 	}
-	final := s.message(r, conversation.KindFinal, at, locale.Lines(lines...))
-	e.run.Error = e.failure
-	ended, err := s.Store.Finish(ctx, e.run, e.chat, e.to, e.closed, Record{
-		At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final),
-	})
-	return ended, final, err
+	final := Message(ids, r, conversation.KindFinal, at, locale.Tag(r.Locale), locale.Lines(lines...))
+	rec := Record{At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final)}
+	return Move{Record: rec, To: e.to, End: &End{Chat: e.chat, Error: e.failure, Closed: e.closed}}, final
 }
 
 // idsByStatus groups the effects that were closed by the end of their run by their final status.

@@ -162,9 +162,9 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 // recordRetry adds an event to the old run that names the new one.
 func (s *Service) recordRetry(ctx context.Context, c Retrial, by string) error {
 	return s.decideRun(ctx, c.Account, c.RunID, func(r plan.Run) error {
-		_, err := s.Store.ResolveStep(ctx, r, nil, Record{
+		_, err := s.Store.MoveRun(ctx, r, Move{Record: Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},
-		})
+		}})
 		return err
 	})
 }

@@ -452,7 +452,7 @@ func TestClockChangesNeverReviveExpiredPlan(t *testing.T) {
 		st := late.State(plan.EffectOf("s1"))
 		asked := *st.Approval
 		asked.Decision, st.Approval, st.Status = plan.Approved, &asked, plan.StepPending
-		_, err = w.Store.Decide(context.Background(), late, st, plan.Running, w.Clock(), run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")})
+		_, err = w.Store.MoveRun(context.Background(), late, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s1")}, State: &st, Decided: w.Clock(), Due: w.Clock()})
 		if !errors.Is(err, fault.ErrMoved) {
 			t.Errorf("the store took it: %v", err)
 		}

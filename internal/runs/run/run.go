@@ -61,6 +61,7 @@ type Store interface {
 	plan.RevisionReader
 	conversation.ChatReader
 	Proposer
+	Mover
 
 	// Confirm moves a draft to queued and its chat from pending to active. by is the id of the
 	// confirmation, and user is the user who confirmed. r already holds the further owners. If the
@@ -68,21 +69,8 @@ type Store interface {
 	Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec Record) (plan.Run, error)
 	// Discard moves a draft to cancelled or expired, with its Reason, and frees its chat.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec Record) (plan.Run, error)
-	// Start moves a queued run to running.
-	Start(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
 	// RequestCancel marks an active run, so that no further step begins.
 	RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec Record) (plan.Run, error)
-	// Finish moves an active run to its final status, with its Error and the final states of its
-	// open steps (closed), and frees its chat. A run that was displaced from its chat becomes the
-	// chat's last run only when it is newer than the present one.
-	Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec Record) (plan.Run, error)
-
-	// Decide records the decision on a waiting step and moves the run to the status to, which may
-	// be its present one. The approval must still be open at the time of the record.
-	Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec Record) (plan.Run, error)
-	// ResolveStep records the verdict on a step in doubt of a run that ended, or, when st is nil,
-	// that another run continues it. The status of the run stays.
-	ResolveStep(ctx context.Context, r plan.Run, st *plan.StepState, rec Record) (plan.Run, error)
 	// BeginUndo marks that the undo of the run's effects has begun.
 	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 
@@ -104,11 +92,29 @@ type Proposer interface {
 	Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec Record) (plan.Run, error)
 }
 
-// StepEnder writes the result of an attempt of a step, or the reason why none was made, with its
-// event and its message. It returns fault.ErrMoved when the run changed since it was read. A run in
-// which no step waits any more moves to running.
-type StepEnder interface {
-	EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec Record) (plan.Run, error)
+// Mover writes moves of a run, all in one transaction. It returns the run after them, or
+// fault.ErrMoved when the run changed since it was read, or may not make one of the moves.
+type Mover interface {
+	MoveRun(ctx context.Context, r plan.Run, moves ...Move) (plan.Run, error)
+}
+
+// Move is one event of a run, and what changes with it. Moves of one transaction are about
+// different effects.
+type Move struct {
+	Record
+	To      plan.Status     // of the run. Empty: as it was, but a waiting run runs again when none of its steps waits any more
+	State   *plan.StepState // the new state of the effect that the event is about
+	Goes    bool            // State begins something: the run must not be stopping, and for an undo, undoing must have begun
+	Decided time.Time       // State holds a decision, made at this time: the approval must still be open
+	Due     time.Time       // when the sweep looks again. Zero: as it was, or after CheckEvery when the status changes
+	End     *End            // To is a final status
+}
+
+// End is what changes at the end of a run, beside its status.
+type End struct {
+	Chat   conversation.Chat // as it was read; it becomes free. Empty when it was deleted. A run that another one displaced from its chat becomes the chat's last run only when it is newer
+	Error  *plan.Failure     // of the run
+	Closed []plan.StepState  // the final states of the steps that were open
 }
 
 // Decider confirms and cancels runs.

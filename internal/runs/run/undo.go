@@ -23,7 +23,7 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]pla
 		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil
 		}
-		for _, id := range undoIDs(r) {
+		for _, id := range UndoIDs(r) {
 			if !r.State(id).Status.Terminal() {
 				left = append(left, id)
 			}
@@ -78,8 +78,8 @@ func changesOf(r plan.Run) []plan.StepState {
 	return list
 }
 
-// undoIDs returns the ids of the undos of the run's own changes, the newest change first.
-func undoIDs(r plan.Run) []plan.EffectID {
+// UndoIDs returns the ids of the undos of the run's own changes, the newest change first.
+func UndoIDs(r plan.Run) []plan.EffectID {
 	done := slices.DeleteFunc(changesOf(r), func(st plan.StepState) bool {
 		_, ok := r.Plan.Step(plan.UndoOf(st.StepID))
 		return !ok || st.Reused != ""

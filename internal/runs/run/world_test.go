@@ -80,7 +80,7 @@ func (w manualWorld) begin(id, effect string) error {
 	st := r.State(plan.ParseEffect(effect))
 	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
 	st.Last = plan.Attempt{Number: st.Attempts, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true}
-	_, err := w.Store.BeginStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)})
+	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)}, State: &st, Goes: true})
 	return err
 }
 
@@ -99,7 +99,7 @@ func (w manualWorld) end(id, effect string, status plan.StepStatus, body string)
 	case plan.StepFailed, plan.StepInDoubt:
 		st.Error = &plan.Failure{Code: "step.rejected", Message: "El servicio ha dicho que no."}
 	}
-	_, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: kind, StepID: plan.ParseEffect(effect)})
+	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: kind, StepID: plan.ParseEffect(effect)}, State: &st})
 	return err
 }
 
@@ -121,7 +121,7 @@ func (w manualWorld) expand(t testing.TB, id, stepID string, n int) {
 	r := w.Read(id)
 	st := r.State(plan.ParseEffect(stepID))
 	st.Status, st.Items, st.Expanded, st.UpdatedAt = plan.StepRunning, n, true, w.Clock()
-	if _, err := w.Store.EndStep(context.Background(), r, st, run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.ParseEffect(stepID)}); err != nil {
+	if _, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepExpanded, StepID: plan.ParseEffect(stepID)}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +136,7 @@ func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.AskApproval(context.Background(), r, st, run.LookAgain(r.With(st), w.Clock()), run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)})
+	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Goes: true, Due: run.LookAgain(r.With(st), w.Clock())})
 	return err
 }
 

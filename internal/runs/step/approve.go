@@ -86,39 +86,63 @@ func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approval
 	return failure(r, "step.approval_changed")
 }
 
-// Await records that a step waits for an approval, with the token that resumes its execution. A
-// repeated call with the same token changes nothing. The token of a later invocation replaces the
-// earlier one, whose wait is over. If the step no longer has to wait, its execution is resumed at
+// Await records that steps wait for approvals, with the token that resumes their execution: the step
+// of the task, or, when the task names none, every step of the run that could run now. A repeated
+// call with the same token changes nothing. The token of a later invocation replaces the earlier
+// one, whose wait is over. If one of the steps does not have to wait, the execution is resumed at
 // once.
 func (x *Executor) Await(ctx context.Context, t Task, token string) error {
+	t.way = &way{last: &latest{}}
 	resume := false
-	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
-		resume = true
-		st := r.State(step.ID)
-		if misplacedReason(r, step) != "" || r.CancelAt != nil || st.Status.Terminal() {
+	err := x.decide(ctx, t, func(r plan.Run) error {
+		steps := []plan.EffectID{t.StepID}
+		if t.StepID == (plan.EffectID{}) {
+			steps, _ = open(r)
+		}
+		resume = len(steps) == 0
+		first := x.begins(r)
+		var moves []run.Move
+		after := r
+		for _, id := range steps {
+			m, waits, err := x.await(ctx, after, id, token)
+			if err != nil {
+				return err
+			}
+			resume = resume || !waits
+			if m != nil {
+				after = after.With(*m.State)
+				m.Due = run.LookAgain(after, m.At)
+				moves = append(moves, *m)
+			}
+		}
+		if len(moves) == 0 {
 			return nil
 		}
-		w, refused, err := x.approvalRequest(ctx, r, step)
-		if err != nil {
-			return err
-		}
-		waits := false
-		if refused == nil {
-			waits, refused = x.gate(r, st, w)
-		}
-		if refused != nil || !waits {
-			return nil
-		}
-		resume = false
-		if st.Approval != nil && st.Approval.Token == token {
-			return nil
-		}
-		return x.ask(ctx, r, step, w, token)
+		return x.advance(ctx, t, r, append(first, moves...)...)
 	})
 	if err != nil || !resume {
 		return err
 	}
 	return x.Waker.Wake(ctx, token)
+}
+
+// await reports whether a step waits for an approval, and returns the move that records it; nil when
+// it is recorded with this token.
+func (x *Executor) await(ctx context.Context, r plan.Run, id plan.EffectID, token string) (*run.Move, bool, error) {
+	step, ok := r.Plan.Step(id)
+	st := r.State(id)
+	if !ok || !mayBegin(r, step) || st.Status.Terminal() {
+		return nil, false, nil
+	}
+	w, refused, err := x.approvalRequest(ctx, r, step)
+	if err != nil || refused != nil {
+		return nil, false, err
+	}
+	waits, refused := x.gate(r, st, w)
+	if !waits || refused != nil || st.Approval != nil && st.Approval.Token == token {
+		return nil, waits && refused == nil, nil
+	}
+	return x.ask(r, step, w, token), true, nil
 }
 
 // approvalRequest returns the request that a person would approve for a step.
@@ -132,8 +156,8 @@ func (x *Executor) approvalRequest(ctx context.Context, r plan.Run, step plan.St
 	return call.approvalRequest(), refused, err
 }
 
-// ask writes the approval request, or replaces the token of the present one.
-func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w approvalRequest, token string) error {
+// ask returns the move that requests an approval, or replaces the token of the present request.
+func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token string) *run.Move {
 	at := x.Now()
 	st := r.State(step.ID)
 	a := plan.Approval{
@@ -165,6 +189,5 @@ func (x *Executor) ask(ctx context.Context, r plan.Run, step plan.Step, w approv
 		rec.Data["requests"] = w.requests
 	}
 	st.Status, st.Approval, st.UpdatedAt = plan.StepWaiting, &a, at
-	_, err := x.Store.AskApproval(ctx, r, st, run.LookAgain(r.With(st), at), rec)
-	return err
+	return &run.Move{Record: rec, To: plan.Waiting, State: &st, Goes: true}
 }

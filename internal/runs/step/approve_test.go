@@ -92,7 +92,7 @@ func TestDestructiveStepWaitsForApproval(t *testing.T) {
 		t.Error(last)
 	}
 	approve(t, w, r, "s2", "berta", false)
-	if got := drive(t, w, r, "s2"); got != "done" || len(w.Requests()) != 2 || w.Read(r.ID).Status != plan.Running {
+	if got := drive(t, w, r, "s2"); got != "done" || len(w.Requests()) != 2 || w.Read(r.ID).Status != plan.Done {
 		t.Errorf("ended %s, %d requests, the run is %s", got, len(w.Requests()), w.Read(r.ID).Status)
 	}
 	list := events(t, w, r, "s2")
@@ -150,7 +150,7 @@ func TestGateSendsOnlyTheApprovedRequest(t *testing.T) {
 	a := *st.Approval
 	a.Request = plan.RequestHash("DELETE", "https://rooms.example/bookings/r-2", nil)
 	st.Approval, st.UpdatedAt = &a, w.Clock()
-	if _, err := w.Store.EndStep(context.Background(), now, st, run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s2")}); err != nil {
+	if _, err := w.Store.MoveRun(context.Background(), now, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepApproved, StepID: plan.EffectOf("s2")}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drive(t, w, r, "s2"); got != step.Rejected || status(w, r, "s2") != "error step.approval_changed" || len(w.Requests()) != 1 {

@@ -30,7 +30,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	st := r.State(step.ID)
 	check, ok := r.Plan.CheckOf(step.ID)
 	if !ok {
-		return x.end(ctx, t, &r, x.doubtEnding(r, st, st.Result))
+		return x.end(ctx, t, x.doubtEnding(r, st, st.Result))
 	}
 	held, answer, err := x.runCheck(ctx, r, check)
 	n := st.Checks + 1
@@ -61,7 +61,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 		e.status, e.kind = plan.StepFailed, plan.EventStepFailed
 		e.failure = failure(r, "step.not_done")
 	}
-	return x.end(ctx, t, nil, e)
+	return x.end(ctx, t, e)
 }
 
 // runCheck makes a check's call, which only reads, and reports whether its expected condition holds

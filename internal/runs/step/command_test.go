@@ -30,7 +30,7 @@ func reason(t *testing.T, w *fixture.World, r plan.Run, now string) {
 	seen := w.Read(r.ID)
 	st := seen.State(plan.EffectOf("s1"))
 	st.Command = &plan.Command{Was: "ls /nowhere", Now: now, Asked: true}
-	if _, err := w.Store.EndStep(context.Background(), seen, st, run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}); err != nil {
+	if _, err := w.Store.MoveRun(context.Background(), seen, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepReasoned, StepID: plan.EffectOf("s1")}, State: &st}); err != nil {
 		t.Fatal(err)
 	}
 }

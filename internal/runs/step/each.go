@@ -23,19 +23,30 @@ const maxRounds = 3
 
 // each executes a step that is done for each element of a list: first the checks of the whole step,
 // then the elements, each an effect of its own, and finally the collection of their results.
-func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step, look *results) (Done, error) {
+func (x *Executor) each(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	if st.Expanded {
 		return x.collect(ctx, t, r, step)
 	}
-	n, w, refused, err := x.elements(ctx, r, step, look)
-	if err != nil || refused != nil {
-		return x.endEarly(ctx, t, r, failedEnding(refused), err)
+	look := x.results(ctx, r, step.ID)
+	e, err := x.skipped(r, step, look)
+	switch {
+	case err != nil:
+		return Done{}, err
+	case e != nil:
+		return x.end(ctx, t, *e)
 	}
-	waits, refused := x.gate(r, st, w)
+	n, w, refused, err := x.elements(ctx, r, step, look)
+	if err != nil {
+		return Done{}, err
+	}
+	waits := false
+	if refused == nil {
+		waits, refused = x.gate(r, st, w)
+	}
 	switch {
 	case refused != nil:
-		return x.endEarly(ctx, t, r, failedEnding(refused), nil)
+		return x.end(ctx, t, *failedEnding(refused))
 	case waits:
 		return continueWith(OutcomeApproval), nil
 	}
@@ -130,7 +141,8 @@ func stricterAsk(a, b *plan.Ask) *plan.Ask {
 func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 	var left []plan.EffectID
 	var e *ending
-	err := x.decide(ctx, t, nil, func(r plan.Run, step plan.Step) error {
+	err := x.decide(ctx, t, func(r plan.Run) error {
+		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
 		left, e = unfinishedElements(r, step.ID, n), nil
 		sum := 0
@@ -153,6 +165,7 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 			return nil
 		}
 		at := x.Now()
+		moves := x.begins(r)
 		rec := run.Record{At: at, Type: plan.EventStepExpanded, StepID: step.ID, Data: map[string]any{
 			"title": step.Title, "items": n, "left": len(left), "attempt": st.Attempts + 1,
 		}}
@@ -160,14 +173,13 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 			rec.Messages = x.messages(r, step, at, "expanded", "items", fmt.Sprint(n))
 		}
 		st.Status, st.Expanded, st.Items, st.Attempts, st.UpdatedAt = plan.StepRunning, true, n, st.Attempts+1, at
-		_, err := x.Store.EndStep(ctx, r, st, rec)
-		return err
+		return x.advance(ctx, t, r, append(moves, run.Move{Record: rec, State: &st})...)
 	})
 	switch {
 	case err != nil:
 		return Done{}, err
 	case e != nil:
-		return x.end(ctx, t, nil, *e)
+		return x.end(ctx, t, *e)
 	}
 	return continueWith(OutcomeEach, left...), nil
 }
@@ -195,7 +207,7 @@ func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.St
 		states[i] = r.State(plan.ItemOf(step.ID, i))
 	}
 	if e := x.sum(r, states); e != nil {
-		return x.end(ctx, t, &r, *e)
+		return x.end(ctx, t, *e)
 	}
 	bodies := make([]json.RawMessage, len(states))
 	truncated := false
@@ -216,7 +228,7 @@ func (x *Executor) collect(ctx context.Context, t Task, r plan.Run, step plan.St
 	}
 	e := collectedEnding(bodies)
 	e.result.Truncated = e.result.Truncated || truncated
-	return x.end(ctx, t, nil, *e)
+	return x.end(ctx, t, *e)
 }
 
 // sum returns the ending of a step whose elements were not all done; nil when all were.

@@ -25,13 +25,7 @@ func (x *Executor) messages(r plan.Run, step plan.Step, at time.Time, event stri
 	if step.ID.Undo() {
 		key = "step.undo_" + event
 	}
-	place := 1
-	for i, s := range r.Plan.Steps {
-		if s.ID.Step() == step.ID.Step() {
-			place = i + 1
-		}
-	}
-	args := append([]any{"at", place, "n", len(r.Plan.Steps), "title", step.Title}, more...)
+	args := append([]any{"at", r.Plan.Place(step.ID), "n", len(r.Plan.Steps), "title", step.Title}, more...)
 	return []conversation.Message{run.Message(x.IDs, r, conversation.KindProgress, at, locale.Tag(r.Locale), locale.Say(key, args...))}
 }
 

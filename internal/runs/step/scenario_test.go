@@ -77,9 +77,6 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(ctx, fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
 	return w, r
 }
 

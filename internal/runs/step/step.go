@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -60,9 +61,11 @@ func (e *Error) TaskErrorName() string { return e.Name }
 
 // Task identifies one step of a run.
 type Task struct {
-	Account string        `json:"account_id"`
-	RunID   string        `json:"run_id"`
-	StepID  plan.EffectID `json:"step_id"`
+	Account string
+	RunID   string
+	StepID  plan.EffectID
+
+	way *way
 }
 
 // Outcome tells the state machine how to continue after an invocation without error.
@@ -70,10 +73,13 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeDone     Outcome = "done"     // or skipped
-	OutcomeApproval Outcome = "approval" // a person must approve: Await, then the step again
-	OutcomeEach     Outcome = "each"     // the effects in Items, then the step again
-	OutcomeReason   Outcome = "reason"   // a command failed: Reason may replace it, then the step again
+	OutcomeDone     Outcome = "done"     // of a step: done or skipped; of a run: it ended
+	OutcomeApproval Outcome = "approval" // a person must approve: Await, then again
+	OutcomeEach     Outcome = "each"     // of a step: the effects in Items, then the step again
+	OutcomeReason   Outcome = "reason"   // a command failed: Reason may replace it, then again
+	OutcomeNext     Outcome = "next"     // of a run: it goes on with another invocation
+	OutcomeWave     Outcome = "wave"     // of a run: the effects in Items side by side, then again
+	OutcomeSettle   Outcome = "settle"   // of a run: no step can begin, and it did not end
 )
 
 // Done is the response of an invocation without error. It holds only the ids of effects; the
@@ -88,20 +94,15 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 }
 
 // Store reads runs and writes attempts and results. Each write requires that the run and the step
-// are as they were read (else fault.ErrMoved), and adds exactly one event to the run.
+// are as they were read (else fault.ErrMoved), and adds one event to the run for each move.
 type Store interface {
 	run.Catalogue
 	plan.Reader
 	plan.ResultReader
 	tool.CredentialReader
 	tool.Freezer
-	run.StepEnder
-	// AskApproval records that a step waits for an approval, and moves the run to waiting. The run
-	// must not be stopping.
-	AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error)
-	// BeginStep writes the start of an attempt. The run must not be stopping; for an undo, undoing
-	// must have begun.
-	BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error)
+	conversation.ChatReader
+	run.Mover
 }
 
 // Sender sends a request once and reads at most limit bytes of the response. It returns
@@ -126,6 +127,10 @@ type Executor struct {
 	// it is no longer in flight. Zero: there may be other executors.
 	AloneSince time.Time
 
+	// Steps is how many effects one invocation of Drive carries out, one after the other or side by
+	// side; 0 is 1.
+	Steps int
+
 	locks    runLocks
 	verified digestCache
 }
@@ -134,9 +139,18 @@ type Executor struct {
 // that already ended is not repeated; its ending is returned again. Execute returns *Error when the
 // effect failed. Any other error is internal, and the invocation may be repeated.
 func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
-	r, step, err := x.load(ctx, t)
+	r, err := x.Store.Run(ctx, t.Account, t.RunID)
 	if err != nil {
 		return Done{}, err
+	}
+	t.way = &way{run: r, last: &latest{r, true}}
+	return x.execute(ctx, t, r)
+}
+
+func (x *Executor) execute(ctx context.Context, t Task, r plan.Run) (Done, error) {
+	step, ok := r.Plan.Step(t.StepID)
+	if !ok {
+		return Done{}, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID.String()}
 	}
 	st := r.State(step.ID)
 	switch {
@@ -154,7 +168,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	case unsure && x.mayBeCalling(st):
 		return Done{}, &Error{Name: Throttled, Message: "another invocation may still be in its call"}
 	case stopping && !unsure && !st.Expanded:
-		return x.end(ctx, t, &r, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: failure(r, "step.cancelled")})
+		return x.end(ctx, t, ending{status: plan.StepCancelled, kind: plan.EventStepFailed, failure: failure(r, "step.cancelled")})
 	case x.Now().Before(st.NotBefore):
 		return Done{}, &Error{Name: Throttled, Message: "it is too early to ask again"}
 	case unsure:
@@ -166,7 +180,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 // misplacedReason returns the reason why an effect may not run in the present state of the run;
 // empty when it may.
 func misplacedReason(r plan.Run, step plan.Step) string {
-	if r.Status != plan.Running && r.Status != plan.Waiting {
+	if !r.Status.Active() {
 		return fmt.Sprintf("the run is %s", r.Status)
 	}
 	if step.ID.Undo() {
@@ -193,20 +207,37 @@ func misplacedReason(r plan.Run, step plan.Step) string {
 // attempt makes the next call of an effect, unless another part must come first: the condition, the
 // elements, the approval, or the reasoning about a failed command.
 func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
+	if step.ForEach != "" {
+		return x.each(ctx, t, r, step)
+	}
+	call, first, err := x.ready(ctx, r, step)
+	switch {
+	case err != nil:
+		return Done{}, err
+	case first.ending != nil:
+		return x.end(ctx, t, *first.ending)
+	case first.outcome != "":
+		return continueWith(first.outcome), nil
+	}
+	return x.sendAttempt(ctx, t, r, step, call)
+}
+
+// obstacle is what comes before the call of an effect: an ending without a call, or an outcome.
+type obstacle struct {
+	ending  *ending
+	outcome Outcome
+}
+
+// ready prepares the next call of an effect. The call may be made when there is no obstacle.
+func (x *Executor) ready(ctx context.Context, r plan.Run, step plan.Step) (prepared, obstacle, error) {
 	st := r.State(step.ID)
 	look := x.results(ctx, r, step.ID)
-	if st.Attempts == 0 && step.ID.Whole() {
-		e, err := x.skippedEnding(r, step, look)
-		if e != nil || err != nil {
-			return x.endEarly(ctx, t, r, e, err)
-		}
-	}
-	if step.ForEach != "" {
-		return x.each(ctx, t, r, step, look)
+	if e, err := x.skipped(r, step, look); e != nil || err != nil {
+		return prepared{}, obstacle{ending: e}, err
 	}
 	call, refused, err := x.prepare(ctx, r, step, look)
 	if err != nil || refused != nil {
-		return x.endEarly(ctx, t, r, failedEnding(refused), err)
+		return call, obstacle{ending: failedEnding(refused)}, err
 	}
 	waits, refused := x.gate(r, st, call.approvalRequest())
 	switch {
@@ -215,39 +246,41 @@ func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.St
 		if refused.Code == codeCommandFailed { // the response of the command is the cause
 			e.result = st.Result
 		}
-		return x.endEarly(ctx, t, r, e, nil)
+		return call, obstacle{ending: e}, nil
 	case waits:
-		return continueWith(OutcomeApproval), nil
+		return call, obstacle{outcome: OutcomeApproval}, nil
 	case x.canReason(r, step, st):
-		return continueWith(OutcomeReason), nil
+		return call, obstacle{outcome: OutcomeReason}, nil
 	}
-	if err := x.attachKey(ctx, r, &call); err != nil {
-		return Done{}, err
-	}
-	return x.sendAttempt(ctx, t, r, step, call)
+	return call, obstacle{}, x.attachKey(ctx, r, &call)
 }
 
-// endEarly writes an ending that came before any call. It returns err if that is set.
-func (x *Executor) endEarly(ctx context.Context, t Task, r plan.Run, e *ending, err error) (Done, error) {
-	if err != nil {
-		return Done{}, err
+// skipped returns the ending of a step that is skipped before its first attempt; nil for any other.
+func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, error) {
+	if !step.ID.Whole() || r.State(step.ID).Attempts > 0 {
+		return nil, nil
 	}
-	return x.end(ctx, t, &r, *e)
+	return x.skippedEnding(r, step, look)
 }
 
 // sendAttempt writes the attempt, makes the call and writes the result.
 func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
-	known := &r
-	if !runsAlone(r.Plan, step.ID) { // concurrent effects have changed the run by now
-		known = nil
+	forget := func() { // what effects of other invocations have changed by now
+		if !t.way.alone && !runsAlone(r.Plan, step.ID) {
+			t.way.last.known = false
+		}
 	}
-	r, err := x.begin(ctx, t, known, call)
-	if err != nil {
+	forget()
+	if err := x.begin(ctx, t, call); err != nil {
 		return Done{}, err
 	}
-	if known != nil {
-		known = &r
-	}
+	forget()
+	return x.call(ctx, t, step, call)
+}
+
+// call makes the call of an attempt that was written, and writes the result.
+func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepared) (Done, error) {
+	r := t.way.run
 	answer, err := x.send(ctx, call)
 	if errors.Is(err, tool.ErrToolChanged) {
 		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {
@@ -257,7 +290,7 @@ func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step pla
 	// The result must be written even if the invocation was cancelled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	return x.end(ctx, t, known, x.judge(r, step, r.State(step.ID), call, answer, err))
+	return x.end(ctx, t, x.judge(r, step, r.State(step.ID), call, answer, err))
 }
 
 // callTimeout is the timeout of a call with its preparations: a token, a session, the list of
@@ -298,16 +331,4 @@ func runsAlone(p plan.Plan, id plan.EffectID) bool {
 	}
 	waves, err := plan.Waves(p.Steps)
 	return err == nil && slices.ContainsFunc(waves, func(wave []plan.EffectID) bool { return len(wave) == 1 && wave[0] == id })
-}
-
-func (x *Executor) load(ctx context.Context, t Task) (plan.Run, plan.Step, error) {
-	r, err := x.Store.Run(ctx, t.Account, t.RunID)
-	if err != nil {
-		return r, plan.Step{}, err
-	}
-	step, ok := r.Plan.Step(t.StepID)
-	if !ok {
-		return r, step, &Error{Name: Rejected, Message: "the plan has no step " + t.StepID.String()}
-	}
-	return r, step, nil
 }

@@ -30,9 +30,6 @@ func newRunOf(t *testing.T, calls ...fixture.Call) (*fixture.World, plan.Run) {
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Runs.Begin(context.Background(), fixture.Account, r.ID); err != nil {
-		t.Fatal(err)
-	}
 	return w, r
 }
 
@@ -179,11 +176,11 @@ func TestInterruptedSafeAttemptIsRepeatedWithSameKey(t *testing.T) {
 func open(t *testing.T, w *fixture.World, r plan.Run) {
 	t.Helper()
 	seen := w.Read(r.ID)
-	_, err := w.Store.BeginStep(context.Background(), seen, plan.StepState{
+	intent := run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")}, State: &plan.StepState{
 		StepID: plan.EffectOf("s1"), Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
 		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true},
-	}, run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")})
-	if err != nil {
+	}, Goes: true}
+	if _, err := w.Store.MoveRun(context.Background(), seen, run.StartMove(w.IDs, seen, w.Clock()), intent); err != nil {
 		t.Fatal(err)
 	}
 }

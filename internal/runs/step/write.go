@@ -2,72 +2,128 @@ package step
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
 
-// decide calls f with the run: first with the known state, if there is one, and then with the state
-// that is read, again while other writers change it first. The writes of f depend on the state that
-// f was given, so a known state is as safe as one that was just read.
-func (x *Executor) decide(ctx context.Context, t Task, known *plan.Run, f func(plan.Run, plan.Step) error) error {
+// decide calls f with the run, and repeats it while other writers change the run first. f gets the run
+// as the last write of this invocation left it, if that is known, and otherwise as it is read. The
+// writes of f depend on the state that f was given, so a known state is as safe as one that was just
+// read.
+func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) error) error {
 	return retry.Do(ctx, func() error {
 		done, err := x.locks.lock(ctx, t.RunID)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if known != nil {
-			r := *known
-			known = nil
-			step, _ := r.Plan.Step(t.StepID)
-			return f(r, step)
-		}
-		r, step, err := x.load(ctx, t)
-		if err != nil {
+		if err := x.read(ctx, t); err != nil {
 			return err
 		}
-		return f(r, step)
+		t.way.last.known = false // until the write of f succeeds
+		return f(t.way.run)
 	})
 }
 
-// begin writes the start of the attempt and its message. It returns the run after that write.
-func (x *Executor) begin(ctx context.Context, t Task, known *plan.Run, call prepared) (plan.Run, error) {
-	var next plan.Run
-	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
+// begins returns the move that begins a queued run, before its first other one.
+func (x *Executor) begins(r plan.Run) []run.Move {
+	if r.Status != plan.Queued {
+		return nil
+	}
+	return []run.Move{run.StartMove(x.IDs, r, x.Now())}
+}
+
+// advance makes moves of the run. It also ends a run whose steps have then all ended well.
+func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run.Move) error {
+	after := r
+	for _, m := range moves {
+		if m.State != nil {
+			after = after.With(*m.State)
+		}
+	}
+	if after.EndedWell() {
+		chat, err := x.Store.Chat(ctx, r.Account, r.ChatID)
+		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+			return err
+		}
+		moves = append(moves, run.DoneMove(x.IDs, after, chat, x.Now()))
+	}
+	next, err := x.Store.MoveRun(ctx, r, moves...)
+	if err != nil {
+		return err
+	}
+	if next.Status.Terminal() && !r.Status.Terminal() {
+		run.LogEnd(ctx, x.Log, next)
+	}
+	*t.way.last = latest{next, true}
+	t.way.run = next
+	return nil
+}
+
+// begin writes the start of the attempt and its message.
+func (x *Executor) begin(ctx context.Context, t Task, call prepared) error {
+	return x.decide(ctx, t, func(r plan.Run) error {
+		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
-		stopping := r.CancelAt != nil && !step.ID.Undo()
-		if misplacedReason(r, step) != "" || stopping || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
+		if !mayBegin(r, step) || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
 			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		}
-		at := x.Now()
-		again := st.Attempts > 0
-		reason := x.reason(r, st)
-		st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
-		st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
-		st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
-		rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
-			"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,
-		}}
-		if step.Tool != "" {
-			rec.Data["tool"] = step.Tool
-		}
-		if again {
-			rec.Type = plan.EventStepRetry
-			rec.Data["reason"] = reason
-			rec.Messages = x.messages(r, step, at, "retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
-		} else {
-			rec.Messages = x.messages(r, step, at, "started")
-		}
-		begun, err := x.Store.BeginStep(ctx, r, st, rec)
-		next = begun
-		return err
+		return x.advance(ctx, t, r, append(x.begins(r), x.intent(r, step, call))...)
 	})
-	return next, err
+}
+
+// mayBegin reports whether an attempt of an effect may begin in the present state of the run.
+func mayBegin(r plan.Run, step plan.Step) bool {
+	return misplacedReason(r, step) == "" && (r.CancelAt == nil || step.ID.Undo())
+}
+
+// intent returns the move that begins the next attempt of an effect.
+func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
+	st, at := r.State(step.ID), x.Now()
+	again := st.Attempts > 0
+	reason := x.reason(r, st)
+	st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
+	st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
+	st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
+	rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
+		"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,
+	}}
+	if step.Tool != "" {
+		rec.Data["tool"] = step.Tool
+	}
+	if again {
+		rec.Type = plan.EventStepRetry
+		rec.Data["reason"] = reason
+		rec.Messages = x.messages(r, step, at, "retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
+	} else {
+		rec.Messages = x.messages(r, step, at, "started")
+	}
+	return run.Move{Record: rec, State: &st, Goes: true}
+}
+
+// prepareNext prepares the effect that follows in the run as it will be, when it is a single call that
+// can be made at once; nil otherwise.
+func (x *Executor) prepareNext(ctx context.Context, after plan.Run) *begun {
+	effects, _, err := x.next(after)
+	if err != nil || len(effects) != 1 {
+		return nil
+	}
+	step, _ := after.Plan.Step(effects[0])
+	if st := after.State(step.ID); step.ForEach != "" || st.Attempts > 0 || !mayBegin(after, step) {
+		return nil
+	}
+	call, first, err := x.ready(ctx, after, step)
+	if err != nil || first != (obstacle{}) {
+		return nil
+	}
+	return &begun{step, call, x.intent(after, step, call)}
 }
 
 // ending is the result of an attempt, or the reason why there was none. An empty name means
@@ -105,12 +161,14 @@ func failedEnding(why *plan.Failure) *ending {
 	return &ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: why}
 }
 
-// end writes the result of an attempt and returns it to the state machine.
-func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, first ending) (Done, error) {
+// end writes the result of an attempt and returns it to the state machine. When the invocation may
+// go on, the intent of the next effect is written with it.
+func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) {
 	e := first
-	err := x.decide(ctx, t, known, func(r plan.Run, step plan.Step) error {
+	err := x.decide(ctx, t, func(r plan.Run) error {
+		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
-		e = first
+		e, t.way.begun = first, nil
 		if st.Status.Terminal() { // another invocation ended it first, and its result stays
 			return nil
 		}
@@ -121,21 +179,29 @@ func (x *Executor) end(ctx context.Context, t Task, known *plan.Run, first endin
 		at := x.Now()
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
 		st.Last.Open, st.Checks = e.open, max(st.Checks, e.checks)
-		_, err := x.Store.EndStep(ctx, r, st, x.record(r, step, st, e, at))
-		return err
+		moves := append(x.begins(r), run.Move{Record: x.record(r, step, st, e, at), State: &st})
+		if t.way.mayGoOn(x.Now()) && e.endsWell() {
+			if next := x.prepareNext(ctx, r.With(st)); next != nil {
+				t.way.begun = next
+				moves = append(moves, next.intent)
+			}
+		}
+		return x.advance(ctx, t, r, moves...)
 	})
 	switch {
 	case err != nil:
 		return Done{}, err
 	case e.outcome != "":
 		return continueWith(e.outcome), nil
-	case e.status == plan.StepDone, e.status == plan.StepSkipped:
+	case e.endsWell():
 		return continueWith(OutcomeDone), nil
 	case e.name == "":
 		e.name = errorName(e.status)
 	}
 	return Done{}, &Error{Name: e.name, Message: e.failure.Message}
 }
+
+func (e ending) endsWell() bool { return e.status == plan.StepDone || e.status == plan.StepSkipped }
 
 func (x *Executor) record(r plan.Run, step plan.Step, st plan.StepState, e ending, at time.Time) run.Record {
 	rec := run.Record{At: at, Type: e.kind, StepID: step.ID, Data: map[string]any{"attempt": st.Attempts, "title": step.Title}}

@@ -70,13 +70,12 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 	if inChat {
 		events = append(events, realtime.Said(next.ChatID, rec.Messages...)...)
 	}
-	r.Notifier.Notify(ctx, next.Account, append(events, eventOf(next))...)
+	for _, e := range next.Events {
+		events = append(events, realtime.Run(next.ChatID, next.ID, next.Status, e))
+	}
+	r.Notifier.Notify(ctx, next.Account, events...)
 	failpoint.Verb("push", "Runs", "after")
 	return next, nil
-}
-
-func eventOf(next plan.Run) realtime.Event {
-	return realtime.Run(next.ChatID, next.ID, next.Status, next.Event)
 }
 
 // Propose implements turn.Store.
@@ -89,7 +88,7 @@ func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Cha
 	if err != nil {
 		return next, err
 	}
-	return r.run(ctx, next, true, rec, nil, eventOf(gone))
+	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Status, gone.Events[0]))
 }
 
 // Revise implements turn.Store.
@@ -110,39 +109,9 @@ func (r Runs) Discard(ctx context.Context, draft plan.Run, chat conversation.Cha
 	return r.run(ctx, next, chat.ID != "", rec, err)
 }
 
-// Start implements run.Store.
-func (r Runs) Start(ctx context.Context, queued plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.Start(ctx, queued, due, rec)
-	return r.run(ctx, next, true, rec, err)
-}
-
 // RequestCancel implements run.Store.
 func (r Runs) RequestCancel(ctx context.Context, active plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.RequestCancel(ctx, active, due, rec)
-	return r.run(ctx, next, true, rec, err)
-}
-
-// Finish implements run.Store.
-func (r Runs) Finish(ctx context.Context, active plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.Finish(ctx, active, chat, to, closed, rec)
-	return r.run(ctx, next, chat.ID != "", rec, err)
-}
-
-// AskApproval implements step.Store.
-func (r Runs) AskApproval(ctx context.Context, active plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.AskApproval(ctx, active, st, due, rec)
-	return r.run(ctx, next, true, rec, err)
-}
-
-// Decide implements run.Store.
-func (r Runs) Decide(ctx context.Context, waiting plan.Run, st plan.StepState, to plan.Status, due time.Time, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.Decide(ctx, waiting, st, to, due, rec)
-	return r.run(ctx, next, true, rec, err)
-}
-
-// ResolveStep implements run.Store.
-func (r Runs) ResolveStep(ctx context.Context, ended plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.ResolveStep(ctx, ended, st, rec)
 	return r.run(ctx, next, true, rec, err)
 }
 
@@ -152,14 +121,14 @@ func (r Runs) BeginUndo(ctx context.Context, ended plan.Run, rec run.Record) (pl
 	return r.run(ctx, next, true, rec, err)
 }
 
-// BeginStep implements step.Store.
-func (r Runs) BeginStep(ctx context.Context, active plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.BeginStep(ctx, active, st, rec)
-	return r.run(ctx, next, true, rec, err)
-}
-
-// EndStep implements step.Store.
-func (r Runs) EndStep(ctx context.Context, active plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
-	next, err := r.Store.EndStep(ctx, active, st, rec)
-	return r.run(ctx, next, true, rec, err)
+// MoveRun implements run.Mover.
+func (r Runs) MoveRun(ctx context.Context, active plan.Run, moves ...run.Move) (plan.Run, error) {
+	next, err := r.Store.MoveRun(ctx, active, moves...)
+	var all run.Record
+	inChat := true
+	for _, m := range moves {
+		all.Messages = append(all.Messages, m.Messages...)
+		inChat = inChat && (m.End == nil || m.End.Chat.ID != "")
+	}
+	return r.run(ctx, next, inChat, all, err)
 }

@@ -12,13 +12,19 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// revisionRow is one of the plans that a run had.
+// revisionRow is the plan of a run, or one that it had before. In format 1 each of them had a key
+// with its number, also the last one, and the run's own row had that plan a second time.
 type revisionRow struct {
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
+	Number   int    `dynamodbav:"number,omitempty"`
 	Revision []byte `dynamodbav:"revision"` // JSON, gzipped when that is shorter
 }
 
+// planKey is the key of a run's plan. It follows that of the run, so that one query reads both.
+const planKey = "RUN#PLAN"
+
+// revisionKey is the key of an earlier plan.
 func revisionKey(n int) string { return "REV#" + kv.Pad(int64(n), 6) }
 
 // Revise gives a draft another plan, and keeps the earlier ones. Of the results that the draft takes
@@ -27,32 +33,47 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	if r.Status != plan.Draft {
 		return r, fault.ErrMoved
 	}
+	before, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	if err != nil {
+		return r, err
+	}
 	t, err := stay(r, rec)
 	if err != nil {
 		return r, err
 	}
-	t.post()
-	raw, err := plans.Encode(rev.Plan)
-	due := rev.Plan.ExpiresAt
-	t.add(t.updated("#plan = :plan, digest = :digest, expires_at = :expires, DueSK = :due", "", "digest = :before", kv.Item{
-		":plan": kv.B(raw), ":digest": kv.S(string(rev.Digest)), ":before": kv.S(string(r.Digest)),
-		":expires": kv.N(kv.Millis(due)), ":due": kv.S(kv.At(due, r.ID)),
-	}).Named("#plan", "plan").Unless(err))
-	t.add(revise(r, rev), chats.Touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
-	t.next.Plan, t.next.Digest, t.next.DueAt = rev.Plan, rev.Digest, due
+	t.post(rec)
+	if before != nil {
+		t.add(earlier(before))
+	}
+	t.add(current(r, rev), chats.Touch(r.Account, chat.ID, rec.At, "", "", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
+	t.update("digest = :digest, expires_at = :expires, v = :format", kv.Item{
+		":digest": kv.S(string(rev.Digest)), ":expires": kv.N(kv.Millis(rev.Plan.ExpiresAt)), ":format": kv.N(runFormat),
+	})
+	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
+	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
+	t.due(rev.Plan.ExpiresAt)
+	t.next.Plan, t.next.Digest = rev.Plan, rev.Digest
 	t.next.Steps = arrange(rev.Plan, r.Steps)
 	return s.commit(ctx, t)
 }
 
-// revise returns the write that keeps a plan as it stood.
-func revise(r plan.Run, rev plan.Revision) kv.Write {
+// current returns the write of the plan that a run has.
+func current(r plan.Run, rev plan.Revision) kv.Write {
 	raw, err := revisions.Pack(rev)
-	return kv.Put(revisionRow{PK: kv.Run(r.Account, r.ID), SK: revisionKey(rev.Plan.Revision), Revision: raw}, "attribute_not_exists(PK)", fault.ErrMoved).Unless(err)
+	return kv.Put(revisionRow{PK: kv.Run(r.Account, r.ID), SK: planKey, Number: rev.Plan.Revision, Revision: raw}, "", nil).Unless(err)
+}
+
+// earlier returns the write that keeps a plan as it stood. The row is of the run's own plan.
+func earlier(row kv.Item) kv.Write {
+	var rev revisionRow
+	err := kv.Decode(row, &rev)
+	rev.SK = revisionKey(rev.Number)
+	return kv.Put(rev, "attribute_not_exists(PK)", fault.ErrMoved).Unless(err)
 }
 
 // Revisions lists the plans a run had, the oldest first.
 func (s *Store) Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(r.Account, r.ID), "REV#"), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(r.Account, r.ID), "REV#", planKey), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -69,38 +90,17 @@ func (s *Store) Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, err
 	return list, nil
 }
 
-// AskApproval notes that a step waits, and moves the run to waiting.
-func (s *Store) AskApproval(ctx context.Context, r plan.Run, st plan.StepState, due time.Time, rec run.Record) (plan.Run, error) {
-	if r.Status != plan.Running && r.Status != plan.Waiting || st.Approval == nil {
-		return r, fault.ErrMoved
-	}
-	return s.writeStep(ctx, stepWrite{run: r, state: st, to: plan.Waiting, rec: rec, due: due, condition: "attribute_not_exists(cancel_at)"})
-}
-
-// Decide writes the decision on a waiting step, while it still waits.
-func (s *Store) Decide(ctx context.Context, r plan.Run, st plan.StepState, to plan.Status, due time.Time, rec run.Record) (plan.Run, error) {
-	if r.Status != plan.Waiting || st.Approval == nil {
-		return r, fault.ErrMoved
-	}
-	return s.writeStep(ctx, stepWrite{run: r, state: st, to: to, rec: rec, due: due, decided: rec.At})
-}
-
-// ResolveStep writes a person's verdict on a step in doubt of a run that ended, or, when st is nil,
-// that another run goes on from it. The record has messages only while the chat exists.
-func (s *Store) ResolveStep(ctx context.Context, r plan.Run, st *plan.StepState, rec run.Record) (plan.Run, error) {
-	if !r.Status.Terminal() {
-		return r, fault.ErrMoved
-	}
-	if st != nil {
-		return s.writeStep(ctx, stepWrite{run: r, state: *st, to: r.Status, rec: rec})
-	}
+// RequestCancel marks an active run, so that no further step begins.
+func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
 	t, err := stay(r, rec)
 	if err != nil {
 		return r, err
 	}
-	t.post()
-	set, values := needsPlace(rec.At, r.ID)
-	t.update(set, "link", "", values)
+	t.post(rec)
+	t.update("cancel_at = :now", nil)
+	t.need("attribute_not_exists(cancel_at)", nil)
+	t.due(due)
+	t.next.CancelAt = &rec.At
 	return s.commit(ctx, t)
 }
 
@@ -110,8 +110,9 @@ func (s *Store) BeginUndo(ctx context.Context, r plan.Run, rec run.Record) (plan
 	if err != nil {
 		return r, err
 	}
-	t.post()
-	t.update("undo_at = :now", "", "attribute_not_exists(undo_at)", nil)
+	t.post(rec)
+	t.update("undo_at = :now", nil)
+	t.need("attribute_not_exists(undo_at)", nil)
 	t.next.UndoAt = &rec.At
 	return s.commit(ctx, t)
 }

@@ -18,35 +18,30 @@ const (
 	mostBytes  = 2 << 20
 )
 
-// Finish moves an active run to its end, writes the last states of its open steps (closed), and
-// frees its chat, if the chat still has this run. States that do not fit into the transaction are
-// written before it: then these steps cannot begin any more, and nothing else changes.
-func (s *Store) Finish(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, closed []plan.StepState, rec run.Record) (plan.Run, error) {
-	states, err := s.closing(ctx, r, closed)
+// end adds the end of a run to a transition: the last states of its open steps, and that its chat is
+// free, if the chat still has this run. States that do not fit into the transaction are written
+// before it: then these steps cannot begin any more, and nothing else changes.
+func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Record) error {
+	states, err := s.closing(ctx, t.from, e.Closed)
 	if err != nil {
-		return r, err
+		return err
 	}
-	t, err := begin(r, to, rec)
-	if err != nil {
-		return r, err
-	}
-	if chat.ID != "" {
-		t.post()
-	}
-	ended := t.end("", nil)
-	if r.Error != nil {
-		raw, err := failures.Encode(*r.Error)
-		ended = t.end("#error = :error", kv.Item{":error": kv.B(raw)}).Named("#error", "error").Unless(err)
-	}
-	t.add(ended)
 	t.add(states...)
-	if chat.ID != "" {
-		t.add(leave(r, chat, to, rec.At))
-	}
-	for _, st := range closed {
+	for _, st := range e.Closed {
 		t.next = t.next.With(st)
 	}
-	return s.commit(ctx, t)
+	t.end()
+	if e.Error != nil {
+		t.next.Error = e.Error
+		raw, err := failures.Encode(*e.Error)
+		t.update("#error = :error", kv.Item{":error": kv.B(raw)})
+		t.names, t.err = map[string]string{"#error": "error"}, err
+	}
+	if e.Chat.ID != "" {
+		t.post(rec)
+		t.add(leave(t.from, e.Chat, t.next.Status, rec.At))
+	}
+	return nil
 }
 
 // closing writes all parts of the states but the last, and returns the writes of that one.

@@ -16,8 +16,13 @@ var (
 	ruleLists = kv.Document[[]rule.Rule]{Name: "rules"}
 )
 
-// runRow is a run as it is stored.
+// runFormat is the format of the rows of runs. A run of format 1 has its plan in its own row.
+const runFormat = 2
+
+// runRow is a run as it is stored. Its plan stands beside it (planKey), because every event writes
+// this row, and nothing changes the plan of a run that was confirmed.
 type runRow struct {
+	Format    int      `dynamodbav:"v,omitempty"`
 	PK        string   `dynamodbav:"PK"`
 	SK        string   `dynamodbav:"SK"`
 	RunID     string   `dynamodbav:"run_id"`
@@ -27,7 +32,7 @@ type runRow struct {
 	ProjectID string   `dynamodbav:"project_id,omitempty"`
 	Locale    string   `dynamodbav:"locale"`
 	TraceID   string   `dynamodbav:"trace_id,omitempty"`
-	Plan      []byte   `dynamodbav:"plan"`
+	Plan      []byte   `dynamodbav:"plan,omitempty"` // of format 1 only
 	Digest    string   `dynamodbav:"digest"`
 	Status    string   `dynamodbav:"status"`
 	Error     []byte   `dynamodbav:"error,omitempty"`
@@ -49,11 +54,10 @@ type runRow struct {
 	DueSK     string   `dynamodbav:"DueSK,omitempty"`
 }
 
-func rowOfRun(r plan.Run) (runRow, error) {
-	raw, err := plans.Encode(r.Plan)
+func rowOfRun(r plan.Run) runRow {
 	row := runRow{
-		PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
-		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Plan: raw, Digest: string(r.Digest),
+		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
+		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
 		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link,
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
@@ -61,7 +65,7 @@ func rowOfRun(r plan.Run) (runRow, error) {
 	if !r.DueAt.IsZero() {
 		row.DuePK, row.DueSK = dueRuns, kv.At(r.DueAt, r.ID)
 	}
-	return row, err
+	return row
 }
 
 func (row runRow) run() (plan.Run, error) {
@@ -93,11 +97,26 @@ func (row runRow) run() (plan.Run, error) {
 		}
 		r.Error = &failure
 	}
-	var err error
-	if r.Plan, err = plans.Decode(row.Plan); err != nil {
-		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+	if len(row.Plan) > 0 {
+		var err error
+		if r.Plan, err = plans.Decode(row.Plan); err != nil {
+			return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+		}
 	}
 	return r, nil
+}
+
+// planOf returns the plan of a run's revision.
+func planOf(it kv.Item) (plan.Plan, error) {
+	var row revisionRow
+	if err := kv.Decode(it, &row); err != nil {
+		return plan.Plan{}, err
+	}
+	rev, err := revisions.Unpack(row.Revision)
+	if err != nil {
+		return plan.Plan{}, fmt.Errorf("store: %s %s: %w", row.PK, row.SK, err)
+	}
+	return rev.Plan, nil
 }
 
 type eventRow struct {

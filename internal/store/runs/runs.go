@@ -34,7 +34,7 @@ func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
 
 // Run returns a run with the states of its steps, as the last write left them.
 func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
-	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", "STEP#"), 0)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, "STEP#"), 0)
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -52,8 +52,15 @@ func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	states := make([]plan.StepState, len(items)-1)
-	for i, it := range items[1:] {
+	items = items[1:]
+	if len(items) > 0 && kv.Text(items[0], "SK") == planKey {
+		if r.Plan, err = planOf(items[0]); err != nil {
+			return r, err
+		}
+		items = items[1:]
+	}
+	states := make([]plan.StepState, len(items))
+	for i, it := range items {
 		if states[i], err = stepOf(it); err != nil {
 			return r, err
 		}
@@ -94,11 +101,11 @@ func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if err != nil {
 		return r, err
 	}
-	t.post()
-	row, err := rowOfRun(t.next)
+	t.apart = true
+	t.post(rec)
 	t.add(
-		revise(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At}),
-		kv.Put(row, "attribute_not_exists(PK)", errIDTaken).Unless(err),
+		current(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At}),
+		kv.Put(rowOfRun(t.next), "attribute_not_exists(PK)", errIDTaken),
 	)
 	condition, values := "attribute_not_exists(pending_run_id)", kv.Item{":run": kv.S(r.ID)}
 	if chat.PendingRunID != "" {
@@ -113,8 +120,8 @@ func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 		if err != nil {
 			return r, err
 		}
-		t.add(gone.end("", nil))
-		t.add(gone.writes...)
+		gone.end()
+		t.add(append(gone.writes, gone.row())...)
 	}
 	return s.commit(ctx, t)
 }
@@ -168,17 +175,18 @@ func modelOf(rec run.Record) string {
 // the digest, the expiry and the chat's pending run. The chat has no active run, or a run that waits
 // for an approval, which then goes on waiting without the chat.
 func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
-	set, its := "confirm_by = :by, confirmer = :who, DuePK = :due, DueSK = :at", kv.Item{
-		":by": kv.S(by), ":who": kv.S(user), ":digest": kv.S(string(r.Digest)), ":due": kv.S(dueRuns), ":at": kv.S(kv.At(due, r.ID)),
-	}
-	if len(r.Besides) > 0 {
-		set, its[":besides"] = set+", besides = :besides", kv.List(r.Besides)
-	}
 	t, err := begin(r, plan.Queued, rec)
 	if err != nil {
 		return r, err
 	}
-	t.post()
+	t.post(rec)
+	t.update("confirm_by = :by, confirmer = :who", kv.Item{":by": kv.S(by), ":who": kv.S(user)})
+	t.dueList = dueRuns
+	t.due(due)
+	if len(r.Besides) > 0 {
+		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})
+	}
+	t.need("digest = :digest AND expires_at > :now", kv.Item{":digest": kv.S(string(r.Digest))})
 	condition, values := "pending_run_id = :run AND attribute_not_exists(active_run_id)", kv.Item{":run": kv.S(r.ID)}
 	switch chat.ActiveRunID {
 	case "":
@@ -188,9 +196,8 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 		condition, values[":waits"] = "pending_run_id = :run AND active_run_id = :waits", kv.S(chat.ActiveRunID)
 		t.add(displace(r.Account, chat.ActiveRunID, rec.At))
 	}
-	t.update(set, "", "digest = :digest AND expires_at > :now", its)
 	t.add(chats.Touch(r.Account, chat.ID, rec.At, "active_run_id = :run", "pending_run_id", condition, values))
-	t.next.ConfirmBy, t.next.Confirmer, t.next.DueAt = by, user, due
+	t.next.ConfirmBy, t.next.Confirmer = by, user
 	return s.commit(ctx, t)
 }
 
@@ -204,45 +211,20 @@ func displace(account, runID string, at time.Time) kv.Write {
 // Discard moves a draft to cancelled or expired, with its reason, and frees its
 // chat, if the chat still waits for it.
 func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
-	set, values := "", kv.Item(nil)
-	if r.Reason != "" {
-		set, values = "reason = :reason", kv.Item{":reason": kv.S(r.Reason)}
-	}
 	t, err := begin(r, to, rec)
 	if err != nil {
 		return r, err
 	}
-	if chat.ID != "" {
-		t.post()
+	t.end()
+	if r.Reason != "" {
+		t.update("reason = :reason", kv.Item{":reason": kv.S(r.Reason)})
 	}
-	t.add(t.end(set, values))
+	if chat.ID != "" {
+		t.post(rec)
+	}
 	if chat.ID != "" && chat.PendingRunID == r.ID {
 		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
 	}
-	return s.commit(ctx, t)
-}
-
-// Start moves a queued run to running.
-func (s *Store) Start(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
-	t, err := begin(r, plan.Running, rec)
-	if err != nil {
-		return r, err
-	}
-	t.post()
-	t.update("DueSK = :at", "", "", kv.Item{":at": kv.S(kv.At(due, r.ID))})
-	t.next.DueAt = due
-	return s.commit(ctx, t)
-}
-
-// RequestCancel marks an active run, so that no further step begins.
-func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
-	t, err := stay(r, rec)
-	if err != nil {
-		return r, err
-	}
-	t.post()
-	t.update("cancel_at = :now, DueSK = :at", "", "attribute_not_exists(cancel_at)", kv.Item{":at": kv.S(kv.At(due, r.ID))})
-	t.next.CancelAt, t.next.DueAt = &rec.At, due
 	return s.commit(ctx, t)
 }
 

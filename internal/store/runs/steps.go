@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -153,76 +155,73 @@ func shorten(st plan.StepState) plan.StepState {
 	return st
 }
 
-// BeginStep writes the intent of an attempt. It is the first one, or the one before it has ended, or
-// may be repeated and is as it was read. No step begins after a request to stop the run, and no undo
-// before BeginUndo.
-func (s *Store) BeginStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
-	condition := "attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)"
-	if st.StepID.Undo() {
-		condition = "attribute_exists(undo_at)"
+// MoveRun implements run.Mover.
+func (s *Store) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (plan.Run, error) {
+	if failpoint.On { // a transaction is a failpoint of its own for each list of events
+		var events []string
+		for _, m := range moves {
+			events = append(events, m.Type)
+		}
+		failpoint.At("runs", strings.Join(events, "+"), "before")
+		defer failpoint.At("runs", strings.Join(events, "+"), "after")
 	}
-	return s.writeStep(ctx, stepWrite{run: r, state: st, to: statusAfter(r, st), rec: rec, condition: condition})
+	t := of(r)
+	for _, m := range moves {
+		if err := s.apply(ctx, t, m); err != nil {
+			return r, err
+		}
+	}
+	return s.commit(ctx, t)
 }
 
-// EndStep writes the result of the attempt that was read, or the reason why there was none.
-func (s *Store) EndStep(ctx context.Context, r plan.Run, st plan.StepState, rec run.Record) (plan.Run, error) {
-	return s.writeStep(ctx, stepWrite{run: r, state: st, to: statusAfter(r, st), rec: rec})
+// apply adds a move to a transition.
+func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
+	if m.State != nil {
+		st, err := s.apart(ctx, t.from, *m.State)
+		if err != nil {
+			return err
+		}
+		t.add(putStep(t.from, st, m.Decided))
+		t.next = t.next.With(st)
+	}
+	to, was := m.To, t.next.Status
+	if to == "" {
+		to = statusAfter(t.next)
+	}
+	if to != was {
+		if err := t.move(to, m.Record); err != nil {
+			return err
+		}
+	} else if err := t.event(to, m.Record); err != nil {
+		return err
+	}
+	if m.End != nil {
+		return s.end(ctx, t, *m.End, m.Record)
+	}
+	t.post(m.Record)
+	switch {
+	case was.Terminal():
+		t.remove = append(t.remove, "link")
+		t.end()
+	case !m.Due.IsZero():
+		t.due(m.Due)
+	case to != was:
+		t.due(m.Record.At.Add(run.CheckEvery))
+	}
+	switch {
+	case m.Goes && m.State.StepID.Undo():
+		t.need("attribute_exists(undo_at)", nil)
+	case m.Goes:
+		t.need("attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)", nil)
+	}
+	return nil
 }
 
 // statusAfter returns the status of a run after a step's new state: a waiting run runs again
 // when none of its steps waits any more.
-func statusAfter(r plan.Run, st plan.StepState) plan.Status {
-	waits := func(s plan.StepState) bool { return s.Status == plan.StepWaiting }
-	if r.Status == plan.Waiting && !slices.ContainsFunc(r.With(st).Steps, waits) {
+func statusAfter(r plan.Run) plan.Status {
+	if r.Status == plan.Waiting && !slices.ContainsFunc(r.Steps, func(s plan.StepState) bool { return s.Status == plan.StepWaiting }) {
 		return plan.Running
 	}
 	return r.Status
-}
-
-// stepWrite is a step's new state and the run's transition that goes with it: to
-// another status, or to the one it has.
-type stepWrite struct {
-	run       plan.Run
-	state     plan.StepState
-	to        plan.Status
-	rec       run.Record
-	condition string    // on the run, beside that it is as it was read
-	due       time.Time // when the sweep looks again; zero: as it was, or soon for a run that goes on
-	decided   time.Time // of a decision: the step must still wait by then
-}
-
-// writeStep writes all of it, or nothing when the run or the step is not as it was
-// read.
-func (s *Store) writeStep(ctx context.Context, step stepWrite) (plan.Run, error) {
-	r := step.run
-	st, err := s.apart(ctx, r, step.state)
-	if err != nil {
-		return r, err
-	}
-	t, err := stay(r, step.rec)
-	if step.to != r.Status {
-		t, err = begin(r, step.to, step.rec)
-	}
-	if err != nil {
-		return r, err
-	}
-	t.post()
-	t.add(putStep(r, st, step.decided))
-	if step.due.IsZero() && step.to != r.Status {
-		step.due = step.rec.At.Add(run.CheckEvery)
-	}
-	set, remove, values := "", "", kv.Item(nil)
-	switch {
-	case r.Status.Terminal():
-		remove = "link"
-		set, values = needsPlace(step.rec.At, r.ID)
-	case !step.due.IsZero():
-		set, values = "DueSK = :at", kv.Item{":at": kv.S(kv.At(step.due, r.ID))}
-	}
-	t.update(set, remove, step.condition, values)
-	t.next = t.next.With(st)
-	if !step.due.IsZero() {
-		t.next.DueAt = step.due
-	}
-	return s.commit(ctx, t)
 }

@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"time"
 
 	"piloto/internal/ground/fault"
@@ -12,117 +14,147 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// transition is one step in the life of a run. It is computed once: the event, the run after
-// it, and the writes, of which all or none are made.
+// transition is one or more steps in the life of a run. It is computed once: the events, the run
+// after them, and the writes, of which all or none are made.
 type transition struct {
 	from   plan.Run // as it was read
-	next   plan.Run // as the commit leaves it; Event is set
-	rec    run.Record
+	next   plan.Run // as the commit leaves it; Events are set
+	at     time.Time
 	writes []kv.Write
+
+	// The parts of the update of the run's own row, which commit adds. Without parts of its own the
+	// update still holds what every transition has: the run is as it was read, and has its new events.
+	set, remove, condition []string
+	values                 kv.Item
+	names                  map[string]string
+	dueList, dueKey        string // empty: as they were
+	apart                  bool   // the row is written in another way
+	err                    error
 }
 
 // begin computes the transition of a run to another status. It returns fault.ErrMoved when the
 // lifecycle has no such edge.
 func begin(r plan.Run, to plan.Status, rec run.Record) (*transition, error) {
-	if !r.Status.CanBecome(to) {
-		return nil, fault.ErrMoved
-	}
-	return transit(r, to, rec)
+	t := of(r)
+	return t, t.move(to, rec)
 }
 
 // stay computes a transition that leaves the run's status as it is.
-func stay(r plan.Run, rec run.Record) (*transition, error) { return transit(r, r.Status, rec) }
+func stay(r plan.Run, rec run.Record) (*transition, error) {
+	t := of(r)
+	return t, t.event(r.Status, rec)
+}
 
-func transit(r plan.Run, to plan.Status, rec run.Record) (*transition, error) {
-	event, err := rec.Event(r.EventSeq + 1)
+// of returns a transition without events.
+func of(r plan.Run) *transition {
+	t := &transition{from: r, next: r, values: kv.Item{}}
+	t.next.Events = nil
+	return t
+}
+
+// move adds the event that takes the run to another status.
+func (t *transition) move(to plan.Status, rec run.Record) error {
+	if !t.next.Status.CanBecome(to) {
+		return fault.ErrMoved
+	}
+	return t.event(to, rec)
+}
+
+// event adds an event.
+func (t *transition) event(to plan.Status, rec run.Record) error {
+	event, err := rec.Event(t.next.EventSeq + 1)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if event, err = event.Chained(r.Chain); err != nil {
-		return nil, err
+	if event, err = event.Chained(t.next.Chain); err != nil {
+		return err
 	}
-	t := &transition{from: r, next: r, rec: rec}
+	t.at = rec.At
 	t.next.Status, t.next.EventSeq, t.next.UpdatedAt = to, event.Seq, rec.At
-	t.next.Chain, t.next.Event = event.Hash, event
+	t.next.Chain, t.next.Events = event.Hash, append(t.next.Events, event)
 	if to.Terminal() {
 		t.next.DueAt, t.next.Link = time.Time{}, 0
 	}
 	t.add(kv.Put(eventRow{
-		PK: kv.Run(r.Account, r.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: kv.Millis(event.At),
+		PK: kv.Run(t.from.Account, t.from.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: kv.Millis(event.At),
 		Type: event.Type, StepID: event.StepID.String(), Data: event.Data, Hash: event.Hash,
 	}, "attribute_not_exists(PK)", fault.ErrMoved))
-	return t, nil
+	return nil
 }
 
 // add adds writes, also those of other stores.
 func (t *transition) add(writes ...kv.Write) { t.writes = append(t.writes, writes...) }
 
-// post adds the messages of the record to the run's chat, and who was shown a plan in it.
-func (t *transition) post() {
-	if t.rec.Shown != nil {
-		t.add(chats.Sight(t.from.Account, t.from.ChatID, *t.rec.Shown))
+// post adds the messages of a record to the run's chat, and who was shown a plan in it.
+func (t *transition) post(rec run.Record) {
+	if rec.Shown != nil {
+		t.add(chats.Sight(t.from.Account, t.from.ChatID, *rec.Shown))
 	}
-	t.add(chats.Append(t.from.Account, t.from.ChatID, t.rec.Messages)...)
+	t.add(chats.Append(t.from.Account, t.from.ChatID, rec.Messages)...)
 }
 
-// update adds the write of the run itself. set, remove, condition and values come on top of the
-// parts that every transition has: the run is as it was read, and has one event more.
-func (t *transition) update(set, remove, condition string, values kv.Item) {
-	t.add(t.updated(set, remove, condition, values))
+// update sets attributes of the run's row: "name = :value" and their values.
+func (t *transition) update(set string, values kv.Item) {
+	t.set = append(t.set, set)
+	maps.Copy(t.values, values)
 }
 
-// updated returns the write that update adds.
-func (t *transition) updated(set, remove, condition string, values kv.Item) kv.Write {
+// need adds a condition on the run's row as it was read.
+func (t *transition) need(condition string, values kv.Item) {
+	t.condition = append(t.condition, condition)
+	maps.Copy(t.values, values)
+}
+
+// due sets when the sweep looks at the run again.
+func (t *transition) due(at time.Time) {
+	t.dueKey = kv.At(at, t.from.ID)
+	t.next.DueAt = at
+}
+
+// end puts the run on the list of those that need a place in the chain of receipts.
+func (t *transition) end() {
+	t.dueList, t.dueKey = DueUnplaced, kv.At(t.at.Add(receipt.SealGrace), t.from.ID)
+}
+
+// row returns the write of the run's row.
+func (t *transition) row() kv.Write {
 	r := t.from
-	expr := "SET event_seq = :next, updated_at = :now, chain = :chain"
-	all := kv.Item{
+	set := append([]string{"event_seq = :next", "updated_at = :now", "chain = :chain"}, t.set...)
+	values := kv.Item{
 		":next": kv.N(int64(t.next.EventSeq)), ":seen": kv.N(int64(r.EventSeq)),
-		":now": kv.N(kv.Millis(t.rec.At)), ":was": kv.S(string(r.Status)), ":chain": kv.S(t.next.Chain),
+		":now": kv.N(kv.Millis(t.at)), ":was": kv.S(string(r.Status)), ":chain": kv.S(t.next.Chain),
 	}
 	if t.next.Status != r.Status {
-		expr += ", #status = :to"
-		all[":to"] = kv.S(string(t.next.Status))
+		set = append(set, "#status = :to")
+		values[":to"] = kv.S(string(t.next.Status))
 	}
-	if set != "" {
-		expr += ", " + set
+	for _, due := range [...]struct{ name, value string }{{"DuePK", t.dueList}, {"DueSK", t.dueKey}} {
+		if due.value != "" {
+			set = append(set, due.name+" = :"+due.name)
+			values[":"+due.name] = kv.S(due.value)
+		}
 	}
-	if remove != "" {
-		expr += " REMOVE " + remove
+	maps.Copy(values, t.values)
+	expr := "SET " + strings.Join(set, ", ")
+	if len(t.remove) > 0 {
+		expr += " REMOVE " + strings.Join(t.remove, ", ")
 	}
-	cond := "event_seq = :seen AND #status = :was"
-	if condition != "" {
-		cond += " AND " + condition
+	condition := strings.Join(append([]string{"event_seq = :seen", "#status = :was"}, t.condition...), " AND ")
+	w := kv.Update(kv.Run(r.Account, r.ID), "RUN", expr, condition, values, fault.ErrMoved).Named("#status", "status")
+	for placeholder, name := range t.names {
+		w = w.Named(placeholder, name)
 	}
-	for k, v := range values {
-		all[k] = v
-	}
-	return kv.Update(kv.Run(r.Account, r.ID), "RUN", expr, cond, all, fault.ErrMoved).Named("#status", "status")
-}
-
-// end adds the write of a run that ends: update, and a place in the list of the runs that need
-// a place in the chain of receipts.
-func (t *transition) end(set string, values kv.Item) kv.Write {
-	due, all := needsPlace(t.rec.At, t.from.ID)
-	if set != "" {
-		due += ", " + set
-	}
-	for k, v := range values {
-		all[k] = v
-	}
-	return t.updated(due, "", "", all)
-}
-
-// needsPlace is the part of an update that puts a run on that list.
-func needsPlace(at time.Time, runID string) (set string, values kv.Item) {
-	return "DuePK = :unplaced, DueSK = :since", kv.Item{
-		":unplaced": kv.S(DueUnplaced), ":since": kv.S(kv.At(at.Add(receipt.SealGrace), runID)),
-	}
+	return w.Unless(t.err)
 }
 
 // commit makes the writes and returns the run that they left; the run as it was read when they
 // failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
-	if err := s.table.Commit(ctx, t.writes...); err != nil {
+	writes := t.writes
+	if !t.apart {
+		writes = append(writes, t.row())
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil {
 		return t.from, err
 	}
 	return t.next, nil

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	"piloto/infra/local/process"
+)
+
+// Prices in US dollars, of us-east-1 on 2026-11-01, on demand. Invocations of functions and requests of API Gateway are
+// not counted here: their number is that of the requests and of the tasks.
+const (
+	perTransition = 25.0 / 1e6
+	perWriteUnit  = 0.625 / 1e6
+	perReadUnit   = 0.125 / 1e6
+	perLogByte    = 0.50 / (1 << 30)
+)
+
+// units counts the calls of the embedded engines while it is on. The engine counts capacity units as DynamoDB does.
+type units struct {
+	mu     sync.Mutex
+	client aws.HTTPClient // of the engines
+	on     bool
+	writes float64 // capacity units
+	reads  float64
+}
+
+// over is process.Options.Calls.
+func (m *units) over(next aws.HTTPClient) aws.HTTPClient {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.client = next
+	return clientFunc(func(r *http.Request) (*http.Response, error) { return m.do(next, r) })
+}
+
+// clientFunc is a function as aws.HTTPClient.
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (m *units) do(next aws.HTTPClient, r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	on := m.on
+	m.mu.Unlock()
+	_, verb, ofTable := strings.Cut(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
+	if !on || !ofTable {
+		return next.Do(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = append([]byte(`{"ReturnConsumedCapacity":"TOTAL",`), bytes.TrimPrefix(body, []byte("{"))...)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Header.Del("Content-Length")
+	answer, err := next.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, errors.Join(err, answer.Body.Close())
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(raw))
+	m.add(verb, raw)
+	return answer, nil
+}
+
+// add counts the units of an answer.
+func (m *units) add(verb string, raw []byte) {
+	var told struct{ ConsumedCapacity json.RawMessage }
+	if json.Unmarshal(raw, &told) != nil || len(told.ConsumedCapacity) == 0 {
+		return
+	}
+	type usage struct{ CapacityUnits float64 }
+	var all []usage
+	if json.Unmarshal(told.ConsumedCapacity, &all) != nil {
+		all = []usage{{}}
+		if json.Unmarshal(told.ConsumedCapacity, &all[0]) != nil {
+			return
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range all {
+		switch verb {
+		case "GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems":
+			m.reads += u.CapacityUnits
+		default:
+			m.writes += u.CapacityUnits
+		}
+	}
+}
+
+// count counts the units that f uses.
+func (m *units) count(f func() error) (writes, reads float64, err error) {
+	m.mu.Lock()
+	m.on, m.writes, m.reads = true, 0, 0
+	m.mu.Unlock()
+	err = f()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.on = false
+	return m.writes, m.reads, err
+}
+
+// transitions counts the transitions of the execution of a run: the states that were entered, and the repetitions of
+// tasks. It returns when the execution has ended.
+func (m *units) transitions(ctx context.Context, run string) (int, error) {
+	client := sfn.New(sfn.Options{Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, HTTPClient: m.client, BaseEndpoint: aws.String("http://engines.local")})
+	machines, err := client.ListStateMachines(ctx, &sfn.ListStateMachinesInput{})
+	if err != nil {
+		return 0, err
+	}
+	for _, machine := range machines.StateMachines {
+		arn := strings.Replace(*machine.StateMachineArn, ":stateMachine:", ":execution:", 1) + ":" + run
+		for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+			out, err := client.GetExecutionHistory(ctx, &sfn.GetExecutionHistoryInput{ExecutionArn: &arn, MaxResults: 1000})
+			if err != nil {
+				break // it is one of another machine
+			}
+			entered, scheduled, tasks, ended := 0, 0, 0, false
+			for _, e := range out.Events {
+				switch kind := string(e.Type); {
+				case kind == "TaskStateEntered":
+					entered++
+					tasks++
+				case strings.HasSuffix(kind, "StateEntered"):
+					entered++
+				case kind == "LambdaFunctionScheduled", kind == "TaskScheduled":
+					scheduled++
+				case kind == "ExecutionSucceeded", kind == "ExecutionFailed":
+					ended = true
+				}
+			}
+			if ended {
+				return entered + scheduled - tasks, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("run %s has no execution that ended", run)
+}
+
+// costOf is what one operation costs.
+type costOf struct {
+	name        string
+	shared      int // steps for each invocation
+	transitions int
+	writes      float64
+	reads       float64
+	logs        float64 // bytes
+}
+
+// dollars returns the price of a million operations.
+func (c costOf) dollars() float64 {
+	return 1e6 * (float64(c.transitions)*perTransition + c.writes*perWriteUnit + c.reads*perReadUnit + c.logs*perLogByte)
+}
+
+// runCost counts every scenario, with an invocation for each step as on AWS by default, and with shared invocations.
+func runCost(ctx context.Context, o options, out io.Writer) error {
+	var list []costOf
+	for _, shared := range []int{1, 50} {
+		costs, err := costsOf(ctx, o, shared)
+		if err != nil {
+			return err
+		}
+		list = append(list, costs...)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(table, "for one operation\tsteps an invocation\ttransitions\twrite units\tread units\tlogs, B\t$ for a million\t")
+	for _, c := range list {
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t%.1f\t%.0f\t%.0f\t\n", c.name, c.shared, c.transitions, c.writes, c.reads, c.logs, c.dollars())
+	}
+	return table.Flush()
+}
+
+// costsOf counts the scenarios in a deployment of their own.
+func costsOf(ctx context.Context, o options, shared int) (list []costOf, err error) {
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(o.dir, "cost-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	sys, err := newSystem(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sys.close()) }()
+	parameters := maps.Clone(process.Unlimited())
+	parameters["StepsPerInvocation"] = fmt.Sprint(shared)
+	if err := sys.deploy(folder, o.template, parameters); err != nil {
+		return nil, err
+	}
+	mcp, err := sys.register()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scenarios {
+		if !o.only.MatchString(s.name) || shared > 1 && !s.run {
+			continue
+		}
+		if err := sys.model.script(s, mcp); err != nil {
+			return nil, err
+		}
+		c, err := sys.costOf(ctx, s, filepath.Join(folder, "log.jsonl"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		c.shared = shared
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// costOf counts the second operation of a scenario: the first one fills what is kept.
+func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, error) {
+	c := costOf{name: sc.name}
+	chat, err := s.newChat()
+	if err != nil {
+		return c, err
+	}
+	operate := func() (draft, error) {
+		switch {
+		case sc.routed:
+			return draft{}, s.route("session", sc)
+		case sc.run:
+			if chat, err = s.newChat(); err != nil {
+				return draft{}, err
+			}
+		}
+		return s.say(chat, sc)
+	}
+	d, err := operate()
+	if err != nil {
+		return c, err
+	}
+	if sc.run {
+		if err := s.execute(d, sc.steps); err != nil {
+			return c, err
+		}
+		if _, err := s.units.transitions(ctx, d.run); err != nil {
+			return c, err
+		}
+		if d, err = operate(); err != nil {
+			return c, err
+		}
+	}
+	time.Sleep(10 * pause)
+	before, err := os.Stat(log)
+	if err != nil {
+		return c, err
+	}
+	c.writes, c.reads, err = s.units.count(func() error {
+		if !sc.run {
+			_, err := operate()
+			return err
+		}
+		if err := s.execute(d, sc.steps); err != nil {
+			return err
+		}
+		c.transitions, err = s.units.transitions(ctx, d.run)
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	time.Sleep(10 * pause)
+	after, err := os.Stat(log)
+	if err == nil {
+		c.logs = float64(after.Size() - before.Size())
+	}
+	return c, err
+}

@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// Settle decides what follows when the execution of a run cannot go on: it reports true when effects
+// are left to be undone, and otherwise ends the run. cause is the reason why the execution cannot go
+// on, empty when all that could be undone was. A run that ended is not changed.
+//
+// An undo that was begun, and that no invocation could end, is ended here, because it must not keep
+// older effects from being undone.
+func (s *Service) Settle(ctx context.Context, account, runID, cause string) (undoing bool, err error) {
+	if cause != "" {
+		if err := s.abandonUndo(ctx, account, runID); err != nil {
+			return false, err
+		}
+	}
+	undos, err := s.Undo(ctx, account, runID, cause)
+	if err != nil || len(undos) > 0 {
+		return len(undos) > 0, err
+	}
+	_, err = s.Finish(ctx, account, runID, cause)
+	return false, err
+}
+
+// abandonUndo ends the undo that was begun, if there is one.
+func (s *Service) abandonUndo(ctx context.Context, account, runID string) error {
+	return s.decide(ctx, account, runID, func(r plan.Run, chat conversation.Chat) error {
+		if !r.Status.Active() || r.UndoAt == nil {
+			return nil
+		}
+		for _, id := range UndoIDs(r) {
+			st := r.State(id)
+			if st.Status.Terminal() || st.Attempts == 0 {
+				continue
+			}
+			at := s.Now()
+			st.Status, st.Error = s.closingStatus(r, st)
+			st.Last.Open, st.UpdatedAt = false, at
+			step, _ := r.Plan.Step(id)
+			place, n := r.Plan.Place(id), len(r.Plan.Steps)
+			kind, text := plan.EventStepFailed, locale.Say("step.undo_failed", "at", place, "n", n, "title", step.Title, "reason", st.Error.Message)
+			if st.Status == plan.StepInDoubt {
+				kind, text = plan.EventStepDoubt, locale.Say("step.undo_doubt", "at", place, "n", n, "title", step.Title, "reason", st.Error.Message)
+			}
+			rec := Record{At: at, Type: kind, StepID: id, Data: map[string]any{"attempt": st.Attempts, "title": step.Title, "error": st.Error}}
+			if chat.ID != "" {
+				rec.Messages = []conversation.Message{s.message(r, conversation.KindProgress, at, text)}
+			}
+			_, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st})
+			return err
+		}
+		return nil
+	})
+}
+
+// Seal has the receipt of a run that ended signed. What prevents it is logged, and the sweep does it
+// again.
+func (s *Service) Seal(ctx context.Context, account, runID string) error {
+	r, err := s.Store.Run(ctx, account, runID)
+	if err == nil {
+		s.seal(ctx, r)
+	}
+	return err
+}

@@ -1,0 +1,302 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"piloto/internal/ground/retry"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// shareFor is the time after which an invocation carries out no further effect: what it began still
+// ends within the timeout of the step function.
+const shareFor = 10 * time.Second
+
+// handOver is the pause before a call is repeated by another invocation. The state machine would
+// wait as long before its first repetition.
+const handOver = time.Second
+
+// sideBySide is the number of effects that one invocation carries out at the same time.
+const sideBySide = 8
+
+// way is how far an invocation came with a run.
+type way struct {
+	run   plan.Run // as the last write about the effect left it
+	last  *latest
+	alone bool // no other invocation carries out effects of the run now
+
+	left  int       // how many effects may still begin
+	until time.Time // when no further one begins
+	ended int       // how many effects ended
+	begun *begun
+}
+
+// latest is a run as the last write of an invocation left it. It is used under the lock of the run,
+// or by the only user of it.
+type latest struct {
+	run   plan.Run
+	known bool
+}
+
+// begun is an effect whose intent is written with the result of the one before it.
+type begun struct {
+	step   plan.Step
+	call   prepared
+	intent run.Move
+}
+
+// mayGoOn reports whether a further effect may begin.
+func (w *way) mayGoOn(at time.Time) bool { return w.left > 0 && at.Before(w.until) }
+
+// Drive carries out what comes next in a run, at most Steps effects, and says how its execution goes
+// on. It returns an error when a step did not end well and its wave is over, or when an attempt is
+// to be repeated. Each call is safe to repeat.
+func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, error) {
+	w := &way{last: &latest{}, alone: true, left: max(1, x.Steps), until: x.Now().Add(shareFor)}
+	t := Task{Account: account, RunID: runID, way: w}
+	for {
+		if err := x.read(ctx, t); err != nil {
+			return Done{}, err
+		}
+		effects, done, err := x.next(w.run)
+		switch {
+		case err != nil, done.Outcome != "":
+			return done, err
+		case !w.mayGoOn(x.Now()):
+			return continueWith(OutcomeNext), nil
+		}
+		if len(effects) == 1 {
+			done, err = x.one(ctx, t, effects[0])
+		} else {
+			done, err = x.several(ctx, t, effects)
+		}
+		if err != nil || done.Outcome != "" {
+			return done, err
+		}
+	}
+}
+
+// read brings the run of an invocation up to date.
+func (x *Executor) read(ctx context.Context, t Task) error {
+	if !t.way.last.known {
+		r, err := x.Store.Run(ctx, t.Account, t.RunID)
+		if err != nil {
+			return err
+		}
+		*t.way.last = latest{r, true}
+	}
+	t.way.run = t.way.last.run
+	return nil
+}
+
+// next returns the effects of a run that can be carried out now, or how its execution goes on when
+// there are none. Steps that failed are an error when all steps of their wave have ended.
+func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
+	if !r.Status.Active() {
+		return nil, continueWith(OutcomeDone), nil
+	}
+	effects, failed := open(r)
+	if failed != nil {
+		return nil, Done{}, failed
+	}
+	if len(effects) == 0 {
+		return nil, continueWith(OutcomeSettle), nil
+	}
+	var now, thinks []plan.EffectID
+	for _, id := range effects {
+		step, _ := r.Plan.Step(id)
+		st := r.State(id)
+		switch {
+		case r.CancelAt != nil && !id.Undo():
+			now = append(now, id)
+		case st.Status == plan.StepWaiting && st.Approval.Open(x.Now()):
+		case x.canReason(r, step, st):
+			thinks = append(thinks, id)
+		default:
+			now = append(now, id)
+		}
+	}
+	switch {
+	case len(now) > 0:
+		return now, Done{}, nil
+	case len(thinks) > 0:
+		return nil, continueWith(OutcomeReason, thinks[0]), nil
+	}
+	return nil, continueWith(OutcomeApproval), nil
+}
+
+// open returns the effects that are the next to end: the newest undo that is left, or the steps of
+// the first wave that is not over. A wave in which a step did not end well is over when all of its
+// steps have ended, and no wave follows it: that is the error.
+func open(r plan.Run) ([]plan.EffectID, error) {
+	if r.UndoAt != nil {
+		for _, id := range run.UndoIDs(r) {
+			if !r.State(id).Status.Terminal() {
+				return []plan.EffectID{id}, nil
+			}
+		}
+		return nil, nil
+	}
+	waves, err := plan.Waves(r.Plan.Steps)
+	if err != nil {
+		return nil, err
+	}
+	for _, wave := range waves {
+		var effects []plan.EffectID
+		var failed error
+		for _, id := range wave {
+			switch st := r.State(id); {
+			case !st.Status.Terminal():
+				effects = append(effects, id)
+			case st.Status != plan.StepDone && st.Status != plan.StepSkipped:
+				failed = &Error{Name: errorName(st.Status), Message: messageOf(st)}
+			}
+		}
+		switch {
+		case len(effects) > 0:
+			return effects, nil
+		case failed != nil:
+			return nil, failed
+		}
+	}
+	return nil, nil
+}
+
+// one carries out an effect, and those after it whose intent was written with its result. An empty
+// outcome means that the run can be looked at again.
+func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, error) {
+	w := t.way
+	t.StepID = id
+	w.left--
+	done, err := x.execute(ctx, t, w.run)
+	for w.begun != nil && err == nil {
+		next := w.begun
+		t.StepID, w.begun = next.step.ID, nil
+		w.left--
+		w.ended++
+		done, err = x.call(ctx, t, next.step, next.call)
+	}
+	if err == nil && done.Outcome == OutcomeEach {
+		if len(done.Items) == 0 {
+			return Done{}, nil
+		}
+		return x.several(ctx, t, done.Items)
+	}
+	switch {
+	case err == nil && done.Outcome == OutcomeReason:
+		return continueWith(OutcomeReason, t.StepID), nil
+	case err == nil && done.Outcome == OutcomeApproval:
+		return done, nil
+	case err == nil:
+		w.ended++
+		return Done{}, nil
+	case again(err) && w.ended == 0: // the state machine repeats it
+		return Done{}, err
+	case again(err):
+		if err := retry.Wait(ctx, handOver); err != nil {
+			return Done{}, err
+		}
+		return continueWith(OutcomeNext), nil
+	}
+	return Done{}, x.unrecorded(ctx, t, err)
+}
+
+// again reports whether an error asks for a repetition.
+func again(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Name == Transient || e.Name == Throttled)
+}
+
+// unrecorded returns nil for the error of an effect that ended: the run says how it goes on.
+func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if err := x.read(ctx, t); err != nil {
+		return err
+	}
+	if t.way.run.State(t.StepID).Status.Terminal() {
+		t.way.ended++
+		return nil
+	}
+	return err
+}
+
+// several carries out effects that do not need each other: in this invocation when it may carry out
+// all of them, and otherwise each in one of its own. Of a step that is done for each element, it
+// takes the elements.
+func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID) (Done, error) {
+	w := t.way
+	var all []plan.EffectID
+	asks := false
+	for _, id := range effects {
+		step, _ := w.run.Plan.Step(id)
+		if step.ForEach == "" || !id.Whole() {
+			all = append(all, id)
+			continue
+		}
+		t.StepID = id
+		done, err := x.execute(ctx, t, w.run)
+		switch {
+		case again(err):
+			all = append(all, id)
+		case err != nil:
+			if err := x.unrecorded(ctx, t, err); err != nil {
+				return Done{}, err
+			}
+		case done.Outcome == OutcomeApproval:
+			asks = true
+		}
+		all = append(all, done.Items...)
+		if err := x.read(ctx, t); err != nil {
+			return Done{}, err
+		}
+	}
+	switch {
+	case len(all) == 0 && asks:
+		return continueWith(OutcomeApproval), nil
+	case len(all) == 0:
+		return Done{}, nil
+	case len(all) > w.left:
+		return continueWith(OutcomeWave, all...), nil
+	}
+	w.left -= len(all)
+	outcomes, errs := make([]Done, len(all)), make([]error, len(all))
+	slots := make(chan struct{}, sideBySide)
+	var group sync.WaitGroup
+	for i, id := range all {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			own := Task{Account: t.Account, RunID: t.RunID, StepID: id, way: &way{run: w.run, last: w.last, alone: true}}
+			outcomes[i], errs[i] = x.execute(ctx, own, w.run)
+		})
+	}
+	group.Wait()
+	var left []plan.EffectID
+	for i, id := range all {
+		var recorded *Error
+		switch {
+		case again(errs[i]):
+			left = append(left, id)
+		case errs[i] != nil && !errors.As(errs[i], &recorded):
+			return Done{}, errs[i]
+		}
+		asks = asks || outcomes[i].Outcome == OutcomeApproval
+	}
+	w.ended += len(all) - len(left)
+	switch {
+	case len(left) > 0:
+		if err := retry.Wait(ctx, handOver); err != nil {
+			return Done{}, err
+		}
+		return continueWith(OutcomeWave, left...), nil
+	case asks:
+		return continueWith(OutcomeApproval), nil
+	}
+	return Done{}, nil
+}

@@ -1,0 +1,361 @@
+package step_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+// counting is a store that counts the transactions of runs, and those that were lost.
+type counting struct {
+	step.Store
+	mu         sync.Mutex
+	made, lost int
+}
+
+func (c *counting) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (plan.Run, error) {
+	next, err := c.Store.MoveRun(ctx, r, moves...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.made++
+	} else if errors.Is(err, fault.ErrMoved) {
+		c.lost++
+	}
+	return next, err
+}
+
+// driveOnce calls Drive once. It returns the outcome with its items, or the name of the error.
+func driveOnce(t *testing.T, w *fixture.World, r plan.Run) string {
+	t.Helper()
+	done, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID)
+	var e *step.Error
+	switch {
+	case errors.As(err, &e):
+		return e.Name
+	case err != nil:
+		t.Fatal(err)
+	case done.Items == nil:
+		t.Fatal("the items are null")
+	}
+	raw, err := json.Marshal(done.Items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(string(done.Outcome)+" "+string(raw), " []")
+}
+
+func chain(n int) []plan.ProposedStep {
+	var steps []plan.ProposedStep
+	for i := range n {
+		s := newStep(fmt.Sprintf("s%d", i+1), "POST", "/bookings", `{"room":"norte"}`)
+		if i > 0 {
+			s = newStep(fmt.Sprintf("s%d", i+1), "POST", "/bookings", fmt.Sprintf(`{"room":"${s%d.body.id}"}`, i))
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func abreast(n int) []plan.ProposedStep {
+	var steps []plan.ProposedStep
+	for i := range n {
+		steps = append(steps, newStep(fmt.Sprintf("s%d", i+1), "POST", "/bookings", `{"room":"norte"}`))
+	}
+	return steps
+}
+
+// TestRunTakesFewTransactions: a run begins with its first intent and ends with its last result. An
+// invocation that goes on writes a result with the next intent. No intent is written after its call.
+func TestRunTakesFewTransactions(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps   []plan.ProposedStep
+		most    int
+		drives  []string
+		commits int
+	}{
+		"one step":                 {chain(1), 1, []string{"done"}, 2},
+		"five, an invocation each": {chain(5), 1, []string{"next", "next", "next", "next", "done"}, 10},
+		"five, two an invocation":  {chain(5), 2, []string{"next", "next", "done"}, 8},
+		"five in one":              {chain(5), 50, []string{"done"}, 6},
+		"eight abreast in one":     {abreast(8), 50, []string{"done"}, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newRun(t, nil, c.steps...)
+			store := &counting{Store: w.Steps.Store}
+			w.Steps.Store, w.Steps.Steps = store, c.most
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				open := 0
+				for _, st := range w.Read(r.ID).Steps {
+					if st.Last.Open && st.Attempts == 1 {
+						open++
+					}
+				}
+				if open == 0 {
+					t.Errorf("%s %s was sent before its intent was written", q.Method, q.Body)
+				}
+				return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+			})
+			var drives []string
+			for range c.drives {
+				drives = append(drives, driveOnce(t, w, r))
+			}
+			checkEqual(t, "drives", drives, c.drives)
+			if store.made != c.commits || store.lost != 0 {
+				t.Errorf("%d transactions, want %d; %d were lost", store.made, c.commits, store.lost)
+			}
+			if now := w.Read(r.ID); now.Status != plan.Done || len(w.Requests()) != len(c.steps) {
+				t.Errorf("the run is %s, after %d requests", now.Status, len(w.Requests()))
+			}
+			all, err := w.Store.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(all); n != 4+2*len(c.steps) || all[2].Type != plan.EventStarted || all[n-1].Type != plan.EventFinished {
+				t.Errorf("events %v", kinds(all))
+			}
+			if driveOnce(t, w, r) != "done" || len(w.Requests()) != len(c.steps) {
+				t.Error("an ended run was driven again")
+			}
+		})
+	}
+}
+
+// TestDriveBeginsNothingAfterWhatHappensDuringACall: a stop, a rule, and an approval that is needed.
+func TestDriveBeginsNothingAfterWhatHappensDuringACall(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(t *testing.T, w *fixture.World, r plan.Run)
+		drive  string
+		second string
+	}{
+		"a stop": {stop, step.Cancelled, "cancelled step.cancelled"},
+		"a rule that denies": {func(t *testing.T, w *fixture.World, _ plan.Run) {
+			setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Deny, Path: "/bookings", Reason: "Hoy no."})
+		}, step.Rejected, "error step.denied"},
+		"a rule that asks": {func(t *testing.T, w *fixture.World, _ plan.Run) {
+			setRules(t, w, rule.Rule{ID: "r1", Effect: rule.Ask, Path: "/bookings", Reason: "Se mira antes."})
+		}, "approval", "pending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newRun(t, nil, chain(3)...)
+			w.Steps.Steps = 50
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				c.during(t, w, r)
+				return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+			})
+			if got := driveOnce(t, w, r); got != c.drive {
+				t.Errorf("drive ended %s, want %s", got, c.drive)
+			}
+			if status(w, r, "s1") != "done" || status(w, r, "s2") != c.second || len(w.Requests()) != 1 {
+				t.Errorf("%s, %s, %d requests", status(w, r, "s1"), status(w, r, "s2"), len(w.Requests()))
+			}
+		})
+	}
+}
+
+// TestDriveHandsOverWhatIsToBeRepeated: the state machine repeats an attempt, with its own pauses.
+func TestDriveHandsOverWhatIsToBeRepeated(t *testing.T) {
+	w, r := newRun(t, nil, chain(2)...)
+	w.Steps.Steps = 50
+	refused := true
+	w.Answer(func(q tool.Request) (tool.Answer, error) {
+		if refused && strings.Contains(string(q.Body), "r-1") {
+			return tool.Answer{}, tool.ErrNotSent
+		}
+		return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+	})
+	if got := driveOnce(t, w, r); got != "next" {
+		t.Errorf("the first invocation ended %s", got)
+	}
+	if got := driveOnce(t, w, r); got != step.Transient {
+		t.Errorf("the second ended %s", got)
+	}
+	refused = false
+	if got := driveOnce(t, w, r); got != "done" || w.Read(r.ID).State(plan.EffectOf("s2")).Attempts != 3 {
+		t.Errorf("the third ended %s, %+v", got, w.Read(r.ID).State(plan.EffectOf("s2")))
+	}
+}
+
+// TestDriveEndsInTime: what is slow is not followed by another effect in the same invocation.
+func TestDriveEndsInTime(t *testing.T) {
+	w, r := newRun(t, nil, chain(2)...)
+	w.Steps.Steps = 50
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		w.Pass(time.Minute)
+		return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+	})
+	if first, second := driveOnce(t, w, r), driveOnce(t, w, r); first != "next" || second != "done" {
+		t.Errorf("%s, %s", first, second)
+	}
+}
+
+// TestWaveIsHandedOutUnlessInvocationCarriesItAll drives steps side by side, of which one fails: the
+// others end, and no step follows.
+func TestWaveIsHandedOutUnlessInvocationCarriesItAll(t *testing.T) {
+	for most, first := range map[int]string{1: `wave ["s1","s2","s3"]`, 2: `wave ["s1","s2","s3"]`, 3: step.Rejected} {
+		last := newStep("s4", "GET", "/rooms", "", "s1", "s2", "s3")
+		w, r := newRun(t, nil, append(abreast(3), last)...)
+		w.Steps.Steps = most
+		upstream(w, map[string]string{"POST /bookings": "#409"})
+		if got := driveOnce(t, w, r); got != first {
+			t.Errorf("at most %d: %s, want %s", most, got, first)
+		}
+		for _, id := range []string{"s1", "s2", "s3"} {
+			drive(t, w, r, id)
+		}
+		if got := driveOnce(t, w, r); got != step.Rejected || len(w.Requests()) != 3 || status(w, r, "s4") != "pending" {
+			t.Errorf("at most %d: then %s, %d requests", most, got, len(w.Requests()))
+		}
+	}
+}
+
+// TestApprovalsOfAWaveAreAskedTogether: two steps wait with one token. The one that is approved goes
+// on while the other waits.
+func TestApprovalsOfAWaveAreAskedTogether(t *testing.T) {
+	for _, most := range []int{1, 50} {
+		w, r := newRun(t, nil, newStep("s1", "DELETE", "/bookings/1", ""), newStep("s2", "DELETE", "/bookings/2", ""), newStep("s3", "GET", "/rooms", ""))
+		w.Steps.Steps = most
+		await := func(token string) {
+			t.Helper()
+			if err := w.Steps.Await(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID}, token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := driveOnce(t, w, r)
+		if most == 1 {
+			if got != `wave ["s1","s2","s3"]` {
+				t.Errorf("%s", got)
+			}
+			for _, id := range []string{"s1", "s2", "s3"} {
+				drive(t, w, r, id)
+			}
+		} else if got != "approval" {
+			t.Errorf("%s", got)
+		}
+		await("first")
+		now := w.Read(r.ID)
+		for _, id := range []string{"s1", "s2"} {
+			if a := now.State(plan.EffectOf(id)).Approval; a == nil || a.Token != "first" {
+				t.Fatalf("%s waits with %+v", id, a)
+			}
+		}
+		if status(w, r, "s3") != "done" || now.Status != plan.Waiting || len(w.Woken()) != 0 {
+			t.Errorf("s3 is %s, the run %s", status(w, r, "s3"), now.Status)
+		}
+		approve(t, w, r, "s2", "berta", false)
+		if !slices.Equal(w.Woken(), []string{"first"}) {
+			t.Errorf("woken %v", w.Woken())
+		}
+		for got = "next"; got == "next"; {
+			got = driveOnce(t, w, r)
+		}
+		if got != "approval" || status(w, r, "s2") != "done" || status(w, r, "s1") != "waiting" {
+			t.Errorf("%s, s2 is %s, s1 %s", got, status(w, r, "s2"), status(w, r, "s1"))
+		}
+		await("second")
+		if a := w.Read(r.ID).State(plan.EffectOf("s1")).Approval; a.Token != "second" {
+			t.Errorf("s1 waits with %s", a.Token)
+		}
+		approve(t, w, r, "s1", "berta", false)
+		await("third") // an invocation that was late
+		if woken := w.Woken(); !slices.Equal(woken, []string{"first", "second", "third"}) {
+			t.Errorf("woken %v", woken)
+		}
+		if got := driveOnce(t, w, r); got != "done" || w.Read(r.ID).Status != plan.Done {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+// TestElementsAreCarriedOutByDrive: the elements of a list are handed out, or carried out here, beside
+// a step that does not need them.
+func TestElementsAreCarriedOutByDrive(t *testing.T) {
+	for _, most := range []int{1, 50} {
+		steps := forEach()
+		steps = append(steps[:2:2], newStep("s3", "DELETE", "/bookings/9", "", "s1"))
+		w, r := newRun(t, nil, steps...)
+		w.Steps.Steps = most
+		upstream(w, map[string]string{"GET /rooms": roomsOf(3), "POST /bookings": `{"id":"b"}`, "DELETE /bookings/9": "{}"})
+		var outcomes []string
+		for range 10 {
+			got := driveOnce(t, w, r)
+			outcomes = append(outcomes, got)
+			switch {
+			case strings.HasPrefix(got, "wave "):
+				for _, id := range []string{"s2[0]", "s2[1]", "s2[2]", "s3"} {
+					drive(t, w, r, id)
+				}
+			case got == "approval":
+				if err := w.Steps.Await(t.Context(), step.Task{Account: fixture.Account, RunID: r.ID}, "token"); err != nil {
+					t.Fatal(err)
+				}
+				approve(t, w, r, "s3", "berta", false)
+			}
+			if got == "done" {
+				break
+			}
+		}
+		if now := w.Read(r.ID); now.Status != plan.Done || len(w.Requests()) != 5 || now.State(plan.EffectOf("s2")).Attempts != 1 {
+			t.Errorf("at most %d: %q, the run is %s after %d requests", most, outcomes, now.Status, len(w.Requests()))
+		}
+	}
+}
+
+// TestUndosAreDrivenNewestFirst: one that fails does not keep the older ones from being undone.
+func TestUndosAreDrivenNewestFirst(t *testing.T) {
+	for _, most := range []int{1, 50} {
+		first, second := booking(), booking()
+		first.ID, second.ID = "s1", "s2"
+		second.Undo.Path = "/bookings/8"
+		failing := newStep("s3", "POST", "/bookings", `{"room":"sur"}`, "s1", "s2")
+		second.Needs = &[]string{"s1"}
+		w, r := newRun(t, nil, first, second, failing)
+		w.Steps.Steps = most
+		w.Answer(func(q tool.Request) (tool.Answer, error) {
+			status := 200
+			if strings.Contains(string(q.Body), "sur") || strings.HasSuffix(q.URL, "/8") {
+				status = 409
+			}
+			return tool.Answer{Status: status, Body: []byte(`{"id":"7"}`), Bytes: 10}, nil
+		})
+		w.Execute(r.ID)
+		now := w.Read(r.ID)
+		if now.Status != plan.Failed || status(w, r, "undo:s1") != "done" || status(w, r, "undo:s2") != "error step.rejected_because" && status(w, r, "undo:s2") != "error step.rejected" {
+			t.Errorf("at most %d: the run is %s, undos %s and %s", most, now.Status, status(w, r, "undo:s2"), status(w, r, "undo:s1"))
+		}
+		sent := sentRequests(w)
+		if n := len(sent); n != 5 || sent[3] != "DELETE /bookings/8" {
+			t.Errorf("%q", sent)
+		}
+	}
+}
+
+// TestSkippedStepsAreDriven: a condition that does not hold ends a step without a call, and what follows goes on.
+func TestSkippedStepsAreDriven(t *testing.T) {
+	for _, most := range []int{1, 50} {
+		skipped := newStep("s2", "POST", "/bookings", `{"room":"norte"}`, "s1")
+		skipped.When = &ref.Condition{Value: "${s1.body.free}", Is: ref.Equal, To: json.RawMessage("1")}
+		w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), skipped, newStep("s3", "GET", "/rooms", "", "s2"))
+		w.Steps.Steps = most
+		upstream(w, map[string]string{"GET /rooms": `{"free":0}`})
+		w.Execute(r.ID)
+		if now := w.Read(r.ID); now.Status != plan.Done || status(w, r, "s2") != "skipped" || len(w.Requests()) != 2 {
+			t.Errorf("the run is %s, s2 %s", now.Status, status(w, r, "s2"))
+		}
+	}
+}
