@@ -45,8 +45,8 @@ type Store interface {
 	Ended(ctx context.Context, account, runID string) (Link, error)
 	// Tip returns the last link of an account's chain; the zero Link when it has none.
 	Tip(ctx context.Context, account string) (Link, error)
-	// Place appends a link to the chain of its account and records it in its run. It returns
-	// fault.ErrMoved when the chain or the run changed in the meantime.
+	// Place appends a link to the chain of its account, with its signature if it has one, and records
+	// it in its run. It returns fault.ErrMoved when the chain or the run changed in the meantime.
 	Place(ctx context.Context, l Link, due time.Time) error
 	LinkReader
 	// Sign stores the signature of a link. An existing signature is not replaced.
@@ -67,10 +67,10 @@ var errSigner = errors.New("receipt: the signer")
 // ErrNoLink means that the chain has no such link.
 var ErrNoLink = errors.New("receipt: no such link")
 
-// Sealer appends ended runs to their account's chain and signs them. The place is written first, in
-// a write that fails when another link took it. The signature covers the place and is written
-// afterwards. So two runs that end at once never wait for the signature of each other, and after a
-// failure of the signer the sweep signs the link later.
+// Sealer appends ended runs to their account's chain and signs them, in one write that fails when
+// another link took the place. Then the place is written first, and the signature, which covers it,
+// afterwards: so runs that end at once never wait for the signatures of each other. The same is done
+// when the signer fails, and the sweep signs the link later.
 type Sealer struct {
 	Store  Store
 	Signer Signer
@@ -88,15 +88,16 @@ const sealLimit = 5000
 
 // Seal places and signs the link of a run that ended. It is idempotent.
 func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
-	l, err := s.place(ctx, account, runID)
+	l, err := s.place(ctx, account, runID, true)
 	if err != nil || l.Signature != nil {
 		return err
 	}
 	return s.sign(ctx, l)
 }
 
-// place returns the link of a run. If the run has none, it appends one to the chain.
-func (s *Sealer) place(ctx context.Context, account, runID string) (Link, error) {
+// place returns the link of a run. If the run has none, it appends one to the chain, at the first
+// attempt with its signature if that is wanted.
+func (s *Sealer) place(ctx context.Context, account, runID string, signed bool) (Link, error) {
 	var l Link
 	err := retry.Do(ctx, func() (err error) {
 		if l, err = s.Store.Ended(ctx, account, runID); err != nil || l.Seq > 0 {
@@ -110,24 +111,36 @@ func (s *Sealer) place(ctx context.Context, account, runID string) (Link, error)
 		if l, err = l.Chained(tip, at); err != nil {
 			return err
 		}
+		if signed {
+			signed = false
+			if with, err := s.signature(ctx, l); err == nil { // an error is told when the link is signed
+				l = with
+			}
+		}
 		return s.Store.Place(ctx, l, at.Add(SealGrace))
 	})
 	return l, err
 }
 
-// sign signs a link, after the public half of the signing key is stored.
+// sign signs a link that has a place.
 func (s *Sealer) sign(ctx context.Context, l Link) error {
-	key, err := s.Signer.Key(ctx)
+	l, err := s.signature(ctx, l)
 	if err != nil {
-		return fmt.Errorf("%w has no key: %w", errSigner, err)
-	}
-	if err := s.storeKey(ctx, key); err != nil {
-		return err
-	}
-	if l, err = l.Signed(ctx, s.Signer, key); err != nil {
 		return err
 	}
 	return s.Store.Sign(ctx, l)
+}
+
+// signature returns a link with its signature, after the public half of the signing key is stored.
+func (s *Sealer) signature(ctx context.Context, l Link) (Link, error) {
+	key, err := s.Signer.Key(ctx)
+	if err != nil {
+		return l, fmt.Errorf("%w has no key: %w", errSigner, err)
+	}
+	if err := s.storeKey(ctx, key); err != nil {
+		return l, err
+	}
+	return l.Signed(ctx, s.Signer, key)
 }
 
 // Signed returns the link with a signature by the signer's key.

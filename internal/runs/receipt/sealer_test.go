@@ -187,8 +187,8 @@ func TestSealSignsEndedRunAndItsLaterEvents(t *testing.T) {
 	}
 }
 
-// Fifty runs of one account end at once. None waits for the signature of another, so each link is
-// signed once, even after lost races for a place.
+// Fifty runs of one account end at once. Who loses a race for a place takes the next one without a
+// signature and signs afterwards, so no link costs more than two signatures.
 func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 	const many = 50
 	s := newSealing(t)
@@ -210,7 +210,7 @@ func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Errorf("not all were sealed at once: %v", err)
 	}
-	if n := len(s.checkAll(ids...)); n != many || s.signer.signed != many {
+	if n := len(s.checkAll(ids...)); n != many || s.signer.signed > 2*many {
 		t.Errorf("%d links, %d signatures", n, s.signer.signed)
 	}
 }

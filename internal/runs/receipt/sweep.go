@@ -27,7 +27,7 @@ func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
 		if ctx.Err() != nil {
 			break
 		}
-		l, err := s.place(ctx, k.Account, k.RunID)
+		l, err := s.place(ctx, k.Account, k.RunID, false)
 		if err != nil {
 			swept.Failed++
 			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))

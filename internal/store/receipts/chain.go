@@ -131,7 +131,11 @@ func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]
 // run, changed since they were read.
 func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error {
 	row := rowOfLink(l, linkKey(l.Seq))
-	row.DuePK, row.DueSK = dueUnsigned, kv.At(due, l.RunID)
+	if l.Signature != nil {
+		row.KeyID, row.Alg, row.Value = l.Signature.KeyID, l.Signature.Alg, l.Signature.Value
+	} else {
+		row.DuePK, row.DueSK = dueUnsigned, kv.At(due, l.RunID)
+	}
 	placed := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
 	condition := "attribute_not_exists(PK)"
 	if l.Seq > 1 {

@@ -119,13 +119,52 @@ func planOf(it kv.Item) (plan.Plan, error) {
 	return rev.Plan, nil
 }
 
+// eventRow is the events of one transaction: its last one, whose number is in the key, and in Before
+// those before it. In format 1 each event has a row.
 type eventRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
+	Format int         `dynamodbav:"v,omitempty"`
+	PK     string      `dynamodbav:"PK"`
+	SK     string      `dynamodbav:"SK"`
+	Seq    int         `dynamodbav:"seq"`
+	At     int64       `dynamodbav:"at"`
+	Type   string      `dynamodbav:"type"`
+	StepID string      `dynamodbav:"step_id,omitempty"`
+	Data   []byte      `dynamodbav:"data"`
+	Hash   string      `dynamodbav:"hash"`
+	Before []eventPart `dynamodbav:"before,omitempty"`
+}
+
+type eventPart struct {
 	Seq    int    `dynamodbav:"seq"`
 	At     int64  `dynamodbav:"at"`
 	Type   string `dynamodbav:"type"`
 	StepID string `dynamodbav:"step_id,omitempty"`
 	Data   []byte `dynamodbav:"data"`
 	Hash   string `dynamodbav:"hash"`
+}
+
+// rowOfEvents returns the row of the events of a transaction.
+func rowOfEvents(r plan.Run, events []plan.Event) eventRow {
+	parts := make([]eventPart, len(events))
+	for i, e := range events {
+		parts[i] = eventPart{Seq: e.Seq, At: kv.Millis(e.At), Type: e.Type, StepID: e.StepID.String(), Data: e.Data, Hash: e.Hash}
+	}
+	before, last := parts[:len(parts)-1], parts[len(parts)-1]
+	row := eventRow{
+		PK: kv.Run(r.Account, r.ID), SK: eventKey(last.Seq), Seq: last.Seq, At: last.At, Type: last.Type, StepID: last.StepID,
+		Data: last.Data, Hash: last.Hash,
+	}
+	if len(before) > 0 {
+		row.Format, row.Before = runFormat, before
+	}
+	return row
+}
+
+// events returns the events of a row, in order.
+func (row eventRow) events() []plan.Event {
+	var events []plan.Event
+	for _, p := range append(row.Before, eventPart{row.Seq, row.At, row.Type, row.StepID, row.Data, row.Hash}) {
+		events = append(events, plan.Event{Seq: p.Seq, At: kv.Time(p.At), Type: p.Type, StepID: plan.ParseEffect(p.StepID), Data: p.Data, Hash: p.Hash})
+	}
+	return events
 }

@@ -77,13 +77,17 @@ func (s *Store) Events(ctx context.Context, account, runID string, after, limit 
 	if err != nil {
 		return nil, err
 	}
-	events := make([]plan.Event, len(items))
-	for i, it := range items {
+	events := []plan.Event{}
+	for _, it := range items {
 		var row eventRow
 		if err := kv.Decode(it, &row); err != nil {
 			return nil, err
 		}
-		events[i] = plan.Event{Seq: row.Seq, At: kv.Time(row.At), Type: row.Type, StepID: plan.ParseEffect(row.StepID), Data: row.Data, Hash: row.Hash}
+		for _, e := range row.events() {
+			if e.Seq > after && (limit == 0 || len(events) < limit) {
+				events = append(events, e)
+			}
+		}
 	}
 	return events, nil
 }
@@ -121,7 +125,7 @@ func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 			return r, err
 		}
 		gone.end()
-		t.add(append(gone.writes, gone.row())...)
+		t.add(gone.all()...)
 	}
 	return s.commit(ctx, t)
 }

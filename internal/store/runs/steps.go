@@ -205,7 +205,7 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		t.end()
 	case !m.Due.IsZero():
 		t.due(m.Due)
-	case to != was:
+	case to != was && was != plan.Queued: // what begins is due as it was: most runs end before the sweep looks
 		t.due(m.Record.At.Add(run.CheckEvery))
 	}
 	switch {

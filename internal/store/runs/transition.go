@@ -75,10 +75,6 @@ func (t *transition) event(to plan.Status, rec run.Record) error {
 	if to.Terminal() {
 		t.next.DueAt, t.next.Link = time.Time{}, 0
 	}
-	t.add(kv.Put(eventRow{
-		PK: kv.Run(t.from.Account, t.from.ID), SK: eventKey(event.Seq), Seq: event.Seq, At: kv.Millis(event.At),
-		Type: event.Type, StepID: event.StepID.String(), Data: event.Data, Hash: event.Hash,
-	}, "attribute_not_exists(PK)", fault.ErrMoved))
 	return nil
 }
 
@@ -147,14 +143,19 @@ func (t *transition) row() kv.Write {
 	return w.Unless(t.err)
 }
 
+// all returns the writes of the transition.
+func (t *transition) all() []kv.Write {
+	all := []kv.Write{kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved)}
+	if !t.apart {
+		all = append(all, t.row())
+	}
+	return append(all, t.writes...)
+}
+
 // commit makes the writes and returns the run that they left; the run as it was read when they
 // failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
-	writes := t.writes
-	if !t.apart {
-		writes = append(writes, t.row())
-	}
-	if err := s.table.Commit(ctx, writes...); err != nil {
+	if err := s.table.Commit(ctx, t.all()...); err != nil {
 		return t.from, err
 	}
 	return t.next, nil
