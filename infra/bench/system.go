@@ -163,42 +163,33 @@ func (s *system) say(chat string, sc scenario) (draft, error) {
 	return draft{chat, answer.Run.ID, answer.Run.Digest}, err
 }
 
-const (
-	runLimit  = time.Minute // maximum duration of a run
-	lookLeast = 400 * time.Microsecond
-	lookEvery = 25 // a chat is read again after this part of the time so far
-)
+const runLimit = time.Minute // maximum duration of a run
 
-// execute confirms a draft and returns when its chat reports that it is done.
+// execute confirms a draft and returns when the run is done.
 func (s *system) execute(d draft, steps int) error {
 	seen, began := s.echo.watch(d.run, steps), time.Now()
 	err := s.post(s.origin+"/api/runs/"+d.run+"/confirm", map[string]any{"digest": d.digest}, nil)
 	if err != nil {
 		return err
 	}
-	limit := time.After(runLimit)
 	select {
 	case <-seen.over:
-	case <-limit:
+	case <-time.After(runLimit):
 		return fmt.Errorf("run %s: %d calls are missing after %v", d.run, s.echo.forget(d.run), runLimit)
 	}
-	var chat struct {
-		Last   string `json:"last_run_id"`
-		Status string `json:"last_run_status"`
+	var run struct {
+		Status string `json:"status"`
 	}
-	for chat.Last != d.run {
-		time.Sleep(max(lookLeast, time.Since(began)/lookEvery))
-		if err := s.get(s.origin+"/api/chats/"+d.chat, &chat); err != nil {
+	for run.Status == "" || run.Status == "queued" || run.Status == "running" {
+		if time.Since(began) > runLimit {
+			return fmt.Errorf("run %s has not ended after %v", d.run, runLimit)
+		}
+		if err := s.get(s.origin+"/api/runs/"+d.run+"?wait=25", &run); err != nil {
 			return err
 		}
-		select {
-		case <-limit:
-			return fmt.Errorf("run %s has not ended after %v", d.run, runLimit)
-		default:
-		}
 	}
-	if left := s.echo.forget(d.run); left != 0 || chat.Status != "done" {
-		return fmt.Errorf("run %s ended %q, with %d calls missing", d.run, chat.Status, left)
+	if left := s.echo.forget(d.run); left != 0 || run.Status != "done" {
+		return fmt.Errorf("run %s ended %q, with %d calls missing", d.run, run.Status, left)
 	}
 	return nil
 }

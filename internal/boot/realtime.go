@@ -24,7 +24,7 @@ type RealtimeConfig struct {
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
 		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
-		s.stores = s.stores.Announcing(hub)
+		s.stores = s.stores.Announcing(s.Watches.Over(hub))
 		s.listeners = hub
 	}
 	return s

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/ids"
+	"piloto/internal/live/realtime"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
 )
@@ -45,6 +46,8 @@ type World struct {
 	within time.Duration
 	// AloneSince is the start time of a deployment with one process; zero for any other.
 	AloneSince time.Time
+	// Watches wakes requests that wait for a run; nil where the functions are processes of their own.
+	Watches *realtime.Watches
 	// SocketPath is the path of sockets, when they are on the API's own host.
 	SocketPath string
 	// Counted counts the requests of all functions in one process; nil: each function counts its own, and they

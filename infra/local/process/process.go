@@ -32,6 +32,7 @@ import (
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
+	"piloto/internal/live/realtime"
 	"piloto/internal/store"
 	"piloto/internal/tools/tool"
 )
@@ -73,6 +74,7 @@ type Process struct {
 	origin      string       // http://127.0.0.1:8080
 	demoKey     string       // key that callers of the demonstration need; empty: no demonstration
 	began       time.Time
+	watches     realtime.Watches
 	private     tool.Networks
 }
 
@@ -254,7 +256,7 @@ func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clientConfig(), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
-		Patient: p.Lambda != AsProcess, Private: p.private,
+		Patient: p.Lambda != AsProcess, Private: p.private, Watches: &p.watches,
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.localSettings())
 }

@@ -38,7 +38,7 @@ func (a *api) records(store Store, checks []Check) {
 	a.chats(s)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}", id: "readRun", access: withChat,
-		summary: "Read a run", failures: []int{404},
+		summary: "Read a run, at once or when its status changes", failures: []int{404, 422},
 	}, s.run)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
@@ -70,12 +70,54 @@ func (p PageInput) size() int {
 	return p.Limit
 }
 
-func (s records) run(ctx context.Context, in *runInput) (*reply[Run], error) {
+func (s records) run(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Wait int    `query:"wait" minimum:"0" maximum:"25" doc:"seconds to wait until the status differs from the present one. A run that ended is answered at once"`
+},
+) (*reply[Run], error) {
 	r, err := s.findRun(ctx, in.ID)
+	if err == nil && in.Wait > 0 {
+		r, err = s.awaitChange(ctx, r, time.Duration(in.Wait)*time.Second)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return answer(showRun(r)), nil
+}
+
+// The pauses between two reads of a run that is waited for. An event in this process ends them.
+const (
+	firstRead = 250 * time.Millisecond
+	lastRead  = 2 * time.Second
+)
+
+// awaitChange returns a run when its status is another than that of r, when it cannot change any more, or after a time.
+func (s records) awaitChange(ctx context.Context, r plan.Run, most time.Duration) (plan.Run, error) {
+	waiting, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	next := func() <-chan struct{} { return nil }
+	if s.config.Watcher != nil {
+		watch, stop := s.config.Watcher.Watch(r.Account, r.ID)
+		defer stop()
+		next = watch
+	}
+	for pause := firstRead; !r.Status.Terminal(); pause = min(2*pause, lastRead) {
+		changed := next()
+		now, err := s.store.Run(ctx, r.Account, r.ID)
+		if err != nil || now.Status != r.Status {
+			return now, err
+		}
+		look := time.NewTimer(pause)
+		select {
+		case <-changed:
+		case <-look.C:
+		case <-waiting.Done():
+			look.Stop()
+			return now, ctx.Err() // of a client that went away
+		}
+		look.Stop()
+	}
+	return r, nil
 }
 
 // EventList is a page of a run's events.

@@ -35,6 +35,13 @@ type Config struct {
 	Webhooks Webhooks     // authenticates signed requests; nil: refuses them
 	Once     *replay.Once // stored answers of requests with a key
 	Async    *Async       // asynchronous answers of turns; nil: none
+	Watcher  Watcher      // wakes requests that wait for a run, for Records
+}
+
+// Watcher tells of the events of a run in this process (realtime.Watches).
+type Watcher interface {
+	// Watch begins to watch a run. next returns a channel that is closed at the next event after its call, or nil.
+	Watch(account, runID string) (next func() <-chan struct{}, stop func())
 }
 
 // Realtime is the address of the socket. URL is absolute (wss://…), or a path on the host of the request.

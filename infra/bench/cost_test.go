@@ -1,0 +1,39 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+)
+
+// TestCostsDoNotGrow holds the state transitions and the units of the table that operations need
+// (docs/adr/0029-a-flat-run.md).
+func TestCostsDoNotGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts two deployments")
+	}
+	type limit struct {
+		transitions   int
+		writes, reads float64
+	}
+	limits := map[int]map[string]limit{
+		1: {
+			"turn, text": {0, 15, 13}, "turn, plan of 1": {0, 30, 16}, "turn, routed": {0, 18, 13},
+			"run of 1": {3, 46, 20}, "run of 5": {11, 110, 42}, "run of 20": {41, 352, 150}, "run of 8 side by side": {15, 160, 110},
+		},
+		50: {"run of 1": {3, 46, 20}, "run of 5": {3, 94, 36}, "run of 20": {3, 276, 85}, "run of 8 side by side": {3, 160, 70}},
+	}
+	for shared, want := range limits {
+		got, err := costsOf(t.Context(), options{dir: t.TempDir(), template: "../../template.yaml", only: regexp.MustCompile("")}, shared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d scenarios with %d steps an invocation, want %d", len(got), shared, len(want))
+		}
+		for _, c := range got {
+			if most := want[c.name]; c.transitions > most.transitions || c.writes > most.writes || c.reads > most.reads {
+				t.Errorf("%s, %d steps an invocation: %d transitions, %.0f write and %.1f read units; at most %+v", c.name, shared, c.transitions, c.writes, c.reads, most)
+			}
+		}
+	}
+}

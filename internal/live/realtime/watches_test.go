@@ -1,0 +1,48 @@
+package realtime
+
+import (
+	"testing"
+)
+
+func TestWatchesWakeWhoWaitsForTheRun(t *testing.T) {
+	var w Watches
+	hub := w.Over(Nobody)
+	next, stop := w.Watch("acme", "r1")
+	other, stopOther := w.Watch("globex", "r1")
+	first, theirs := next(), other()
+	hub.Notify(t.Context(), "acme", Event{RunID: "r2"}, Event{ChatID: "c"})
+	select {
+	case <-first:
+		t.Fatal("woken by another run")
+	default:
+	}
+	hub.Notify(t.Context(), "acme", Event{RunID: "r1"})
+	<-first
+	second := next()
+	select {
+	case <-second:
+		t.Fatal("woken before the second event")
+	case <-theirs:
+		t.Fatal("woken by another account")
+	default:
+	}
+	hub.Notify(t.Context(), "acme", Event{RunID: "r1"})
+	<-second
+	stop()
+	stopOther()
+	if len(w.runs) != 0 {
+		t.Errorf("%d runs are watched by nobody", len(w.runs))
+	}
+}
+
+func TestNilWatchesWakeNobody(t *testing.T) {
+	var w *Watches
+	if w.Over(Nobody) != Notifier(Nobody) {
+		t.Error("the notifier changed")
+	}
+	next, stop := w.Watch("acme", "r1")
+	defer stop()
+	if next() != nil {
+		t.Error("a channel that nobody closes")
+	}
+}
