@@ -43,7 +43,8 @@ type world struct {
 	fails   map[string][]string // "seal", "await" or "reason" → the error of each call; the last one repeats, "" is success
 	approve bool                // an approval is decided one minute after its request
 
-	states *sfn.Client
+	states  *sfn.Client
+	entered []string // the states of the execution, in order
 
 	mu      sync.Mutex
 	calls   []string // "step", "s1", "await", "reason s1", "settle Step.Rejected", "seal"
@@ -158,12 +159,14 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.LifecycleFunctionArn+"}", lifecycleARN,
 		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
 	).Replace(string(statemachines.Definition))
-	return perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
+	ends, entered := perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
+	w.entered = entered
+	return ends
 }
 
-// perform runs one execution of a definition to its end and returns its status; knows receives the
-// client of the engine first.
-func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) types.ExecutionStatus {
+// perform runs one execution of a definition to its end. It returns its status, and the states that
+// it entered; knows receives the client of the engine first.
+func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) (types.ExecutionStatus, []string) {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
@@ -199,17 +202,59 @@ func perform(t *testing.T, functions stepfunctions.Invoker, definition string, i
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.StartExecution(t.Context(), &sfn.StartExecutionInput{
+	execution, err := client.StartExecution(t.Context(), &sfn.StartExecutionInput{
 		StateMachineArn: machine.StateMachineArn, Name: aws.String("run1"), Input: aws.String(string(input)),
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for status := range ended {
-		if status != string(types.ExecutionStatusRunning) {
-			return types.ExecutionStatus(status)
+	status := string(types.ExecutionStatusRunning)
+	for status == string(types.ExecutionStatusRunning) {
+		status = <-ended
+	}
+	var entered []string
+	pages := sfn.NewGetExecutionHistoryPaginator(client, &sfn.GetExecutionHistoryInput{ExecutionArn: execution.ExecutionArn})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Events {
+			if e.StateEnteredEventDetails != nil {
+				entered = append(entered, *e.StateEnteredEventDetails.Name)
+			}
 		}
 	}
-	return ""
+	return types.ExecutionStatus(status), entered
+}
+
+// TestTransitionsOfARun counts the states that executions enter: the table of
+// docs/adr/0029-a-flat-run.md. Step Functions also counts each repetition of a task.
+func TestTransitionsOfARun(t *testing.T) {
+	next, done := goesOn(statemachines.OutcomeNext), goesOn(statemachines.OutcomeDone)
+	eight := []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"}
+	for name, c := range map[string]struct {
+		world *world
+		most  int
+	}{
+		"1 step":                          {&world{}, 3},
+		"5 steps":                         {&world{steps: append(repeat(next, 4), done)}, 11},
+		"5 steps, shared":                 {&world{}, 3},
+		"20 steps":                        {&world{steps: append(repeat(next, 19), done)}, 41},
+		"8 side by side":                  {&world{steps: []answer{goesOn(statemachines.OutcomeWave, eight...), done}}, 15},
+		"1 step with an approval":         {&world{steps: []answer{goesOn(statemachines.OutcomeApproval), done}, approve: true}, 6},
+		"1 step with another command":     {&world{steps: []answer{goesOn(statemachines.OutcomeReason, "s1"), done}}, 6},
+		"the third step fails, two undos": {&world{steps: []answer{next, next, failsWith("Step.Rejected"), next, goesOn("settle")}, settles: []answer{next, done}}, 14},
+		"the same, shared":                {&world{steps: []answer{failsWith("Step.Rejected"), goesOn("settle")}, settles: []answer{next, done}}, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if ends := execute(t, c.world); ends != types.ExecutionStatusSucceeded || len(c.world.entered) != c.most {
+					t.Errorf("it ended %s after %d states, want %d: %v", ends, len(c.world.entered), c.most, c.world.entered)
+				}
+			})
+		})
+	}
 }
 
 func repeat[T any](v T, n int) []T { return slices.Repeat([]T{v}, n) }

@@ -51,7 +51,7 @@ func TestTurnIsAnsweredOrGivenUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &answerer{c.fails, map[bool]int{}, nil}
 				in := statemachines.TurnInput{TurnID: "turn1", AccountID: "acct1"}
-				ends := perform(t, a, definition, in, func(*sfn.Client) {})
+				ends, _ := perform(t, a, definition, in, func(*sfn.Client) {})
 				if got := [2]int{a.calls[false], a.calls[true]}; ends != c.ends || got != c.calls || len(a.foreign) > 0 {
 					t.Errorf("%s after %v calls, want %s after %v; alien %q", ends, got, c.ends, c.calls, a.foreign)
 				}

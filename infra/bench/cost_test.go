@@ -18,9 +18,9 @@ func TestCostsDoNotGrow(t *testing.T) {
 	limits := map[int]map[string]limit{
 		1: {
 			"turn, text": {0, 15, 13}, "turn, plan of 1": {0, 30, 16}, "turn, routed": {0, 18, 13},
-			"run of 1": {3, 46, 20}, "run of 5": {11, 110, 42}, "run of 20": {41, 352, 150}, "run of 8 side by side": {15, 160, 110},
+			"run of 1": {3, 46, 22}, "run of 5": {11, 110, 48}, "run of 20": {41, 352, 175}, "run of 8 side by side": {15, 160, 115},
 		},
-		50: {"run of 1": {3, 46, 20}, "run of 5": {3, 94, 36}, "run of 20": {3, 276, 85}, "run of 8 side by side": {3, 160, 70}},
+		50: {"run of 1": {3, 46, 22}, "run of 5": {3, 94, 40}, "run of 20": {3, 276, 100}, "run of 8 side by side": {3, 160, 80}},
 	}
 	for shared, want := range limits {
 		got, err := costsOf(t.Context(), options{dir: t.TempDir(), template: "../../template.yaml", only: regexp.MustCompile("")}, shared)

@@ -256,7 +256,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
-		AloneSince: w.AloneSince, Steps: c.StepsPerInvocation,
+		AloneSince: w.AloneSince, Steps: c.StepsPerInvocation, Stopping: w.Stopping,
 	}
 	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
 		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: plan.ParseEffect(in.StepID)}

@@ -46,6 +46,8 @@ type World struct {
 	within time.Duration
 	// AloneSince is the start time of a deployment with one process; zero for any other.
 	AloneSince time.Time
+	// Stopping reports that the process is about to end; nil: nobody knows.
+	Stopping func() bool
 	// Watches wakes requests that wait for a run; nil where the functions are processes of their own.
 	Watches *realtime.Watches
 	// SocketPath is the path of sockets, when they are on the API's own host.

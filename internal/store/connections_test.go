@@ -218,7 +218,9 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 		case realtime.TypeMessage:
 			messages = append(messages, data["message"].(conversation.Message))
 		case realtime.TypeRun:
-			events[h.RunID] = append(events[h.RunID], data["event"].(plan.Event))
+			event := data["event"].(plan.Event)
+			event.After = "" // it is not stored
+			events[h.RunID] = append(events[h.RunID], event)
 		}
 	}
 	slices.SortFunc(messages, func(a, b conversation.Message) int { return strings.Compare(a.Seq, b.Seq) })

@@ -133,6 +133,13 @@ func (f *functions) halt() {
 	}
 }
 
+// halted reports that no further call of a run begins.
+func (f *functions) halted() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.deadline.IsZero()
+}
+
 // drain waits for the calls under way until the deadline that halt set, because an unsafe call that
 // is interrupted leaves its step in doubt.
 func (f *functions) drain() {

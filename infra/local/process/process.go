@@ -74,7 +74,7 @@ type Process struct {
 	origin      string       // http://127.0.0.1:8080
 	demoKey     string       // key that callers of the demonstration need; empty: no demonstration
 	began       time.Time
-	watches     realtime.Watches
+	watches     *realtime.Watches
 	private     tool.Networks
 }
 
@@ -128,7 +128,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		}
 	}
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
-	p.sockets = p.newSockets()
+	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
 	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
 		return p.functions.deliverChange(ctx, p.deployment.Rules, e)
 	}, s.platformSecret())
@@ -256,7 +256,7 @@ func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clientConfig(), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
-		Patient: p.Lambda != AsProcess, Private: p.private, Watches: &p.watches,
+		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted,
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.localSettings())
 }

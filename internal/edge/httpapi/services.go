@@ -38,9 +38,9 @@ type Config struct {
 	Watcher  Watcher      // wakes requests that wait for a run, for Records
 }
 
-// Watcher tells of the events of a run in this process (realtime.Watches).
+// Watcher tells that the status of a run changes in this process (realtime.Watches).
 type Watcher interface {
-	// Watch begins to watch a run. next returns a channel that is closed at the next event after its call, or nil.
+	// Watch begins to watch a run. next returns a channel that is closed when the status changes after its call, or nil.
 	Watch(account, runID string) (next func() <-chan struct{}, stop func())
 }
 

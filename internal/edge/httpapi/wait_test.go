@@ -63,7 +63,7 @@ func TestARunIsAnsweredWhenItsStatusChanges(t *testing.T) {
 						case <-over:
 							return
 						}
-						watches.Over(realtime.Nobody).Notify(context.Background(), "a", realtime.Event{RunID: runID})
+						watches.Over(realtime.Nobody).Notify(context.Background(), "a", realtime.Run(chatID, runID, plan.Event{After: plan.Done}))
 					}()
 				}
 				records := newAPI(s.config)

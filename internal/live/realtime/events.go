@@ -37,11 +37,11 @@ func Message(chatID string, m conversation.Message) Event {
 	}
 }
 
-// Run returns the event of a run's next event, with the run's current status.
-func Run(chatID, runID string, status plan.Status, e plan.Event) Event {
+// Run returns the event of a run's next event, with the run's status after it.
+func Run(chatID, runID string, e plan.Event) Event {
 	return Event{
-		Type: TypeRun, ChatID: chatID, RunID: runID, Data: fields{"status": status, "event": e},
-		hint: fields{"status": status, "event_seq": e.Seq},
+		Type: TypeRun, ChatID: chatID, RunID: runID, Data: fields{"status": e.After, "event": e},
+		hint: fields{"status": e.After, "event_seq": e.Seq},
 	}
 }
 

@@ -5,15 +5,16 @@ import (
 	"sync"
 )
 
-// Watches wakes those who wait for a run in the process that changes it. Who waits reads the run
-// again: a wake-up is a hint, and may be missing where another process changed the run.
+// Watches wakes those who wait for the status of a run, in the process that changes it. Who waits
+// reads the run again: a wake-up is a hint, and may be missing where another process changed the run.
 type Watches struct {
 	mu   sync.Mutex
 	runs map[string]*watched // by account and id
 }
 
 type watched struct {
-	changed chan struct{} // closed at the next event
+	changed chan struct{} // closed when the status changes
+	status  any           // that was told last; nil: none
 	users   int
 }
 
@@ -34,23 +35,24 @@ type waking struct {
 func (n waking) Notify(ctx context.Context, account string, events ...Event) {
 	for _, e := range events {
 		if e.RunID != "" {
-			n.wake(account + "/" + e.RunID)
+			n.wake(account+"/"+e.RunID, e.hint["status"])
 		}
 	}
 	n.Notifier.Notify(ctx, account, events...)
 }
 
-func (w *Watches) wake(key string) {
+func (w *Watches) wake(key string, status any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at := w.runs[key]; at != nil {
+	if at := w.runs[key]; at != nil && at.status != status {
+		at.status = status
 		close(at.changed)
 		at.changed = make(chan struct{})
 	}
 }
 
-// Watch begins to watch a run. next returns a channel that is closed at the next event after its
-// call; nil when w is nil. stop ends the watch.
+// Watch begins to watch a run. next returns a channel that is closed when the status changes after
+// its call; nil when w is nil. stop ends the watch.
 func (w *Watches) Watch(account, runID string) (next func() <-chan struct{}, stop func()) {
 	if w == nil {
 		return func() <-chan struct{} { return nil }, func() {}

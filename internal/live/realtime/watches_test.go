@@ -2,6 +2,8 @@ package realtime
 
 import (
 	"testing"
+
+	"piloto/internal/runs/plan"
 )
 
 func TestWatchesWakeWhoWaitsForTheRun(t *testing.T) {
@@ -10,15 +12,17 @@ func TestWatchesWakeWhoWaitsForTheRun(t *testing.T) {
 	next, stop := w.Watch("acme", "r1")
 	other, stopOther := w.Watch("globex", "r1")
 	first, theirs := next(), other()
-	hub.Notify(t.Context(), "acme", Event{RunID: "r2"}, Event{ChatID: "c"})
+	now := func(run string, status plan.Status) Event { return Run("c", run, plan.Event{After: status}) }
+	hub.Notify(t.Context(), "acme", now("r2", plan.Running), Event{ChatID: "c"})
 	select {
 	case <-first:
 		t.Fatal("woken by another run")
 	default:
 	}
-	hub.Notify(t.Context(), "acme", Event{RunID: "r1"})
+	hub.Notify(t.Context(), "acme", now("r1", plan.Running))
 	<-first
 	second := next()
+	hub.Notify(t.Context(), "acme", now("r1", plan.Running)) // a step ended
 	select {
 	case <-second:
 		t.Fatal("woken before the second event")
@@ -26,7 +30,7 @@ func TestWatchesWakeWhoWaitsForTheRun(t *testing.T) {
 		t.Fatal("woken by another account")
 	default:
 	}
-	hub.Notify(t.Context(), "acme", Event{RunID: "r1"})
+	hub.Notify(t.Context(), "acme", now("r1", plan.Done))
 	<-second
 	stop()
 	stopOther()

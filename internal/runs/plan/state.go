@@ -267,6 +267,7 @@ type Event struct {
 	StepID EffectID        `json:"step_id,omitzero"`
 	Data   json.RawMessage `json:"data"`
 	Hash   string          `json:"hash"` // see Chained
+	After  Status          `json:"-"`    // the status of the run after it, in a run that a transition returned
 }
 
 // The types of event.

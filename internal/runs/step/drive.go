@@ -48,8 +48,10 @@ type begun struct {
 	intent run.Move
 }
 
-// mayGoOn reports whether a further effect may begin.
-func (w *way) mayGoOn(at time.Time) bool { return w.left > 0 && at.Before(w.until) }
+// mayGoOn reports whether a further effect may begin in an invocation.
+func (x *Executor) mayGoOn(w *way) bool {
+	return w.left > 0 && x.Now().Before(w.until) && (x.Stopping == nil || !x.Stopping())
+}
 
 // Drive carries out what comes next in a run, at most Steps effects, and says how its execution goes
 // on. It returns an error when a step did not end well and its wave is over, or when an attempt is
@@ -65,7 +67,7 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 		switch {
 		case err != nil, done.Outcome != "":
 			return done, err
-		case !w.mayGoOn(x.Now()):
+		case w.ended > 0 && !x.mayGoOn(w):
 			return continueWith(OutcomeNext), nil
 		}
 		if len(effects) == 1 {
@@ -261,7 +263,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		return continueWith(OutcomeApproval), nil
 	case len(all) == 0:
 		return Done{}, nil
-	case len(all) > w.left:
+	case len(all) > w.left || w.ended > 0 && !x.mayGoOn(w):
 		return continueWith(OutcomeWave, all...), nil
 	}
 	w.left -= len(all)

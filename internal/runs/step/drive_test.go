@@ -204,6 +204,20 @@ func TestDriveEndsInTime(t *testing.T) {
 	}
 }
 
+// TestDriveBeginsNothingWhileTheProcessStops: the effect under way ends, and the next one is another process's.
+func TestDriveBeginsNothingWhileTheProcessStops(t *testing.T) {
+	w, r := newRun(t, nil, chain(2)...)
+	stopping := false
+	w.Steps.Steps, w.Steps.Stopping = 50, func() bool { return stopping }
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		stopping = true
+		return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+	})
+	if got := driveOnce(t, w, r); got != "next" || status(w, r, "s1") != "done" || status(w, r, "s2") != "pending" {
+		t.Errorf("%s: s1 %s, s2 %s", got, status(w, r, "s1"), status(w, r, "s2"))
+	}
+}
+
 // TestWaveIsHandedOutUnlessInvocationCarriesItAll drives steps side by side, of which one fails: the
 // others end, and no step follows.
 func TestWaveIsHandedOutUnlessInvocationCarriesItAll(t *testing.T) {

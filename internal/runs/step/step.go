@@ -130,6 +130,8 @@ type Executor struct {
 	// Steps is how many effects one invocation of Drive carries out, one after the other or side by
 	// side; 0 is 1.
 	Steps int
+	// Stopping reports that the process is about to end: no further effect begins. Nil: never.
+	Stopping func() bool
 
 	locks    runLocks
 	verified digestCache

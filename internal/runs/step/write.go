@@ -180,7 +180,7 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
 		st.Last.Open, st.Checks = e.open, max(st.Checks, e.checks)
 		moves := append(x.begins(r), run.Move{Record: x.record(r, step, st, e, at), State: &st})
-		if t.way.mayGoOn(x.Now()) && e.endsWell() {
+		if x.mayGoOn(t.way) && e.endsWell() {
 			if next := x.prepareNext(ctx, r.With(st)); next != nil {
 				t.way.begun = next
 				moves = append(moves, next.intent)

@@ -71,7 +71,7 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 		events = append(events, realtime.Said(next.ChatID, rec.Messages...)...)
 	}
 	for _, e := range next.Events {
-		events = append(events, realtime.Run(next.ChatID, next.ID, next.Status, e))
+		events = append(events, realtime.Run(next.ChatID, next.ID, e))
 	}
 	r.Notifier.Notify(ctx, next.Account, events...)
 	failpoint.Verb("push", "Runs", "after")
@@ -88,7 +88,7 @@ func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Cha
 	if err != nil {
 		return next, err
 	}
-	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Status, gone.Events[0]))
+	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Events[0]))
 }
 
 // Revise implements turn.Store.

@@ -69,6 +69,7 @@ func (t *transition) event(to plan.Status, rec run.Record) error {
 	if event, err = event.Chained(t.next.Chain); err != nil {
 		return err
 	}
+	event.After = to
 	t.at = rec.At
 	t.next.Status, t.next.EventSeq, t.next.UpdatedAt = to, event.Seq, rec.At
 	t.next.Chain, t.next.Events = event.Hash, append(t.next.Events, event)
