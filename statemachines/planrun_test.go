@@ -290,7 +290,8 @@ func TestEveryPathEndsInSeal(t *testing.T) {
 		"an outcome that nobody knows": {&world{steps: []answer{goesOn("other")}}, []string{"step", "settle", "seal"}, ""},
 		"what was done is undone": {
 			&world{steps: []answer{next, failsWith("Step.Rejected"), next, goesOn("settle")}, settles: []answer{next, done}},
-			[]string{"step", "step", "settle Step.Rejected", "step", "step", "settle", "seal"}, "",
+			[]string{"step", "step", "settle Step.Rejected", "step", "step", "settle", "seal"},
+			"",
 		},
 		"a transient step is repeated": {
 			&world{steps: []answer{failsWith(statemachines.ErrorTransient), failsWith(statemachines.ErrorTransient), done}},
