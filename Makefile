@@ -53,6 +53,11 @@ e2e-process: ## The same, with every function as the executable that deploys
 conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both engines to what AWS does, beside dynalite (npm) and moto, where it is installed
 	go run ./infra/localaws/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
 
+.PHONY: conflicts
+conflicts: ## Test the stores and the runs with transactions that conflict, as they do in DynamoDB
+	go test -count=1 -short ./internal/store -args -conflicts 1ms
+	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo' -args -conflicts 1ms
+
 .PHONY: crash
 crash: ## Kill the process at every failpoint (docs/crash-matrix.md)
 	go run ./infra/crash -write docs/crash-matrix.md

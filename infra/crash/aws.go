@@ -69,7 +69,7 @@ func (a *aws) remaining(v *user) (later bool, left error) {
 		switch {
 		case sk != "RUN" && due != "":
 			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
-		case due == "UNPLACED": // the run ended, and the sweep places its receipt in the chain
+		case strings.HasPrefix(due, "UNPLACED#"): // the run ended, and the sweep places its receipt in the chain
 			left, later = errors.Join(left, fmt.Errorf("the receipt of run %s has no place", id)), true
 		case sk != "RUN":
 		case due != "" || !slices.Contains(terminal, status):

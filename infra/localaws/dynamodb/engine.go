@@ -14,8 +14,9 @@ type Engine struct {
 
 	// ddl is held by every item operation, and exclusively by changes of definitions, so that an
 	// item is never written by an old definition after a new one took effect.
-	ddl    sync.RWMutex
-	tables map[string]*table
+	ddl       sync.RWMutex
+	tables    map[string]*table
+	conflicts *conflicts // nil: writes wait for each other
 }
 
 // Option changes how an Engine is opened.

@@ -72,6 +72,7 @@ const (
 	reasonNone      = "None"
 	reasonCondition = "ConditionalCheckFailed"
 	reasonInvalid   = "ValidationError"
+	reasonConflict  = "TransactionConflict"
 )
 
 func cancelledError(reasons []reason) error {

@@ -42,6 +42,9 @@ func (e *Engine) mutate(action string, r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.conflicts.check(m.table, key); err != nil {
+		return nil, err
+	}
 	var old, next item
 	err = e.store.Update(func(tx *disk.Tx) (err error) {
 		if old, next, err = m.attempt(tx, t, key); err != nil {

@@ -53,6 +53,12 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 	if err := e.bindTransaction(writes); err != nil {
 		return nil, err
 	}
+	release, err := e.conflicts.hold(writes)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	e.conflicts.wait()
 	used := map[string]*usage{}
 	units := ""
 	var print []byte

@@ -39,7 +39,7 @@ func rowOfAnswer(a conversation.Answering) answerRow {
 // attempt of the same request, which has died.
 func (s *Store) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
 	row := rowOfAnswer(a)
-	row.DuePK, row.DueSK, row.TTL = dueAnswers, kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
+	row.DuePK, row.DueSK, row.TTL = kv.DueList(dueAnswers, a.Account), kv.At(a.Until, a.ChatID+"/"+a.MessageID), a.Until.Add(answerLife).Unix()
 	condition := "attribute_not_exists(PK) OR taken_until <= :at"
 	values := kv.Item{":at": kv.N(kv.Millis(at))}
 	if !a.Asked {

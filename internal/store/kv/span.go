@@ -46,9 +46,9 @@ func Rows(pk string, kinds ...string) Span { return Span{pk: pk, kinds: kinds} }
 // keys begin with the digits of a time.
 func Listed(pk string) Span { return Span{index: listed, pk: pk, From: "0", To: "9" + last} }
 
-// DueBy is the rows of a list that are due by a time.
-func DueBy(list string, at time.Time) Span {
-	return Span{index: due, pk: list, From: "0", To: At(at, "~")}
+// DueBy is the rows in a partition of a list that are due by a time.
+func DueBy(partition string, at time.Time) Span {
+	return Span{index: due, pk: partition, From: "0", To: At(at, "~")}
 }
 
 // keys names the two key attributes.
@@ -154,20 +154,4 @@ func (t *Table) Read(ctx context.Context, s Span, limit int) ([]Item, error) {
 		return limit == 0 || len(items) < limit, nil
 	})
 	return items, err
-}
-
-// DueKey is the key of a row that is due, and its place in the list.
-type DueKey struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
-	DueSK string `dynamodbav:"DueSK"`
-}
-
-// Due lists the rows of a list that are due by a time, the oldest first, at most limit.
-func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) ([]DueKey, error) {
-	items, err := t.Read(ctx, DueBy(list, at), limit)
-	if err != nil {
-		return nil, err
-	}
-	return DecodeAll[DueKey](items)
 }

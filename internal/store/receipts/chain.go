@@ -134,7 +134,7 @@ func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error 
 	if l.Signature != nil {
 		row.KeyID, row.Alg, row.Value = l.Signature.KeyID, l.Signature.Alg, l.Signature.Value
 	} else {
-		row.DuePK, row.DueSK = dueUnsigned, kv.At(due, l.RunID)
+		row.DuePK, row.DueSK = kv.DueList(dueUnsigned, l.Account), kv.At(due, l.RunID)
 	}
 	placed := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
 	condition := "attribute_not_exists(PK)"

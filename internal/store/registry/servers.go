@@ -78,7 +78,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
 	}
 	if s.Catalogue == "" && s.Active {
-		row.DuePK, row.DueSK = dueAbsent, kv.At(s.CreatedAt, s.ID)
+		row.DuePK, row.DueSK = kv.DueList(dueAbsent, account), kv.At(s.CreatedAt, s.ID)
 	}
 	return row
 }
@@ -283,7 +283,7 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 	case server.Catalogue != "":
 	case active:
 		set += ", DuePK = :absent, DueSK = :due"
-		values[":absent"], values[":due"] = kv.S(dueAbsent), kv.S(kv.At(at, id))
+		values[":absent"], values[":due"] = kv.S(kv.DueList(dueAbsent, account)), kv.S(kv.At(at, id))
 	default:
 		set += " REMOVE looks, DuePK, DueSK"
 	}

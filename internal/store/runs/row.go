@@ -63,7 +63,7 @@ func rowOfRun(r plan.Run) runRow {
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
-		row.DuePK, row.DueSK = dueRuns, kv.At(r.DueAt, r.ID)
+		row.DuePK, row.DueSK = kv.DueList(dueRuns, r.Account), kv.At(r.DueAt, r.ID)
 	}
 	return row
 }
@@ -84,7 +84,7 @@ func (row runRow) run() (plan.Run, error) {
 		at := kv.Time(row.UndoAt)
 		r.UndoAt = &at
 	}
-	if row.DuePK == dueRuns {
+	if kv.IsDue(row.DuePK, dueRuns) {
 		var ms int64
 		if _, err := fmt.Sscanf(row.DueSK, "%d#", &ms); err == nil {
 			r.DueAt = kv.Time(ms)

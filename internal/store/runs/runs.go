@@ -185,7 +185,7 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	}
 	t.post(rec)
 	t.update("confirm_by = :by, confirmer = :who", kv.Item{":by": kv.S(by), ":who": kv.S(user)})
-	t.dueList = dueRuns
+	t.dueList = kv.DueList(dueRuns, r.Account)
 	t.due(due)
 	if len(r.Besides) > 0 {
 		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})

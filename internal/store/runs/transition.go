@@ -110,7 +110,7 @@ func (t *transition) due(at time.Time) {
 
 // end puts the run on the list of those that need a place in the chain of receipts.
 func (t *transition) end() {
-	t.dueList, t.dueKey = DueUnplaced, kv.At(t.at.Add(receipt.SealGrace), t.from.ID)
+	t.dueList, t.dueKey = kv.DueList(DueUnplaced, t.from.Account), kv.At(t.at.Add(receipt.SealGrace), t.from.ID)
 }
 
 // row returns the write of the run's row.

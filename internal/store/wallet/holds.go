@@ -42,7 +42,7 @@ type holdRow struct {
 func rowOfHold(h credit.Hold) (holdRow, error) {
 	data, err := turns.Encode(h.For)
 	row := holdRow{
-		PK: walletKey(h.Account), SK: "H#" + h.ID, DuePK: dueHolds, DueSK: kv.At(h.Deadline, h.ID), ID: h.ID,
+		PK: walletKey(h.Account), SK: "H#" + h.ID, DuePK: kv.DueList(dueHolds, h.Account), DueSK: kv.At(h.Deadline, h.ID), ID: h.ID,
 		Micros: h.Micros, At: kv.Millis(h.At), Deadline: kv.Millis(h.Deadline), Parts: []partRow{}, For: data,
 	}
 	for _, p := range h.Parts {

@@ -174,7 +174,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, mo
 	set := "SET balance = if_not_exists(balance, :none) + :amount, entries = if_not_exists(entries, :none) + :one, " +
 		"DuePK = :due, DueSK = if_not_exists(DueSK, :at)"
 	values := kv.Item{
-		":none": kv.N(0), ":one": kv.N(1), ":amount": kv.N(e.Amount), ":due": kv.S(dueAudits), ":at": kv.S(kv.At(e.At.Add(auditWait), account)),
+		":none": kv.N(0), ":one": kv.N(1), ":amount": kv.N(e.Amount), ":due": kv.S(kv.DueList(dueAudits, account)), ":at": kv.S(kv.At(e.At.Add(auditWait), account)),
 	}
 	if e.Kind == credit.KindSession {
 		set += ", last_session = :session"
