@@ -92,7 +92,7 @@ func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approval
 // one, whose wait is over. If one of the steps does not have to wait, the execution is resumed at
 // once.
 func (x *Executor) Await(ctx context.Context, t Task, token string) error {
-	t.way = &way{last: &latest{}}
+	t.progress = &progress{last: &latest{}}
 	resume := false
 	err := x.decide(ctx, t, func(r plan.Run) error {
 		steps := []plan.EffectID{t.StepID}

@@ -3,6 +3,8 @@ package step
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -22,8 +24,8 @@ const handOver = time.Second
 // sideBySide is the number of effects that one invocation carries out at the same time.
 const sideBySide = 8
 
-// way is how far an invocation came with a run.
-type way struct {
+// progress is how far an invocation came with a run.
+type progress struct {
 	run   plan.Run // as the last write about the effect left it
 	last  *latest
 	alone bool // no other invocation carries out effects of the run now
@@ -49,25 +51,25 @@ type begun struct {
 }
 
 // mayGoOn reports whether a further effect may begin in an invocation.
-func (x *Executor) mayGoOn(w *way) bool {
-	return w.left > 0 && x.Now().Before(w.until) && (x.Stopping == nil || !x.Stopping())
+func (x *Executor) mayGoOn(p *progress) bool {
+	return p.left > 0 && x.Now().Before(p.until) && (x.Stopping == nil || !x.Stopping())
 }
 
 // Drive carries out what comes next in a run, at most Steps effects, and says how its execution goes
 // on. It returns an error when a step did not end well and its wave is over, or when an attempt is
 // to be repeated. Each call is safe to repeat.
 func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, error) {
-	w := &way{last: &latest{}, alone: true, left: max(1, x.Steps), until: x.Now().Add(shareFor)}
-	t := Task{Account: account, RunID: runID, way: w}
+	p := &progress{last: &latest{}, alone: true, left: max(1, x.Steps), until: x.Now().Add(shareFor)}
+	t := Task{Account: account, RunID: runID, progress: p}
 	for {
 		if err := x.read(ctx, t); err != nil {
 			return Done{}, err
 		}
-		effects, done, err := x.next(w.run)
+		effects, done, err := x.next(p.run)
 		switch {
 		case err != nil, done.Outcome != "":
 			return done, err
-		case w.ended > 0 && !x.mayGoOn(w):
+		case p.ended > 0 && !x.mayGoOn(p):
 			return continueWith(OutcomeNext), nil
 		}
 		if len(effects) == 1 {
@@ -83,14 +85,14 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 
 // read brings the run of an invocation up to date.
 func (x *Executor) read(ctx context.Context, t Task) error {
-	if !t.way.last.known {
+	if !t.progress.last.known {
 		r, err := x.Store.Run(ctx, t.Account, t.RunID)
 		if err != nil {
 			return err
 		}
-		*t.way.last = latest{r, true}
+		*t.progress.last = latest{r, true}
 	}
-	t.way.run = t.way.last.run
+	t.progress.run = t.progress.last.run
 	return nil
 }
 
@@ -170,15 +172,15 @@ func open(r plan.Run) ([]plan.EffectID, error) {
 // one carries out an effect, and those after it whose intent was written with its result. An empty
 // outcome means that the run can be looked at again.
 func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, error) {
-	w := t.way
+	p := t.progress
 	t.StepID = id
-	w.left--
-	done, err := x.execute(ctx, t, w.run)
-	for w.begun != nil && err == nil {
-		next := w.begun
-		t.StepID, w.begun = next.step.ID, nil
-		w.left--
-		w.ended++
+	p.left--
+	done, err := x.execute(ctx, t, p.run)
+	for p.begun != nil && err == nil {
+		next := p.begun
+		t.StepID, p.begun = next.step.ID, nil
+		p.left--
+		p.ended++
 		done, err = x.call(ctx, t, next.step, next.call)
 	}
 	if err == nil && done.Outcome == OutcomeEach {
@@ -193,9 +195,9 @@ func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, err
 	case err == nil && done.Outcome == OutcomeApproval:
 		return done, nil
 	case err == nil:
-		w.ended++
+		p.ended++
 		return Done{}, nil
-	case again(err) && w.ended == 0: // the state machine repeats it
+	case again(err) && p.ended == 0: // the state machine repeats it
 		return Done{}, err
 	case again(err):
 		if err := retry.Wait(ctx, handOver); err != nil {
@@ -221,8 +223,8 @@ func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
 	if err := x.read(ctx, t); err != nil {
 		return err
 	}
-	if t.way.run.State(t.StepID).Status.Terminal() {
-		t.way.ended++
+	if t.progress.run.State(t.StepID).Status.Terminal() {
+		t.progress.ended++
 		return nil
 	}
 	return err
@@ -232,17 +234,17 @@ func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
 // all of them, and otherwise each in one of its own. Of a step that is done for each element, it
 // takes the elements.
 func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID) (Done, error) {
-	w := t.way
+	p := t.progress
 	var all []plan.EffectID
 	asks := false
 	for _, id := range effects {
-		step, _ := w.run.Plan.Step(id)
+		step, _ := p.run.Plan.Step(id)
 		if step.ForEach == "" || !id.Whole() {
 			all = append(all, id)
 			continue
 		}
 		t.StepID = id
-		done, err := x.execute(ctx, t, w.run)
+		done, err := x.execute(ctx, t, p.run)
 		switch {
 		case again(err):
 			all = append(all, id)
@@ -263,10 +265,10 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		return continueWith(OutcomeApproval), nil
 	case len(all) == 0:
 		return Done{}, nil
-	case len(all) > w.left || w.ended > 0 && !x.mayGoOn(w):
+	case len(all) > p.left || p.ended > 0 && !x.mayGoOn(p):
 		return continueWith(OutcomeWave, all...), nil
 	}
-	w.left -= len(all)
+	p.left -= len(all)
 	outcomes, errs := make([]Done, len(all)), make([]error, len(all))
 	slots := make(chan struct{}, sideBySide)
 	var group sync.WaitGroup
@@ -274,8 +276,14 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			own := Task{Account: t.Account, RunID: t.RunID, StepID: id, way: &way{run: w.run, last: w.last, alone: true}}
-			outcomes[i], errs[i] = x.execute(ctx, own, w.run)
+			defer func() { // it must not end the process, in which other runs are under way
+				if cause := recover(); cause != nil {
+					x.Log.ErrorContext(ctx, "step.panicked", "run_id", t.RunID, "step", id, "error", cause, "stack", string(debug.Stack()))
+					errs[i] = fmt.Errorf("step %s panicked: %v", id, cause)
+				}
+			}()
+			own := Task{Account: t.Account, RunID: t.RunID, StepID: id, progress: &progress{run: p.run, last: p.last, alone: true}}
+			outcomes[i], errs[i] = x.execute(ctx, own, p.run)
 		})
 	}
 	group.Wait()
@@ -290,7 +298,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		}
 		asks = asks || outcomes[i].Outcome == OutcomeApproval
 	}
-	w.ended += len(all) - len(left)
+	p.ended += len(all) - len(left)
 	switch {
 	case len(left) > 0:
 		if err := retry.Wait(ctx, handOver); err != nil {

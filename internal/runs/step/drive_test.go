@@ -359,6 +359,16 @@ func TestUndosAreDrivenNewestFirst(t *testing.T) {
 	}
 }
 
+// TestAPanicSideBySideIsAnError: what other runs do in the process goes on.
+func TestAPanicSideBySideIsAnError(t *testing.T) {
+	w, r := newRun(t, nil, abreast(3)...)
+	w.Steps.Steps = 50
+	w.Answer(func(tool.Request) (tool.Answer, error) { panic("poison") })
+	if _, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID); err == nil || !strings.Contains(err.Error(), "poison") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestSkippedStepsAreDriven: a condition that does not hold ends a step without a call, and what follows goes on.
 func TestSkippedStepsAreDriven(t *testing.T) {
 	for _, most := range []int{1, 50} {

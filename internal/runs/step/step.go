@@ -65,7 +65,7 @@ type Task struct {
 	RunID   string
 	StepID  plan.EffectID
 
-	way *way
+	progress *progress
 }
 
 // Outcome tells the state machine how to continue after an invocation without error.
@@ -145,7 +145,7 @@ func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	t.way = &way{run: r, last: &latest{r, true}}
+	t.progress = &progress{run: r, last: &latest{r, true}}
 	return x.execute(ctx, t, r)
 }
 
@@ -268,8 +268,8 @@ func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, 
 // sendAttempt writes the attempt, makes the call and writes the result.
 func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
 	forget := func() { // what effects of other invocations have changed by now
-		if !t.way.alone && !runsAlone(r.Plan, step.ID) {
-			t.way.last.known = false
+		if !t.progress.alone && !runsAlone(r.Plan, step.ID) {
+			t.progress.last.known = false
 		}
 	}
 	forget()
@@ -282,7 +282,7 @@ func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step pla
 
 // call makes the call of an attempt that was written, and writes the result.
 func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepared) (Done, error) {
-	r := t.way.run
+	r := t.progress.run
 	answer, err := x.send(ctx, call)
 	if errors.Is(err, tool.ErrToolChanged) {
 		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {

@@ -27,8 +27,8 @@ func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) error) e
 		if err := x.read(ctx, t); err != nil {
 			return err
 		}
-		t.way.last.known = false // until the write of f succeeds
-		return f(t.way.run)
+		t.progress.last.known = false // until the write of f succeeds
+		return f(t.progress.run)
 	})
 }
 
@@ -62,8 +62,8 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 	if next.Status.Terminal() && !r.Status.Terminal() {
 		run.LogEnd(ctx, x.Log, next)
 	}
-	*t.way.last = latest{next, true}
-	t.way.run = next
+	*t.progress.last = latest{next, true}
+	t.progress.run = next
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 	err := x.decide(ctx, t, func(r plan.Run) error {
 		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
-		e, t.way.begun = first, nil
+		e, t.progress.begun = first, nil
 		if st.Status.Terminal() { // another invocation ended it first, and its result stays
 			return nil
 		}
@@ -180,9 +180,9 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 		st.Status, st.Result, st.Error, st.NotBefore, st.UpdatedAt = e.status, e.result, e.failure, e.notBefore, at
 		st.Last.Open, st.Checks = e.open, max(st.Checks, e.checks)
 		moves := append(x.begins(r), run.Move{Record: x.record(r, step, st, e, at), State: &st})
-		if x.mayGoOn(t.way) && e.endsWell() {
+		if x.mayGoOn(t.progress) && e.endsWell() {
 			if next := x.prepareNext(ctx, r.With(st)); next != nil {
-				t.way.begun = next
+				t.progress.begun = next
 				moves = append(moves, next.intent)
 			}
 		}
