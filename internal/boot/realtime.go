@@ -23,7 +23,7 @@ type RealtimeConfig struct {
 // withPush returns the site with a store that notifies connected clients of its writes.
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
-		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log}
+		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log, Idle: s.Idle}
 		s.stores = s.stores.Announcing(s.Watches.Over(hub))
 		s.listeners = hub
 	}

@@ -48,6 +48,8 @@ type World struct {
 	AloneSince time.Time
 	// Stopping reports that the process is about to end; nil: nobody knows.
 	Stopping func() bool
+	// Idle reports that no socket is open; nil: nobody knows.
+	Idle func() bool
 	// Watches wakes requests that wait for a run; nil where the functions are processes of their own.
 	Watches *realtime.Watches
 	// SocketPath is the path of sockets, when they are on the API's own host.

@@ -256,7 +256,7 @@ func (p *Process) world() boot.World {
 	return boot.World{
 		DynamoDB: p.clientConfig(), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
-		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted,
+		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted, Idle: p.sockets.Idle,
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.localSettings())
 }

@@ -68,6 +68,7 @@ type Gateway struct {
 	closed  bool
 	clients map[string]*client
 	busy    sync.WaitGroup // connections, from their upgrade to their end
+	open    int            // the number of them
 }
 
 // New returns a gateway without clients.
@@ -79,7 +80,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "closing", http.StatusServiceUnavailable)
 		return
 	}
-	defer g.busy.Done()
+	defer g.leave()
 	if !Upgrade(r) {
 		http.Error(w, http.StatusText(http.StatusUpgradeRequired), http.StatusUpgradeRequired)
 		return
@@ -138,7 +139,22 @@ func (g *Gateway) enter() bool {
 		return false
 	}
 	g.busy.Add(1)
+	g.open++
 	return true
+}
+
+func (g *Gateway) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open--
+	g.busy.Done()
+}
+
+// Idle reports whether no client is connected or connecting.
+func (g *Gateway) Idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open == 0
 }
 
 // add registers a client under its id. A client that arrives while the gateway closes is

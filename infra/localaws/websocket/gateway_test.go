@@ -240,6 +240,25 @@ func TestRefusedClientIsNotConnected(t *testing.T) {
 	}
 }
 
+func TestGatewayIsIdleUntilAClientConnects(t *testing.T) {
+	s := newStage(t)
+	if !s.Idle() {
+		t.Error("without a client")
+	}
+	conn, _ := s.connect()
+	if s.Idle() {
+		t.Error("with a client")
+	}
+	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Error(err)
+	}
+	for until := time.Now().Add(10 * time.Second); !s.Idle(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("after the client left")
+		}
+	}
+}
+
 func TestClientIsReachableByIDUntilItLeaves(t *testing.T) {
 	s := newStage(t)
 	conn, id := s.connect()

@@ -30,12 +30,18 @@ type Hub struct {
 	Poster      Poster
 	Now         func() time.Time
 	Log         *slog.Logger
+
+	// Idle reports that nobody is connected, so that the connections need not be read. Nil: they are
+	// always read, because other processes have them.
+	Idle func() bool
 }
+
+func (h *Hub) idle() bool { return h.Idle != nil && h.Idle() }
 
 // Notify implements Notifier. It returns when every connection was served, or at its time limit.
 // The cancellation of the caller's request does not end it.
 func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
-	if account == "" || len(events) == 0 {
+	if account == "" || len(events) == 0 || h.idle() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyLimit)

@@ -44,6 +44,24 @@ func TestNotifyReachesOnlyConnectionsOfAccount(t *testing.T) {
 	}
 }
 
+// TestNobodyIsLookedForWhileNobodyIsConnected: the store would not answer.
+func TestNobodyIsLookedForWhileNobodyIsConnected(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("a")
+	connect(t, store, "acme", "a")
+	idle := true
+	h := hub(store, o, now)
+	h.Idle = func() bool { return idle }
+	h.Notify(ctx, "acme", messageEvent("m1"))
+	if h.Watched(ctx, "acme") || len(o.box(t, "a")) != 0 {
+		t.Error("the connections were read")
+	}
+	idle = false
+	h.Notify(ctx, "acme", messageEvent("m2"))
+	if got := seqs(o.box(t, "a")); !h.Watched(ctx, "acme") || !slices.Equal(got, []int64{1}) {
+		t.Errorf("told %v", got)
+	}
+}
+
 func TestAccountIsWatchedWhileClientIsConnected(t *testing.T) {
 	c := open("a")
 	h := hub(newMemoryConnections(c), newFakePoster("a"), now)

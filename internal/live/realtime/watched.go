@@ -5,6 +5,9 @@ import "context"
 // Watched reports whether a client is connected to an account, so that pushing a text while it
 // is written has a reader. It returns false when the store fails.
 func (h *Hub) Watched(ctx context.Context, account string) bool {
+	if h.idle() {
+		return false
+	}
 	list, err := h.Connections.Connections(ctx, account)
 	if err != nil {
 		h.Log.WarnContext(ctx, "realtime.unread", "error", err)
