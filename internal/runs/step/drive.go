@@ -65,6 +65,7 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 		if err := x.read(ctx, t); err != nil {
 			return Done{}, err
 		}
+		seen := p.run.EventSeq
 		effects, done, err := x.next(p.run)
 		switch {
 		case err != nil, done.Outcome != "":
@@ -79,6 +80,9 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 		}
 		if err != nil || done.Outcome != "" {
 			return done, err
+		}
+		if p.last.known && p.last.run.EventSeq == seen {
+			return Done{}, fmt.Errorf("run %s does not go on from event %d", runID, seen)
 		}
 	}
 }
@@ -235,7 +239,7 @@ func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
 // takes the elements.
 func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID) (Done, error) {
 	p := t.progress
-	var all []plan.EffectID
+	var all, left []plan.EffectID // left: for invocations of their own
 	asks := false
 	for _, id := range effects {
 		step, _ := p.run.Plan.Step(id)
@@ -268,12 +272,16 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 	case len(all) > p.left || p.ended > 0 && !x.mayGoOn(p):
 		return continueWith(OutcomeWave, all...), nil
 	}
-	p.left -= len(all)
 	outcomes, errs := make([]Done, len(all)), make([]error, len(all))
 	slots := make(chan struct{}, sideBySide)
 	var group sync.WaitGroup
 	for i, id := range all {
 		slots <- struct{}{}
+		if i > 0 && !x.mayGoOn(p) { // the invocations that the state machine makes of them have time of their own
+			all, left = all[:i], append(left, all[i:]...)
+			break
+		}
+		p.left--
 		group.Go(func() {
 			defer func() { <-slots }()
 			defer func() { // it must not end the process, in which other runs are under way
@@ -287,7 +295,6 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		})
 	}
 	group.Wait()
-	var left []plan.EffectID
 	for i, id := range all {
 		var recorded *Error
 		switch {
@@ -298,7 +305,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		}
 		asks = asks || outcomes[i].Outcome == OutcomeApproval
 	}
-	p.ended += len(all) - len(left)
+	p.ended += len(all)
 	switch {
 	case len(left) > 0:
 		if err := retry.Wait(ctx, handOver); err != nil {

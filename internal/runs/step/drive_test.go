@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -356,6 +357,32 @@ func TestUndosAreDrivenNewestFirst(t *testing.T) {
 		if n := len(sent); n != 5 || sent[3] != "DELETE /bookings/8" {
 			t.Errorf("%q", sent)
 		}
+	}
+}
+
+// TestElementsBeginInTime: those that do not begin within the time of one invocation get invocations of their own.
+func TestElementsBeginInTime(t *testing.T) {
+	for name, slow := range map[string]func(*fixture.World, *atomic.Bool){
+		"time is over":      func(w *fixture.World, _ *atomic.Bool) { w.Pass(time.Minute) },
+		"the process stops": func(_ *fixture.World, stopping *atomic.Bool) { stopping.Store(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stopping atomic.Bool
+			w, r := newRun(t, nil, forEach()[:2]...)
+			w.Steps.Steps, w.Steps.Stopping = 50, stopping.Load
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				body := roomsOf(20)
+				if q.Method == "POST" {
+					slow(w, &stopping)
+					body = `{"id":"b"}`
+				}
+				return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+			})
+			got := driveOnce(t, w, r)
+			if n := len(w.Requests()) - 1; !strings.HasPrefix(got, "wave ") || n < 1 || n > 8 || strings.Count(got, "s2[") != 20-n {
+				t.Errorf("%d were sent, then %s", n, got)
+			}
+		})
 	}
 }
 
