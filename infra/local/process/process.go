@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
 
 	"piloto/internal/access/rate"
 	"piloto/internal/boot"
@@ -195,7 +196,9 @@ func (p *Process) configure(level slog.Level) {
 	}
 	set("GroqBaseUrl", cmp.Or(p.GroqBaseURL, groqBaseURL))
 	set("BusinessContextUrl", p.ContextURL)
-	set("StepsPerInvocation", "50") // an invocation costs nothing here
+	if p.Lambda != AsProcess { // an invocation in this process costs nothing, and learns when the process stops
+		set("StepsPerInvocation", "50")
+	}
 	for parameter, value := range p.Parameters {
 		set(parameter, value)
 	}
@@ -249,6 +252,7 @@ func (p *Process) clientConfig() aws.Config {
 	return aws.Config{
 		Region: awsRegion, Credentials: aws.AnonymousCredentials{},
 		HTTPClient: p.transport(), BaseEndpoint: aws.String("http://engines.local"),
+		APIOptions: []func(*middleware.Stack) error{direct},
 	}
 }
 

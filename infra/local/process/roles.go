@@ -6,6 +6,7 @@ import (
 	"localaws/iam"
 	"localaws/template"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -42,7 +43,7 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 	}
 	for _, config := range []*aws.Config{&w.DynamoDB, &w.StepFunctions, &w.Secrets, &w.Push} {
 		*config = config.Copy()
-		config.APIOptions = append(config.APIOptions, g.install)
+		config.APIOptions = append(slices.Clip(config.APIOptions), g.install)
 	}
 	return w, nil
 }
