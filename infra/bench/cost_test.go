@@ -13,14 +13,18 @@ func TestCostsDoNotGrow(t *testing.T) {
 	}
 	type limit struct {
 		transitions   int
-		writes, reads float64
+		writes, reads float64 // reads of a run are not held: how often its client looks depends on the time it takes
 	}
 	limits := map[int]map[string]limit{
 		1: {
 			"turn, text": {0, 15, 13}, "turn, plan of 1": {0, 30, 16}, "turn, routed": {0, 18, 13},
-			"run of 1": {3, 46, 22}, "run of 5": {11, 110, 48}, "run of 20": {41, 352, 175}, "run of 8 side by side": {15, 160, 115},
+			"run of 1": {transitions: 3, writes: 46}, "run of 5": {transitions: 11, writes: 110},
+			"run of 20": {transitions: 41, writes: 352}, "run of 8 side by side": {transitions: 15, writes: 160},
 		},
-		50: {"run of 1": {3, 46, 22}, "run of 5": {3, 94, 40}, "run of 20": {3, 276, 100}, "run of 8 side by side": {3, 160, 80}},
+		50: {
+			"run of 1": {transitions: 3, writes: 46}, "run of 5": {transitions: 3, writes: 94},
+			"run of 20": {transitions: 3, writes: 276}, "run of 8 side by side": {transitions: 3, writes: 160},
+		},
 	}
 	for shared, want := range limits {
 		got, err := costsOf(t.Context(), options{dir: t.TempDir(), template: "../../template.yaml", only: regexp.MustCompile("")}, shared)
@@ -31,7 +35,7 @@ func TestCostsDoNotGrow(t *testing.T) {
 			t.Errorf("%d scenarios with %d steps an invocation, want %d", len(got), shared, len(want))
 		}
 		for _, c := range got {
-			if most := want[c.name]; c.transitions > most.transitions || c.writes > most.writes || c.reads > most.reads {
+			if most := want[c.name]; c.transitions > most.transitions || c.writes > most.writes || most.reads > 0 && c.reads > most.reads {
 				t.Errorf("%s, %d steps an invocation: %d transitions, %.0f write and %.1f read units; at most %+v", c.name, shared, c.transitions, c.writes, c.reads, most)
 			}
 		}
