@@ -6,7 +6,8 @@
 //
 //   - An acknowledged write is on disk. Writes check and apply inside one
 //     disk.Update, so conditions and transactions are serialisable, and concurrent
-//     writers share one fsync.
+//     writers share one fsync. With WithConflicts, transactions take time, and
+//     those that meet are refused, as in the service.
 //   - A refused request changes nothing. Its error has AWS's type and AWS's text,
 //     as observed on the service.
 //   - Numbers are exact decimals of up to 38 digits; sort keys order as AWS
