@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -357,6 +358,78 @@ func TestUndosAreDrivenNewestFirst(t *testing.T) {
 		if n := len(sent); n != 5 || sent[3] != "DELETE /bookings/8" {
 			t.Errorf("%q", sent)
 		}
+	}
+}
+
+// breaking is a store that fails, or panics, where something is prepared to be written with a result.
+type breaking struct {
+	step.Store
+	rules, chat func() error
+}
+
+func (b *breaking) Rules(ctx context.Context, account string) (rule.Set, error) {
+	if err := b.rules(); err != nil {
+		return rule.Set{}, err
+	}
+	return b.Store.Rules(ctx, account)
+}
+
+func (b *breaking) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+	if err := b.chat(); err != nil {
+		return conversation.Chat{}, err
+	}
+	return b.Store.Chat(ctx, account, id)
+}
+
+// breakingSchemas is a compiler that panics when check does.
+type breakingSchemas struct {
+	tool.Compiler
+	check func() error
+}
+
+func (b *breakingSchemas) Compile(tree any, formats map[string]func(any) error) (tool.Schema, bool) {
+	_ = b.check()
+	return b.Compiler.Compile(tree, formats)
+}
+
+// TestAResultIsWrittenWhateverFollowsFromIt: what prevents the next step from beginning, or the run from ending, does
+// not leave a call whose answer was received in doubt.
+func TestAResultIsWrittenWhateverFollowsFromIt(t *testing.T) {
+	fails := func() error { return errors.New("the store is away") }
+	panics := func() error { panic("poison") }
+	none := func() error { return nil }
+	for name, c := range map[string]struct {
+		rules, schema, chat func() error
+		steps               int
+	}{
+		"the rules of the next step cannot be read": {fails, none, none, 2},
+		"the next step panics":                      {none, panics, none, 2},
+		"the chat cannot be read":                   {none, none, fails, 1},
+		"the end of the run panics":                 {none, none, panics, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newRun(t, nil, chain(c.steps)...)
+			store := &breaking{Store: w.Steps.Store, rules: none, chat: none}
+			schemas := &breakingSchemas{w.Steps.Schemas, none}
+			w.Steps.Store, w.Steps.Schemas, w.Steps.Steps = store, schemas, 50
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				store.rules, schemas.check, store.chat = c.rules, c.schema, c.chat
+				return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+			})
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = w.Steps.Drive(t.Context(), fixture.Account, r.ID)
+			}()
+			if got := status(w, r, "s1"); got != "done" || len(w.Requests()) != 1 {
+				t.Errorf("s1 is %s after %d requests", got, len(w.Requests()))
+			}
+			w.Answer(answers(201))
+			w.Steps.Store, w.Steps.Schemas = store.Store, schemas.Compiler
+			w.Execute(r.ID)
+			if now := w.Read(r.ID); now.Status != plan.Done {
+				t.Errorf("then the run is %s: %s", now.Status, status(w, r, "s2"))
+			}
+		})
 	}
 }
 

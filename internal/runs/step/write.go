@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"time"
 
 	"piloto/internal/conversation"
@@ -48,13 +49,16 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 			after = after.With(*m.State)
 		}
 	}
-	if after.EndedWell() {
-		chat, err := x.Store.Chat(ctx, r.Account, r.ChatID)
-		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
-			return err
+	x.add(ctx, r, func(ctx context.Context) error {
+		if !after.EndedWell() {
+			return nil
 		}
-		moves = append(moves, run.DoneMove(x.IDs, after, chat, x.Now()))
-	}
+		chat, err := x.Store.Chat(ctx, r.Account, r.ChatID)
+		if err == nil || errors.Is(err, conversation.ErrChatNotFound) {
+			moves, err = append(moves, run.DoneMove(x.IDs, after, chat, x.Now())), nil
+		}
+		return err
+	})
 	next, err := x.Store.MoveRun(ctx, r, moves...)
 	if err != nil {
 		return err
@@ -65,6 +69,24 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 	*t.progress.last = latest{next, true}
 	t.progress.run = next
 	return nil
+}
+
+// addTime limits what is prepared to be written with a result. It leaves time to write the result.
+const addTime = 5 * time.Second
+
+// add prepares what can be written with a result that was received. The result is written also when
+// that fails or panics: another invocation then prepares it again, and meets the same error.
+func (x *Executor) add(ctx context.Context, r plan.Run, prepare func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, addTime)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			x.Log.ErrorContext(ctx, "step.panicked", "run_id", r.ID, "error", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := prepare(ctx); err != nil {
+		x.Log.WarnContext(ctx, "step.not_added", "run_id", r.ID, "error", err)
+	}
 }
 
 // begin writes the start of the attempt and its message.
@@ -110,20 +132,20 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 
 // prepareNext prepares the effect that follows in the run as it will be, when it is a single call that
 // can be made at once; nil otherwise.
-func (x *Executor) prepareNext(ctx context.Context, after plan.Run) *begun {
+func (x *Executor) prepareNext(ctx context.Context, after plan.Run) (*begun, error) {
 	effects, _, err := x.next(after)
 	if err != nil || len(effects) != 1 {
-		return nil
+		return nil, err
 	}
 	step, _ := after.Plan.Step(effects[0])
 	if st := after.State(step.ID); step.ForEach != "" || st.Attempts > 0 || !mayBegin(after, step) {
-		return nil
+		return nil, nil
 	}
 	call, first, err := x.ready(ctx, after, step)
 	if err != nil || first != (obstacle{}) {
-		return nil
+		return nil, err
 	}
-	return &begun{step, call, x.intent(after, step, call)}
+	return &begun{step, call, x.intent(after, step, call)}, nil
 }
 
 // ending is the result of an attempt, or the reason why there was none. An empty name means
@@ -181,8 +203,11 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 		st.Last.Open, st.Checks = e.open, max(st.Checks, e.checks)
 		moves := append(x.begins(r), run.Move{Record: x.record(r, step, st, e, at), State: &st})
 		if x.mayGoOn(t.progress) && e.endsWell() {
-			if next := x.prepareNext(ctx, r.With(st)); next != nil {
-				t.progress.begun = next
+			x.add(ctx, r, func(ctx context.Context) (err error) {
+				t.progress.begun, err = x.prepareNext(ctx, r.With(st))
+				return err
+			})
+			if next := t.progress.begun; next != nil {
 				moves = append(moves, next.intent)
 			}
 		}
