@@ -5,9 +5,9 @@
 // Executions carry only ids. Plans, arguments and results stay in the table, so that an execution's
 // history holds no user data and no size limit can stop a run.
 //
-// Step carries out what comes next and says how to go on. It begins the run with its first effect,
-// and ends it with its last one. Settle is for a run that cannot go on: what it did is undone, and
-// it ends. A run may have failed although its execution succeeded.
+// Step carries out the next effects of the run, and its output names the next state. The first effect
+// begins the run, and the last one ends it. Settle undoes or ends a run that cannot go on. A run may
+// have failed although its execution succeeded.
 //
 // A wave ends as a whole. When a step fails, the other steps of its wave finish their calls before
 // the undo or the end of the run begins, so that no call is in flight then.
@@ -107,8 +107,8 @@ func (in LifecycleInput) Cause() string {
 	return in.Error.Error
 }
 
-// Error is what came before Settle: a caught error in the form of Step Functions, or the output of a
-// step. Cause of a failed function is JSON: {"errorMessage", "errorType"}.
+// Error is the input of Settle: an error that Step Functions caught, or the output of the state before
+// it. Cause of a failed function is JSON: {"errorMessage", "errorType"}.
 type Error struct {
 	Error string `json:"Error"`
 	Cause string `json:"Cause"`

@@ -234,7 +234,7 @@ func costsOf(ctx context.Context, o options, shared int) (list []costOf, err err
 // taken for a part of it, so the least is reported.
 const counted = 3
 
-// costOf counts operations of a scenario, after one that fills what is kept.
+// costOf counts the operations of a scenario. The first one is not counted, because it fills the caches.
 func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, error) {
 	chat, err := s.newChat()
 	if err != nil {

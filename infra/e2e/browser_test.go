@@ -86,7 +86,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// value returns the value of an expression on the page, or of what it promises.
+// value returns the value of an expression on the page. It waits for a promise.
 func value[T any](b *browser, expression string) (T, error) {
 	ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
 	defer stop()

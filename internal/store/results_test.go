@@ -64,12 +64,12 @@ func TestNoSizeWedgesARun(t *testing.T) {
 				st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: now, Approval: &plan.Approval{
 					Ask: plan.Ask{Minutes: 60}, Body: body, Token: "t", ExpiresAt: w.Clock().Add(time.Hour),
 				}}
-				next, err := w.Store.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked}, To: plan.Waiting, State: &st, Goes: true, Due: now})
+				next, err := w.Store.MoveRun(ctx, w.Read(r.ID), run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked}, To: plan.Waiting, State: &st, Begins: true, Due: now})
 				if err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Attempts, st.Last = plan.StepRunning, 1, plan.Attempt{Number: 1, Body: body, Open: true}
-				if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart}, State: &st, Goes: true}); err != nil {
+				if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart}, State: &st, Begins: true}); err != nil {
 					t.Fatal(err)
 				}
 				st.Status, st.Last.Open = plan.StepDone, false
@@ -209,7 +209,7 @@ func TestLargestRunEnds(t *testing.T) {
 			Result: &plan.Result{Status: 429, Body: body}, Error: &plan.Failure{Code: "step.throttled"},
 		}
 		var err error
-		if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}, State: &st, Goes: true}); err != nil {
+		if next, err = w.Store.MoveRun(ctx, next, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: s.ID}, State: &st, Begins: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

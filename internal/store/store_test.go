@@ -320,7 +320,7 @@ func TestStaleWriteChangesNothing(t *testing.T) {
 		},
 		"cancel": func() error { _, err := w.Store.RequestCancel(ctx, r, now, rec); return err },
 		"step": func() error {
-			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, Goes: true})
+			_, err := w.Store.MoveRun(ctx, r, run.Move{Record: rec, State: &plan.StepState{StepID: plan.EffectOf("s1"), Attempts: 1}, Begins: true})
 			return err
 		},
 	} {

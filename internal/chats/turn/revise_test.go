@@ -336,7 +336,7 @@ func (w *world) awaitApproval(t testing.TB, r plan.Run) {
 	st := plan.StepState{StepID: plan.EffectOf("s1"), Status: plan.StepWaiting, UpdatedAt: at, Approval: &plan.Approval{
 		Ask: plan.Ask{Reason: "Borra algo", Minutes: 60}, Method: "DELETE", Token: "t", AskedAt: at, ExpiresAt: at.Add(time.Hour),
 	}}
-	if _, err := w.Store.MoveRun(t.Context(), now, run.Move{Record: run.Record{At: at, Type: plan.EventStepAsked, StepID: plan.EffectOf("s1")}, To: plan.Waiting, State: &st, Goes: true, Due: at.Add(time.Hour)}); err != nil {
+	if _, err := w.Store.MoveRun(t.Context(), now, run.Move{Record: run.Record{At: at, Type: plan.EventStepAsked, StepID: plan.EffectOf("s1")}, To: plan.Waiting, State: &st, Begins: true, Due: at.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 }

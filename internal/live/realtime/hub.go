@@ -31,8 +31,8 @@ type Hub struct {
 	Now         func() time.Time
 	Log         *slog.Logger
 
-	// Idle reports that nobody is connected, so that the connections need not be read. Nil: they are
-	// always read, because other processes have them.
+	// Idle reports that nobody is connected. Then the connections are not read. Nil: the sockets are
+	// in another process, so the connections are always read.
 	Idle func() bool
 }
 

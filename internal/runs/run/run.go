@@ -104,7 +104,7 @@ type Move struct {
 	Record
 	To      plan.Status     // of the run. Empty: as it was, but a waiting run runs again when none of its steps waits any more
 	State   *plan.StepState // the new state of the effect that the event is about
-	Goes    bool            // State begins something: the run must not be stopping, and for an undo, undoing must have begun
+	Begins  bool            // State begins something: the run must not be stopping, and for an undo, undoing must have begun
 	Decided time.Time       // State holds a decision, made at this time: the approval must still be open
 	Due     time.Time       // when the sweep looks again. Zero: as it was, or after CheckEvery when the status changes
 	End     *End            // To is a final status

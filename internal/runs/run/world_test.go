@@ -80,7 +80,7 @@ func (w manualWorld) begin(id, effect string) error {
 	st := r.State(plan.ParseEffect(effect))
 	st.Status, st.UpdatedAt, st.Attempts = plan.StepRunning, w.Clock(), st.Attempts+1
 	st.Last = plan.Attempt{Number: st.Attempts, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true}
-	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)}, State: &st, Goes: true})
+	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.ParseEffect(effect)}, State: &st, Begins: true})
 	return err
 }
 
@@ -136,7 +136,7 @@ func (w manualWorld) ask(id, effect string, ask plan.Ask) error {
 		Ask: ask, Method: "POST", URL: "https://rooms.example/bookings", Request: "hash", Token: "token " + id + " " + effect,
 		AskedAt: w.Clock(), ExpiresAt: until,
 	}
-	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Goes: true, Due: run.LookAgain(r.With(st), w.Clock())})
+	_, err := w.Store.MoveRun(context.Background(), r, run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepAsked, StepID: plan.ParseEffect(effect)}, To: plan.Waiting, State: &st, Begins: true, Due: run.LookAgain(r.With(st), w.Clock())})
 	return err
 }
 

@@ -189,5 +189,5 @@ func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token stri
 		rec.Data["requests"] = w.requests
 	}
 	st.Status, st.Approval, st.UpdatedAt = plan.StepWaiting, &a, at
-	return &run.Move{Record: rec, To: plan.Waiting, State: &st, Goes: true}
+	return &run.Move{Record: rec, To: plan.Waiting, State: &st, Begins: true}
 }

@@ -13,7 +13,7 @@ import (
 	"piloto/internal/runs/run"
 )
 
-// shareFor is the time after which an invocation carries out no further effect: what it began still
+// shareFor is the time in which an invocation may begin effects. An effect that begins at its end
 // ends within the timeout of the step function.
 const shareFor = 10 * time.Second
 
@@ -55,9 +55,9 @@ func (x *Executor) mayGoOn(p *progress) bool {
 	return p.left > 0 && x.Now().Before(p.until) && (x.Stopping == nil || !x.Stopping())
 }
 
-// Drive carries out what comes next in a run, at most Steps effects, and says how its execution goes
-// on. It returns an error when a step did not end well and its wave is over, or when an attempt is
-// to be repeated. Each call is safe to repeat.
+// Drive carries out the next effects of a run, at most Steps of them. Its outcome tells the state
+// machine what to do next. It returns an error when a wave is over and one of its steps did not end
+// well, and when an attempt must be repeated. A repeated call is safe.
 func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, error) {
 	p := &progress{last: &latest{}, alone: true, left: max(1, x.Steps), until: x.Now().Add(shareFor)}
 	t := Task{Account: account, RunID: runID, progress: p}
@@ -238,60 +238,80 @@ func (x *Executor) unrecorded(ctx context.Context, t Task, err error) error {
 // all of them, and otherwise each in one of its own. Of a step that is done for each element, it
 // takes the elements.
 func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID) (Done, error) {
-	p := t.progress
-	var all, left []plan.EffectID // left: for invocations of their own
-	asks := false
+	all, asks, err := x.withElements(ctx, t, effects)
+	switch {
+	case err != nil:
+		return Done{}, err
+	case len(all) == 0 && asks:
+		return continueWith(OutcomeApproval), nil
+	case len(all) == 0:
+		return Done{}, nil
+	case len(all) > t.progress.left || t.progress.ended > 0 && !x.mayGoOn(t.progress):
+		return continueWith(OutcomeWave, all...), nil
+	}
+	left, asked, err := x.abreast(ctx, t, all)
+	switch {
+	case err != nil:
+		return Done{}, err
+	case len(left) > 0:
+		if err := retry.Wait(ctx, handOver); err != nil {
+			return Done{}, err
+		}
+		return continueWith(OutcomeWave, left...), nil
+	case asks || asked:
+		return continueWith(OutcomeApproval), nil
+	}
+	return Done{}, nil
+}
+
+// withElements returns effects, with elements in the place of the steps that are done for each
+// element. It reports whether such a step needs an approval.
+func (x *Executor) withElements(ctx context.Context, t Task, effects []plan.EffectID) (all []plan.EffectID, asks bool, err error) {
 	for _, id := range effects {
-		step, _ := p.run.Plan.Step(id)
-		if step.ForEach == "" || !id.Whole() {
+		step, _ := t.progress.run.Plan.Step(id)
+		if step.ForEach == "" {
 			all = append(all, id)
 			continue
 		}
 		t.StepID = id
-		done, err := x.execute(ctx, t, p.run)
+		done, err := x.execute(ctx, t, t.progress.run)
 		switch {
 		case again(err):
 			all = append(all, id)
 		case err != nil:
 			if err := x.unrecorded(ctx, t, err); err != nil {
-				return Done{}, err
+				return nil, false, err
 			}
-		case done.Outcome == OutcomeApproval:
-			asks = true
 		}
+		asks = asks || done.Outcome == OutcomeApproval
 		all = append(all, done.Items...)
 		if err := x.read(ctx, t); err != nil {
-			return Done{}, err
+			return nil, false, err
 		}
 	}
-	switch {
-	case len(all) == 0 && asks:
-		return continueWith(OutcomeApproval), nil
-	case len(all) == 0:
-		return Done{}, nil
-	case len(all) > p.left || p.ended > 0 && !x.mayGoOn(p):
-		return continueWith(OutcomeWave, all...), nil
-	}
+	return all, asks, nil
+}
+
+// abreast carries out effects at the same time. It returns those that are left for invocations of
+// their own, because they must be repeated or could not begin in time, and reports whether one needs
+// an approval.
+func (x *Executor) abreast(ctx context.Context, t Task, all []plan.EffectID) (left []plan.EffectID, asks bool, err error) {
+	p := t.progress
 	outcomes, errs := make([]Done, len(all)), make([]error, len(all))
 	slots := make(chan struct{}, sideBySide)
 	var group sync.WaitGroup
 	for i, id := range all {
 		slots <- struct{}{}
-		if i > 0 && !x.mayGoOn(p) { // the invocations that the state machine makes of them have time of their own
-			all, left = all[:i], append(left, all[i:]...)
+		if i > 0 && !x.mayGoOn(p) {
+			all, left = all[:i], all[i:]
 			break
 		}
 		p.left--
 		group.Go(func() {
 			defer func() { <-slots }()
-			defer func() { // it must not end the process, in which other runs are under way
-				if cause := recover(); cause != nil {
-					x.Log.ErrorContext(ctx, "step.panicked", "run_id", t.RunID, "step", id, "error", cause, "stack", string(debug.Stack()))
-					errs[i] = fmt.Errorf("step %s panicked: %v", id, cause)
-				}
-			}()
-			own := Task{Account: t.Account, RunID: t.RunID, StepID: id, progress: &progress{run: p.run, last: p.last, alone: true}}
-			outcomes[i], errs[i] = x.execute(ctx, own, p.run)
+			own := t
+			own.StepID, own.progress = id, &progress{run: p.run, last: p.last, alone: true}
+			outcomes[i], errs[i] = x.guarded(ctx, own)
 		})
 	}
 	group.Wait()
@@ -301,19 +321,22 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		case again(errs[i]):
 			left = append(left, id)
 		case errs[i] != nil && !errors.As(errs[i], &recorded):
-			return Done{}, errs[i]
+			return nil, false, errs[i]
 		}
 		asks = asks || outcomes[i].Outcome == OutcomeApproval
 	}
 	p.ended += len(all)
-	switch {
-	case len(left) > 0:
-		if err := retry.Wait(ctx, handOver); err != nil {
-			return Done{}, err
+	return left, asks, nil
+}
+
+// guarded carries out an effect. A panic is an error: it must not end the process, in which other
+// runs are under way.
+func (x *Executor) guarded(ctx context.Context, t Task) (done Done, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			x.Log.ErrorContext(ctx, "step.panicked", "run_id", t.RunID, "step", t.StepID, "error", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("step %s panicked: %v", t.StepID, cause)
 		}
-		return continueWith(OutcomeWave, left...), nil
-	case asks:
-		return continueWith(OutcomeApproval), nil
-	}
-	return Done{}, nil
+	}()
+	return x.execute(ctx, t, t.progress.run)
 }

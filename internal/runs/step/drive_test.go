@@ -193,7 +193,7 @@ func TestDriveHandsOverWhatIsToBeRepeated(t *testing.T) {
 	}
 }
 
-// TestDriveEndsInTime: what is slow is not followed by another effect in the same invocation.
+// TestDriveEndsInTime: after a slow effect, the next one begins in another invocation.
 func TestDriveEndsInTime(t *testing.T) {
 	w, r := newRun(t, nil, chain(2)...)
 	w.Steps.Steps = 50

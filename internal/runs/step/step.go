@@ -224,7 +224,8 @@ func (x *Executor) attempt(ctx context.Context, t Task, r plan.Run, step plan.St
 	return x.sendAttempt(ctx, t, r, step, call)
 }
 
-// obstacle is what comes before the call of an effect: an ending without a call, or an outcome.
+// obstacle is the reason why the call of an effect cannot be made now. The effect ends without it,
+// or the outcome says what must be done first.
 type obstacle struct {
 	ending  *ending
 	outcome Outcome

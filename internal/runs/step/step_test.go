@@ -179,7 +179,7 @@ func open(t *testing.T, w *fixture.World, r plan.Run) {
 	intent := run.Move{Record: run.Record{At: w.Clock(), Type: plan.EventStepStart, StepID: plan.EffectOf("s1")}, State: &plan.StepState{
 		StepID: plan.EffectOf("s1"), Status: plan.StepRunning, Attempts: 1, UpdatedAt: w.Clock(),
 		Last: plan.Attempt{Number: 1, URL: "https://rooms.example/bookings", SentAt: w.Clock(), Open: true},
-	}, Goes: true}
+	}, Begins: true}
 	if _, err := w.Store.MoveRun(context.Background(), seen, run.StartMove(w.IDs, seen, w.Clock()), intent); err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 	} else {
 		rec.Messages = x.messages(r, step, at, "started")
 	}
-	return run.Move{Record: rec, State: &st, Goes: true}
+	return run.Move{Record: rec, State: &st, Begins: true}
 }
 
 // prepareNext prepares the effect that follows in the run as it will be, when it is a single call that

@@ -209,9 +209,9 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		t.due(m.Record.At.Add(run.CheckEvery))
 	}
 	switch {
-	case m.Goes && m.State.StepID.Undo():
+	case m.Begins && m.State.StepID.Undo():
 		t.need("attribute_exists(undo_at)", nil)
-	case m.Goes:
+	case m.Begins:
 		t.need("attribute_not_exists(cancel_at) AND attribute_not_exists(undo_at)", nil)
 	}
 	return nil
