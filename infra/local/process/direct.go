@@ -6,13 +6,13 @@ import "github.com/aws/smithy-go/middleware"
 // description of the client, signatures, checksums, the discovery of endpoints, and logs of the wire.
 var networkLayers = []string{
 	"ClientRequestID", "UserAgent", "RecursionDetection",
-	"DisableAcceptEncodingGzip", "AcceptEncodingGzip", "DiscoverEndpoint", "disableHTTPS", "ComputePayloadHash", "setLegacyContextSigningOptions", "Signing",
+	"DisableAcceptEncodingGzip", "DiscoverEndpoint", "disableHTTPS", "ComputePayloadHash", "setLegacyContextSigningOptions", "Signing",
 	"RecordResponseTiming", "DynamoDB:ResponseChecksumValidation", "RequestResponseLogger",
 }
 
 // direct removes those layers from a client whose service is in this process. What a client does with requests, answers
-// and errors stays: their encoding, retries, and the guard of a function's role. A layer that a client lacks, or that is
-// called otherwise in another version of the SDK, is left out.
+// and errors stays: their encoding, retries, and the guard of a function's role. Not every client has each of these
+// layers.
 func direct(stack *middleware.Stack) error {
 	for _, layer := range networkLayers {
 		_, _ = stack.Build.Remove(layer)
