@@ -22,7 +22,7 @@ import (
 	"piloto/infra/local/process"
 )
 
-// Prices in US dollars, of us-east-1 on 2026-11-01, on demand. Invocations of functions and requests of API Gateway are
+// Public prices in US dollars of us-east-1, on demand, as they are since 2024-11-01. Invocations of functions and requests of API Gateway are
 // not counted here: their number is that of the requests and of the tasks.
 const (
 	perTransition = 25.0 / 1e6
