@@ -203,6 +203,7 @@ func costsOf(ctx context.Context, o options, shared int) (list []costOf, err err
 	if err != nil {
 		return nil, err
 	}
+	sys.units = &units{}
 	defer func() { err = errors.Join(err, sys.close()) }()
 	parameters := maps.Clone(process.Unlimited())
 	parameters["StepsPerInvocation"] = fmt.Sprint(shared)

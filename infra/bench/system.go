@@ -29,7 +29,7 @@ type system struct {
 
 	modelURL, echoURL, agentURL string
 
-	units *units // of the calls of the embedded engines
+	units *units // counts the calls of the embedded engines, which then go over HTTP; nil: it measures time
 
 	close func() error
 }
@@ -41,7 +41,6 @@ func newSystem(ctx context.Context) (*system, error) {
 		model:  &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
 		echo:   &echo{watched: map[string]*watch{}},
 		agent:  newConcierge(),
-		units:  &units{},
 	}
 	var stopModel, stopEcho, stopAgent func()
 	var err error
@@ -75,12 +74,13 @@ func (s *system) deploy(folder, template string, parameters map[string]string) e
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	out, in := io.Pipe()
+	options := process.Options{Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template, Log: log}
+	if s.units != nil {
+		options.Calls = s.units.over
+	}
 	ended := make(chan error, 1)
 	go func() {
-		err := process.Serve(ctx, process.Options{
-			Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template, Log: log,
-			Calls: s.units.over,
-		}, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters}, in)
+		err := process.Serve(ctx, options, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters}, in)
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()

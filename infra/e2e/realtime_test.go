@@ -119,7 +119,7 @@ func (d *deployment) store(t testing.TB) *fixture.Stores {
 	if err != nil || len(tables.TableNames) != 1 {
 		t.Fatalf("tables: %v %v", tables, err)
 	}
-	return fixture.Join(store.New(config, tables.TableNames[0]))
+	return fixture.Join(store.New(store.Dial(config), tables.TableNames[0]))
 }
 
 // ticket returns a ticket for a token.

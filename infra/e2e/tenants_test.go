@@ -207,7 +207,7 @@ func addToken(t testing.TB, d *deployment, token auth.Token) {
 	if err != nil || len(tables.TableNames) != 1 {
 		t.Fatalf("tables: %v %v", tables, err)
 	}
-	if err := store.New(config, tables.TableNames[0]).Access.PutToken(t.Context(), token); err != nil {
+	if err := store.New(store.Dial(config), tables.TableNames[0]).Access.PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 }

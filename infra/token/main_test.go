@@ -83,11 +83,11 @@ func TestStoredItemAuthenticates(t *testing.T) {
 	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("tokens"), Item: item}); err != nil {
 		t.Fatal(err)
 	}
-	who, err := auth.Authenticate(ctx, store.New(config, "tokens").Access, secret, now, auth.KindToken)
+	who, err := auth.Authenticate(ctx, store.New(store.Dial(config), "tokens").Access, secret, now, auth.KindToken)
 	if err != nil || who.Account != "acme" || who.User != "ana" || !who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeAdmin) {
 		t.Errorf("%+v, %v", who, err)
 	}
-	if _, err := auth.Authenticate(ctx, store.New(config, "tokens").Access, secret, now.Add(time.Hour), auth.KindToken); err == nil {
+	if _, err := auth.Authenticate(ctx, store.New(store.Dial(config), "tokens").Access, secret, now.Add(time.Hour), auth.KindToken); err == nil {
 		t.Error("it outlived its life")
 	}
 }

@@ -55,7 +55,7 @@ type site struct {
 
 func (w World) site(c Config) site {
 	w.Private = c.Private
-	log, stores := w.Log(c.LogLevel), store.New(w.DynamoDB, c.TableName)
+	log, stores := w.Log(c.LogLevel), store.New(w.Tables, c.TableName)
 	meter := w.meter(c.Rates, stores.Access, log)
 	return site{
 		World: w, log: log, stores: stores, meter: meter,

@@ -15,13 +15,14 @@ import (
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
+	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
 )
 
 // World is the environment that a deployment gives to each function.
 type World struct {
-	DynamoDB      aws.Config
+	Tables        store.Client
 	StepFunctions aws.Config
 	Secrets       aws.Config
 	Push          aws.Config // management API of the WebSocket API
@@ -107,7 +108,7 @@ func lambdaWorld(e Environment) World {
 		return c
 	}
 	return World{
-		DynamoDB: service("DYNAMODB"), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
+		Tables: store.Dial(service("DYNAMODB")), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"), Keys: service("KMS"),
 		Now: Clock, IDs: ids.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },

@@ -39,7 +39,7 @@ func TestQueriesAreSpans(t *testing.T) {
 	}
 	queries := 0
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if strings.HasSuffix(file, "_test.go") || file == "kv/client.go" { // which declares the calls
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

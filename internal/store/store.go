@@ -58,8 +58,14 @@ type Stores struct {
 	Wallet   *WalletStore
 }
 
+// Client is the calls of DynamoDB that the stores make.
+type Client = kv.Client
+
+// Dial returns the client that calls DynamoDB, or a server of its protocol, over HTTP.
+func Dial(config aws.Config) Client { return kv.Dial(config) }
+
 // New returns the stores of the table with a name. Commits are announced to nobody.
-func New(config aws.Config, name string) Stores { return Over(kv.New(config, name)) }
+func New(client Client, name string) Stores { return Over(kv.New(client, name)) }
 
 // Over returns the stores of a table. Commits are announced to nobody.
 func Over(t *kv.Table) Stores {

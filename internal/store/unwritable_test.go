@@ -22,14 +22,14 @@ func TestFullDiskIsReportedWithoutRetry(t *testing.T) {
 		once   bool
 	}{{http.StatusInsufficientStorage, true}, {http.StatusInternalServerError, false}} {
 		var asked atomic.Int32
-		table := store.New(aws.Config{
+		table := store.New(store.Dial(aws.Config{
 			Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engine.test"),
 			HTTPClient: inproc.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				asked.Add(1)
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(`{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"no space left"}`))
 			})},
-		}, "table")
+		}), "table")
 		err := table.Chats.CreateChat(ctx, "acme", conversation.Chat{ID: "c"})
 		if errors.Is(err, fault.ErrStorage) != c.once || (asked.Load() == 1) != c.once || err == nil {
 			t.Errorf("%d: asked %d times: %v", c.status, asked.Load(), err)
@@ -40,7 +40,7 @@ func TestFullDiskIsReportedWithoutRetry(t *testing.T) {
 // TestPingReportsReadOnlyDisk.
 func TestPingReportsReadOnlyDisk(t *testing.T) {
 	var full atomic.Bool
-	table := store.New(aws.Config{
+	table := store.New(store.Dial(aws.Config{
 		Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://engine.test"),
 		HTTPClient: inproc.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if full.Load() {
@@ -48,7 +48,7 @@ func TestPingReportsReadOnlyDisk(t *testing.T) {
 			}
 			_, _ = w.Write([]byte(`{}`))
 		})},
-	}, "table")
+	}), "table")
 	if err := table.Table.Ping(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ type Options struct {
 	Log      io.Writer        // JSON lines
 	Clock    func() time.Time // nil: the machine's clock, the only one for functions in other processes
 
-	// Calls wraps the client of the embedded engines, for measurements; nil: it stays as it is.
+	// Calls wraps the HTTP client of the embedded engines, for measurements; nil: the table is called without HTTP.
 	Calls func(aws.HTTPClient) aws.HTTPClient
 
 	Lambda    string // InProcess (or empty), or AsProcess
@@ -232,7 +232,7 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 		return err
 	}
 	table := p.names[p.template.Tables[0].ID]
-	p.Stores = store.New(config, table)
+	p.Stores = store.New(p.tableClient(nil), table)
 	p.functions.tokens = gateway.LogRenewals(p.Stores.Access, p.log)
 	return p.checkFormat(ctx, table)
 }
@@ -258,7 +258,7 @@ func (p *Process) clientConfig() aws.Config {
 
 func (p *Process) world() boot.World {
 	return boot.World{
-		DynamoDB: p.clientConfig(), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
+		Tables: p.tableClient(nil), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted, Idle: p.sockets.Idle,
 		Log: func(slog.Level) *slog.Logger { return p.log },

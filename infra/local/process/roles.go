@@ -41,10 +41,11 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 		policy: policy, function: fn.ID, account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
 		waits: p.names[planRun], sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
-	for _, config := range []*aws.Config{&w.DynamoDB, &w.StepFunctions, &w.Secrets, &w.Push} {
+	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push} {
 		*config = config.Copy()
 		config.APIOptions = append(slices.Clip(config.APIOptions), g.install)
 	}
+	w.Tables = p.tableClient(&g)
 	return w, nil
 }
 
@@ -64,16 +65,22 @@ func (g guard) install(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Policy", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
-		for _, r := range g.requests(in.Parameters) {
-			if err := g.policy.Check(r); err != nil {
-				g.log.ErrorContext(ctx, DeniedEvent, "function", g.function, "error", err)
-				return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{
-					Code: "AccessDeniedException", Message: g.function + " is " + err.Error(), Fault: smithy.FaultClient,
-				}
-			}
+		if err := g.check(ctx, in.Parameters); err != nil {
+			return middleware.InitializeOutput{}, middleware.Metadata{}, err
 		}
 		return next.HandleInitialize(ctx, in)
 	}), middleware.Before)
+}
+
+// check returns AWS's error for an SDK call that the policy does not allow.
+func (g guard) check(ctx context.Context, call any) error {
+	for _, r := range g.requests(call) {
+		if err := g.policy.Check(r); err != nil {
+			g.log.ErrorContext(ctx, DeniedEvent, "function", g.function, "error", err)
+			return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: g.function + " is " + err.Error(), Fault: smithy.FaultClient}
+		}
+	}
+	return nil
 }
 
 // requests returns the permissions that an SDK call needs. Each item of a transaction is one

@@ -47,39 +47,42 @@ type batchKeys struct {
 	paths      []path
 	consistent bool
 	stored     [][]byte
+
+	found []item // as projected
+	done  int    // keys that were read
+	used  usage
 }
 
-func (e *Engine) batchGetItem(r request) ([]byte, error) {
-	c := readCapacity(r)
+// batchFound is the answer to BatchGetItem.
+type batchFound struct {
+	parts    []batchKeys
+	capacity capacity
+}
+
+func (e *Engine) batchGetItem(r request) (batchFound, error) {
+	a := batchFound{capacity: readCapacity(r)}
 	fields, err := requestItems(r, "BatchGetItem")
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	parts := make([]batchKeys, len(fields))
+	a.parts = make([]batchKeys, len(fields))
 	total := 0
 	for i := range fields {
-		if parts[i], err = readBatchKeys(r, &fields[i]); err != nil {
-			return nil, err
+		if a.parts[i], err = readBatchKeys(r, &fields[i]); err != nil {
+			return a, err
 		}
-		if total += len(parts[i].keys); total > maxBatchGet {
-			return nil, invalid("Too many items requested for the BatchGetItem call")
+		if total += len(a.parts[i].keys); total > maxBatchGet {
+			return a, invalid("Too many items requested for the BatchGetItem call")
 		}
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	for i := range parts {
-		if err := parts[i].bind(e); err != nil {
-			return nil, err
+	for i := range a.parts {
+		if err := a.parts[i].bind(e); err != nil {
+			return a, err
 		}
 	}
-	var dst []byte
-	if err := e.store.View(func(tx *disk.Tx) (err error) {
-		dst, err = e.answerBatch(tx, parts, c)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	return dst, nil
+	return a, e.store.View(func(tx *disk.Tx) error { return e.readBatch(tx, a.parts) })
 }
 
 func readBatchKeys(r request, f *field) (batchKeys, error) {
@@ -143,49 +146,48 @@ func (b *batchKeys) bind(e *Engine) error {
 	return nil
 }
 
-// answerBatch reads the items until the response is full; the other keys are returned as
-// unprocessed.
-func (e *Engine) answerBatch(tx *disk.Tx, parts []batchKeys, c capacity) ([]byte, error) {
-	dst := append([]byte(nil), `{"Responses":{`...)
-	var unprocessed, used []byte
-	size, full := 0, false
-	for i, b := range parts {
-		t := e.tables[b.table]
-		dst = comma(dst, i)
-		dst = appendString(dst, b.table)
-		dst = append(dst, ":["...)
-		done, found, units := 0, 0, usage{}
-		for ; done < len(b.keys) && !full; done++ {
-			it, err := t.load(tx, b.stored[done])
+// readBatch reads the items until the answer is full; the other keys are returned as unprocessed.
+func (e *Engine) readBatch(tx *disk.Tx, parts []batchKeys) error {
+	size := 0
+	for i := range parts {
+		b := &parts[i]
+		for ; b.done < len(b.keys); b.done++ {
+			it, err := e.tables[b.table].load(tx, b.stored[b.done])
 			if err != nil {
-				return nil, err
+				return err
 			}
 			bytes := itemSize(it)
-			if full = size+bytes > maxBatchAnswer; full {
-				break
+			if size+bytes > maxBatchAnswer {
+				return nil
 			}
-			units.table += readUsage(nil, bytes, b.consistent).table
+			b.used.table += readUsage(nil, bytes, b.consistent).table
 			size += bytes
-			if it == nil {
-				continue
+			if it != nil {
+				b.found = append(b.found, lookup{paths: b.paths}.project(it))
 			}
-			dst = comma(dst, found)
-			found++
-			dst = appendItem(dst, lookup{paths: b.paths}.project(it))
 		}
-		dst = append(dst, ']')
-		if done < len(b.keys) {
-			unprocessed = b.appendRest(comma(unprocessed, len(unprocessed)), done)
+	}
+	return nil
+}
+
+func (a batchFound) json() []byte {
+	dst := append([]byte(nil), `{"Responses":{`...)
+	var unprocessed, used []byte
+	for i, b := range a.parts {
+		dst = appendString(comma(dst, i), b.table)
+		dst = appendItems(append(dst, ':'), b.found)
+		if b.done < len(b.keys) {
+			unprocessed = b.appendRest(comma(unprocessed, len(unprocessed)), b.done)
 		}
-		used = c.appendUsage(comma(used, i), b.table, units, "")
+		used = a.capacity.appendUsage(comma(used, i), b.table, b.used, "")
 	}
 	dst = append(dst, `},"UnprocessedKeys":{`...)
 	dst = append(append(dst, unprocessed...), '}')
-	if c != "" {
+	if a.capacity != "" {
 		dst = append(dst, `,"ConsumedCapacity":[`...)
 		dst = append(append(dst, used...), ']')
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 func comma(dst []byte, i int) []byte {
@@ -216,31 +218,41 @@ type batchWrite struct {
 	key []byte
 }
 
-func (e *Engine) batchWriteItem(r request) ([]byte, error) {
-	c := readCapacity(r)
+// batchWritten is the answer to BatchWriteItem, which leaves no item unprocessed.
+type batchWritten struct {
+	capacity capacity
+	used     map[string]*usage
+}
+
+func (a batchWritten) json() []byte {
+	dst := append([]byte(nil), `{"UnprocessedItems":{}`...)
+	return append(a.capacity.appendAll(dst, a.used, ""), '}')
+}
+
+func (e *Engine) batchWriteItem(r request) (batchWritten, error) {
+	a := batchWritten{capacity: readCapacity(r), used: map[string]*usage{}}
 	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
 	fields, err := requestItems(r, "BatchWriteItem")
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	var writes []batchWrite
 	for i := range fields {
 		more, err := readBatchWrites(&fields[i])
 		if err != nil {
-			return nil, err
+			return a, err
 		}
 		if writes = append(writes, more...); len(writes) > maxBatchWrite {
-			return nil, invalid("Too many items requested for the BatchWriteItem call")
+			return a, invalid("Too many items requested for the BatchWriteItem call")
 		}
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
 	if err := e.bindBatch(writes); err != nil {
-		return nil, err
+		return a, err
 	}
-	used := map[string]*usage{}
-	if err := e.store.Update(func(tx *disk.Tx) error {
-		clear(used)
+	return a, e.store.Update(func(tx *disk.Tx) error {
+		clear(a.used)
 		for _, w := range writes {
 			old, err := w.t.load(tx, w.key)
 			if err != nil {
@@ -249,15 +261,10 @@ func (e *Engine) batchWriteItem(r request) ([]byte, error) {
 			if err := w.t.write(tx, w.key, old, w.item); err != nil {
 				return err
 			}
-			addUsage(used, w.t.Name, writeUsage(w.t, old, w.item))
+			addUsage(a.used, w.t.Name, writeUsage(w.t, old, w.item))
 		}
 		return nil
-	}); err != nil {
-		return nil, err
-	}
-	dst := append([]byte(nil), `{"UnprocessedItems":{}`...)
-	dst = c.appendAll(dst, used, "")
-	return append(dst, '}'), nil
+	})
 }
 
 func readBatchWrites(f *field) ([]batchWrite, error) {

@@ -9,6 +9,9 @@ import (
 
 // itemOf reads a map of attribute values.
 func itemOf(n *node) (item, error) {
+	if n.given != nil {
+		return n.given.item, n.given.err
+	}
 	switch n.kind {
 	case jsonObject:
 	case jsonArray:
@@ -40,6 +43,9 @@ func checkAttributeName(name string) error {
 
 // valueOf reads one attribute value: its shape, then its content.
 func valueOf(n *node) (value, error) {
+	if n.given != nil {
+		return n.given.value, n.given.err
+	}
 	if n.kind != jsonObject {
 		return value{}, unreadable("Unexpected value type in payload")
 	}

@@ -122,3 +122,6 @@ func appendFailure(dst []byte, f *failure) []byte {
 	}
 	return append(dst, '}')
 }
+
+// code returns the error's type without its namespace.
+func (f *failure) code() string { return f.kind[strings.LastIndexByte(f.kind, '#')+1:] }

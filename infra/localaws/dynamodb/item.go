@@ -16,55 +16,63 @@ func markUnwritten(err error) error {
 
 var returnValues = []string{"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"}
 
-func (e *Engine) putItem(r request) ([]byte, error)    { return e.mutate(actionPut, r) }
-func (e *Engine) deleteItem(r request) ([]byte, error) { return e.mutate(actionDelete, r) }
-func (e *Engine) updateItem(r request) ([]byte, error) { return e.mutate(actionUpdate, r) }
+func (e *Engine) putItem(r request) (written, error)    { return e.mutate(actionPut, r) }
+func (e *Engine) deleteItem(r request) (written, error) { return e.mutate(actionDelete, r) }
+func (e *Engine) updateItem(r request) (written, error) { return e.mutate(actionUpdate, r) }
+
+// written is the answer to a write of one item.
+type written struct {
+	table     *table
+	old, next item
+	shown     item // what ReturnValues requested
+	capacity  capacity
+}
+
+func (w written) json() []byte {
+	dst := append(make([]byte, 0, 256), '{')
+	if len(w.shown) > 0 {
+		dst = append(dst, `"Attributes":`...)
+		dst = appendItem(dst, w.shown)
+	}
+	dst = w.capacity.appendWrite(dst, w.table, w.old, w.next)
+	return append(dst, '}')
+}
 
 // mutate implements PutItem, DeleteItem and UpdateItem.
-func (e *Engine) mutate(action string, r request) ([]byte, error) {
-	capacity := readCapacity(r)
+func (e *Engine) mutate(action string, r request) (written, error) {
+	w := written{capacity: readCapacity(r)}
 	returns := r.oneOf("ReturnValues", returnValues...)
 	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
 	m, err := readMutation(action, r, false)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	if action != actionUpdate && returns != "" && returns != "NONE" && returns != "ALL_OLD" {
-		return nil, invalid("ReturnValues can only be ALL_OLD or NONE")
+		return w, invalid("ReturnValues can only be ALL_OLD or NONE")
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.table(m.table)
-	if err != nil {
-		return nil, err
+	if w.table, err = e.table(m.table); err != nil {
+		return w, err
 	}
-	key, err := m.bind(t)
+	key, err := m.bind(w.table)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	if err := e.conflicts.check(m.table, key); err != nil {
-		return nil, err
+		return w, err
 	}
-	var old, next item
 	err = e.store.Update(func(tx *disk.Tx) (err error) {
-		if old, next, err = m.attempt(tx, t, key); err != nil {
+		if w.old, w.next, err = m.attempt(tx, w.table, key); err != nil {
 			return markUnwritten(err)
 		}
-		if err := t.write(tx, key, old, next); err != nil {
+		if err := w.table.write(tx, key, w.old, w.next); err != nil {
 			return err
 		}
-		return e.reapSome(tx, t, key)
+		return e.reapSome(tx, w.table, key)
 	})
-	if err != nil {
-		return nil, err
-	}
-	dst := append(make([]byte, 0, 256), '{')
-	if shown := m.returnValues(returns, old, next); len(shown) > 0 {
-		dst = append(dst, `"Attributes":`...)
-		dst = appendItem(dst, shown)
-	}
-	dst = capacity.appendWrite(dst, t, old, next)
-	return append(dst, '}'), nil
+	w.shown = m.returnValues(returns, w.old, w.next)
+	return w, err
 }
 
 // returnValues returns the attributes that ReturnValues requests.
@@ -86,41 +94,46 @@ func (m mutation) returnValues(returns string, old, next item) item {
 	return nil
 }
 
-func (e *Engine) getItem(r request) ([]byte, error) {
-	g, err := readLookup(r, false)
-	if err != nil {
-		return nil, err
+// found is the answer to GetItem.
+type found struct {
+	lookup
+	from *table
+	item item // nil: there is none
+}
+
+func (f found) json() []byte {
+	dst := append(make([]byte, 0, 1024), '{')
+	if f.item != nil {
+		dst = append(dst, `"Item":`...)
+		dst = appendItem(dst, f.project(f.item))
 	}
-	capacity := g.capacity
+	dst = f.capacity.appendRead(dst, f.from, nil, itemSize(f.item), f.consistent, 1)
+	return append(dst, '}')
+}
+
+func (e *Engine) getItem(r request) (f found, err error) {
+	if f.lookup, err = readLookup(r, false); err != nil {
+		return f, err
+	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	t, err := e.table(g.table)
-	if err != nil {
-		return nil, err
+	if f.from, err = e.table(f.table); err != nil {
+		return f, err
 	}
-	stored, err := g.bind(t)
+	stored, err := f.bind(f.from)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	var found item
 	if err := e.store.View(func(tx *disk.Tx) (err error) {
-		found, err = t.load(tx, stored)
+		f.item, err = f.from.load(tx, stored)
 		return err
 	}); err != nil {
-		return nil, err
+		return f, err
 	}
-	dst := append(make([]byte, 0, 1024), '{')
-	if found != nil {
-		dst = append(dst, `"Item":`...)
-		dst = appendItem(dst, g.project(found))
+	if f.from.isExpired(f.item, e.now()) {
+		err = e.reap(f.from, [][]byte{stored})
 	}
-	dst = capacity.appendRead(dst, t, nil, itemSize(found), g.consistent, 1)
-	if t.isExpired(found, e.now()) {
-		if err := e.reap(t, [][]byte{stored}); err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, '}'), nil
+	return f, err
 }
 
 // lookup is one GetItem, alone or in a transaction.

@@ -19,7 +19,7 @@ const (
 	jsonObject
 )
 
-// node is one parsed JSON value. A body is parsed once, into nodes; members outside of an
+// node is one member of a request. A body is parsed once, into nodes; members outside of an
 // operation's shape are ignored.
 type node struct {
 	kind   jsonKind
@@ -27,6 +27,14 @@ type node struct {
 	str    string // string; number as received
 	list   []node
 	fields []field
+	given  *given // of a client of this process: no JSON was read
+}
+
+// given is an item or a value that a client of this process passed, or the error that it has.
+type given struct {
+	item  item
+	value value
+	err   error
 }
 
 type field struct {

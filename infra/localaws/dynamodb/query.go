@@ -179,32 +179,32 @@ func keySchema(t *table, x *index) schema {
 	return t.Key
 }
 
-func (e *Engine) query(r request) ([]byte, error) {
+func (e *Engine) query(r request) (page, error) {
 	q, err := readReading(r)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	forward, given := r.boolean("ScanIndexForward")
 	q.reverse = given && !forward
 	if err := r.err(); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	tests, err := q.readQuery(r)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
 	t, err := e.table(q.table)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	x, err := q.bind(t)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if err := q.narrow(keySchema(t, x), tests); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	return e.read(t, x, q)
 }
@@ -274,38 +274,38 @@ func (q *reading) narrow(s schema, tests []keyTest) error {
 
 const maxSegments = 1000000
 
-func (e *Engine) scan(r request) ([]byte, error) {
+func (e *Engine) scan(r request) (page, error) {
 	q, err := readReading(r)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	segment, hasSegment := r.integer("Segment", 0, maxSegments-1)
 	total, hasTotal := r.integer("TotalSegments", 1, maxSegments)
 	if err := r.err(); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if err := r.refuseMixed([]string{"ProjectionExpression", "FilterExpression"},
 		"AttributesToGet", "ScanFilter", "ConditionalOperator"); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	switch {
 	case hasSegment && !hasTotal:
-		return nil, invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
+		return page{}, invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
 	case hasTotal && !hasSegment:
-		return nil, invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
+		return page{}, invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
 	case hasTotal && segment >= total:
-		return nil, invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: "+
+		return page{}, invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: "+
 			"Segment: %d is not less than TotalSegments: %d", segment, total)
 	}
 	s, err := scopeOf(r)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if err := s.requireExpressions(r, "FilterExpression"); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if err := q.readExpressions(r, s, "ScanFilter"); err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if hasTotal {
 		q.low, q.high = segmentRange(segment, total)
@@ -314,14 +314,14 @@ func (e *Engine) scan(r request) ([]byte, error) {
 	defer e.ddl.RUnlock()
 	t, err := e.table(q.table)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	x, err := q.bind(t)
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
 	if hasTotal && q.start != nil && !q.startsInside(keySchema(t, x)) {
-		return nil, invalid("The provided Exclusive start key is not within the requested segment")
+		return page{}, invalid("The provided Exclusive start key is not within the requested segment")
 	}
 	return e.read(t, x, q)
 }

@@ -30,9 +30,13 @@ func (q *reading) startsInside(s schema) bool {
 	return bytes.Compare(key, q.low) >= 0 && (q.high == nil || bytes.Compare(key, q.high) < 0)
 }
 
-// page is one response in progress.
+// page is one page of a Query or a Scan.
 type page struct {
-	body    []byte // of "Items"
+	reading
+	from *table
+	by   *index // nil: the table itself
+
+	items   []item // as projected; none of them when they are only counted
 	scanned int64
 	matched int64
 	bytes   int
@@ -42,37 +46,44 @@ type page struct {
 }
 
 // read reads the range and returns one page.
-func (e *Engine) read(t *table, x *index, q reading) ([]byte, error) {
-	p := page{body: make([]byte, 0, 4096)}
+func (e *Engine) read(t *table, x *index, q reading) (page, error) {
+	p := page{reading: q, from: t, by: x}
 	if err := e.store.View(func(tx *disk.Tx) error { return e.walk(tx, t, x, q, &p) }); err != nil {
-		return nil, err
+		return p, err
 	}
-	if err := e.reap(t, p.expired); err != nil {
-		return nil, err
-	}
-	dst := make([]byte, 0, len(p.body)+512)
-	dst = append(dst, '{')
-	if q.selects != selectCount {
-		dst = append(dst, `"Items":[`...)
-		dst = append(dst, p.body...)
-		dst = append(dst, "],"...)
+	return p, e.reap(t, p.expired)
+}
+
+func (p page) json() []byte {
+	dst := append(make([]byte, 0, p.bytes+1024), '{')
+	if p.selects != selectCount {
+		dst = append(dst, `"Items":`...)
+		dst = append(appendItems(dst, p.items), ',')
 	}
 	dst = append(dst, `"Count":`...)
 	dst = strconv.AppendInt(dst, p.matched, 10)
 	dst = append(dst, `,"ScannedCount":`...)
 	dst = strconv.AppendInt(dst, p.scanned, 10)
-	if p.more {
-		key := t.Key.keyOf(p.last)
-		if x != nil {
-			for name, v := range x.Key.keyOf(p.last) {
-				key[name] = v
-			}
-		}
+	if key := p.lastKey(); key != nil {
 		dst = append(dst, `,"LastEvaluatedKey":`...)
 		dst = appendItem(dst, key)
 	}
-	dst = q.capacity.appendRead(dst, t, x, p.bytes, q.consistent, 1)
-	return append(dst, '}'), nil
+	dst = p.capacity.appendRead(dst, p.from, p.by, p.bytes, p.consistent, 1)
+	return append(dst, '}')
+}
+
+// lastKey returns the key after which the next page begins; nil when this page ended the range.
+func (p page) lastKey() item {
+	if !p.more {
+		return nil
+	}
+	key := p.from.Key.keyOf(p.last)
+	if p.by != nil {
+		for name, v := range p.by.Key.keyOf(p.last) {
+			key[name] = v
+		}
+	}
+	return key
 }
 
 func (e *Engine) walk(tx *disk.Tx, t *table, x *index, q reading, p *page) error {
@@ -116,13 +127,10 @@ func (p *page) take(t *table, x *index, q reading, it item) bool {
 	if q.filter == nil || q.filter.holds(shown) {
 		p.matched++
 		if q.selects != selectCount {
-			if len(p.body) > 0 {
-				p.body = append(p.body, ',')
-			}
 			if q.paths != nil {
 				shown = project(shown, q.paths)
 			}
-			p.body = appendItem(p.body, shown)
+			p.items = append(p.items, shown)
 		}
 	}
 	p.more = q.limit > 0 && p.scanned >= q.limit || p.bytes >= maxPage

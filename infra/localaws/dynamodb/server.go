@@ -25,6 +25,20 @@ const (
 	contentType = "application/x-amz-json-1.0"
 )
 
+// answer is the answer to an operation that clients of this process call too.
+type answer interface{ json() []byte }
+
+// onWire returns an operation as the wire protocol has it.
+func onWire[A answer](operation func(*Engine, request) (A, error)) func(*Engine, request) ([]byte, error) {
+	return func(e *Engine, r request) ([]byte, error) {
+		a, err := operation(e, r)
+		if err != nil {
+			return nil, err
+		}
+		return a.json(), nil
+	}
+}
+
 // operations maps the name in X-Amz-Target to the operation.
 var operations = map[string]func(*Engine, request) ([]byte, error){
 	"CreateTable":        (*Engine).createTable,
@@ -32,16 +46,16 @@ var operations = map[string]func(*Engine, request) ([]byte, error){
 	"UpdateTable":        (*Engine).updateTable,
 	"DeleteTable":        (*Engine).deleteTable,
 	"ListTables":         (*Engine).listTables,
-	"PutItem":            (*Engine).putItem,
-	"GetItem":            (*Engine).getItem,
-	"UpdateItem":         (*Engine).updateItem,
-	"DeleteItem":         (*Engine).deleteItem,
-	"Query":              (*Engine).query,
-	"Scan":               (*Engine).scan,
-	"BatchGetItem":       (*Engine).batchGetItem,
-	"BatchWriteItem":     (*Engine).batchWriteItem,
+	"PutItem":            onWire((*Engine).putItem),
+	"GetItem":            onWire((*Engine).getItem),
+	"UpdateItem":         onWire((*Engine).updateItem),
+	"DeleteItem":         onWire((*Engine).deleteItem),
+	"Query":              onWire((*Engine).query),
+	"Scan":               onWire((*Engine).scan),
+	"BatchGetItem":       onWire((*Engine).batchGetItem),
+	"BatchWriteItem":     onWire((*Engine).batchWriteItem),
 	"TransactGetItems":   (*Engine).transactGetItems,
-	"TransactWriteItems": (*Engine).transactWriteItems,
+	"TransactWriteItems": onWire((*Engine).transactWriteItems),
 	"UpdateTimeToLive":   (*Engine).updateTimeToLive,
 	"DescribeTimeToLive": (*Engine).describeTimeToLive,
 

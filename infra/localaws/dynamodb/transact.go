@@ -26,7 +26,7 @@ func transactItems(r request) []request {
 	return r.structs("TransactItems")
 }
 
-func (e *Engine) transactWriteItems(r request) ([]byte, error) {
+func (e *Engine) transactWriteItems(r request) (transacted, error) {
 	token := r.str("ClientRequestToken")
 	switch {
 	case r.has("ClientRequestToken") && token == "":
@@ -38,24 +38,24 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
 	members := transactItems(r)
 	if err := r.err(); err != nil {
-		return nil, err
+		return transacted{}, err
 	}
 	writes := make([]batchWrite, len(members))
 	for i, member := range members {
 		m, err := readTransactWrite(member)
 		if err != nil {
-			return nil, err
+			return transacted{}, err
 		}
 		writes[i].mutation = m
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
 	if err := e.bindTransaction(writes); err != nil {
-		return nil, err
+		return transacted{}, err
 	}
 	release, err := e.conflicts.hold(writes)
 	if err != nil {
-		return nil, err
+		return transacted{}, err
 	}
 	defer release()
 	e.conflicts.wait()
@@ -85,10 +85,20 @@ func (e *Engine) transactWriteItems(r request) ([]byte, error) {
 		}
 		return e.remember(tx, token, print, sizes)
 	}); err != nil {
-		return nil, err
+		return transacted{}, err
 	}
-	dst := c.appendAll([]byte{'{'}, used, units)
-	return append(dst, '}'), nil
+	return transacted{c, used, units}, nil
+}
+
+// transacted is the answer to a transaction of writes.
+type transacted struct {
+	capacity capacity
+	used     map[string]*usage
+	units    string
+}
+
+func (t transacted) json() []byte {
+	return append(t.capacity.appendAll([]byte{'{'}, t.used, t.units), '}')
 }
 
 // readAgain counts the cost of a transaction that was executed already: it reads its items, with

@@ -19,14 +19,12 @@ import (
 
 // Table is a DynamoDB table with the two indexes of template.yaml.
 type Table struct {
-	client *dynamodb.Client
+	client Client
 	name   string
 }
 
 // New returns the table with a name.
-func New(config aws.Config, name string) *Table {
-	return &Table{client: dynamodb.NewFromConfig(config, detectUnwritable), name: name}
-}
+func New(client Client, name string) *Table { return &Table{client, name} }
 
 // Row reads one row, as the last write left it; nil when there is none.
 func (t *Table) Row(ctx context.Context, pk, sk string) (Item, error) {
@@ -253,5 +251,8 @@ func (t *Table) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return unwritable(out.ResultMetadata)
+	if unwritable(out.ResultMetadata) {
+		return fault.ErrStorage
+	}
+	return nil
 }
