@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -76,7 +75,7 @@ func (b *browser) signIn() {
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	if b.ctx == ctx || chromedp.FromContext(b.ctx).Target == nil {
 		ctx = b.ctx // the browser belongs to the context of the first call
@@ -88,7 +87,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 
 // value returns the value of an expression on the page. It waits for a promise.
 func value[T any](b *browser, expression string) (T, error) {
-	ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }

@@ -23,7 +23,7 @@ import (
 const (
 	testToken  = "e2e-token-of-the-default-account"
 	startLimit = 2 * time.Minute // generous: the machine may be busy with other tests
-	patience   = time.Minute     // for an event that takes a moment on an idle machine
+	patience   = 3 * time.Minute // for an event that takes a moment on an idle machine
 )
 
 // deployment is one data folder and the current or last process on it.

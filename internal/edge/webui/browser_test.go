@@ -49,7 +49,7 @@ func open(t *testing.T, width, height int64) *browser {
 	w.furnish()
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
-	ctx, stop := context.WithTimeout(context.Background(), 120*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 10*patience)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
@@ -140,10 +140,13 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
+// patience is how long a page may take on a machine that has much else to do.
+const patience = 3 * time.Minute
+
 // until waits until an expression in the page is true.
 func (b *browser) until(expression string) {
 	b.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, 40*time.Second)
+	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](
 		`new Promise(done => { const look = () => (`+expression+`) ? done(true) : setTimeout(look, 20); look(); })`, chromedp.EvalAwaitPromise))

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,7 +16,6 @@ import (
 // Bounds of a push.
 const (
 	notifyLimit = 1500 * time.Millisecond // of one Notify
-	postLimit   = 600 * time.Millisecond  // of one attempt
 	maxAttempts = 4
 	firstPause  = 40 * time.Millisecond
 
@@ -34,7 +34,12 @@ type Hub struct {
 	// Idle reports that nobody is connected. Then the connections are not read. Nil: the sockets are
 	// in another process, so the connections are always read.
 	Idle func() bool
+
+	// Limit is the longest time of one Notify; 1.5 s when zero. One attempt to push has two fifths of it.
+	Limit time.Duration
 }
+
+func (h *Hub) limit() time.Duration { return cmp.Or(h.Limit, notifyLimit) }
 
 func (h *Hub) idle() bool { return h.Idle != nil && h.Idle() }
 
@@ -44,7 +49,7 @@ func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 	if account == "" || len(events) == 0 || h.idle() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.limit())
 	defer cancel()
 	at := h.Now()
 	to, err := h.Connections.Connections(ctx, account)
@@ -128,7 +133,7 @@ func (h *Hub) takeNumbers(ctx context.Context, c Connection, pushes []push) (int
 // post sends one frame. With insist it retries, so that the frame arrives at least once.
 func (h *Hub) post(ctx context.Context, id string, text []byte, insist bool) error {
 	try := func() error {
-		ctx, cancel := context.WithTimeout(ctx, postLimit)
+		ctx, cancel := context.WithTimeout(ctx, h.limit()*2/5)
 		defer cancel()
 		return h.Poster.Post(ctx, id, text)
 	}

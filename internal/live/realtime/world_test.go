@@ -112,7 +112,7 @@ func (o *fakePoster) box(t testing.TB, id string) []receivedFrame {
 
 // hub returns a Hub over a store, with a clock that stands still.
 func hub(store realtime.Connections, o realtime.Poster, at time.Time) *realtime.Hub {
-	return &realtime.Hub{Connections: store, Poster: o, Now: func() time.Time { return at }, Log: discard}
+	return &realtime.Hub{Connections: store, Poster: o, Now: func() time.Time { return at }, Log: discard, Limit: time.Minute}
 }
 
 func connect(t testing.TB, store realtime.Connections, account, id string) {

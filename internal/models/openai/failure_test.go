@@ -244,7 +244,7 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(c.answer)
 			defer server.Close()
-			client := openai.New("test", server.URL, "sk-test", &http.Client{Timeout: time.Minute})
+			client := openai.New("test", server.URL, "sk-test", &http.Client{})
 			_, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: c.sink})
 			if !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "8 MiB") {
 				t.Errorf("%v", err)
