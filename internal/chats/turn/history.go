@@ -89,7 +89,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	runs := make([]plan.Run, len(runIDs))
 	var reads errgroup.Group
 	for i, id := range runIDs {
-		reads.Go(func() (err error) { runs[i], err = s.Store.Run(ctx, req.Principal.Account, id); return })
+		reads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
 	}
 	return chatHistory{history, runs, later, previousAnswer(messages, req)}, reads.Wait()
 }

@@ -102,11 +102,8 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 		so.Error = st.Error.Message
 	}
 	if st.Result != nil {
-		so.Answer, so.Body, so.Shortened = st.Result.Status, st.Result.Body, st.Result.Truncated || st.Result.Apart > 0
-		if len(so.Body) > most {
-			so.Body, _ = json.Marshal(string(so.Body[:most]))
-			so.Shortened = true
-		}
+		shown := st.Result.Shortened(most)
+		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note

@@ -32,6 +32,7 @@ type Store interface {
 	tool.EntryReader
 	tool.OperationReader
 	plan.Reader
+	plan.BareReader
 	rule.Reader
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error

@@ -7,6 +7,12 @@ type Reader interface {
 	Run(ctx context.Context, account, id string) (Run, error)
 }
 
+// BareReader reads a run of which the results that are stored apart are only their beginnings, however small. Its
+// errors are those of Reader.
+type BareReader interface {
+	Bare(ctx context.Context, account, id string) (Run, error)
+}
+
 // RevisionReader lists the plans of a run, the oldest first and the current one last.
 type RevisionReader interface {
 	Revisions(ctx context.Context, r Run) ([]Revision, error)

@@ -33,8 +33,9 @@ type Result struct {
 	Body      json.RawMessage   `json:"body,omitempty"`
 	Bytes     int               `json:"bytes"`
 	Truncated bool              `json:"truncated,omitempty"`
-	Apart     int               `json:"apart,omitempty"`  // number of pieces in which the whole body is stored; Body is then its beginning
-	SHA256    string            `json:"sha256,omitempty"` // of the body as it was received, hex
+	Apart     int               `json:"apart,omitempty"`              // number of pieces in which the whole body is stored; Body is then its beginning
+	Near      bool              `json:"near,omitempty" hidden:"true"` // it is stored apart, and small enough to be read with its run
+	SHA256    string            `json:"sha256,omitempty"`             // of the body as it was received, hex
 }
 
 // Shortened returns the result with at most about n bytes of its body. A longer body is cut, and

@@ -21,13 +21,22 @@ const (
 // summary returns the result of the last step that was done, for a person who reads the chat; the
 // run holds the whole result. It is untrusted data, so each value is written as text on one line.
 func summary(r plan.Run) locale.Phrase {
-	for _, step := range slices.Backward(r.Plan.Steps) {
-		st := r.State(step.ID)
-		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
-			return describe(st.Result.Body)
-		}
+	if id, ok := Told(r); ok {
+		return describe(r.State(id).Result.Body)
 	}
 	return locale.Verbatim("")
+}
+
+// Told returns the step whose result the final message tells: the last one that was done, of those whose results are
+// whole. DoneMove needs all of its body.
+func Told(r plan.Run) (plan.EffectID, bool) {
+	for _, step := range slices.Backward(r.Plan.Steps) {
+		st := r.State(step.ID)
+		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && (st.Result.Apart == 0 || st.Result.Near) {
+			return step.ID, true
+		}
+	}
+	return plan.EffectID{}, false
 }
 
 func describe(body json.RawMessage) locale.Phrase {

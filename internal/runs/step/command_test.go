@@ -3,6 +3,7 @@ package step_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,21 +206,42 @@ func TestStepRefusesChangedTarget(t *testing.T) {
 
 // A result that is stored in pieces is whole for the step that names it.
 func TestReferenceReadsWholeLargeResult(t *testing.T) {
-	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.last}"}`))
-	noise := make([]byte, 600<<10)
-	for i := range noise {
-		noise[i] = 'a' + byte(i*i%23)
+	for _, size := range []int{20 << 10, 600 << 10} {
+		w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "POST", "/bookings", `{"room":"${s1.body.last}"}`))
+		noise := make([]byte, size)
+		for i := range noise {
+			noise[i] = 'a' + byte(i*i%23)
+		}
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			body := `{"noise":"` + string(noise) + `","last":"sur"}`
+			return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+		})
+		drive(t, w, r, "s1")
+		bare, err := w.Store.Bare(context.Background(), fixture.Account, r.ID)
+		if err != nil || bare.State(plan.EffectOf("s1")).Result.Apart == 0 {
+			t.Fatalf("it is not apart, %v", err)
+		}
+		drive(t, w, r, "s2")
+		if list := sentRequests(w); len(list) != 2 || list[1] != `POST /bookings {"room":"sur"}` {
+			t.Errorf("%s %q", status(w, r, "s2"), list[1:])
+		}
 	}
+}
+
+// The final message tells a large result, also when another invocation ends the run.
+func TestFinalMessageTellsAStoredResult(t *testing.T) {
+	w, r := newRun(t, nil, newStep("s1", "GET", "/rooms", ""), newStep("s2", "GET", "/rooms", ""))
+	calls := 0
+	noise := strings.Repeat("x", 20<<10)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
-		body := `{"noise":"` + string(noise) + `","last":"sur"}`
+		calls++
+		body := `{"noise":"` + noise + `","room":` + strconv.Itoa(calls) + `}`
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
-	drive(t, w, r, "s1")
-	if res := w.Read(r.ID).State(plan.EffectOf("s1")).Result; res.Apart == 0 {
-		t.Fatal("it is not apart")
-	}
 	drive(t, w, r, "s2")
-	if list := sentRequests(w); len(list) != 2 || list[1] != `POST /bookings {"room":"sur"}` {
-		t.Errorf("%s %q", status(w, r, "s2"), list[1:])
+	drive(t, w, r, "s1")
+	messages := w.Messages()
+	if last := messages[len(messages)-1].Content; w.Read(r.ID).Status != plan.Done || !strings.Contains(last, "room: 1") {
+		t.Errorf("%s: %q", w.Read(r.ID).Status, last)
 	}
 }

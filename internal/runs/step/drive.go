@@ -90,7 +90,7 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 // read brings the run of an invocation up to date.
 func (x *Executor) read(ctx context.Context, t Task) error {
 	if !t.progress.last.known {
-		r, err := x.Store.Run(ctx, t.Account, t.RunID)
+		r, err := x.Store.Bare(ctx, t.Account, t.RunID)
 		if err != nil {
 			return err
 		}

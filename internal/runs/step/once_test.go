@@ -133,8 +133,8 @@ type altered struct {
 	server func(*tool.Server)
 }
 
-func (s altered) Run(ctx context.Context, account, id string) (plan.Run, error) {
-	r, err := s.Store.Run(ctx, account, id)
+func (s altered) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+	r, err := s.Store.Bare(ctx, account, id)
 	r.Plan.Steps, r.Plan.Bindings = slices.Clone(r.Plan.Steps), slices.Clone(r.Plan.Bindings)
 	if s.plan != nil {
 		s.plan(&r.Plan)

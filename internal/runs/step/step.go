@@ -97,7 +97,7 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 // are as they were read (else fault.ErrMoved), and adds one event to the run for each move.
 type Store interface {
 	run.Catalogue
-	plan.Reader
+	plan.BareReader
 	plan.ResultReader
 	tool.CredentialReader
 	tool.Freezer
@@ -141,7 +141,7 @@ type Executor struct {
 // that already ended is not repeated; its ending is returned again. Execute returns *Error when the
 // effect failed. Any other error is internal, and the invocation may be repeated.
 func (x *Executor) Execute(ctx context.Context, t Task) (Done, error) {
-	r, err := x.Store.Run(ctx, t.Account, t.RunID)
+	r, err := x.Store.Bare(ctx, t.Account, t.RunID)
 	if err != nil {
 		return Done{}, err
 	}

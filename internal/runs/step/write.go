@@ -54,8 +54,12 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 			return nil
 		}
 		chat, err := x.Store.Chat(ctx, r.Account, r.ChatID)
-		if err == nil || errors.Is(err, conversation.ErrChatNotFound) {
-			moves, err = append(moves, run.DoneMove(x.IDs, after, chat, x.Now())), nil
+		if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+			return err
+		}
+		told, err := x.withTold(ctx, after)
+		if err == nil {
+			moves = append(moves, run.DoneMove(x.IDs, told, chat, x.Now()))
 		}
 		return err
 	})
@@ -69,6 +73,18 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 	*t.progress.last = latest{next, true}
 	t.progress.run = next
 	return nil
+}
+
+// withTold returns a run with all of the result that its final message tells.
+func (x *Executor) withTold(ctx context.Context, r plan.Run) (plan.Run, error) {
+	id, ok := run.Told(r)
+	if !ok {
+		return r, nil
+	}
+	st := r.State(id)
+	whole, err := x.Store.Whole(ctx, r, id, *st.Result)
+	st.Result = &whole
+	return r.With(st), err
 }
 
 // addTime limits what is prepared to be written with a result. It leaves time to write the result.

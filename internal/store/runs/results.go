@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,9 +15,10 @@ import (
 
 // How results are stored.
 const (
-	maxHere   = 200 << 10 // bytes of a body that is kept in its step's own item
-	maxPiece  = 350 << 10 // of an item with a piece of one that is not
-	maxBegins = 4 << 10   // of the beginning that stands in its place
+	maxHere   = 6 << 10   // bytes of a body that is kept in its step's own item, which each invocation of a run reads
+	maxNear   = 200 << 10 // of a body that is read with its run
+	maxPiece  = 350 << 10 // of an item with a piece of a body
+	maxBegins = 6 << 10   // of the beginning that stands in its place
 )
 
 // resultRow is a piece of a body that is stored apart: of its JSON, gzipped as a whole
@@ -27,11 +29,18 @@ type resultRow struct {
 	Piece []byte `dynamodbav:"piece"`
 }
 
+// nearKind is the kind of the rows of bodies that are read with their run. Larger ones have a kind of their own.
+const nearKind, farKind = "BODY#", "RESULT#"
+
 // piecesKey begins the keys of the pieces of one result. It names the content: of
 // two invocations that answer for the same attempt neither can change a piece of the
 // other's.
-func piecesKey(id plan.EffectID, attempt int, sum string) string {
-	return fmt.Sprintf("RESULT#%s#%d#%s#", id, attempt, sum[:min(16, len(sum))])
+func piecesKey(id plan.EffectID, attempt int, res plan.Result) string {
+	kind := farKind
+	if res.Near {
+		kind = nearKind
+	}
+	return fmt.Sprintf("%s%s#%d#%s#", kind, id, attempt, res.SHA256[:min(16, len(res.SHA256))])
 }
 
 func pieceKey(prefix string, n int) string { return prefix + kv.Pad(int64(n), 2) }
@@ -44,6 +53,7 @@ func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 		return st, nil
 	}
 	res := *st.Result
+	res.Near = len(res.Body) <= maxNear
 	if res.SHA256 == "" {
 		res.SHA256 = ids.Hash(string(res.Body))
 	}
@@ -51,7 +61,7 @@ func (s *Store) apart(ctx context.Context, r plan.Run, st plan.StepState) (plan.
 	if err != nil {
 		return st, err
 	}
-	prefix := piecesKey(st.StepID, st.Attempts, res.SHA256)
+	prefix := piecesKey(st.StepID, st.Attempts, res)
 	for n := 0; len(raw) > 0; n++ {
 		size := min(maxPiece, len(raw))
 		if err := s.putPiece(ctx, resultRow{PK: kv.Run(r.Account, r.ID), SK: pieceKey(prefix, n), Piece: raw[:size]}); err != nil {
@@ -90,7 +100,7 @@ func beginning(body json.RawMessage) json.RawMessage {
 
 // pieces reads those of a result, in their order.
 func (s *Store) pieces(ctx context.Context, r plan.Run, id plan.EffectID, attempt int, res plan.Result) ([]resultRow, error) {
-	prefix := piecesKey(id, attempt, res.SHA256)
+	prefix := piecesKey(id, attempt, res)
 	span := kv.Rows(kv.Run(r.Account, r.ID), prefix)
 	span.To = pieceKey(prefix, res.Apart-1)
 	items, err := s.table.Read(ctx, span, 0)
@@ -120,11 +130,52 @@ func (s *Store) Whole(ctx context.Context, r plan.Run, id plan.EffectID, res pla
 	for _, row := range rows {
 		raw = append(raw, row.Piece...)
 	}
-	if raw, err = kv.Unzip(raw); err != nil {
+	return joined(r, id, res, raw)
+}
+
+// joined returns a result with the body that its pieces have together.
+func joined(r plan.Run, id plan.EffectID, res plan.Result, pieces []byte) (plan.Result, error) {
+	raw, err := kv.Unzip(pieces)
+	if err != nil {
 		return res, fmt.Errorf("store: run %s: the result of %s: %w", r.ID, id, err)
 	}
-	res.Body, res.Apart = raw, 0
+	res.Body, res.Apart, res.Near = raw, 0, false
 	return res, nil
+}
+
+// fill returns a run with the bodies that are read with it.
+func (s *Store) fill(ctx context.Context, r plan.Run) (plan.Run, error) {
+	near := func(st plan.StepState) bool { return st.Result != nil && st.Result.Near }
+	if !slices.ContainsFunc(r.Steps, near) {
+		return r, nil
+	}
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(r.Account, r.ID), nearKind), 0)
+	if err != nil {
+		return r, err
+	}
+	rows, err := kv.DecodeAll[resultRow](items)
+	if err != nil {
+		return r, err
+	}
+	pieces := make(map[string][]byte, len(rows))
+	for _, row := range rows {
+		pieces[row.SK] = row.Piece
+	}
+	for i, st := range r.Steps {
+		if !near(st) {
+			continue
+		}
+		piece, found := pieces[pieceKey(piecesKey(st.StepID, st.Attempts, *st.Result), 0)]
+		if !found {
+			return r, fmt.Errorf("store: run %s: the result of %s is missing", r.ID, st.StepID)
+		}
+		whole, err := joined(r, st.StepID, *st.Result, piece)
+		if err != nil {
+			return r, err
+		}
+		r.Steps[i].Result = &whole
+	}
+	return r, nil
 }
 
 // copyResults copies the pieces of the results that a run takes from the run before it.

@@ -34,6 +34,15 @@ func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
 
 // Run returns a run with the states of its steps, as the last write left them.
 func (s *Store) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	r, err := s.Bare(ctx, account, id)
+	if err != nil {
+		return r, err
+	}
+	return s.fill(ctx, r)
+}
+
+// Bare implements plan.BareReader.
+func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, "STEP#"), 0)
 	if err != nil {
 		return plan.Run{}, err
@@ -157,6 +166,10 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 	for _, st := range r.Steps {
 		if st.Reused == "" {
 			continue
+		}
+		st, err := s.apart(ctx, r, st)
+		if err != nil {
+			return err
 		}
 		row, err := rowOfStep(r, st)
 		writes = append(writes, kv.Put(row, "", nil).Unless(err))
