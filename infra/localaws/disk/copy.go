@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,20 +10,84 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Snapshot passes to fn the size in bytes of a consistent state of the file at the time of the
-// call, and a function that writes that state once. Writers continue meanwhile, and the file grows
-// by the pages that they replace until fn returns. Pages are copied as they are on disk, so the
-// copy must be verified.
+// Snapshot passes to fn the size in bytes of a consistent state at the time of the call, in one file
+// without a log, and a function that writes that file once. Writers continue meanwhile. Pages are
+// copied as they are on disk, so the copy must be verified.
 func (s *Store) Snapshot(fn func(size int64, write func(io.Writer) error) error) error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
-	return closedError(s.db.View(func(tx *bolt.Tx) error {
-		return fn(tx.Size(), func(w io.Writer) error {
-			_, err := tx.WriteTo(&rootSorter{to: w, tx: uint64(tx.ID()), pageSize: s.db.Info().PageSize})
-			return err
-		})
-	}))
+	if err := s.Flush(); err != nil && !errors.Is(err, ErrUnwritable) {
+		return err
+	}
+	base, v, err := s.snapshot()
+	if err != nil {
+		return closedError(err)
+	}
+	defer func() { _ = base.Rollback() }()
+	r, err := readRecord(base)
+	if err != nil {
+		return err
+	}
+	if r.log.alone && v.newest.isEmpty() && v.older == nil {
+		return fn(base.Size(), func(w io.Writer) error { return s.writeFile(base, w) })
+	}
+	return s.merged(base, v, fn)
+}
+
+// writeFile writes the file of a read transaction.
+func (s *Store) writeFile(base *bolt.Tx, w io.Writer) error {
+	_, err := base.WriteTo(&rootSorter{to: w, tx: uint64(base.ID()), pageSize: s.db.Info().PageSize})
+	return err
+}
+
+// merged writes the layers into a copy of the file, and passes that one to fn. The copy is in a folder
+// of its own beside the file, or among the temporary files when nothing can be written there.
+func (s *Store) merged(base *bolt.Tx, v *view, fn func(size int64, write func(io.Writer) error) error) error {
+	dir, err := (*os.File)(nil), os.ErrPermission
+	if !s.readOnly {
+		dir, err = TempFolder(filepath.Dir(s.path), unfinishedPrefix(s.path))
+	}
+	if err != nil {
+		dir, err = TempFolder(os.TempDir(), unfinishedPrefix(s.path))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	defer func() { _ = os.RemoveAll(dir.Name()) }()
+	copied, err := os.OpenFile(filepath.Join(dir.Name(), filepath.Base(s.path)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = copied.Close() }()
+	if err := s.writeFile(base, copied); err != nil {
+		return err
+	}
+	if err := merge(copied.Name(), v); err != nil {
+		return err
+	}
+	info, err := copied.Stat()
+	if err != nil {
+		return err
+	}
+	return fn(info.Size(), func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(copied, 0, info.Size()))
+		return err
+	})
+}
+
+// merge writes layers into the file at path, which is alone then.
+func merge(path string, v *view) error {
+	db, err := open(path, false)
+	if err != nil {
+		return err
+	}
+	db.NoSync = true // who passes it on syncs it there
+	p := v.at
+	p.segment++
+	p.alone = true
+	return errors.Join(commitLayers(db, p, v.older, v.newest), db.Close())
 }
 
 // rootSorter puts the two root pages that bbolt writes at the positions that a commit of their
@@ -84,16 +149,23 @@ func (s *Store) Backup(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// Verify reads the whole file at path and returns the error of Open; it does not change the file.
+// Verify reads the whole file at path and its log, and returns the error of Open; it changes nothing.
 func Verify(path string) error {
-	if _, err := examine(path, 0); err != nil {
+	db, at, err := openVerified(path, 0, true)
+	if err != nil {
 		return explain(path, err)
 	}
-	return nil
+	if _, err = replay(folder(filepath.Dir(path)), path, at); err != nil {
+		err = explain(path, err)
+	}
+	return errors.Join(err, db.Close())
 }
 
-// VerifyCopy is Verify for a file within another file, to which nothing writes.
+// VerifyCopy is Verify for a file without a log within another file, to which nothing writes.
 func VerifyCopy(file io.ReaderAt, size int64) error {
-	_, err := verifyNewest(file, size, 0)
+	_, r, err := verifyNewest(file, size, 0)
+	if err == nil && !r.log.alone {
+		err = fmt.Errorf("%w: it is a part: its log is missing", ErrDamaged)
+	}
 	return err
 }

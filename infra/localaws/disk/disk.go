@@ -7,26 +7,37 @@
 //   - Writers are serialised: every function given to Update sees all writes of
 //     the functions before it, and nothing of functions that failed.
 //   - Writers that arrive while a commit is under way share the next one. The
-//     first of them leads: it runs every waiting function in one transaction and
-//     commits once. No writer waits for others; a lone writer commits at once.
+//     first of them leads: it runs every waiting function and commits once. No
+//     writer waits for others; a lone writer commits at once.
 //   - A write that the disk refuses leaves nothing, returns ErrUnwritable at once,
 //     and does not affect later writes.
-//   - One function's error or panic never undoes, repeats in part or fails
-//     another's write.
+//   - One function's error or panic never undoes, repeats or fails another's write.
 //   - One process at a time holds the file.
 //   - Open returns a file only after it has read all of it and verified it: no
 //     byte changed, no page missing, the newest commit present. No contents of the
 //     file can make it panic, hang or fault.
 //
-// bbolt has checksums of its two root pages only. Every commit therefore also stores
+// A commit is one record at the end of a log, and one fsync of it (wal.go, log.go).
+// Readers see the commits that are not in the bbolt file as layers in memory in
+// front of it (layer.go, tx.go), and only after they have reached the disk. When
+// the log has grown, a checkpoint writes the layer into the bbolt file, in one
+// transaction with the position in the log, and removes the old part of the log
+// (checkpoint.go). Open reads what is in the log and not in the file (log.go).
+// Close leaves the file alone, without a log.
+//
+// UpdateAsync puts a write in order and does not wait for the disk: it is there
+// with the next commit that somebody waits for. No write is there without all
+// writes before it.
+//
+// bbolt has checksums of its two root pages only. Every checkpoint therefore also stores
 // a sum over the digests of all keys, values and buckets (sum.go), and Open reads
 // the pages itself, without bbolt and without a memory map, before bbolt does
 // (page.go, verify.go).
 //
-// Two faults cannot be detected from the file alone: the file was replaced by an
-// older copy of itself, or the disk lost its last write and kept all before. A page
-// that is damaged while the file is open is detected at the next opening or backup,
-// or when bbolt cannot read it.
+// Three faults cannot be detected from the files alone: they were replaced by an
+// older copy of themselves; the disk lost its last writes and kept all before; the
+// log was cut at the end of a record. A page that is damaged while the file is open
+// is detected at the next opening or backup, or when bbolt cannot read it.
 package disk
 
 import (
@@ -72,8 +83,11 @@ const initialMap = 256 << 20
 
 // Store is one open data file. It is safe for concurrent use.
 type Store struct {
-	db   *bolt.DB
-	path string
+	db       *bolt.DB
+	path     string
+	files    logFolder
+	readOnly bool
+	bounds   bounds
 
 	mu      sync.Mutex
 	queue   []*call // waiting for the next commit, in order of arrival
@@ -83,87 +97,159 @@ type Store struct {
 	failed  chan struct{} // closed when broken is set
 	stuck   atomic.Bool   // bbolt's write lock is lost
 
+	w       writer
+	synced  atomic.Pointer[view] // what readers see
 	trouble trouble
+	hooks   hooks
 }
 
-// Open opens or creates the file at path with mode 0600, and reads all of it before it returns. It
-// does not change a file that it refuses. It returns ErrHeld, at once, when another process has the
-// file; ErrDamaged (or ErrLastCommit) when the contents were changed; ErrFormat when another
-// version wrote it; otherwise the error of the file system.
+// bounds are sizes of the log in bytes.
+type bounds struct {
+	checkpoint int64 // a checkpoint begins
+	most       int64 // writers wait for the checkpoint
+	record     int   // changes of more bytes are not written to the log, but to the file
+}
+
+var defaultBounds = bounds{checkpoint: 16 << 20, most: 64 << 20, record: 16 << 20}
+
+// hooks let a test stop the store around the writes to the bbolt file.
+type hooks struct {
+	inline       bool // checkpoints run within the commit that begins them
+	beforeCommit func()
+	afterCommit  func()
+}
+
+// Open opens or creates the file at path with mode 0600, and reads all of it and of its log before
+// it returns. It does not change files that it refuses. It returns ErrHeld, at once, when another
+// process has the file; ErrDamaged (or ErrLastCommit) when the contents were changed; ErrFormat when
+// another version wrote it; otherwise the error of the file system.
 func Open(path string, options ...Option) (*Store, error) {
-	if err := create(path); err != nil {
+	s := newStore(path, options)
+	if err := s.create(); err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	db, err := openVerified(path, 0, false)
-	if err != nil {
+	var at position
+	var err error
+	if s.db, at, err = openVerified(path, 0, false); err != nil {
 		return nil, explain(path, err)
 	}
 	sweep(filepath.Dir(path), unfinishedPrefix(path), false)
-	return newStore(db, path, options), nil
+	sweep(filepath.Dir(path), unfinishedPrefix(path), true)
+	r, err := replay(s.files, path, at)
+	if err == nil {
+		s.w.log, err = r.reopen(s.files, path)
+	}
+	if err != nil {
+		return nil, errors.Join(explain(path, err), s.db.Close())
+	}
+	s.begin(r)
+	s.removeSegments(r.old)
+	return s, nil
 }
 
 // OpenReadOnly opens an existing file for reading, with the checks of Open, also from a read-only
-// disk. Several processes may do this at once, while none writes: Open returns ErrHeld meanwhile,
-// and OpenReadOnly returns it while a process writes. Update returns an error.
+// disk. It reads the log into memory, and changes nothing. Several processes may do this at once,
+// while none writes: Open returns ErrHeld meanwhile, and OpenReadOnly returns it while a process
+// writes. Update returns an error.
 func OpenReadOnly(path string, options ...Option) (*Store, error) {
-	db, err := openVerified(path, 0, true)
-	if err != nil {
+	s := newStore(path, options)
+	s.readOnly = true
+	var at position
+	var err error
+	if s.db, at, err = openVerified(path, 0, true); err != nil {
 		return nil, explain(path, err)
 	}
-	return newStore(db, path, options), nil
+	r, err := replay(s.files, path, at)
+	if err != nil {
+		return nil, errors.Join(explain(path, err), s.db.Close())
+	}
+	s.begin(r)
+	return s, nil
 }
 
-func newStore(db *bolt.DB, path string, options []Option) *Store {
-	// The note only improves the message of ErrHeld; the lock is on the file itself.
-	_ = os.WriteFile(holderPath(path), []byte(strconv.Itoa(os.Getpid())), 0o600)
-	s := &Store{db: db, path: path, failed: make(chan struct{}), trouble: trouble{log: slog.Default()}}
+func newStore(path string, options []Option) *Store {
+	s := &Store{
+		path: path, files: folder(filepath.Dir(path)), bounds: defaultBounds,
+		failed: make(chan struct{}), trouble: trouble{log: slog.Default()},
+	}
 	for _, o := range options {
 		o(s)
 	}
 	return s
 }
 
-// AcceptOlder repairs a file that Open refuses with ErrLastCommit: the file then has the contents
-// of the previous commit. It does not change any other file, and returns an error with the reason.
+// begin takes over what the log has.
+func (s *Store) begin(r *replayed) {
+	// The note only improves the message of ErrHeld; the lock is on the file itself.
+	_ = os.WriteFile(holderPath(s.path), []byte(strconv.Itoa(os.Getpid())), 0o600)
+	s.w.at, s.w.work, s.w.logged = r.at, r.changes, r.bytes
+	if s.w.log != nil {
+		s.w.logged -= s.w.log.used()
+	}
+	s.w.work.undo = &s.w.undone
+	s.w.synced = s.w.work.copy()
+	s.w.publish(s)
+}
+
+// AcceptOlder repairs a file that Open refuses with ErrLastCommit. When the newest root page of the
+// file is damaged, it returns to the other one, and to what the log has since: nothing is lost. When
+// the last record of the log is damaged, it drops that record. It returns an error with the reason
+// when it cannot repair the file.
 func AcceptOlder(path string) error {
-	if _, err := examine(path, 0); !errors.Is(err, ErrLastCommit) {
-		if err == nil {
-			err = errors.New("its newest commit is whole: there is nothing to accept")
-		}
+	older := uint64(0)
+	if _, err := examine(path, 0); errors.Is(err, ErrLastCommit) {
+		older = 1
+	} else if err != nil {
 		return explain(path, err)
 	}
-	db, err := openVerified(path, 1, false)
+	db, at, err := openVerified(path, older, false)
 	if err != nil {
 		return explain(path, err)
 	}
-	return errors.Join(db.Update(func(tx *bolt.Tx) error { // writes the other root page
-		r, err := readRecord(tx)
-		if err != nil {
-			return err
+	files := folder(filepath.Dir(path))
+	r, err := replay(files, path, at)
+	switch {
+	case errors.Is(err, ErrLastCommit):
+		r.torn = true
+		var l *log
+		if l, err = r.reopen(files, path); err == nil {
+			err = l.file.Close()
 		}
-		return writeRecord(tx, r.total)
-	}), db.Close())
+	case err == nil && older == 0:
+		err = errors.New("its newest commit is whole: there is nothing to accept")
+	}
+	if err == nil && older > 0 {
+		err = commitLayers(db, at) // writes the other root page
+	}
+	if err != nil {
+		err = explain(path, err)
+	}
+	return errors.Join(err, db.Close())
 }
 
-// openVerified opens a file in the state that was examined. When another process held it in
-// between, the file is examined again.
-func openVerified(path string, older uint64, readOnly bool) (*bolt.DB, error) {
+// openVerified opens a file in the state that was examined, and returns its position in the log.
+// When another process held it in between, the file is examined again.
+func openVerified(path string, older uint64, readOnly bool) (*bolt.DB, position, error) {
 	for {
 		seen, err := examine(path, older)
 		if err != nil {
-			return nil, err
+			return nil, position{}, err
 		}
 		db, err := open(path, readOnly)
 		if err != nil {
-			return nil, err
+			return nil, position{}, err
 		}
-		newest := uint64(0)
-		err = db.View(func(tx *bolt.Tx) error { newest = uint64(tx.ID()); return nil })
+		newest, r := uint64(0), record{}
+		err = db.View(func(tx *bolt.Tx) (err error) {
+			newest = uint64(tx.ID())
+			r, err = readRecord(tx)
+			return err
+		})
 		if err == nil && newest == seen.tx {
-			return db, nil
+			return db, r.log, nil
 		}
 		if err := errors.Join(err, db.Close()); err != nil {
-			return nil, err
+			return nil, position{}, err
 		}
 	}
 }
@@ -190,26 +276,36 @@ func examine(path string, older uint64) (state root, err error) {
 	if err != nil {
 		return root{}, err
 	}
-	return verifyNewest(file, info.Size(), older)
+	state, _, err = verifyNewest(file, info.Size(), older)
+	return state, err
 }
 
 // verifyNewest verifies a file in its newest state.
-func verifyNewest(file io.ReaderAt, size int64, older uint64) (root, error) {
+func verifyNewest(file io.ReaderAt, size int64, older uint64) (state root, r record, err error) {
 	both, err := readRoots(file)
 	if err != nil {
-		return root{}, err
+		return root{}, record{}, err
 	}
 	if err := both.check(); err != nil && (older == 0 || !errors.Is(err, ErrLastCommit)) {
-		return root{}, err
+		return root{}, record{}, err
 	}
-	state := both.newest()
-	return state, verify(file, size, state, older)
+	state = both.newest()
+	r, err = verify(file, size, state, older)
+	return state, r, err
 }
 
 // create creates the file when there is none: whole, or not at all.
-func create(path string) error {
+func (s *Store) create() error {
+	path := s.path
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
+	}
+	left, err := segmentNumbers(s.files, path)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%w: it is missing, and its log %s is there; nothing was changed", ErrDamaged, segmentName(path, left[0]))
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix(path)+"*") // with mode 0600
 	if err != nil {
@@ -223,7 +319,9 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(db.Update(func(tx *bolt.Tx) error { return writeRecord(tx, contentSum{}) }), db.Close())
+	err = errors.Join(db.Update(func(tx *bolt.Tx) error {
+		return writeRecord(tx, contentSum{}, position{store: newStoreID(), segment: 1, alone: true})
+	}), db.Close())
 	if err != nil {
 		return err
 	}
@@ -295,7 +393,30 @@ func (s *Store) View(fn func(tx *Tx) error) (err error) {
 			err = s.damageError(p)
 		}
 	}()
-	return closedError(s.db.View(func(tx *bolt.Tx) error { return fn(&Tx{tx: tx}) }))
+	base, v, err := s.snapshot()
+	if err != nil {
+		return closedError(err)
+	}
+	defer func() { _ = base.Rollback() }()
+	return fn(newReadTx(base, v.newest, v.older))
+}
+
+// snapshot begins a read transaction of the file that fits to the layers: when a layer was frozen in
+// between, the file may have more than the layers of before.
+func (s *Store) snapshot() (*bolt.Tx, *view, error) {
+	for {
+		v := s.synced.Load()
+		base, err := s.db.Begin(false)
+		if err != nil {
+			return nil, nil, err
+		}
+		if s.synced.Load().frozen == v.frozen {
+			return base, v, nil
+		}
+		if err := base.Rollback(); err != nil {
+			return nil, nil, err
+		}
+	}
 }
 
 func (s *Store) brokenErr() error {
@@ -334,8 +455,9 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// Close waits for the commit and the readers under way and releases the file. A second call has no
-// effect.
+// Close waits for the commit and the readers under way, writes everything to the file, removes the
+// log and releases the file. When the disk has no room for that, the log stays, and the next Open
+// reads it. A second call has no effect.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -344,11 +466,18 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	if !s.readOnly {
+		s.finish()
+	}
 	_ = os.Remove(holderPath(s.path))
 	if s.stuck.Load() { // the end of the process releases the file
 		return s.brokenErr()
 	}
-	return s.db.Close()
+	err := s.db.Close()
+	if s.w.log != nil {
+		err = errors.Join(err, s.w.log.file.Close())
+	}
+	return err
 }
 
 func syncFolder(path string) error {

@@ -73,9 +73,12 @@ func TestFullDiskIsLoggedOnceAMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx := uint64(txID(t, s))
+		both, err := s.roots()
+		if err != nil {
+			t.Fatal(err)
+		}
 		for range 250 { // in 125 seconds
-			if err := s.commitError(tx+1, syscall.ENOSPC); !errors.Is(err, ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
+			if err := s.commitError(both.newest(), syscall.ENOSPC); !errors.Is(err, ErrUnwritable) || !errors.Is(err, syscall.ENOSPC) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second / 2)
@@ -184,7 +187,12 @@ func TestUncertainCommitStopsStore(t *testing.T) {
 	if err := s.Update(put("a", "1")); err != nil {
 		t.Fatal(err)
 	}
-	err := s.commitError(uint64(txID(t, s)), syscall.EIO)
+	both, err := s.roots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	toFile(t, s)
+	err = s.commitError(both.newest(), syscall.EIO)
 	if !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), path) {
 		t.Errorf("it says %v", err)
 	}
@@ -224,6 +232,12 @@ func cutWhileOpen(path string) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.Close()
+	}
+	if err == nil {
+		s, err = Open(path)
+	}
 	if err = errors.Join(err, os.Truncate(path, int64(3*os.Getpagesize()))); err != nil {
 		return err
 	}

@@ -7,16 +7,19 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
+	"time"
 
+	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // call is one function that waits to be committed.
 type call struct {
 	fn       func(*Tx) error
+	last     bool // of Close: the log ends
 	err      error
 	panicked any           // value of the panic of fn
-	failed   bool          // fn may have written before it failed: keep it out of the group
 	done     bool          // has its result; read after wake
 	wake     chan struct{} // receives once: has its result, or became the leader
 }
@@ -26,9 +29,8 @@ type unwritten struct{ error }
 
 func (u unwritten) Unwrap() error { return u.error }
 
-// Unwritten marks err, inside a function given to Update, as returned before anything was written:
-// the group continues without running its other functions again. Update returns err itself. An
-// error after a write must not be marked, because half of that write would be committed.
+// Unwritten marks err, inside a function given to Update, as returned before anything was written.
+// Update returns err itself.
 func Unwritten(err error) error {
 	if err == nil {
 		return nil
@@ -36,24 +38,70 @@ func Unwritten(err error) error {
 	return unwritten{err}
 }
 
-// Update runs fn in a write transaction and returns when it is on disk. fn may share the
-// transaction with other callers' functions, and may run more than once: it must have no effect
-// outside of tx, and must set its results again in each run.
+// writer is what the writers share. Its lock is held while a function runs, and not while the disk
+// works: writes that nobody waits for run meanwhile.
+type writer struct {
+	mu     sync.Mutex
+	work   *layer   // all writes since the last freeze
+	frozen *layer   // is being written to the file; nil when no checkpoint runs
+	synced *layer   // what of work has reached the disk
+	ops    ops      // what of work has not
+	undone []undone // what the function that runs has replaced
+	log    *log     // nil: the file is alone
+	at     position // of the log, or where it would begin
+	logged int64    // bytes of the log before the newest segment, and of the records that Open read
+
+	syncing bool // a record is being written
+	ended   bool // by Close
+	freezes uint64
+	done    chan struct{} // closed when the checkpoint that runs has ended
+	flusher *time.Timer   // commits what nobody waits for
+	spare   []byte
+}
+
+// view is a state that has reached the disk.
+type view struct {
+	newest, older *layer
+	frozen        uint64   // number of freezes before it
+	at            position // of the log
+}
+
+// publish shows readers what has reached the disk; the caller holds mu, or is Open.
+func (w *writer) publish(s *Store) {
+	s.synced.Store(&view{w.synced, w.frozen, w.freezes, w.at})
+}
+
+// Update runs fn in a write transaction and returns when it is on disk. fn may share the commit with
+// other callers' functions. It must have no effect outside of tx before Update returns.
 //
-// When fn returns an error or panics, its writes are dropped: the group is rolled back and the
-// others run again, unless the error is marked Unwritten. A panic is raised again in the caller. fn
-// must not commit tx, call Update or end its goroutine.
+// When fn returns an error or panics, its writes are dropped. A panic is raised again in the caller.
+// fn must not call Update or end its goroutine.
 func (s *Store) Update(fn func(tx *Tx) error) error {
 	c := &call{fn: fn, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return ErrClosed
-	}
-	if err := s.broken; err != nil {
+	if err := s.refusal(); err != nil {
 		s.mu.Unlock()
 		return err
 	}
+	s.join(c)
+	return s.result(c)
+}
+
+// refusal returns why no write is taken; the caller holds mu.
+func (s *Store) refusal() error {
+	switch {
+	case s.closed:
+		return ErrClosed
+	case s.broken != nil:
+		return s.broken
+	case s.readOnly:
+		return bolterrors.ErrDatabaseReadOnly
+	}
+	return nil
+}
+
+// join waits until a call has its result. The caller holds mu, which join gives back.
+func (s *Store) join(c *call) {
 	s.queue = append(s.queue, c)
 	follow := s.leading
 	s.leading = true
@@ -64,6 +112,9 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 	if !c.done {
 		s.lead()
 	}
+}
+
+func (s *Store) result(c *call) error {
 	if c.panicked != nil {
 		if isDamage(c.panicked) {
 			return s.damageError(c.panicked)
@@ -75,6 +126,55 @@ func (s *Store) Update(fn func(tx *Tx) error) error {
 		return u.error
 	}
 	return closedError(c.err)
+}
+
+// UpdateAsync is Update, but returns when the write is in order, and before it is on disk. Functions
+// given to Update later see it, and readers see it when it is on disk. It is there with the next
+// commit, at the latest after flushAfter, and never without the writes before it: when a later Update
+// or Flush has returned nil, it is on disk. A process that ends before that loses it.
+func (s *Store) UpdateAsync(fn func(tx *Tx) error) error {
+	s.mu.Lock()
+	err := s.refusal()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	c := &call{fn: fn}
+	if s.order(c) {
+		return s.result(c)
+	}
+	return s.Update(fn)
+}
+
+// flushAfter bounds the time until an asynchronous write is on disk.
+const flushAfter = 20 * time.Millisecond
+
+// order runs a call that does not wait. It is false, and nothing was run, when such a call has to
+// wait: the log does not exist, or is at its bound.
+func (s *Store) order(c *call) bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if s.w.ended || s.w.log == nil || s.w.size() >= s.bounds.most || len(s.w.ops.b) >= s.bounds.record {
+		return false
+	}
+	if err := s.run([]*call{c}); err != nil && c.panicked == nil {
+		c.err = err
+	}
+	if len(s.w.ops.b) > 0 && s.w.flusher == nil {
+		s.w.flusher = time.AfterFunc(flushAfter, func() { _ = s.Flush() })
+	}
+	return true
+}
+
+// Flush returns when every write that was ordered before is on disk.
+func (s *Store) Flush() error {
+	s.w.mu.Lock()
+	clean := len(s.w.ops.b) == 0 && !s.w.syncing
+	s.w.mu.Unlock()
+	if clean {
+		return s.brokenErr()
+	}
+	return s.Update(func(*Tx) error { return nil })
 }
 
 // lead commits all waiting calls, its own first, wakes the callers and passes the lead to the first
@@ -89,8 +189,13 @@ func (s *Store) lead() {
 	s.queue = nil
 	s.mu.Unlock()
 
-	s.commit(group)
-
+	if err := s.commit(group); err != nil {
+		for _, c := range group {
+			if c.panicked == nil { // an error of its own may come from a write that is not kept
+				c.err = err
+			}
+		}
+	}
 	for _, c := range group {
 		c.done = true
 		c.wake <- struct{}{}
@@ -105,86 +210,164 @@ func (s *Store) lead() {
 	s.queue[0].wake <- struct{}{}
 }
 
-// commit runs the group in one transaction. Each time a function fails that may have written, the
-// transaction is rolled back and begins again without it.
-func (s *Store) commit(group []*call) {
-	for {
-		again, err := s.attempt(group)
-		if again {
-			continue
-		}
-		if err != nil {
-			for _, c := range group {
-				if !c.failed {
-					c.err = err
-				}
-			}
-		}
-		return
+// commit runs the group and has it on disk. Its error concerns all of it, and nothing of it was
+// committed.
+func (s *Store) commit(group []*call) error {
+	if err := s.awaitRoom(); err != nil {
+		return err
 	}
+	s.w.mu.Lock()
+	before := s.w.mark()
+	err := s.run(group)
+	tooLarge := len(s.w.ops.b) > s.bounds.record
+	s.w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if tooLarge {
+		if err := s.endLog(); err != nil {
+			s.w.mu.Lock()
+			defer s.w.mu.Unlock()
+			s.w.revert(before)
+			return err
+		}
+		return nil
+	}
+	if err := s.sync(); err != nil {
+		return err
+	}
+	if group[len(group)-1].last {
+		return s.endLog()
+	}
+	s.freezeWhenLarge()
+	return nil
 }
 
-// attempt runs one transaction over the functions that have not failed. Its error concerns the
-// transaction, and nothing of it was committed.
-//
-// bbolt reports violated assertions by panics, and its write lock then stays taken: such a store
-// refuses all later calls and does not hang.
-func (s *Store) attempt(group []*call) (again bool, err error) {
+// run runs functions over the working layer, and makes room for their record. Its error concerns all
+// of them, and undoes all of them. The caller holds w.mu.
+func (s *Store) run(group []*call) error {
+	before := s.w.mark()
+	err := s.runAll(group)
+	if err == nil && len(s.w.ops.b) <= s.bounds.record {
+		err = s.makeRoom()
+	}
+	if err != nil {
+		s.w.revert(before)
+		return err
+	}
+	if len(s.w.ops.b) <= s.bounds.record { // else the group may still be undone
+		clear(s.w.undone)
+		s.w.undone = s.w.undone[:0]
+	}
+	return nil
+}
+
+// makeRoom makes room in the log for a record of all writes that are not synced.
+func (s *Store) makeRoom() error {
+	switch {
+	case len(s.w.ops.b) == 0:
+		return nil
+	case s.w.log == nil:
+		return s.beginLog()
+	}
+	if err := s.w.log.reserve(len(s.w.ops.b)); err != nil {
+		return s.refuse(err)
+	}
+	return nil
+}
+
+// runAll runs functions. The writes of one that fails are undone at once, and only they.
+func (s *Store) runAll(group []*call) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			again, err = false, s.damageError(p)
+		if p := recover(); p != nil { // bbolt reports violated assertions by panics
+			err = s.damageError(p)
 			s.fail(err)
-			s.stuck.Store(true)
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	if err := s.brokenErr(); err != nil { // it may have failed since the calls began to wait
-		return false, err
+		return err
 	}
-	begun, err := s.db.Begin(true)
+	base, err := s.db.Begin(false)
 	if err != nil {
-		return false, err
+		return err
 	}
-	tx, err := newWriteTx(begun)
-	if err != nil {
-		return false, errors.Join(err, begun.Rollback())
-	}
-	wrote := false
+	defer func() { _ = base.Rollback() }()
 	for _, c := range group {
-		if c.failed {
-			continue
+		if c.fn != nil {
+			s.w.run(c, base)
 		}
-		c.run(tx)
-		if c.failed {
-			if err := begun.Rollback(); err != nil {
-				return false, err
-			}
-			return true, nil
-		}
-		wrote = wrote || c.err == nil
 	}
-	if !wrote {
-		return false, begun.Rollback()
-	}
-	id := uint64(begun.ID())
-	err = writeRecord(begun, tx.total)
-	if err == nil {
-		moment.Here("disk.commit.before")
-		err = begun.Commit()
-		moment.Here("disk.commit.after")
-	}
-	if err != nil {
-		return false, errors.Join(s.commitError(id, err), ignoreClosed(begun.Rollback()))
-	}
-	return false, nil
+	return nil
 }
 
-// commitError returns the error of a commit that failed. A commit that did not reach the root
-// pages, as on a full disk, changed nothing, and the next may succeed. Any other commit may or may
-// not be on disk, also when its data can be read now.
-func (s *Store) commitError(tx uint64, err error) error {
+// mark is a state of the writer to which it can return.
+type mark struct {
+	layer savepoint
+	ops   ops
+}
+
+func (w *writer) mark() mark { return mark{w.work.savepoint(), w.ops} }
+
+func (w *writer) revert(to mark) {
+	w.work.revert(to.layer)
+	w.ops = to.ops
+}
+
+// run runs one function.
+func (w *writer) run(c *call, base *bolt.Tx) {
+	before := w.mark()
+	defer func() {
+		if c.panicked = recover(); c.panicked != nil || c.err != nil {
+			w.revert(before)
+		}
+	}()
+	c.err = c.fn(&Tx{base: base, layers: [2]*layer{w.work, w.frozen}, ops: &w.ops})
+}
+
+// sync has all writes that were run on disk, and shows them to readers.
+func (s *Store) sync() error {
+	w := &s.w
+	w.mu.Lock()
+	changes, state := w.ops.b, w.work.copy()
+	if w.flusher != nil {
+		w.flusher.Stop()
+		w.flusher = nil
+	}
+	if len(changes) == 0 {
+		w.mu.Unlock()
+		return nil
+	}
+	w.ops, w.spare, w.syncing = ops{b: w.spare[:0]}, nil, true
+	first := w.log.take(len(changes))
+	w.mu.Unlock()
+
+	moment.Here("disk.commit.before")
+	err := w.log.append(first, changes)
+	moment.Here("disk.commit.after")
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.syncing = false
+	if err != nil { // it may be on disk or not
+		err = fmt.Errorf("%w: %s: %w", ErrFailed, s.path, err)
+		s.fail(err)
+		return err
+	}
+	if cap(changes) <= mostRoom {
+		w.spare = changes
+	}
+	w.at, w.synced = w.log.at, state
+	w.publish(s)
+	return nil
+}
+
+// commitError returns the error of a commit to the file that failed. A commit that did not reach the
+// root pages, as on a full disk, changed nothing, and the next may succeed. Any other commit may or
+// may not be on disk, also when its data can be read now.
+func (s *Store) commitError(before root, err error) error {
 	both, readErr := s.roots()
-	if readErr == nil && both.check() == nil && both.newest().tx == tx-1 {
+	if readErr == nil && both.check() == nil && both.newest().tx == before.tx {
 		return s.refuse(err)
 	}
 	err = fmt.Errorf("%w: %s: %w", ErrFailed, s.path, errors.Join(err, readErr))
@@ -206,15 +389,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-func (c *call) run(tx *Tx) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.panicked, c.failed = p, true
-		}
-	}()
-	c.err = c.fn(tx)
-	var u unwritten
-	c.failed = c.err != nil && !errors.As(c.err, &u)
 }

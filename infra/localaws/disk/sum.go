@@ -82,7 +82,8 @@ func (d *digester) within(at place, name []byte) place {
 }
 
 // The record of the sum is in a bucket of its own, which is not part of the sum: a format, the
-// transaction that wrote it, the sum, and a CRC-32C of these.
+// transaction that wrote it, the sum, the position in the log, and a CRC-32C of these. Format 1 has
+// no position: those files were written when there was no log.
 var (
 	recordBucket = []byte("\x00disk")
 	recordKey    = []byte("sum")
@@ -90,13 +91,15 @@ var (
 )
 
 const (
-	recordFormat = 1
-	recordSize   = 4 + 8 + 8 + 16 + 4
+	recordFormat = 2
+	unloggedSize = 4 + 4*8 + 4 // of a record of format 1
+	recordSize   = unloggedSize + 16 + 2*8 + 16 + 1
 )
 
 type record struct {
 	tx    uint64
 	total contentSum
+	log   position // the contents have all commits of the log up to here
 }
 
 func (r record) encode() []byte {
@@ -104,7 +107,15 @@ func (r record) encode() []byte {
 	for _, n := range []uint64{r.tx, r.total.count, r.total.lanes[0], r.total.lanes[1]} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
-	return seal(b)
+	b = append(b, r.log.store[:]...)
+	b = binary.LittleEndian.AppendUint64(b, r.log.segment)
+	b = binary.LittleEndian.AppendUint64(b, r.log.number)
+	b = append(b, r.log.sum[:]...)
+	alone := byte(0)
+	if r.log.alone {
+		alone = 1
+	}
+	return seal(append(b, alone))
 }
 
 func seal(b []byte) []byte {
@@ -115,11 +126,23 @@ func decodeRecord(b []byte) (record, error) {
 	if len(b) < 8 || binary.LittleEndian.Uint32(b[len(b)-4:]) != crc32.Checksum(b[:len(b)-4], castagnoli) {
 		return record{}, fmt.Errorf("%w: its sum cannot be read", ErrDamaged)
 	}
-	if format := binary.LittleEndian.Uint32(b); format != recordFormat || len(b) != recordSize {
-		return record{}, fmt.Errorf("%w %d, and this version reads format %d", ErrFormat, format, recordFormat)
+	format := binary.LittleEndian.Uint32(b)
+	if format != recordFormat && format != 1 {
+		return record{}, fmt.Errorf("%w %d, and this version reads formats 1 and %d", ErrFormat, format, recordFormat)
+	}
+	if format == 1 && len(b) != unloggedSize || format == recordFormat && len(b) != recordSize {
+		return record{}, fmt.Errorf("%w: its sum cannot be read", ErrDamaged)
 	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[4+8*i:]) }
-	return record{at(0), contentSum{at(1), [2]uint64{at(2), at(3)}}}, nil
+	r := record{tx: at(0), total: contentSum{at(1), [2]uint64{at(2), at(3)}}, log: position{segment: 1, alone: true}}
+	if format == recordFormat {
+		log := b[unloggedSize-4:]
+		copy(r.log.store[:], log)
+		r.log.segment, r.log.number = binary.LittleEndian.Uint64(log[16:]), binary.LittleEndian.Uint64(log[24:])
+		copy(r.log.sum[:], log[32:])
+		r.log.alone = log[48] != 0
+	}
+	return r, nil
 }
 
 // readRecord returns the record in a transaction.
@@ -131,11 +154,11 @@ func readRecord(tx *bolt.Tx) (record, error) {
 	return decodeRecord(b.Get(recordKey))
 }
 
-// writeRecord writes the sum into its transaction.
-func writeRecord(tx *bolt.Tx, total contentSum) error {
+// writeRecord writes the sum and the position in the log into its transaction.
+func writeRecord(tx *bolt.Tx, total contentSum, log position) error {
 	b, err := tx.CreateBucketIfNotExists(recordBucket)
 	if err != nil {
 		return err
 	}
-	return b.Put(recordKey, record{uint64(tx.ID()), total}.encode())
+	return b.Put(recordKey, record{uint64(tx.ID()), total, log}.encode())
 }

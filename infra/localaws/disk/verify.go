@@ -26,9 +26,9 @@ type verifier struct {
 // verify checks that a state of a file is unchanged: every page of it is used once, in its place
 // and whole, and the sum of the contents equals the record of the same commit. ahead is the number
 // of commits by which that record may be newer.
-func verify(file io.ReaderAt, size int64, state root, ahead uint64) error {
+func verify(file io.ReaderAt, size int64, state root, ahead uint64) (r record, err error) {
 	if state.end < 4 || state.end > uint64(size)/uint64(state.pageSize) {
-		return fmt.Errorf("%w: it is cut short: it has %d bytes of at least %d", ErrDamaged, size, state.end*uint64(state.pageSize))
+		return r, fmt.Errorf("%w: it is cut short: it has %d bytes of at least %d", ErrDamaged, size, state.end*uint64(state.pageSize))
 	}
 	v := &verifier{file: file, root: state, used: make([]atomic.Uint64, state.end/64+1), more: make(chan struct{}, runtime.GOMAXPROCS(0)-1)}
 	found, err := v.bucket(newDigester(), place{}, state.top, 0)
@@ -39,22 +39,22 @@ func verify(file io.ReaderAt, size int64, state root, ahead uint64) error {
 		err = v.checkAllUsed()
 	}
 	if err != nil {
-		return err
+		return r, err
 	}
 	stored := v.record.Load()
 	if stored == nil {
-		return errNoRecord
+		return r, errNoRecord
 	}
-	r, err := decodeRecord(*stored)
+	r, err = decodeRecord(*stored)
 	switch {
 	case err != nil:
-		return err
+		return r, err
 	case r.tx < state.tx || r.tx > state.tx+ahead:
-		return fmt.Errorf("%w: its content is of commit %d, and not of %d", ErrDamaged, r.tx, state.tx)
+		return r, fmt.Errorf("%w: its content is of commit %d, and not of %d", ErrDamaged, r.tx, state.tx)
 	case r.total != found:
-		return fmt.Errorf("%w: what is in it does not sum up to what was written (%d records of %d)", ErrDamaged, found.count, r.total.count)
+		return r, fmt.Errorf("%w: what is in it does not sum up to what was written (%d records of %d)", ErrDamaged, found.count, r.total.count)
 	}
-	return nil
+	return r, nil
 }
 
 // claim marks pages as used.

@@ -132,13 +132,12 @@ func TestIndexMadeUnderWritersIsComplete(t *testing.T) {
 	}
 }
 
-// TestAnsweredWritesAreInTheFile copies the file after each response, because the process may be
-// killed at any later time.
-func TestAnsweredWritesAreInTheFile(t *testing.T) {
+// TestAnsweredWritesAreInTheFiles copies the file and its log after each response, because the process
+// may be killed at any later time.
+func TestAnsweredWritesAreInTheFiles(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
 	e.create(tables.Indexed(*e.table("indexed")))
-	path := filepath.Join(t.TempDir(), "killed.db")
 	for i := range 12 {
 		if _, err := client.TransactWriteItems(e.ctx, &sdk.TransactWriteItemsInput{TransactItems: writes{
 			e.tPut(fmt.Sprintf(`{"pk":"a%d"}`, i), ""), e.tPut(fmt.Sprintf(`{"pk":"b%d"}`, i), ""),
@@ -149,14 +148,11 @@ func TestAnsweredWritesAreInTheFile(t *testing.T) {
 		if i%4 != 3 {
 			continue
 		}
-		raw, err := os.ReadFile(store.Path())
-		if err != nil {
+		killed := filepath.Join(t.TempDir(), "killed")
+		if err := os.CopyFS(killed, os.DirFS(filepath.Dir(store.Path()))); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		checkCopy(t, path, i+1)
+		checkCopy(t, filepath.Join(killed, filepath.Base(store.Path())), i+1)
 	}
 }
 
@@ -349,6 +345,18 @@ func TestDamagedItemIsAnError(t *testing.T) {
 	client, store := engineClient(t)
 	e := ownTable(t, client)
 	e.put(t, "hash", "a", `{"marker":"a text to be found"}`)
+	if err := store.Close(); err != nil { // it writes the item to the file
+		t.Fatal(err)
+	}
+	store, err := disk.Open(store.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := dynamodb.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client = tables.Client(local, inproc.Transport{Handler: engine}, tables.Unsigned)
 	file, err := os.OpenFile(store.Path(), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

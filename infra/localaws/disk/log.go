@@ -1,0 +1,204 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	firstRoom = 64 << 10 // bytes of a new segment
+	mostRoom  = 1 << 20  // bytes by which a segment grows at most
+)
+
+// log writes the newest segment. The space that a record needs is written with zeros before, so that
+// a disk that is full refuses it before anything depends on it, and a sync has no metadata to write.
+type log struct {
+	files logFolder
+	path  string // of the data file
+	file  logFile
+
+	at      position // behind the last record
+	next    uint64   // the sector of the next record
+	room    int64    // bytes of the segment
+	scratch []byte
+}
+
+// createLog makes the segment that begins at p, with room for changes of that size. It returns when
+// the segment has reached the disk.
+func createLog(files logFolder, path string, p position, changes int) (l *log, err error) {
+	name := segmentName(path, p.segment)
+	file, err := files.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	l = &log{files: files, path: path, file: file, at: p, next: 1}
+	if err = l.reserve(changes); err == nil {
+		_, err = file.WriteAt(segmentHeader(p), 0)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = files.Sync()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.discard())
+	}
+	return l, nil
+}
+
+// discard removes a segment that nothing was written to.
+func (l *log) discard() error {
+	return errors.Join(l.file.Close(), l.files.Remove(segmentName(l.path, l.at.segment)))
+}
+
+// reserve makes room for a record with changes of that size.
+func (l *log) reserve(changes int) error {
+	need := int64(l.next+uint64(sectorsOf(changes))) * sectorSize
+	if need <= l.room {
+		return nil
+	}
+	grown := max(need, l.room+min(max(l.room, firstRoom), mostRoom))
+	if err := l.grow(grown); err == nil || grown == need {
+		return err
+	}
+	return l.grow(need)
+}
+
+func (l *log) grow(to int64) error {
+	zero := make([]byte, min(to-l.room, mostRoom))
+	for at := l.room; at < to; at += int64(len(zero)) {
+		if _, err := l.file.WriteAt(zero[:min(int64(len(zero)), to-at)], at); err != nil {
+			return err
+		}
+	}
+	l.room = to
+	return nil
+}
+
+// take gives the next sectors to a record with changes of that size, and returns the first.
+func (l *log) take(changes int) (first uint64) {
+	first = l.next
+	l.next += uint64(sectorsOf(changes))
+	return first
+}
+
+// append writes a record into its sectors, and returns when it has reached the disk.
+func (l *log) append(first uint64, changes []byte) error {
+	sectors, next := recordSectors(l.scratch[:0], l.at, first, changes)
+	if cap(sectors) <= mostRoom {
+		l.scratch = sectors
+	}
+	if _, err := l.file.WriteAt(sectors, int64(first)*sectorSize); err != nil {
+		return err
+	}
+	if err := l.file.Sync(); err != nil {
+		return err
+	}
+	l.at = next
+	return nil
+}
+
+// used returns the bytes of the records.
+func (l *log) used() int64 { return int64(l.next) * sectorSize }
+
+// replayed is what the log has beyond the data file.
+type replayed struct {
+	changes *layer
+	at      position // behind the last record
+	bytes   int64    // of the records
+	last    *segmentReader
+	end     int  // the sector behind the last record, in the last segment
+	torn    bool // a record behind it was cut short
+	old     []uint64
+}
+
+// replay reads the commits behind p. It changes nothing.
+func replay(files logFolder, path string, p position) (r *replayed, err error) {
+	numbers, err := segmentNumbers(files, path)
+	if err != nil {
+		return nil, err
+	}
+	r = &replayed{changes: newLayer(), at: p}
+	for len(numbers) > 0 && numbers[0] < p.segment {
+		r.old, numbers = append(r.old, numbers[0]), numbers[1:]
+	}
+	if len(numbers) == 0 && !p.alone {
+		return nil, fmt.Errorf("%w: its log is missing: there is no %s", ErrDamaged, segmentName(path, p.segment))
+	}
+	for i, n := range numbers {
+		if n != p.segment+uint64(i) {
+			return nil, fmt.Errorf("%w: a part of its log is missing: there is no %s, and %s is there", ErrDamaged,
+				segmentName(path, p.segment+uint64(i)), segmentName(path, n))
+		}
+		s, err := readSegment(files, path, n)
+		if err != nil {
+			return nil, err
+		}
+		isLast := i == len(numbers)-1
+		if isLast && s.isUnused() && (i > 0 || p.alone) {
+			r.old = append(r.old, n) // made, and not used before the process ended
+			break
+		}
+		if err := r.segment(s, n, isLast); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// segment reads the records of one segment.
+func (r *replayed) segment(s *segmentReader, number uint64, isLast bool) error {
+	r.at.segment, r.at.alone = number, false
+	if err := s.checkHeader(r.at); err != nil {
+		return err
+	}
+	r.last, r.end = s, 1
+	for {
+		changes, end, next, ok, err := s.record(r.at, r.end)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if err := r.changes.apply(changes); err != nil {
+			return fmt.Errorf("%w (commit %d)", err, next.number)
+		}
+		r.at, r.end = next, end
+	}
+	r.bytes += int64(r.end) * sectorSize
+	torn, err := s.checkTail(r.at, r.end)
+	if (torn || errors.Is(err, ErrLastCommit)) && !isLast { // the next segment was made after the last record had reached the disk
+		return fmt.Errorf("%w: commit %d in segment %d of its log is damaged, and there is a later segment", ErrDamaged, r.at.number+1, number)
+	}
+	r.torn = torn
+	return err
+}
+
+// reopen continues the log where it ended. It clears what is left of a record that was cut short.
+func (r *replayed) reopen(files logFolder, path string) (*log, error) {
+	if r.last == nil {
+		return nil, nil
+	}
+	file, err := files.Open(segmentName(path, r.last.number), false)
+	if err != nil {
+		return nil, err
+	}
+	l := &log{files: files, path: path, file: file, at: r.at, next: uint64(r.end), room: int64(r.last.len()) * sectorSize}
+	if r.torn {
+		if err := l.clear(); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	return l, nil
+}
+
+// clear writes zeros behind the last record.
+func (l *log) clear() error {
+	at := int64(l.next) * sectorSize
+	if _, err := l.file.WriteAt(make([]byte, l.room-at), at); err != nil {
+		return err
+	}
+	return l.file.Sync()
+}
