@@ -135,10 +135,10 @@ func readRest(folder string) (files []restFile, err error) {
 }
 
 // isArchivable reports whether a file with this name may be in an archive, and so in a restored
-// folder.
+// folder. The log of the data file is none: the archived data file has everything that is in it.
 func isArchivable(name string) bool {
 	return name != "" && len(name) <= maxArchiveName && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") &&
-		!strings.HasSuffix(name, ".pid") && name != controlSocket
+		!strings.HasSuffix(name, ".pid") && name != controlSocket && !disk.IsLog(dataFile, name)
 }
 
 // verifyArchive reads a whole archive and verifies it: each file must match the manifest, and the

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"localaws/disk"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -235,4 +236,121 @@ func TestBackupChangesNothing(t *testing.T) {
 	if after := filesIn(t, folder); len(after) != len(before) {
 		t.Errorf("%d files of %d", len(after), len(before))
 	}
+}
+
+// TestBackupOfKilledProcessHasWhatIsInTheLog, and changes nothing: the folder may be on a read-only
+// disk. The restored folder has no log, and holds every item.
+func TestBackupOfKilledProcessHasWhatIsInTheLog(t *testing.T) {
+	running := filepath.Join(t.TempDir(), "data")
+	a := openStandalone(t, running)
+	a.createTable(t)
+	for _, key := range []string{"one", "two", "three"} {
+		if err := a.put(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "killed")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	logs := 0
+	for name, text := range dataFiles(t, running) {
+		if disk.IsLog(dataFile, name) {
+			logs++
+		} else if name != dataFile {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
+	if logs == 0 {
+		t.Fatal("there was no log")
+	}
+	before := filesIn(t, folder)
+	file := filepath.Join(t.TempDir(), "b")
+	if err := errors.Join(os.Chmod(folder, 0o500), Backup(t.Context(), folder, file, io.Discard), os.Chmod(folder, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if after := filesIn(t, folder); !maps.Equal(after, before) {
+		t.Errorf("it was changed: %d files of %d", len(after), len(before))
+	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	if err := Restore(t.Context(), file, restored, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for name := range filesIn(t, restored) {
+		if disk.IsLog(dataFile, name) {
+			t.Errorf("%s was restored", name)
+		}
+	}
+	b := openStandalone(t, restored)
+	for _, key := range []string{"one", "two", "three"} {
+		if !b.keys(t)[key] {
+			t.Errorf("%s is missing", key)
+		}
+	}
+	if err := b.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDataFileWithoutItsLogIsRefusedWithAdvice, and so is a log without its data file.
+func TestDataFileWithoutItsLogIsRefusedWithAdvice(t *testing.T) {
+	running := filepath.Join(t.TempDir(), "data")
+	a := openStandalone(t, running)
+	a.createTable(t)
+	files := dataFiles(t, running)
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, isKept := range []func(name string) bool{
+		func(name string) bool { return name == dataFile },
+		func(name string) bool { return disk.IsLog(dataFile, name) },
+	} {
+		folder := t.TempDir()
+		if err := os.Chmod(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range files {
+			if !isKept(name) {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := filesIn(t, folder)
+		_, err := openStore(folder, slog.New(slog.DiscardHandler))
+		if !errors.Is(err, disk.ErrDamaged) || !strings.Contains(err.Error(), "-restore FILE") || !strings.Contains(err.Error(), "log") {
+			t.Errorf("it says %v", err)
+		}
+		if after := filesIn(t, folder); !maps.Equal(after, before) {
+			t.Error("it was changed")
+		}
+	}
+}
+
+// dataFiles returns the data file of a running process, and its log.
+func dataFiles(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		if e.Name() != dataFile && !disk.IsLog(dataFile, e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
 }
