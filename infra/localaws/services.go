@@ -38,6 +38,8 @@ type Options struct {
 	// Changed is called with each status change of an execution, as EventBridge sends it, and again
 	// until it returns nil. Nil: nothing is called.
 	Changed func(context.Context, stepfunctions.Event) error
+	// AsyncJournal is stepfunctions.WithAsyncJournal: only for functions of this process.
+	AsyncJournal bool
 }
 
 // Services holds DynamoDB, Step Functions and Secrets Manager over one data file.
@@ -62,6 +64,9 @@ func Open(store *disk.Store, o Options) (*Services, error) {
 	machines := []stepfunctions.Option{stepfunctions.WithLogger(o.Log), stepfunctions.WithStatusChange(o.Changed)}
 	if _, remote := o.Invoke.(*Functions); remote {
 		machines = append(machines, stepfunctions.WithConcurrency(lambdaConcurrency))
+	}
+	if o.AsyncJournal {
+		machines = append(machines, stepfunctions.WithAsyncJournal())
 	}
 	if s.Machines, err = stepfunctions.Open(store, o.Invoke, machines...); err != nil {
 		return nil, err

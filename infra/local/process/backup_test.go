@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws"
 	"localaws/disk"
 	"localaws/inproc"
-	"localaws/stepfunctions"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -36,7 +36,7 @@ type standalone struct {
 
 func openStandalone(t testing.TB, folder string) standalone {
 	t.Helper()
-	e, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), func(context.Context, stepfunctions.Event) error { return nil }, "")
+	e, err := openEngines(folder, localaws.Options{Log: slog.New(slog.DiscardHandler), AsyncJournal: true}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

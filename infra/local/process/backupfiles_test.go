@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"localaws"
 	"localaws/disk"
 	"log/slog"
 	"math/rand/v2"
@@ -15,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -269,7 +269,7 @@ func TestDataFileErrorGivesAdvice(t *testing.T) {
 	}
 	restore := "mv " + folder + " " + folder + ".damaged && go run ./infra/local -restore FILE -data " + folder
 	start := func() error {
-		_, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), nil, "")
+		_, err := openEngines(folder, localaws.Options{Log: slog.New(slog.DiscardHandler)}, "")
 		return err
 	}
 	for name, x := range map[string]struct {

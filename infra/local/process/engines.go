@@ -5,10 +5,7 @@ import (
 	"errors"
 	"localaws"
 	"localaws/disk"
-	"localaws/stepfunctions"
-	"log/slog"
 	"path/filepath"
-	"time"
 )
 
 // engines holds the embedded services over one data folder.
@@ -25,23 +22,23 @@ const (
 
 // openEngines opens the data folder. Its error names the process that holds the folder. given is
 // the value of the deployment's secret; empty: there is no secret.
-func openEngines(folder string, now func() time.Time, invoke stepfunctions.Invoker, log *slog.Logger, changed func(context.Context, stepfunctions.Event) error, given string) (*engines, error) {
+func openEngines(folder string, o localaws.Options, given string) (*engines, error) {
 	if err := disk.OwnFolder(folder, dataFile); err != nil {
 		return nil, err
 	}
-	store, err := openStore(folder, log)
+	store, err := openStore(folder, o.Log)
 	if err != nil {
 		return nil, err // the error names the process that holds the folder, or the damage
 	}
 	e := &engines{store: store}
-	o := localaws.Options{Now: now, Invoke: invoke, Log: log, Changed: changed, Secrets: filepath.Join(folder, secretsFile)}
+	o.Secrets = filepath.Join(folder, secretsFile)
 	if given != "" {
 		o.Given = map[string]string{platformSecretARN: given}
 	}
 	if e.Services, err = localaws.Open(store, o); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	if e.control, err = openControl(folder, e, log); err != nil {
+	if e.control, err = openControl(folder, e, o.Log); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil

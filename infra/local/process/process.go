@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws"
 	"localaws/apigateway"
 	"localaws/inproc"
 	"localaws/lambda"
@@ -130,8 +131,12 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	}
 	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
-	p.engines, err = openEngines(o.Data, o.Clock, p.functions, p.log, func(ctx context.Context, e stepfunctions.Event) error {
-		return p.functions.deliverChange(ctx, p.deployment.Rules, e)
+	p.engines, err = openEngines(o.Data, localaws.Options{
+		Now: o.Clock, Invoke: p.functions, Log: p.log,
+		Changed: func(ctx context.Context, e stepfunctions.Event) error {
+			return p.functions.deliverChange(ctx, p.deployment.Rules, e)
+		},
+		AsyncJournal: p.Lambda != AsProcess, // the functions of this process follow its rule (ADR 31)
 	}, s.platformSecret())
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"localaws"
 	"localaws/disk"
 	"log/slog"
 	"maps"
@@ -82,7 +83,7 @@ func TestRestoreRepeatsAfterInterruption(t *testing.T) {
 		if complete != (cut == len(want)+2) {
 			t.Fatalf("cut %d: the data file: %v", cut, dataErr)
 		}
-		e, err := openEngines(folder, time.Now, nil, slog.New(slog.DiscardHandler), nil, "")
+		e, err := openEngines(folder, localaws.Options{Log: slog.New(slog.DiscardHandler)}, "")
 		if complete {
 			if err != nil {
 				t.Fatal(err)

@@ -44,6 +44,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"localaws/moment"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -111,6 +112,12 @@ type bounds struct {
 }
 
 var defaultBounds = bounds{checkpoint: 16 << 20, most: 64 << 20, record: 16 << 20}
+
+func init() {
+	if moment.On { // crash tests write little, and die at checkpoints, too
+		defaultBounds.checkpoint = 64 << 10
+	}
+}
 
 // hooks let a test stop the store around the writes to the bbolt file.
 type hooks struct {
@@ -494,6 +501,10 @@ func closedError(err error) error {
 	}
 	return err
 }
+
+// Commits returns the number of commits that readers see, since the file was made. Writes that share a
+// commit count once.
+func (s *Store) Commits() uint64 { return s.synced.Load().at.number }
 
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }

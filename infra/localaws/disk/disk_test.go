@@ -65,9 +65,6 @@ func openIn(t testing.TB, folder string) (*Store, string) {
 	return s, path
 }
 
-// commits returns the number of commits that readers see.
-func commits(s *Store) uint64 { return s.synced.Load().at.number }
-
 // toFile writes everything to the file, which then has no log.
 func toFile(t testing.TB, s *Store) {
 	t.Helper()
@@ -122,13 +119,13 @@ func TestGroupSharesOneCommit(t *testing.T) {
 	for i := range 50 {
 		fns = append(fns, put(string(rune('A'+i)), "x"))
 	}
-	before := commits(s)
+	before := s.Commits()
 	for _, wait := range commitTogether(t, s, fns...) {
 		if err, p := wait(); err != nil || p != nil {
 			t.Fatal(err, p)
 		}
 	}
-	if n := commits(s) - before; n != 1 { // the holder writes nothing
+	if n := s.Commits() - before; n != 1 { // the holder writes nothing
 		t.Fatalf("50 writers took %d commits, want 1", n)
 	}
 }
@@ -183,9 +180,9 @@ func TestUnwrittenErrorIsReturnedItself(t *testing.T) {
 
 func TestGroupOfErrorsDoesNotCommit(t *testing.T) {
 	s, _ := openTemp(t)
-	before := commits(s)
+	before := s.Commits()
 	_ = s.Update(func(*Tx) error { return Unwritten(errors.New("no")) })
-	if commits(s) != before {
+	if s.Commits() != before {
 		t.Error("a refused write was committed")
 	}
 }
@@ -210,7 +207,7 @@ func TestUpdatePanicsInItsCallerOnly(t *testing.T) {
 func TestWritersAreSerialised(t *testing.T) {
 	s, path := openTemp(t)
 	const writers, each = 64, 20
-	before := commits(s)
+	before := s.Commits()
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
@@ -232,7 +229,7 @@ func TestWritersAreSerialised(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := commits(s) - before; n >= writers*each {
+	if n := s.Commits() - before; n >= writers*each {
 		t.Errorf("%d writes took %d commits: none was shared", writers*each, n)
 	}
 	if err := s.Close(); err != nil {

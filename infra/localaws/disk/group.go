@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 
 // call is one function that waits to be committed.
 type call struct {
-	fn       func(*Tx) error
-	last     bool // of Close: the log ends
+	fn       func(*Tx) error // nil: of Flush
+	last     bool            // of Close: the log ends
 	err      error
 	panicked any           // value of the panic of fn
 	done     bool          // has its result; read after wake
@@ -174,7 +175,14 @@ func (s *Store) Flush() error {
 	if clean {
 		return s.brokenErr()
 	}
-	return s.Update(func(*Tx) error { return nil })
+	c := &call{wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	if err := s.refusal(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.join(c)
+	return s.result(c)
 }
 
 // lead commits all waiting calls, its own first, wakes the callers and passes the lead to the first
@@ -213,8 +221,10 @@ func (s *Store) lead() {
 // commit runs the group and has it on disk. Its error concerns all of it, and nothing of it was
 // committed.
 func (s *Store) commit(group []*call) error {
-	if err := s.awaitRoom(); err != nil {
-		return err
+	if slices.ContainsFunc(group, func(c *call) bool { return c.fn != nil }) { // there is room for what was ordered
+		if err := s.awaitRoom(); err != nil {
+			return err
+		}
 	}
 	s.w.mu.Lock()
 	before := s.w.mark()

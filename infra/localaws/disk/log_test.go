@@ -400,11 +400,11 @@ func TestAsyncWriteIsOnDiskWithTheNextCommit(t *testing.T) {
 		t.Errorf("a killed process: %v", err)
 	}
 	_ = killed.Close()
-	before := commits(s)
+	before := s.Commits()
 	if err := s.Update(put("last", "1")); err != nil {
 		t.Fatal(err)
 	}
-	if n := commits(s) - before; n != 1 {
+	if n := s.Commits() - before; n != 1 {
 		t.Errorf("it took %d commits", n)
 	}
 	if get(t, s, "async") != "1" || get(t, s, "half") != "" {

@@ -170,10 +170,13 @@ func nameOwner(tx *disk.Tx, machine, name string, now time.Time) (*executionReco
 }
 
 func (e *Engine) nameHolder(machine, name string) (rec *executionRecord, err error) {
-	err = e.store.View(func(tx *disk.Tx) error {
+	read := func(tx *disk.Tx) error {
 		rec, err = nameOwner(tx, machine, name, time.Now())
 		return err
-	})
+	}
+	if err = e.store.View(read); err == nil && rec != nil && rec.Stop == 0 { // it may have ended since
+		err = e.read(read)
+	}
 	return rec, err
 }
 
@@ -199,7 +202,7 @@ func (e *Engine) record(arn string) (rec *executionRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = e.store.View(func(tx *disk.Tx) error {
+	err = e.read(func(tx *disk.Tx) error {
 		rec = nil
 		key := bucket(tx, bucketNames).Get(machineKey(machine, []byte(name)))
 		if key == nil {
@@ -319,7 +322,7 @@ func (e *Engine) describeForExecution(_ context.Context, in *executionInput) (an
 		return nil, err
 	}
 	var text string
-	if err := e.store.View(func(tx *disk.Tx) error {
+	if err := e.read(func(tx *disk.Tx) error {
 		text, err = definitionText(tx, rec.Definition)
 		return err
 	}); err != nil {

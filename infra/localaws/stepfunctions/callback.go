@@ -79,7 +79,7 @@ func taskTimedOutError() error {
 // noTask returns the error for a token whose task no open execution has.
 func (e *Engine) noTask(seq uint64) error {
 	var rec *executionRecord
-	err := e.store.View(func(tx *disk.Tx) (err error) {
+	err := e.read(func(tx *disk.Tx) (err error) {
 		rec, err = readRecord(tx, seq)
 		return err
 	})

@@ -18,7 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
-const crashFile = "STEPFUNCTIONS_CRASH_FILE"
+const (
+	crashFile  = "STEPFUNCTIONS_CRASH_FILE"
+	crashAsync = "STEPFUNCTIONS_CRASH_ASYNC" // not empty: WithAsyncJournal
+)
 
 // loggingInvoker is an Invoker that writes every call to a file, so that calls can be
 // counted across processes.
@@ -45,7 +48,11 @@ func crashChild(path string) {
 	if err != nil {
 		panic(err)
 	}
-	e, err := Open(store, &loggingInvoker{out: out}, quiet())
+	options := []Option{quiet()}
+	if os.Getenv(crashAsync) != "" {
+		options = append(options, WithAsyncJournal())
+	}
+	e, err := Open(store, &loggingInvoker{out: out}, options...)
 	if err != nil {
 		panic(err)
 	}
@@ -74,10 +81,16 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	for name, async := range map[string]string{"journal": "", "async journal": "yes"} {
+		t.Run(name, func(t *testing.T) { killAndCheck(t, async) })
+	}
+}
+
+func killAndCheck(t *testing.T, async string) {
 	path := filepath.Join(scratch(t), "data.db")
 	var acknowledged []string
 	for range 8 {
-		acknowledged = append(acknowledged, runAndKill(t, path)...)
+		acknowledged = append(acknowledged, runAndKill(t, path, async)...)
 	}
 	if len(acknowledged) == 0 {
 		t.Fatal("nothing was acknowledged")
@@ -125,10 +138,10 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 }
 
 // runAndKill runs a child for a random time and returns the starts that it acknowledged.
-func runAndKill(t *testing.T, path string) []string {
+func runAndKill(t *testing.T, path, async string) []string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashFile+"="+path)
+	cmd.Env = append(os.Environ(), crashFile+"="+path, crashAsync+"="+async)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

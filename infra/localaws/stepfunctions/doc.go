@@ -11,7 +11,7 @@
 //   - Every transition (its history events and its changed threads) is one
 //     store.Update, and no effect of it (a task, a timer, a response) happens
 //     before that update is durable. Consecutive states without outside effects
-//     are one transition.
+//     are one transition. WithAsyncJournal weakens this for tasks and timers.
 //   - One goroutine at a time runs an execution, and none while it waits: a
 //     waiting execution costs memory and a timer, a finished one costs nothing.
 //   - Deadlines are absolute and stored; after a restart a wait, a time-out or

@@ -25,6 +25,7 @@ type Engine struct {
 	outbox     *outbox
 	nextSeq    atomic.Uint64
 	committed  func() // for tests: runs after every journal write
+	async      bool   // journal writes that nobody is told of do not wait for the disk
 
 	ctx    context.Context // ends when the engine stops
 	cancel context.CancelFunc
@@ -58,6 +59,16 @@ func WithConcurrency(limit int) Option {
 func WithStatusChange(fn func(context.Context, Event) error) Option {
 	return func(e *Engine) { e.outbox.handle = fn }
 }
+
+// WithAsyncJournal lets a transition take effect when it is in order in the store, and before it is on
+// disk: the next write to the store that somebody waits for has it on disk, too. A crash can lose the
+// newest transitions, and then every write after them. An execution then continues at an earlier
+// transition, and calls tasks again.
+//
+// It is only for functions, and a handler of status changes, that run in this process and that follow
+// one rule: every effect outside of the process, but one that may happen once more for nothing, comes
+// after a write of the function to the same store. Everything that the API tells is on disk before.
+func WithAsyncJournal() Option { return func(e *Engine) { e.async = true } }
 
 // Open prepares an engine over the store. Nothing runs before Start.
 func Open(store *disk.Store, invoke Invoker, opts ...Option) (*Engine, error) {
@@ -248,11 +259,36 @@ func (e *Engine) openExecutions(machine string) []*execution {
 	return out
 }
 
-// update writes durably. After a failure of the store it retries with growing delays, until the
-// engine stops or the store is closed. refused is called with every failure.
-func (e *Engine) update(fn func(*disk.Tx) error, refused func(error)) error {
+// write writes what nobody is told of before a later write.
+func (e *Engine) write(fn func(*disk.Tx) error) error {
+	if e.async {
+		return e.store.UpdateAsync(fn)
+	}
+	return e.store.Update(fn)
+}
+
+// read reads what an answer tells: all transitions so far. On a disk that takes no writes it reads those
+// that are there.
+func (e *Engine) read(fn func(*disk.Tx) error) error {
+	if err := e.settle(); err != nil && !errors.Is(err, disk.ErrUnwritable) {
+		return err
+	}
+	return e.store.View(fn)
+}
+
+// settle returns when all transitions so far are on disk.
+func (e *Engine) settle() error {
+	if !e.async {
+		return nil
+	}
+	return e.store.Flush()
+}
+
+// update writes with a write of the store. After a failure of the store it retries with growing delays,
+// until the engine stops or the store is closed. refused is called with every failure.
+func (e *Engine) update(write func(func(*disk.Tx) error) error, fn func(*disk.Tx) error, refused func(error)) error {
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
-		err := e.store.Update(fn)
+		err := write(fn)
 		if err == nil {
 			e.committed()
 			return nil

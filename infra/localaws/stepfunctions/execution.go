@@ -2,7 +2,9 @@ package stepfunctions
 
 import (
 	"errors"
+	"localaws/disk"
 	"localaws/moment"
+	"slices"
 	"sync"
 	"time"
 )
@@ -114,7 +116,11 @@ func (x *execution) drain(ready []*thread) {
 		}
 		t.run()
 		ready = t.ready
-		e, err := x.commit(t, func(err error) {
+		write := x.eng.write
+		if slices.ContainsFunc(batch, func(s signal) bool { return s.reply != nil }) {
+			write = x.eng.store.Update // a caller is told
+		}
+		e, err := x.commit(t, write, func(err error) {
 			for i := range batch { // callers do not wait for the disk, but their signals stay queued
 				batch[i].answer(err)
 				batch[i].reply = nil
@@ -142,9 +148,9 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// commit makes the transition durable. While the store fails, it retries until the engine stops, so
-// that the computed transition is neither lost nor acted upon.
-func (x *execution) commit(t *transition, refused func(error)) (*entry, error) {
+// commit writes the transition. While the store fails, it retries until the engine stops, so that the
+// computed transition is neither lost nor acted upon.
+func (x *execution) commit(t *transition, write func(func(*disk.Tx) error) error, refused func(error)) (*entry, error) {
 	e, err := t.entry()
 	if err != nil || e.empty() {
 		return e, err
@@ -153,7 +159,7 @@ func (x *execution) commit(t *transition, refused func(error)) (*entry, error) {
 		moment.Here("states." + t.moment() + ".before")
 		defer moment.Here("states." + t.moment() + ".after")
 	}
-	return e, x.eng.update(e.write, refused)
+	return e, x.eng.update(write, e.write, refused)
 }
 
 // close ends the execution's life in memory.
@@ -249,7 +255,7 @@ func (t *transition) passDeadline(th *thread, st *state) {
 	}
 }
 
-// effect starts the calls and timers of a durable transition.
+// effect starts the calls and timers of a transition that was written.
 func (x *execution) effect(t *transition, e *entry) {
 	for _, th := range t.gone {
 		th.halt()

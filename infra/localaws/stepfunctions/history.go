@@ -40,7 +40,7 @@ func (e *Engine) executionHistory(_ context.Context, in *historyInput) (any, err
 	}
 	var out *history
 	var more bool
-	err = e.store.View(func(tx *disk.Tx) error {
+	err = e.read(func(tx *disk.Tx) error {
 		r := &historyReader{seq: rec.Seq, reverse: in.Reverse, limit: limit, last: last}
 		out, more, err = r.read(bucket(tx, bucketJournal).Cursor())
 		last = r.last

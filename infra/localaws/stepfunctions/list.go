@@ -45,7 +45,7 @@ func (e *Engine) listExecutions(_ context.Context, in *listExecutionsInput) (any
 	}
 	var list []any
 	var more bool
-	err = e.store.View(func(tx *disk.Tx) error {
+	err = e.read(func(tx *disk.Tx) error {
 		list, more, err = listBefore(tx, m.record.Name, in.Status, &before, limit)
 		return err
 	})

@@ -224,7 +224,7 @@ func (o *outbox) erase() error {
 	if len(done) == 0 {
 		return nil
 	}
-	err := o.eng.store.Update(func(tx *disk.Tx) error {
+	err := o.eng.write(func(tx *disk.Tx) error {
 		for _, n := range done {
 			if err := bucket(tx, bucketOutbox).Delete(seqKey(n)); err != nil {
 				return err

@@ -118,7 +118,14 @@ func (e *Engine) serve(r *http.Request) (any, error) {
 		return nil, errStopping
 	}
 	defer e.release()
-	return run(e, r.Context(), body)
+	out, err := run(e, r.Context(), body)
+	if err == nil {
+		return out, nil
+	}
+	if unsettled := e.settle(); unsettled != nil { // err may tell of a transition, such as the end of a task
+		return nil, unsettled
+	}
+	return nil, err
 }
 
 func (e *Engine) serveError(w http.ResponseWriter, request string, err error) {
