@@ -1,10 +1,15 @@
+//go:build unix
+
 package disk
 
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -52,7 +57,9 @@ func BenchmarkUpdate(b *testing.B) {
 func parallel(b *testing.B, c int, op func(n int64) error) {
 	var next atomic.Int64
 	done := make(chan error, c)
+	b.ReportAllocs()
 	b.ResetTimer()
+	used := processorTime()
 	for range c {
 		go func() {
 			for {
@@ -73,5 +80,33 @@ func parallel(b *testing.B, c int, op func(n int64) error) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((processorTime()-used).Microseconds())/float64(b.N), "cpu-µs/op")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
+}
+
+// processorTime returns the time of the processors that the process has used.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// BenchmarkLayer fills a layer with keys of 40 bytes and values of 100, and reports its bytes for each.
+func BenchmarkLayer(b *testing.B) {
+	value := make([]byte, 100)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	l := newLayer()
+	id := l.use(path("").within(bucket))
+	for n := range b.N {
+		l.set(newItem(id, itemValue, fmt.Appendf(nil, "%040x", n*2654435761), value))
+		if n%8 == 7 {
+			l = l.copy() // a commit
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(b.N), "kept-B/op")
+	runtime.KeepAlive(l)
 }

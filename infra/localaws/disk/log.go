@@ -66,13 +66,23 @@ func (l *log) reserve(changes int) error {
 }
 
 func (l *log) grow(to int64) error {
-	zero := make([]byte, min(to-l.room, mostRoom))
-	for at := l.room; at < to; at += int64(len(zero)) {
-		if _, err := l.file.WriteAt(zero[:min(int64(len(zero)), to-at)], at); err != nil {
-			return err
-		}
+	if err := writeZeros(l.file, l.room, to); err != nil {
+		return err
 	}
 	l.room = to
+	return nil
+}
+
+var zeros [64 << 10]byte
+
+func writeZeros(file logFile, from, to int64) error {
+	for from < to {
+		n, err := file.WriteAt(zeros[:min(int64(len(zeros)), to-from)], from)
+		if err != nil {
+			return err
+		}
+		from += int64(n)
+	}
 	return nil
 }
 
@@ -196,8 +206,7 @@ func (r *replayed) reopen(files logFolder, path string) (*log, error) {
 
 // clear writes zeros behind the last record.
 func (l *log) clear() error {
-	at := int64(l.next) * sectorSize
-	if _, err := l.file.WriteAt(make([]byte, l.room-at), at); err != nil {
+	if err := writeZeros(l.file, int64(l.next)*sectorSize, l.room); err != nil {
 		return err
 	}
 	return l.file.Sync()
