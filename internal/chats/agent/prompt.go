@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"piloto/internal/ground/locale"
 )
@@ -125,7 +126,7 @@ func (w *writer) write() (string, error) {
 // requiredBlock names the block that an account's own text for a section must contain.
 var requiredBlock = map[string]string{"business": "contexto_negocio", "state": "historial", "delegation": "agentes"}
 
-var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z_]+\}`) })
 
 // overrides replaces the placeholders of an account's own texts. Inserted text is not searched
 // again. A block is inserted once in a text, and a value maxInsertions times in all texts; after
@@ -138,7 +139,7 @@ func (w *writer) overrides(blocks map[string]string) map[string]string {
 			continue
 		}
 		placed := map[string]bool{}
-		text = placeholder.ReplaceAllStringFunc(text, func(p string) string {
+		text = placeholder().ReplaceAllStringFunc(text, func(p string) string {
 			name := p[1 : len(p)-1]
 			switch block, ok := blocks[name]; {
 			case ok && placed[name]:

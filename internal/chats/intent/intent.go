@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -218,13 +219,13 @@ func classifyEmoji(message string) Intent {
 }
 
 // frown matches an emoticon that does not agree, or an empty check box.
-var frown = regexp.MustCompile(`[:;=]['’-]?[(\[{/|]|\[\s*\]`)
+var frown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[:;=]['’-]?[(\[{/|]|\[\s*\]`) })
 
 // contradicts reports an emoji or an emoticon that may doubt or revoke the words beside it: any
 // emoji that is not known to agree, because a list of contradicting ones could never be
 // complete.
 func contradicts(message string) bool {
-	if frown.MatchString(message) {
+	if frown().MatchString(message) {
 		return true
 	}
 	return strings.ContainsFunc(norm.NFKC.String(message), func(r rune) bool { return isEmoji(r) && !strings.ContainsRune(agreeing, r) })

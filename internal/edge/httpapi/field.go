@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
@@ -66,7 +67,9 @@ func fromHuma(status int, msg string, errs []error) error {
 // field returns a field error without a message; localizeFields adds it.
 func field(typ string, loc ...any) fault.Field { return fault.Field{Loc: loc, Type: typ} }
 
-var required = regexp.MustCompile(`^expected required property (.*) to be present$`)
+var required = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^expected required property (.*) to be present$`)
+})
 
 // fieldOf parses one of huma's errors: a place such as "body.mcp_ids[2]", and an English sentence that identifies
 // its type.
@@ -81,7 +84,7 @@ func fieldOf(location, message string) fault.Field {
 			}
 		}
 	}
-	if m := required.FindStringSubmatch(message); m != nil {
+	if m := required().FindStringSubmatch(message); m != nil {
 		return field("missing", append(loc, m[1])...)
 	}
 	return field(typeOf(message), loc...)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/fault"
@@ -245,13 +246,13 @@ func hasText(lang locale.Tag, key string) bool {
 	return ok
 }
 
-var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)
+var unfilled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z_]+\}`) })
 
 // sentence fills the text under key. A missing argument becomes an ellipsis.
 func sentence(lang locale.Tag, key string, args map[string]string) string {
 	text, _ := locale.Lookup(lang, key)
 	known := map[string]string{}
-	for _, name := range unfilled.FindAllString(text, -1) {
+	for _, name := range unfilled().FindAllString(text, -1) {
 		known[name[1:len(name)-1]] = "…"
 	}
 	maps.Copy(known, args)

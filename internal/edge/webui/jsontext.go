@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"piloto/internal/ground/render"
 )
@@ -30,7 +31,7 @@ func jsonCode(raw json.RawMessage, step func(string) string) *code {
 	if err := j.write(trimmed); err != nil {
 		return textCode(string(trimmed))
 	}
-	return &code{Body: j.pen.html(), Tail: display(indents.ReplaceAllString(tail(j.raw.String()), " ")), Bytes: len(trimmed), Marked: j.pen.marked}
+	return &code{Body: j.pen.html(), Tail: display(indents().ReplaceAllString(tail(j.raw.String()), " ")), Bytes: len(trimmed), Marked: j.pen.marked}
 }
 
 func textCode(text string) *code {
@@ -177,6 +178,6 @@ func (j *jsonWriter) quoted(s, class string) {
 }
 
 // indents matches the writer's own line breaks: those in strings are escaped.
-var indents = regexp.MustCompile(`\n *`)
+var indents = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n *`) })
 
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)

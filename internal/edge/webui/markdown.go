@@ -49,7 +49,7 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 				util.Prioritized(countedDelimiters{countedInline{parser.NewEmphasisParser()}}, 500),
 				util.Prioritized(countedDelimiters{countedInline{extension.NewStrikethroughParser()}}, 500),
 				util.Prioritized(countedAddresses{countedInline{extension.NewLinkifyParser(
-					extension.WithLinkifyURLRegexp(fullAddress), extension.WithLinkifyWWWRegexp(addressWithout))}}, 999),
+					extension.WithLinkifyURLRegexp(fullAddress()), extension.WithLinkifyWWWRegexp(addressWithout()))}}, 999),
 			),
 			parser.WithParagraphTransformers(
 				util.Prioritized(countedReferences{parser.LinkReferenceParagraphTransformer}, 100),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -201,8 +202,12 @@ type countedAddresses struct{ countedInline }
 // counting, which makes their state machines slow.
 var (
 	addressStarts  = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
-	fullAddress    = regexp.MustCompile(`^(?:http|https|ftp)://[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?::\d+)?(?:[/#?][-a-zA-Z0-9@:%_+.~#$!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
-	addressWithout = regexp.MustCompile(`^www\.[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?:[/#?][-a-zA-Z0-9@:%_+.~#!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
+	fullAddress    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:http|https|ftp)://[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?::\d+)?(?:[/#?][-a-zA-Z0-9@:%_+.~#$!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
+	})
+	addressWithout = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^www\.[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?:[/#?][-a-zA-Z0-9@:%_+.~#!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
+	})
 )
 
 func (c countedAddresses) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // form is a kind of key with a known prefix.
 type form struct {
@@ -14,7 +17,7 @@ func isUpperOrDigit(c byte) bool { return isUpper(c) || isDigit(c) }
 func isDotted(c byte) bool       { return isWord(c) || c == '.' }
 
 // forms is indexed by the first byte of the prefix.
-var forms = func() map[byte][]form {
+var forms = sync.OnceValue(func() map[byte][]form {
 	m := map[byte][]form{}
 	add := func(least int, of func(byte) bool, random bool, prefixes string) {
 		for p := range strings.FieldsSeq(prefixes) {
@@ -33,11 +36,11 @@ var forms = func() map[byte][]form {
 	add(20, isBase64, false, "LS0tLS1CRUdJTi")
 	add(32, isHex, false, "SK key- dapi")
 	return m
-}()
+})
 
 // keyEnd returns the end of a key that begins at i, or 0. The word around it ends at to.
 func (s *scan) keyEnd(i, to int) int {
-	for _, f := range forms[s.sign(i)] {
+	for _, f := range forms()[s.sign(i)] {
 		if !s.has(i, f.prefix) {
 			continue
 		}

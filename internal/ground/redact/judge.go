@@ -28,7 +28,7 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 		c := s.sign(j)
 		alnum = isAlnum(c) || c == gap || c == other
 	}
-	if !alnum || long <= 24 && nothing[s.lower(p, e)] {
+	if !alnum || long <= 24 && nothing()[s.lower(p, e)] {
 		return false
 	}
 	word := s.isWordy(p, e)
@@ -41,7 +41,7 @@ func (s *scan) isSecret(p, e int, sep byte, k kind, quoted bool) bool {
 		if quoted || sep == '=' {
 			return !(long <= 3 && s.areDigits(p, e))
 		}
-		return !(long <= 24 && sentence[s.lower(p, e)])
+		return !(long <= 24 && sentence()[s.lower(p, e)])
 	case none, token, scheme, cookie:
 		if quoted || sep == '=' {
 			return true

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // kind is the kind of secret that a name announces.
 type kind int
@@ -16,7 +19,7 @@ const (
 )
 
 // names maps the words that announce a secret, in lower case and without separators.
-var names = func() map[string]kind {
+var names = sync.OnceValue(func() map[string]kind {
 	m := map[string]kind{}
 	for k, list := range map[kind]string{
 		scheme: "authorization proxyauthorization",
@@ -38,7 +41,7 @@ var names = func() map[string]kind {
 		}
 	}
 	return m
-}()
+})
 
 // ends lists the names that need no boundary before them, as in dbpassword.
 var ends = []string{"password", "passwd", "passphrase", "contrasena", "apikey", "secretkey", "accesstoken", "authtoken", "clientsecret"}
@@ -47,12 +50,15 @@ var ends = []string{"password", "passwd", "passphrase", "contrasena", "apikey", 
 var open = words(`pagetoken nexttoken continuationtoken paginationtoken synctoken resumetoken public publickey primary partition sort foreign idempotency cache object routing dedup row composite
 	unique natural index hash range lookup map translation idempotencykey`)
 
-func words(list string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		m[w] = true
-	}
-	return m
+// words returns a set, made when it is first needed: most starts redact nothing.
+func words(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for w := range strings.FieldsSeq(list) {
+			m[w] = true
+		}
+		return m
+	})
 }
 
 // maxName is the maximum number of characters that are read of a name, from its end.
@@ -83,11 +89,11 @@ func (v *view) nameAt(to int) kind {
 		n--
 		back[n] = lower(c)
 		if v.begins(i) {
-			if open[string(back[n:])] {
+			if open()[string(back[n:])] {
 				return none
-			} else if k, ok := names[string(back[n:])]; ok {
+			} else if k, ok := names()[string(back[n:])]; ok {
 				best = k
-			} else if best == weak && open[strings.TrimSuffix(string(back[n:]), "key")] {
+			} else if best == weak && open()[strings.TrimSuffix(string(back[n:]), "key")] {
 				return none
 			}
 		}
@@ -95,7 +101,7 @@ func (v *view) nameAt(to int) kind {
 	if best == none {
 		for _, name := range ends {
 			if strings.HasSuffix(string(back[n:]), name) {
-				return names[name]
+				return names()[name]
 			}
 		}
 	}

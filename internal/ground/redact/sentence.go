@@ -20,7 +20,7 @@ func (s *scan) inSentence(i, p int, k kind) int {
 		}
 		word := s.lower(p, min(w, len(s.signs)))
 		next := s.skipBlanks(w)
-		if verbs[word] && (next > w || s.sign(w) == ':') {
+		if verbs()[word] && (next > w || s.sign(w) == ':') {
 			if s.sign(next) == ':' {
 				next = s.skipBlanks(next + 1)
 			}
@@ -31,7 +31,7 @@ func (s *scan) inSentence(i, p int, k kind) int {
 			p, verb = s.skipBlanks(w+1), true
 			break
 		}
-		if word == "" || next == w || first && !joins[word] {
+		if word == "" || next == w || first && !joins()[word] {
 			break
 		}
 		p, first = next, false
@@ -59,7 +59,7 @@ func (s *scan) sentenceValue(i, p int, verb bool, k kind) int {
 		}
 	case s.looksSecret(from, e):
 		return s.take(from, e)
-	case verb && k == password && s.hasOwner(i) && e-from >= 4 && !sentence[s.lower(from, e)]:
+	case verb && k == password && s.hasOwner(i) && e-from >= 4 && !sentence()[s.lower(from, e)]:
 		return s.take(from, e)
 	}
 	return 0
@@ -74,5 +74,5 @@ func (s *scan) hasOwner(i int) bool {
 	for isLetter(s.sign(from-1)) && i-from < 12 {
 		from--
 	}
-	return owners[s.lower(from, i-1)]
+	return owners()[s.lower(from, i-1)]
 }

@@ -15,9 +15,9 @@ func (s *scan) user(i int) int {
 	at, colon := -1, -1
 	for j := i; j < i+maxUser; j++ {
 		c := s.sign(j)
-		if isSpace(c) || c == '"' || c == '<' || c == '>' || c == '/' && !stores[name] || (c == '?' || c == '#') && !stores[name] ||
+		if isSpace(c) || c == '"' || c == '<' || c == '>' || c == '/' && !stores()[name] || (c == '?' || c == '#') && !stores()[name] ||
 			c == ':' && s.sign(j+1) == '/' && s.sign(j+2) == '/' || c == '\'' && !isAlnum(s.sign(j+1)) {
-			if c == ' ' && stores[name] && colon > 0 {
+			if c == ' ' && stores()[name] && colon > 0 {
 				if late := s.lateAt(j, at); late > at {
 					at = late
 				}
@@ -28,7 +28,7 @@ func (s *scan) user(i int) int {
 			colon = j
 		}
 		if c == '@' {
-			if at < 0 || colon < 0 || !stores[name] || s.isHostStart(j+1) {
+			if at < 0 || colon < 0 || !stores()[name] || s.isHostStart(j+1) {
 				at = j
 			}
 		}
@@ -88,7 +88,7 @@ func (s *scan) login(i, to int) (int, int) {
 		}
 		j++
 	}
-	if s.sign(j) != '@' || j-to < 4 || addressed[s.lower(i, to)] {
+	if s.sign(j) != '@' || j-to < 4 || addressed()[s.lower(i, to)] {
 		return 0, 0
 	}
 	k := j + 1

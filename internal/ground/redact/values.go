@@ -234,10 +234,10 @@ func (s *scan) authorization(i, p int, level uint8) int {
 	for isBlank(s.sign(q)) || s.sign(q) == '+' {
 		q++
 	}
-	if q > w && fields[name] {
+	if q > w && fields()[name] {
 		return s.take(p, s.line(i, p))
 	}
-	if q > w && schemes[name] {
+	if q > w && schemes()[name] {
 		_, e := s.boundsAt(q, ' ', level)
 		return s.take(p, e)
 	}

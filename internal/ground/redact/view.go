@@ -3,6 +3,7 @@ package redact
 import (
 	"math/bits"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -197,7 +198,7 @@ const (
 	plain    = "aaaaaaeeeeiiiiooooouuuuncAAAAAAEEEEIIIIOOOOOUUUUNC"
 )
 
-var letters = func() map[rune]byte {
+var letters = sync.OnceValue(func() map[rune]byte {
 	m, i := map[rune]byte{}, 0
 	for _, r := range accented {
 		m[r] = plain[i]
@@ -211,7 +212,7 @@ var letters = func() map[rune]byte {
 	}
 	m['\u00a0'], m['\u3000'] = ' ', ' '
 	return m
-}()
+})
 
 // fold returns the plain character, and whether it is visible.
 func fold(r rune) (byte, bool) {
@@ -224,7 +225,7 @@ func fold(r rune) (byte, bool) {
 	case '\uff01' <= r && r <= '\uff5e':
 		return byte(r - 0xfee0), true
 	}
-	if sign, ok := letters[r]; ok {
+	if sign, ok := letters()[r]; ok {
 		return sign, true
 	}
 	return other, true

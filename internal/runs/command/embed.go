@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"piloto/internal/ground/ref"
 )
@@ -16,10 +17,16 @@ const placeholder = "xref0"
 // value that is neither a path nor an address. localName matches a value that is no machine of
 // another network.
 var (
-	singleWord = regexp.MustCompile(`^[A-Za-z0-9_.@/][A-Za-z0-9_.@/:+,-]{0,255}$`)
-	plainName  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	localName  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
+	singleWord = pattern(`^[A-Za-z0-9_.@/][A-Za-z0-9_.@/:+,-]{0,255}$`)
+	plainName  = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	localName  = pattern(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
 )
+
+// pattern compiles an expression when it is first used. The repeats above take a millisecond, and every function
+// links this package.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // ChangedByResult reports whether a person must see a command after the results of earlier steps
 // are filled in. planned is the body as the plan shows it, with references; sent is the body with
@@ -27,7 +34,7 @@ var (
 // in «curl ${s1.body.url}». So the function returns false only for a command that is safe as sent,
 // no more dangerous than shown, and whose values are one word each and not a program.
 func ChangedByResult(method, path string, planned, sent json.RawMessage, values []json.RawMessage) bool {
-	return escalates(method, path, planned, sent, values, singleWord) || slices.ContainsFunc(Texts(method, path, sent), func(text string) bool {
+	return escalates(method, path, planned, sent, values, singleWord()) || slices.ContainsFunc(Texts(method, path, sent), func(text string) bool {
 		return len(values) > 0 && Classify(text).Class > Safe
 	})
 }
@@ -40,9 +47,9 @@ func UndoChangedByResult(method, path string, planned, sent json.RawMessage, val
 	if !ChangedByResult(method, path, planned, sent, values) {
 		return false
 	}
-	form := plainName
+	form := plainName()
 	if slices.ContainsFunc(Texts(method, path, sent), asksMachines) {
-		form = localName
+		form = localName()
 	}
 	return escalates(method, path, planned, sent, values, form)
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -175,7 +174,7 @@ func gh(c call) {
 }
 
 // countQuery matches a statement of mongosh that only shows how much data there is.
-var countQuery = regexp.MustCompile(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
+var countQuery = pattern(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
 
 // mongo judges the clients of MongoDB.
 func mongo(c call) {
@@ -187,7 +186,7 @@ func mongo(c call) {
 		switch {
 		case a.text == "--quiet", a.text == "--eval" && i+1 < len(c.args):
 		case i > 0 && c.args[i-1].text == "--eval":
-			reads = countQuery.MatchString(strings.TrimSuffix(strings.TrimSpace(a.text), ";")) && !a.dynamic
+			reads = countQuery().MatchString(strings.TrimSuffix(strings.TrimSpace(a.text), ";")) && !a.dynamic
 			if !reads {
 				c.report("database", class)
 			}
