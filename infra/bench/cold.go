@@ -138,7 +138,8 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 	s.endpoint = server.URL
 	s.values = map[string]string{
 		"TABLE_NAME": "piloto", "OPENAI_BASE_URL": server.URL + "/v1", "GROQ_BASE_URL": "https://api.groq.com/openai/v1", "OPENAI_MODEL": "m",
-		"STATE_MACHINE_ARN": "arn:aws:states:" + region + ":123456789012:stateMachine:planrun", "REALTIME_URL": "wss://localhost/live", "KEY_PREFIX": "piloto",
+		"STATE_MACHINE_ARN": "arn:aws:states:" + region + ":123456789012:stateMachine:planrun",
+		"TURN_MACHINE_ARN":  "arn:aws:states:" + region + ":123456789012:stateMachine:turn", "REALTIME_URL": "wss://localhost/live", "KEY_PREFIX": "piloto",
 	}
 	names := map[string]string{}
 	for _, table := range t.Tables {

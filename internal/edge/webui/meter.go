@@ -201,8 +201,8 @@ type countedAddresses struct{ countedInline }
 // Prefixes of addresses, and the expressions for complete ones. Those of the library limit the length of a host by
 // counting, which makes their state machines slow.
 var (
-	addressStarts  = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
-	fullAddress    = sync.OnceValue(func() *regexp.Regexp {
+	addressStarts = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
+	fullAddress   = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:http|https|ftp)://[-a-zA-Z0-9@:%._+~#=]+\.[a-z]+(?::\d+)?(?:[/#?][-a-zA-Z0-9@:%_+.~#$!?&/=();,'">^{}\[\]` + "`" + `]*)?`)
 	})
 	addressWithout = sync.OnceValue(func() *regexp.Regexp {

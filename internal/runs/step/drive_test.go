@@ -387,9 +387,9 @@ type breakingSchemas struct {
 	check func() error
 }
 
-func (b *breakingSchemas) Compile(tree any, formats map[string]func(any) error) (tool.Schema, bool) {
+func (b *breakingSchemas) Compile(raw json.RawMessage) (tool.Schema, bool) {
 	_ = b.check()
-	return b.Compiler.Compile(tree, formats)
+	return b.Compiler.Compile(raw)
 }
 
 // TestAResultIsWrittenWhateverFollowsFromIt: what prevents the next step from beginning, or the run from ending, does

@@ -1,92 +1,98 @@
-// Package schema validates values against JSON Schema, and reports every problem with the JSON Pointer of its
-// place. It wraps santhosh-tekuri/jsonschema, which compiles all meta-schemas when a program starts. So only
-// functions that validate arguments may link it; others get no Compiler.
+// Package schema validates values against JSON Schema, draft 2020-12, and reports every problem with the JSON
+// Pointer of its place. A schema is self-contained: its references stay inside of it, and identifiers ($id, $schema)
+// have no effect. What a schema says of a format that is not listed here, and of a pattern that RE2 cannot compile,
+// is not checked. The work on one call is counted, because nested alternatives can double it at every level.
 package schema
 
 import (
-	"errors"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
 
 	"piloto/internal/tools/tool"
 )
 
-// Compiler implements tool.Compiler with draft 2020-12. It loads no other schema.
+// Compiler implements tool.Compiler. It keeps the schemas that were used last, because the same operations are
+// called again and again.
 type Compiler struct{}
 
-// Compile implements tool.Compiler.
-func (Compiler) Compile(tree any, formats map[string]func(any) error) (tool.Schema, bool) {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(lenient(&tool.Patterns{Left: maxPrograms}))
-	c.AssertFormat()
-	for name, check := range formats {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: check})
-	}
-	if err := c.AddResource(schemaURL, tree); err != nil {
-		return nil, false
-	}
-	compiled, err := c.Compile(schemaURL)
-	if err != nil {
-		return nil, false
-	}
-	return schema{tree, compiled}, true
+// Compile implements tool.Compiler. An empty text is the schema that accepts every value.
+func (Compiler) Compile(raw json.RawMessage) (tool.Schema, bool) {
+	root := kept.get(raw)
+	return root, root != nil
 }
 
-const schemaURL = "schema:"
+// mostKept limits the text of the schemas that one process keeps, in bytes. A compiled schema takes about ten times
+// its text.
+const mostKept = 1 << 20
 
-// schema is one compiled schema and its tree. Messages take the allowed names from the tree.
-type schema struct {
-	tree     any
-	compiled *jsonschema.Schema
+var kept = keeper{schemas: map[string]*node{}}
+
+// keeper holds compiled schemas by their text, nil for an unusable one. It forgets all of them when they are too
+// many.
+type keeper struct {
+	mu      sync.Mutex
+	schemas map[string]*node
+	size    int
+}
+
+func (k *keeper) get(raw json.RawMessage) *node {
+	k.mu.Lock()
+	root, ok := k.schemas[string(raw)]
+	k.mu.Unlock()
+	if ok {
+		return root
+	}
+	root = parse(raw)
+	if len(raw) > mostKept {
+		return root
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size += len(raw); k.size > mostKept {
+		clear(k.schemas)
+		k.size = len(raw)
+	}
+	k.schemas[string(raw)] = root
+	return root
+}
+
+// parse compiles the text of a schema, and returns nil when it is none.
+func parse(raw json.RawMessage) *node {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return anything
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var tree any
+	if dec.Decode(&tree) != nil {
+		return nil
+	}
+	return compile(tree)
 }
 
 // Problems implements tool.Schema.
-func (s schema) Problems(v any, at string, refs map[string]bool) []tool.Problem {
-	err := s.validate(v)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errComplex):
+func (n *node) Problems(v any, at string, refs map[string]bool, left *int) []tool.Problem {
+	r := run{base: at, refs: refs, left: left}
+	told := r.apply(n, v, nil).told
+	if r.spent {
 		return []tool.Problem{{Loc: at, Message: "is too complex to be checked: make it smaller", Type: "complex"}}
 	}
-	return reporter{base: at, tree: s.tree, refs: refs}.problems(err)
+	return inOrder(told)
 }
 
-// errComplex ends a check that is too costly.
-var errComplex = errors.New("too complex")
-
-// validate returns nil, a *jsonschema.ValidationError, or errComplex.
-func (s schema) validate(v any) (err error) {
-	defer func() {
-		if recover() != nil { // a format ended the check, or the library panicked on a foreign schema
-			err = errComplex
+// inOrder returns each problem once, in the order of their places.
+func inOrder(told []tool.Problem) []tool.Problem {
+	var list []tool.Problem
+	seen := make(map[tool.Problem]bool, len(told))
+	for _, p := range told {
+		if !seen[p] {
+			seen[p] = true
+			list = append(list, p)
 		}
-	}()
-	return s.compiled.Validate(v)
-}
-
-// noLoader refuses to load any schema: a schema is self-contained or not used.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never loaded") }
-
-// maxPrograms limits the patterns of one schema, in steps of their programs.
-const maxPrograms = 50_000
-
-// lenient compiles patterns with RE2. A pattern that RE2 cannot compile (look-ahead, …), or that costs too much,
-// matches every text, so that the rest of the schema stays usable.
-func lenient(patterns *tool.Patterns) jsonschema.RegexpEngine {
-	return func(s string) (jsonschema.Regexp, error) {
-		if re := patterns.Compile(s); re != nil {
-			return re, nil
-		}
-		return anything(s), nil
 	}
+	slices.SortStableFunc(list, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
+	return list
 }
-
-type anything string
-
-func (a anything) String() string        { return string(a) }
-func (anything) MatchString(string) bool { return true }

@@ -130,10 +130,10 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 		c.text(loc, p, s)
 		return
 	}
-	problems := c.validate(loc, compile(c.schemas, p.Schema, c.left), value)
+	problems := c.validate(loc, compile(c.schemas, p.Schema), value)
 	if len(problems) > 0 && WrongType(problems, loc) {
 		if _, list := value.([]any); !list {
-			if other := c.validate(loc, compile(c.schemas, p.Schema, c.left), []any{value}); len(other) == 0 {
+			if other := c.validate(loc, compile(c.schemas, p.Schema), []any{value}); len(other) == 0 {
 				problems = nil
 			}
 		}
@@ -144,7 +144,7 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 // text checks a value that is written as text. It accepts the text when one reading fits the schema: the text
 // itself, a number or boolean, or a comma-separated list.
 func (c *checker) text(loc string, p Parameter, text string) {
-	s := compile(c.schemas, p.Schema, c.left)
+	s := compile(c.schemas, p.Schema)
 	problems := c.validate(loc, s, text)
 	readings := []any{}
 	if v, err := readValue(json.RawMessage(text)); err == nil {
@@ -208,13 +208,13 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 	}
 	if s, ok := v.(string); ok && !(c.refs && ref.Contains(s)) {
 		if inner, err := readValue(json.RawMessage(s)); err == nil {
-			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)) > 0 {
+			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema), v)) > 0 {
 				c.add("/body", "type", "must be the object itself, not a string that holds one")
 				return
 			}
 		}
 	}
-	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema, c.left), v)...)
+	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema), v)...)
 	if _, object := v.(map[string]any); op.Body.MediaType == formMedia && !object {
 		c.add("/body", "type", "must be an object: it is sent as a form")
 	}
@@ -230,7 +230,7 @@ func (c *checker) validate(loc string, s Schema, v any) []Problem {
 	if s == nil {
 		return nil
 	}
-	return s.Problems(v, loc, refs)
+	return s.Problems(v, loc, refs, c.left)
 }
 
 // findReferences records the places of references in into, and reports the malformed references.
@@ -263,8 +263,10 @@ func (c *checker) references(loc, text string) {
 
 // Token escapes a name for a JSON Pointer.
 func Token(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return toToken.Replace(name)
 }
+
+var toToken = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Known returns a sentence that lists the names.
 func Known(names []string) string {

@@ -104,6 +104,9 @@ func readList(dec *json.Decoder, depth int) (any, error) {
 	return list, err
 }
 
+// UsableNumber reports whether a number of JSON is short enough to be computed with.
+func UsableNumber(s string) bool { return checkNumber(s) == nil }
+
 func checkNumber(s string) error {
 	if len(s) > maxNumber {
 		return fmt.Errorf("%w: a number of %d characters", errValue, len(s))
