@@ -139,6 +139,7 @@ func (s *stage) serve(ctx context.Context, t *template.Template) (stop func() er
 	s.values = map[string]string{
 		"TABLE_NAME": "piloto", "OPENAI_BASE_URL": server.URL + "/v1", "GROQ_BASE_URL": "https://api.groq.com/openai/v1", "OPENAI_MODEL": "m",
 		"STATE_MACHINE_ARN": "arn:aws:states:" + region + ":123456789012:stateMachine:planrun",
+		"RECEIPT_KEY":       "arn:aws:kms:" + region + ":123456789012:key/receipts",
 		"TURN_MACHINE_ARN":  "arn:aws:states:" + region + ":123456789012:stateMachine:turn", "REALTIME_URL": "wss://localhost/live", "KEY_PREFIX": "piloto",
 	}
 	names := map[string]string{}

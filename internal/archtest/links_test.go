@@ -13,7 +13,6 @@ var costly = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":    {}, // compiles its meta-schemas at each start: tests compare with it
 	"piloto/internal/tools/schema":             {"chat", "mcp", "step", "turn"},
 	"github.com/modelcontextprotocol/go-sdk":   {"chat", "mcp", "step", "turn"},
-	"github.com/getkin/kin-openapi":            {"mcp"},
 	"github.com/yuin/goldmark":                 {"web"},
 	"github.com/aws/aws-sdk-go-v2/service/kms": {"lifecycle", "sweep"},
 	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and queries the network

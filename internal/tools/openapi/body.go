@@ -45,12 +45,12 @@ func choose(media []string) (string, int) {
 	return best, at
 }
 
-func (s *skeleton) body3(op *node, where string) {
+func (s *skeleton) body3(c *call, op *node) {
 	body := op.get("requestBody")
 	if body == nil {
 		return
 	}
-	if body = s.resolve(body, where); body == nil {
+	if body = s.resolve(body, c.where()); body == nil {
 		return
 	}
 	content := body.get("content")
@@ -60,10 +60,10 @@ func (s *skeleton) body3(op *node, where string) {
 	if at < 0 {
 		return
 	}
-	s.body(where, name, body.get("required").isTrue(), content.kids.nodes[at].get("schema"))
+	s.body(c, name, body.get("required").isTrue(), content.kids.nodes[at].get("schema"))
 }
 
-func (s *skeleton) body2(op, body *node, form []*node, where string) {
+func (s *skeleton) body2(c *call, op, body *node, form []*node) {
 	consumes := op.get("consumes")
 	if consumes == nil {
 		consumes = s.root.get("consumes")
@@ -83,7 +83,7 @@ func (s *skeleton) body2(op, body *node, form []*node, where string) {
 		if name == formMedia {
 			name = jsonMedia
 		}
-		s.body(where, name, body.get("required").isTrue(), body.get("schema"))
+		s.body(c, name, body.get("required").isTrue(), body.get("schema"))
 	case len(form) > 0:
 		name := formMedia
 		onlyMultipart := len(media) > 0 && !slices.Contains(media, formMedia) && slices.Contains(media, "multipart/form-data")
@@ -91,7 +91,7 @@ func (s *skeleton) body2(op, body *node, form []*node, where string) {
 			name = "multipart/form-data"
 		}
 		schema, required := formSchema(form)
-		s.body(where, name, required, schema)
+		s.body(c, name, required, schema)
 	}
 }
 
@@ -115,21 +115,18 @@ func formSchema(form []*node) (schema *node, required bool) {
 	return &node{kind: object, kids: k}, len(names.nodes) > 0
 }
 
-// body writes a request body. A GET, HEAD or TRACE has none, because the meaning of such a body is not defined.
-func (s *skeleton) body(where, media string, required bool, schema *node) {
-	if strings.HasPrefix(where, "GET ") || strings.HasPrefix(where, "HEAD ") || strings.HasPrefix(where, "TRACE ") {
+// body sets the request body. A GET, HEAD or TRACE has none, because the meaning of such a body is not defined.
+func (s *skeleton) body(c *call, media string, required bool, schema *node) {
+	switch c.method {
+	case "GET", "HEAD", "TRACE":
 		if required {
-			s.warn("%s: the body it asks for is not sent with this method", where)
+			s.warn("%s: the body it asks for is not sent with this method", c.where())
 		}
 		return
 	}
 	if _, r := rank(media); r < 0 {
-		s.warn("%s: a body of type %s cannot be sent", where, clip(media, 100))
+		s.warn("%s: a body of type %s cannot be sent", c.where(), clip(media, 100))
 		schema = nil
 	}
-	s.b.WriteString(`,"requestBody":{`)
-	if required {
-		s.b.WriteString(`"required":true,`)
-	}
-	s.b.WriteString(`"content":{` + quote(clip(media, 100)) + `:{"schema":` + s.schema(schema) + `}}}`)
+	c.body = &body{clip(media, 100), required, schema}
 }

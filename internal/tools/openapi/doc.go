@@ -5,8 +5,7 @@
 // before it is processed. Calls go to the registered origin, whatever servers the document names.
 //
 // A document takes three forms. The tree is the whole document, compact and counted (readJSON, readYAML). The
-// skeleton contains the operations, with every reference followed and every schema replaced by a number; it is
-// small and well formed, and kin-openapi loads it. The bundle turns the schemas of the tree into self-contained
+// skeleton lists the operations, with every reference followed. The bundle turns their schemas into self-contained
 // JSON Schema 2020-12. A broken part of a document causes a warning; the rest is used.
 package openapi
 

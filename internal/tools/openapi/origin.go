@@ -13,15 +13,14 @@ const (
 	maxSchemes = 100  // each parameter is compared with each scheme
 )
 
-// servers writes the document's servers, with values for their variables.
-func (s *skeleton) servers() {
+// readServers reads the document's servers, with values for their variables.
+func (s *skeleton) readServers() {
 	if s.version == swagger2 {
 		if p := s.root.get("basePath").str(); p != "" && p != "/" {
-			s.b.WriteString(`{"url":` + quote("/"+strings.Trim(clip(p, 500), "/")) + `}`)
+			s.servers = []string{"/" + strings.Trim(clip(p, 500), "/")}
 		}
 		return
 	}
-	first := true
 	for i, v := range s.root.get("servers").elements() {
 		raw := v.get("url").str()
 		if raw == "" || i >= 50 {
@@ -35,11 +34,7 @@ func (s *skeleton) servers() {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
 			continue
 		}
-		if !first {
-			s.b.WriteByte(',')
-		}
-		first = false
-		s.b.WriteString(`{"url":` + quote(url) + `}`)
+		s.servers = append(s.servers, url)
 	}
 }
 
@@ -69,7 +64,7 @@ func fillVariables(raw string, variables *node) string {
 // baseURL returns the address of calls: always on the registered origin. Only a path prefix is taken from the
 // document, from the first server that is relative or on the same host. A server on another origin causes a warning
 // and is never called.
-func (s *skeleton) baseURL(registered, documentURL string, servers []string) string {
+func (s *skeleton) baseURL(registered, documentURL string) string {
 	origin, err := url.Parse(registered)
 	if err != nil {
 		return registered
@@ -79,7 +74,7 @@ func (s *skeleton) baseURL(registered, documentURL string, servers []string) str
 	if err != nil {
 		at = origin
 	}
-	for _, raw := range servers {
+	for _, raw := range s.servers {
 		u, err := at.Parse(raw)
 		if err != nil || strings.ContainsAny(raw, "{}") {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
@@ -108,64 +103,60 @@ func (s *skeleton) foreignHost(origin *url.URL) {
 	}
 }
 
-// security writes the security schemes in the form of 3.0.
-func (s *skeleton) security() {
+// readSecurity reads the places of a key in the security schemes. The schemes that every operation requires come first.
+func (s *skeleton) readSecurity() {
 	schemes := s.root.get("components").get("securitySchemes")
 	if s.version == swagger2 {
 		schemes = s.root.get("securityDefinitions")
 	}
-	first := true
+	asked := map[string]bool{}
+	for _, requirement := range s.root.get("security").elements() {
+		requirement.each(func(name string, _ *node) { asked[name] = true })
+	}
+	var first, rest []tool.KeyPlace
 	schemes.each(func(name string, n *node) {
-		if len(s.schemes) >= maxSchemes {
+		if len(first)+len(rest) >= maxSchemes {
 			return
 		}
 		if n = s.resolve(n, "security scheme "+clip(name, 100)); n == nil {
 			return
 		}
-		var scheme string
-		switch n.get("type").str() {
-		case "apiKey":
-			in, key := n.get("in").str(), n.get("name").str()
-			if key == "" || in != "header" && in != "query" {
-				s.warn("the security scheme %s puts its key in %s, which is not supported", clip(name, 100), clip(in, 20))
-				return
-			}
-			scheme = `{"type":"apiKey","in":"` + in + `","name":` + quote(clip(key, 100)) + `}`
-		case "basic":
-			scheme = `{"type":"http","scheme":"basic"}`
-		case "http":
-			scheme = `{"type":"http","scheme":` + quote(strings.ToLower(clip(n.get("scheme").str(), 40))) + `}`
-		case "oauth2", "openIdConnect":
-			scheme = `{"type":"http","scheme":"bearer"}`
-		default:
-			return
+		place, ok := s.keyPlace(name, n)
+		switch {
+		case ok && asked[name]:
+			first = append(first, place)
+		case ok:
+			rest = append(rest, place)
 		}
-		if !first {
-			s.b.WriteByte(',')
-		}
-		first = false
-		s.b.WriteString(quote(name) + ":" + scheme)
-		s.schemes = append(s.schemes, name)
 	})
 	if schemes.size() > maxSchemes {
 		s.warn("only %d of the security schemes are read", maxSchemes)
 	}
-	s.orderSchemes()
-}
-
-// orderSchemes moves the schemes that every operation requires to the front.
-func (s *skeleton) orderSchemes() {
-	var first, rest []string
-	asked := map[string]bool{}
-	for _, requirement := range s.root.get("security").elements() {
-		requirement.each(func(name string, _ *node) { asked[name] = true })
-	}
-	for _, name := range s.schemes {
-		if asked[name] {
-			first = append(first, name)
-		} else {
-			rest = append(rest, name)
+	for _, place := range slices.Concat(first, rest) {
+		if !slices.Contains(s.places, place) {
+			s.places = append(s.places, place)
 		}
 	}
-	s.schemes = slices.Concat(first, rest)
+}
+
+// keyPlace returns where a security scheme puts a key, and false when a key is of no use for it.
+func (s *skeleton) keyPlace(name string, n *node) (tool.KeyPlace, bool) {
+	kind := n.get("type").str()
+	if kind == "http" {
+		kind = strings.ToLower(n.get("scheme").str())
+	}
+	switch kind {
+	case "apiKey":
+		in, key := n.get("in").str(), n.get("name").str()
+		if key == "" || in != "header" && in != "query" {
+			s.warn("the security scheme %s puts its key in %s, which is not supported", clip(name, 100), clip(in, 20))
+			return tool.KeyPlace{}, false
+		}
+		return tool.KeyPlace{In: in, Name: clip(key, 100)}, true
+	case "basic":
+		return tool.KeyPlace{In: "header", Name: "Authorization"}, true
+	case "bearer", "oauth2", "openIdConnect":
+		return tool.KeyPlace{In: "bearer"}, true
+	}
+	return tool.KeyPlace{}, false
 }

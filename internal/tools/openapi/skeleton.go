@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"strconv"
 	"strings"
 
 	"piloto/internal/tools/tool"
@@ -12,56 +11,63 @@ const (
 	maxOperations = 10_000
 	maxParameters = 500      // of one operation or path
 	maxInAll      = 100_000  // parameters of all operations: one path item may be used many times
-	maxSkeleton   = 16 << 20 // bytes
+	maxSkeleton   = 16 << 20 // bytes of names and prose
 	maxProse      = 2000
 )
 
 // methods lists the methods of a path item, in the order of the catalogue.
 var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "trace"}
 
-// handleKey is the extension that replaces a schema in the skeleton.
-const handleKey = "x-schema"
-
-// skeleton is the part of a document that defines the calls, written as an OpenAPI 3.0 document. Every member has
-// the right form, every reference is followed, and every schema is a handle, so that any loader can read it.
+// skeleton is the part of a document that defines the calls. Every reference in it is followed, except those of
+// schemas.
 type skeleton struct {
 	*document
-	b       strings.Builder
-	schemas []*node
-	paths   []string
-	schemes []string // security schemes, preferred first
-	count   int
+	calls   []call
+	places  []tool.KeyPlace // of a key, preferred first
+	servers []string
 	inAll   int // parameters
+	size    int // bytes of names and prose
 }
 
-func (s *skeleton) schema(n *node) string {
-	s.schemas = append(s.schemas, n)
-	return `{"` + handleKey + `":` + strconv.Itoa(len(s.schemas)-1) + `}`
+// call is one operation of a document.
+type call struct {
+	path, method                      string // the method in upper case
+	operationID, summary, description string
+	parameters                        []parameter
+	body                              *body
 }
 
-// build writes the skeleton.
+func (c call) where() string { return c.method + " " + c.path }
+
+type parameter struct {
+	name, in, style   string
+	required, explode bool
+	schema            *node
+}
+
+type body struct {
+	media    string
+	required bool
+	schema   *node
+}
+
+// build reads the document.
 func (s *skeleton) build() error {
-	s.b.WriteString(`{"openapi":"3.0.3","info":{"title":`)
-	s.b.WriteString(quote(clip(s.root.get("info").get("title").scalar(), 200)))
-	s.b.WriteString(`,"version":"0"},"servers":[`)
-	s.servers()
-	s.b.WriteString(`],"components":{"securitySchemes":{`)
-	s.security()
-	s.b.WriteString(`}},"paths":{`)
+	s.readServers()
+	s.readSecurity()
 	paths := s.root.get("paths")
 	if paths != nil && paths.kind != object && paths.kind != null {
 		return documentError("paths is not an object")
 	}
-	first := true
 	var err error
 	paths.each(func(path string, item *node) {
 		if err != nil || strings.HasPrefix(path, "x-") {
 			return
 		}
-		if err = s.ctx.Err(); err == nil && s.count > maxOperations {
+		if err = s.ctx.Err(); err == nil && len(s.calls) > maxOperations {
 			err = documentError("more than %d operations", maxOperations)
 		}
-		if s.inAll > maxInAll || s.b.Len() > maxSkeleton {
+		if s.inAll > maxInAll || s.size > maxSkeleton {
 			err = documentError("its operations are too large together")
 		}
 		if reason := tool.TemplateProblem(path); reason != "" {
@@ -69,18 +75,10 @@ func (s *skeleton) build() error {
 			return
 		}
 		item = s.resolve(item, clip(path, 200))
-		if item == nil || item.kind != object {
-			return
+		if item != nil && item.kind == object {
+			s.item(path, item)
 		}
-		if !first {
-			s.b.WriteByte(',')
-		}
-		first = false
-		s.b.WriteString(quote(path) + ":")
-		s.item(path, item)
-		s.paths = append(s.paths, path)
 	})
-	s.b.WriteString("}}")
 	return err
 }
 
@@ -89,68 +87,44 @@ func (s *skeleton) item(path string, item *node) {
 	if item.get("servers").size() > 0 {
 		s.warn("%s: the document names a server of its own for it, which is not used", path)
 	}
-	s.b.WriteByte('{')
-	first := true
 	for _, method := range methods {
-		op := item.get(method)
-		if op == nil || op.kind != object {
-			continue
+		if op := item.get(method); op != nil && op.kind == object {
+			s.operation(path, method, op, shared)
 		}
-		if !first {
-			s.b.WriteByte(',')
-		}
-		first = false
-		s.count++
-		s.b.WriteString(`"` + method + `":`)
-		s.operation(path, method, op, shared)
 	}
-	s.b.WriteByte('}')
 }
 
 func (s *skeleton) operation(path, method string, op *node, shared []*node) {
-	where := strings.ToUpper(method) + " " + path
+	c := call{
+		path: path, method: strings.ToUpper(method), operationID: clip(op.get("operationId").scalar(), 200),
+		summary: clip(op.get("summary").scalar(), 300), description: clip(op.get("description").scalar(), maxProse),
+	}
+	where := c.where()
 	if op.get("servers").size() > 0 {
 		s.warn("%s: the document names a server of its own for it, which is not used", where)
 	}
-	s.b.WriteString(`{"responses":{}`)
-	for _, f := range []struct {
-		name string
-		most int
-	}{{"operationId", 200}, {"summary", 300}, {"description", maxProse}} {
-		if v := op.get(f.name).scalar(); v != "" {
-			s.b.WriteString(`,"` + f.name + `":` + quote(clip(v, f.most)))
-		}
-	}
 	all := s.merge(shared, s.parameters(op.get("parameters"), where))
 	s.inAll += len(shared) + len(all)
-	s.b.WriteString(`,"parameters":[`)
 	var form []*node
 	var body *node
-	first := true
 	for _, p := range all {
 		switch in := p.get("in").str(); {
 		case s.version == swagger2 && in == "body":
 			body = p
 		case s.version == swagger2 && in == "formData":
 			form = append(form, p)
+		case in == "header" && ownHeader(p.get("name").scalar()):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
-			if in == "header" && ownHeader(p.get("name").scalar()) {
-				continue
-			}
-			if !first {
-				s.b.WriteByte(',')
-			}
-			first = false
-			s.parameter(p)
+			c.parameters = append(c.parameters, s.parameter(p))
 		}
 	}
-	s.b.WriteByte(']')
 	if s.version == swagger2 {
-		s.body2(op, body, form, where)
+		s.body2(&c, op, body, form)
 	} else {
-		s.body3(op, where)
+		s.body3(&c, op)
 	}
-	s.b.WriteByte('}')
+	s.calls = append(s.calls, c)
+	s.size += len(path) + len(c.operationID) + len(c.summary) + len(c.description)
 }
 
 // ownHeader reports whether OpenAPI ignores a header as a parameter.
@@ -197,20 +171,16 @@ func (s *skeleton) merge(shared, own []*node) []*node {
 	return out
 }
 
-func (s *skeleton) parameter(p *node) {
+func (s *skeleton) parameter(p *node) parameter {
 	in := p.get("in").str()
-	s.b.WriteString(`{"name":` + quote(clip(p.get("name").scalar(), 200)) + `,"in":"` + in + `"`)
-	if p.get("required").isTrue() || in == "path" {
-		s.b.WriteString(`,"required":true`)
-	}
-	style, explode, schema := s.style3(p)
+	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: p.get("required").isTrue() || in == "path"}
 	if s.version == swagger2 {
-		style, explode, schema = style2(p)
+		out.style, out.explode, out.schema = style2(p)
+	} else {
+		out.style, out.explode, out.schema = s.style3(p)
 	}
-	if style != "" {
-		s.b.WriteString(`,"x-style":"` + style + `"`)
-	}
-	s.b.WriteString(`,"explode":` + strconv.FormatBool(explode) + `,"schema":` + s.schema(schema) + `}`)
+	s.size += len(out.name)
+	return out
 }
 
 // style3 returns the style of a parameter of 3.x. A parameter with a content is JSON text.
