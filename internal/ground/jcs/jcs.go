@@ -17,67 +17,56 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gowebpki/jcs"
+	"piloto/internal/ground/decimal"
 )
 
 const numberMark = "$number"
 
 // Canonical returns the canonical form of v, after v is encoded as JSON.
-func Canonical(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("canon: encode: %w", err)
-	}
-	if err := Check(raw); err != nil {
-		return nil, fmt.Errorf("canon: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var tree any
-	if err := dec.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("canon: read: %w", err)
-	}
-	if raw, err = json.Marshal(markInexact(tree)); err != nil {
-		return nil, fmt.Errorf("canon: encode exact: %w", err)
-	}
-	form, err := jcs.Transform(raw)
-	if err != nil {
-		return nil, fmt.Errorf("canon: %w", err)
-	}
-	return form, nil
+func Canonical(v any) (form []byte, err error) {
+	err = canonical(v, func(whole []byte) { form = bytes.Clone(whole) })
+	return form, err
 }
 
 // Sum returns the lower-case hex SHA-256 of v's canonical form.
-func Sum(v any) (string, error) {
-	form, err := Canonical(v)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(form)
-	return hex.EncodeToString(sum[:]), nil
+func Sum(v any) (sum string, err error) {
+	err = canonical(v, func(whole []byte) {
+		hash := sha256.Sum256(whole)
+		sum = hex.EncodeToString(hash[:])
+	})
+	return sum, err
 }
 
-func markInexact(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		marked := make(map[string]any, len(v))
-		for k, e := range v {
-			if strings.HasSuffix(k, numberMark) && strings.Trim(k[:len(k)-len(numberMark)], "$") == "" {
-				k = "$" + k
-			}
-			marked[k] = markInexact(e)
-		}
-		return marked
-	case []any:
-		for i, e := range v {
-			v[i] = markInexact(e)
-		}
-	case json.Number:
-		if !exactDouble(v.String()) {
-			return map[string]any{numberMark: v.String()}
-		}
+// canonical calls use with the canonical form of v, which is overwritten afterwards.
+func canonical(v any, use func([]byte)) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("canon: encode: %w", err)
 	}
-	return v
+	t := trees.Get().(*tree)
+	defer t.release()
+	root, err := t.read(raw)
+	if err == nil {
+		err = t.write(root)
+	}
+	if err != nil {
+		return fmt.Errorf("canon: %w", err)
+	}
+	use(t.form)
+	return nil
+}
+
+// Check returns the reason why a text has no canonical form: it is not one JSON value, or one of its objects has a
+// member twice.
+func Check(raw json.RawMessage) error {
+	var whole json.RawMessage
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	t := trees.Get().(*tree)
+	defer t.release()
+	_, err := t.read(raw)
+	return err
 }
 
 // exactDouble reports whether a parser of doubles reads exactly the written number: the shortest decimal for that
@@ -94,36 +83,11 @@ func exactDouble(s string) bool {
 	if len(s) <= 15 && math.Abs(f) >= smallestNormal {
 		return true
 	}
-	return decimalOf(s) == decimalOf(strconv.FormatFloat(f, 'e', -1, 64))
+	return decimal.Parse(s) == decimal.Parse(strconv.FormatFloat(f, 'e', -1, 64))
 }
 
 // smallestNormal is the smallest normal double (DBL_MIN).
 const smallestNormal = 0x1p-1022
-
-// decimal is a number in decimal form: 0.DIGITS times ten to the exponent. DIGITS has no zero at either end, so
-// that equal numbers are equal decimals.
-type decimal struct {
-	negative bool
-	digits   string
-	exponent int
-}
-
-// decimalOf parses a number that is not zero. It reads each digit once; arithmetic with big numbers is quadratic.
-func decimalOf(s string) decimal {
-	digits, negative := strings.CutPrefix(s, "-")
-	d := decimal{negative: negative}
-	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		d.exponent, _ = strconv.Atoi(digits[i+1:]) // an exponent that overflows an int is far from every double
-		digits = digits[:i]
-	}
-	whole, part, _ := strings.Cut(digits, ".")
-	d.exponent += len(whole)
-	digits = whole + part
-	d.digits = strings.TrimLeft(digits, "0")
-	d.exponent -= len(digits) - len(d.digits)
-	d.digits = strings.TrimRight(d.digits, "0")
-	return d
-}
 
 func mantissa(s string) string {
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -3,6 +3,8 @@ package jcs
 import (
 	"encoding/json"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestSumDistinguishesMeanings(t *testing.T) {
@@ -75,25 +77,67 @@ func TestCanonicalRefusesDuplicateMember(t *testing.T) {
 	}
 }
 
-// FuzzCanonical checks that the form of a parsed form is the same form.
+// FuzzCanonical compares with the form as it was first written: stored digests, hashes and receipts must stay true.
 func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{`{"b":[1.0,1e400],"a":{"$number":"x"}}`, `"\ud800"`, `-0`, `{"a":{"a":1},"b":[]}`} {
+	for _, s := range []string{
+		`{"b":[1.0,1e400],"a":{"$number":"x"}}`, `"\ud800"`, `-0`, `{"a":{"a":1},"b":[]}`, `{"$number":1,"$$number":2,"$":3}`,
+		`{"\ud83d\ude00":1,"\uffee":2,"\ue000":3,"z":4}`, "{\"\u00e9\":1,\"\xff\":2,\"a\xff\":3}", `"\b\f\n\r\t\u0000\u001f\u007f\u2028<&>\/"`, ` [ 1 , {} , [ ] ] `,
+		`[1e21,1e-7,123456789012345678,0.1,-5,-0.0,4.9e-324,1e5,100000000000000000000,9007199254740993]`, `{"":{"":[]},"a":null,"A":[true,false]}`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if !json.Valid([]byte(text)) {
 			return
 		}
-		a, err := Canonical(json.RawMessage(text))
-		if twice := Check(json.RawMessage(text)); (twice == nil) != (err == nil) {
-			t.Fatalf("%s: %v, %v", text, err, twice)
+		form, err := Canonical(json.RawMessage(text))
+		want, formerly := formerCanonical(json.RawMessage(text))
+		if string(form) != string(want) || (err == nil) != (formerly == nil) {
+			t.Fatalf("%q becomes %s (%v), want %s (%v)", text, form, err, want, formerly)
 		}
-		if err != nil {
-			return
-		}
-		var members any
-		if err := json.Unmarshal(a, &members); err != nil {
-			t.Fatalf("%s becomes %s: %v", text, a, err)
+		if twice := Check(json.RawMessage(text)); (twice == nil) != (formerCheck(json.RawMessage(text)) == nil) {
+			t.Fatalf("%q: %v", text, twice)
 		}
 	})
+}
+
+// TestCanonicalOfRandomValues compares values of all shapes, too.
+func TestCanonicalOfRandomValues(t *testing.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "$number", "$$number", "é", "\uffee", "😀", "\ue000", "a\nb", ""})
+	number := rapid.OneOf(rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,8})?([eE][-+]?[0-9]{1,3})?`), rapid.StringMatching(`[1-9][0-9]{0,3}`))
+	var value func(depth int) *rapid.Generator[any]
+	value = func(depth int) *rapid.Generator[any] {
+		return rapid.Custom(func(t *rapid.T) any {
+			switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
+			case kind == 0 && depth > 0:
+				return rapid.SliceOfN(value(depth-1), 0, 4).Draw(t, "list")
+			case kind <= 2 && depth > 0:
+				return rapid.MapOfN(name, value(depth-1), 0, 5).Draw(t, "object")
+			case kind == 3:
+				return rapid.String().Draw(t, "text")
+			case kind == 4:
+				return rapid.SampledFrom([]any{nil, true, false}).Draw(t, "word")
+			}
+			return json.Number(number.Draw(t, "number"))
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := value(4).Draw(t, "value")
+		form, err := Canonical(v)
+		want, formerly := formerCanonical(v)
+		if string(form) != string(want) || (err == nil) != (formerly == nil) {
+			t.Fatalf("%v becomes %s (%v), want %s (%v)", v, form, err, want, formerly)
+		}
+	})
+}
+
+func BenchmarkSum(b *testing.B) {
+	v := map[string]any{"prev": "0f", "seq": 12, "at": "2026-11-26T10:00:00.000Z", "type": "step.done", "step_id": "s1", "data": json.RawMessage(
+		`{"status":201,"bytes":412,"request":{"method":"POST","url":"https://example.com/rooms/7/reservations","body":{"date":"2026-11-20","people":2,"guest":{"name":"Ana","email":"a@b.c"}}},"took":12.5}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Sum(v); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
