@@ -91,13 +91,13 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	return store, nil
 }
 
-// AcceptOlder goes back to the previous commit when the newest commit of the data file is damaged.
+// AcceptOlder goes on without the newest commit of the data file or of its log, when that is damaged.
 func AcceptOlder(folder string, out io.Writer) error {
 	path := filepath.Join(folder, dataFile)
 	if err := disk.AcceptOlder(path); err != nil {
 		return withAdvice(folder, err)
 	}
-	fmt.Fprintf(out, "piloto: %s goes on from the commit before; what was acknowledged after it is gone\n", path)
+	fmt.Fprintf(out, "piloto: %s goes on without its damaged commit; what was acknowledged last may be gone\n", path)
 	return nil
 }
 

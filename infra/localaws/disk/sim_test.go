@@ -522,7 +522,7 @@ func crashOnce(t *testing.T, seed uint64, lost lostSync) (err error) {
 
 // TestCrashLosesNothingAcknowledged crashes a simulated machine at thousands of moments.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
-	runs := uint64(4000)
+	runs := uint64(2000)
 	if testing.Short() {
 		runs = 400
 	}
