@@ -79,7 +79,7 @@ func TestNoSecretComesOut(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(d.data, "piloto.db*")) // with its log
-	if err != nil || len(files) < 3 { // and its .pid
+	if err != nil || len(files) < 3 {                                // and its .pid
 		t.Fatalf("%q: %v", files, err)
 	}
 	var data []byte

@@ -362,7 +362,11 @@ func flip(t *testing.T, name string) {
 func folderText(t *testing.T, path string) string {
 	t.Helper()
 	var out strings.Builder
-	for _, name := range listNames(t, filepath.Dir(path)) {
+	names, err := folder(filepath.Dir(path)).Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
 		b, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
 		if err != nil {
 			t.Fatal(err)
