@@ -33,8 +33,8 @@
 //
 // The second floor, "equal", makes as many writes one after another as were counted for the system when it was
 // alone: the remaining distance is not caused by fsync. Under load the second floor is "apart": the least writes,
-// each with its own fdatasync. The system's commits are counted from outside, by the transaction number in its data
-// file. bbolt needs two fdatasyncs for each commit, which no floor does.
+// each with its own fdatasync. The system's commits are counted from outside, by the number of the newest commit
+// in its log. Each takes one fdatasync, as a write of the floors.
 //
 // # Method
 //

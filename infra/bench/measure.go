@@ -151,7 +151,7 @@ func writesOf(sys *system, s subject, n int) (float64, error) {
 		sum += after - before
 	}
 	if sum <= 0 {
-		return 0, fmt.Errorf("the data file saw %d commits", sum)
+		return 0, fmt.Errorf("the log saw %d commits", sum)
 	}
 	return float64(sum) / float64(n), nil
 }

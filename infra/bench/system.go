@@ -3,10 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"strings"
@@ -194,29 +194,8 @@ func (s *system) execute(d draft, steps int) error {
 	return nil
 }
 
-// commits returns the transaction number of the data file. bbolt stores it in its first two pages, of which the
-// newer one is valid.
+// commits returns the number of the newest commit in the log of the data file.
 func (s *system) commits() (int, error) {
-	file, err := os.Open(s.data)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = file.Close() }()
-	const (
-		header = 16 // of a page
-		magic  = 0xED0CDAED
-	)
-	head := make([]byte, 64<<10)
-	if _, err := io.ReadFull(file, head); err != nil {
-		return 0, err
-	}
-	newest := uint64(0)
-	size := int(binary.LittleEndian.Uint32(head[header+8:]))
-	for _, at := range []int{0, size} {
-		if at+header+64 > len(head) || binary.LittleEndian.Uint32(head[at+header:]) != magic {
-			return 0, errors.New("the data file is no bbolt database")
-		}
-		newest = max(newest, binary.LittleEndian.Uint64(head[at+header+48:]))
-	}
-	return int(newest), nil
+	newest, err := disk.NewestCommit(s.data)
+	return int(newest), err
 }

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 const (
@@ -155,6 +156,30 @@ func replay(files logFolder, path string, p position) (r *replayed, err error) {
 		}
 	}
 	return r, nil
+}
+
+// NewestCommit returns the number of the newest commit in the log of the data file at path, 0 when it has no
+// log. Another process may write it meanwhile, so it is for counting only.
+func NewestCommit(path string) (newest uint64, err error) {
+	files := folder(filepath.Dir(path))
+	numbers, err := segmentNumbers(files, path)
+	if err != nil || len(numbers) == 0 {
+		return 0, err
+	}
+	s, err := readSegment(files, path, numbers[len(numbers)-1])
+	if err != nil {
+		return 0, err
+	}
+	for i := range s.len() {
+		switch {
+		case s.state(i) != sectorWhole:
+		case i == 0:
+			newest = headerNumber(s.sector(0))
+		default:
+			newest = max(newest, s.recordOf(i))
+		}
+	}
+	return newest, nil
 }
 
 // segment reads the records of one segment.

@@ -477,6 +477,9 @@ func TestCheckpointsRunBesideWriters(t *testing.T) {
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	if n, err := NewestCommit(path); err != nil || n != s.Commits() {
+		t.Errorf("from outside the newest commit is %d, and it is %d: %v", n, s.Commits(), err)
+	}
 	if n := len(segments(t, path)); n > 3 {
 		t.Errorf("there are %d segments", n)
 	}

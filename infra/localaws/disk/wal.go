@@ -150,6 +150,11 @@ func segmentHeader(p position) []byte {
 	return appendSectors(nil, p.segment, 0, 0, append(b, p.sum[:]...))
 }
 
+// headerNumber returns the number of the record before a segment, from its header.
+func headerNumber(header []byte) uint64 {
+	return binary.LittleEndian.Uint64(header[sectorHead+len(walMagic)+1+16+8:])
+}
+
 // recordSectors returns the sectors of the record behind p, and the position behind it.
 func recordSectors(to []byte, p position, first uint64, changes []byte) ([]byte, position) {
 	next := p.after(changes)
