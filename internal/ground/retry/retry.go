@@ -1,5 +1,5 @@
 // Package retry owns how to wait before a next attempt. Do repeats a write that another writer
-// prevented, after a random pause that grows, so that writers of one row take turns.
+// prevented, after a random pause that doubles, so that writers of one row take turns however many they are.
 package retry
 
 import (
@@ -29,10 +29,10 @@ func Do(ctx context.Context, f func() error) error {
 	return err
 }
 
-// Pause returns how long to wait after an attempt, counted from 0: a random time below 4 ms at
-// first and below 36 ms from the ninth on.
+// Pause returns how long to wait after an attempt, counted from 0: a random time below 4 ms at first, below twice as
+// much after each attempt, and below 256 ms from the seventh on.
 func Pause(attempt int) time.Duration {
-	return rand.N(time.Duration(min(attempt, 8)+1) * 4 * time.Millisecond)
+	return rand.N(4 * time.Millisecond << min(attempt, 6))
 }
 
 // Wait waits for d, or until ctx ends; then it returns the error of ctx.

@@ -86,6 +86,16 @@ func (t *Table) GetAll(ctx context.Context, pk string, sks ...string) ([]Item, e
 // not hold it returns the error of the first such write. A conflict with another transaction
 // is tried again, because nothing was written; it ends as fault.ErrMoved.
 func (t *Table) Commit(ctx context.Context, writes ...Write) error {
+	return t.commit(ctx, attempts, writes)
+}
+
+// CommitOnce is Commit with one attempt: a conflict is fault.ErrMoved at once. It is for a caller who reads
+// again, because the transaction that it met changes what it would write.
+func (t *Table) CommitOnce(ctx context.Context, writes ...Write) error {
+	return t.commit(ctx, 1, writes)
+}
+
+func (t *Table) commit(ctx context.Context, most int, writes []Write) error {
 	items := make([]types.TransactWriteItem, len(writes))
 	for i, w := range writes {
 		if w.err != nil {
@@ -93,25 +103,29 @@ func (t *Table) Commit(ctx context.Context, writes ...Write) error {
 		}
 		items[i] = w.item(&t.name)
 	}
-	err := errConflict
-	for attempt := 0; attempt < commits && errors.Is(err, errConflict); attempt++ {
-		if attempt > 0 {
-			if waitErr := retry.Wait(ctx, retry.Pause(attempt)); waitErr != nil {
-				return waitErr
-			}
-		}
-		err = t.transact(ctx, items, writes)
-	}
-	if errors.Is(err, errConflict) {
-		return fault.ErrMoved.Because(err)
-	}
-	return err
+	return outlast(ctx, most, func() error { return t.transact(ctx, items, writes) })
 }
 
-// commits bounds the attempts of one transaction. After them its caller reads again.
-const commits = 64
+// attempts bounds the attempts of one write that meets transactions. After them its caller reads again.
+const attempts = 64
 
 var errConflict = errors.New("kv: another transaction holds a row")
+
+// outlast calls write until it meets no transaction, at most a number of times. It ends as fault.ErrMoved.
+func outlast(ctx context.Context, most int, write func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := write()
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+		if attempt+1 >= most {
+			return fault.ErrMoved.Because(err)
+		}
+		if err := retry.Wait(ctx, retry.Pause(attempt)); err != nil {
+			return err
+		}
+	}
+}
 
 // transact makes one attempt. Each has a new request token, which the SDK writes into the
 // input: DynamoDB must not take an attempt for the one before.
@@ -148,11 +162,22 @@ func (t *Table) transact(ctx context.Context, items []types.TransactWriteItem, w
 
 // Try makes one write if its condition holds, outside of a transaction, and says whether it
 // did. It returns the row as an update left it, or the row that a deletion removed; the row
-// that failed the condition when it did nothing. The row is nil when there is none.
+// that failed the condition when it did nothing. The row is nil when there is none. A transaction
+// that holds the row is waited for; the wait ends as fault.ErrMoved.
 func (t *Table) Try(ctx context.Context, w Write) (row Item, done bool, err error) {
-	switch {
-	case w.err != nil:
+	if w.err != nil {
 		return nil, false, w.err
+	}
+	err = outlast(ctx, attempts, func() (err error) {
+		row, done, err = t.try(ctx, w)
+		return err
+	})
+	return row, done, err
+}
+
+// try makes one attempt.
+func (t *Table) try(ctx context.Context, w Write) (row Item, done bool, err error) {
+	switch {
 	case w.put != nil:
 		_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &t.name, Item: w.put, ConditionExpression: w.condition(),
@@ -179,8 +204,12 @@ func (t *Table) Try(ctx context.Context, w Write) (row Item, done bool, err erro
 		}
 	}
 	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
+	var conflict *types.TransactionConflictException
+	switch {
+	case errors.As(err, &failed):
 		return failed.Item, false, nil
+	case errors.As(err, &conflict):
+		return nil, false, errConflict
 	}
 	return row, err == nil, err
 }
