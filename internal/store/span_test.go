@@ -260,7 +260,7 @@ func reads(t *testing.T, w *fixture.World) map[string]string {
 	note("audit", audit, err)
 	standing, err := table.Standing(ctx, fixture.Account, now)
 	note("standing", standing, err)
-	audits, err := table.DueAudits(ctx, now.AddDate(1, 0, 0), 50)
-	note("due audits", audits, err)
+	wallets, err := table.DueWallets(ctx, now.AddDate(1, 0, 0), 50)
+	note("due wallets", wallets, err)
 	return all
 }

@@ -79,6 +79,14 @@ func fill(t *testing.T, all *fixture.Stores) {
 	must(all.Remember(ctx, fixture.Account, agent.Memory{Company: 7, Session: "s", UpdatedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(agent.MemoryLife)},
 		agent.Exchange{ID: "m", User: "hola", Agent: "ventas", Response: "buenas", At: fixture.Epoch}))
 	must(all.Move(ctx, fixture.Account, credit.Entry{ID: w.IDs.New(fixture.Epoch), Kind: credit.KindGrant, Amount: 5, Actor: "ana", Reason: "test", At: fixture.Epoch, Key: "k"}))
+	session := credit.Session{ID: "session", Cost: 1, Tokens: 1000, Free: 1000, OpenedAt: fixture.Epoch, ExpiresAt: fixture.Epoch.Add(24 * time.Hour)}
+	must(all.BuySession(ctx, fixture.Account, session, credit.Entry{
+		ID: session.ID, Kind: credit.KindSession, Amount: -1, Actor: "ana", Reason: "test", SessionID: session.ID, At: fixture.Epoch, Until: session.ExpiresAt,
+	}))
+	must(all.Reserve(ctx, credit.Hold{
+		ID: "held", Account: fixture.Account, Nonce: "n", Micros: 7_000, At: fixture.Epoch, Deadline: fixture.Epoch.Add(2 * time.Minute),
+		Parts: []credit.Part{{SessionID: session.ID, Tokens: 400}},
+	}, credit.Limits{Day: 10_000}))
 }
 
 // readAll reads the rows of a filled folder, as JSON.
@@ -218,8 +226,28 @@ func goOn(t *testing.T, format int) {
 			}
 		}
 	}
+	if format >= 3 {
+		releasedAfter(t, all)
+	}
 	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: 1}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// releasedAfter waits until the sweep has given back what the turn held that died with the process.
+func releasedAfter(t *testing.T, all *fixture.Stores) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		s, err := all.Standing(t.Context(), fixture.Account, fixture.Epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Sessions) == 1 && s.Sessions[0].Free == 1000 && s.Day == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the hold is not released: %+v", s)
+		}
 	}
 }
 

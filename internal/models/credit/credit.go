@@ -5,13 +5,14 @@
 // numbers with which an account buys sessions. A session is a paid window of
 // tokens. The balance of a wallet is always the sum of its ledger.
 //
-// Nothing is spent by a read followed by a write. Opening a session, granting
-// credit, and holding tokens and money are one transaction each, and the
-// conditions of the transaction are the rules: a balance never goes below zero, a
-// session never holds more than it has, and concurrent turns never exceed the
-// limit of a day or a month. At its end a turn settles its hold: the used part is
-// charged and the rest is returned. When a turn is cut off, the sweep releases its
-// hold, once.
+// Nothing is spent by a read followed by a write. Granting credit and opening a
+// session are one transaction each, and holding tokens and money is one conditional
+// write. The conditions are the rules: a balance never goes below zero, a session
+// never holds more than it has, and concurrent turns never exceed the limit of a
+// day or a month. At its end a turn settles its hold in two writes: its record says
+// what it used, and then the used part is charged and the rest is returned. Whoever
+// ends a hold whose turn has a record charges it by that record. When a turn is cut
+// off before its record, the sweep releases its hold, once.
 //
 // Days and months are in UTC.
 package credit
@@ -31,7 +32,7 @@ var (
 	ErrMovement      = fault.New(fault.Invalid, "credit.movement")         // not valid; the fields name the faults
 	ErrSession       = fault.New(fault.Conflict, "credit.session_over")    // the session is expired, refunded or full
 	ErrBudget        = fault.New(fault.Conflict, "credit.budget_exceeded") // the limit of the day or of the month
-	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room and did not release it in time
+	ErrBusy          = fault.New(fault.Conflict, "credit.busy")            // other turns hold the room, or too many hold something, and did not release it in time
 	ErrSettled       = fault.New(fault.Conflict, "credit.hold_settled")    // the hold is gone: settled or released
 )
 
@@ -54,6 +55,14 @@ const (
 	MaxMinutes = 366 * 24 * 60
 	MaxMicros  = 1_000_000_000_000 // a million USD
 	MaxReason  = 300               // characters
+)
+
+// MaxHolds is the most holds that an account has at once. They are in one row, and each write of the row costs its
+// size. MaxSessions is about as many sessions as that row has: when another is bought, the fullest that nothing
+// holds is closed, and its tokens go on in the session that ends last.
+const (
+	MaxHolds    = 100
+	MaxSessions = 50
 )
 
 // Valid returns one field for each fault of the policy, by the JSON name of the member.
@@ -187,7 +196,7 @@ type Entry struct {
 	SessionID string    `json:"session_id,omitempty"`
 	Of        string    `json:"of,omitempty" doc:"the entry that a refund gives back"`
 	At        time.Time `json:"at"`
-	// Until is the end of the entry's session. It is part of the session's key.
+	// Until is the end of the entry's session.
 	Until time.Time `json:"-"`
 	// Key is the client's idempotency key, if any: one key makes one movement.
 	Key string `json:"-"`

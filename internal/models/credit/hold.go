@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
 )
@@ -48,10 +49,15 @@ func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 			if err != nil {
 				return h, err
 			}
-			part = Part{SessionID: session.ID, Until: session.ExpiresAt, Tokens: n.Tokens}
+			part = Part{SessionID: session.ID, Tokens: n.Tokens}
 		}
 		held, err := s.take(ctx, h, part, n)
-		if !errors.Is(err, ErrSession) {
+		switch {
+		case errors.Is(err, ErrBusy):
+			if retry.Wait(waiting, firstLook) != nil {
+				return h, cmp.Or(ctx.Err(), err)
+			}
+		case !errors.Is(err, ErrSession):
 			return held, err
 		}
 	}
@@ -69,7 +75,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}
 	h.At, h.Micros = s.Now(), n.Micros
-	h.Deadline = h.At.Add(cmp.Or(s.Life, HoldLife))
+	h.Nonce, h.Deadline = s.IDs.New(h.At), h.At.Add(cmp.Or(s.Life, HoldLife))
 	if part.Tokens > 0 {
 		h.Parts = []Part{part}
 	}
@@ -97,9 +103,11 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 }
 
 // sessionWithRoom returns an open session with room for the need. It waits for one while other turns may release
-// their tokens, at most until waiting ends, or opens a new one.
+// their tokens, at most until waiting ends, or opens a new one. When it meets another turn that opens one, it looks
+// again, because that session may be the one.
 func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) (Session, error) {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	pause, met := firstLook, 0
+	for {
 		at := s.Now()
 		standing, err := s.Store.Standing(ctx, h.Account, at)
 		if err != nil {
@@ -109,19 +117,28 @@ func (s *Service) sessionWithRoom(ctx, waiting context.Context, h Hold, n Need) 
 			return session, nil
 		}
 		begun := !h.At.IsZero() && standing.Balance >= n.Policy.SessionCost*n.Policy.Units(n.Tokens)
-		if _, awaited := Awaited(standing.Sessions, n.Tokens, h, at); begun || !awaited {
-			return s.openNext(ctx, h.Account, standing, n)
+		if _, awaited := Awaited(standing.Sessions, n.Tokens, h, at); awaited && !begun {
+			if retry.Wait(waiting, pause) != nil {
+				return Session{}, cmp.Or(ctx.Err(), error(ErrBusy))
+			}
+			pause = min(2*pause, lastLook)
+			continue
 		}
-		if retry.Wait(waiting, pause) != nil {
+		session, err := s.openNext(ctx, h.Account, standing, n)
+		if !errors.Is(err, fault.ErrMoved) {
+			return session, err
+		}
+		if retry.Wait(waiting, retry.Pause(met)) != nil {
 			return Session{}, cmp.Or(ctx.Err(), error(ErrBusy))
 		}
+		met++
 	}
 }
 
-// openNext opens the session that follows the newest one.
+// openNext opens the session that follows the newest one; fault.ErrMoved.
 func (s *Service) openNext(ctx context.Context, account string, standing Standing, n Need) (Session, error) {
 	id := ids.Derive("session", account, standing.Last)
-	session, err := s.Open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
+	session, err := s.open(ctx, account, id, n.Actor, n.Reason, n.Policy, n.Policy.Units(n.Tokens))
 	if errors.Is(err, ErrSession) { // other turns opened it and used it up, or it was refunded
 		return Session{ID: id, ExpiresAt: s.Now()}, nil
 	}
@@ -137,7 +154,7 @@ func (s *Service) Kept(ctx context.Context, h Hold) (Hold, error) {
 func (s *Service) Drop(ctx context.Context, h Hold) error {
 	kept, err := s.Kept(ctx, h)
 	if err == nil {
-		err = s.Store.Release(ctx, kept, kept.Deadline)
+		_, err = s.Store.Release(ctx, kept)
 	}
 	if errors.Is(err, ErrSettled) {
 		return nil
@@ -148,19 +165,14 @@ func (s *Service) Drop(ctx context.Context, h Hold) error {
 // Settle ends a hold with the usage of the turn, and writes the record of the turn. If the hold was released
 // meanwhile, the usage is charged all the same. A hold that was never taken has a zero time.
 func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
-	if h.Asked { // the stored hold decides, because the response to Reserve or Extend may have been lost
-		kept, err := s.Kept(ctx, h)
-		switch {
-		case err == nil:
-			h = kept
-		case !errors.Is(err, ErrSettled):
-			return err
-		}
+	h, err := s.present(ctx, h, t)
+	if err != nil {
+		return err
 	}
-	err := s.Store.Settle(ctx, h, t)
+	err = s.Store.Settle(ctx, h, t)
 	if errors.Is(err, ErrSettled) {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
-		err = s.Store.Settle(ctx, Hold{Account: h.Account, Parts: withoutTokens(h.Parts)}, t)
+		err = s.Store.SettleLate(ctx, h, t)
 	}
 	if errors.Is(err, ErrAlreadyWritten) { // it was settled before
 		return nil
@@ -168,12 +180,25 @@ func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	return err
 }
 
-// withoutTokens returns the parts with no tokens held. They name the sessions that a late settlement charges.
-func withoutTokens(parts []Part) []Part {
-	var list []Part
-	for _, p := range parts {
-		p.Tokens = 0
-		list = append(list, p)
+// present returns the hold that a turn settles. The stored one decides when the response to Reserve was lost. A turn
+// that held nothing and cost money takes a hold of that money, so that it is counted once, whatever is cut off.
+func (s *Service) present(ctx context.Context, h Hold, t Turn) (Hold, error) {
+	if h.Asked && h.At.IsZero() {
+		kept, err := s.Kept(ctx, h)
+		if err == nil || !errors.Is(err, ErrSettled) {
+			return kept, err
+		}
 	}
-	return list
+	if !h.At.IsZero() || t.Micros == 0 {
+		return h, nil
+	}
+	now := s.Now()
+	spent := Hold{
+		ID: t.ID, Account: h.Account, Micros: t.Micros, At: t.At, Deadline: now.Add(HoldLife), For: t, Nonce: s.IDs.New(now), Spent: true,
+	}
+	err := s.Store.Reserve(ctx, spent, Limits{})
+	if errors.Is(err, ErrAlreadyWritten) { // the write whose response was lost arrived after all
+		return s.Kept(ctx, spent)
+	}
+	return spent, err
 }

@@ -17,7 +17,7 @@ import (
 	"piloto/internal/models/credit"
 )
 
-// losing is an HTTP client for the table. Once armed, it executes one transaction and loses its response.
+// losing is an HTTP client for the table. Once armed, it executes one update and loses its response.
 type losing struct {
 	aws.HTTPClient
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ func (l *losing) arm(f func()) {
 
 func (l *losing) Do(r *http.Request) (*http.Response, error) {
 	res, err := l.HTTPClient.Do(r)
-	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		return res, err
 	}
 	l.mu.Lock()

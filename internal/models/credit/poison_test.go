@@ -21,11 +21,11 @@ type poisoned struct {
 	hold, account string
 }
 
-func (p poisoned) Release(ctx context.Context, h credit.Hold, at time.Time) error {
+func (p poisoned) Release(ctx context.Context, h credit.Hold) (bool, error) {
 	if h.ID == p.hold {
 		panic("poison")
 	}
-	return p.Store.Release(ctx, h, at)
+	return p.Store.Release(ctx, h)
 }
 
 func (p poisoned) AddUp(ctx context.Context, account string) (credit.Audit, error) {
@@ -59,10 +59,10 @@ func TestABrokenHoldDoesNotStopTheSweep(t *testing.T) {
 	}
 	_, err := dynamodb.NewFromConfig(engine).UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &name,
-		Key:                       map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "A#" + account + "#W"}, "SK": &types.AttributeValueMemberS{Value: "H#" + ids[3]}},
-		UpdateExpression:          aws.String("SET #for = :torn"),
-		ConditionExpression:       aws.String("attribute_exists(PK)"),
-		ExpressionAttributeNames:  map[string]string{"#for": "for"},
+		Key:                       map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "A#" + account + "#W"}, "SK": &types.AttributeValueMemberS{Value: "WALLET"}},
+		UpdateExpression:          aws.String("SET holds.#hold.deadline = :torn"),
+		ConditionExpression:       aws.String("attribute_exists(holds.#hold)"),
+		ExpressionAttributeNames:  map[string]string{"#hold": ids[3]},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":torn": &types.AttributeValueMemberB{Value: []byte("{")}},
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/retry"
 )
 
 // Store keeps wallets, sessions, ledgers, holds and turns. Every write is atomic.
@@ -24,34 +25,47 @@ type Store interface {
 	// Move writes a ledger entry and adds its amount to the balance, once for each entry id and each key. It
 	// returns ErrInsufficient when the balance would go below zero, and ErrAlreadyWritten when the entry exists.
 	Move(ctx context.Context, account string, e Entry) error
-	// BuySession writes a session and its ledger entry, and takes the price from the balance.
+	// BuySession writes a session and its ledger entry, and takes the price from the balance. It returns
+	// fault.ErrMoved when another movement is being made: that may have opened the same session.
 	BuySession(ctx context.Context, account string, s Session, e Entry) error
 	// Refund writes the entry, returns the credit and closes the session.
 	Refund(ctx context.Context, account string, e Entry) error
 
 	// Reserve takes a hold from its sessions, and from the day and the month as far as limits are set. It returns
-	// ErrSession or ErrBudget when one of them has no room.
+	// ErrSession or ErrBudget when one of them has no room, ErrBusy when there are too many holds, and
+	// ErrAlreadyWritten when the turn has a hold already.
 	Reserve(ctx context.Context, h Hold, l Limits) error
 	// Extend adds a part and money to a hold that exists; ErrSettled.
 	Extend(ctx context.Context, h Hold, more Part, micros int64, l Limits, at time.Time) (Hold, error)
-	// Settle ends a hold and writes the record of the turn. It returns ErrSettled when the hold is gone, and
-	// ErrAlreadyWritten when the turn was settled before. A hold with a zero time does not exist: then the turn is counted,
-	// and charged to the parts that the hold names.
+	// Settle writes the record of a turn, and ends its hold, which has a zero time when there is none. It returns
+	// ErrSettled when the hold was released, and ErrAlreadyWritten when the turn has another record.
 	Settle(ctx context.Context, h Hold, t Turn) error
+	// SettleLate writes the record of a turn whose hold was released, and charges what it used.
+	SettleLate(ctx context.Context, h Hold, t Turn) error
 	// Hold returns a hold (consistent read); ErrSettled when it is gone.
 	Hold(ctx context.Context, account, id string) (Hold, error)
-	// Release ends the hold of a turn that was cut off; ErrSettled when its deadline is after at.
-	Release(ctx context.Context, h Hold, at time.Time) error
-	// DueHolds lists holds whose deadline has passed, the oldest first. It returns an error for those that cannot
-	// be read, and the others with it.
-	DueHolds(ctx context.Context, at time.Time, limit int) ([]Hold, error)
+	// Release ends the hold of a turn that was cut off. A turn whose record was written is charged by it. It
+	// returns ErrSettled when the hold is gone.
+	Release(ctx context.Context, h Hold) (charged bool, err error)
 
-	// DueAudits lists accounts whose ledger changed since its last audit.
-	DueAudits(ctx context.Context, at time.Time, limit int) ([]string, error)
+	// DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
+	DueWallets(ctx context.Context, at time.Time, limit int) ([]string, error)
+	// Visit reads a wallet for the sweep. It returns an error for the holds that cannot be read, and the others
+	// with it.
+	Visit(ctx context.Context, account string, at time.Time) (Visit, error)
 	// AddUp sums the whole ledger. Balance and count are from the same moment as the sum.
 	AddUp(ctx context.Context, account string) (Audit, error)
-	// Audited removes the account from the list of due audits, unless its ledger changed meanwhile.
-	Audited(ctx context.Context, a Audit) error
+	// Leave ends a visit: it removes what the wallet needs no more, and sets when the sweep looks at it again. The
+	// ledger was audited up to a number of entries.
+	Leave(ctx context.Context, account string, audited int64, at time.Time) error
+}
+
+// Visit is a wallet as the sweep sees it.
+type Visit struct {
+	Due     time.Time
+	Holds   []Hold
+	Entries int64 // of the ledger
+	Audited int64 // of them
 }
 
 // ErrAlreadyWritten is returned by a write whose item exists already.
@@ -186,7 +200,16 @@ func (m Movement) valid() []fault.Field {
 // idempotency key: concurrent and repeated calls with one id open one session.
 //
 // It returns ErrInsufficient and then changes nothing.
-func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (Session, error) {
+func (s *Service) Open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (session Session, err error) {
+	err = retry.Do(ctx, func() error {
+		session, err = s.open(ctx, account, id, actor, reason, p, units)
+		return err
+	})
+	return session, err
+}
+
+// open is one attempt of Open; fault.ErrMoved.
+func (s *Service) open(ctx context.Context, account, id, actor, reason string, p Policy, units int64) (Session, error) {
 	at := s.Now()
 	session := Session{
 		ID: id, Cost: p.SessionCost * units, Tokens: p.SessionTokens * int(units), OpenedAt: at,

@@ -10,6 +10,7 @@ import (
 // Swept counts the results of one sweep.
 type Swept struct {
 	Released int `json:"released"` // holds released
+	Settled  int `json:"settled"`  // holds of turns that were cut off after their record: charged
 	Audited  int `json:"audited"`  // ledgers audited
 	Uneven   int `json:"uneven"`   // ledgers whose balance is not their sum
 }
@@ -20,30 +21,50 @@ const sweepMost = 1000
 // with the account for a ledger that is not balanced: only a person can correct it.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	holds, err := s.Store.DueHolds(ctx, s.lookAhead(), sweepMost)
+	accounts, err := s.Store.DueWallets(ctx, s.lookAhead(), sweepMost)
 	problems := []error{err}
-	for _, h := range holds {
-		if ctx.Err() != nil {
-			break
-		}
-		if !s.isCutOff(h) {
-			continue
-		}
-		if err := catchPanic(func() error { return s.release(ctx, h, &swept) }); err != nil {
-			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
-		}
-	}
-	accounts, err := s.Store.DueAudits(ctx, s.Now(), sweepMost)
-	problems = append(problems, err)
 	for _, account := range accounts {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := catchPanic(func() error { return s.addUp(ctx, account, &swept) }); err != nil {
-			problems = append(problems, fmt.Errorf("ledger of %s: %w", account, err))
+		if err := catchPanic(func() error { return s.visit(ctx, account, &swept) }); err != nil {
+			problems = append(problems, fmt.Errorf("wallet of %s: %w", account, err))
 		}
 	}
 	return swept, errors.Join(problems...)
+}
+
+// visit looks at one wallet. One with a fault stays due.
+func (s *Service) visit(ctx context.Context, account string, swept *Swept) error {
+	wallet, err := s.Store.Visit(ctx, account, s.Now())
+	problems := []error{err}
+	for _, h := range wallet.Holds {
+		if !s.isCutOff(h) || ctx.Err() != nil {
+			continue
+		}
+		if err := catchPanic(func() error { return s.release(ctx, h, swept) }); err != nil {
+			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
+		}
+	}
+	if s.Now().Before(wallet.Due) || wallet.Due.IsZero() {
+		return errors.Join(problems...)
+	}
+	if err := s.leave(ctx, account, wallet, swept); err != nil {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// leave ends a visit, after an audit of a ledger that moved.
+func (s *Service) leave(ctx context.Context, account string, wallet Visit, swept *Swept) error {
+	if wallet.Audited != wallet.Entries {
+		audit, err := s.addUp(ctx, account, swept)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		wallet.Audited = audit.Entries
+	}
+	return s.Store.Leave(ctx, account, wallet.Audited, s.Now())
 }
 
 // lookAhead returns the latest deadline that the sweep must look at. Where one process is alone, the holds of the
@@ -73,25 +94,26 @@ func catchPanic(do func() error) (err error) {
 	return do()
 }
 
-// release releases the hold of a turn that was cut off.
+// release ends the hold of a turn that was cut off.
 func (s *Service) release(ctx context.Context, h Hold, swept *Swept) error {
-	at := s.Now()
-	if at.Before(h.Deadline) { // its process is dead, so the hold ends before its deadline
-		at = h.Deadline
-	}
-	err := s.Store.Release(ctx, h, at)
-	if errors.Is(err, ErrSettled) { // it was settled meanwhile
+	charged, err := s.Store.Release(ctx, h)
+	switch {
+	case errors.Is(err, ErrSettled): // it was settled meanwhile
 		return nil
-	}
-	if err == nil {
+	case err != nil:
+		return err
+	case charged:
+		swept.Settled++
+		s.Log.WarnContext(ctx, "credit.hold_settled", "account", h.Account, "turn_id", h.ID)
+	default:
 		swept.Released++
 		s.Log.WarnContext(ctx, "credit.hold_released", "account", h.Account, "turn_id", h.ID, "tokens", h.Tokens(), "micros", h.Micros)
 	}
-	return err
+	return nil
 }
 
 // addUp compares the sum of a ledger with its balance.
-func (s *Service) addUp(ctx context.Context, account string, swept *Swept) error {
+func (s *Service) addUp(ctx context.Context, account string, swept *Swept) (Audit, error) {
 	audit, err := s.Store.AddUp(ctx, account)
 	if err == nil && !audit.Balanced() {
 		swept.Uneven++
@@ -99,9 +121,8 @@ func (s *Service) addUp(ctx context.Context, account string, swept *Swept) error
 			"entries", audit.Entries, "counted", audit.Counted)
 		err = fmt.Errorf("the balance %d is not the ledger's sum %d", audit.Balance, audit.Sum)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		swept.Audited++
 	}
-	swept.Audited++
-	return s.Store.Audited(ctx, audit)
+	return audit, err
 }

@@ -19,16 +19,24 @@ type Hold struct {
 	Micros   int64
 	At       time.Time // time of the reservation, which decides the day and the month that it counts in
 	Deadline time.Time
-	For      Turn // the record of the turn, as far as it is known
+	For      Turn // the record of the turn: its id, time, user, chat, project and run
+
+	Nonce   string // differs between the holds that a turn takes one after another
+	Version int    // how often it was written
 
 	Asked bool // a write of it was tried: it may be stored although the response was lost
+	Spent bool // its money is spent already, and only to be counted: it exists while its turn is settled
 }
 
 // Part is the tokens that a hold takes from one session.
 type Part struct {
 	SessionID string
-	Until     time.Time // when the session ends
 	Tokens    int
+}
+
+// Same reports whether the other hold is the same write of the same hold.
+func (h Hold) Same(other Hold) bool {
+	return h.Nonce == other.Nonce && h.Version == other.Version && h.Micros == other.Micros && slices.Equal(h.Parts, other.Parts)
 }
 
 // Tokens returns the tokens of all parts.
@@ -49,6 +57,16 @@ func (h Hold) With(more Part) Hold {
 		parts[at].Tokens += more.Tokens
 	case more.Tokens > 0:
 		parts = append(parts, more)
+	}
+	h.Parts = parts
+	return h
+}
+
+// WithoutTokens returns the hold with no tokens. Its parts name the sessions that a late settlement charges.
+func (h Hold) WithoutTokens() Hold {
+	parts := slices.Clone(h.Parts)
+	for i := range parts {
+		parts[i].Tokens = 0
 	}
 	h.Parts = parts
 	return h

@@ -43,6 +43,17 @@ func List(list []string) Value {
 	return l
 }
 
+// M is a map of attributes.
+func M(it Item) Value { return &types.AttributeValueMemberM{Value: it} }
+
+// Map reads a map of a row; nil where there is none.
+func Map(it Item, attribute string) Item {
+	if v, ok := it[attribute].(*types.AttributeValueMemberM); ok {
+		return v.Value
+	}
+	return nil
+}
+
 // Text reads a string of a row; "" where there is none.
 func Text(it Item, attribute string) string {
 	if v, ok := it[attribute].(*types.AttributeValueMemberS); ok {

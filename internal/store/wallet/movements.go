@@ -1,0 +1,171 @@
+package wallet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
+	"piloto/internal/models/credit"
+	"piloto/internal/store/kv"
+)
+
+// auditWait is how long after the first movement since the last audit the next one is due.
+const auditWait = time.Minute
+
+// commit is how a movement is written.
+type commit func(ctx context.Context, writes ...kv.Write) error
+
+// Move writes a ledger entry and moves the balance by its amount.
+func (s *Store) Move(ctx context.Context, account string, e credit.Entry) error {
+	return retry.Do(ctx, func() error { return s.movement(ctx, account, e, s.table.Commit, nothing) })
+}
+
+func nothing(*change, walletRow) {}
+
+// Refund writes the entry, returns the credit and closes the session: its remaining tokens cannot be
+// held any more. A session that the wallet has no more has none.
+func (s *Store) Refund(ctx context.Context, account string, e credit.Entry) error {
+	return retry.Do(ctx, func() error {
+		return s.movement(ctx, account, e, s.table.Commit, func(c *change, row walletRow) {
+			if _, has := row.Sessions[e.SessionID]; !has {
+				c.need("attribute_not_exists(" + c.at("sessions", e.SessionID) + ")")
+				return
+			}
+			c.set(c.at("sessions", e.SessionID, "closed"), c.value(kv.Bool(true)))
+			c.need("attribute_exists(" + c.at("sessions", e.SessionID) + ")")
+		})
+	})
+}
+
+// BuySession writes a session, its ledger entry, and the new balance.
+func (s *Store) BuySession(ctx context.Context, account string, bought credit.Session, e credit.Entry) error {
+	return s.movement(ctx, account, e, s.table.CommitOnce, func(c *change, row walletRow) {
+		row.Sessions[bought.ID], row.Last = sessionOf(bought), bought.ID
+		f := foldOf(row, credit.MaxSessions, e.At)
+		for _, id := range f.gone { // each is as it was read, so nothing holds it
+			was := row.Sessions[id]
+			c.remove(c.at("sessions", id))
+			c.need(c.at("sessions", id, "room") + " = " + c.number(int64(was.Free)))
+			c.need(c.at("sessions", id, "used") + " = " + c.number(int64(was.Used)))
+		}
+		stored := row.Sessions[bought.ID]
+		switch {
+		case f.heir == bought.ID:
+			stored.Free, stored.Tokens = stored.Free+f.carried, stored.Tokens+f.carried
+		case f.carried > 0:
+			c.add(int64(f.carried), "sessions", f.heir, "room")
+			c.add(int64(f.carried), "sessions", f.heir, "tokens")
+			c.need("attribute_not_exists(" + c.at("sessions", f.heir, "closed") + ")")
+		}
+		it, err := kv.Encode(stored)
+		if err == nil { // a struct of numbers
+			c.set(c.at("sessions", bought.ID), c.value(kv.M(it)))
+		}
+		c.need("attribute_not_exists(" + c.at("sessions", bought.ID) + ")")
+	})
+}
+
+// movement commits a ledger entry, the balance, and what more changes in the wallet. The entry's condition makes it
+// happen once, and is checked first. It returns fault.ErrMoved when the wallet changed after it was read. A movement
+// that the wallet does not meet as it was read is no transaction, so that a thousand of them hold up nobody.
+func (s *Store) movement(ctx context.Context, account string, e credit.Entry, commit commit, more func(*change, walletRow)) error {
+	row, _, err := s.current(ctx, account, e.At)
+	if err != nil {
+		return err
+	}
+	if e.Amount < 0 && row.Balance < -e.Amount {
+		return s.short(ctx, account, e)
+	}
+	if _, has := row.Sessions[e.SessionID]; has && e.Kind == credit.KindSession {
+		return credit.ErrAlreadyWritten
+	}
+	c := newChange()
+	c.add(e.Amount, "balance")
+	c.add(1, "entries")
+	if e.Amount < 0 {
+		c.need(c.at("balance") + " >= " + c.number(-e.Amount))
+	}
+	if e.Kind == credit.KindSession {
+		c.set(c.at("last_session"), c.value(kv.S(e.SessionID)))
+	}
+	c.dueSoon(account, row, e.At.Add(auditWait))
+	more(c, row)
+	put := kv.Put(rowOfEntry(account, e), "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
+	writes := []kv.Write{put, c.write(account, fault.ErrMoved)}
+	if e.Key != "" {
+		guard := kv.Put(onceRow{PK: walletKey(account), SK: onceSK(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
+		writes = append([]kv.Write{guard}, writes...)
+	}
+	return commit(ctx, writes...)
+}
+
+// short returns the error of a movement for which the balance is too low: one that was made before is no fault.
+func (s *Store) short(ctx context.Context, account string, e credit.Entry) error {
+	keys := []string{"L#" + e.ID}
+	if e.Key != "" {
+		keys = append(keys, onceSK(e.Key))
+	}
+	for _, sk := range keys {
+		if it, err := s.table.Row(ctx, walletKey(account), sk); err != nil || it != nil {
+			return cmp.Or(err, credit.ErrAlreadyWritten)
+		}
+	}
+	return credit.ErrInsufficient
+}
+
+// dueSoon has the sweep look at a wallet at a time, though it is due later.
+func (c *change) dueSoon(account string, row walletRow, at time.Time) {
+	if row.DueSK <= kv.At(at, account) {
+		c.due(account, at)
+		return
+	}
+	c.set("DuePK", c.value(kv.S(kv.DueList(dueWallets, account))))
+	c.set("DueSK", c.value(kv.S(kv.At(at, account))))
+}
+
+// fold is how a wallet with too many sessions gets fewer of them.
+type fold struct {
+	gone    []string // are removed
+	heir    string   // gets their tokens
+	carried int
+}
+
+// foldMost bounds the sessions that one purchase removes, because an expression may have 4 KB.
+const foldMost = 20
+
+// foldOf chooses sessions to remove until a wallet has at most a number: of those that no turn holds, first those
+// that are over, then the fullest, and never the newest. The tokens of one that is not over go on in the session that ends last.
+func foldOf(row walletRow, most int, at time.Time) fold {
+	var f fold
+	var free []string
+	for id, s := range row.Sessions {
+		if !s.isHeld() && !row.isNamed(id) {
+			free = append(free, id)
+		}
+		if heir := row.Sessions[f.heir]; !s.isOver(at) && (s.ExpiresAt > heir.ExpiresAt || s.ExpiresAt == heir.ExpiresAt && id > f.heir) {
+			f.heir = id
+		}
+	}
+	slices.SortFunc(free, func(a, b string) int {
+		x, y := row.Sessions[a], row.Sessions[b]
+		if x.isOver(at) != y.isOver(at) {
+			return map[bool]int{true: -1, false: 1}[x.isOver(at)]
+		}
+		return cmp.Or(cmp.Compare(x.Free, y.Free), cmp.Compare(a, b))
+	})
+	for _, id := range free {
+		if len(row.Sessions)-len(f.gone) <= most || len(f.gone) == foldMost {
+			break
+		}
+		if s := row.Sessions[id]; id != f.heir && id != row.Last {
+			f.gone = append(f.gone, id)
+			if !s.isOver(at) {
+				f.carried += max(0, s.Free)
+			}
+		}
+	}
+	return f
+}

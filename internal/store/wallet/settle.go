@@ -1,0 +1,189 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/retry"
+	"piloto/internal/models/credit"
+	"piloto/internal/store/kv"
+)
+
+// turnsKept is how long the records of turns stay.
+const turnsKept = 400 * 24 * time.Hour
+
+var turns = kv.Document[credit.Turn]{Name: "turn"}
+
+// turnRow is the record of a turn.
+type turnRow struct {
+	PK   string `dynamodbav:"PK"`
+	SK   string `dynamodbav:"SK"`
+	Data []byte `dynamodbav:"data"` // JSON
+	TTL  int64  `dynamodbav:"ttl"`
+
+	Outcome string `dynamodbav:"outcome"`
+	// Hold is the nonce of the hold that this record ends. A hold that is there is charged by the record that
+	// names it, and by no other: a turn may take several holds, one after another.
+	Hold string `dynamodbav:"hold,omitempty"`
+}
+
+// recordOf returns the write of a turn's record, when it has none.
+func recordOf(account, nonce string, turn credit.Turn) kv.Write {
+	data, err := turns.Encode(turn)
+	return kv.Put(turnRow{
+		PK: walletKey(account), SK: "U#" + turn.ID, Data: data, TTL: turn.At.Add(turnsKept).Unix(), Outcome: turn.Outcome, Hold: nonce,
+	}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten).Unless(err)
+}
+
+// record writes the record of a turn, once, and returns the one that is there then. The record that an earlier hold
+// of the turn was released gives way.
+func (s *Store) record(ctx context.Context, account, nonce string, turn credit.Turn) (kept turnRow, mine bool, err error) {
+	write := recordOf(account, nonce, turn)
+	for {
+		failpoint.Verb("", "(*Store)", "before")
+		it, done, err := s.table.Try(ctx, write)
+		failpoint.Verb("", "(*Store)", "after")
+		if err != nil || done {
+			return kept, true, err
+		}
+		kept = turnRow{}
+		if err := kv.Decode(it, &kept); err != nil {
+			return kept, false, err
+		}
+		if kept.Outcome != credit.OutcomeReleased || kept.Hold == nonce && nonce != "" {
+			return kept, false, nil
+		}
+		write = write.If(ifReleased(kept.Hold)).Named("#hold", "hold")
+	}
+}
+
+// ifReleased is the condition that a record says that a hold was released.
+func ifReleased(nonce string) (string, kv.Item) {
+	values := kv.Item{":released": kv.S(credit.OutcomeReleased)}
+	if nonce == "" { // of an earlier format
+		return "outcome = :released AND attribute_not_exists(#hold)", values
+	}
+	values[":nonce"] = kv.S(nonce)
+	return "outcome = :released AND #hold = :nonce", values
+}
+
+// Settle writes the record of a turn, and then ends its hold. A crash between the two leaves a hold whose record
+// says what to charge: the sweep ends it so.
+func (s *Store) Settle(ctx context.Context, h credit.Hold, turn credit.Turn) error {
+	kept, mine, err := s.record(ctx, h.Account, h.Nonce, turn)
+	if err != nil {
+		return err
+	}
+	charge := &turn
+	var before error
+	if !mine {
+		if kept.Outcome == credit.OutcomeReleased {
+			return credit.ErrSettled
+		}
+		before = credit.ErrAlreadyWritten
+		if charge, err = kept.charges(h.Nonce); err != nil {
+			return err
+		}
+	}
+	if h.At.IsZero() {
+		return before
+	}
+	if err = s.end(ctx, h, charge); err != nil && !errors.Is(err, credit.ErrSettled) { // else the sweep ended it by the record
+		return err
+	}
+	return before
+}
+
+// charges returns the turn for which a record has a hold charged; nil when the hold is to be given back.
+func (row turnRow) charges(nonce string) (*credit.Turn, error) {
+	if row.Hold != nonce || row.Outcome == credit.OutcomeReleased {
+		return nil, nil
+	}
+	turn, err := turns.Decode(row.Data)
+	return &turn, err
+}
+
+// SettleLate replaces the record that the hold of a turn was released, and charges the turn, in one transaction. The
+// hold may be there still, when the sweep was cut off.
+func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn) error {
+	return retry.Do(ctx, func() error {
+		row, _, err := s.current(ctx, h.Account, turn.At)
+		if err != nil {
+			return err
+		}
+		record := recordOf(h.Account, h.Nonce, turn).If(ifReleased(h.Nonce)).Named("#hold", "hold")
+		c := newChange()
+		if stored, has := row.hold(h.Account, h.ID); has && stored.Nonce == h.Nonce {
+			c.end(stored, &turn)
+		} else {
+			c.chargeLate(row, h, turn)
+		}
+		writes := []kv.Write{record}
+		if !c.isEmpty() {
+			writes = append(writes, c.write(h.Account, fault.ErrMoved))
+		}
+		return s.table.Commit(ctx, writes...)
+	})
+}
+
+// chargeLate charges a turn that holds nothing any more. A session that the wallet has no more is not charged.
+func (c *change) chargeLate(row walletRow, h credit.Hold, turn credit.Turn) {
+	nonce := c.at("holds", h.ID, "nonce")
+	c.need("attribute_not_exists(" + c.at("holds", h.ID) + ") OR " + nonce + " <> " + c.value(kv.S(h.Nonce)))
+	for i, used := range h.WithoutTokens().Spread(turn.Charged) {
+		id := h.Parts[i].SessionID
+		if _, has := row.Sessions[id]; has && used > 0 {
+			c.need("attribute_exists(" + c.at("sessions", id) + ")")
+			c.charge(id, -used, used)
+		}
+	}
+	c.spend(turn.At, turn.Micros)
+}
+
+// Release ends the hold of a turn that was cut off, once. It first writes the record that it was released. When there
+// is a record of the turn's usage, the turn was cut off after it, and is charged by it.
+func (s *Store) Release(ctx context.Context, h credit.Hold) (charged bool, err error) {
+	kept, mine, err := s.record(ctx, h.Account, h.Nonce, releasedTurn(h))
+	if err != nil {
+		return false, err
+	}
+	var charge *credit.Turn
+	if !mine {
+		if charge, err = kept.charges(h.Nonce); err != nil {
+			return false, err
+		}
+	}
+	return charge != nil, s.end(ctx, h, charge)
+}
+
+// releasedTurn returns the record of a turn that was cut off.
+func releasedTurn(h credit.Hold) credit.Turn {
+	turn := h.For
+	turn.ID, turn.Outcome = h.ID, credit.OutcomeReleased
+	return turn
+}
+
+// turnsPage is how many records are read at once.
+const turnsPage = 500
+
+// Turns calls f for the turns from a time to before another, the newest first,
+// until it returns false.
+func (s *Store) Turns(ctx context.Context, account string, from, to time.Time, f func(credit.Turn) bool) error {
+	span := kv.Rows(walletKey(account), "U#")
+	span.Newest, span.From, span.To = true, "U#"+ids.First(from), "U#"+ids.First(to)
+	return s.table.Each(ctx, span, turnsPage, func(it kv.Item) (bool, error) {
+		var row turnRow
+		if err := kv.Decode(it, &row); err != nil {
+			return false, err
+		}
+		turn, err := turns.Decode(row.Data)
+		if err != nil {
+			return false, err
+		}
+		return f(turn), nil
+	})
+}

@@ -1,0 +1,177 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/models/credit"
+	"piloto/internal/store/kv"
+)
+
+// The lists of what the sweep looks at. Holds and wallets of earlier formats stand in two lists of their own.
+const (
+	dueWallets = "WALLET"
+	dueHolds   = "HOLD"
+	dueAudits  = "AUDIT"
+)
+
+// sessionsKept is how long a session stays after its end, so that a turn which is settled late is charged to it.
+const sessionsKept = 24 * time.Hour
+
+// DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
+func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]string, error) {
+	var keys []kv.DueKey
+	for _, list := range []string{dueWallets, dueHolds, dueAudits} {
+		more, err := s.table.Due(ctx, list, at, limit)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
+	}
+	slices.SortStableFunc(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
+	var accounts []string
+	seen := map[string]bool{}
+	for _, k := range keys {
+		if account := kv.AccountOf(k.PK, "#W"); !seen[account] && len(accounts) < limit {
+			seen[account] = true
+			accounts = append(accounts, account)
+		}
+	}
+	return accounts, nil
+}
+
+// Visit reads a wallet for the sweep. A hold that cannot be read is an error beside the others.
+func (s *Store) Visit(ctx context.Context, account string, at time.Time) (credit.Visit, error) {
+	row, broken, err := s.current(ctx, account, at)
+	if err != nil {
+		return credit.Visit{}, err
+	}
+	v := credit.Visit{Due: dueAt(row.DueSK), Entries: row.Entries, Audited: row.Audited}
+	for id := range row.Holds {
+		h, _ := row.hold(account, id)
+		v.Holds = append(v.Holds, h)
+	}
+	slices.SortFunc(v.Holds, func(a, b credit.Hold) int { return a.Deadline.Compare(b.Deadline) })
+	var problems []error
+	for id, err := range broken {
+		problems = append(problems, fmt.Errorf("store: the hold of %s: %w", id, err))
+	}
+	return v, errors.Join(problems...)
+}
+
+// dueAt returns the time in a sort key of a list of what is due; the zero time for none.
+func dueAt(sk string) time.Time {
+	digits, _, _ := strings.Cut(sk, "#")
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return kv.Time(ms)
+}
+
+// AddUp adds the whole ledger up, with the balance of the same moment: when the
+// wallet moved while it was read, it is read again.
+func (s *Store) AddUp(ctx context.Context, account string) (credit.Audit, error) {
+	for range 8 {
+		before, _, err := s.read(ctx, account, time.Time{})
+		if err != nil {
+			return credit.Audit{}, err
+		}
+		items, err := s.table.Read(ctx, kv.Rows(walletKey(account), "L#"), 0)
+		if err != nil {
+			return credit.Audit{}, err
+		}
+		after, _, err := s.read(ctx, account, time.Time{})
+		if err != nil {
+			return credit.Audit{}, err
+		}
+		audit := credit.Audit{Account: account, Balance: after.Balance, Entries: after.Entries, Counted: int64(len(items))}
+		rows, err := kv.DecodeAll[entryRow](items)
+		for _, row := range rows {
+			audit.Sum += row.Amount
+		}
+		if err != nil || before.Balance == after.Balance && before.Entries == after.Entries {
+			return audit, err
+		}
+	}
+	return credit.Audit{}, errors.New("store: the ledger moves faster than it can be added up")
+}
+
+// Leave ends a visit, unless the wallet moved meanwhile: then it stays due.
+func (s *Store) Leave(ctx context.Context, account string, audited int64, at time.Time) error {
+	row, broken, err := s.current(ctx, account, at)
+	if err != nil {
+		return err
+	}
+	c := newChange()
+	c.need(c.at("entries") + " = " + c.number(audited))
+	c.need("DueSK = " + c.value(kv.S(row.DueSK)))
+	if row.Audited != audited {
+		c.set(c.at("audited"), c.number(audited))
+	}
+	c.clean(row, at)
+	c.next(row, account, len(broken) > 0, at)
+	if c.isEmpty() {
+		return nil
+	}
+	_, _, err = s.try(ctx, account, at, c)
+	return err
+}
+
+// next sets when the sweep looks at the wallet again: at the earliest deadline of its holds. A hold that should have
+// ended keeps the wallet due.
+func (c *change) next(row walletRow, account string, broken bool, at time.Time) {
+	if len(row.Holds) == 0 && !broken {
+		c.remove("DuePK")
+		c.remove("DueSK")
+		c.need("size(" + c.at("holds") + ") = " + c.number(0))
+		return
+	}
+	var first int64
+	for _, h := range row.Holds {
+		if first == 0 || h.Deadline < first {
+			first = h.Deadline
+		}
+	}
+	if !broken && first > kv.Millis(at) {
+		c.set("DueSK", c.value(kv.S(kv.At(kv.Time(first), account))))
+	}
+}
+
+// clean removes sessions that ended long ago, and periods before yesterday, unless a hold names them.
+func (c *change) clean(row walletRow, at time.Time) {
+	n := 0
+	for id, s := range row.Sessions {
+		if s.ExpiresAt <= kv.Millis(at.Add(-sessionsKept)) && !row.isNamed(id) && n < foldMost {
+			c.remove(c.at("sessions", id))
+			n++
+		}
+	}
+	for _, period := range row.pastPeriods(at) {
+		c.remove(c.at("spent", period))
+	}
+}
+
+// pastPeriods returns the periods of spending that nothing compares any more.
+func (row walletRow) pastPeriods(at time.Time) []string {
+	needed := map[string]bool{}
+	need := func(at time.Time) { needed[dayOf(at)], needed[monthOf(at)] = true, true }
+	need(at)
+	need(at.AddDate(0, 0, -1))
+	need(at.AddDate(0, 0, 1)) // of a process whose clock is ahead
+	for _, h := range row.Holds {
+		need(kv.Time(h.At))
+	}
+	var past []string
+	for period := range row.Spent {
+		if !needed[period] {
+			past = append(past, period)
+		}
+	}
+	return past
+}
