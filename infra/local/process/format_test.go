@@ -84,7 +84,7 @@ func fill(t *testing.T, all *fixture.Stores) {
 		ID: session.ID, Kind: credit.KindSession, Amount: -1, Actor: "ana", Reason: "test", SessionID: session.ID, At: fixture.Epoch, Until: session.ExpiresAt,
 	}))
 	must(all.Reserve(ctx, credit.Hold{
-		ID: "held", Account: fixture.Account, Nonce: "n", Micros: 7_000, At: fixture.Epoch, Deadline: fixture.Epoch.Add(2 * time.Minute),
+		ID: "held", Account: fixture.Account, Nonce: "n", Version: 1, Micros: 7_000, At: fixture.Epoch, Deadline: fixture.Epoch.Add(2 * time.Minute),
 		Parts: []credit.Part{{SessionID: session.ID, Tokens: 400}},
 	}, credit.Limits{Day: 10_000}))
 }

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -73,7 +72,7 @@ func TestKeptWalletsOfFormat2GoOn(t *testing.T) {
 	same("as it was", "idle", credit.Standing{Balance: 3, Entries: 1})
 	same("as it was", "limited", credit.Standing{Day: 9_000, Month: 9_000})
 
-	settleKept(t, bank, ctx)
+	settleKept(t, bank)
 	want.Day, want.Month, want.Sessions[0] = 10_500, 10_500, session(firstSession, 350, 350)
 	same("one turn ended", "acme", want)
 
@@ -112,8 +111,9 @@ func TestKeptWalletsOfFormat2GoOn(t *testing.T) {
 }
 
 // settleKept settles a hold of the kept wallets.
-func settleKept(t *testing.T, bank *credit.Service, ctx context.Context) {
+func settleKept(t *testing.T, bank *credit.Service) {
 	t.Helper()
+	ctx := t.Context()
 	h, err := bank.Kept(ctx, credit.Hold{Account: "acme", ID: turnThatEnds})
 	if err != nil || h.Tokens() != 600 || h.Micros != 8_000 || h.For.ChatID != "chat-of-"+turnThatEnds {
 		t.Fatalf("%+v, %v", h, err)

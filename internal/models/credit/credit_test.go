@@ -327,7 +327,7 @@ func TestTTLAndClocksNeverAuthorise(t *testing.T) {
 	hold := func(at time.Time) error {
 		return b.Store.Reserve(ctx, credit.Hold{
 			ID: b.IDs.New(at), Account: account, At: at, Deadline: at.Add(credit.HoldLife),
-			Nonce: b.IDs.New(at), Parts: []credit.Part{{SessionID: session.ID, Tokens: 1}},
+			Nonce: b.IDs.New(at), Version: 1, Parts: []credit.Part{{SessionID: session.ID, Tokens: 1}},
 		}, credit.Limits{})
 	}
 	for _, c := range []struct {

@@ -75,7 +75,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}
 	h.At, h.Micros = s.Now(), n.Micros
-	h.Nonce, h.Deadline = s.IDs.New(h.At), h.At.Add(cmp.Or(s.Life, HoldLife))
+	h.Nonce, h.Version, h.Deadline = s.IDs.New(h.At), 1, h.At.Add(cmp.Or(s.Life, HoldLife))
 	if part.Tokens > 0 {
 		h.Parts = []Part{part}
 	}
@@ -194,7 +194,7 @@ func (s *Service) present(ctx context.Context, h Hold, t Turn) (Hold, error) {
 	}
 	now := s.Now()
 	spent := Hold{
-		ID: t.ID, Account: h.Account, Micros: t.Micros, At: t.At, Deadline: now.Add(HoldLife), For: t, Nonce: s.IDs.New(now), Spent: true,
+		ID: t.ID, Account: h.Account, Micros: t.Micros, At: t.At, Deadline: now.Add(HoldLife), For: t, Nonce: s.IDs.New(now), Version: 1, Spent: true,
 	}
 	err := s.Store.Reserve(ctx, spent, Limits{})
 	if errors.Is(err, ErrAlreadyWritten) { // the write whose response was lost arrived after all

@@ -91,6 +91,30 @@ func TestAHoldIsReleasedWhenItsResponseWasLost(t *testing.T) {
 	}
 }
 
+// TestAHoldThatIsAskedForAgainIsTakenOnce: the response to taking or extending a hold is lost, and the SDK repeats the
+// write. The turn goes on.
+func TestAHoldThatIsAskedForAgainIsTakenOnce(t *testing.T) {
+	var way *losing
+	rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { way = &losing{HTTPClient: c}; return way })
+	b := newBank(rows)
+	b.grant(t, 5)
+	hold := credit.Hold{ID: b.IDs.New(b.clock()), Account: account}
+	if _, err := b.Open(ctx, account, ids.Derive("x"), "ana", "test", policy, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, free := range []int{700, 400} {
+		way.arm(func() {})
+		var err error
+		if hold, err = b.Cover(ctx, hold, need(300)); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := b.Kept(ctx, hold)
+		if s := b.standing(t); err != nil || !kept.Same(hold) || s.Sessions[0].Free != free || hold.Tokens() != 1000-free {
+			t.Errorf("%+v, stored %+v, %v; %+v", hold, kept, err, s)
+		}
+	}
+}
+
 // TestConcurrentTurnsWithCreditAreNeverRefused: each turn uses a session up, many at once.
 func TestConcurrentTurnsWithCreditAreNeverRefused(t *testing.T) {
 	b := newBank(table.New(t))

@@ -22,7 +22,6 @@ func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 	if h.Spent {
 		most = spentHolds
 	}
-	h.Version = 1
 	c := newChange()
 	c.need("attribute_not_exists(" + c.at("holds", h.ID) + ")")
 	c.need("size(" + c.at("holds") + ") < " + c.number(int64(most)))
