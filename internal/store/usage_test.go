@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/usage"
+	"piloto/internal/store/kv"
 )
 
 func totals(t *testing.T, store usage.Store, account string) usage.Totals {
@@ -110,5 +113,49 @@ func TestDaysAreReadInOrderFromADate(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{date(1), date(0)}, dates(date(3)+"~")); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestRowsOfOneDayAreAddedUp: a day has rows of its own numbers, and in format 2 it had one without a number. An
+// agent was first counted at the earliest time of them. The names of agents of a day are bounded, whatever its rows.
+func TestRowsOfOneDayAreAddedUp(t *testing.T) {
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	client := dynamodb.NewFromConfig(config)
+	put := func(sk string, counters map[string]int64) {
+		t.Helper()
+		it := kv.Key("A#acme#TALLY", "DAY#"+sk)
+		for name, n := range counters {
+			it[name] = kv.N(n)
+		}
+		if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("2026-03-01", map[string]int64{"turns/send/message": 3, "since/a": 50, "calls/a": 1})
+	put("2026-03-01#0", map[string]int64{"turns/send/message": 4, "since/a": 40, "calls/a": 2})
+	put("2026-03-01#7", map[string]int64{"turns/send/block": 1, "since/a": 60, "calls/a": 4, "calls/others": 8})
+	put("2026-03-02#3", map[string]int64{"turns/send/message": 5})
+	many := map[string]int64{}
+	for i := range usage.MostAgents + 10 {
+		many[fmt.Sprintf("since/agent-%03d", i)], many[fmt.Sprintf("calls/agent-%03d", i)] = int64(100+i), 1
+	}
+	put("2026-03-03#1", many)
+	put("2026-03-03#2", map[string]int64{"since/early": 1, "calls/early": 1})
+	days, err := table.Days(ctx, "acme", "2026-03-01")
+	if err != nil || len(days) != 3 {
+		t.Fatalf("%+v, %v", days, err)
+	}
+	if d := cmp.Diff([]usage.Day{
+		{Date: "2026-03-01", Counters: map[string]int64{"turns/send/message": 7, "turns/send/block": 1, "since/a": 40, "calls/a": 7, "calls/others": 8}},
+		{Date: "2026-03-02", Counters: map[string]int64{"turns/send/message": 5}},
+	}, days[:2]); d != "" {
+		t.Error(d)
+	}
+	last := days[2].Counters
+	if last["calls/early"] != 1 || last["calls/agent-062"] != 1 || last["calls/agent-063"] != 0 || last["calls/"+usage.Other] != 11 {
+		t.Errorf("%v", last)
+	}
+	if got := totals(t, table, "acme").Turns[usage.Kind{Contract: "send", Outcome: "message"}]; got != 12 {
+		t.Errorf("%d turns", got)
 	}
 }

@@ -59,6 +59,28 @@ type Day struct {
 	Counters map[string]int64
 }
 
+// Add adds a counter of another row of the same day. An agent was first counted at the earliest time of them.
+func (d Day) Add(name string, n int64) {
+	if before, has := d.Counters[name]; has && strings.HasPrefix(name, sincePrefix) {
+		n = min(n, before) - before
+	}
+	d.Counters[name] += n
+}
+
+// BoundAgents keeps the names of the first MostAgents agents of the day, and counts the others as Other. A row bounds
+// its own names only.
+func (d Day) BoundAgents() {
+	for _, agent := range d.agents()[min(MostAgents, len(d.agents())):] {
+		delete(d.Counters, SinceCounter(agent))
+		for _, what := range []string{"calls/", "attempts/", "failures/"} {
+			if n, has := d.Counters[what+agent]; has {
+				delete(d.Counters, what+agent)
+				d.Counters[what+Other] += n
+			}
+		}
+	}
+}
+
 // DateOf returns the UTC date of a time.
 func DateOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 

@@ -11,9 +11,9 @@ import (
 
 // Store stores the counters of an account's days.
 type Store interface {
-	// CountTurn adds a turn's counters to the account's row of the UTC day of at,
-	// by one write. An agent keeps its name while the day has fewer than
-	// MostAgents names, and is counted as Other from then on.
+	// CountTurn adds a turn's counters to the account's UTC day of at, by one write.
+	// An agent is counted as Other when the day has MostAgents others already; near
+	// that number it may be counted under both names.
 	CountTurn(ctx context.Context, account string, at time.Time, t Turn) error
 	// Days returns the account's days from a date on, in order; all days for "".
 	Days(ctx context.Context, account, from string) ([]Day, error)

@@ -1,9 +1,10 @@
-// Package usage owns the rows of the counters of turns: one for each account and UTC day.
+// Package usage owns the rows of the counters of turns: eight for each account and UTC day.
 package usage
 
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +13,25 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// A day's counters are attributes of one item, so that counting a turn is one
-// update that adds to them. The names of its agents are a set beside them: the
-// condition compares its size, which bounds how large the item can become.
+// A day's counters are attributes of its rows, so that counting a turn is one
+// update that adds to them. A turn is counted in one of the rows, at random, because
+// DynamoDB takes 1,000 writes a second of one row; a reader adds them up. Until
+// format 2 a day was one row, without a number. The names of agents are a set
+// beside the counters: the condition compares its size, which bounds how large each
+// row can become. A reader keeps as many names of a day as one row may have: those
+// that were counted first, in the order of their time, and the others under the
+// name of all others.
 //
 // Days have no time to live: a total of an account only grows.
 const (
 	dayPrefix = "DAY#"
 	agentsSet = "agents"
+	shards    = 8
 )
+
+func dayKey(at time.Time, shard int) string {
+	return dayPrefix + usage.DateOf(at) + "#" + strconv.Itoa(shard)
+}
 
 // Store is the counters of a table.
 type Store struct{ table *kv.Table }
@@ -30,21 +41,22 @@ func New(table *kv.Table) *Store { return &Store{table} }
 
 func usageKey(account string) string { return kv.Account(account) + "#TALLY" }
 
-// CountTurn adds a turn's counters to the account's row of the UTC day of at. A turn of one
-// agent too many is counted by a second update, under the name of all others.
+// CountTurn adds a turn's counters to one of the account's rows of the UTC day of at. A turn of
+// one agent too many is counted by a second update, under the name of all others.
 func (s *Store) CountTurn(ctx context.Context, account string, at time.Time, turn usage.Turn) error {
-	err := s.table.Do(ctx, counting(account, at, turn))
+	shard := rand.IntN(shards)
+	err := s.table.Do(ctx, counting(account, at, shard, turn))
 	if errors.Is(err, errManyAgents) {
 		turn.Agent = usage.Other
-		return s.table.Do(ctx, counting(account, at, turn))
+		return s.table.Do(ctx, counting(account, at, shard, turn))
 	}
 	return err
 }
 
-var errManyAgents = errors.New("store: the day counts as many agents as it may")
+var errManyAgents = errors.New("store: the row counts as many agents as it may")
 
 // counting returns the update that counts a turn.
-func counting(account string, at time.Time, turn usage.Turn) kv.Write {
+func counting(account string, at time.Time, shard int, turn usage.Turn) kv.Write {
 	names, values := map[string]string{}, kv.Item{}
 	var adds []string
 	add := func(name string, v kv.Value) {
@@ -69,7 +81,7 @@ func counting(account string, at time.Time, turn usage.Turn) kv.Write {
 		set = "SET #since = if_not_exists(#since, :at) "
 		condition = "attribute_not_exists(#agents) OR contains(#agents, :agent) OR size(#agents) < :most"
 	}
-	w := kv.Update(usageKey(account), dayPrefix+usage.DateOf(at), set+"ADD "+strings.Join(adds, ", "), condition, values, errManyAgents)
+	w := kv.Update(usageKey(account), dayKey(at, shard), set+"ADD "+strings.Join(adds, ", "), condition, values, errManyAgents)
 	for placeholder, attribute := range names {
 		w = w.Named(placeholder, attribute)
 	}
@@ -86,17 +98,30 @@ func (s *Store) Days(ctx context.Context, account, from string) ([]usage.Day, er
 	}
 	days := make([]usage.Day, 0, len(items))
 	for _, it := range items {
-		d := usage.Day{Date: strings.TrimPrefix(kv.Text(it, "SK"), dayPrefix), Counters: map[string]int64{}}
-		for name := range it {
-			n, isCounter, err := kv.Int(it, name)
-			if err != nil {
-				return nil, err
-			}
-			if isCounter {
-				d.Counters[name] = n
-			}
+		date, _, _ := strings.Cut(strings.TrimPrefix(kv.Text(it, "SK"), dayPrefix), "#")
+		if n := len(days); n == 0 || days[n-1].Date != date {
+			days = append(days, usage.Day{Date: date, Counters: map[string]int64{}})
 		}
-		days = append(days, d)
+		if err := add(&days[len(days)-1], it); err != nil {
+			return nil, err
+		}
+	}
+	for i := range days {
+		days[i].BoundAgents()
 	}
 	return days, nil
+}
+
+// add adds the counters of a row to its day.
+func add(d *usage.Day, it kv.Item) error {
+	for name := range it {
+		n, isCounter, err := kv.Int(it, name)
+		if err != nil {
+			return err
+		}
+		if isCounter {
+			d.Add(name, n)
+		}
+	}
+	return nil
 }
