@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"sync"
 	"time"
 
@@ -69,8 +70,9 @@ var ErrNoLink = errors.New("receipt: no such link")
 
 // Sealer appends ended runs to their account's chain and signs them, in one write that fails when
 // another link took the place. Then the place is written first, and the signature, which covers it,
-// afterwards: so runs that end at once never wait for the signatures of each other. The same is done
-// when the signer fails, and the sweep signs the link later.
+// afterwards: so processes whose runs end at once never wait for the signatures of each other. The same
+// is done when the signer fails, and the sweep signs the link later. Runs of one account that end at once
+// in one process queue for their places, because only one of them can have the next one.
 type Sealer struct {
 	Store  Store
 	Signer Signer
@@ -78,6 +80,15 @@ type Sealer struct {
 
 	mu     sync.Mutex
 	stored map[string]bool // ids of keys that are already stored
+
+	queues [64]sync.Mutex // of the accounts, by a hash: each holds one that is placed
+}
+
+// queue returns the queue of an account.
+func (s *Sealer) queue(account string) *sync.Mutex {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(account))
+	return &s.queues[h.Sum32()%uint32(len(s.queues))]
 }
 
 // SealGrace is the time in which the end of a run must seal it, before the sweep does.
@@ -98,6 +109,9 @@ func (s *Sealer) Seal(ctx context.Context, account, runID string) error {
 // place returns the link of a run. If the run has none, it appends one to the chain, at the first
 // attempt with its signature if that is wanted.
 func (s *Sealer) place(ctx context.Context, account, runID string, signed bool) (Link, error) {
+	queue := s.queue(account)
+	queue.Lock()
+	defer queue.Unlock()
 	var l Link
 	err := retry.Do(ctx, func() (err error) {
 		if l, err = s.Store.Ended(ctx, account, runID); err != nil || l.Seq > 0 {

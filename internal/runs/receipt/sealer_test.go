@@ -190,7 +190,7 @@ func TestSealSignsEndedRunAndItsLaterEvents(t *testing.T) {
 // Fifty runs of one account end at once. Who loses a race for a place takes the next one without a
 // signature and signs afterwards, so no link costs more than two signatures.
 func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
-	const many = 50
+	const many, processes = 50, 5
 	s := newSealing(t)
 	s.Runs.Sealer = nil
 	ids := make([]string, many)
@@ -198,11 +198,15 @@ func TestSealPlacesRunsThatEndAtOnce(t *testing.T) {
 		ids[i] = s.endRun().ID
 	}
 	start, errs := make(chan struct{}), make([]error, many)
+	var sealers [processes]*receipt.Sealer
+	for i := range sealers {
+		sealers[i] = &receipt.Sealer{Store: s.Store, Signer: s.signer, Now: s.Clock}
+	}
 	var all sync.WaitGroup
 	for i, id := range ids {
 		all.Go(func() {
 			<-start
-			errs[i] = s.sealer.Seal(context.Background(), fixture.Account, id)
+			errs[i] = sealers[i%processes].Seal(context.Background(), fixture.Account, id)
 		})
 	}
 	close(start)

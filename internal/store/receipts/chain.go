@@ -128,7 +128,7 @@ func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]
 }
 
 // Place puts a link at the end of its account's chain. It fails when the last link, or the
-// run, changed since they were read.
+// run, changed since they were read, or another link is being placed: that will be the last one.
 func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error {
 	row := rowOfLink(l, linkKey(l.Seq))
 	if l.Signature != nil {
@@ -145,7 +145,7 @@ func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error 
 	if l.Seq > 1 {
 		tip = tip.With(kv.Item{":prev": kv.S(l.Prev)})
 	}
-	return s.table.Commit(ctx, tip, placed, runs.Placed(l))
+	return s.table.CommitOnce(ctx, tip, placed, runs.Placed(l))
 }
 
 // Sign stores the signature of a link. A link that has one keeps it.
