@@ -54,8 +54,10 @@ conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both 
 	go run ./infra/localaws/conformance -dynalite $(DYNALITE) -asl $(CACHE)/asl-validator@4.0.0 $(CONFORMANCEFLAGS)
 
 .PHONY: conflicts
-conflicts: ## Test the stores and the runs with transactions that conflict, as they do in DynamoDB
+conflicts: ## Test the stores, the wallet and the runs with transactions that conflict, as they do in DynamoDB
 	go test -count=1 -short ./internal/store -args -conflicts 1ms
+	go test -count=1 -short ./internal/models/credit -args -conflicts 1ms
+	go test -count=1 ./internal/runs/receipt -run Seal -args -conflicts 1ms
 	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo' -args -conflicts 1ms
 
 .PHONY: crash

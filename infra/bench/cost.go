@@ -189,8 +189,18 @@ func runCost(ctx context.Context, o options, out io.Writer) error {
 	return table.Flush()
 }
 
-// costsOf counts the scenarios in a deployment of their own.
-func costsOf(ctx context.Context, o options, shared int) (list []costOf, err error) {
+// costsOf counts the scenarios in deployments of their own.
+func costsOf(ctx context.Context, o options, shared int) ([]costOf, error) {
+	list, err := costsIn(ctx, o, shared, scenarios)
+	if err != nil || shared > 1 {
+		return list, err
+	}
+	paid, err := costsIn(ctx, o, shared, paidScenarios)
+	return append(list, paid...), err
+}
+
+// costsIn counts scenarios in one deployment.
+func costsIn(ctx context.Context, o options, shared int, of []scenario) (list []costOf, err error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -207,14 +217,14 @@ func costsOf(ctx context.Context, o options, shared int) (list []costOf, err err
 	defer func() { err = errors.Join(err, sys.close()) }()
 	parameters := maps.Clone(process.Unlimited())
 	parameters["StepsPerInvocation"] = fmt.Sprint(shared)
-	if err := sys.deploy(folder, o.template, parameters); err != nil {
+	if err := sys.deploy(folder, o.template, parameters, of[0].paid); err != nil {
 		return nil, err
 	}
 	mcp, err := sys.register()
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range scenarios {
+	for _, s := range of {
 		if !o.only.MatchString(s.name) || shared > 1 && !s.run {
 			continue
 		}

@@ -113,7 +113,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sys.close()) }()
-	if err := sys.deploy(folder, o.template, process.Unlimited()); err != nil {
+	if err := sys.deploy(folder, o.template, process.Unlimited(), false); err != nil {
 		return err
 	}
 	fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))

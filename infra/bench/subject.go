@@ -13,6 +13,7 @@ type scenario struct {
 	kind   string // the kind of answer that the model is asked for
 	run    bool   // a confirmed run; else a turn
 	routed bool   // a turn of the router, which an agent answers
+	paid   bool   // with credits; only its cost is counted
 	steps  int    // of the plan; 0: no plan
 	wide   bool   // the steps do not depend on each other
 	loads  []int  // concurrencies at which throughput is measured
@@ -29,6 +30,9 @@ var scenarios = []scenario{
 	{name: "run of 20", kind: "twenty", run: true, steps: 20},
 	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
 }
+
+// paidScenarios are counted in a deployment whose turns cost credits.
+var paidScenarios = []scenario{{name: "turn, text, with credits", kind: "text", paid: true}}
 
 // subject is one of the compared programs.
 type subject interface {

@@ -65,8 +65,8 @@ func newSystem(ctx context.Context) (*system, error) {
 	return s, nil
 }
 
-// deploy starts the whole deployment in a folder.
-func (s *system) deploy(folder, template string, parameters map[string]string) error {
+// deploy starts the whole deployment in a folder. When turns are paid for, the account has credits for a million.
+func (s *system) deploy(folder, template string, parameters map[string]string, paid bool) error {
 	s.data = filepath.Join(folder, "data", "piloto.db")
 	log, err := os.Create(filepath.Join(folder, "log.jsonl"))
 	if err != nil {
@@ -78,9 +78,13 @@ func (s *system) deploy(folder, template string, parameters map[string]string) e
 	if s.units != nil {
 		options.Calls = s.units.over
 	}
+	settings := process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters, Credits: paid}
+	if paid {
+		settings.Key = "sk-bench-0123456789abcdef"
+	}
 	ended := make(chan error, 1)
 	go func() {
-		err := process.Serve(ctx, options, process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters}, in)
+		err := process.Serve(ctx, options, settings, in)
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()
@@ -97,7 +101,10 @@ func (s *system) deploy(folder, template string, parameters map[string]string) e
 		return errors.New("the system did not start")
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return nil
+	if !paid {
+		return nil
+	}
+	return s.post(s.origin+"/ai/ledger", map[string]any{"kind": "grant", "amount": 1_000_000, "reason": "bench"}, nil)
 }
 
 // register registers the service and the agent, and returns the id of the service.
