@@ -160,7 +160,7 @@ func cutOff(t *testing.T, how string, at int) int {
 	_, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
 	cut := &cutting{HTTPClient: config.HTTPClient, how: how}
 	config.HTTPClient, config.RetryMaxAttempts = cut, 1
-	s := &story{bank: newBank(kv.New(config, name)), holds: map[string]credit.Hold{}, used: map[string]credit.Turn{}}
+	s := &story{bank: newBank(kv.New(kv.Dial(config), name)), holds: map[string]credit.Hold{}, used: map[string]credit.Turn{}}
 	s.grant(t, 5)
 	cut.mu.Lock()
 	cut.at, cut.writes = at, 0

@@ -118,7 +118,7 @@ func TestAWalletOfFormat2BecomesOneRow(t *testing.T) {
 			putFormat2(t, config, name, sessions, holds)
 			cut := &cutting{HTTPClient: config.HTTPClient, how: how, at: at}
 			config.HTTPClient, config.RetryMaxAttempts = cut, 1
-			b := newBank(kv.New(config, name))
+			b := newBank(kv.New(kv.Dial(config), name))
 			b.Patience = time.Millisecond
 			n, tokens, free, used := b.sum(t)
 			if n != sessions || tokens != sessions*1000 || free != sessions*400-holds*10 || b.standing(t).Day != holds*100 {
@@ -150,7 +150,7 @@ func TestAWalletOfFormat2BecomesOneRow(t *testing.T) {
 				t.Errorf("%s %d: %d sessions, %d free, %d spent", how, at, n, free, b.standing(t).Day)
 			}
 			for _, kind := range []string{"S#", "H#", "B#"} {
-				if rows, err := kv.New(config, name).Read(ctx, kv.Rows("A#"+account+"#W", kind), 0); err != nil || len(rows) > 0 {
+				if rows, err := kv.New(kv.Dial(config), name).Read(ctx, kv.Rows("A#"+account+"#W", kind), 0); err != nil || len(rows) > 0 {
 					t.Errorf("%d rows %s are left, %v", len(rows), kind, err)
 				}
 			}
