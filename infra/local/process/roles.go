@@ -98,12 +98,6 @@ func (g guard) requests(call any) []iam.Request {
 		return g.itemRequests("DeleteItem", in.TableName, in.Key)
 	case *dynamodb.QueryInput:
 		return g.queryRequests(in)
-	case *dynamodb.BatchGetItemInput:
-		var all []iam.Request
-		for table, of := range in.RequestItems {
-			all = append(all, g.itemRequests("BatchGetItem", &table, of.Keys...)...)
-		}
-		return all
 	case *dynamodb.BatchWriteItemInput:
 		var all []iam.Request
 		for table, of := range in.RequestItems {

@@ -50,38 +50,6 @@ func (t *Table) Get(ctx context.Context, pk, sk string, row any, missing error) 
 	return Decode(it, row)
 }
 
-// GetAll reads rows of one partition as the last write left them, in the order of sks; nil
-// stands for a row that does not exist.
-func (t *Table) GetAll(ctx context.Context, pk string, sks ...string) ([]Item, error) {
-	rows := make([]Item, len(sks))
-	var keys []Item
-	for _, sk := range sks {
-		keys = append(keys, Key(pk, sk))
-	}
-	for pause := 20 * time.Millisecond; len(keys) > 0; pause *= 2 {
-		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: keys, ConsistentRead: aws.Bool(true)}},
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, it := range out.Responses[t.name] {
-			for i, sk := range sks {
-				if found, ok := it["SK"].(*types.AttributeValueMemberS); ok && found.Value == sk {
-					rows[i] = it
-				}
-			}
-		}
-		if keys = out.UnprocessedKeys[t.name].Keys; len(keys) == 0 {
-			break
-		}
-		if err := retry.Wait(ctx, pause); err != nil {
-			return nil, err
-		}
-	}
-	return rows, nil
-}
-
 // Commit makes all writes, or none, in one transaction of at most 100. When a condition does
 // not hold it returns the error of the first such write. A conflict with another transaction
 // is tried again, because nothing was written; it ends as fault.ErrMoved.
