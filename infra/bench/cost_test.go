@@ -19,7 +19,7 @@ func TestCostsDoNotGrow(t *testing.T) {
 		1: {
 			"turn, text": {0, 14, 10}, "turn, plan of 1": {0, 29, 13}, "turn, routed": {0, 17, 11},
 			"turn, text, with credits": {0, 17, 10},
-			"run of 1": {transitions: 3, writes: 46}, "run of 5": {transitions: 11, writes: 110},
+			"run of 1":                 {transitions: 3, writes: 46}, "run of 5": {transitions: 11, writes: 110},
 			"run of 20": {transitions: 41, writes: 352}, "run of 8 side by side": {transitions: 15, writes: 160},
 		},
 		50: {

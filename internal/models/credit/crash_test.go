@@ -127,7 +127,7 @@ func (s *story) steps() []func() {
 		func() { delete(s.holds, turnID(4)); s.covers(4, 100, 900, 0, 0) }, // it was done already: the hold is dropped
 		func() { _ = s.Drop(ctx, s.holds[turnID(4)]) },
 		func() { s.pass(10 * time.Minute); _, _ = s.Sweep(ctx) }, // releases the hold of turn 2
-		func() { _ = s.settles(2) }, // late
+		func() { _ = s.settles(2) },                              // late
 	}
 }
 
