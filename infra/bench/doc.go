@@ -56,6 +56,14 @@
 // the table than hello's one, which counts against the function. -size fails when an executable that `make build`
 // built is over the limit.
 //
+// # Registering a large document
+//
+//	go run ./infra/bench -register generated [-starts N] [-json] [-cpuprofile FILE]
+//
+// -register registers an OpenAPI document of 13 MB with 1,223 operations, which has the shape of GitHub's, or the one
+// in the named file. CPU, allocations and peak memory are those of the whole process: they include the client, the
+// server of the document, and the engines.
+//
 // With -cpuprofile the floors are left out, so that the profile covers only the system with its clients, its model
 // and its service.
 package main

@@ -46,6 +46,8 @@ type options struct {
 	starts int  // of each function
 	size   string
 
+	document string // register this one instead
+
 	latency time.Duration // for each scenario
 	slice   time.Duration // of each subject in each round
 	rounds  int
@@ -63,7 +65,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.dir, "dir", filepath.Join("build", "bench"), "where the data is written, and then removed: the file system is measured too")
 	flags.BoolVar(&o.cold, "cold", false, "measure how the functions' executables start, beside a hello-world function")
 	flags.BoolVar(&o.cost, "cost", false, "count what operations cost on AWS: state transitions, write and read units, bytes of logs")
-	flags.IntVar(&o.starts, "starts", 20, "how often -cold starts each")
+	flags.IntVar(&o.starts, "starts", 20, "how often -cold starts each function, and -register registers")
+	flags.StringVar(&o.document, "register", "", "register this OpenAPI document (\"generated\": one like GitHub's) as often as -starts says")
 	flags.StringVar(&o.size, "size", "", "only check how big the executables in this folder are")
 	flags.StringVar(&o.template, "template", "template.yaml", "the deployment to measure")
 	if err := flags.Parse(args); err != nil {
@@ -98,6 +101,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return runCold(ctx, o, out)
 	case o.cost:
 		return runCost(ctx, o, out)
+	case o.document != "":
+		return runRegister(ctx, o, out)
 	}
 	began := time.Now()
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {

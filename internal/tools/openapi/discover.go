@@ -100,7 +100,7 @@ func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	case err != nil:
 		q.noteFailure(ctx, err)
 		return tool.Found{}, q.why
-	case raw == nil:
+	case raw == "":
 		return tool.Found{}, q.why
 	}
 	found, err := parseWithin(ctx, raw, q.base, q.base)
@@ -174,7 +174,7 @@ func (q *search) try(ctx context.Context, at string) (found tool.Found, done boo
 		done := q.noteFailure(ctx, err)
 		return tool.Found{}, done, q.why
 	}
-	if raw == nil {
+	if raw == "" {
 		return tool.Found{}, false, nil
 	}
 	found, err = parseWithin(ctx, raw, at, q.base)
@@ -225,26 +225,26 @@ func withoutURL(err error) error {
 	return err
 }
 
-// fetch returns the body at an address, and nil for any status but 200. A 5xx counts as unreachable for now.
-func (q *search) fetch(ctx context.Context, at string, most int64) ([]byte, error) {
+// fetch returns the body at an address, and "" for any status but 200. A 5xx counts as unreachable for now.
+func (q *search) fetch(ctx context.Context, at string, most int64) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.each)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	req.Header.Set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
 	req.Header.Set("User-Agent", "piloto/1")
 	res, err := q.send(req)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode >= 500 {
 		if !q.answered && errors.Is(q.why, tool.ErrNoDocument) {
 			q.why = tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(res.StatusCode))
 		}
-		return nil, nil
+		return "", nil
 	}
 	if !q.answered && errors.Is(q.why, tool.ErrUnreachable) {
 		q.why = tool.ErrNoDocument
@@ -257,16 +257,36 @@ func (q *search) fetch(ctx context.Context, at string, most int64) ([]byte, erro
 		q.why = tool.ErrUnauthorized.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, nil
+		return "", nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(res.Body, most+1))
-	if err != nil {
-		return nil, err
+	return readText(res.Body, most, at)
+}
+
+// readText returns the body of an answer. Pieces are joined once: a text that grows is copied again and again.
+func readText(body io.Reader, most int64, at string) (string, error) {
+	body = io.LimitReader(body, most+1)
+	var pieces [][]byte
+	whole := 0
+	for size, more := 32<<10, true; more; size = min(2*size, 1<<20) {
+		piece := make([]byte, 0, size)
+		for more && len(piece) < size {
+			n, err := body.Read(piece[len(piece):size])
+			piece = piece[:len(piece)+n]
+			if more = err == nil; err != nil && !errors.Is(err, io.EOF) {
+				return "", err
+			}
+		}
+		pieces, whole = append(pieces, piece), whole+len(piece)
 	}
-	if int64(len(raw)) > most {
-		return nil, documentError("more than %d bytes", most).With("at", at)
+	if int64(whole) > most {
+		return "", documentError("more than %d bytes", most).With("at", at)
 	}
-	return raw, nil
+	var text strings.Builder
+	text.Grow(whole)
+	for _, piece := range pieces {
+		text.Write(piece)
+	}
+	return text.String(), nil
 }
 
 // links matches the address of the document in an HTML page: url: "…" of Swagger UI and FastAPI, spec-url="…" of
@@ -286,8 +306,8 @@ func (q *search) linkedFrom(ctx context.Context, page string) []string {
 		return nil
 	}
 	var list []string
-	for _, m := range links().FindAllSubmatch(raw, 5) {
-		if u, err := at.Parse(string(m[1])); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
+	for _, m := range links().FindAllStringSubmatch(raw, 5) {
+		if u, err := at.Parse(m[1]); err == nil && u.User == nil && tool.SameOrigin(u.String(), q.origin) {
 			u.Fragment = ""
 			list = append(list, u.String())
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"piloto/internal/ground/fault"
@@ -261,5 +263,26 @@ func TestDiscoverSendsKeyForDocumentWhenAsked(t *testing.T) {
 				t.Errorf("the key is in what was found: %+v", found)
 			}
 		})
+	}
+}
+
+// TestReadTextReadsAllOrFails: a document is read in pieces, and one that was cut is not read as a shorter one.
+func TestReadTextReadsAllOrFails(t *testing.T) {
+	for _, size := range []int{0, 1, 32 << 10, 32<<10 + 1, 3 << 20} {
+		want := strings.Repeat("x", size)
+		if got, err := readText(iotest.OneByteReader(strings.NewReader(want[:min(size, 50_000)])), maxDocument, ""); err != nil || got != want[:min(size, 50_000)] {
+			t.Errorf("%d bytes, one by one: %d, %v", size, len(got), err)
+		}
+		if got, err := readText(iotest.DataErrReader(strings.NewReader(want)), maxDocument, ""); err != nil || got != want {
+			t.Errorf("%d bytes: %d, %v", size, len(got), err)
+		}
+		for _, cause := range []error{io.ErrUnexpectedEOF, errors.New("reset")} {
+			if got, err := readText(io.MultiReader(strings.NewReader(want), iotest.ErrReader(cause)), maxDocument, ""); !errors.Is(err, cause) || got != "" {
+				t.Errorf("%d bytes, then %v: %d bytes, %v", size, cause, len(got), err)
+			}
+		}
+	}
+	if _, err := readText(strings.NewReader("12345"), 4, "https://a.example"); !errors.Is(err, tool.ErrDocument) {
+		t.Errorf("more than allowed: %v", err)
 	}
 }

@@ -10,12 +10,14 @@
 package openapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"piloto/internal/tools/tool"
 )
@@ -26,7 +28,7 @@ const parseTime = 20 * time.Second
 // parseWithin reads a document that was found at documentURL, in its own goroutine. It returns ErrNoDocument for a text
 // that is no OpenAPI document, and ErrDocument, with Args["reason"], for a document that cannot be used. When the
 // context ends, the goroutine is left to end by itself: it checks the context often, and its work is limited.
-func parseWithin(ctx context.Context, document []byte, documentURL, registered string) (tool.Found, error) {
+func parseWithin(ctx context.Context, document, documentURL, registered string) (tool.Found, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, parseTime)
 	defer cancel()
@@ -58,7 +60,7 @@ func parseWithin(ctx context.Context, document []byte, documentURL, registered s
 	return tool.Found{}, documentError("it takes too long to read").Because(ctx.Err())
 }
 
-func parse(ctx context.Context, raw []byte, documentURL, registered string) (tool.Found, error) {
+func parse(ctx context.Context, raw, documentURL, registered string) (tool.Found, error) {
 	b := &builder{ctx: ctx, left: maxNodes}
 	root, err := read(b, raw)
 	if err != nil {
@@ -79,8 +81,8 @@ func parse(ctx context.Context, raw []byte, documentURL, registered string) (too
 }
 
 // read builds the tree of a document, in JSON or YAML.
-func read(b *builder, raw []byte) (*node, error) {
-	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))
+func read(b *builder, raw string) (*node, error) {
+	raw = strings.TrimSpace(strings.TrimPrefix(raw, "\xef\xbb\xbf"))
 	if len(raw) > maxDocument {
 		return nil, documentError("more than %d bytes", maxDocument)
 	}
@@ -89,10 +91,10 @@ func read(b *builder, raw []byte) (*node, error) {
 	}
 	var root *node
 	var err error
-	if json.Valid(raw) {
+	if isJSON(raw) {
 		root, err = readJSON(b, raw)
 	} else {
-		root, err = readYAML(b, raw)
+		root, err = readYAML(b, []byte(raw))
 	}
 	switch {
 	case err != nil && !claims(raw):
@@ -105,9 +107,19 @@ func read(b *builder, raw []byte) (*node, error) {
 	return root, nil
 }
 
+// isJSON reports whether a text is one JSON value. It does not copy the text, which may be large.
+func isJSON(raw string) bool {
+	dec := jsontext.NewDecoder(strings.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if dec.SkipValue() != nil {
+		return false
+	}
+	_, err := dec.ReadToken()
+	return errors.Is(err, io.EOF)
+}
+
 // claims reports whether an unreadable text was meant to be a document: it says so near its beginning, or it is
 // very large.
-func claims(raw []byte) bool {
+func claims(raw string) bool {
 	head := raw[:min(len(raw), 4096)]
-	return len(raw) > 1<<20 || bytes.Contains(head, []byte("openapi")) || bytes.Contains(head, []byte("swagger"))
+	return len(raw) > 1<<20 || strings.Contains(head, "openapi") || strings.Contains(head, "swagger")
 }

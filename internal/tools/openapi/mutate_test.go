@@ -80,7 +80,7 @@ func TestParseSurvivesBrokenParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := read(&builder{ctx: t.Context(), left: maxNodes}, raw)
+		tree, err := read(&builder{ctx: t.Context(), left: maxNodes}, string(raw))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestParseSurvivesBrokenParts(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			found, err := parse(t.Context(), document, "https://a.example/openapi.json", "https://a.example")
+			found, err := parse(t.Context(), string(document), "https://a.example/openapi.json", "https://a.example")
 			switch {
 			case err == nil:
 				checkFound(rt, found)

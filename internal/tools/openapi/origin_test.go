@@ -38,7 +38,7 @@ func TestCallsStayOnTheRegisteredOrigin(t *testing.T) {
 		{`"swagger":"2.0","basePath":"//evil.example/"`, "https://api.example.com/evil.example", false},
 	}
 	for _, c := range cases {
-		found, err := parse(t.Context(), []byte(`{`+c.document+`,"paths":{}}`), at+"/openapi.json", at)
+		found, err := parse(t.Context(), `{`+c.document+`,"paths":{}}`, at+"/openapi.json", at)
 		if err != nil || found.BaseURL != c.want || (len(found.Warnings) > 0) != c.warned {
 			t.Errorf("%s: %s %q %v, want %s", c.document, found.BaseURL, strings.Join(found.Warnings, "; "), err, c.want)
 		}

@@ -322,7 +322,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		found, err := parse(t.Context(), raw, "https://a.example/openapi.json", "https://a.example") // the test must see a panic here
+		found, err := parse(t.Context(), string(raw), "https://a.example/openapi.json", "https://a.example") // the test must see a panic here
 		if err != nil {
 			if k := fault.KindOf(err); k == fault.Internal {
 				t.Fatalf("an error nobody classified: %v", err)
@@ -339,5 +339,5 @@ func parseAt(ctx context.Context, document []byte, documentURL string) (tool.Fou
 	if err != nil {
 		return tool.Found{}, err
 	}
-	return parseWithin(ctx, document, documentURL, u.Scheme+"://"+u.Host)
+	return parseWithin(ctx, string(document), documentURL, u.Scheme+"://"+u.Host)
 }

@@ -183,7 +183,7 @@ func (b *builder) list(nodes []node) node {
 	return node{kind: list, kids: &kids{nodes: append([]node(nil), nodes...)}}
 }
 
-// reader parses JSON that encoding/json has validated.
+// reader parses JSON that isJSON accepts.
 type reader struct {
 	*builder
 	src   string
@@ -192,15 +192,15 @@ type reader struct {
 	nodes []node
 }
 
-// readJSON parses a text that json.Valid accepts.
-func readJSON(b *builder, raw []byte) (*node, error) {
-	if !utf8.Valid(raw) {
+// readJSON parses a text that isJSON accepts. The nodes share its memory.
+func readJSON(b *builder, raw string) (*node, error) {
+	if !utf8.ValidString(raw) {
 		return nil, documentError("not UTF-8")
 	}
 	if countJSON(raw) > maxNodes {
 		return nil, documentError("more than %d values", maxNodes)
 	}
-	r := reader{builder: b, src: string(raw)}
+	r := reader{builder: b, src: raw}
 	root, err := r.value(0)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func readJSON(b *builder, raw []byte) (*node, error) {
 
 // countJSON estimates the number of values in a valid text (an empty list counts twice), so that a text with too
 // many is refused before it is parsed.
-func countJSON(raw []byte) int {
+func countJSON(raw string) int {
 	n, inside := 1, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {

@@ -102,52 +102,41 @@ func decodeBareSchema(raw json.RawMessage) any {
 	return bareSchema(v)
 }
 
+// bareSchema removes the annotations of a decoded schema.
 func bareSchema(v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
-	out := make(map[string]any, len(object))
 	for k, e := range object {
 		switch {
 		case annotations[k]:
+			delete(object, k)
 		case schemaMaps[k]:
-			out[k] = eachMember(e)
+			bareMembers(e)
 		case schemaLists[k]:
-			out[k] = eachElement(e)
+			bareElements(e)
 		case schemaOnes[k]:
-			out[k] = bareSchema(e)
+			bareSchema(e)
 		case k == "required":
-			out[k] = sortedNames(e)
-		default:
-			out[k] = e
+			object[k] = sortedNames(e)
 		}
 	}
-	return out
+	return object
 }
 
-func eachMember(v any) any {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return v
+func bareMembers(v any) {
+	members, _ := v.(map[string]any)
+	for _, e := range members {
+		bareSchema(e)
 	}
-	out := make(map[string]any, len(object))
-	for k, e := range object {
-		out[k] = bareSchema(e)
-	}
-	return out
 }
 
-func eachElement(v any) any {
-	list, ok := v.([]any)
-	if !ok {
-		return v
+func bareElements(v any) {
+	elements, _ := v.([]any)
+	for _, e := range elements {
+		bareSchema(e)
 	}
-	out := make([]any, len(list))
-	for i, e := range list {
-		out[i] = bareSchema(e)
-	}
-	return out
 }
 
 func sortedNames(v any) any {
