@@ -30,7 +30,7 @@ const (
 // The aims of a registration.
 const (
 	mostRegisterCPU  = 800 * time.Millisecond
-	mostRegisterPeak = 200 << 20 // bytes of resident memory
+	mostRegisterPeak = 200_000_000 // bytes of resident memory
 )
 
 // registration is one registration of a large document. CPU is that of the whole process: it also has the client,

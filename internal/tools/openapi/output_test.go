@@ -49,3 +49,22 @@ func TestOutputOutlinesResponseOfPost(t *testing.T) {
 		t.Errorf("%+v %v", found.Operations, err)
 	}
 }
+
+// TestExamplesAreNotRead: examples of answers and requests are left out of the tree, and nothing that is only named
+// like them.
+func TestExamplesAreNotRead(t *testing.T) {
+	const document = `{"openapi":"3.0.0","components":{"schemas":{"example":{"type":"string"}},"examples" : {"a":[1,{"b":"}\"]"}],"c":2}, "x":1},"paths":{"/x":{"post":{
+		"requestBody":{"content":{"application/json":{"example":"}\\\"","examples":{"x":{"value":-1.5e3}},"schema":{"properties":{"content":{"properties":{"example":{"type":"integer"},
+		"examples":{"$ref":"#/components/schemas/example"}},"example":true}},"example":null}}}}}}}}`
+	root, err := read(&builder{ctx: t.Context(), left: maxNodes}, document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	root.write(&b)
+	want := `{"openapi":"3.0.0","components":{"schemas":{"example":{"type":"string"}},"x":1},"paths":{"/x":{"post":{"requestBody":{"content":{"application/json":{"schema":` +
+		`{"properties":{"content":{"properties":{"example":{"type":"integer"},"examples":{"$ref":"#/components/schemas/example"}},"example":true}},"example":null}}}}}}}}`
+	if b.String() != want {
+		t.Errorf("%s\nwant %s", b.String(), want)
+	}
+}

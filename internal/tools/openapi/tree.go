@@ -201,7 +201,7 @@ func readJSON(b *builder, raw string) (*node, error) {
 		return nil, documentError("more than %d values", maxNodes)
 	}
 	r := reader{builder: b, src: raw}
-	root, err := r.value(0)
+	root, err := r.value(0, wholeDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -236,13 +236,13 @@ func (r *reader) skipSpace() byte {
 	}
 }
 
-func (r *reader) value(depth int) (node, error) {
+func (r *reader) value(depth int, in place) (node, error) {
 	if err := r.spend(depth); err != nil {
 		return node{}, err
 	}
 	switch c := r.skipSpace(); c {
 	case '{':
-		return r.object(depth)
+		return r.object(depth, in)
 	case '[':
 		return r.list(depth)
 	case '"':
@@ -264,7 +264,7 @@ func (r *reader) value(depth int) (node, error) {
 	return node{kind: number, text: r.src[from:r.at]}, nil
 }
 
-func (r *reader) object(depth int) (node, error) {
+func (r *reader) object(depth int, in place) (node, error) {
 	names, nodes := len(r.names), len(r.nodes)
 	for r.at++; r.skipSpace() != '}'; {
 		if r.src[r.at] == ',' {
@@ -274,7 +274,11 @@ func (r *reader) object(depth int) (node, error) {
 		name := r.readString()
 		r.skipSpace()
 		r.at++ // the colon
-		v, err := r.value(depth + 1)
+		if in.hasExamples(name) {
+			r.skipValue()
+			continue
+		}
+		v, err := r.value(depth+1, in.of(name))
 		if err != nil {
 			return node{}, err
 		}
@@ -292,7 +296,7 @@ func (r *reader) list(depth int) (node, error) {
 		if r.src[r.at] == ',' {
 			r.at++
 		}
-		v, err := r.value(depth + 1)
+		v, err := r.value(depth+1, elsewhere)
 		if err != nil {
 			return node{}, err
 		}
@@ -304,10 +308,37 @@ func (r *reader) list(depth int) (node, error) {
 	return n, nil
 }
 
-// readString reads a string. A string without escapes shares the document's memory.
-func (r *reader) readString() string {
-	from := r.at
-	escaped := false
+// skipValue moves behind a value.
+func (r *reader) skipValue() {
+	r.skipSpace()
+	for open := 0; ; {
+		switch c := r.src[r.at]; c {
+		case '"':
+			r.skipString()
+			if open == 0 {
+				return
+			}
+			continue
+		case '{', '[':
+			open++
+		case '}', ']', ',':
+			if open == 0 {
+				return // a word or a number ended
+			}
+			if c != ',' {
+				open--
+			}
+			if open == 0 {
+				r.at++
+				return
+			}
+		}
+		r.at++
+	}
+}
+
+// skipString moves behind a string, and reports whether it has escapes.
+func (r *reader) skipString() (escaped bool) {
 	for r.at++; r.src[r.at] != '"'; r.at++ {
 		if r.src[r.at] == '\\' {
 			escaped = true
@@ -315,6 +346,43 @@ func (r *reader) readString() string {
 		}
 	}
 	r.at++
+	return escaped
+}
+
+// place is the kind of an object whose examples are left out of the tree: nothing is read of them, and they are a
+// large part of a large document.
+type place uint8
+
+const (
+	elsewhere place = iota
+	wholeDocument
+	components
+	contents  // objects by their media types
+	mediaType // a schema and its examples
+)
+
+// of returns the place of a member's value.
+func (p place) of(name string) place {
+	switch {
+	case p == wholeDocument && name == "components":
+		return components
+	case p == contents && strings.Contains(name, "/"):
+		return mediaType
+	case name == "content":
+		return contents
+	}
+	return elsewhere
+}
+
+// hasExamples reports whether a member holds nothing but examples.
+func (p place) hasExamples(name string) bool {
+	return p == components && name == "examples" || p == mediaType && (name == "examples" || name == "example")
+}
+
+// readString reads a string. A string without escapes shares the document's memory.
+func (r *reader) readString() string {
+	from := r.at
+	escaped := r.skipString()
 	if !escaped {
 		return r.src[from+1 : r.at-1]
 	}
