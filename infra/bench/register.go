@@ -66,7 +66,7 @@ func runRegister(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sys.close()) }()
-	if err := sys.deploy(folder, o.template, process.Unlimited()); err != nil {
+	if err := sys.deploy(folder, o.template, process.Unlimited(), false); err != nil {
 		return err
 	}
 	origin, stop, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }))
