@@ -53,6 +53,7 @@ type stage struct {
 type start struct {
 	asks    time.Duration // from exec until it requested its first event
 	answers time.Duration // from exec until it answered that event
+	cpu     time.Duration // of the process until it was ended, directly after its answer
 	peak    int64         // bytes of resident memory at that time
 	calls   int64         // requests to the engines until that time
 }
@@ -253,6 +254,7 @@ func (s *stage) start(ctx context.Context, name string, env []string, event []by
 	m.peak, err = peak(cmd.Process.Pid)
 	err = errors.Join(err, cmd.Process.Kill())
 	<-ended //nolint:errcheck // it was killed
+	m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return m, err
 }
 

@@ -29,6 +29,8 @@ type coldRow struct {
 	AsksHello  time.Duration `json:"asks_hello_ns"`
 	First      time.Duration `json:"first_response_ns"`
 	FirstHello time.Duration `json:"first_response_hello_ns"`
+	CPU        time.Duration `json:"cpu_ns"`       // of the whole process; a busy machine changes it less than the times
+	CPUHello   time.Duration `json:"cpu_hello_ns"` // medians, too
 	Peak       int64         `json:"peak_rss_bytes"`
 	PeakHello  int64         `json:"peak_rss_hello_bytes"`
 	Calls      int64         `json:"calls"` // to the engines, before the first response; hello makes one
@@ -39,11 +41,12 @@ type coldRow struct {
 func newColdRow(name string, size int64, floor, own []start) coldRow {
 	asks := func(s start) time.Duration { return s.asks }
 	answers := func(s start) time.Duration { return s.answers }
+	cpus := func(s start) time.Duration { return s.cpu }
 	peaks := func(s start) int64 { return s.peak }
 	calls := func(s start) int64 { return s.calls }
 	r := coldRow{
 		Function: name, Size: size, Asks: middle(own, asks), AsksHello: middle(floor, asks),
-		First: middle(own, answers), FirstHello: middle(floor, answers), Peak: middle(own, peaks), PeakHello: middle(floor, peaks), Calls: middle(own, calls),
+		First: middle(own, answers), FirstHello: middle(floor, answers), CPU: middle(own, cpus), CPUHello: middle(floor, cpus), Peak: middle(own, peaks), PeakHello: middle(floor, peaks), Calls: middle(own, calls),
 	}
 	r.Ratio = float64(r.First) / float64(max(r.FirstHello, 1))
 	r.Met = r.Ratio <= mostCold && r.Size <= mostSize
@@ -67,11 +70,12 @@ func (r coldReport) table(out io.Writer) error {
 	fmt.Fprintf(out, "Cold starts, medians of %d each, by turns with a hello-world function that has the same SDK clients.\n", r.Starts)
 	fmt.Fprintf(out, "Aim: first response at most %.1f × hello's; no executable above %s.\n\n", mostCold, megabytes(mostSize))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "function\tMB\tasks ms\thello\t×\tanswers ms\thello\t×\tcalls\tRSS MB\thello\t\t")
+	fmt.Fprintln(w, "function\tMB\tasks ms\thello\t×\tanswers ms\thello\t×\tCPU ms\thello\t×\tcalls\tRSS MB\thello\t\t")
 	for _, f := range r.Functions {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%.2f\t%d\t%s\t%s\t%s\t\n", f.Function, megabytes(f.Size),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\t%.2f\t%s\t%s\t%.2f\t%d\t%s\t%s\t%s\t\n", f.Function, megabytes(f.Size),
 			ms(micros(f.Asks)), ms(micros(f.AsksHello)), float64(f.Asks)/float64(max(f.AsksHello, 1)),
-			ms(micros(f.First)), ms(micros(f.FirstHello)), f.Ratio, f.Calls, megabytes(f.Peak), megabytes(f.PeakHello), aimText(f.Met))
+			ms(micros(f.First)), ms(micros(f.FirstHello)), f.Ratio,
+			ms(micros(f.CPU)), ms(micros(f.CPUHello)), float64(f.CPU)/float64(max(f.CPUHello, 1)), f.Calls, megabytes(f.Peak), megabytes(f.PeakHello), aimText(f.Met))
 	}
 	return w.Flush()
 }
