@@ -98,7 +98,8 @@ const hexDigits = "0123456789abcdef"
 
 // writeString appends a string with the escapes of RFC 8785, which are the necessary ones.
 func (t *tree) writeString(s []byte) {
-	b := append(t.form, '"')
+	b := t.form
+	b = append(b, '"')
 	from := 0
 	for i := range len(s) {
 		c := s[i]
