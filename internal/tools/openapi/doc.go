@@ -11,13 +11,11 @@ package openapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"piloto/internal/tools/tool"
 )
@@ -91,7 +89,7 @@ func read(b *builder, raw string) (*node, error) {
 	}
 	var root *node
 	var err error
-	if isJSON(raw) {
+	if json.Valid([]byte(raw)) {
 		root, err = readJSON(b, raw)
 	} else {
 		root, err = readYAML(b, []byte(raw))
@@ -105,16 +103,6 @@ func read(b *builder, raw string) (*node, error) {
 		return nil, tool.ErrNoDocument
 	}
 	return root, nil
-}
-
-// isJSON reports whether a text is one JSON value. It does not copy the text, which may be large.
-func isJSON(raw string) bool {
-	dec := jsontext.NewDecoder(strings.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if dec.SkipValue() != nil {
-		return false
-	}
-	_, err := dec.ReadToken()
-	return errors.Is(err, io.EOF)
 }
 
 // claims reports whether an unreadable text was meant to be a document: it says so near its beginning, or it is
