@@ -47,7 +47,7 @@ func TestNoFlippedBitIsLost(t *testing.T) {
 	file = trimFile(t, file)
 	inUse := usedPages(t, file)
 	step := 1
-	if testing.Short() {
+	if testing.Short() || raced {
 		step = 17
 	}
 	var wg sync.WaitGroup

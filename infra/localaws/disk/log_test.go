@@ -183,7 +183,7 @@ func TestNoFlippedBitOfTheLogIsLost(t *testing.T) {
 	}
 	used := int(s.w.log.next) * sectorSize
 	step := 7
-	if testing.Short() {
+	if testing.Short() || raced {
 		step = 61
 	}
 	last := 0

@@ -523,7 +523,7 @@ func crashOnce(t *testing.T, seed uint64, lost lostSync) (err error) {
 // TestCrashLosesNothingAcknowledged crashes a simulated machine at thousands of moments.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
 	runs := uint64(2000)
-	if testing.Short() {
+	if testing.Short() || raced {
 		runs = 400
 	}
 	for seed := range runs {
@@ -557,7 +557,7 @@ func TestLostSyncIsFound(t *testing.T) {
 // them.
 func TestCrashUnderConcurrentWriters(t *testing.T) {
 	runs := uint64(300)
-	if testing.Short() {
+	if testing.Short() || raced {
 		runs = 40
 	}
 	for seed := range runs {
