@@ -61,11 +61,6 @@ func (t tables) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*d
 	return through(ctx, t, in, t.client.Query)
 }
 
-// BatchGetItem implements store.Client.
-func (t tables) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	return through(ctx, t, in, t.client.BatchGetItem)
-}
-
 // BatchWriteItem implements store.Client.
 func (t tables) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return through(ctx, t, in, t.client.BatchWriteItem)

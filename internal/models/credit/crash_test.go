@@ -161,6 +161,7 @@ func cutOff(t *testing.T, how string, at int) int {
 	cut := &cutting{HTTPClient: config.HTTPClient, how: how}
 	config.HTTPClient, config.RetryMaxAttempts = cut, 1
 	s := &story{bank: newBank(kv.New(kv.Dial(config), name)), holds: map[string]credit.Hold{}, used: map[string]credit.Turn{}}
+	s.Patience = 50 * time.Millisecond
 	s.grant(t, 5)
 	cut.mu.Lock()
 	cut.at, cut.writes = at, 0
@@ -247,6 +248,7 @@ func (b *bank) addsUp(t *testing.T) (charged int, micros int64) {
 func TestTurnsThatLoseResponsesAddUp(t *testing.T) {
 	rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return &table.Faults{HTTPClient: c, Conflicts: 0.1, Lost: 0.1} })
 	b := newBank(rows)
+	b.Patience = time.Second // for what turns hold whose process dies
 	b.grant(t, 5)
 	var all sync.WaitGroup
 	for n := range 16 {

@@ -38,7 +38,9 @@ type bank struct {
 
 func newBank(rows *kv.Table) *bank {
 	b := &bank{table: wallet.New(rows), now: table.Epoch}
-	b.Service = &credit.Service{Store: b.table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler), WriteTime: time.Minute}
+	b.Service = &credit.Service{ // it waits long, because the machine of a test may be slow
+		Store: b.table, IDs: ids.NewSource(nil), Now: b.clock, Log: slog.New(slog.DiscardHandler), WriteTime: time.Minute, Patience: 5 * time.Minute,
+	}
 	return b
 }
 
