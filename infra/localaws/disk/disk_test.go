@@ -158,14 +158,14 @@ func TestUpdateErrorDoesNotAffectOthers(t *testing.T) {
 	}
 }
 
-func TestUnwrittenErrorIsReturnedItself(t *testing.T) {
+func TestErrorIsReturnedItself(t *testing.T) {
 	s, _ := openTemp(t)
 	refused := errors.New("refused")
 	runs := 0
 	results := commitTogether(
 		t, s,
 		func(tx *Tx) error { runs++; return put("a", "1")(tx) },
-		func(*Tx) error { return Unwritten(refused) },
+		func(*Tx) error { return refused },
 	)
 	if err, _ := results[0](); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestUnwrittenErrorIsReturnedItself(t *testing.T) {
 func TestGroupOfErrorsDoesNotCommit(t *testing.T) {
 	s, _ := openTemp(t)
 	before := s.Commits()
-	_ = s.Update(func(*Tx) error { return Unwritten(errors.New("no")) })
+	_ = s.Update(func(*Tx) error { return errors.New("no") })
 	if s.Commits() != before {
 		t.Error("a refused write was committed")
 	}

@@ -25,20 +25,6 @@ type call struct {
 	wake     chan struct{} // receives once: has its result, or became the leader
 }
 
-// unwritten marks an error whose function has written nothing.
-type unwritten struct{ error }
-
-func (u unwritten) Unwrap() error { return u.error }
-
-// Unwritten marks err, inside a function given to Update, as returned before anything was written.
-// Update returns err itself.
-func Unwritten(err error) error {
-	if err == nil {
-		return nil
-	}
-	return unwritten{err}
-}
-
 // writer is what the writers share. Its lock is held while a function runs, and not while the disk
 // works: writes that nobody waits for run meanwhile.
 type writer struct {
@@ -121,10 +107,6 @@ func (s *Store) result(c *call) error {
 			return s.damageError(c.panicked)
 		}
 		panic(c.panicked)
-	}
-	var u unwritten
-	if errors.As(c.err, &u) {
-		return u.error
 	}
 	return closedError(c.err)
 }

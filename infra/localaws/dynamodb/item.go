@@ -1,18 +1,6 @@
 package dynamodb
 
-import (
-	"errors"
-	"localaws/disk"
-)
-
-// markUnwritten marks a failure that came before any write, for disk.Update.
-func markUnwritten(err error) error {
-	var f *failure
-	if errors.As(err, &f) {
-		return disk.Unwritten(err)
-	}
-	return err
-}
+import "localaws/disk"
 
 var returnValues = []string{"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"}
 
@@ -64,7 +52,7 @@ func (e *Engine) mutate(action string, r request) (written, error) {
 	}
 	err = e.store.Update(func(tx *disk.Tx) (err error) {
 		if w.old, w.next, err = m.attempt(tx, w.table, key); err != nil {
-			return markUnwritten(err)
+			return err
 		}
 		if err := w.table.write(tx, key, w.old, w.next); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (e *Engine) transactWriteItems(r request) (transacted, error) {
 		if token != "" {
 			again, sizes, err := e.findRepeated(tx, token, print)
 			if err != nil {
-				return markUnwritten(err)
+				return err
 			}
 			if again {
 				units = "ReadCapacityUnits"
@@ -201,7 +201,7 @@ func transact(tx *disk.Tx, writes []batchWrite, used map[string]*usage) ([]int, 
 		}
 	}
 	if failed {
-		return nil, markUnwritten(cancelledError(reasons))
+		return nil, cancelledError(reasons)
 	}
 	sizes := make([]int, len(writes))
 	for i, w := range writes {

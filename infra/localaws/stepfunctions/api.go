@@ -112,7 +112,7 @@ func (x *execution) create(t *transition) (old *executionRecord, err error) {
 			err = errNameTaken
 		}
 		if err != nil {
-			return disk.Unwritten(err)
+			return err
 		}
 		return x.writeStart(tx, record, first, begun)
 	})
