@@ -1,5 +1,5 @@
 // Command local is the one-process deployment: it reads template.yaml and runs
-// the production handlers, with the production SDK clients, on embedded engines,
+// the production handlers on embedded engines,
 // in one process with one data folder.
 //
 //	go run ./infra/local [-addr 127.0.0.1:8080] [-data .piloto] [-aws 127.0.0.1:8000] [-lambda process] [-v]

@@ -1,5 +1,6 @@
 // Package process owns the one-process deployment. It reads template.yaml and runs the production
-// handlers, with the production SDK clients, on embedded engines over one data folder.
+// handlers on embedded engines over one data folder. They call the table without HTTP (tables.go),
+// and the other services through the production SDK clients.
 //
 // Three rules hold. A write is on disk before it is acknowledged, so that the process may be killed
 // at any moment. Runs in flight continue at the next start. Only one process at a time holds a data

@@ -11,7 +11,7 @@ import (
 )
 
 // Client calls an engine of the same process with the types of the AWS SDK, without HTTP, JSON, signatures and
-// retries. Its methods are those of the SDK's client that read and write items. They answer as the SDK's client does
+// retries. Its methods are those of the SDK's client that the stores call. They answer as the SDK's client does
 // over the wire protocol, with these differences: options are ignored; an answer has no metadata; a write that the disk
 // refuses is disk.ErrUnwritable or disk.ErrFailed.
 //
@@ -86,24 +86,6 @@ func (c *Client) Query(ctx context.Context, in *sdk.QueryInput, _ ...func(*sdk.O
 	}
 	if key := p.lastKey(); key != nil {
 		out.LastEvaluatedKey = sdkItem(key)
-	}
-	return out, nil
-}
-
-// BatchGetItem reads items by their keys.
-func (c *Client) BatchGetItem(ctx context.Context, in *sdk.BatchGetItemInput, _ ...func(*sdk.Options)) (*sdk.BatchGetItemOutput, error) {
-	a, err := call(ctx, c, "BatchGetItem", batchGetNode(in), (*Engine).batchGetItem)
-	if err != nil {
-		return nil, err
-	}
-	out := &sdk.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}, UnprocessedKeys: map[string]types.KeysAndAttributes{}}
-	for _, b := range a.parts {
-		out.Responses[b.table] = sdkItems(b.found)
-		if b.done < len(b.keys) {
-			rest := in.RequestItems[b.table]
-			rest.Keys = sdkItems(b.keys[b.done:])
-			out.UnprocessedKeys[b.table] = rest
-		}
 	}
 	return out, nil
 }

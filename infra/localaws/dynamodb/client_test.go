@@ -29,7 +29,6 @@ type itemClient interface {
 	UpdateItem(context.Context, *sdk.UpdateItemInput, ...func(*sdk.Options)) (*sdk.UpdateItemOutput, error)
 	DeleteItem(context.Context, *sdk.DeleteItemInput, ...func(*sdk.Options)) (*sdk.DeleteItemOutput, error)
 	Query(context.Context, *sdk.QueryInput, ...func(*sdk.Options)) (*sdk.QueryOutput, error)
-	BatchGetItem(context.Context, *sdk.BatchGetItemInput, ...func(*sdk.Options)) (*sdk.BatchGetItemOutput, error)
 	BatchWriteItem(context.Context, *sdk.BatchWriteItemInput, ...func(*sdk.Options)) (*sdk.BatchWriteItemOutput, error)
 	TransactWriteItems(context.Context, *sdk.TransactWriteItemsInput, ...func(*sdk.Options)) (*sdk.TransactWriteItemsOutput, error)
 }
@@ -93,14 +92,14 @@ func TestClientAnswersAsOverTheWire(t *testing.T) {
 			t.Errorf("no call failed with %s: %v", want, failures)
 		}
 	}
-	if len(kinds) != 8 {
+	if len(kinds) != 7 {
 		t.Errorf("calls: %v", kinds)
 	}
 }
 
 var unexported = cmpopts.IgnoreUnexported(
-	sdk.GetItemOutput{}, sdk.PutItemOutput{}, sdk.UpdateItemOutput{}, sdk.DeleteItemOutput{}, sdk.QueryOutput{}, sdk.BatchGetItemOutput{},
-	sdk.BatchWriteItemOutput{}, sdk.TransactWriteItemsOutput{}, types.KeysAndAttributes{},
+	sdk.GetItemOutput{}, sdk.PutItemOutput{}, sdk.UpdateItemOutput{}, sdk.DeleteItemOutput{}, sdk.QueryOutput{},
+	sdk.BatchWriteItemOutput{}, sdk.TransactWriteItemsOutput{},
 	types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{}, types.AttributeValueMemberBOOL{},
 	types.AttributeValueMemberNULL{}, types.AttributeValueMemberM{}, types.AttributeValueMemberL{}, types.AttributeValueMemberSS{},
 	types.AttributeValueMemberNS{}, types.AttributeValueMemberBS{},

@@ -20,7 +20,7 @@ type caller struct {
 
 func randomCall(r *rand.Rand) (string, func(itemClient) (any, error)) {
 	c := caller{r, new(bool)}
-	switch c.IntN(8) {
+	switch c.IntN(7) {
 	case 0:
 		return "GetItem", call(itemClient.GetItem, c.get())
 	case 1:
@@ -32,8 +32,6 @@ func randomCall(r *rand.Rand) (string, func(itemClient) (any, error)) {
 	case 4:
 		return "Query", call(itemClient.Query, c.query())
 	case 5:
-		return "BatchGetItem", call(itemClient.BatchGetItem, c.batchGet())
-	case 6:
 		return "BatchWriteItem", call(itemClient.BatchWriteItem, c.batchWrite())
 	default:
 		return "TransactWriteItems", call(itemClient.TransactWriteItems, c.transaction())
@@ -254,17 +252,6 @@ func (c caller) query() *sdk.QueryInput {
 	in.ConsistentRead = []*bool{nil, aws.Bool(true)}[c.IntN(2)]
 	in.Select = []types.Select{"", types.SelectCount, types.SelectAllAttributes}[c.IntN(3)]
 	return in
-}
-
-func (c caller) batchGet() *sdk.BatchGetItemInput {
-	of := types.KeysAndAttributes{Keys: []attributes{}, ConsistentRead: aws.Bool(c.one(2))}
-	for range c.IntN(4) {
-		of.Keys = append(of.Keys, c.key())
-	}
-	if c.one(3) {
-		of.ProjectionExpression = aws.String("pk, sk, a1")
-	}
-	return &sdk.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{*c.table(): of}}
 }
 
 func (c caller) batchWrite() *sdk.BatchWriteItemInput {

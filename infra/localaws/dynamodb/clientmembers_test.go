@@ -15,7 +15,6 @@ func TestClientCarriesOrRefusesEveryMember(t *testing.T) {
 	checkMembers(t, updateNode)
 	checkMembers(t, deleteNode)
 	checkMembers(t, queryNode)
-	checkMembers(t, batchGetNode)
 	checkMembers(t, batchWriteNode)
 	checkMembers(t, transactNode)
 }

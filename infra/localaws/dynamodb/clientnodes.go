@@ -176,40 +176,9 @@ func queryNode(in *sdk.QueryInput) *members {
 	return m
 }
 
-// requestItems adds the map by table that both batch operations have.
-func (m *members) requestItems(given bool, tables node) {
-	tables.kind = jsonObject
-	if given {
-		m.add("RequestItems", tables)
-	}
-}
-
-func batchGetNode(in *sdk.BatchGetItemInput) *members {
-	m := newMembers(1)
-	var tables node
-	for table, of := range in.RequestItems {
-		part := newMembers(4)
-		if of.Keys != nil {
-			list := node{kind: jsonArray}
-			for _, key := range of.Keys {
-				list.list = append(list.list, itemNode(key))
-			}
-			part.add("Keys", list)
-		}
-		part.flag("ConsistentRead", of.ConsistentRead)
-		part.text("ProjectionExpression", of.ProjectionExpression)
-		part.names(of.ExpressionAttributeNames)
-		m.refuse("AttributesToGet", of.AttributesToGet != nil)
-		tables.fields = append(tables.fields, field{table, part.node})
-	}
-	m.requestItems(in.RequestItems != nil, tables)
-	m.refuse("ReturnConsumedCapacity", in.ReturnConsumedCapacity != "")
-	return m
-}
-
 func batchWriteNode(in *sdk.BatchWriteItemInput) *members {
 	m := newMembers(1)
-	var tables node
+	tables := node{kind: jsonObject}
 	for table, requests := range in.RequestItems {
 		list := node{kind: jsonArray}
 		for _, r := range requests {
@@ -228,7 +197,9 @@ func batchWriteNode(in *sdk.BatchWriteItemInput) *members {
 		}
 		tables.fields = append(tables.fields, field{table, list})
 	}
-	m.requestItems(in.RequestItems != nil, tables)
+	if in.RequestItems != nil {
+		m.add("RequestItems", tables)
+	}
 	m.refuse("ReturnConsumedCapacity", in.ReturnConsumedCapacity != "")
 	m.refuse("ReturnItemCollectionMetrics", in.ReturnItemCollectionMetrics != "")
 	return m
