@@ -1,8 +1,11 @@
 package intent
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/binary"
+	"io"
 	"math"
 	"strings"
 	"sync"
@@ -20,7 +23,9 @@ import (
 // buckets is the number of weights per label. Features with the same hash share one.
 const buckets = 1 << 17
 
-//go:embed weights.bin
+// The file is compressed, because it is a part of the executables of functions.
+//
+//go:embed weights.bin.gz
 var weightsFile []byte
 
 // weights holds the trained weights of one label.
@@ -29,10 +34,14 @@ type weights struct {
 	each        []byte // one int8 per bucket, multiplied by scale
 }
 
-// loadWeights returns the weights of both labels. The file has the SHA-256 of the texts, and for
-// each label its scale and its bias as little-endian floats, and its buckets.
-var loadWeights = sync.OnceValue(func() (l struct{ pending, done weights }) {
-	rest := weightsFile[sumSize:]
+// loadWeights returns the weights of both labels, and the SHA-256 of the texts they were learned from. The file has
+// this sum, and for each label its scale and its bias as little-endian floats, and its buckets.
+var loadWeights = sync.OnceValue(func() (l struct {
+	sum           [sumSize]byte
+	pending, done weights
+}) {
+	rest := unzipWeights()
+	rest = rest[copy(l.sum[:], rest):]
 	for _, w := range []*weights{&l.pending, &l.done} {
 		w.scale = math.Float32frombits(binary.LittleEndian.Uint32(rest))
 		w.bias = math.Float32frombits(binary.LittleEndian.Uint32(rest[4:]))
@@ -40,6 +49,19 @@ var loadWeights = sync.OnceValue(func() (l struct{ pending, done weights }) {
 	}
 	return l
 })
+
+// unzipWeights returns the file's bytes. The file is a part of the executable, so an error is a mistake of its build.
+func unzipWeights() []byte {
+	z, err := gzip.NewReader(bytes.NewReader(weightsFile))
+	if err != nil {
+		panic(err)
+	}
+	raw, err := io.ReadAll(z)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
 
 const sumSize = 32
 

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
 	"flag"
@@ -110,14 +111,21 @@ func train(samples []sample) (pending, done weights) {
 	return pending, done
 }
 
-func write(sum [sumSize]byte, labels ...weights) []byte {
+func write(t *testing.T, sum [sumSize]byte, labels ...weights) {
+	t.Helper()
 	var b bytes.Buffer
-	b.Write(sum[:])
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = z.Write(sum[:])
 	for _, w := range labels {
-		_ = binary.Write(&b, binary.LittleEndian, []float32{w.scale, w.bias})
-		b.Write(w.each)
+		_ = binary.Write(z, binary.LittleEndian, []float32{w.scale, w.bias})
+		_, _ = z.Write(w.each)
 	}
-	return b.Bytes()
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("weights.bin.gz", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestModelWeightsMatchTexts: the weights were trained on the current texts.
@@ -138,13 +146,11 @@ func TestModelWeightsMatchTexts(t *testing.T) {
 	}
 	if *update {
 		pending, done := train(known)
-		if err := os.WriteFile("weights.bin", write(sum, pending, done), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, sum, pending, done)
 		return
 	}
-	if !bytes.HasPrefix(weightsFile, sum[:]) {
-		t.Error("weights.bin is of other texts: go test ./internal/chats/intent -run TestModelWeightsMatchTexts -update")
+	if loadWeights().sum != sum {
+		t.Error("weights.bin.gz is of other texts: go test ./internal/chats/intent -run TestModelWeightsMatchTexts -update")
 	}
 }
 
