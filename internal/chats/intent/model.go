@@ -39,7 +39,8 @@ type weights struct {
 var loadWeights = sync.OnceValue(func() (l struct {
 	sum           [sumSize]byte
 	pending, done weights
-}) {
+},
+) {
 	rest := unzipWeights()
 	rest = rest[copy(l.sum[:], rest):]
 	for _, w := range []*weights{&l.pending, &l.done} {
