@@ -102,8 +102,14 @@ func (c *client) once(method, path, body string, headers ...string) (reply, erro
 	if err != nil {
 		return reply{}, fmt.Errorf("%w: %w", errLost, err)
 	}
-	return reply{res.StatusCode, got}, nil
+	if r := (reply{res.StatusCode, got}); r.status != http.StatusInternalServerError || r.text("message") != cutOff {
+		return r, nil
+	}
+	return reply{}, fmt.Errorf("%w: the function was cut off", errLost)
 }
+
+// cutOff is the message of API Gateway about a function that ended without an answer.
+const cutOff = "Internal Server Error"
 
 // again repeats an idempotent request until the response has the wanted status. It retries after a
 // 503 and after no response.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"localaws/template"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 const (
@@ -20,6 +23,7 @@ const (
 // folder in which the service is registered.
 type harness struct {
 	root, folder, binary string
+	functions            string // the folder of the functions' executables; empty: they run in the process
 	model                *model
 	service              *service
 	tools                *toolbox
@@ -35,14 +39,12 @@ type base struct {
 }
 
 // newHarness builds the process from the module at root, and stores all files in folder.
-func newHarness(root, folder string, chosen []scenario) (*harness, error) {
+func newHarness(root, folder, lambda string, chosen []scenario) (*harness, error) {
 	h := &harness{root: root, folder: folder, binary: filepath.Join(folder, "piloto"), bases: map[string]base{}}
-	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
-	build.Dir, build.Stderr = root, os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("go build ./infra/local: %w", err)
+	err := h.build(lambda)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if h.model, err = newModel(); err != nil {
 		return nil, err
 	}
@@ -73,6 +75,24 @@ func newHarness(root, folder string, chosen []scenario) (*harness, error) {
 	return h, nil
 }
 
+// build builds the process, and the functions when they are processes of their own.
+func (h *harness) build(lambda string) error {
+	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
+	build.Dir, build.Stderr = h.root, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("go build ./infra/local: %w", err)
+	}
+	if lambda != process.AsProcess {
+		return nil
+	}
+	h.functions = filepath.Join(h.folder, "functions")
+	t, err := template.Read(filepath.Join(h.root, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	return process.BuildFunctions(context.Background(), h.root, h.functions, t.Functions, "failpoints")
+}
+
 func (h *harness) close() {
 	if h.model != nil {
 		h.model.close()
@@ -88,7 +108,7 @@ func (h *harness) close() {
 // deployment returns a deployment with a copy of a base.
 func (h *harness) deployment(name string, from base, sc scenario, at slot) (*deployment, error) {
 	d := &deployment{
-		binary: h.binary, root: h.root, folder: filepath.Join(h.folder, name), addr: at.addr, aws: at.aws, off: from.shift,
+		binary: h.binary, root: h.root, functions: h.functions, folder: filepath.Join(h.folder, name), addr: at.addr, aws: at.aws, off: from.shift,
 		env: append([]string{"OPENAI_BASE_URL=" + h.model.url, "OPENAI_MODEL=crash-1"}, sc.env...),
 	}
 	if from.data == "" {
@@ -125,7 +145,7 @@ func (h *harness) prepare(name string, from base, sc scenario) (base, error) {
 	}
 	d.closing = true // one process, without a restart
 	defer d.close()
-	if err := d.start(sc.until, ""); err != nil {
+	if err := d.start(sc.until, sc.until != ""); err != nil {
 		return base{}, err
 	}
 	ctx, leave := context.WithCancel(context.Background())
@@ -167,7 +187,7 @@ type result struct {
 	round
 	end    string // the final status of the run
 	swept  bool   // the sweep had to finish some work
-	deaths int
+	died   bool   // at the point
 	err    error
 	points []string // the recorded failpoints of a traced round
 	took   time.Duration
@@ -190,27 +210,23 @@ func (h *harness) run(r round, at slot) result {
 		return res
 	}
 	defer d.close()
-	trace := ""
-	if r.traced {
-		trace = filepath.Join(d.folder, "trace")
-	}
 	v := h.newUser(context.Background(), from.user, d)
 	v.limit = r.sc.limit
 	defer func() { v.watch.close() }()
-	res.err = d.start(r.point, trace)
+	res.err = d.start(r.point, r.point != "" || r.traced)
 	if res.err == nil {
 		res.err = h.drive(v, &res)
 	}
-	var died error
-	res.deaths, died = d.deathCount()
 	res.swept = v.swept
-	res.err = errors.Join(res.err, died, d.stop())
+	points, unread := d.passed()
+	res.died = slices.Contains(points, r.point)
+	_, failed := d.deathCount()
+	res.err = errors.Join(res.err, failed, unread, d.stop())
 	if res.err == nil {
 		res.err = d.delivered()
 	}
 	if r.traced && res.err == nil {
-		raw, err := os.ReadFile(trace) //nolint:gosec // of the round
-		res.points, res.err = strings.Fields(string(raw)), err
+		res.points = points
 	}
 	if res.err != nil {
 		res.err = fmt.Errorf("%s, %s %v: %w\nits folder is %s", r.sc.name, r.point, r.kills, res.err, d.folder)
@@ -227,7 +243,7 @@ func (d *deployment) delivered() error {
 	if err != nil || left == 0 {
 		return err
 	}
-	if err := d.start("", ""); err != nil {
+	if err := d.start("", false); err != nil {
 		return err
 	}
 	time.Sleep(idle)
@@ -261,7 +277,7 @@ func (h *harness) drive(v *user, res *result) error {
 		time.Sleep(idle)
 	}
 	for deadline := time.Now().Add(grip); res.point != "" && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if deaths, _ := v.d.deathCount(); deaths > 0 {
+		if points, err := v.d.passed(); err != nil || slices.Contains(points, res.point) {
 			break
 		}
 	}

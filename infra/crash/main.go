@@ -1,9 +1,11 @@
 // Command crash kills the one-process deployment at every failpoint at which data could be lost, and
 // checks that none is lost:
 //
-//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-write docs/crash-matrix.md]
+//	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-lambda process] [-write docs/crash-matrix.md]
 //
-// It builds infra/local with the tag failpoints. Each scenario first runs undisturbed, which
+// It builds infra/local with the tag failpoints, and with -lambda process also the functions, which then run as
+// the executables that deploy. A failpoint in a function then ends the environment of that function alone, as a
+// crash does on AWS, and the engines go on. Each scenario first runs undisturbed, which
 // records the failpoints that it passes. Then it runs once for each of these failpoints, in a data folder
 // of its own, and the process kills itself there with SIGKILL. Then -rounds rounds follow with
 // kills at random times. The driver of a scenario acts as a client does: it repeats a request
@@ -23,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 // options holds the values of the flags.
@@ -31,6 +35,7 @@ type options struct {
 	scenario, point string
 	atOnce          int
 	few             bool
+	lambda          string // how functions run, as infra/local has it
 	seed            uint64
 	write, folder   string
 }
@@ -42,6 +47,7 @@ func main() {
 	flag.StringVar(&o.point, "point", "", "only failpoints with this in their name")
 	flag.IntVar(&o.atOnce, "j", 8, "rounds at once")
 	flag.BoolVar(&o.few, "few", false, "each failpoint in two scenarios, not every time it passes")
+	flag.StringVar(&o.lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "of the random times")
 	flag.StringVar(&o.write, "write", "", "file for the table")
 	flag.StringVar(&o.folder, "folder", "", "where the folders of rounds that failed stay; a temporary one when empty")
@@ -75,7 +81,7 @@ func crash(root string, o options, out io.Writer) (*matrix, error) {
 		}
 		o.folder = folder
 	}
-	h, err := newHarness(root, o.folder, m.scenarios)
+	h, err := newHarness(root, o.folder, o.lambda, m.scenarios)
 	if err != nil {
 		return m, err
 	}

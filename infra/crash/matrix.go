@@ -147,7 +147,7 @@ func (m *matrix) mark(r result) string {
 	switch {
 	case r.err != nil:
 		return "FAILED"
-	case r.point != "" && r.deaths == 0:
+	case r.point != "" && !r.died:
 		return "" // it did not pass the point this time
 	case r.end == m.calm[r.sc.name].end:
 		sign = "✓"
@@ -176,7 +176,7 @@ func (m *matrix) table(failures int) string {
 				continue
 			case r.point == "":
 				atRandom++
-			case r.deaths > 0:
+			case r.died:
 				atPoints++
 			}
 			ends[m.mark(r)]++

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 const (
@@ -26,6 +30,7 @@ const (
 // does, another one is started at once, unarmed.
 type deployment struct {
 	binary, root string // the executable, and its working folder
+	functions    string // the folder of the functions' executables; empty: they run in the process
 	folder       string // of the round: data, trace and log
 	addr, aws    string // the same at every start
 	env          []string
@@ -34,7 +39,9 @@ type deployment struct {
 	cmd     *exec.Cmd
 	exited  chan struct{} // of the running process
 	off     time.Duration // how far ahead the clock of the next process is
-	deaths  int           // number of processes that died
+	deaths  int           // number of processes that died or were killed, without functions
+	point   string        // the failpoint of the armed process; empty: none
+	itself  bool          // the armed process died by itself, and not a function
 	closing bool
 	failed  error // the error of a failed start
 }
@@ -43,21 +50,44 @@ type deployment struct {
 func (d *deployment) data() string { return filepath.Join(d.folder, "data") }
 
 // start starts a process, armed with a point unless that is empty, and returns once the process is
-// ready or dead.
-func (d *deployment) start(point, trace string) error {
+// ready or dead. A traced process records the failpoints that it passes, which an armed one needs.
+func (d *deployment) start(point string, traced bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.launch(point, trace)
+	return d.launch(point, traced)
+}
+
+// trace returns the file of the failpoints that were passed.
+func (d *deployment) trace() string { return filepath.Join(d.folder, "trace") }
+
+// passed returns the failpoints that were recorded, each "moment#n".
+func (d *deployment) passed() ([]string, error) {
+	raw, err := os.ReadFile(d.trace())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Fields(string(raw)), err
 }
 
 // launch is start for a caller that holds mu.
-func (d *deployment) launch(point, trace string) error {
+func (d *deployment) launch(point string, traced bool) error {
 	log, err := os.OpenFile(filepath.Join(d.folder, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(context.Background(), d.binary, "-addr", d.addr, "-aws", d.aws, "-data", d.data()) //nolint:gosec // built by us
+	args := []string{"-addr", d.addr, "-aws", d.aws, "-data", d.data()}
+	if d.functions != "" {
+		args = append(args, "-lambda", process.AsProcess, "-functions", d.functions)
+	}
+	trace := ""
+	if point != "" {
+		d.point = point
+	}
+	if traced {
+		trace = d.trace()
+	}
+	cmd := exec.CommandContext(context.Background(), d.binary, args...) //nolint:gosec // built by us
 	cmd.Dir, cmd.Stderr = d.root, log
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
@@ -105,14 +135,21 @@ func (d *deployment) launch(point, trace string) error {
 	}
 }
 
-// waitForDeath waits until the armed process is dead.
+// waitForDeath waits until something died at the armed point, and ends the process, if a function died.
 func (d *deployment) waitForDeath(point string) error {
-	select {
-	case <-d.exited:
-		return nil
-	case <-time.After(endLimit):
-		return fmt.Errorf("nothing passed %s", point)
+	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		points, err := d.passed()
+		if err != nil {
+			return err
+		}
+		if slices.Contains(points, point) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.killProcess()
+			return nil
+		}
 	}
+	return fmt.Errorf("nothing passed %s", point)
 }
 
 // restart starts another process in place of one that ended by itself.
@@ -123,7 +160,8 @@ func (d *deployment) restart(cmd *exec.Cmd) {
 		return
 	}
 	d.deaths++
-	d.failed = errors.Join(d.failed, d.launch("", ""))
+	d.itself = true
+	d.failed = errors.Join(d.failed, d.launch("", false))
 }
 
 // kill ends the process as a power failure does, and starts the next one, whose clock is ahead by
@@ -134,7 +172,7 @@ func (d *deployment) kill(off time.Duration) error {
 	d.killProcess()
 	d.deaths++
 	d.off += off
-	return d.launch("", "")
+	return d.launch("", false)
 }
 
 // killProcess kills the running process; the caller holds mu.
@@ -147,11 +185,16 @@ func (d *deployment) killProcess() {
 	}
 }
 
-// deathCount returns the number of processes that died, and the error of a failed start.
+// deathCount returns the number of processes that died, of functions too, and the error of a failed start.
 func (d *deployment) deathCount() (int, error) {
+	points, err := d.passed()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.deaths, d.failed
+	count := d.deaths
+	if !d.itself && d.point != "" && slices.Contains(points, d.point) {
+		count++
+	}
+	return count, errors.Join(d.failed, err)
 }
 
 // stop asks the process to end, as Ctrl-C does, and waits for its end.

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/rate"
 	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
 	"piloto/internal/store"
@@ -110,7 +111,7 @@ func lambdaWorld(e Environment) World {
 	return World{
 		Tables: store.Dial(service("DYNAMODB")), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"), Keys: service("KMS"),
-		Now: Clock, IDs: ids.NewSource(nil),
+		Now: failpoint.Clock(Clock), IDs: ids.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },
 	}
 }

@@ -10,19 +10,23 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
 // bootstrap is the name of a function's executable in its folder.
 const bootstrap = "bootstrap"
 
-// buildFlags are the flags of BUILD in the Makefile, which explains them.
-var buildFlags = []string{"-race=false", "-tags", "lambda.norpc,nethttpomithttp2", "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
+// buildFlags returns the flags of BUILD in the Makefile, which explains them, with further tags.
+func buildFlags(tags ...string) []string {
+	tags = append([]string{"lambda.norpc", "nethttpomithttp2"}, tags...)
+	return []string{"-race=false", "-tags", strings.Join(tags, ","), "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
+}
 
 // BuildFunctions builds the bootstrap of every function for this machine into
-// folder/NAME/bootstrap, with the flags of `make build`. module is the folder of template.yaml.
-// Executables that are up to date are not built again.
-func BuildFunctions(ctx context.Context, module, folder string, functions []template.Function) error {
+// folder/NAME/bootstrap, with the flags of `make build` and further tags. module is the folder of
+// template.yaml. Executables that are up to date are not built again.
+func BuildFunctions(ctx context.Context, module, folder string, functions []template.Function, tags ...string) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -34,7 +38,7 @@ func BuildFunctions(ctx context.Context, module, folder string, functions []temp
 		all.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags, []string{"-o", filepath.Join(folder, fn.Name, bootstrap), "./" + fn.Folder})...)
+			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags(tags...), []string{"-o", filepath.Join(folder, fn.Name, bootstrap), "./" + fn.Folder})...)
 			cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 			if output, err := cmd.CombinedOutput(); err != nil {
 				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, output)

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"piloto/internal/boot"
+	"piloto/internal/ground/failpoint"
 )
 
 // The modes in which functions run.
@@ -38,7 +39,7 @@ type lambdas struct {
 func (p *Process) newLambdas(folder string) *lambdas {
 	l := &lambdas{pools: map[string]*lambda.Pool{}, log: p.log}
 	for _, fn := range p.template.Functions {
-		env := append(p.awsEndpoint.environment(), boot.LocalVariable+"="+p.localSettings().String())
+		env := slices.Concat(p.awsEndpoint.environment(), []string{boot.LocalVariable + "=" + p.localSettings().String()}, failpoint.Environment())
 		for _, name := range slices.Sorted(maps.Keys(p.deployment.Environment[fn.ID])) {
 			env = append(env, name+"="+p.deployment.Environment[fn.ID][name])
 		}

@@ -16,5 +16,8 @@ func At(_, _, _ string) {}
 // Verb marks the failpoint "owner.Method.moment". Method is the nearest exported method of the type on the stack.
 func Verb(_, _, _ string) {}
 
+// Environment returns the variables that arm another process: none.
+func Environment() []string { return nil }
+
 // Clock returns the clock to use: now itself.
 func Clock(now func() time.Time) func() time.Time { return now }

@@ -4,6 +4,8 @@ package failpoint
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -15,43 +17,94 @@ import (
 // On reports whether failpoints are compiled in.
 const On = true
 
+// The variables that arm a process.
+const (
+	pointVariable = "PILOTO_FAILPOINT"       // "moment#n": where it dies
+	traceVariable = "PILOTO_FAILPOINT_TRACE" // the file with one line for each passed failpoint
+	aheadVariable = "PILOTO_OFF_FOR"         // how far its clock is ahead
+)
+
 var armed struct {
 	sync.Mutex
 	point string         // "moment#n"; empty: none
-	trace *os.File       // one line for each passed failpoint; nil: no trace
+	trace *os.File       // one line for each passed failpoint; nil: none counts
+	read  int64          // how much of the trace is in hits
 	hits  map[string]int // by failpoint
 	ahead time.Duration  // how far the clock is ahead
 }
 
+// ArmFromEnvironment arms the process as the variables say.
+func ArmFromEnvironment() error {
+	ahead, err := time.ParseDuration("0" + os.Getenv(aheadVariable))
+	if err != nil {
+		return err
+	}
+	return Arm(os.Getenv(pointVariable), os.Getenv(traceVariable), ahead)
+}
+
+// Environment returns the variables that arm another process of the same deployment.
+func Environment() []string {
+	var list []string
+	for _, name := range []string{pointVariable, traceVariable, aheadVariable} {
+		list = append(list, name+"="+os.Getenv(name))
+	}
+	return list
+}
+
 // Arm sets the failpoint at which the process dies ("moment#n"; empty: none), the file to which each passed
-// failpoint is appended (empty: none), and how far the clock is ahead. A finished append survives the process.
+// failpoint is appended (empty: none, and then there is no point), and how far the clock is ahead. A finished
+// append survives the process.
 func Arm(point, trace string, ahead time.Duration) error {
 	armed.Lock()
 	defer armed.Unlock()
-	armed.point, armed.ahead, armed.hits = point, ahead, map[string]int{}
+	armed.point, armed.ahead, armed.hits, armed.read, armed.trace = point, ahead, map[string]int{}, 0, nil
 	if trace == "" {
+		if point != "" {
+			return fmt.Errorf("failpoint: %s needs a file in which passes are counted", point)
+		}
 		return nil
 	}
-	f, err := os.OpenFile(trace, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(trace, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
 	armed.trace = f
-	return err
+	return nil
 }
 
 // Here marks a failpoint: it counts and traces the pass, and kills the process at the armed one.
 func Here(name string) {
 	armed.Lock()
 	defer armed.Unlock()
-	if armed.hits == nil || armed.point == "" && armed.trace == nil {
+	if armed.trace == nil {
 		return
 	}
-	armed.hits[name]++
-	hit := fmt.Sprintf("%s#%d", name, armed.hits[name])
-	if armed.trace != nil {
-		_, _ = armed.trace.WriteString(hit + "\n")
+	file := int(armed.trace.Fd())
+	if err := syscall.Flock(file, syscall.LOCK_EX); err != nil {
+		panic(err)
+	}
+	defer func() { _ = syscall.Flock(file, syscall.LOCK_UN) }()
+	countTrace()
+	hit := fmt.Sprintf("%s#%d", name, armed.hits[name]+1)
+	if _, err := armed.trace.WriteString(hit + "\n"); err != nil {
+		panic(err)
 	}
 	if hit == armed.point {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // the lock is kept, so that no other failpoint passes
+	}
+}
+
+// countTrace counts the lines that were added to the trace since it was read, by any process.
+func countTrace() {
+	added, err := io.ReadAll(io.NewSectionReader(armed.trace, armed.read, math.MaxInt64-armed.read))
+	if err != nil {
+		panic(err)
+	}
+	armed.read += int64(len(added))
+	for line := range strings.Lines(string(added)) {
+		name, _, _ := strings.Cut(line, "#")
+		armed.hits[name]++
 	}
 }
 
