@@ -61,8 +61,9 @@ conflicts: ## Test the stores, the wallet and the runs with transactions that co
 	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo' -args -conflicts 1ms
 
 .PHONY: crash
-crash: ## Kill the process at every failpoint (docs/crash-matrix.md)
+crash: ## Kill the process, and single functions, at every failpoint (docs/crash-matrix.md)
 	go run ./infra/crash -write docs/crash-matrix.md
+	go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md
 
 .PHONY: provider
 provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider and an MCP server that are not ours (needs npm)

@@ -65,7 +65,7 @@ func main() {
 // crash runs the rounds that o selects and writes the table to out. It returns an error when a
 // round failed.
 func crash(root string, o options, out io.Writer) (*matrix, error) {
-	m := &matrix{}
+	m := &matrix{lambda: o.lambda}
 	for _, sc := range scenarios {
 		if o.scenario == "" || slices.Contains(strings.Split(o.scenario, ","), sc.name) {
 			m.scenarios = append(m.scenarios, sc)

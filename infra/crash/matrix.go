@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"piloto/infra/local/process"
 )
 
 // matrix holds the results of all rounds.
@@ -16,6 +18,7 @@ type matrix struct {
 	scenarios []scenario
 	results   []result
 	calm      map[string]result // the undisturbed round of each scenario
+	lambda    string            // how functions ran
 }
 
 // failpointOf returns the name of a point without its number.
@@ -166,7 +169,7 @@ func (m *matrix) mark(r result) string {
 // run to run.
 func (m *matrix) table(failures int) string {
 	var b strings.Builder
-	b.WriteString(head)
+	b.WriteString(m.head())
 	b.WriteString("| scenario | what happens | undisturbed | killed | at random | became |\n|---|---|---|---|---|---|\n")
 	for _, sc := range m.scenarios {
 		atPoints, atRandom, ends := 0, 0, map[string]int{}
@@ -238,12 +241,36 @@ func (m *matrix) rows(b *strings.Builder) {
 	}
 }
 
-const head = `# The crash matrix
+// head returns the text above the table.
+func (m *matrix) head() string {
+	if m.lambda == process.AsProcess {
+		return headOfFunctions + rules
+	}
+	return headOfProcess + rules
+}
+
+const (
+	headOfProcess = `# The crash matrix
 
 Made by ` + "`go run ./infra/crash -write docs/crash-matrix.md`" + `. A real process is killed with SIGKILL at
 each failpoint that it passes, each time it passes it, and at random times. Another process is then
-started on the same folder, and the client continues. After each round:
+started on the same folder, and the client continues.
+[The same for functions in processes of their own](crash-matrix-functions.md). After each round:
+`
+	headOfFunctions = `# The crash matrix of functions
 
+Made by ` + "`go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md`" + `. The
+functions are the executables that deploy, in processes of their own. At a failpoint in a function
+that process alone is killed with SIGKILL, as when a function crashes on AWS: the table, the state
+machine and the other functions go on, the request is answered by API Gateway's 500, and the state
+machine tries again. At a failpoint of an engine, and at random times, everything is killed, and
+started again on the same folder. Each failpoint is tried in two scenarios;
+[the matrix of one process](crash-matrix.md) has all of them. After each round:
+`
+)
+
+// rules is the text about the checks and the signs.
+const rules = `
 - Nothing that was answered is lost. A confirmed run has one execution.
 - No unsafe request reached the service twice. The chat names each step in doubt.
 - Every run has ended, its chat is free, and it has one final message.
@@ -267,7 +294,7 @@ A sign shows how the run ended:
 |---|---|
 | ✓ | as without a kill |
 | ? | in doubt: it was killed between an unsafe request, or a call of an agent, and the answer; the chat says so |
-| ~ | not within six seconds of the next start: the machine was off for five more minutes, and the sweep found the run |
+| ~ | not within six seconds: the machine was off for five more minutes, and the sweep found the run, or what it held |
 | another word | the state it ended in |
 
 ## Scenarios

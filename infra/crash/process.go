@@ -185,16 +185,23 @@ func (d *deployment) killProcess() {
 	}
 }
 
-// deathCount returns the number of processes that died, of functions too, and the error of a failed start.
-func (d *deployment) deathCount() (int, error) {
-	points, err := d.passed()
+// lostFunction reports whether a function died at the armed point, alone.
+func (d *deployment) lostFunction() bool {
+	points, _ := d.passed()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	count := d.deaths
-	if !d.itself && d.point != "" && slices.Contains(points, d.point) {
-		count++
+	return d.functions != "" && !d.itself && d.point != "" && slices.Contains(points, d.point)
+}
+
+// deathCount returns the number of processes that died, of functions too, and the error of a failed start.
+func (d *deployment) deathCount() (int, error) {
+	lost := d.lostFunction()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if lost {
+		return d.deaths + 1, d.failed
 	}
-	return count, errors.Join(d.failed, err)
+	return d.deaths, d.failed
 }
 
 // stop asks the process to end, as Ctrl-C does, and waits for its end.
