@@ -15,6 +15,7 @@ import (
 	"piloto/internal/store/router"
 	"piloto/internal/store/runs"
 	"piloto/internal/store/settings"
+	"piloto/internal/store/setups"
 	"piloto/internal/store/usage"
 	"piloto/internal/store/wallet"
 )
@@ -56,6 +57,9 @@ type Stores struct {
 	Settings *SettingsStore
 	Usage    *UsageStore
 	Wallet   *WalletStore
+
+	Setups   *SetupStore
+	versions *setups.Store
 }
 
 // Client is the calls of DynamoDB that the stores make.
@@ -69,13 +73,17 @@ func New(client Client, name string) Stores { return Over(kv.New(client, name)) 
 
 // Over returns the stores of a table. Commits are announced to nobody.
 func Over(t *kv.Table) Stores {
-	return Stores{
+	s := Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
 		Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
+
+		versions: setups.New(t),
 	}
+	s.Setups = &SetupStore{stores: s}
+	return s
 }
 
 // Announcing returns the same stores, whose commits of chats and runs are announced.

@@ -7,6 +7,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 )
 
 type projectRow struct {
@@ -39,7 +40,7 @@ func rowOfProject(account string, p conversation.Project, version int) projectRo
 // CreateProject stores a new project.
 func (s *Store) CreateProject(ctx context.Context, account string, p conversation.Project) error {
 	w := kv.Put(rowOfProject(account, p, 1), "attribute_not_exists(PK)", kv.ErrTaken)
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
 // Project returns a project.
@@ -87,7 +88,7 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 		p.ID = id
 		w := kv.Put(rowOfProject(account, p, row.Version+1), "version = :seen", fault.ErrMoved)
 		w = w.With(kv.Item{":seen": kv.N(int64(row.Version))})
-		return s.table.Commit(ctx, w)
+		return s.table.Commit(ctx, w, setups.Raise(account))
 	})
 	return p, err
 }
@@ -95,5 +96,5 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 // DeleteProject removes a project. Its chats remain and still name it, so that their steps are
 // refused.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
-	return s.table.Commit(ctx, kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound))
+	return s.table.Commit(ctx, kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound), setups.Raise(account))
 }

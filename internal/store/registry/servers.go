@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 	"piloto/internal/tools/tool"
 )
 
@@ -108,6 +109,11 @@ type keyRow struct {
 	Scope    string `dynamodbav:"scope,omitempty"`
 }
 
+// change makes a change of servers that a turn sees: all writes or none.
+func (s *Store) change(ctx context.Context, account string, writes ...kv.Write) error {
+	return s.table.Commit(ctx, append(writes, setups.Raise(account))...)
+}
+
 // Server returns a server, as the last write left it.
 func (s *Store) Server(ctx context.Context, account, id string) (tool.Server, error) {
 	var row serverRow
@@ -150,7 +156,7 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 		w := putKey(account, server, *key)
 		writes = append(writes, w)
 	}
-	if err := s.table.Commit(ctx, writes...); err != nil {
+	if err := s.change(ctx, account, writes...); err != nil {
 		return errors.Join(err, s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, c.Revision))
 	}
 	return nil
@@ -197,13 +203,13 @@ func (s *Store) MarkServer(ctx context.Context, account string, server tool.Serv
 			":state": kv.S(string(server.Status)), ":error": kv.S(server.LastError), ":now": kv.N(kv.Millis(server.UpdatedAt)), ":seen": kv.S(seen),
 		}, tool.ErrServerMoved)
 	w = w.Named("#state", "state")
-	return s.table.Commit(ctx, w)
+	return s.change(ctx, account, w)
 }
 
 // FreezeTool notes that a tool is another than the approved one. A server whose
 // allowlist was replaced meanwhile, or that is gone, stays as it is.
 func (s *Store) FreezeTool(ctx context.Context, account, id, seen, name string, at time.Time) error {
-	err := s.table.Commit(ctx, kv.Update(kv.Account(account), "SERVER#"+id,
+	err := s.change(ctx, account, kv.Update(kv.Account(account), "SERVER#"+id,
 		"SET last_error = :error, updated_at = :now ADD frozen :tool", "catalogue = :seen", kv.Item{
 			":error": kv.S(tool.ErrToolChanged.Code), ":now": kv.N(kv.Millis(at)), ":seen": kv.S(seen),
 			":tool": kv.Strings(name),
@@ -226,7 +232,7 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt),
 		}, tool.ErrServerMoved)
 	w = w.Named("#state", "state")
-	return s.table.Commit(ctx, w)
+	return s.change(ctx, account, w)
 }
 
 // Absent lists the servers that the sweep must look for by a time. One that cannot be read is an
@@ -287,7 +293,7 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 	default:
 		set += " REMOVE looks, DuePK, DueSK"
 	}
-	return s.table.Commit(ctx, kv.Update(kv.Account(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
+	return s.change(ctx, account, kv.Update(kv.Account(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
 }
 
 // SetServerPreview says whether a server's GETs may be done before a plan is
@@ -295,7 +301,7 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 func (s *Store) SetServerPreview(ctx context.Context, account, id string, on bool) (tool.Server, error) {
 	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET preview = :on", "attribute_exists(PK)",
 		kv.Item{":on": kv.Bool(on)}, tool.ErrServerNotFound)
-	if err := s.table.Commit(ctx, w); err != nil {
+	if err := s.change(ctx, account, w); err != nil {
 		return tool.Server{}, err
 	}
 	return s.Server(ctx, account, id)
@@ -322,7 +328,7 @@ func (s *Store) SetCredential(ctx context.Context, account string, server tool.S
 			w,
 		}
 	}
-	if err := s.table.Commit(ctx, writes...); err != nil {
+	if err := s.change(ctx, account, writes...); err != nil {
 		return tool.Server{}, err
 	}
 	return s.Server(ctx, account, server.ID)
@@ -349,7 +355,7 @@ func (s *Store) DeleteServer(ctx context.Context, account, id string) error {
 	if server.IsAgent() {
 		writes = append(writes, kv.Delete(kv.Account(account), agentKey(server.Name), "", nil))
 	}
-	if err := s.table.Commit(ctx, writes...); err != nil || server.Catalogue == "" {
+	if err := s.change(ctx, account, writes...); err != nil || server.Catalogue == "" {
 		return err
 	}
 	return s.dropCatalogue(context.WithoutCancel(ctx), account, id, server.Catalogue)

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/ids"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 )
 
 // Store is the router of a table.
@@ -86,12 +87,13 @@ func (s *Store) RouterLayers(ctx context.Context, account string, company int64)
 // PutRouterSettings replaces the settings of a company, or of the account when company is 0.
 func (s *Store) PutRouterSettings(ctx context.Context, account string, company int64, settings agent.Settings) error {
 	data, err := settingsOf.Encode(settings)
-	return s.table.Do(ctx, kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}, "", nil).Unless(err))
+	w := kv.Put(routerRow{PK: routerKey(account), SK: routerSettingsKey(company), Data: data}, "", nil).Unless(err)
+	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
 // DeleteRouterSettings deletes these settings; missing ones are deleted already.
 func (s *Store) DeleteRouterSettings(ctx context.Context, account string, company int64) error {
-	return s.table.Do(ctx, kv.Delete(routerKey(account), routerSettingsKey(company), "", nil))
+	return s.table.Commit(ctx, kv.Delete(routerKey(account), routerSettingsKey(company), "", nil), setups.Raise(account))
 }
 
 // RouterCompanies lists the companies that have settings of their own, by number, and a cursor when

@@ -7,6 +7,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/runs/rule"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 )
 
 type rulesRow struct {
@@ -43,5 +44,5 @@ func (s *Store) SetRules(ctx context.Context, account string, seen int, set rule
 	if seen > 0 {
 		w = w.If("version = :seen", kv.Item{":seen": kv.N(int64(seen))})
 	}
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, w, setups.Raise(account))
 }

@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/models/eligibility"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 )
 
 // Store is the AI settings of a table.
@@ -88,13 +89,17 @@ func (row settingRow) into(s *eligibility.Settings) error {
 
 // set stores a setting, whatever was there.
 func set[T any](ctx context.Context, s *Store, account, sk string, kind kv.Document[T], v T) error {
+	return s.table.Commit(ctx, put(account, sk, kind, v), setups.Raise(account))
+}
+
+func put[T any](account, sk string, kind kv.Document[T], v T) kv.Write {
 	data, err := kind.Encode(v)
-	return s.table.Do(ctx, kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}, "", nil).Unless(err))
+	return kv.Put(settingRow{PK: settingsKey(account), SK: sk, Data: data}, "", nil).Unless(err)
 }
 
 // remove deletes a setting; one that is not there is deleted already.
 func (s *Store) remove(ctx context.Context, account, sk string) error {
-	return s.table.Do(ctx, kv.Delete(settingsKey(account), sk, "", nil))
+	return s.table.Commit(ctx, kv.Delete(settingsKey(account), sk, "", nil), setups.Raise(account))
 }
 
 // PutAssistant sets the assistant of a project, or the account's own for "".
@@ -126,7 +131,7 @@ func (s *Store) PutProvider(ctx context.Context, account string, seen *eligibili
 		before, err := providers.Encode(*seen)
 		w = w.If("#data = :seen", kv.Item{":seen": kv.B(before)}).Named("#data", "data").Unless(err)
 	}
-	return s.table.Commit(ctx, w)
+	return s.table.Commit(ctx, w, setups.Raise(account))
 }
 
 // DeleteProvider removes a provider; one that is not there is removed already.
@@ -134,7 +139,11 @@ func (s *Store) DeleteProvider(ctx context.Context, account, name string) error 
 	return s.remove(ctx, account, providerKey+name)
 }
 
-// PutHealth notes how a provider's last call ended.
+// PutHealth notes how a provider's last call ended. It is no transaction, because turns write it, and transactions of
+// turns at once would cancel each other. A crash between the two writes leaves a result that others see later.
 func (s *Store) PutHealth(ctx context.Context, account string, h eligibility.Health) error {
-	return set(ctx, s, account, healthKey+h.Provider, healths, h)
+	if err := s.table.Do(ctx, put(account, healthKey+h.Provider, healths, h)); err != nil {
+		return err
+	}
+	return s.table.Do(ctx, setups.Raise(account))
 }

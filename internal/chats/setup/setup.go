@@ -1,0 +1,27 @@
+// Package setup defines what an account has set, as far as a turn needs it. A turn reads it as one value.
+package setup
+
+import (
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// Of names the turn's part of what an account has set.
+type Of struct {
+	Account   string
+	ProjectID string // of the chat; "": it has none
+	Routed    bool   // the router's settings are read, too
+	Company   int64  // of the router's settings; 0: the account's own
+}
+
+// Setup is what an account has set. Turns share it: nobody changes it.
+type Setup struct {
+	AI      eligibility.Settings
+	Project conversation.Project // of the chat; a deleted project has only its ID, and allows no server
+	Servers []tool.Server
+	Rules   rule.Set
+	Router  agent.Settings // in force for the company
+}

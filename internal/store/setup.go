@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+)
+
+// SetupStore reads what accounts have set, and keeps it in the process. Each read asks the table for the version,
+// so nobody sees a value that was changed before the read.
+type SetupStore struct {
+	stores Stores
+
+	mu   sync.Mutex
+	kept map[setup.Of]keptSetup
+}
+
+// keptSetup is a setup that is at least as new as a version.
+type keptSetup struct {
+	setup   setup.Setup
+	version int64
+	until   time.Time
+}
+
+const (
+	// setupLife is how long a setup is kept: while a deployment is being upgraded, an instance of the version
+	// before this one changes settings and raises no version.
+	setupLife = 30 * time.Second
+	// mostSetups is how many are kept; then all are dropped.
+	mostSetups = 500
+)
+
+// Setup returns what an account has set, as of a time that is not before the call.
+func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error) {
+	version, err := s.stores.versions.Version(ctx, of.Account)
+	if err != nil {
+		return setup.Setup{}, err
+	}
+	s.mu.Lock()
+	kept, ok := s.kept[of]
+	s.mu.Unlock()
+	if ok && kept.version >= version && at.Before(kept.until) {
+		return kept.setup, nil
+	}
+	now, err := s.read(ctx, of) // after the version, so that it is not older
+	if err != nil {
+		return now, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil || len(s.kept) >= mostSetups {
+		s.kept = map[setup.Of]keptSetup{}
+	}
+	s.kept[of] = keptSetup{now, version, at.Add(setupLife)}
+	return now, nil
+}
+
+// read reads a setup from its rows.
+func (s *SetupStore) read(ctx context.Context, of setup.Of) (out setup.Setup, err error) {
+	var reads errgroup.Group
+	reads.Go(func() (err error) { out.AI, err = s.stores.Settings.Settings(ctx, of.Account); return })
+	reads.Go(func() (err error) { out.Servers, err = s.stores.Registry.Servers(ctx, of.Account); return })
+	reads.Go(func() (err error) { out.Rules, err = s.stores.Runs.Rules(ctx, of.Account); return })
+	reads.Go(func() (err error) { out.Project, err = s.project(ctx, of); return })
+	if of.Routed {
+		reads.Go(func() (err error) {
+			out.Router, err = s.stores.Router.RouterSettings(ctx, of.Account, of.Company)
+			return
+		})
+	}
+	return out, reads.Wait()
+}
+
+// project returns the project of a chat. A chat without one uses every server; a deleted one allows none.
+func (s *SetupStore) project(ctx context.Context, of setup.Of) (conversation.Project, error) {
+	if of.ProjectID == "" {
+		return conversation.Project{All: true}, nil
+	}
+	p, err := s.stores.Chats.Project(ctx, of.Account, of.ProjectID)
+	if errors.Is(err, conversation.ErrProjectNotFound) {
+		return conversation.Project{ID: of.ProjectID}, nil
+	}
+	return p, err
+}

@@ -1,0 +1,244 @@
+package store_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"piloto/infra/local/fixture"
+	"piloto/infra/local/fixture/table"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/rule"
+	"piloto/internal/store"
+	"piloto/internal/store/chats"
+	"piloto/internal/store/registry"
+	"piloto/internal/store/router"
+	"piloto/internal/store/runs"
+	"piloto/internal/store/settings"
+	"piloto/internal/tools/tool"
+)
+
+// setupChanges makes a change by each method that changes what an account has set. The changes follow one another.
+var setupChanges = []struct {
+	method string // "package.Method"
+	make   func(s *fixture.Stores) error
+}{
+	{"settings.PutAssistant", func(s *fixture.Stores) error {
+		return s.PutAssistant(ctx, "acme", "", *fixture.Assistant("openai", "m"))
+	}},
+	{"settings.DeleteAssistant", func(s *fixture.Stores) error { return s.DeleteAssistant(ctx, "acme", "") }},
+	{"settings.PutEntitlement", func(s *fixture.Stores) error {
+		return s.PutEntitlement(ctx, "acme", eligibility.Entitlement{Entitled: true})
+	}},
+	{"settings.PutTerms", func(s *fixture.Stores) error {
+		return s.PutTerms(ctx, "acme", eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: credit.Limits{Day: 5}})
+	}},
+	{"settings.PutProvider", func(s *fixture.Stores) error {
+		return s.PutProvider(ctx, "acme", nil, eligibility.Config{Name: "openai", KeySet: true})
+	}},
+	{"settings.DeleteProvider", func(s *fixture.Stores) error { return s.DeleteProvider(ctx, "acme", "openai") }},
+	{"settings.PutHealth", func(s *fixture.Stores) error {
+		return s.PutHealth(ctx, "acme", eligibility.Health{Provider: "openai", Outcome: "rate_limited", Waiting: now.Add(time.Minute)})
+	}},
+	{"runs.SetRules", func(s *fixture.Stores) error {
+		return s.SetRules(ctx, "acme", 0, rule.Set{Rules: []rule.Rule{{ID: "r1", Effect: rule.Deny, Reason: "no"}}})
+	}},
+	{"chats.CreateProject", func(s *fixture.Stores) error {
+		return s.CreateProject(ctx, "acme", conversation.Project{ID: "p", Name: "P", CreatedAt: now, UpdatedAt: now})
+	}},
+	{"chats.UpdateProject", func(s *fixture.Stores) error {
+		_, err := s.UpdateProject(ctx, "acme", "p", func(p *conversation.Project) error { p.Context = "be brief"; return nil })
+		return err
+	}},
+	{"chats.DeleteProject", func(s *fixture.Stores) error { return s.DeleteProject(ctx, "acme", "p") }},
+	{"router.PutRouterSettings", func(s *fixture.Stores) error {
+		return s.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: "a shop"})
+	}},
+	{"router.DeleteRouterSettings", func(s *fixture.Stores) error { return s.DeleteRouterSettings(ctx, "acme", 7) }},
+	{"registry.CreateServer", func(s *fixture.Stores) error {
+		return s.CreateServer(ctx, "acme", setupServer(), tool.Catalogue{}, nil)
+	}},
+	{"registry.MarkServer", func(s *fixture.Stores) error {
+		server := setupServer()
+		server.LastError = "mcp.unreachable"
+		return s.MarkServer(ctx, "acme", server, "")
+	}},
+	{"registry.ReplaceCatalogue", func(s *fixture.Stores) error {
+		return s.ReplaceCatalogue(ctx, "acme", setupServer(), "", tool.Catalogue{Revision: "r1"})
+	}},
+	{"registry.FreezeTool", func(s *fixture.Stores) error { return s.FreezeTool(ctx, "acme", "s", "r1", "t", now) }},
+	{"registry.SetServerActive", func(s *fixture.Stores) error {
+		_, err := s.SetServerActive(ctx, "acme", "s", false, now)
+		return err
+	}},
+	{"registry.SetServerPreview", func(s *fixture.Stores) error {
+		_, err := s.SetServerPreview(ctx, "acme", "s", true)
+		return err
+	}},
+	{"registry.SetCredential", func(s *fixture.Stores) error {
+		key := tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "k"}
+		_, err := s.SetCredential(ctx, "acme", setupServer(), &key, now)
+		return err
+	}},
+	{"registry.DeleteServer", func(s *fixture.Stores) error { return s.DeleteServer(ctx, "acme", "s") }},
+}
+
+func setupServer() tool.Server {
+	return tool.Server{ID: "s", Name: "S", Kind: tool.KindOpenAPI, Active: true, BaseURL: "https://s.example", CreatedAt: now, UpdatedAt: now}
+}
+
+// otherMethods are the methods of those stores that change nothing that a turn reads as a setting: they read, or their
+// rows are of one chat, of one session or of one agent, and a turn reads these each time.
+var otherMethods = strings.Fields(`
+	settings.Settings
+	runs.Rules
+	registry.Absent registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
+	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
+	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
+	chats.AddMessages chats.AddNewMessages chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
+	chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.Show
+	chats.Shown chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
+
+// TestEveryMethodIsASettingOrNot: a new method of a store with settings says what it is.
+func TestEveryMethodIsASettingOrNot(t *testing.T) {
+	known := map[string]int{}
+	for _, name := range otherMethods {
+		known[name]++
+	}
+	for _, c := range setupChanges {
+		known[c.method]++
+	}
+	for _, s := range []any{&settings.Store{}, &registry.Store{}, &router.Store{}, &chats.Store{}} {
+		of := reflect.TypeOf(s)
+		name, _, _ := strings.Cut(of.Elem().String(), ".")
+		for i := range of.NumMethod() {
+			known[name+"."+of.Method(i).Name] += 2
+		}
+	}
+	for _, name := range []string{"Rules", "SetRules"} { // of the store of runs, which has other rows, too
+		if _, has := reflect.TypeFor[*runs.Store]().MethodByName(name); has {
+			known["runs."+name] += 2
+		}
+	}
+	for name, n := range known {
+		if n != 3 { // one entry here, and one method
+			t.Errorf("%s is neither one of setupChanges nor of otherMethods, or is gone", name)
+		}
+	}
+}
+
+// setupOf is the part of the account acme that has every kind of setting.
+var setupOf = setup.Of{Account: "acme", ProjectID: "p", Routed: true, Company: 7}
+
+// TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess: two processes have read everything; one changes a setting, and
+// the other sees it at once, though it keeps what it has read.
+func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
+	rows := table.New(t)
+	process := func() *fixture.Stores { return fixture.Join(store.Over(rows)) }
+	read := func(s *fixture.Stores) setup.Setup {
+		t.Helper()
+		got, err := s.Setup(ctx, setupOf, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	here, there := process(), process()
+	before := read(there)
+	for _, c := range setupChanges {
+		read(here)
+		if err := c.make(here); err != nil {
+			t.Fatalf("%s: %v", c.method, err)
+		}
+		want := read(process()) // which keeps nothing
+		if cmp.Equal(before, want, cmpopts.EquateEmpty()) {
+			t.Errorf("%s changes nothing, so the test says nothing of it", c.method)
+		}
+		for who, s := range map[string]*fixture.Stores{"who made it": here, "another process": there} {
+			if d := cmp.Diff(want, read(s), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("%s is not seen by %s:\n%s", c.method, who, d)
+			}
+		}
+		before = want
+	}
+}
+
+// countedTable returns the stores of an empty table, and the number of their calls.
+func countedTable(t *testing.T) (*fixture.Stores, *atomic.Int32) {
+	calls := &atomic.Int32{}
+	s, _, _ := fixture.Raw(t, func(next aws.HTTPClient) aws.HTTPClient {
+		return clientFunc(func(r *http.Request) (*http.Response, error) { calls.Add(1); return next.Do(r) })
+	})
+	return s, calls
+}
+
+// clientFunc is a function as aws.HTTPClient.
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestASetupIsReadAgainAfterAWhile: a change of a version of the program that raises no version is seen then.
+func TestASetupIsReadAgainAfterAWhile(t *testing.T) {
+	s, calls := countedTable(t)
+	for _, c := range []struct {
+		after time.Duration
+		reads int32
+	}{{0, 7}, {29 * time.Second, 1}, {30 * time.Second, 7}, {59 * time.Second, 1}} {
+		calls.Store(0)
+		if _, err := s.Setup(ctx, setupOf, now.Add(c.after)); err != nil {
+			t.Fatal(err)
+		}
+		if n := calls.Load(); n != c.reads {
+			t.Errorf("after %s it makes %d calls, not %d", c.after, n, c.reads)
+		}
+	}
+}
+
+// TestKeptSetupsAreBounded: a process that serves many accounts does not grow.
+func TestKeptSetupsAreBounded(t *testing.T) {
+	s, calls := countedTable(t)
+	of := func(i int) setup.Of { return setup.Of{Account: fmt.Sprint("a", i)} }
+	for i := range store.MostSetups + 1 {
+		if _, err := s.Setup(ctx, of(i), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range map[int]int32{0: 4, store.MostSetups: 1} { // version, AI, servers, rules; the last one is kept
+		calls.Store(0)
+		if _, err := s.Setup(ctx, of(i), now); err != nil || calls.Load() != want {
+			t.Errorf("account %d: %d calls, not %d; %v", i, calls.Load(), want, err)
+		}
+	}
+}
+
+// TestTurnsAtOnceReadOneSetup: turns that begin together see a whole setup each.
+func TestTurnsAtOnceReadOneSetup(t *testing.T) {
+	s := fixture.Table(t)
+	var all sync.WaitGroup
+	for i := range 32 {
+		all.Go(func() {
+			if i%8 == 0 {
+				if err := s.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: fmt.Sprint(i)}); err != nil {
+					t.Error(err)
+				}
+			}
+			if got, err := s.Setup(ctx, setupOf, now); err != nil || i%8 == 0 && got.Router.Context == "" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+	all.Wait()
+}
