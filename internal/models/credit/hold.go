@@ -19,6 +19,8 @@ type Need struct {
 	Limits Limits
 	Actor  string
 	Reason string // reason of the ledger entry, if a session is opened
+	// Session is an open session that had room when the turn looked, and is tried first; "": none is known.
+	Session string
 }
 
 // HoldLife is the usual life of a hold: longer than a turn that a route waits for. Afterwards the sweep releases the
@@ -45,11 +47,15 @@ func (s *Service) Cover(ctx context.Context, h Hold, n Need) (Hold, error) {
 	for ctx.Err() == nil {
 		part := Part{}
 		if n.Tokens > 0 {
-			session, err := s.sessionWithRoom(ctx, waiting, h, n)
-			if err != nil {
-				return h, err
+			session := n.Session
+			if n.Session = ""; session == "" {
+				open, err := s.sessionWithRoom(ctx, waiting, h, n)
+				if err != nil {
+					return h, err
+				}
+				session = open.ID
 			}
-			part = Part{SessionID: session.ID, Tokens: n.Tokens}
+			part = Part{SessionID: session, Tokens: n.Tokens}
 		}
 		held, err := s.take(ctx, h, part, n)
 		switch {

@@ -36,7 +36,7 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	}
 	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Actor: m.Turn.User, Reason: session}
 	if p.RequiresCredits {
-		need.Tokens = max(0, m.Turn.Charged+input+output-m.Hold.Tokens())
+		need.Tokens, need.Session = max(0, m.Turn.Charged+input+output-m.Hold.Tokens()), p.SessionID
 	}
 	if p.RequiresCredits || p.Limits.Day > 0 || p.Limits.Month > 0 {
 		need.Micros = max(0, m.Turn.Micros+cost-m.Hold.Micros)

@@ -106,24 +106,45 @@ type Question struct {
 	Need      Need
 }
 
-// Read returns the snapshot for a question. It reads all parts concurrently.
+// Read returns the snapshot for a question.
 func (s *Service) Read(ctx context.Context, q Question) (Snapshot, error) {
-	at := s.Now()
-	var settings Settings
-	var standing credit.Standing
+	settings, err := s.Store.Settings(ctx, q.Account)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return s.Snapshot(ctx, q, settings)
+}
+
+// Snapshot returns the snapshot for a question under the account's settings. It reads the wallet only when a
+// provider of the assistant costs credits, or spending has a limit.
+func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (Snapshot, error) {
+	terms := settings.terms()
+	out := Snapshot{
+		At: s.Now(), Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
+		Providers: s.Deployment.providers(settings, nil), Policy: terms.Policy, Limits: terms.Limits, Need: q.Need,
+	}
 	var keys map[string]bool
 	var reads errgroup.Group
-	reads.Go(func() (err error) { settings, err = s.Store.Settings(ctx, q.Account); return })
-	reads.Go(func() (err error) { standing, err = s.Store.Standing(ctx, q.Account, at); return })
+	if out.isPaid() {
+		reads.Go(func() (err error) { out.Standing, err = s.Store.Standing(ctx, q.Account, out.At); return })
+	}
 	reads.Go(func() (err error) { keys, err = s.Keys.Platform(ctx); return })
 	if err := reads.Wait(); err != nil {
 		return Snapshot{}, err
 	}
-	terms := settings.terms()
-	return Snapshot{
-		At: at, Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
-		Providers: s.Deployment.providers(settings, keys), Policy: terms.Policy, Limits: terms.Limits, Standing: standing, Need: q.Need,
-	}, nil
+	out.Providers = s.Deployment.providers(settings, keys)
+	return out, nil
+}
+
+// isPaid reports whether the decision depends on the wallet.
+func (s Snapshot) isPaid() bool {
+	if s.Assistant == nil {
+		return false
+	}
+	used := append([]Choice{{Provider: s.Assistant.Provider}}, s.Assistant.Fallback...)
+	return s.Limits.Day > 0 || s.Limits.Month > 0 || slices.ContainsFunc(s.Providers, func(p Provider) bool {
+		return p.CostsCredits && slices.ContainsFunc(used, func(c Choice) bool { return c.Provider == p.Name })
+	})
 }
 
 // Decide reads the snapshot and resolves it. A failed read is logged and gives internal_error.
