@@ -36,8 +36,18 @@ type units struct {
 	mu     sync.Mutex
 	client aws.HTTPClient // of the engines
 	on     bool
-	writes float64 // capacity units
-	reads  float64
+	used   usage
+}
+
+// usage is what calls of the table use.
+type usage struct {
+	writes, reads         float64 // capacity units
+	writeCalls, readCalls int
+}
+
+// least returns the smaller of each number.
+func (u usage) least(v usage) usage {
+	return usage{min(u.writes, v.writes), min(u.reads, v.reads), min(u.writeCalls, v.writeCalls), min(u.readCalls, v.readCalls)}
 }
 
 // over is process.Options.Calls.
@@ -87,36 +97,37 @@ func (m *units) add(verb string, raw []byte) {
 	if json.Unmarshal(raw, &told) != nil || len(told.ConsumedCapacity) == 0 {
 		return
 	}
-	type usage struct{ CapacityUnits float64 }
-	var all []usage
+	type consumed struct{ CapacityUnits float64 }
+	var all []consumed
 	if json.Unmarshal(told.ConsumedCapacity, &all) != nil {
-		all = []usage{{}}
+		all = []consumed{{}}
 		if json.Unmarshal(told.ConsumedCapacity, &all[0]) != nil {
 			return
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	units, calls := &m.used.writes, &m.used.writeCalls
+	switch verb {
+	case "GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems":
+		units, calls = &m.used.reads, &m.used.readCalls
+	}
+	*calls++
 	for _, u := range all {
-		switch verb {
-		case "GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems":
-			m.reads += u.CapacityUnits
-		default:
-			m.writes += u.CapacityUnits
-		}
+		*units += u.CapacityUnits
 	}
 }
 
-// count counts the units that f uses.
-func (m *units) count(f func() error) (writes, reads float64, err error) {
+// count counts what f uses.
+func (m *units) count(f func() error) (usage, error) {
 	m.mu.Lock()
-	m.on, m.writes, m.reads = true, 0, 0
+	m.on, m.used = true, usage{}
 	m.mu.Unlock()
-	err = f()
+	err := f()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.on = false
-	return m.writes, m.reads, err
+	return m.used, err
 }
 
 // transitions counts the transitions of the execution of a run: the states that were entered, and the repetitions of
@@ -161,9 +172,8 @@ type costOf struct {
 	name        string
 	shared      int // steps for each invocation
 	transitions int
-	writes      float64
-	reads       float64
-	logs        float64 // bytes
+	usage
+	logs float64 // bytes
 }
 
 // dollars returns the price of a million operations.
@@ -182,9 +192,9 @@ func runCost(ctx context.Context, o options, out io.Writer) error {
 		list = append(list, costs...)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "for one operation\tsteps an invocation\ttransitions\twrite units\tread units\tlogs, B\t$ for a million\t")
+	_, _ = fmt.Fprintln(table, "for one operation\tsteps an invocation\ttransitions\twrite units\tread units\twrites\treads\tlogs, B\t$ for a million\t")
 	for _, c := range list {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t%.1f\t%.0f\t%.0f\t\n", c.name, c.shared, c.transitions, c.writes, c.reads, c.logs, c.dollars())
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t%.1f\t%d\t%d\t%.0f\t%.0f\t\n", c.name, c.shared, c.transitions, c.writes, c.reads, c.writeCalls, c.readCalls, c.logs, c.dollars())
 	}
 	return table.Flush()
 }
@@ -266,7 +276,7 @@ func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, e
 			least = c
 		case n > 1:
 			least.transitions = min(least.transitions, c.transitions)
-			least.writes, least.reads, least.logs = min(least.writes, c.writes), min(least.reads, c.reads), min(least.logs, c.logs)
+			least.usage, least.logs = least.least(c.usage), min(least.logs, c.logs)
 		}
 	}
 	return least, nil
@@ -300,7 +310,7 @@ func (s *system) costOfOne(ctx context.Context, sc scenario, chat, log string) (
 	if err != nil {
 		return c, err
 	}
-	if c.writes, c.reads, err = s.units.count(operate); err != nil {
+	if c.usage, err = s.units.count(operate); err != nil {
 		return c, err
 	}
 	time.Sleep(10 * pause)

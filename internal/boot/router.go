@@ -93,7 +93,7 @@ func (w World) tokens() *outbound.Tokens {
 func (s site) router(b Business, d Delegation, t Tools) turn.Router {
 	timeout, asking := seconds(d.Timeout), seconds(b.Wait)
 	return turn.Router{
-		Memory: s.sessions(), Settings: s.stores.Router, Context: b.URL,
+		Memory: s.sessions(), Context: b.URL,
 		Business: &agent.Businesses{
 			Store: s.stores.Router, Source: outbound.NewBusinesses(s.outbound(asking)), Limit: asking,
 			Now: s.Now, Log: s.log,

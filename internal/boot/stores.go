@@ -2,15 +2,16 @@ package boot
 
 import "piloto/internal/store"
 
-// planStores is the rows of plans: chats, runs, and the services that steps call.
+// planStores is the rows of plans: chats, runs, the services that steps call, and what the account has set.
 type planStores struct {
 	store.ChatStore
 	store.RunStore
 	*store.RegistryStore
+	*store.SetupStore
 }
 
 func (s site) planStores() planStores {
-	return planStores{s.stores.Chats, s.stores.Runs, s.stores.Registry}
+	return planStores{s.stores.Chats, s.stores.Runs, s.stores.Registry, s.stores.Setups}
 }
 
 // recordStores is the rows that a client may read again.

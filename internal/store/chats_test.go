@@ -1,12 +1,17 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/store/kv"
 )
 
 // TestOnlyMessagesAreMessages: other rows of a chat (who answers it, which plan a viewer was shown,
@@ -52,5 +57,60 @@ func TestOnlyMessagesAreMessages(t *testing.T) {
 		if read < 6 || read != want {
 			t.Errorf("at most %d at once: %d messages of %d", limit, read, want)
 		}
+	}
+}
+
+// TestExpiredMessageHasATimeToLive: the table deletes the message of a chat that was deleted meanwhile.
+func TestExpiredMessageHasATimeToLive(t *testing.T) {
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	m := conversation.Message{ID: "m", Seq: "m", Role: conversation.RoleUser, Kind: conversation.KindText, At: now}
+	if err := table.Say(ctx, "acme", "c", m); err != nil {
+		t.Fatal(err)
+	}
+	for _, seq := range []string{"m", "gone"} { // one that is gone is deleted already
+		if err := table.Expire(ctx, "acme", "c", seq, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := dynamodb.NewFromConfig(config).Scan(ctx, &dynamodb.ScanInput{TableName: &name})
+	if err != nil || len(out.Items) != 1 {
+		t.Fatalf("%v, %v", out, err)
+	}
+	if ttl, _, err := kv.Int(out.Items[0], "ttl"); err != nil || ttl != now.Unix() {
+		t.Errorf("%d, %v", ttl, err)
+	}
+}
+
+// TestSessionThatSaysNothingNewIsOnlyRead: the values of an open session are written when they differ.
+func TestSessionThatSaysNothingNewIsOnlyRead(t *testing.T) {
+	table, calls := countedTable(t)
+	first := conversation.Chat{
+		ID: "c", SessionID: "s", UserID: "ana", Summary: "a guest", Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}, CreatedAt: now, UpdatedAt: now,
+	}
+	open := func(c conversation.Chat, want int32) conversation.Chat {
+		t.Helper()
+		calls.Store(0)
+		c.UpdatedAt = now.Add(time.Minute)
+		got, err := table.OpenSession(ctx, "acme", c)
+		if err != nil || calls.Load() != want {
+			t.Errorf("%d calls, not %d; %v", calls.Load(), want, err)
+		}
+		return got
+	}
+	open(first, 2)
+	open(first, 1)
+	open(conversation.Chat{ID: "c", SessionID: "s"}, 1)
+	other := first
+	other.UserID = "berta" // a session keeps its first user
+	if got := open(other, 1); got.UserID != "ana" {
+		t.Errorf("%+v", got)
+	}
+	other.Summary = "a known guest"
+	if got := open(other, 3); got.UserID != "ana" || got.Summary != other.Summary {
+		t.Errorf("%+v", got)
+	}
+	other.Metadata = map[string]json.RawMessage{"a": json.RawMessage("2")}
+	if got := open(other, 3); string(got.Metadata["a"]) != "2" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
@@ -46,7 +47,7 @@ func (s *Service) answer(ctx context.Context, req Request, chat conversation.Cha
 	d := s.dialog(req, chat)
 	defer func() { s.endAnswer(ctx, d.held) }()
 	return s.respond(ctx, d, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
-		return s.add(ctx, req, chat, at, message)
+		return s.say(ctx, req, chat, message)
 	})
 }
 
@@ -141,9 +142,11 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 type strategy interface {
 	// caller returns the state of the turn's model calls.
 	caller() *modelCaller
-	// loaders returns the functions that read the data of the turn, besides the settings. They
-	// run in parallel.
+	// loaders returns the functions that read the data of the turn, besides what the account has
+	// set. They run in parallel.
 	loaders(ctx context.Context, message conversation.Message) []func() error
+	// equip takes what the account has set, in parallel to the loaders.
+	equip(ctx context.Context, set setup.Setup) error
 	// endEarly reports whether the turn ends without a model call, and returns its reply.
 	endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error)
 	// prepare writes the prompt.
@@ -158,16 +161,22 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	store func(conversation.Message) (conversation.Chat, error),
 ) (reply Reply, err error) {
 	q := w.caller()
-	req, account := q.req, q.req.Principal.Account
+	req := q.req
 	q.began = s.Now()
 	asking, cancel := context.WithTimeout(ctx, s.modelTime())
 	defer cancel()
+	defer func() {
+		if errors.Is(err, conversation.ErrChatNotFound) {
+			s.expire(ctx, req, q.chat, message)
+		}
+	}()
 	var snapshot eligibility.Snapshot
 	var storeErr error
 	var updated conversation.Chat
 	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
 	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
-	loads.Go(func() (err error) { snapshot, err = s.Eligibility.Read(ctx, question(account, q.chat)); return })
+	chat := q.chat
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w, req, chat); return })
 	for _, load := range w.loaders(ctx, message) {
 		loads.Go(load)
 	}
@@ -204,6 +213,26 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 		return Reply{}, err
 	}
 	return blocked, nil
+}
+
+// equip reads what the account has set, and hands it to the strategy.
+func (s *Service) equip(ctx context.Context, w strategy, req Request, chat conversation.Chat) (eligibility.Snapshot, error) {
+	account, of := req.Principal.Account, setup.Of{Account: req.Principal.Account, ProjectID: chat.ProjectID}
+	if req.Route != nil {
+		of.Routed, of.Company = true, req.Route.Persona.Company
+	}
+	set, err := s.Store.Setup(ctx, of, s.Now())
+	if err != nil {
+		return eligibility.Snapshot{}, err
+	}
+	var snapshot eligibility.Snapshot
+	var reads errgroup.Group
+	reads.Go(func() (err error) {
+		snapshot, err = s.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
+		return err
+	})
+	reads.Go(func() error { return w.equip(ctx, set) })
+	return snapshot, reads.Wait()
 }
 
 func question(account string, chat conversation.Chat) eligibility.Question {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -54,14 +55,15 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 	chat := d.chat // a copy: the parallel store of the message does not change the fields read here
 	return []func() error{
 		func() (err error) { d.chatHistory, err = d.service.loadHistory(ctx, d.req, chat, message); return },
-		func() (err error) {
-			d.project, err = d.service.loadProject(ctx, d.req.Principal.Account, chat.ProjectID)
-			return
-		},
-		func() (err error) { d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account); return },
-		func() (err error) { d.rules, err = d.service.Store.Rules(ctx, d.req.Principal.Account); return },
 		func() error { d.watched = d.service.Tell.Watched(ctx, d.req.Principal.Account); return nil },
 	}
+}
+
+// equip implements strategy.
+func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
+	d.project, d.rules = set.Project, set.Rules
+	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
+	return err
 }
 
 // endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
@@ -111,7 +113,6 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	if snapshot.Assistant != nil {
 		d.persona = snapshot.Assistant.Persona
 	}
-	d.listed = allowedServers(d.listed, d.project)
 	d.pending = d.editableDraft()
 	system, err := d.prompt()
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)

@@ -2,35 +2,18 @@ package turn
 
 import (
 	"context"
-	"errors"
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/conversation"
+	"piloto/internal/chats/setup"
 	"piloto/internal/tools/tool"
 )
 
-// loadProject returns a chat's project. A deleted project allows no server.
-func (s *Service) loadProject(ctx context.Context, account, id string) (conversation.Project, error) {
-	if id == "" {
-		return conversation.Project{All: true}, nil
-	}
-	p, err := s.Store.Project(ctx, account, id)
-	if errors.Is(err, conversation.ErrProjectNotFound) {
-		return conversation.Project{ID: id}, nil
-	}
-	return p, err
-}
-
-// loadCatalogue returns the active servers with their allowlists.
-func (s *Service) loadCatalogue(ctx context.Context, account string) ([]tool.Listed, error) {
-	servers, err := s.Store.Servers(ctx, account)
-	if err != nil {
-		return nil, err
-	}
+// loadCatalogue returns the servers that a turn may call, with their allowlists: the active ones that the project uses.
+func (s *Service) loadCatalogue(ctx context.Context, account string, set setup.Setup) ([]tool.Listed, error) {
 	var active []tool.Server
-	for _, server := range servers {
-		if server.Active && !server.IsAgent() {
+	for _, server := range set.Servers {
+		if server.Active && !server.IsAgent() && set.Project.Uses(server.ID) {
 			active = append(active, server)
 		}
 	}
@@ -44,15 +27,4 @@ func (s *Service) loadCatalogue(ctx context.Context, account string) ([]tool.Lis
 		})
 	}
 	return listed, reads.Wait()
-}
-
-// allowedServers returns the servers that the project uses.
-func allowedServers(listed []tool.Listed, p conversation.Project) []tool.Listed {
-	var some []tool.Listed
-	for _, l := range listed {
-		if p.Uses(l.Server.ID) {
-			some = append(some, l)
-		}
-	}
-	return some
 }

@@ -10,9 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"piloto/internal/access/auth"
+	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -52,15 +51,14 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 	}
 	began := s.Now()
 	d := s.drafter(account, e.Locale)
-	var project conversation.Project
-	var reads errgroup.Group
-	reads.Go(func() (err error) { d.listed, err = s.loadCatalogue(ctx, account); return })
-	reads.Go(func() (err error) { d.rules, err = s.Store.Rules(ctx, account); return })
-	reads.Go(func() (err error) { project, err = s.loadProject(ctx, account, r.ProjectID); return })
-	if err := reads.Wait(); err != nil {
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID}, began)
+	if err != nil {
 		return plan.Run{}, err
 	}
-	d.listed = allowedServers(d.listed, project)
+	d.rules = set.Rules
+	if d.listed, err = s.loadCatalogue(ctx, account, set); err != nil {
+		return plan.Run{}, err
+	}
 	p, wrong := normalizeSteps(plan.Proposal{Goal: e.Goal, Steps: e.Steps})
 	next, changed, bad, err := d.revisedPlan(ctx, r, p)
 	switch wrong = unique(append(wrong, bad...)); {

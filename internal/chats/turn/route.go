@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -22,7 +23,6 @@ import (
 // Router holds the dependencies that only routing needs.
 type Router struct {
 	Memory   Memory
-	Settings Settings
 	Business Business
 	Agents   Agents
 	Context  string // default URL of the business context; "": none
@@ -33,11 +33,6 @@ type Memory interface {
 	Memory(ctx context.Context, account string, company int64, session string) (agent.Memory, error)
 	// Remember adds an exchange to a memory, also when it changed since it was read.
 	Remember(ctx context.Context, account string, m agent.Memory, e agent.Exchange) error
-}
-
-// Settings reads the settings of an account and a company.
-type Settings interface {
-	RouterSettings(ctx context.Context, account string, company int64) (agent.Settings, error)
 }
 
 // Business reads the business context of a company; "" when there is none.
@@ -81,7 +76,7 @@ func (s *Service) Route(ctx context.Context, req Request) (Reply, error) {
 	r := &routing{modelCaller: s.modelCaller(req, chat), service: s}
 	r.temperature = &temperature
 	return s.respond(ctx, r, s.userMessage(req, at), func(message conversation.Message) (conversation.Chat, error) {
-		return s.add(ctx, req, chat, at, message)
+		return s.say(ctx, req, chat, message)
 	})
 }
 
@@ -101,18 +96,19 @@ func (r *routing) loaders(ctx context.Context, message conversation.Message) []f
 			r.memory = r.memory.Without(message.ID) // an earlier attempt of this message is no history
 			return nil
 		},
-		func() (err error) {
-			if r.settings, err = r.service.Router.Settings.RouterSettings(ctx, account, company); err != nil {
-				return err // without the settings, wrong agents and prompts would be used
-			}
-			if r.business = r.settings.Context; r.business == "" {
-				r.business = r.service.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.service.Router.Context))
-			}
-			return nil
-		},
-		func() (err error) { r.agents, err = r.service.loadAgents(ctx, account); return },
 		func() (err error) { r.previous, err = r.loadPreviousAnswer(ctx, account); return },
 	}
+}
+
+// equip implements strategy.
+func (r *routing) equip(ctx context.Context, set setup.Setup) (err error) {
+	account, company := r.req.Principal.Account, r.req.Route.Persona.Company
+	r.settings = set.Router
+	if r.business = r.settings.Context; r.business == "" {
+		r.business = r.service.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.service.Router.Context))
+	}
+	r.agents, err = r.service.loadAgents(ctx, account, set.Servers)
+	return err
 }
 
 // loadPreviousAnswer returns the message's answer when an earlier attempt stored one.
@@ -125,11 +121,7 @@ func (r *routing) loadPreviousAnswer(ctx context.Context, account string) (conve
 }
 
 // loadAgents returns the account's active agents, as they were approved.
-func (s *Service) loadAgents(ctx context.Context, account string) ([]agent.Agent, error) {
-	servers, err := s.Store.Servers(ctx, account)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) loadAgents(ctx context.Context, account string, servers []tool.Server) ([]agent.Agent, error) {
 	var list []agent.Agent
 	for _, server := range servers {
 		if !server.Active || !server.IsAgent() {
@@ -155,7 +147,8 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	case snapshot.Automation().Mode == eligibility.Manual:
 		reply := r.service.transientNotice(r.req, r.chat, "router.manual")
 		reply.Routed = &Routed{Action: agent.Respond, Manual: true}
-		return true, reply, nil
+		_, err := r.service.add(ctx, r.req, r.chat, r.began) // the person who answers finds the chat at the top of the list
+		return true, reply, err
 	default:
 		return false, Reply{}, nil
 	}

@@ -23,7 +23,7 @@ func (unknownBusiness) Read(context.Context, string, int64, string) string { ret
 // newRouterWorld returns a world whose messages go to the router.
 func newRouterWorld(t testing.TB, answers ...any) *world {
 	w := newWorld(t, answers...)
-	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Settings: w.Store, Business: unknownBusiness{}}
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Business: unknownBusiness{}}
 	return w
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/setup"
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
@@ -18,7 +19,6 @@ import (
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
-	"piloto/internal/runs/rule"
 	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
 )
@@ -27,15 +27,18 @@ import (
 type Store interface {
 	conversation.ChatReader
 	conversation.MessageReader
-	conversation.ProjectReader
-	tool.ServerLister
 	tool.EntryReader
 	tool.OperationReader
 	plan.Reader
 	plan.BareReader
-	rule.Reader
+	// Setup returns what an account has set, as of a time that is not before the call.
+	Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+	// Say appends a message of a person to a chat that was read. It does not move the chat in the
+	// list. Expire has a message deleted whose chat was deleted meanwhile.
+	Say(ctx context.Context, account, chatID string, m conversation.Message) error
+	Expire(ctx context.Context, account, chatID, seq string, at time.Time) error
 	run.Proposer
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
@@ -230,6 +233,22 @@ func replyOf(kind conversation.Kind) Kind {
 		return KindMessage
 	}
 	return KindNotice
+}
+
+// say appends the message of a turn to its chat. The turn's answer, which follows, moves the chat
+// in the list. The first message of a chat also gives it its title.
+func (s *Service) say(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (conversation.Chat, error) {
+	if chat.Title == "" {
+		return s.add(ctx, req, chat, s.Now(), message)
+	}
+	return chat, s.Store.Say(ctx, req.Principal.Account, chat.ID, message)
+}
+
+// expire has the message of a turn deleted when its chat was deleted before the answer.
+func (s *Service) expire(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) {
+	if err := s.Store.Expire(context.WithoutCancel(ctx), req.Principal.Account, chat.ID, message.Seq, s.Now()); err != nil {
+		s.Log.ErrorContext(ctx, "turn.message_left", "chat_id", chat.ID, "error", err)
+	}
 }
 
 // add appends messages to a chat and returns the updated chat.

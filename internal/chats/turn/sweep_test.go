@@ -11,8 +11,16 @@ import (
 	"piloto/internal/conversation"
 )
 
-// dyingStore is a store whose process ends before it releases an answer's lease.
-type dyingStore struct{ turn.Store }
+// dyingStore is a store whose process ends after it took an answer's lease, and before it releases it.
+type dyingStore struct {
+	turn.Store
+	die context.CancelFunc
+}
+
+func (s dyingStore) TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error {
+	defer s.die()
+	return s.Store.TakeAnswer(ctx, a, at)
+}
 
 func (dyingStore) EndAnswer(context.Context, conversation.Answering, time.Time, ...conversation.Message) error {
 	return errors.New("dead")
@@ -23,9 +31,8 @@ func (dyingStore) EndAnswer(context.Context, conversation.Answering, time.Time, 
 func (w *world) dieDuringAnswer(t *testing.T, req turn.Request) {
 	t.Helper()
 	alive := w.service.Store
-	w.service.Store = dyingStore{alive}
 	ctx, die := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, die)
+	w.service.Store = dyingStore{alive, die}
 	if reply, err := w.service.Send(ctx, req); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%+v, %v", reply, err)
 	}

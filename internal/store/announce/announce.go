@@ -40,6 +40,11 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 	return c.messages(ctx, account, chatID, list, err)
 }
 
+// Say implements turn.Store.
+func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
+}
+
 // EndAnswer implements turn.Store.
 func (c Chats) EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, last ...conversation.Message) error {
 	err := c.Store.EndAnswer(ctx, a, at, last...)

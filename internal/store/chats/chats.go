@@ -3,9 +3,11 @@
 package chats
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -103,9 +105,15 @@ func (s *Store) CreateChat(ctx context.Context, account string, c conversation.C
 // OpenSession returns the chat of a client's session, and creates it when it does not exist. Values
 // of c replace the stored ones; a value that c lacks stays, and so does the first user id.
 func (s *Store) OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error) {
-	err := s.CreateChat(ctx, account, c)
-	if !errors.Is(err, kv.ErrTaken) {
-		return c, err
+	there, err := s.Chat(ctx, account, c.ID)
+	if errors.Is(err, conversation.ErrChatNotFound) {
+		if err = s.CreateChat(ctx, account, c); !errors.Is(err, kv.ErrTaken) {
+			return c, err
+		}
+		there, err = s.Chat(ctx, account, c.ID) // another request created it
+	}
+	if err != nil || saysNothingNew(c, there) {
+		return there, err
 	}
 	var sets []string
 	values := kv.Item{}
@@ -131,6 +139,12 @@ func (s *Store) OpenSession(ctx context.Context, account string, c conversation.
 		return c, err
 	}
 	return s.Chat(ctx, account, c.ID)
+}
+
+// saysNothingNew reports whether the values of c are those of the stored chat.
+func saysNothingNew(c, there conversation.Chat) bool {
+	return (c.Summary == "" || c.Summary == there.Summary) && (c.UserID == "" || there.UserID != "") &&
+		(len(c.Metadata) == 0 || maps.EqualFunc(c.Metadata, there.Metadata, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }))
 }
 
 // Session returns the chat of a client's session with its newest messages before the cursor, in the
@@ -315,6 +329,19 @@ func (s *Store) addMessages(ctx context.Context, account, chatID, title string, 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Say appends a message of a person to a chat that the caller has read. It writes that message alone: the answer
+// moves the chat in the list. A repeated request writes the same message again.
+func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
+}
+
+// Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because
+// the function that answers turns may not delete rows of a chat.
+func (s *Store) Expire(ctx context.Context, account, chatID, seq string, at time.Time) error {
+	w := kv.Update(kv.Chat(account, chatID), messageKind+seq, "SET #ttl = :at", "attribute_exists(PK)", kv.Item{":at": kv.N(at.Unix())}, nil)
+	return s.table.Do(ctx, w.Named("#ttl", "ttl"))
 }
 
 // Messages returns the newest messages of a chat before the cursor, in the order of their ids, and
