@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -548,6 +549,29 @@ func FuzzSignedHeaders(f *testing.F) {
 		right := id == "d1" && timestamp == stamp && slices.Contains(strings.Split(signature, " "), good) && len(signature) <= 2048
 		if let := (webhook == hookID || webhook == otherHookID) && right; let != (w.Code == 200) || !let && w.Code != 401 {
 			t.Errorf("%q %q %q %q: %d %s", webhook, id, timestamp, signature, w.Code, w.Body)
+		}
+	})
+}
+
+// TestOnlyRequestsWithAKeyAreKept: no route keeps the answer to a request that has no key, on any contract; a turn
+// keeps it under a key. A decision and a movement of credit have their key in their own rows.
+func TestOnlyRequestsWithAKeyAreKept(t *testing.T) {
+	keeping := map[string]bool{"send": true, "operatorChat": true, "agentChat": true}
+	eachRoute(t, func(t *testing.T, r *route, id, body string) {
+		s := newSite()
+		hooks := s.world.hooks
+		for _, key := range []string{"", "k-1"} {
+			before := maps.Clone(hooks.claims)
+			request := ask(boss, r.method, pathOf(r, ownID(r.pattern)), body)
+			if key != "" {
+				request.Header.Set("Idempotency-Key", key)
+			}
+			if w := s.do(request); w.Code/100 != 2 && key == "" {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if kept, want := !reflect.DeepEqual(before, hooks.claims), key != "" && keeping[id]; kept != want {
+				t.Errorf("key %q: it is kept: %v", key, kept)
+			}
 		}
 	})
 }
