@@ -147,8 +147,10 @@ func oneLine(s string) string {
 
 // escapeTags makes a text safe between two tags of the prompt.
 func escapeTags(s string) string {
-	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.TrimSpace(s))
+	return tags.Replace(strings.TrimSpace(s))
 }
+
+var tags = strings.NewReplacer("<", "‹", ">", "›")
 
 // today returns a date with its weekday, which the model needs to resolve «el martes».
 func today(tag locale.Tag, at time.Time) string {

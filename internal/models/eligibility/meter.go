@@ -29,6 +29,9 @@ func NewMeter(c *credit.Service, account string, turn credit.Turn) Meter {
 // Cover extends the hold by one more call. It returns the reason when that is not possible, else "". session is the
 // ledger's reason for a credit session that is bought for the call.
 func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session string) (Reason, error) {
+	if l := p.Limits; !p.RequiresCredits && !m.Always && l.Day == 0 && l.Month == 0 && l.Run == 0 {
+		return "", nil
+	}
 	input, output := r.Estimate(), r.MaxTokens
 	cost := p.Price.Cost(input, output)
 	if p.Limits.Run > 0 && m.Turn.Micros+cost > p.Limits.Run {

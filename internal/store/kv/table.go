@@ -133,31 +133,40 @@ func (t *Table) transact(ctx context.Context, items []types.TransactWriteItem, w
 // that failed the condition when it did nothing. The row is nil when there is none. A transaction
 // that holds the row is waited for; the wait ends as fault.ErrMoved.
 func (t *Table) Try(ctx context.Context, w Write) (row Item, done bool, err error) {
+	return t.write(ctx, w, shown{types.ReturnValueAllNew, types.ReturnValueAllOld, types.ReturnValuesOnConditionCheckFailureAllOld})
+}
+
+// shown says which rows a write returns: as an update left it, as a deletion found it, as a condition found it.
+type shown struct {
+	updated, deleted types.ReturnValue
+	refused          types.ReturnValuesOnConditionCheckFailure
+}
+
+func (t *Table) write(ctx context.Context, w Write, show shown) (row Item, done bool, err error) {
 	if w.err != nil {
 		return nil, false, w.err
 	}
 	err = outlast(ctx, attempts, func() (err error) {
-		row, done, err = t.try(ctx, w)
+		row, done, err = t.try(ctx, w, show)
 		return err
 	})
 	return row, done, err
 }
 
 // try makes one attempt.
-func (t *Table) try(ctx context.Context, w Write) (row Item, done bool, err error) {
+func (t *Table) try(ctx context.Context, w Write, show shown) (row Item, done bool, err error) {
 	switch {
 	case w.put != nil:
 		_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &t.name, Item: w.put, ConditionExpression: w.condition(),
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values, ReturnValuesOnConditionCheckFailure: show.refused,
 		})
 	case w.set != "":
 		var out *dynamodb.UpdateItemOutput
 		if out, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &t.name, Key: w.key, UpdateExpression: &w.set, ConditionExpression: w.condition(),
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ReturnValues: show.updated, ReturnValuesOnConditionCheckFailure: show.refused,
 		}); err == nil {
 			row = out.Attributes
 		}
@@ -165,8 +174,8 @@ func (t *Table) try(ctx context.Context, w Write) (row Item, done bool, err erro
 		var out *dynamodb.DeleteItemOutput
 		if out, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &t.name, Key: w.key, ConditionExpression: w.condition(),
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values, ReturnValues: types.ReturnValueAllOld,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValues: show.deleted, ReturnValuesOnConditionCheckFailure: show.refused,
 		}); err == nil {
 			row = out.Attributes
 		}
@@ -186,7 +195,7 @@ func (t *Table) try(ctx context.Context, w Write) (row Item, done bool, err erro
 // the error of the write.
 func (t *Table) Do(ctx context.Context, w Write) error {
 	failpoint.Verb("", "(*Store)", "before")
-	_, done, err := t.Try(ctx, w)
+	_, done, err := t.write(ctx, w, shown{}) // none
 	failpoint.Verb("", "(*Store)", "after")
 	if err == nil && !done {
 		return w.otherwise
