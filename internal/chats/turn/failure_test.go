@@ -212,3 +212,46 @@ func TestNoticeSortsAfterItsMessage(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// closedWallet is a wallet that nobody may read, and of which nobody may hold anything.
+type closedWallet struct{ *fixture.Stores }
+
+func (closedWallet) Standing(context.Context, string, time.Time) (credit.Standing, error) {
+	return credit.Standing{}, errors.New("it was read")
+}
+
+func (closedWallet) Reserve(context.Context, credit.Hold, credit.Limits) error {
+	return errors.New("something is held")
+}
+
+// TestTurnThatCostsNothingNeedsNoWallet: a turn reads the wallet and takes a hold when a provider that it may use costs
+// credits, or spending has a limit.
+func TestTurnThatCostsNothingNeedsNoWallet(t *testing.T) {
+	own := paidDeployment()
+	own.Assistant = fixture.Assistant("groq", "llama-3.1-8b-instant")
+	fallback := paidDeployment()
+	fallback.Assistant = fixture.Assistant("groq", "llama-3.1-8b-instant", eligibility.Choice{Provider: "openai", Model: "gpt-4o-mini"})
+	for name, c := range map[string]struct {
+		deployment eligibility.Deployment
+		limits     credit.Limits
+		free       bool
+	}{
+		"a free provider":                 {own, credit.Limits{}, true},
+		"a limit of one turn":             {own, credit.Limits{Run: 1_000_000}, true},
+		"a limit of the day":              {own, credit.Limits{Day: 1_000_000}, false},
+		"a limit of the month":            {own, credit.Limits{Month: 1_000_000}, false},
+		"a provider that costs":           {paidDeployment(), credit.Limits{}, false},
+		"another one may cost credits":    {fallback, credit.Limits{}, false},
+		"it costs, and one that does not": {paidDeployment(free), credit.Limits{}, false},
+	} {
+		w := newWorldWith(t, c.deployment, text("hola"))
+		w.grant(t, 1)
+		if err := w.Store.PutTerms(t.Context(), fixture.Account, eligibility.Terms{Policy: credit.DefaultPolicy(), Limits: c.limits}); err != nil {
+			t.Fatal(err)
+		}
+		w.service.Eligibility.Store, w.service.Credit.Store = closedWallet{w.Store}, closedWallet{w.Store}
+		if reply := w.send(t, "hola"); (reply.Kind == turn.KindMessage) != c.free {
+			t.Errorf("%s: %+v", name, reply)
+		}
+	}
+}

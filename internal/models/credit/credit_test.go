@@ -167,6 +167,46 @@ func (b *bank) turn(id string, tokens int, micros int64, l credit.Limits) (credi
 	return b.Cover(ctx, credit.Hold{ID: id, Account: account}, credit.Need{Tokens: tokens, Micros: micros, Policy: policy, Limits: l, Actor: "ana", Reason: "turn"})
 }
 
+// TestAKnownSessionIsTriedFirst: a hold takes the session that the turn saw without another look, and looks when that
+// one cannot give the tokens any more.
+func TestAKnownSessionIsTriedFirst(t *testing.T) {
+	b := newBank(table.New(t))
+	b.grant(t, 2)
+	first, err := b.turn(b.IDs.New(b.clock()), policy.SessionTokens-100, 0, credit.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := first.Parts[0].SessionID
+	for _, c := range []struct {
+		name, session string
+		tokens        int
+		same          bool
+	}{
+		{"it has room", known, 60, true},
+		{"others took its room", known, 60, false},
+		{"it is gone", "gone", 60, false},
+	} {
+		need := credit.Need{Tokens: c.tokens, Policy: policy, Actor: "ana", Reason: "turn", Session: c.session}
+		if !c.same { // nobody gives the room back
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			if err := b.Settle(ctx, first, credit.Turn{ID: first.ID, At: b.clock(), Outcome: "message", Charged: policy.SessionTokens - 100}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := b.Cover(ctx, credit.Hold{ID: b.IDs.New(b.clock()), Account: account}, need)
+		if err != nil || len(h.Parts) != 1 || (h.Parts[0].SessionID == known) != c.same {
+			t.Errorf("%s: %+v, %v", c.name, h, err)
+		}
+		if c.same {
+			if err := b.Settle(ctx, h, credit.Turn{ID: h.ID, At: b.clock(), Outcome: "message", Charged: c.tokens}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.even(t, 0)
+}
+
 // TestConcurrentTurnsNeverSpendMoreThanThereIs checks that sessions are shared, limits are kept, and the ledger
 // adds up.
 func TestConcurrentTurnsNeverSpendMoreThanThereIs(t *testing.T) {
