@@ -94,7 +94,7 @@ func (x *Executor) checkElementApproved(r plan.Run, id plan.EffectID, w approval
 func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 	t.progress = &progress{last: &latest{}}
 	resume := false
-	err := x.decide(ctx, t, func(r plan.Run) error {
+	err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
 		steps := []plan.EffectID{t.StepID}
 		if t.StepID == (plan.EffectID{}) {
 			steps, _ = open(r)
@@ -106,7 +106,7 @@ func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 		for _, id := range steps {
 			m, waits, err := x.await(ctx, after, id, token)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			resume = resume || !waits
 			if m != nil {
@@ -116,9 +116,9 @@ func (x *Executor) Await(ctx context.Context, t Task, token string) error {
 			}
 		}
 		if len(moves) == 0 {
-			return nil
+			return nil, nil
 		}
-		return x.advance(ctx, t, r, append(first, moves...)...)
+		return append(first, moves...), nil
 	})
 	if err != nil || !resume {
 		return err

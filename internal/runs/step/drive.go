@@ -180,7 +180,7 @@ func (x *Executor) one(ctx context.Context, t Task, id plan.EffectID) (Done, err
 	t.StepID = id
 	p.left--
 	done, err := x.execute(ctx, t, p.run)
-	for p.begun != nil && err == nil {
+	for err == nil && p.begun != nil {
 		next := p.begun
 		t.StepID, p.begun = next.step.ID, nil
 		p.left--

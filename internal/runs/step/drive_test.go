@@ -86,21 +86,22 @@ func abreast(n int) []plan.ProposedStep {
 // invocation that goes on writes a result with the next intent. No intent is written after its call.
 func TestRunTakesFewTransactions(t *testing.T) {
 	for name, c := range map[string]struct {
-		steps   []plan.ProposedStep
-		most    int
-		drives  []string
-		commits int
+		steps  []plan.ProposedStep
+		shared int // steps an invocation
+		drives []string
+
+		least, most int // transactions
 	}{
-		"one step":                 {chain(1), 1, []string{"done"}, 2},
-		"five, an invocation each": {chain(5), 1, []string{"next", "next", "next", "next", "done"}, 10},
-		"five, two an invocation":  {chain(5), 2, []string{"next", "next", "done"}, 8},
-		"five in one":              {chain(5), 50, []string{"done"}, 6},
-		"eight abreast in one":     {abreast(8), 50, []string{"done"}, 16},
+		"one step":                 {chain(1), 1, []string{"done"}, 2, 2},
+		"five, an invocation each": {chain(5), 1, []string{"next", "next", "next", "next", "done"}, 10, 10},
+		"five, two an invocation":  {chain(5), 2, []string{"next", "next", "done"}, 8, 8},
+		"five in one":              {chain(5), 50, []string{"done"}, 6, 6},
+		"eight abreast in one":     {abreast(8), 50, []string{"done"}, 2, 16}, // what waits is written together
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, c.steps...)
 			store := &counting{Store: w.Steps.Store}
-			w.Steps.Store, w.Steps.Steps = store, c.most
+			w.Steps.Store, w.Steps.Steps = store, c.shared
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				open := 0
 				for _, st := range w.Read(r.ID).Steps {
@@ -118,8 +119,8 @@ func TestRunTakesFewTransactions(t *testing.T) {
 				drives = append(drives, driveOnce(t, w, r))
 			}
 			checkEqual(t, "drives", drives, c.drives)
-			if store.made != c.commits || store.lost != 0 {
-				t.Errorf("%d transactions, want %d; %d were lost", store.made, c.commits, store.lost)
+			if store.made < c.least || store.made > c.most || store.lost != 0 {
+				t.Errorf("%d transactions, want %d to %d; %d were lost", store.made, c.least, c.most, store.lost)
 			}
 			if now := w.Read(r.ID); now.Status != plan.Done || len(w.Requests()) != len(c.steps) {
 				t.Errorf("the run is %s, after %d requests", now.Status, len(w.Requests()))

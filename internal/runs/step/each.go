@@ -141,7 +141,7 @@ func stricterAsk(a, b *plan.Ask) *plan.Ask {
 func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 	var left []plan.EffectID
 	var e *ending
-	err := x.decide(ctx, t, func(r plan.Run) error {
+	err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
 		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
 		left, e = unfinishedElements(r, step.ID, n), nil
@@ -153,16 +153,16 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 		}
 		switch {
 		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
-			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
+			return nil, &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
 			e = failedEnding(failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
-			return nil
+			return nil, nil
 		case n == 0:
 			e = collectedEnding(nil)
-			return nil
+			return nil, nil
 		case st.Attempts >= maxRounds:
 			e = failedEnding(failure(r, "step.interrupted"))
-			return nil
+			return nil, nil
 		}
 		at := x.Now()
 		moves := x.begins(r)
@@ -173,7 +173,7 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 			rec.Messages = x.messages(r, step, at, "expanded", "items", fmt.Sprint(n))
 		}
 		st.Status, st.Expanded, st.Items, st.Attempts, st.UpdatedAt = plan.StepRunning, true, n, st.Attempts+1, at
-		return x.advance(ctx, t, r, append(moves, run.Move{Record: rec, State: &st})...)
+		return append(moves, run.Move{Record: rec, State: &st}), nil
 	})
 	switch {
 	case err != nil:

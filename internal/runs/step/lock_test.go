@@ -3,9 +3,13 @@ package step
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 )
 
 func TestLockAdmitsOneWriterOfRun(t *testing.T) {
@@ -14,7 +18,7 @@ func TestLockAdmitsOneWriterOfRun(t *testing.T) {
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
-			done, err := turns.lock(t.Context(), "r1")
+			_, done, err := turns.lock(t.Context(), "r1", &change{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -37,11 +41,11 @@ func TestLockAdmitsOneWriterOfRun(t *testing.T) {
 func TestLockIgnoresOtherRunsAndHonoursCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns runLocks
-		first, err := turns.lock(t.Context(), "r1")
+		_, first, err := turns.lock(t.Context(), "r1", &change{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := turns.lock(t.Context(), "r2")
+		_, other, err := turns.lock(t.Context(), "r2", &change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +53,7 @@ func TestLockIgnoresOtherRunsAndHonoursCancellation(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gaveUp := make(chan error)
 		go func() {
-			_, err := turns.lock(ctx, "r1")
+			_, _, err := turns.lock(ctx, "r1", &change{})
 			gaveUp <- err
 		}()
 		synctest.Wait() // it waits for the lock
@@ -58,13 +62,64 @@ func TestLockIgnoresOtherRunsAndHonoursCancellation(t *testing.T) {
 			t.Errorf("the one who gave up was told %v", err)
 		}
 		first()
-		again, err := turns.lock(t.Context(), "r1")
+		changes, again, err := turns.lock(t.Context(), "r1", &change{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(changes) != 1 {
+			t.Errorf("%d changes to write, and the one who gave up left none", len(changes))
 		}
 		again()
 		if len(turns.locks) != 0 {
 			t.Errorf("%d lines are left", len(turns.locks))
 		}
 	})
+}
+
+// TestLockHolderWritesForThoseWhoWait: they find their change written. One that cannot be written with the others,
+// or whose decision fails, is an error of nobody else.
+func TestLockHolderWritesForThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns runLocks
+		_, first, err := turns.lock(t.Context(), "r1", &change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken []int
+		var all sync.WaitGroup
+		for range sideBySide + 2 {
+			all.Go(func() {
+				own := &change{}
+				changes, done, err := turns.lock(t.Context(), "r1", own)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer done()
+				if len(changes) > 0 {
+					taken = append(taken, len(changes)) // under the lock
+				}
+				for _, c := range changes {
+					c.end(nil, nil)
+				}
+				if !own.over {
+					t.Error("a change was not written")
+				}
+			})
+		}
+		synctest.Wait() // they wait for the lock
+		first()
+		all.Wait()
+		if !slices.Equal(taken, []int{sideBySide, 2}) {
+			t.Errorf("%v changes were written at once", taken)
+		}
+	})
+}
+
+// TestPanicOfOneChangeIsItsOwnError: the holder of the lock decides for others, and must not lose its own result.
+func TestPanicOfOneChangeIsItsOwnError(t *testing.T) {
+	c := &change{decide: func(plan.Run) ([]run.Move, error) { panic("broken") }}
+	if moves, err := c.moves(plan.Run{}); err == nil || len(moves) != 0 {
+		t.Errorf("%v, %v", moves, err)
+	}
 }

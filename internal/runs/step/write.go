@@ -6,31 +6,98 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
 
-// decide calls f with the run, and repeats it while other writers change the run first. f gets the run
-// as the last write of this invocation left it, if that is known, and otherwise as it is read. The
-// writes of f depend on the state that f was given, so a known state is as safe as one that was just
-// read.
-func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) error) error {
+// decide writes the moves that f returns for the run, and repeats it while other writers change the run
+// first. f gets the run as the last write of this invocation left it, if that is known, and otherwise as it
+// is read, after the moves of the effects that are written in the same transaction. The writes depend on the
+// state that f was given, so a known state is as safe as one that was just read.
+func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) ([]run.Move, error)) error {
 	return retry.Do(ctx, func() error {
-		done, err := x.locks.lock(ctx, t.RunID)
+		own := &change{of: t.progress.last, decide: f}
+		changes, done, err := x.locks.lock(ctx, t.RunID, own)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if err := x.read(ctx, t); err != nil {
-			return err
+		if len(changes) > 0 {
+			x.write(ctx, t, changes)
 		}
-		t.progress.last.known = false // until the write of f succeeds
-		return f(t.progress.run)
+		if t.progress.last.known = own.after != nil; own.after != nil {
+			t.progress.last.run, t.progress.run = *own.after, *own.after
+		}
+		return own.err
 	})
+}
+
+// write writes changes in one transaction; the first one is that of the caller. A change that cannot be
+// written with the others is left to its own writer, and so are all others when the transaction fails for
+// another reason than that the run moved: the reason may be one of them.
+func (x *Executor) write(ctx context.Context, t Task, changes []*change) {
+	if err := x.read(ctx, t); err != nil {
+		changes[0].end(nil, err)
+		return
+	}
+	t.progress.last.known = false // until the write succeeds
+	r := t.progress.run
+	var moves []run.Move
+	var joined []*change
+	after := r
+	for _, c := range changes {
+		own, err := c.moves(after)
+		switch {
+		case err != nil || len(own) == 0:
+			c.end(nil, err)
+		case shareEffect(moves, own):
+		default:
+			joined, moves, after = append(joined, c), append(moves, own...), afterMoves(after, own)
+		}
+	}
+	if len(joined) == 0 {
+		return
+	}
+	next, err := x.advance(ctx, r, after, moves)
+	if err != nil && len(joined) > 1 && !errors.Is(err, fault.ErrMoved) {
+		if joined[0] == changes[0] {
+			x.write(ctx, t, joined[:1])
+		}
+		return
+	}
+	for _, c := range joined {
+		if err != nil {
+			c.end(nil, err)
+		} else {
+			c.end(&next, nil)
+		}
+	}
+}
+
+// shareEffect reports whether two lists of moves are about the same effect.
+func shareEffect(a, b []run.Move) bool {
+	return slices.ContainsFunc(a, func(m run.Move) bool {
+		return m.State != nil && slices.ContainsFunc(b, func(other run.Move) bool { return other.State != nil && other.State.StepID == m.State.StepID })
+	})
+}
+
+// afterMoves returns a run as moves leave it, as far as other moves depend on it.
+func afterMoves(r plan.Run, moves []run.Move) plan.Run {
+	for _, m := range moves {
+		if m.State != nil {
+			r = r.With(*m.State)
+		}
+		if m.To != "" {
+			r.Status = m.To
+		}
+	}
+	return r
 }
 
 // begins returns the move that begins a queued run, before its first other one.
@@ -41,14 +108,9 @@ func (x *Executor) begins(r plan.Run) []run.Move {
 	return []run.Move{run.StartMove(x.IDs, r, x.Now())}
 }
 
-// advance makes moves of the run. It also ends a run whose steps have then all ended well.
-func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run.Move) error {
-	after := r
-	for _, m := range moves {
-		if m.State != nil {
-			after = after.With(*m.State)
-		}
-	}
+// advance makes moves of the run. It also ends a run whose steps have then all ended well. after is the run
+// as the moves leave it.
+func (x *Executor) advance(ctx context.Context, r, after plan.Run, moves []run.Move) (plan.Run, error) {
 	x.add(ctx, r, func(ctx context.Context) error {
 		if !after.EndedWell() {
 			return nil
@@ -64,15 +126,10 @@ func (x *Executor) advance(ctx context.Context, t Task, r plan.Run, moves ...run
 		return err
 	})
 	next, err := x.Store.MoveRun(ctx, r, moves...)
-	if err != nil {
-		return err
-	}
-	if next.Status.Terminal() && !r.Status.Terminal() {
+	if err == nil && next.Status.Terminal() && !r.Status.Terminal() {
 		run.LogEnd(ctx, x.Log, next)
 	}
-	*t.progress.last = latest{next, true}
-	t.progress.run = next
-	return nil
+	return next, err
 }
 
 // withTold returns a run with all of the result that its final message tells.
@@ -107,13 +164,13 @@ func (x *Executor) add(ctx context.Context, r plan.Run, prepare func(context.Con
 
 // begin writes the start of the attempt and its message.
 func (x *Executor) begin(ctx context.Context, t Task, call prepared) error {
-	return x.decide(ctx, t, func(r plan.Run) error {
+	return x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
 		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
 		if !mayBegin(r, step) || st.Status.Terminal() || st.Last.Open && !plan.Idempotent(step.Method) {
-			return &Error{Name: Transient, Message: "the step moved while it was prepared"}
+			return nil, &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		}
-		return x.advance(ctx, t, r, append(x.begins(r), x.intent(r, step, call))...)
+		return append(x.begins(r), x.intent(r, step, call)), nil
 	})
 }
 
@@ -203,12 +260,12 @@ func failedEnding(why *plan.Failure) *ending {
 // go on, the intent of the next effect is written with it.
 func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) {
 	e := first
-	err := x.decide(ctx, t, func(r plan.Run) error {
+	err := x.decide(ctx, t, func(r plan.Run) ([]run.Move, error) {
 		step, _ := r.Plan.Step(t.StepID)
 		st := r.State(step.ID)
 		e, t.progress.begun = first, nil
 		if st.Status.Terminal() { // another invocation ended it first, and its result stays
-			return nil
+			return nil, nil
 		}
 		if st.Lost = st.Lost || e.lost; st.Lost && e.isUnanswered() && step.Risk != plan.Read {
 			e = x.unknownEnding(r, step, st, nil)
@@ -227,7 +284,7 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 				moves = append(moves, next.intent)
 			}
 		}
-		return x.advance(ctx, t, r, moves...)
+		return moves, nil
 	})
 	switch {
 	case err != nil:
