@@ -3,6 +3,8 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +114,50 @@ func TestSessionThatSaysNothingNewIsOnlyRead(t *testing.T) {
 	other.Metadata = map[string]json.RawMessage{"a": json.RawMessage("2")}
 	if got := open(other, 3); string(got.Metadata["a"]) != "2" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestMessagesOfOneTransactionStayTogether: they are one row, unless they are large or a person wrote one. A page may
+// end between them, and what another writer said meanwhile does not come between them.
+func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
+	w := fixture.NewWorld(t)
+	at := w.Clock()
+	message := func(role conversation.Role, text string) conversation.Message {
+		id := w.IDs.New(at)
+		return conversation.Message{ID: id, Seq: id, Role: role, Kind: conversation.KindText, Content: text, At: at}
+	}
+	first, second := message(conversation.RoleAssistant, "a"), message(conversation.RoleUser, "d")
+	large := strings.Repeat("x", 50<<10)
+	third := message(conversation.RoleSystem, "b")
+	for _, list := range [][]conversation.Message{
+		{first, third, message(conversation.RoleAssistant, "c")},
+		{second, message(conversation.RoleAssistant, "e"), message(conversation.RoleAssistant, "f")},
+		{message(conversation.RoleAssistant, "g"+large), message(conversation.RoleAssistant, "h"+large)},
+	} {
+		for range 2 { // a repeated request adds none
+			if err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", at, list...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for limit := 1; limit < 10; limit++ {
+		var read []string
+		for cursor, more := "", true; more; more = cursor != "" {
+			list, next, err := w.Store.Messages(t.Context(), fixture.Account, w.Chat.ID, cursor, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) != min(limit, 8-len(read)) {
+				t.Errorf("at most %d at once: a page of %d after %v", limit, len(list), read)
+			}
+			var page []string
+			for _, m := range list {
+				page = append(page, m.Content[:1])
+			}
+			read, cursor = append(page, read...), next
+		}
+		if !slices.Equal(read, []string{"a", "b", "c", "d", "e", "f", "g", "h"}) {
+			t.Errorf("at most %d at once: %v", limit, read)
+		}
 	}
 }

@@ -183,6 +183,7 @@ func aLife(t *testing.T, table *fixture.Stores) *fixture.World {
 			ok(err)
 			ok(table.Place(ctx, link, now))
 		}
+		ok(table.LeaveUnplaced(ctx, w.Read(r.ID), now))
 	}
 	ok(table.TakeAnswer(ctx, conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
 	ok(table.AskStop(ctx, fixture.Account, w.Chat.ID, w.Clock()))

@@ -138,8 +138,13 @@ func (s *sealing) checkAll(ids ...string) []receipt.Link {
 	return links
 }
 
+// sweep sweeps a minute later: the runs, of which those that ended without a place are left to the sealer, and then
+// the receipts.
 func (s *sealing) sweep() (receipt.Swept, error) {
 	s.Pass(time.Minute)
+	if _, err := s.Runs.Sweep(context.Background()); err != nil {
+		return receipt.Swept{}, err
+	}
 	return s.sealer.Sweep(context.Background())
 }
 

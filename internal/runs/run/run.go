@@ -82,6 +82,9 @@ type Store interface {
 	PutOff(ctx context.Context, o Overdue, until time.Time) error
 	// Postpone sets the next due time of the run, and changes nothing else.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
+	// LeaveUnplaced puts a run that ended on the list of those whose receipt has no place yet, from a
+	// time on. It changes nothing when the run has a place.
+	LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error
 }
 
 // Proposer writes a draft, makes it the pending run of its chat and posts its message, in one

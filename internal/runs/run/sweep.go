@@ -25,8 +25,8 @@ const sweepLimit = 5000
 
 // Sweep handles every run that is due: it expires drafts, starts queued runs that were not started,
 // resumes executions whose step was decided, and finishes runs whose execution ended. A run that
-// cannot be repaired does not block the others, in this sweep or in a later one. The errors are
-// joined.
+// cannot be repaired does not block the others, in this sweep or in a later one. A run that ended and is
+// still due has no receipt: it is put on the list of the sweep that seals. The errors are joined.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
 	list, err := s.Store.Due(ctx, s.Now(), sweepLimit)
@@ -84,7 +84,7 @@ func (s *Service) heal(ctx context.Context, k Key, swept *Swept) (err error) {
 	case plan.Queued, plan.Running, plan.Waiting:
 		return s.resume(ctx, r, swept)
 	}
-	return nil
+	return s.Store.LeaveUnplaced(ctx, r, s.Now())
 }
 
 // expire moves a draft to expired when its time is over.

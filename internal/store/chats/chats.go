@@ -254,9 +254,21 @@ func Touch(account, id string, at time.Time, set, remove, condition string, valu
 
 const messageKind = "M#"
 
+// messageRow is the messages of one transaction that the assistant wrote: the first one, whose position is in the
+// key, and in More those after it. Until format 3 each message has a row.
 type messageRow struct {
-	PK      string    `dynamodbav:"PK"`
-	SK      string    `dynamodbav:"SK"`
+	Format int    `dynamodbav:"v,omitempty"`
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	Said
+	More []Said `dynamodbav:"more,omitempty"`
+}
+
+// messageFormat is the format of a row with more than one message.
+const messageFormat = 4
+
+// Said is one message of a row.
+type Said struct {
 	ID      string    `dynamodbav:"id"`
 	Role    string    `dynamodbav:"role"`
 	Kind    string    `dynamodbav:"kind"`
@@ -267,6 +279,31 @@ type messageRow struct {
 	By      *byRow    `dynamodbav:"by,omitempty"`
 	Notes   []noteRow `dynamodbav:"notes,omitempty"`
 	At      int64     `dynamodbav:"at"`
+}
+
+func saidOf(m conversation.Message) Said {
+	return Said{
+		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
+		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: kv.Millis(m.At),
+	}
+}
+
+func (s Said) message(seq string) conversation.Message {
+	return conversation.Message{
+		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
+		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), At: kv.Time(s.At),
+	}
+}
+
+// messages returns the messages of a row, in order. The positions of those after the first one extend its own, so
+// that no other message stands between them.
+func (row messageRow) messages() []conversation.Message {
+	seq := row.SK[len(messageKind):]
+	list := []conversation.Message{row.message(seq)}
+	for i, said := range row.More {
+		list = append(list, said.message(seq+"."+kv.Pad(int64(i+1), 3)))
+	}
+	return list
 }
 
 type byRow struct {
@@ -283,22 +320,42 @@ type noteRow struct {
 	Text string `dynamodbav:"text"`
 }
 
-// Append returns the writes that append messages to a chat.
+// mostTogether bounds the contents of the messages of one row, in bytes.
+const mostTogether = 64 << 10
+
+// Append returns the writes that append messages to a chat. Messages that follow one another, and that no person
+// wrote, are one row.
 func Append(account, chatID string, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
-	for _, m := range list {
+	for len(list) > 0 {
+		n := together(list)
+		row := messageRow{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq, Said: saidOf(list[0])}
+		for _, m := range list[1:n] {
+			row.Format, row.More = messageFormat, append(row.More, saidOf(m))
+		}
 		condition := "attribute_not_exists(PK)"
-		if m.Role == conversation.RoleUser { // a repeated request writes the same message again
+		if list[0].Role == conversation.RoleUser { // a repeated request writes the same message again
 			condition = ""
 		}
-		w := kv.Put(messageRow{
-			PK: kv.Chat(account, chatID), SK: messageKind + m.Seq, ID: m.ID, Role: string(m.Role), Kind: string(m.Kind),
-			Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action, By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: kv.Millis(m.At),
-		}, condition, fault.ErrMoved)
-		writes = append(writes, w)
+		writes, list = append(writes, kv.Put(row, condition, fault.ErrMoved)), list[n:]
 	}
 	return writes
 }
+
+// together returns how many of the first messages of a list are one row.
+func together(list []conversation.Message) int {
+	size := 0
+	for n, m := range list {
+		size += len(m.Content)
+		if n > 0 && (m.Role == conversation.RoleUser || list[0].Role == conversation.RoleUser || size > mostTogether || n == mostOfRow) {
+			return n
+		}
+	}
+	return len(list)
+}
+
+// mostOfRow is how many messages one row holds at most.
+const mostOfRow = 100
 
 // AddMessages appends messages to a chat, all or none. Messages that were written before, by
 // their ids, are there already. A title is set if the chat has none yet; "" sets none. It
@@ -361,23 +418,24 @@ func (s *Store) Messages(ctx context.Context, account, chatID, cursor string, li
 	if err != nil {
 		return nil, "", err
 	}
-	said, err := kv.DecodeAll[messageRow](items)
+	rows, err := kv.DecodeAll[messageRow](items)
 	if err != nil {
 		return nil, "", err
 	}
-	next := ""
-	if len(said) > limit {
-		said = said[:limit]
-		next = kv.WriteCursor(scope, said[limit-1].SK)
-	}
-	slices.Reverse(said)
-	list := make([]conversation.Message, len(said))
-	for i, row := range said {
-		list[i] = conversation.Message{
-			ID: row.ID, Seq: row.SK[len(messageKind):], Role: conversation.Role(row.Role), Kind: conversation.Kind(row.Kind),
-			Content: row.Content, RunID: row.RunID, Code: row.Code, Action: row.Action, By: (*conversation.By)(row.By), Notes: notes[conversation.Note](row.Notes), At: kv.Time(row.At),
+	list := []conversation.Message{} // the newest first
+	for _, row := range rows {
+		for _, m := range slices.Backward(row.messages()) {
+			if before == "" || messageKind+m.Seq < before {
+				list = append(list, m)
+			}
 		}
 	}
+	next := ""
+	if len(list) > limit {
+		list = list[:limit]
+		next = kv.WriteCursor(scope, messageKind+list[limit-1].Seq)
+	}
+	slices.Reverse(list)
 	return list, next, nil
 }
 

@@ -35,8 +35,8 @@ func chainKey(account string) string { return kv.Account(account) + "#CHAIN" }
 func linkKey(seq int) string         { return linkPrefix + kv.Pad(int64(seq), 12) }
 func keyKey(id string) string        { return "KEY#" + id }
 
-// linkRow is a link as it is stored, under its place, or as TIP, which is a copy of the
-// last one.
+// linkRow is a link as it is stored, under its place. Until format 3 there is also a row TIP, a copy of the last one,
+// which nothing reads any more.
 type linkRow struct {
 	PK      string `dynamodbav:"PK"`
 	SK      string `dynamodbav:"SK"`
@@ -60,9 +60,9 @@ type linkRow struct {
 	DueSK string `dynamodbav:"DueSK,omitempty"`
 }
 
-func rowOfLink(l receipt.Link, sk string) linkRow {
+func rowOfLink(l receipt.Link) linkRow {
 	return linkRow{
-		PK: chainKey(l.Account), SK: sk, Account: l.Account, Version: l.Version, Seq: l.Seq, Prev: l.Prev, At: kv.Millis(l.At),
+		PK: chainKey(l.Account), SK: linkKey(l.Seq), Account: l.Account, Version: l.Version, Seq: l.Seq, Prev: l.Prev, At: kv.Millis(l.At),
 		RunID: l.RunID, Status: string(l.Status), Digest: string(l.Digest), Events: l.Events, RunHead: l.RunHead, Head: l.Head,
 	}
 }
@@ -89,21 +89,19 @@ func (s *Store) Ended(ctx context.Context, account, runID string) (receipt.Link,
 
 // Tip returns the last link of an account's chain; the zero Link when it has none.
 func (s *Store) Tip(ctx context.Context, account string) (receipt.Link, error) {
-	l, err := s.linkAt(ctx, account, "TIP")
-	if errors.Is(err, receipt.ErrNoLink) {
-		return receipt.Link{}, nil
+	span := kv.Rows(chainKey(account), linkPrefix)
+	span.Newest = true
+	links, err := s.links(ctx, span, 1)
+	if err != nil || len(links) == 0 {
+		return receipt.Link{}, err
 	}
-	return l, err
+	return links[0], nil
 }
 
 // Link returns a link; receipt.ErrNoLink.
 func (s *Store) Link(ctx context.Context, account string, seq int) (receipt.Link, error) {
-	return s.linkAt(ctx, account, linkKey(seq))
-}
-
-func (s *Store) linkAt(ctx context.Context, account, sk string) (receipt.Link, error) {
 	var row linkRow
-	err := s.table.Get(ctx, chainKey(account), sk, &row, receipt.ErrNoLink)
+	err := s.table.Get(ctx, chainKey(account), linkKey(seq), &row, receipt.ErrNoLink)
 	return row.link(), err
 }
 
@@ -112,6 +110,10 @@ func (s *Store) linkAt(ctx context.Context, account, sk string) (receipt.Link, e
 func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]receipt.Link, error) {
 	span := kv.Rows(chainKey(account), linkPrefix)
 	span.From = linkKey(after + 1)
+	return s.links(ctx, span, limit)
+}
+
+func (s *Store) links(ctx context.Context, span kv.Span, limit int) ([]receipt.Link, error) {
 	items, err := s.table.Read(ctx, span, limit)
 	if err != nil {
 		return nil, err
@@ -127,25 +129,18 @@ func (s *Store) Links(ctx context.Context, account string, after, limit int) ([]
 	return links, nil
 }
 
-// Place puts a link at the end of its account's chain. It fails when the last link, or the
-// run, changed since they were read, or another link is being placed: that will be the last one.
+// Place puts a link at the end of its account's chain. It fails when another link took the place, the
+// run changed since it was read, or another link is being placed: that will be the last one. A link
+// is written once and is never removed, so the link before it is still the one that was read.
 func (s *Store) Place(ctx context.Context, l receipt.Link, due time.Time) error {
-	row := rowOfLink(l, linkKey(l.Seq))
+	row := rowOfLink(l)
 	if l.Signature != nil {
 		row.KeyID, row.Alg, row.Value = l.Signature.KeyID, l.Signature.Alg, l.Signature.Value
 	} else {
 		row.DuePK, row.DueSK = kv.DueList(dueUnsigned, l.Account), kv.At(due, l.RunID)
 	}
 	placed := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
-	condition := "attribute_not_exists(PK)"
-	if l.Seq > 1 {
-		condition = "head = :prev"
-	}
-	tip := kv.Put(rowOfLink(l, "TIP"), condition, fault.ErrMoved)
-	if l.Seq > 1 {
-		tip = tip.With(kv.Item{":prev": kv.S(l.Prev)})
-	}
-	return s.table.CommitOnce(ctx, tip, placed, runs.Placed(l))
+	return s.table.CommitOnce(ctx, placed, runs.Placed(l))
 }
 
 // Sign stores the signature of a link. A link that has one keeps it.

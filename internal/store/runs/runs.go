@@ -289,3 +289,9 @@ func (s *Store) Postpone(ctx context.Context, r plan.Run, until time.Time) error
 	return s.table.Do(ctx, kv.Update(kv.Run(r.Account, r.ID), "RUN", "SET DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
 		kv.Item{":at": kv.S(kv.At(until, r.ID)), ":was": kv.S(string(r.Status))}, nil).Named("#status", "status"))
 }
+
+// LeaveUnplaced puts a run that ended on the list of those that need a place in the chain of receipts.
+func (s *Store) LeaveUnplaced(ctx context.Context, r plan.Run, from time.Time) error {
+	return s.table.Do(ctx, kv.Update(kv.Run(r.Account, r.ID), "RUN", "SET DuePK = :list, DueSK = :at", "#status = :was AND attribute_exists(DuePK)",
+		kv.Item{":list": kv.S(kv.DueList(DueUnplaced, r.Account)), ":at": kv.S(kv.At(from, r.ID)), ":was": kv.S(string(r.Status))}, nil).Named("#status", "status"))
+}

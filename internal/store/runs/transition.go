@@ -3,9 +3,11 @@ package runs
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -21,6 +23,7 @@ type transition struct {
 	next   plan.Run // as the commit leaves it; Events are set
 	at     time.Time
 	writes []kv.Write
+	said   []conversation.Message // to the run's chat
 
 	// The parts of the update of the run's own row, which commit adds. Without parts of its own the
 	// update still holds what every transition has: the run is as it was read, and has its new events.
@@ -87,7 +90,7 @@ func (t *transition) post(rec run.Record) {
 	if rec.Shown != nil {
 		t.add(chats.Sight(t.from.Account, t.from.ChatID, *rec.Shown))
 	}
-	t.add(chats.Append(t.from.Account, t.from.ChatID, rec.Messages)...)
+	t.said = append(t.said, rec.Messages...)
 }
 
 // update sets attributes of the run's row: "name = :value" and their values.
@@ -98,7 +101,9 @@ func (t *transition) update(set string, values kv.Item) {
 
 // need adds a condition on the run's row as it was read.
 func (t *transition) need(condition string, values kv.Item) {
-	t.condition = append(t.condition, condition)
+	if !slices.Contains(t.condition, condition) {
+		t.condition = append(t.condition, condition)
+	}
 	maps.Copy(t.values, values)
 }
 
@@ -108,8 +113,14 @@ func (t *transition) due(at time.Time) {
 	t.next.DueAt = at
 }
 
-// end puts the run on the list of those that need a place in the chain of receipts.
+// end has the sweep give the run a place in the chain of receipts, if nothing else does. A run that is due by then
+// stays due, because a place in another list costs as much as the row. Any other is put on the list of those that
+// need a place.
 func (t *transition) end() {
+	if due := t.from.DueAt; !due.IsZero() && t.from.Status != plan.Draft && !due.After(t.at.Add(receipt.SealGrace)) {
+		t.dueList, t.dueKey = "", ""
+		return
+	}
 	t.dueList, t.dueKey = kv.DueList(DueUnplaced, t.from.Account), kv.At(t.at.Add(receipt.SealGrace), t.from.ID)
 }
 
@@ -150,7 +161,7 @@ func (t *transition) all() []kv.Write {
 	if !t.apart {
 		all = append(all, t.row())
 	}
-	return append(all, t.writes...)
+	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
 }
 
 // commit makes the writes and returns the run that they left; the run as it was read when they
