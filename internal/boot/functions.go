@@ -50,7 +50,8 @@ type site struct {
 	log    *slog.Logger
 	http   httpapi.Config
 
-	listeners turn.Listeners // clients that have a chat of the account open
+	listeners turn.Listeners  // clients that have a chat of the account open
+	pushes    *realtime.Queue // to them; nil: clients are not notified
 }
 
 func (w World) site(c Config) site {
@@ -87,7 +88,11 @@ func Meter(w World, e Environment) (*rate.Meter, error) {
 // serve wraps a handler with traces, logs, the rendering of panics, and the refusal of addresses that are not valid
 // UTF-8.
 func (s site) serve(h http.Handler) http.Handler {
-	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), httpapi.Texts(s.http, h))
+	h = httpapi.Texts(s.http, h)
+	return telemetry.Middleware(s.log, s.Now, httpapi.Problems(s.http), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.flush(r.Context())
+		h.ServeHTTP(w, r)
+	}))
 }
 
 func (s site) runs(m Machine) *run.Service {
@@ -137,7 +142,7 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 	}
 	s := w.turnSite(c.Answering)
 	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
+	return task(s, func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
 		if in.GiveUp {
 			return struct{}{}, apart.GiveUp(ctx, in.AccountID, in.TurnID)
 		}
@@ -258,7 +263,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince, Steps: c.StepsPerInvocation, Stopping: w.Stopping,
 	}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
+	return task(s, func(ctx context.Context, in statemachines.StepInput) (step.Done, error) {
 		task := step.Task{Account: in.AccountID, RunID: in.RunID, StepID: plan.ParseEffect(in.StepID)}
 		switch {
 		case in.Token != "":
@@ -284,7 +289,7 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
 	}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
+	return task(s, func(ctx context.Context, in statemachines.LifecycleInput) (statemachines.LifecycleOutput, error) {
 		out := statemachines.LifecycleOutput{Waves: [][]string{}, Undos: []string{}}
 		var err error
 		switch in.Action {
@@ -348,7 +353,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			}
 		},
 	}
-	return gateway.NewFunction(func(ctx context.Context, wake gateway.Wake) (Swept, error) {
+	return task(s, func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Execution.Failed() {
 			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
 			return Swept{Runs: run.Swept{Finished: 1}}, err

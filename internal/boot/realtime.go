@@ -1,7 +1,9 @@
 package boot
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"piloto/internal/edge/gateway"
 	"piloto/internal/live/managementapi"
@@ -23,11 +25,36 @@ type RealtimeConfig struct {
 // withPush returns the site with a store that notifies connected clients of its writes.
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
-		hub := &realtime.Hub{Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log, Idle: s.Idle}
-		s.stores = s.stores.Announcing(s.Watches.Over(hub))
-		s.listeners = hub
+		s.pushes = &realtime.Queue{Hub: &realtime.Hub{
+			Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
+		}}
+		s.stores = s.stores.Announcing(s.Watches.Over(s.pushes))
+		s.listeners = s.pushes
 	}
 	return s
+}
+
+// remember is how long connections are remembered: not where the sockets are in this process.
+func (w World) remember() time.Duration {
+	if w.Idle != nil {
+		return 0
+	}
+	return realtime.Remember
+}
+
+// flush waits for the pushes of an invocation that is about to end, because its process may then be frozen.
+func (s site) flush(ctx context.Context) {
+	if s.Idle == nil {
+		s.pushes.Flush(ctx)
+	}
+}
+
+// task returns a function of a site, whose pushes are sent when it has ended.
+func task[In, Out any](s site, f func(context.Context, In) (Out, error)) gateway.Function {
+	return gateway.NewFunction(func(ctx context.Context, in In) (Out, error) {
+		defer s.flush(ctx)
+		return f(ctx, in)
+	})
 }
 
 // Realtime builds functions/realtime.
@@ -40,6 +67,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	desk := &realtime.Handler{
 		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
+		Remember: w.remember(),
 	}
 	return gateway.NewFunction(gateway.Socket(desk)), nil
 }

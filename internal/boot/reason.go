@@ -30,7 +30,7 @@ func Reason(w World, e Environment) (gateway.Function, error) {
 	reasoner := &command.Service{
 		Store: s.stores.Runs, Eligibility: eligible, Credit: s.credits(), Models: models, Retry: w.retries(), IDs: w.IDs, Now: w.Now, Log: s.log,
 	}
-	return gateway.NewFunction(func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
+	return task(s, func(ctx context.Context, in statemachines.StepInput) (statemachines.StepOutput, error) {
 		err := reasoner.Reason(ctx, in.AccountID, in.RunID, plan.ParseEffect(in.StepID))
 		return statemachines.StepOutput{Outcome: statemachines.OutcomeReason, Items: []string{}}, err
 	}), nil

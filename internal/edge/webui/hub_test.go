@@ -19,8 +19,9 @@ type hub struct {
 	fault   func(n int64) verb // of a numbered push; nil: none
 	away    bool               // connections fail
 	opened  int
-	asked   int // requests for tickets
-	pings   int // pings received
+	asked   int    // requests for tickets
+	pings   int    // pings received
+	open    string // chat that the last ping named
 	ping    float64
 }
 
@@ -102,12 +103,17 @@ func (h *hub) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (h *hub) hear(ctx context.Context, conn *websocket.Conn, line *wire) {
 	defer line.close()
 	for {
-		_, _, err := conn.Read(ctx)
+		_, text, err := conn.Read(ctx)
 		if err != nil {
+			return
+		}
+		var ping struct{ ConversationID string }
+		if json.Unmarshal(text, &ping) != nil {
 			return
 		}
 		h.mu.Lock()
 		h.pings++
+		h.open = ping.ConversationID
 		hello, _ := json.Marshal(map[string]any{"type": "hello", "data": map[string]any{"ping_seconds": h.ping}})
 		pong, _ := json.Marshal(map[string]any{"type": "pong", "seq": line.seq, "data": map[string]any{}})
 		line.out <- hello

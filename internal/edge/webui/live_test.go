@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/internal/conversation"
 
@@ -91,6 +92,43 @@ func TestALostPushIsNoticedAtTheNextOne(t *testing.T) {
 			t.Errorf("it pinged %d times before it asked", h.pings-pings)
 		}
 	})
+}
+
+// TestThePageSaysWhichChatIsOpen: it says so when a chat begins and when another view is entered. It takes a push that
+// a chat changed for one about a message.
+func TestThePageSaysWhichChatIsOpen(t *testing.T) {
+	b := open(t, 1280, 900)
+	says := func(chat string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			open := "?"
+			b.hub.set(func(h *hub) { open = h.open })
+			if open == chat {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the page says that %q is open, not %q", open, chat)
+			}
+		}
+	}
+	chat := startChat(b)
+	says(chat)
+	b.hub.set(func(h *hub) {
+		h.fault = func(int64) verb {
+			for line := range h.lines {
+				line.seq-- // the push is lost, and the next one shows no gap
+			}
+			return drop
+		}
+	})
+	b.world.mu.Lock()
+	b.world.say(chat, conversation.RoleAssistant, conversation.KindText, "", "de otra parte")
+	b.world.mu.Unlock()
+	b.hub.set(func(h *hub) { h.fault = nil })
+	b.hub.push("chat", map[string]any{"conversationId": chat})
+	b.until(`document.getElementById("thread").innerText.includes("de otra parte")`)
+	b.do(chromedp.Click("a.brand"))
+	says("")
 }
 
 func TestManyPushesCauseOneRequestAtATime(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 const (
 	TypeMessage   = "message"              // {conversationId, message}
 	TypeRun       = "run"                  // {conversationId, run_id, status, event}
+	TypeChat      = "chat"                 // {conversationId}, to who has another chat open
 	TypeBlocked   = "ai:execution_blocked" // {reason, conversationId, message, action}
 	TypeText      = "ai:text"              // {conversationId, turn, offset, text}
 	TypeTextReset = "ai:text_reset"        // {conversationId, turn}
@@ -44,6 +45,9 @@ func Run(chatID, runID string, e plan.Event) Event {
 		hint: fields{"status": e.After, "event_seq": e.Seq},
 	}
 }
+
+// Changed returns the event of a chat in which something happened, for clients that have another one open.
+func Changed(chatID string) Event { return Event{Type: TypeChat, ChatID: chatID} }
 
 // Blocked returns the event of a turn that could not run, with its reason and the next step for
 // the user.

@@ -35,6 +35,9 @@ const (
 // maxAction bounds a client's request, in bytes.
 const maxAction = 1 << 10
 
+// Remember is how long the functions that push remember the connections of an account.
+const Remember = 2 * time.Second
+
 // Handler handles the requests of WebSocket clients: connect, message, disconnect.
 type Handler struct {
 	Connections Connections
@@ -44,6 +47,8 @@ type Handler struct {
 	Meter       *rate.Meter
 	Now         func() time.Time
 	Log         *slog.Logger
+
+	Remember time.Duration // of the hubs
 }
 
 // ConnectRequest is a client's request to connect. It has a ticket or a token; when it has both,
@@ -204,24 +209,35 @@ func (d *Handler) Receive(ctx context.Context, id, text string) error {
 	if err != nil {
 		return err
 	}
-	if !isPing(text) {
+	chat, ok := readPing(text)
+	if !ok {
 		return d.sendError(ctx, id, CodeAction, nil)
+	}
+	if chat != nil && (!c.Says || c.ChatID != *chat) {
+		if err := d.Connections.Look(ctx, c.Account, c.ID, *chat); err != nil && !errors.Is(err, ErrGone) {
+			return err
+		}
 	}
 	return d.pong(ctx, c, at, until)
 }
 
-func isPing(text string) bool {
+// readPing reads a ping, and which chat its client has open: nil when it does not say.
+func readPing(text string) (chat *string, ok bool) {
 	var asked struct {
-		Action string `json:"action"`
+		Action string  `json:"action"`
+		Chat   *string `json:"conversationId"`
 	}
-	return len(text) <= maxAction && json.Unmarshal([]byte(text), &asked) == nil && asked.Action == "ping"
+	if len(text) > maxAction || json.Unmarshal([]byte(text), &asked) != nil {
+		return nil, false
+	}
+	return asked.Chat, asked.Action == "ping"
 }
 
 // pong answers a ping, the first one also with a greeting. A connection whose lease ended missed
 // pushes, so it gets a gap.
 func (d *Handler) pong(ctx context.Context, c Connection, at, until time.Time) error {
 	skip := 0
-	if !c.Live(at) {
+	if !c.Live(at) || d.wasUnknown(c, at) {
 		skip = 1
 	}
 	seq, err := d.Connections.Renew(ctx, c.Account, c.ID, at, expiry(c.ConnectedAt, at, until), skip)
@@ -247,6 +263,13 @@ func (d *Handler) pong(ctx context.Context, c Connection, at, until time.Time) e
 		return err
 	}
 	return d.post(ctx, c.ID, pong)
+}
+
+// wasUnknown reports whether this is the first ping after the time in which a process could remember the connections
+// from before this one. The client then reads once what it may have missed.
+func (d *Handler) wasUnknown(c Connection, at time.Time) bool {
+	known := c.ConnectedAt.Add(d.Remember)
+	return d.Remember > 0 && !at.Before(known) && c.PingedAt.Before(known)
 }
 
 // Leave removes a connection that has ended.

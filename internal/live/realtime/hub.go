@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,47 @@ type Hub struct {
 	// in another process, so the connections are always read.
 	Idle func() bool
 
+	// Remember is how long the connections of an account are not read again for numbered pushes: a newer
+	// connection, or what it says about its chat, is unknown for as long. Zero: they are always read.
+	Remember time.Duration
+
 	// Limit is the longest time of one Notify; 1.5 s when zero. One attempt to push has two fifths of it.
 	Limit time.Duration
+
+	mu     sync.Mutex
+	listed map[string]listing // by account
+}
+
+// listing is the connections of an account as they were at a time.
+type listing struct {
+	at   time.Time
+	list []Connection
+}
+
+// mostListed bounds the accounts whose connections are remembered.
+const mostListed = 1000
+
+// connections returns an account's connections. They are remembered only for pushes with numbers, because the store
+// gives no number to a connection that is over.
+func (h *Hub) connections(ctx context.Context, account string, numbered bool) ([]Connection, error) {
+	at := h.Now()
+	h.mu.Lock()
+	known, ok := h.listed[account]
+	h.mu.Unlock()
+	if ok && numbered && at.Sub(known.at) < h.Remember {
+		return known.list, nil
+	}
+	list, err := h.Connections.Connections(ctx, account)
+	if err != nil || h.Remember == 0 {
+		return list, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.listed == nil || len(h.listed) >= mostListed {
+		h.listed = map[string]listing{}
+	}
+	h.listed[account] = listing{at, list}
+	return list, nil
 }
 
 func (h *Hub) limit() time.Duration { return cmp.Or(h.Limit, notifyLimit) }
@@ -52,7 +92,7 @@ func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.limit())
 	defer cancel()
 	at := h.Now()
-	to, err := h.Connections.Connections(ctx, account)
+	to, err := h.connections(ctx, account, !slices.ContainsFunc(events, Event.isEphemeral))
 	if err != nil {
 		h.Log.WarnContext(ctx, "realtime.failed", "doing", "list", "error", err)
 		return
@@ -60,14 +100,42 @@ func (h *Hub) Notify(ctx context.Context, account string, events ...Event) {
 	if len(to) == 0 {
 		return
 	}
-	pushes := h.pushes(ctx, events, at)
+	pushes := map[string][]push{} // by the chat that a client has open
 	var sending sync.WaitGroup
 	for _, c := range to {
-		if c.Live(at) {
-			sending.Go(func() { h.send(ctx, c, pushes) })
+		if !c.Live(at) {
+			continue
 		}
+		key := ""
+		if c.Says {
+			key = "chat " + c.ChatID
+		}
+		if _, made := pushes[key]; !made {
+			pushes[key] = h.pushes(ctx, c.concerned(events), at)
+		}
+		own := pushes[key]
+		sending.Go(func() { h.send(ctx, c, own) })
 	}
 	sending.Wait()
+}
+
+// concerned returns the events for a connection: those of the chat that it has open, and for any other chat one that
+// says that it changed.
+func (c Connection) concerned(events []Event) []Event {
+	if !c.Says {
+		return events
+	}
+	var list []Event
+	told := map[string]bool{c.ChatID: true, "": true}
+	for _, e := range events {
+		switch {
+		case e.ChatID == "" || e.ChatID == c.ChatID:
+			list = append(list, e)
+		case !told[e.ChatID] && !e.isEphemeral():
+			list, told[e.ChatID] = append(list, Changed(e.ChatID)), true
+		}
+	}
+	return list
 }
 
 func (h *Hub) pushes(ctx context.Context, events []Event, at time.Time) []push {

@@ -80,6 +80,71 @@ func TestAccountIsWatchedWhileClientIsConnected(t *testing.T) {
 	}
 }
 
+// TestEventsGoToWhoHasTheChatOpen: of another chat a client is told once that it changed, and nothing of its text. A
+// client that never said which chat it has open gets everything.
+func TestEventsGoToWhoHasTheChatOpen(t *testing.T) {
+	store, o := fixture.Table(t), newFakePoster("here", "elsewhere", "nowhere", "silent")
+	for id, chat := range map[string]string{"here": "c1", "elsewhere": "c2", "nowhere": "", "silent": "-"} {
+		connect(t, store, "acme", id)
+		if chat != "-" {
+			if err := store.Look(ctx, "acme", id, chat); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := store.Look(ctx, "acme", "gone", "c1"); !errors.Is(err, realtime.ErrGone) {
+		t.Errorf("a connection that does not exist looks: %v", err)
+	}
+	hub(store, o, now).Notify(ctx, "acme", messageEvent("m1"), realtime.Text("c1", "t", 0, "Ho"), messageEvent("m2"))
+	for id, want := range map[string][]string{
+		"here": {"message", "ai:text", "message"}, "silent": {"message", "ai:text", "message"}, "elsewhere": {"chat"}, "nowhere": {"chat"},
+	} {
+		var got []string
+		for _, f := range o.box(t, id) {
+			if got = append(got, f.Type); f.Data["conversationId"] != "c1" {
+				t.Errorf("%s: %v", id, f.Data)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s was told %v, want %v", id, got, want)
+		}
+	}
+}
+
+// TestConnectionsAreRememberedForNumberedPushes: the store is read once in that time, but for each text that has no
+// number, because the store refuses a number to a connection that is over.
+func TestConnectionsAreRememberedForNumberedPushes(t *testing.T) {
+	store, o, at := &reads{memoryConnections: newMemoryConnections(open("a"))}, newFakePoster("a"), now
+	h := hub(store, o, at)
+	h.Now, h.Remember = func() time.Time { return at }, realtime.Remember
+	for range 3 {
+		h.Notify(ctx, "acme", messageEvent("m"))
+	}
+	if !h.Watched(ctx, "acme") || store.n != 1 {
+		t.Errorf("%d reads", store.n)
+	}
+	h.Notify(ctx, "acme", realtime.TextEnd("c1", "t"))
+	if store.n != 2 {
+		t.Errorf("%d reads after a text", store.n)
+	}
+	at = at.Add(realtime.Remember)
+	h.Notify(ctx, "acme", messageEvent("m"))
+	if got := seqs(o.box(t, "a")); store.n != 3 || !slices.Equal(got, []int64{1, 2, 3, 0, 4}) {
+		t.Errorf("%d reads, told %v", store.n, got)
+	}
+}
+
+// reads counts how often connections are listed.
+type reads struct {
+	*memoryConnections
+	n int
+}
+
+func (r *reads) Connections(ctx context.Context, account string) ([]realtime.Connection, error) {
+	r.n++
+	return r.memoryConnections.Connections(ctx, account)
+}
+
 func TestConcurrentNotifiesLeaveNoGapInNumbers(t *testing.T) {
 	store, o := fixture.Table(t), newFakePoster("a", "b")
 	connect(t, store, "acme", "a")
@@ -187,6 +252,18 @@ func (s *memoryConnections) Renew(_ context.Context, _, id string, at, until tim
 	c.PingedAt, c.ExpiresAt, c.Seq = at, until, c.Seq+int64(skip)
 	s.rows[id] = c
 	return c.Seq, nil
+}
+
+func (s *memoryConnections) Look(_ context.Context, _, id, chatID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.rows[id]
+	if !ok {
+		return realtime.ErrGone
+	}
+	c.Says, c.ChatID = true, chatID
+	s.rows[id] = c
+	return nil
 }
 
 func (s *memoryConnections) RemoveConnection(_ context.Context, _, id string) error {

@@ -3,8 +3,10 @@
 //
 // A push is a hint, and the API has the authoritative state. Invariants:
 //
-//   - Every event is stored before it is pushed. A push neither delays nor fails the caller:
-//     Notify has no error, and a time limit.
+//   - Every event is stored before it is pushed. A push neither delays nor fails the caller: Queue
+//     sends in the background what came meanwhile. Only an invocation that is about to end waits.
+//   - A client says with its pings which chat it has open, and gets the events of that chat. Of any
+//     other chat it is told that it changed. A client that says nothing gets every event.
 //   - Every push to a connection has the next number of that connection, taken from its row before
 //     the push is sent. A push that is lost, late or repeated shows as an unexpected number, at
 //     the latest with the next push or pong, and the client reads the API.
@@ -21,8 +23,8 @@
 //
 //	{"type":"message","seq":7,"at":"2026-03-02T09:00:00.000Z","data":{"conversationId":…}}
 //
-// and each request {"action":"ping"}, which is answered with a pong whose seq is the number of
-// the last push. The frames of a text that is being written (ai:text) have no seq: they are sent
+// and each request {"action":"ping","conversationId":"…"}, which is answered with a pong whose seq is the
+// number of the last push. The frames of a text that is being written (ai:text) have no seq: they are sent
 // once, and the finished text is stored and pushed as a message.
 package realtime
 
@@ -70,6 +72,8 @@ type Connection struct {
 	PingedAt    time.Time // zero: not yet
 	ExpiresAt   time.Time // no push from then on, unless it pings before
 	Seq         int64     // of the last push
+	Says        bool      // it said which chat it has open; one that did not gets every event of the account
+	ChatID      string    // that it has open; empty: none
 }
 
 // Live reports whether the connection is served at a time.
@@ -97,6 +101,9 @@ type Connections interface {
 	// Renew records a ping and sets the expiry to until. It skips numbers, so that the client
 	// sees a gap, and returns the last number; ErrGone when the connection does not exist.
 	Renew(ctx context.Context, account, id string, at, until time.Time, skip int) (int64, error)
+	// Look records which chat a connection has open, empty for none; ErrGone when the connection does
+	// not exist.
+	Look(ctx context.Context, account, id, chatID string) error
 	// RemoveConnection removes a connection. A missing one is no error.
 	RemoveConnection(ctx context.Context, account, id string) error
 }

@@ -8,7 +8,7 @@ func (h *Hub) Watched(ctx context.Context, account string) bool {
 	if h.idle() {
 		return false
 	}
-	list, err := h.Connections.Connections(ctx, account)
+	list, err := h.connections(ctx, account, true)
 	if err != nil {
 		h.Log.WarnContext(ctx, "realtime.unread", "error", err)
 		return false

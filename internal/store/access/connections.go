@@ -19,6 +19,8 @@ type connectionRow struct {
 	PingedAt    int64  `dynamodbav:"pinged_at,omitempty"`
 	ExpiresAt   int64  `dynamodbav:"expires_at"`
 	Seq         int64  `dynamodbav:"seq"`
+	Says        bool   `dynamodbav:"says,omitempty"`
+	ChatID      string `dynamodbav:"chat_id,omitempty"`
 	TTL         int64  `dynamodbav:"ttl"` // cleans up; the comparison is on expires_at
 }
 
@@ -40,6 +42,7 @@ func (row connectionRow) connection(account string) realtime.Connection {
 	return realtime.Connection{
 		Account: account, ID: row.ID, User: row.User, Parent: row.Parent, ConnectedAt: kv.Time(row.ConnectedAt),
 		PingedAt: kv.Time(row.PingedAt), ExpiresAt: kv.Time(row.ExpiresAt), Seq: row.Seq,
+		Says: row.Says, ChatID: row.ChatID,
 	}
 }
 
@@ -95,6 +98,12 @@ func (s *Store) Renew(ctx context.Context, account, id string, at, until time.Ti
 	return s.renumber(ctx, account, id, "SET pinged_at = :now, expires_at = :until ADD seq :n", "attribute_exists(PK)", kv.Item{
 		":n": kv.N(int64(skip)), ":now": kv.N(kv.Millis(at)), ":until": kv.N(kv.Millis(until)),
 	})
+}
+
+// Look notes which chat a connection has open.
+func (s *Store) Look(ctx context.Context, account, id, chatID string) error {
+	return s.table.Do(ctx, kv.Update(socketsKey(account), connectionSK(id), "SET says = :yes, chat_id = :chat", "attribute_exists(PK)",
+		kv.Item{":yes": kv.Bool(true), ":chat": kv.S(chatID)}, realtime.ErrGone))
 }
 
 // renumber changes a connection that is there and returns its number.

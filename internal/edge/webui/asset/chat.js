@@ -210,6 +210,7 @@ async function chatID() {
     v.dataset.name = "chat";
     document.body.dataset.view = "chat";
     history.replaceState(null, "", "/?chat=" + encodeURIComponent(made.chat_id));
+    document.dispatchEvent(new CustomEvent("begun"));
     if (v.dataset.mode) await keepMode(v);
   }
   return made.chat_id;

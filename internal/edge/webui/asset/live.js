@@ -3,14 +3,15 @@
 
 import { recheck } from "./eligible.js";
 import { follow, followAll } from "./run.js";
-import { startSocket } from "./socket.js";
+import { look, startSocket } from "./socket.js";
 import { refreshChat, refreshChats, thread, view } from "./view.js";
 import { fade, write } from "./writing.js";
 
 const safety = 60; // seconds between two looks, whatever the socket says
 
 export function startLive() {
-  startSocket(event, everything);
+  startSocket(event, everything, () => (thread() && view().dataset.chat) || "");
+  for (const change of ["entered", "begun"]) document.addEventListener(change, look);
   setInterval(() => !document.hidden && everything(), safety * 1000);
   setInterval(fade, 5000);
 }
@@ -41,6 +42,7 @@ function event(type, data) {
     case "ai:text_end":
       write(type, data);
       return;
+    case "chat": // it was not known yet that it is open
     case "message":
       list();
       if (here(data)) refreshChat().catch(() => {});

@@ -18,15 +18,19 @@ let silence;
 let over = false; // nobody will answer: signed out, replaced, or there is none here
 let heard = () => {};
 let missed = () => {};
+let chat = () => ""; // that is open
+let said; // the chat that the last ping named
 
 /** connected reports whether pushes come. */
 export const connected = () => greeted;
 
 /** startSocket connects and stays connected. onEvent gets each push, onMissed is
-    called when some may not have come. */
-export function startSocket(onEvent, onMissed) {
+    called when some may not have come, and openChat returns the chat that is
+    open: its pushes come whole, of any other it is told that it changed. */
+export function startSocket(onEvent, onMissed, openChat) {
   heard = onEvent;
   missed = onMissed;
+  chat = openChat;
   addEventListener("online", () => !socket && connect());
   document.addEventListener("visibilitychange", () => !document.hidden && !socket && connect());
   connect();
@@ -81,9 +85,15 @@ let every = pingSeconds;
 
 function ping(to) {
   if (to !== socket || to.readyState !== WebSocket.OPEN) return;
-  to.send(JSON.stringify({ action: "ping" }));
+  said = chat();
+  to.send(JSON.stringify({ action: "ping", conversationId: said }));
   clearTimeout(silence);
   silence = setTimeout(() => to === socket && (to.close(), lost()), answerSeconds * 1000);
+}
+
+/** look says which chat is open now. */
+export function look() {
+  if (greeted && said !== chat()) ping(socket);
 }
 
 function receive(text) {
@@ -126,4 +136,5 @@ function ponged(last) {
   clearTimeout(pinging);
   const to = socket;
   pinging = setTimeout(() => ping(to), every * 1000);
+  look(); // a chat that was opened meanwhile
 }
