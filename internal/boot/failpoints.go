@@ -5,13 +5,18 @@ package boot
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"piloto/internal/ground/failpoint"
 )
 
 // init arms the processes of the crash test: each function, and the one process.
 func init() {
-	if err := failpoint.ArmFromEnvironment(); err != nil {
+	ahead, err := time.ParseDuration("0" + os.Getenv(failpoint.AheadVariable))
+	if err == nil {
+		err = failpoint.Arm(os.Getenv(failpoint.PointVariable), os.Getenv(failpoint.TraceVariable), ahead)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "piloto:", err)
 		os.Exit(1)
 	}

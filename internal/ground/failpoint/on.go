@@ -17,11 +17,11 @@ import (
 // On reports whether failpoints are compiled in.
 const On = true
 
-// The variables that arm a process.
+// The variables that arm a process, with the arguments of Arm.
 const (
-	pointVariable = "PILOTO_FAILPOINT"       // "moment#n": where it dies
-	traceVariable = "PILOTO_FAILPOINT_TRACE" // the file with one line for each passed failpoint
-	aheadVariable = "PILOTO_OFF_FOR"         // how far its clock is ahead
+	PointVariable = "PILOTO_FAILPOINT"
+	TraceVariable = "PILOTO_FAILPOINT_TRACE"
+	AheadVariable = "PILOTO_OFF_FOR"
 )
 
 var armed struct {
@@ -33,20 +33,13 @@ var armed struct {
 	ahead time.Duration  // how far the clock is ahead
 }
 
-// ArmFromEnvironment arms the process as the variables say.
-func ArmFromEnvironment() error {
-	ahead, err := time.ParseDuration("0" + os.Getenv(aheadVariable))
-	if err != nil {
-		return err
-	}
-	return Arm(os.Getenv(pointVariable), os.Getenv(traceVariable), ahead)
-}
-
 // Environment returns the variables that arm another process of the same deployment.
 func Environment() []string {
-	var list []string
-	for _, name := range []string{pointVariable, traceVariable, aheadVariable} {
-		list = append(list, name+"="+os.Getenv(name))
+	armed.Lock()
+	defer armed.Unlock()
+	list := []string{PointVariable + "=" + armed.point, AheadVariable + "=" + armed.ahead.String()}
+	if armed.trace != nil {
+		list = append(list, TraceVariable+"="+armed.trace.Name())
 	}
 	return list
 }
