@@ -10,6 +10,7 @@
 package ref
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,6 +126,9 @@ func InText(text string) ([]Reference, error) {
 // InJSON returns the references in every string value of a JSON text. Member
 // names are never references.
 func InJSON(raw json.RawMessage) ([]Reference, error) {
+	if !bytes.ContainsAny(raw, "$\\") && json.Valid(raw) { // no string has a "$", also none that is escaped
+		return nil, nil
+	}
 	var refs []Reference
 	_, err := mapStrings(raw, func(s string) (json.RawMessage, error) {
 		found, err := InText(s)

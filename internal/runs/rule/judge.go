@@ -43,6 +43,9 @@ type Verdict struct {
 // judged again after its references are resolved.
 func (s Set) Judge(c Call) Verdict {
 	var v Verdict
+	if len(s.Rules) == 0 { // most accounts have none, and the forms of a call are many
+		return v
+	}
 	seen := viewOf(c)
 	for _, r := range s.Rules {
 		if r.Effect != Allow && r.Effect != Ask && r.Effect != Deny || !seen.matches(r) {

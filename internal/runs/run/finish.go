@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -34,8 +35,8 @@ func (s *Service) Finish(ctx context.Context, account, runID, cause string) (pla
 		}
 		return err
 	})
-	if err == nil {
-		s.seal(ctx, ended)
+	if err == nil && ended.Status.Terminal() {
+		err = s.seal(ctx, account, runID)
 	}
 	return ended, err
 }
@@ -60,16 +61,23 @@ func DoneMove(ids *ids.Source, r plan.Run, chat conversation.Chat, at time.Time)
 // sealWithin is how long Finish waits for the signature of the receipt.
 const sealWithin = 5 * time.Second
 
-// seal tries to sign the receipt of a run that ended. A failure does not change the end of the run.
-func (s *Service) seal(ctx context.Context, r plan.Run) {
-	if s.Sealer == nil || !r.Status.Terminal() {
-		return
+// seal tries to sign the receipt of a run that ended; it is no error that a run did not. A failure does not change
+// the end of the run. It returns plan.ErrRunNotFound.
+func (s *Service) seal(ctx context.Context, account, runID string) error {
+	if s.Sealer == nil {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sealWithin)
 	defer cancel()
-	if err := s.Sealer.Seal(ctx, r.Account, r.ID); err != nil {
-		s.Log.WarnContext(ctx, "run.unsealed", "account", r.Account, "run_id", r.ID, "error", err)
+	err := s.Sealer.Seal(ctx, account, runID)
+	switch {
+	case err == nil, errors.Is(err, plan.ErrAlreadyRunning):
+	case errors.Is(err, plan.ErrRunNotFound):
+		return err
+	default:
+		s.Log.WarnContext(ctx, "run.unsealed", "account", account, "run_id", runID, "error", err)
 	}
+	return nil
 }
 
 // ending holds the end of a run: the final states of its open effects, and the additional data of

@@ -62,9 +62,5 @@ func (s *Service) abandonUndo(ctx context.Context, account, runID string) error 
 // Seal has the receipt of a run that ended signed. What prevents it is logged, and the sweep does it
 // again.
 func (s *Service) Seal(ctx context.Context, account, runID string) error {
-	r, err := s.Store.Run(ctx, account, runID)
-	if err == nil {
-		s.seal(ctx, r)
-	}
-	return err
+	return s.seal(ctx, account, runID)
 }
