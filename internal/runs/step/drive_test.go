@@ -1,16 +1,21 @@
 package step_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
@@ -482,5 +487,49 @@ func TestSkippedStepsAreDriven(t *testing.T) {
 		if now := w.Read(r.ID); now.Status != plan.Done || status(w, r, "s2") != "skipped" || len(w.Requests()) != 2 {
 			t.Errorf("the run is %s, s2 %s", now.Status, status(w, r, "s2"))
 		}
+	}
+}
+
+// cancelled counts the transactions that the table cancelled.
+type cancelled struct {
+	aws.HTTPClient
+	n atomic.Int64
+}
+
+func (c *cancelled) Do(r *http.Request) (*http.Response, error) {
+	answer, err := c.HTTPClient.Do(r)
+	if err == nil && answer.StatusCode == http.StatusBadRequest {
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(body, []byte("TransactionCanceledException")) {
+			c.n.Add(1)
+		}
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return answer, err
+}
+
+// TestEffectsOfOneInvocationLoseNoTransaction: the table cancels transactions on one row at the same time, as DynamoDB
+// does. Effects side by side in one invocation have one writer.
+func TestEffectsOfOneInvocationLoseNoTransaction(t *testing.T) {
+	count := &cancelled{}
+	store := fixture.Conflicting(t, func(c aws.HTTPClient) aws.HTTPClient { count.HTTPClient = c; return count }, 3*time.Millisecond)
+	w := fixture.NewWorldOver(t, store)
+	w.Steps.Steps = 50
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 201, Body: []byte(`{"id":"r-1"}`), Bytes: 12}, nil
+	})
+	r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: abreast(8)})
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	before := count.n.Load() // the world's own first writes
+	if driveOnce(t, w, r) != "done" || w.Read(r.ID).Status != plan.Done || len(w.Requests()) != 8 {
+		t.Errorf("the run is %s, after %d requests", w.Read(r.ID).Status, len(w.Requests()))
+	}
+	if n := count.n.Load() - before; n != 0 {
+		t.Errorf("%d transactions were cancelled", n)
 	}
 }
