@@ -1,5 +1,7 @@
 package intent
 
+import "piloto/internal/ground/lazy"
+
 // claimsSelf reports whether the word at i begins a first person's claim of an act.
 func claimsSelf(all []token, i int) bool {
 	if all[i].quoted {
@@ -66,8 +68,8 @@ func claimsWithoutI(all []token, i int) bool {
 }
 
 var (
-	onward   = setOf(`to onto into from the`)
-	pointing = setOf(`that these those his her their my our`)
+	onward   = lazy.Words(`to onto into from the`)
+	pointing = lazy.Words(`that these those his her their my our`)
 )
 
 // isPluralPast reports a Spanish first person plural at i with a pronoun, which can be past or
@@ -104,7 +106,7 @@ func skipSmall(all []token, i int) int {
 	return i
 }
 
-var small = setOf(`successfully correctamente ya already now recently recien exitosamente both all todo todos todas ahead and have gone been? por fin finally completely completamente also tambien`)
+var small = lazy.Words(`successfully correctamente ya already now recently recien exitosamente both all todo todos todas ahead and have gone been? por fin finally completely completamente also tambien`)
 
 // moreThanWords reports a verb with an effect beyond a text in the chat.
 func moreThanWords(all []token, verb int) bool {

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // vows match the announcement of the assistant's own next act.
 var vows = compile(`
@@ -106,14 +110,14 @@ func stays(all []token, at int) bool {
 	return false
 }
 
-var staying = setOf(`aqui sin siendo a en atento atenta disponible igual pendiente`)
+var staying = lazy.Words(`aqui sin siendo a en atento atenta disponible igual pendiente`)
 
 // subordinate reports whether the next word depends on a relative or a subject.
 func subordinate(before []token) bool {
 	return mentions(before[max(0, len(before)-3):], subordinates())
 }
 
-var subordinates = setOf(`con sin por en que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
+var subordinates = lazy.Words(`con sin por en que como cuando donde yo si cada un una el la los las del al mi tu su este ese cuanto solo siempre no nunca`)
 
 // negatedAt reports a verb with a «no» before it, apart from pronouns.
 func negatedAt(all []token, at int) bool {
@@ -144,11 +148,11 @@ func objectAmong(from []token, words map[string]bool) bool {
 }
 
 var (
-	degrees = setOf(`mas menos more less`) // «lo hago más corto», "make it more formal"
-	light   = setOf(`use usar uso usare siga sigo seguir continuar continue continuo doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
+	degrees = lazy.Words(`mas menos more less`) // «lo hago más corto», "make it more formal"
+	light   = lazy.Words(`use usar uso usare siga sigo seguir continuar continue continuo doy dejo pongo paso hago dare hare pondre dejare pasare creo preparo ponga haga deje pase de cree agregue anada ponerte hacerte darte dejarte hacer poner dar dejar hacemos
 		make put create add generate compile build pull do`)
-	places    = setOf(`en on in into onto al to`)
-	textNouns = setOf(`texto textito spelling english ingles espanol spanish tono tone estilo style formato format localizador locator resguardo referencia reference numero number link plantilla template pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion resultado resultados capitulo historia cuento relato story chapter motivo razon receta codigo comparacion traduccion respuesta
+	places    = lazy.Words(`en on in into onto al to`)
+	textNouns = lazy.Words(`texto textito spelling english ingles espanol spanish tono tone estilo style formato format localizador locator resguardo referencia reference numero number link plantilla template pregunta preguntas question questions ejemplo ejemplos resumen lista listado enlace enlaces tabla version borrador idea ideas consejo consejos opciones detalles detalle explicacion resultado resultados capitulo historia cuento relato story chapter motivo razon receta codigo comparacion traduccion respuesta
 		informacion analogia guia esquema posible summary example examples list outline explanation overview comparison draft analogy guide snippet detail details context version note`)
 )
 
@@ -193,9 +197,9 @@ func relative(before []token) bool {
 }
 
 var (
-	soon         = setOf(`ahora mismo ya enseguida inmediatamente entonces luego primero despues y si lo`)
-	definite     = setOf(`al ese esa esos esas el la los las un una tu su este estos estas tus sus a`)
-	articleFirst = setOf(`la los las`)
+	soon         = lazy.Words(`ahora mismo ya enseguida inmediatamente entonces luego primero despues y si lo`)
+	definite     = lazy.Words(`al ese esa esos esas el la los las un una tu su este estos estas tus sus a`)
+	articleFirst = lazy.Words(`la los las`)
 )
 
 // heads match the introduction of the assistant's plan.
@@ -219,7 +223,7 @@ he|i've preparado|creado|elaborado|generado|prepared|created|drafted ..2 plan
 `)
 
 // topics lists the subjects of other plans: of study, of a week, of a price.
-var topics = setOf(`estudio estudios negocio negocios entrenamiento comidas alimentacion dieta marketing viaje pensiones datos semanal mensual study business workout training meal lesson travel
+var topics = lazy.Words(`estudio estudios negocio negocios entrenamiento comidas alimentacion dieta marketing viaje pensiones datos semanal mensual study business workout training meal lesson travel
 	week weeks weekly semana semanas lunes monday day days dia retirement floor evacuation evacuacion emergencia premium basic basico pro enterprise precio price pricing aprender learn learning lose
 	lectura reading menu dinner diet exercise ejercicio ejercicios rutina routine contingencia contingency comunicacion curso course evacuation ahorro savings telefono movil phone mobile mes month meses months clase class carrera career quinquenal estrategico strategic marathon maraton seguro insurance obra`)
 
@@ -275,9 +279,9 @@ func inlineSteps(s *sentence) bool {
 }
 
 var (
-	planHeads  = setOf(`plan pasos steps propuesta proposal secuencia sequence siguiente following hare´ hariamos do`)
-	indefinite = setOf(`un una a an buen good cada each any ese that`)
-	joins      = setOf(`y and then luego despues finalmente es is primero first next after to e`)
+	planHeads  = lazy.Words(`plan pasos steps propuesta proposal secuencia sequence siguiente following hare´ hariamos do`)
+	indefinite = lazy.Words(`un una a an buen good cada each any ese that`)
+	joins      = lazy.Words(`y and then luego despues finalmente es is primero first next after to e`)
 )
 
 // planLine reports a line that is the heading of a plan, or only the word.

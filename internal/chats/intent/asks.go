@@ -1,5 +1,7 @@
 package intent
 
+import "piloto/internal/ground/lazy"
+
 // offers match questions whether to act.
 var offers = compile(`
 would|do you like|want a|an|another|the|it|them|that|this|these|your|my ..3 {Ed}
@@ -102,7 +104,7 @@ var agreements = compile(`
 `)
 
 // tags lists the words of a question that only asks "agreed?".
-var tags = setOf(`works work sale jala arre ok okay green light agree confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
+var tags = lazy.Words(`works work sale jala arre ok okay green light agree confirm confirmed confirmo proceed go ahead agreed deal sound sounds good shall we va vale dale adelante de acuerdo te parece
 	bien le os cierra si´ si todo asi execute run it continue continuar y n yes no s confirmar seguir proceder listo hecho y we're all set seguro segura seguros conforme ready orden en estamos correcto correcta sirve queda all everything sure look looks right correct yet es approve approved apruebas aprobado`)
 
 // begs match a request for consent, or an explanation how to give it, without a question.
@@ -222,6 +224,6 @@ y|and confirma|confirme|confirma´|confirmame|confirm para|so|to|if|si
 `)
 
 // dataNouns lists data that a person confirms by giving it, not by agreeing.
-var dataNouns = setOf(`pin huella fingerprint contrasena fecha hora horario nombre apellido correo email mail numero telefono direccion asistencia identidad cantidad dia date time name address phone number identity
+var dataNouns = lazy.Words(`pin huella fingerprint contrasena fecha hora horario nombre apellido correo email mail numero telefono direccion asistencia identidad cantidad dia date time name address phone number identity
 	attendance quantity size password version code codigo cuenta presupuesto talla ciudad pais dni room's cual cuales which what who when where availability disponibilidad cuanto cuantos
 	asistentes personas people attendees identificador id spelling duration duracion budget city receipt recibo recepcion`)

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // Patterns that revoke a signal.
 
@@ -23,7 +27,7 @@ func denies(s *sentence) bool {
 	return denials.match(all) && !noMatter.match(s.tokens)
 }
 
-var exceptions = setOf(`unless salvo`)
+var exceptions = lazy.Words(`unless salvo`)
 
 // noMatter matches phrases that only have the form of a denial.
 var noMatter = compile(`
@@ -71,7 +75,7 @@ need ..2 to|more|the|some|additional|a|know ..2 know|information|details|date|na
 necesito|necesitaria|falta|faltan|requiero ..2 saber|dato|datos|informacion|detalles|fecha|nombre|hora|que|conocer|numero|correo ..1 {any}
 `)
 
-var interrogatives = setOf(`what which when where who whom whose how why cuanto cuanta cuantos cuantas quien quienes cual cuales donde cuando como`)
+var interrogatives = lazy.Words(`what which when where who whom whose how why cuanto cuanta cuantos cuantas quien quienes cual cuales donde cuando como`)
 
 // wantsData reports a question that a yes does not answer, or a request for a value.
 func wantsData(s *sentence) bool {
@@ -146,10 +150,10 @@ func indexOf(all []token, words map[string]bool) int {
 }
 
 var (
-	otherwise    = setOf(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
-	advances     = setOf(`proceda proceder proceed continue continuar ahead adelante procedamos proceeding`)
-	consentWords = setOf(`second sec moment minute ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
-	confirmWords = setOf(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
-	prepositions = setOf(`a para de en con por y desde hasta at to for from in with on and pero but`)
-	clauseLead   = setOf(`y and pero but entonces so`)
+	otherwise    = lazy.Words(`no not prefer prefieres prefiere preferis prefieren would do cancel wait should you quieres queres quiere deseas desea mejor espero esperar hay tienes tiene something algo otra anything change cambiar modificar cambio cancelo dejo lo la cancelar cancelas modify adjust edit is are if`)
+	advances     = lazy.Words(`proceda proceder proceed continue continuar ahead adelante procedamos proceeding`)
+	consentWords = lazy.Words(`second sec moment minute ok visto luz permiso aprobacion autorizacion bueno verde approve confirm authorize sign permission autorices des go thumbs yes confirmacion aprobacion confirmation approval confirmes apruebes permission go-ahead`)
+	confirmWords = lazy.Words(`confirm confirmas confirma confirmarme confirmame confirmar confirme`)
+	prepositions = lazy.Words(`a para de en con por y desde hasta at to for from in with on and pero but`)
+	clauseLead   = lazy.Words(`y and pero but entonces so`)
 )

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // A claim of a finished act is found clause by clause. It has one of three forms:
 //
@@ -84,13 +88,13 @@ func vouches(all []token, i int) bool {
 // doubts revoke the words after them in their clause; suppositions also in the rest of the
 // sentence.
 var (
-	doubts = setOf(`no not never nunca jamas tampoco ni sin without nothing nada nadie nobody none ningun ninguna ninguno neither cannot can't
+	doubts = lazy.Words(`no not never nunca jamas tampoco ni sin without nothing nada nadie nobody none ningun ninguna ninguno neither cannot can't
 	haven't hasn't didn't wasn't weren't isn't aren't don't doesn't won't couldn't wouldn't
 	vez cuanto hasta until before antes mientras despues after as imagine supon suponiendo donde where
 	may might could should would must can will puede pueden podria podrias deberia deberias habria habrian quiza quiza´ quizas probablemente probably perhaps maybe seria
 	who which whose quien quienes cada each every cualquier any para que´ confirm confirma confirmas approve verify ensure verifica comprueba enseguida`)
-	suppositions = setOf(`si if unless whether cuando when whenever once while suppose supposing supongamos assuming suponiendo asumiendo`)
-	asserting    = setOf(`advised informed de asi note report sure know see seguro claro visto parece`)
+	suppositions = lazy.Words(`si if unless whether cuando when whenever once while suppose supposing supongamos assuming suponiendo asumiendo`)
+	asserting    = lazy.Words(`advised informed de asi note report sure know see seguro claro visto parece`)
 )
 
 // claimsThing reports whether the word at i is the verb of a statement that a thing was changed.

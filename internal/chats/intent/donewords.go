@@ -1,63 +1,65 @@
 package intent
 
+import "piloto/internal/ground/lazy"
+
 // The word lists of claimsDone.
 var (
 	// chatNouns lists the content of a text in the chat.
-	chatNouns = setOf(`maths math sums comment comments comentario comentarios puntos points nombre nombres name names fuentes sources plantilla template mensaje mensajes message messages pregunta question duda texto text parrafo paragraph frase sentence idea ideas nota notas note notes ejemplo ejemplos example examples
+	chatNouns = lazy.Words(`maths math sums comment comments comentario comentarios puntos points nombre nombres name names fuentes sources plantilla template mensaje mensajes message messages pregunta question duda texto text parrafo paragraph frase sentence idea ideas nota notas note notes ejemplo ejemplos example examples
 		resumen summary lista list tabla table tono tone version explicacion explanation respuesta answer borrador draft traduccion translation ortografia spelling faltas typo typos
 		error errores opciones options pros cons poema poem codigo code snippet esquema outline enlace enlaces link detalles details 
 		articulo article caracteres words palabras comparacion comparison titulo eslogan slogan cuento story guion script letter carta total calculo historial conversacion conversation consejo consejos
 		redaccion ensayo essay tilde tildes coma comas commas sure mistake mal lo above below arriba abajo sense sentido broma guia receta version request peticion`)
 	// readNouns lists texts that a user pastes into the chat.
-	readNouns = setOf(`documento document contrato contract catalogo captura screenshot articulo article lease informe report pegado pasted`)
+	readNouns = lazy.Words(`documento document contrato contract catalogo captura screenshot articulo article lease informe report pegado pasted`)
 	// nothings revoke a claim: «I've attached no files».
-	nothings = setOf(`no nothing none nada ningun ninguna nadie nobody`)
+	nothings = lazy.Words(`no nothing none nada ningun ninguna nadie nobody`)
 	// readers lists the readers of the chat; spoke, verbs of speech to a person.
-	readers    = setOf(`ti usted ustedes vos tu tus su you your me us nos`)
-	spoke      = setOf(`hablado hable´ spoke spoken talked chatted consultado consulte´ respondido respondi´ contestado conteste´ escrito escribi´ informado informe´ dicho dije explicado explique´ comentado comente´ recordado recorde´ replied responded wrote written answered explained reported`)
-	addressing = setOf(`a al to con with`)
-	glances    = setOf(`look peek word chat glance`)
+	readers    = lazy.Words(`ti usted ustedes vos tu tus su you your me us nos`)
+	spoke      = lazy.Words(`hablado hable´ spoke spoken talked chatted consultado consulte´ respondido respondi´ contestado conteste´ escrito escribi´ informado informe´ dicho dije explicado explique´ comentado comente´ recordado recorde´ replied responded wrote written answered explained reported`)
+	addressing = lazy.Words(`a al to con with`)
+	glances    = lazy.Words(`look peek word chat glance`)
 	// elapsed lists events that happen without an act.
-	elapsed    = setOf(`entero´ caduco´ vencio´ expiro´ fallo´ murio´ nacio´ ocurrio´ sucedio´`)
-	objects    = setOf(`it you him her them me us everyone everything both two three`)
-	contracted = setOf(`everything's it's that's what's here's there's let's he's she's who's where's how's when's`)
-	done       = setOf(`completado completada completed done hecho hecha finalizado finalizada finished ejecutado ejecutada executed sent enviado enviada ok`)
-	ready      = setOf(`listo lista`)
-	nounal     = setOf(`got given built started pedido pedidos estado resultado certificado certificados`)
+	elapsed    = lazy.Words(`entero´ caduco´ vencio´ expiro´ fallo´ murio´ nacio´ ocurrio´ sucedio´`)
+	objects    = lazy.Words(`it you him her them me us everyone everything both two three`)
+	contracted = lazy.Words(`everything's it's that's what's here's there's let's he's she's who's where's how's when's`)
+	done       = lazy.Words(`completado completada completed done hecho hecha finalizado finalizada finished ejecutado ejecutada executed sent enviado enviada ok`)
+	ready      = lazy.Words(`listo lista`)
+	nounal     = lazy.Words(`got given built started pedido pedidos estado resultado certificado certificados`)
 	// wordsmith lists the pasts of verbs that may only work on a text.
-	wordsmith = setOf(`armado arme´ montado monte´ disenado disene´ hecho creado anadido agregado cambiado corregido ordenado puesto incluido dejado dado generado reducido completado quitado ajustado actualizado usado utilizado marcado eliminado modificado aplicado pasado
+	wordsmith = lazy.Words(`armado arme´ montado monte´ disenado disene´ hecho creado anadido agregado cambiado corregido ordenado puesto incluido dejado dado generado reducido completado quitado ajustado actualizado usado utilizado marcado eliminado modificado aplicado pasado
 		hice cree´ anadi´ agregue´ cambie´ corregi´ ordene´ puse inclui´ deje´ di genere´ ajuste´ quite´ use´ utilice´ marque´ pase´
 		organized organised sorted arranged ranked ordered made created added changed corrected fixed put included left given gave generated compiled built updated marked used removed attached taken cut`)
 	// ended lists short answers that claim that everything is done.
-	ended = setOf(`sorted handled settled listo lista done hecho hecha hechos hechas booked complete completed completado completada realizado realizada finalizado finalizada ejecutado ejecutada delivered sent posted successful exitoso exitosa ordered enviado enviada`)
+	ended = lazy.Words(`sorted handled settled listo lista done hecho hecha hechos hechas booked complete completed completado completada realizado realizada finalizado finalizada ejecutado ejecutada delivered sent posted successful exitoso exitosa ordered enviado enviada`)
 	// certain lists the words of a subject that is one definite thing.
-	certain = setOf(`the your my el la los las tu su tus sus ya now already everything all todo this that it it's you're they're you estas they ahora order reservation`)
+	certain = lazy.Words(`the your my el la los las tu su tus sus ya now already everything all todo this that it it's you're they're you estas they ahora order reservation`)
 	// standing lists permanent states: a shop is closed on Sundays.
-	standing = setOf(`shared abierto abierta abiertos abiertas cerrado cerrada cerrados cerradas closed connected conectado conectada`)
+	standing = lazy.Words(`shared abierto abierta abiertos abiertas cerrado cerrada cerrados cerradas closed connected conectado conectada`)
 	// reached lists words for a new state, or a state of the reader; after may follow a state.
-	reached = setOf(`now already ya ahora your tu tus su sus you're you all everything todo estas estais both correctamente successfully`)
-	after   = setOf(`out off up over down back en by por and y but pero for para at a on under desde from until hasta as con correctamente successfully to`)
+	reached = lazy.Words(`now already ya ahora your tu tus su sus you're you all everything todo estas estais both correctamente successfully`)
+	after   = lazy.Words(`out off up over down back en by por and y but pero for para at a on under desde from until hasta as con correctamente successfully to`)
 	// tasks begin an order to the user.
-	tasks = setOf(`make check tell ask ensure remind verify say asegurate asegurese fijate fijese revisa verifica comprueba`)
+	tasks = lazy.Words(`make check tell ask ensure remind verify say asegurate asegurese fijate fijese revisa verifica comprueba`)
 	// objectClitics make the thing an object: another person is the subject.
-	objectClitics = setOf(`lo la los las`)
+	objectClitics = lazy.Words(`lo la los las`)
 	// persons and stateNouns are no subjects of a participle after them.
-	persons    = setOf(`it he she they we you who el ella`)
-	stateNouns = setOf(`status state estado situacion`)
+	persons    = lazy.Words(`it he she they we you who el ella`)
+	stateNouns = lazy.Words(`status state estado situacion`)
 	// whereabouts lists the places of a thing.
-	whereabouts = setOf(`dentro fuera adentro afuera`)
+	whereabouts = lazy.Words(`dentro fuera adentro afuera`)
 	// drafting lists the preparation of plans: «he preparado un plan» is no act.
-	drafting = setOf(`creado disenado armado montado dejado puesto hecho generado trazado organizado actualizado scheduled put made created built set drawn designed assembled updated
+	drafting = lazy.Words(`creado disenado armado montado dejado puesto hecho generado trazado organizado actualizado scheduled put made created built set drawn designed assembled updated
 		cree´ disene´ arme´ deje´ hice puse genere´ trace´`)
-	planNouns = setOf(`plan propuesta proposal pasos steps pendiente pendientes pending preparado preparada listo lista`)
-	because   = setOf(`porque because cuando when whenever si if`)
-	also      = setOf(`que`)
-	general   = setOf(`them ellos ellas cada un una cualquier los las unos unas every each any a an que if si when cuando to no not well bien is are was were has have had be been ha han he se es fue sera por muy eso
+	planNouns = lazy.Words(`plan propuesta proposal pasos steps pendiente pendientes pending preparado preparada listo lista`)
+	because   = lazy.Words(`porque because cuando when whenever si if`)
+	also      = lazy.Words(`que`)
+	general   = lazy.Words(`them ellos ellas cada un una cualquier los las unos unas every each any a an que if si when cuando to no not well bien is are was were has have had be been ha han he se es fue sera por muy eso
 		todos todas estos estas i i've we que´ what how como to vez una once you of in`)
-	verbal      = setOf(`esta estan estaba estaban aqui here tienes tenes sigue siguen still remains gets get becomes does do did will can may should would could must`)
-	nounVerbs   = setOf(`list rent access address bid block check claim contact deposit draft fax filter fix hold issue lease lock mail match move page pin place post reply reset return review route scan search seat shift sign stock stop store switch test text track upgrade view visit vote work poder bill credit debit print label support offer request post change note report call tag label plan order refund transfer invoice email invite export import upload download message copy file build link ticket deploy release schedule purchase change update book reserve`)
-	linking     = setOf(`ante as como via through into a al en con para por y to in on with and for from correctamente successfully exitosamente sin desde hasta at now ya de`)
-	objectFirst = setOf(`dos tres cuatro cinco seis siete ocho nueve diez doce two three four five six seven eight nine ten el la los las the your all tu su en a al with con correctamente successfully y and it them`)
+	verbal      = lazy.Words(`esta estan estaba estaban aqui here tienes tenes sigue siguen still remains gets get becomes does do did will can may should would could must`)
+	nounVerbs   = lazy.Words(`list rent access address bid block check claim contact deposit draft fax filter fix hold issue lease lock mail match move page pin place post reply reset return review route scan search seat shift sign stock stop store switch test text track upgrade view visit vote work poder bill credit debit print label support offer request post change note report call tag label plan order refund transfer invoice email invite export import upload download message copy file build link ticket deploy release schedule purchase change update book reserve`)
+	linking     = lazy.Words(`ante as como via through into a al en con para por y to in on with and for from correctamente successfully exitosamente sin desde hasta at now ya de`)
+	objectFirst = lazy.Words(`dos tres cuatro cinco seis siete ocho nueve diez doce two three four five six seven eight nine ten el la los las the your all tu su en a al with con correctamente successfully y and it them`)
 )
 
 // outcomes match idioms of a finished act.

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // A passive statement about a thing is no claim of the assistant when the sentence itself marks
 // it as a fact from elsewhere: it names the actor, the date or the source, counts several
@@ -120,25 +124,25 @@ func namesActor(subject []token) bool {
 
 var (
 	// means lists words after «por» or "by" that are no actors: «por correo», "by email".
-	means = setOf(`one two three four five six half correo email mail e-mail whatsapp sms telefono phone text completo fin favor error mistake default ti usted separado ahora hoy duplicado adelantado chat slack transferencia card tarjeta mensaje`)
+	means = lazy.Words(`one two three four five six half correo email mail e-mail whatsapp sms telefono phone text completo fin favor error mistake default ti usted separado ahora hoy duplicado adelantado chat slack transferencia card tarjeta mensaje`)
 	// people lists actors other than the assistant.
-	people = setOf(`personas persona equipo cliente clienta clientes proveedor proveedora banco aerolinea almacen transportista ella ellos ellas quien`)
+	people = lazy.Words(`personas persona equipo cliente clienta clientes proveedor proveedora banco aerolinea almacen transportista ella ellos ellas quien`)
 	// The words of a date. perfect and planned mark a future date.
-	calendar = setOf(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
+	calendar = lazy.Words(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
 		lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
-	periods    = setOf(`week month quarter year semana mes trimestre ano`)
-	lastly     = setOf(`last previous past pasado pasada anterior`)
-	thisOne    = setOf(`this esta este`)
-	inDates    = setOf(`the de of dia dias early late mid pasado`)
-	dateLead   = setOf(`on in since last during el en desde durante`)
-	numerals   = setOf(`two three four five six seven eight nine ten dos tres cuatro cinco seis siete ocho nueve diez`)
-	due        = setOf(`hasta until through vence vencen caduca expires para valid valida valido renueva renews`)
-	dueLead    = setOf(`para hasta a for until till to`)
-	was        = setOf(`was were fue fueron`)
-	perfect    = setOf(`ha han has have been ya queda quedan quedo´ quedaron`)
-	planned    = setOf(`booked scheduled rescheduled moved agendo´ agendaron programo´ programaron reservo´ agendada agendado programada programado reservada reservado`)
-	bygone     = setOf(`ayer yesterday siglo century anteayer`)
-	yearBefore = setOf(`en in de since desde entre between del to y and by from ano year january february march april may june july august september october november december`)
+	periods    = lazy.Words(`week month quarter year semana mes trimestre ano`)
+	lastly     = lazy.Words(`last previous past pasado pasada anterior`)
+	thisOne    = lazy.Words(`this esta este`)
+	inDates    = lazy.Words(`the de of dia dias early late mid pasado`)
+	dateLead   = lazy.Words(`on in since last during el en desde durante`)
+	numerals   = lazy.Words(`two three four five six seven eight nine ten dos tres cuatro cinco seis siete ocho nueve diez`)
+	due        = lazy.Words(`hasta until through vence vencen caduca expires para valid valida valido renueva renews`)
+	dueLead    = lazy.Words(`para hasta a for until till to`)
+	was        = lazy.Words(`was were fue fueron`)
+	perfect    = lazy.Words(`ha han has have been ya queda quedan quedo´ quedaron`)
+	planned    = lazy.Words(`booked scheduled rescheduled moved agendo´ agendaron programo´ programaron reservo´ agendada agendado programada programado reservada reservado`)
+	bygone     = lazy.Words(`ayer yesterday siglo century anteayer`)
+	yearBefore = lazy.Words(`en in de since desde entre between del to y and by from ano year january february march april may june july august september october november december`)
 )
 
 // hearsay matches the source of a statement.

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // claimsOngoing reports a sentence that claims an act in progress.
 func claimsOngoing(s *sentence, plain bool) bool {
@@ -28,7 +32,7 @@ func onlyThinks(s *sentence) bool {
 }
 
 // shaping lists gerunds that may only work on a text.
-var shaping = setOf(`generando creando haciendo ordenando corrigiendo cambiando anadiendo dejando generating creating making putting fixing adding changing building`)
+var shaping = lazy.Words(`generando creando haciendo ordenando corrigiendo cambiando anadiendo dejando generating creating making putting fixing adding changing building`)
 
 // runs match the claim of an act in progress.
 var runs = compile(`
@@ -93,14 +97,14 @@ func startsRun(s *sentence) bool {
 }
 
 var (
-	later            = setOf(`next siguiente`)
-	acknowledgements = setOf(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
-	proceedTo        = setOf(`with to con ahead forward on`)
-	particles        = setOf(`off up out over down back through`)
-	determiners      = setOf(`the your this it el la los las tu su a an un una step paso action accion`)
-	callWords        = setOf(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
-	nowWords         = setOf(`currently actualmente now ahora mismo momento moment please espera`)
-	finite           = setOf(`can't couldn't won't isn't aren't doesn't incluye incluyen contiene contienen tiene tienen exige exigen pide cubre lleva consta consiste ofrece includes include contains is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
+	later            = lazy.Words(`next siguiente`)
+	acknowledgements = lazy.Words(`got understood noted right absolutely certainly good excellent done awesome entendido hecho anotado de excelente buenisimo recibido correcto`)
+	proceedTo        = lazy.Words(`with to con ahead forward on`)
+	particles        = lazy.Words(`off up out over down back through`)
+	determiners      = lazy.Words(`the your this it el la los las tu su a an un una step paso action accion`)
+	callWords        = lazy.Words(`accion action plan step paso request tool mcp_request propose_plan search_tools`)
+	nowWords         = lazy.Words(`currently actualmente now ahora mismo momento moment please espera`)
+	finite           = lazy.Words(`can't couldn't won't isn't aren't doesn't incluye incluyen contiene contienen tiene tienen exige exigen pide cubre lleva consta consiste ofrece includes include contains is are was were will can may requires require means takes take lets allows allow helps makes needs need should could would has have does gives returns
 		es son era fue sera puede pueden requiere significa toma permite ayuda hace necesita debe deben suele tiene devuelve da se evita cuesta costs lasts last avoids improves implies implica`)
 )
 

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // pasts returns the folded past forms of a Spanish verb: reservé, reservó, reservaron and the
 // participle in the masculine singular.
@@ -140,15 +144,15 @@ func isKnownParticiple(t *token) bool {
 
 var (
 	// qualities lists participles that describe a thing, not an act.
-	qualities = setOf(`previsto prevista planeado planeada incluido incluida incluidos incluidas situado situada ubicado ubicada relacionado relacionada basado basada pensado pensada dedicado dedicada ocupado ocupada cansado interesado
+	qualities = lazy.Words(`previsto prevista planeado planeada incluido incluida incluidos incluidas situado situada ubicado ubicada relacionado relacionada basado basada pensado pensada dedicado dedicada ocupado ocupada cansado interesado
 		limitado limitada equivocado equivocada casado acostumbrado hablado crecido subido bajado parecido debido demasiado pasado pasada pasados pasadas llovido indicado indicada preparado preparada conocido adecuado adecuada complicado complicada
 		located based called named related included composed tired interested supposed required needed allowed expected designed intended worried excited pleased delighted limited used
 		encantado encantada encantados agradecido agradecida nublado soleado despejado nublada hablado caducado caducada closed-source grown dropped supported married complicated detailed varied dedicated mixed advanced`)
 	// tangible lists participles of verbs of speech that describe an act on a thing.
-	tangible = setOf(`ampliado ampliada ampliados ampliadas recibido recibida recibidos recibidas taken shared corrected`)
+	tangible = lazy.Words(`ampliado ampliada ampliados ampliadas recibido recibida recibidos recibidas taken shared corrected`)
 	// likeParticiples lists words that end like participles and are none.
-	likeParticiples = setOf(`estado estados mercado mercados lado lados grado grados resultado resultados sentido sentidos partido partidos apellido apellidos sonido contenido contenidos significado tratado abogado abogada abogados
+	likeParticiples = lazy.Words(`estado estados mercado mercados lado lados grado grados resultado resultados sentido sentidos partido partidos apellido apellidos sonido contenido contenidos significado tratado abogado abogada abogados
 		juzgado juzgados soldado ganado pescado senado delegado empleado empleados empleada mitad salida salidas entrada entradas comida comidas medida medidas vida vidas bebida bebidas partida llegada jornada jornadas temporada llamada llamadas parada mirada
 		cantidad moneda monedas rapido rapida rapidos solido liquido acido valido valida unido unidos unidas sabado sabados pasada sentada delicado segundo limonada ensalada cuidado teclado caida pedido pedidos usted huesped pared cesped hundred indeed embed enfado licenciado licenciada`)
-	notPast = setOf(`cache´ cliche´ carne´ aqui´ alli´ cafe´ comite´ jose´ bebe´ chale´ pure´ rubi´ quiza´ porque´ tambie´ este´ colibri´ consegui´ ojala´`)
+	notPast = lazy.Words(`cache´ cliche´ carne´ aqui´ alli´ cafe´ comite´ jose´ bebe´ chale´ pure´ rubi´ quiza´ porque´ tambie´ este´ colibri´ consegui´ ojala´`)
 )

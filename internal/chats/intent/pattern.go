@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"piloto/internal/ground/lazy"
 )
 
 // pattern is a sequence of elements over the words of a sentence:
@@ -33,6 +35,9 @@ type element struct {
 // all of them start.
 type patterns func() map[string][]pattern
 
+// compile is not inlined, for the reason that lazy gives.
+//
+//go:noinline
 func compile(lines string) patterns {
 	return sync.OnceValue(func() map[string][]pattern { return index(lines) })
 }
@@ -174,7 +179,7 @@ func opensClause(all []token, at int) bool {
 	return at == 0 || all[at].opens
 }
 
-var lead = setOf(`currently please kindly just simply then so and or now ok okay sure great perfect por favor solo simplemente y o entonces pues ahora mismo luego
+var lead = lazy.Words(`currently please kindly just simply then so and or now ok okay sure great perfect por favor solo simplemente y o entonces pues ahora mismo luego
 	ya perfecto listo vale bien claro dale genial first next finally primero after enseguida me lo la te le se los las nos i'm well alright`)
 
 // classes lists the word classes of patterns.
@@ -244,14 +249,14 @@ var classes = map[string]func(*token) bool{
 }
 
 var (
-	agreeWords  = setOf(`confirmar confirm aprobar approve confirmacion confirmation autorizar authorize authorise aceptar accept`)
-	approving   = setOf(`pulses pulse toques toque presiones presione oprimas oprima firmes firme digas diga des de´`)
-	assentNouns = setOf(`confirmacion aprobacion autorizacion permiso consentimiento conformidad validacion firma si´ ok okay visto luz palabra bendicion`)
-	participles = setOf(`sent made done run put shut set written cut taken told`)
-	clitics     = setOf(`usted ustedes vos me te se lo la los las le les nos os`)
-	adverbs     = setOf(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
-	towardWords = setOf(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)
-	function    = setOf(`go into over through deeper further in about back the a an i you we it this that these those to of in on with for your my is are be not no la el los las un una lo le te se me que de con en para por esta este ese esa una
+	agreeWords  = lazy.Words(`confirmar confirm aprobar approve confirmacion confirmation autorizar authorize authorise aceptar accept`)
+	approving   = lazy.Words(`pulses pulse toques toque presiones presione oprimas oprima firmes firme digas diga des de´`)
+	assentNouns = lazy.Words(`confirmacion aprobacion autorizacion permiso consentimiento conformidad validacion firma si´ ok okay visto luz palabra bendicion`)
+	participles = lazy.Words(`sent made done run put shut set written cut taken told`)
+	clitics     = lazy.Words(`usted ustedes vos me te se lo la los las le les nos os`)
+	adverbs     = lazy.Words(`now then also first just go ahead and please actually immediately next ya ahora mismo tambien luego directamente entonces then proceed to simply automatically by`)
+	towardWords = lazy.Words(`solo simplemente con un una que la palabra el boton en just with back me a the word button on either simplemente por favor please and y`)
+	function    = lazy.Words(`go into over through deeper further in about back the a an i you we it this that these those to of in on with for your my is are be not no la el los las un una lo le te se me que de con en para por esta este ese esa una
 		mas nada algo todo toda otra nueva sobre haya sea fuera able sure happy unable glad there here everything something`)
-	yesWords = setOf(`confirmo confirma confirmar confirmado si´ ok okay dale adelante ejecuta ejecutar vale yes y confirm confirmed go proceed approve approved cancela cancelar cancel run apruebo procede proceder hazlo do execute continuar continue s aprobar aceptar autorizar accept acepto listo sure start procede si`)
+	yesWords = lazy.Words(`confirmo confirma confirmar confirmado si´ ok okay dale adelante ejecuta ejecutar vale yes y confirm confirmed go proceed approve approved cancela cancelar cancel run apruebo procede proceder hazlo do execute continuar continue s aprobar aceptar autorizar accept acepto listo sure start procede si`)
 )

@@ -1,6 +1,10 @@
 package intent
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // A text poses as a plan that waits when it
 //
@@ -348,23 +352,23 @@ func asksByOrder(s *sentence) bool {
 
 var (
 	// particular begin a question that is no order.
-	particular   = setOf(`did do had have shall should what which who whose how when where why whatever within under after before during like both near inside outside beyond per plus still maybe only even just until since what's who's how's where's between among besides despite regarding concerning including excluding not isn't aren't wasn't didn't doesn't`)
-	negatives    = setOf(`don't never no not nunca`)
-	leadingO     = setOf(`foto moto radio nuevo viejo bueno malo unico ultimo todo otro mucho poco cuanto cuando como pero solo luego claro bueno perfecto esto eso ello medio tanto cierto entonces segundo primero tercero dentro bajo excepto salvo mismo`)
-	pronouns     = setOf(`it them him her this these those`)
-	awaited      = setOf(`sale salen will sera´ seran comenzara´ empezara´ i'll`)
-	alternatives = setOf(`or o cual which what`)
-	purpose      = setOf(`whenever abajo debajo aqui aca´ alla´ alli arriba below underneath here para to y and o or if si for when cuando por`)
-	pleas        = setOf(`please favor kindly`)
-	orderObject  = setOf(`or o con with whether to and so if para y si que that the this these la el los las este esta estos when cuando por you below before antes`)
-	service      = setOf(`operations operaciones endpoints available disponibles api`)
-	goals        = setOf(`goal objetivo meta`)
-	stepHeads    = setOf(`steps pasos acciones actions plan`)
-	more         = setOf(`tienes tenes teneis tiene have sabes conoces else mas otra otro algo help ayuda ayudo puedo interesa questions preguntas duda dudas refieres mean verdad no right sense know sabias entiendes claro`)
-	greetings    = setOf(`hola hi hello hey buenos buenas good querido querida estimado estimada dear`)
-	fiction      = setOf(`poem poema cuento story song cancion haiku relato chiste joke`)
-	sources      = setOf(`checklist control comprobaciones articulo article noticia noticias news libro book documento document paper capitulo chapter acta minutes transcripcion transcript`)
-	letterMark   = setOf(`subject asunto dear`)
+	particular   = lazy.Words(`did do had have shall should what which who whose how when where why whatever within under after before during like both near inside outside beyond per plus still maybe only even just until since what's who's how's where's between among besides despite regarding concerning including excluding not isn't aren't wasn't didn't doesn't`)
+	negatives    = lazy.Words(`don't never no not nunca`)
+	leadingO     = lazy.Words(`foto moto radio nuevo viejo bueno malo unico ultimo todo otro mucho poco cuanto cuando como pero solo luego claro bueno perfecto esto eso ello medio tanto cierto entonces segundo primero tercero dentro bajo excepto salvo mismo`)
+	pronouns     = lazy.Words(`it them him her this these those`)
+	awaited      = lazy.Words(`sale salen will sera´ seran comenzara´ empezara´ i'll`)
+	alternatives = lazy.Words(`or o cual which what`)
+	purpose      = lazy.Words(`whenever abajo debajo aqui aca´ alla´ alli arriba below underneath here para to y and o or if si for when cuando por`)
+	pleas        = lazy.Words(`please favor kindly`)
+	orderObject  = lazy.Words(`or o con with whether to and so if para y si que that the this these la el los las este esta estos when cuando por you below before antes`)
+	service      = lazy.Words(`operations operaciones endpoints available disponibles api`)
+	goals        = lazy.Words(`goal objetivo meta`)
+	stepHeads    = lazy.Words(`steps pasos acciones actions plan`)
+	more         = lazy.Words(`tienes tenes teneis tiene have sabes conoces else mas otra otro algo help ayuda ayudo puedo interesa questions preguntas duda dudas refieres mean verdad no right sense know sabias entiendes claro`)
+	greetings    = lazy.Words(`hola hi hello hey buenos buenas good querido querida estimado estimada dear`)
+	fiction      = lazy.Words(`poem poema cuento story song cancion haiku relato chiste joke`)
+	sources      = lazy.Words(`checklist control comprobaciones articulo article noticia noticias news libro book documento document paper capitulo chapter acta minutes transcripcion transcript`)
+	letterMark   = lazy.Words(`subject asunto dear`)
 )
 
 func nearData(rest []token) bool { return mentions(rest[:min(len(rest), 4)], dataNouns()) }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"piloto/internal/ground/lazy"
 )
 
 // accent ends a folded word whose last letter had an accent: «reservó» is "reservo´".
@@ -83,7 +85,7 @@ var (
 	prose = sync.OnceValue(func() map[string]bool {
 		return map[string]bool{"": true, "text": true, "markdown": true, "plaintext": true, "md": true}
 	})
-	drafts = setOf(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases anuncio ad listing dialogo dialogue`)
+	drafts = lazy.Words(`draft borrador correo email mail mensaje message texto text carta letter plantilla template version traduccion translation sms respuesta reply ejemplo example nota note asunto asuntos subject lines titulos titles titulares headlines eslogan slogans frases anuncio ad listing dialogo dialogue`)
 )
 
 func closingFence(lines []string, from int) int {
@@ -235,9 +237,9 @@ func (s *sentence) findAsking() {
 }
 
 var (
-	askers    = setOf(`shall should want would do can may could is are ok okay right sound`)
-	stepWords = setOf(`paso step accion action etapa fase`)
-	ordinals  = setOf(`uno dos tres cuatro one two three four i ii iii iv`)
+	askers    = lazy.Words(`shall should want would do can may could is are ok okay right sound`)
+	stepWords = lazy.Words(`paso step accion action etapa fase`)
+	ordinals  = lazy.Words(`uno dos tres cuatro one two three four i ii iii iv`)
 )
 
 func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
@@ -299,7 +301,7 @@ func tokens(text string) []token {
 func alphanumeric(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // unaccented lists words whose accent makes no difference for the rules.
-var unaccented = setOf(`esta este aqui asi ahi alli mi tu el`)
+var unaccented = lazy.Words(`esta este aqui asi ahi alli mi tu el`)
 
 func plain(r rune) rune {
 	switch r {

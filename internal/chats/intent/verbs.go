@@ -3,6 +3,8 @@ package intent
 import (
 	"strings"
 	"sync"
+
+	"piloto/internal/ground/lazy"
 )
 
 // form holds the possible verb forms of a word, and the family of the verb. An ambiguous word
@@ -259,7 +261,7 @@ func formOf(w string) form {
 
 // futures lists first persons of the future of verbs that only talk and whose future does not
 // begin with the infinitive.
-var futures = setOf(`podre´ habre´ sabre´ querre´ tendre´ vendre´ cabre´ valdre´`)
+var futures = lazy.Words(`podre´ habre´ sabre´ querre´ tendre´ vendre´ cabre´ valdre´`)
 
 func hasAny(word string, suffixes ...string) bool {
 	for _, suffix := range suffixes {
@@ -268,15 +270,4 @@ func hasAny(word string, suffixes ...string) bool {
 		}
 	}
 	return false
-}
-
-// setOf returns a function that builds a set of words at its first call.
-func setOf(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := map[string]bool{}
-		for word := range strings.FieldsSeq(words) {
-			set[word] = true
-		}
-		return set
-	})
 }

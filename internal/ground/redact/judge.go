@@ -1,13 +1,15 @@
 package redact
 
+import "piloto/internal/ground/lazy"
+
 // sentence holds words that follow a name in a sentence; nothing holds words that mean no value.
 var (
-	sentence = words(`must should is was are be has have had will can cannot may needs required requires invalid incorrect wrong
+	sentence = lazy.Words(`must should is was are be has have had will can cannot may needs required requires invalid incorrect wrong
 		missing expired not too at refused rejected the a an for of in on to from with and or but if when field policy reset
 		debe deben es son fue esta no ha han requerida requerido obligatoria obligatorio incorrecta incorrecto invalida
 		invalido caducada caducado tiene tienen el la los las un una de del para por en con y o que muy demasiado su tu mi
 		primaria foranea your my wrong weak strong empty unset set obrigatoria obrigatorio obligatoire requis requise erforderlich ungueltig invalide deve doit muss`)
-	nothing = words("null nil none true false undefined string required optional yes no empty hidden masked func struct")
+	nothing = lazy.Words("null nil none true false undefined string required optional yes no empty hidden masked func struct")
 )
 
 // maxJudged is the maximum length of a value that is checked. A longer value beside a name counts as a secret.

@@ -3,6 +3,8 @@ package redact
 import (
 	"strings"
 	"sync"
+
+	"piloto/internal/ground/lazy"
 )
 
 // kind is the kind of secret that a name announces.
@@ -47,19 +49,8 @@ var names = sync.OnceValue(func() map[string]kind {
 var ends = []string{"password", "passwd", "passphrase", "contrasena", "apikey", "secretkey", "accesstoken", "authtoken", "clientsecret"}
 
 // open lists names that announce no secret: page tokens, and keys for lookups.
-var open = words(`pagetoken nexttoken continuationtoken paginationtoken synctoken resumetoken public publickey primary partition sort foreign idempotency cache object routing dedup row composite
+var open = lazy.Words(`pagetoken nexttoken continuationtoken paginationtoken synctoken resumetoken public publickey primary partition sort foreign idempotency cache object routing dedup row composite
 	unique natural index hash range lookup map translation idempotencykey`)
-
-// words returns a set, made when it is first needed: most starts redact nothing.
-func words(list string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		m := map[string]bool{}
-		for w := range strings.FieldsSeq(list) {
-			m[w] = true
-		}
-		return m
-	})
-}
 
 // maxName is the maximum number of characters that are read of a name, from its end.
 const maxName = 48

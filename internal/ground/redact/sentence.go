@@ -1,9 +1,11 @@
 package redact
 
+import "piloto/internal/ground/lazy"
+
 var (
-	verbs  = words("is es era sera was are son")
-	joins  = words("de del for of para al")
-	owners = words("my mi tu su our your nuestra nuestro his her")
+	verbs  = lazy.Words("is es era sera was are son")
+	joins  = lazy.Words("de del for of para al")
+	owners = lazy.Words("my mi tu su our your nuestra nuestro his her")
 )
 
 // maxBetween limits the words between a name and its verb: the password of the database of the shop is.

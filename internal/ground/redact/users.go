@@ -1,12 +1,16 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
 
 // maxUser limits how much of a URL is searched for the end of its user information.
 const maxUser = 200
 
 // stores lists the schemes whose passwords may contain characters that a URL may not.
-var stores = words(`postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss amqp amqps mssql sqlserver
+var stores = lazy.Words(`postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss amqp amqps mssql sqlserver
 	clickhouse nats ldap ldaps smtp smtps imap imaps ftp sftp cockroachdb snowflake oracle db`)
 
 // user removes the user information of the URL whose authority begins at i. It returns the next position.
@@ -73,7 +77,7 @@ func (s *scan) lateAt(from, at int) int {
 func (s *scan) isHostStart(i int) bool { return isAlnum(s.sign(i)) || s.sign(i) == '[' }
 
 // addressed lists the words before a mail address that is no password.
-var addressed = words(`mailto to from cc bcc email mail correo para de sip sips xmpp acct user usuario by reply-to author npm
+var addressed = lazy.Words(`mailto to from cc bcc email mail correo para de sip sips xmpp acct user usuario by reply-to author npm
 	github sender`)
 
 // login returns the password of user:password@host without a scheme.

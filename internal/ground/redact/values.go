@@ -1,5 +1,7 @@
 package redact
 
+import "piloto/internal/ground/lazy"
+
 // takeValue removes the value of the name from i to to. It returns the next position, or 0 when there is no secret.
 func (s *scan) takeValue(i, to int, k kind) int {
 	p, quoted := to, false
@@ -219,8 +221,8 @@ func (s *scan) line(i, p int) int {
 
 // schemes lists the words before the value of Authorization. For those in fields the value is the rest of the line.
 var (
-	schemes = words("bearer basic token apikey key bot")
-	fields  = words("digest negotiate ntlm aws4-hmac-sha256 hmac oauth signature")
+	schemes = lazy.Words("bearer basic token apikey key bot")
+	fields  = lazy.Words("digest negotiate ntlm aws4-hmac-sha256 hmac oauth signature")
 )
 
 // authorization removes the value of Authorization.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // checkDialect judges constructs that other shells read differently. A text is parsed as bash, but
@@ -161,7 +163,7 @@ func (j *analysis) checkOperand(x syntax.ArithmExpr) {
 }
 
 // numberVariables are variables of the shell whose values are always numbers.
-var numberVariables = set("RANDOM SECONDS LINENO UID EUID PPID BASHPID ? $ ! # COLUMNS LINES EPOCHSECONDS")
+var numberVariables = lazy.Words("RANDOM SECONDS LINENO UID EUID PPID BASHPID ? $ ! # COLUMNS LINES EPOCHSECONDS")
 
 func isName(s string) bool { return isSetting(s + "=") }
 

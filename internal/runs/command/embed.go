@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/ref"
 )
 
@@ -17,16 +17,10 @@ const placeholder = "xref0"
 // value that is neither a path nor an address. localName matches a value that is no machine of
 // another network.
 var (
-	singleWord = pattern(`^[A-Za-z0-9_.@/][A-Za-z0-9_.@/:+,-]{0,255}$`)
-	plainName  = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	localName  = pattern(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
+	singleWord = lazy.Pattern(`^[A-Za-z0-9_.@/][A-Za-z0-9_.@/:+,-]{0,255}$`)
+	plainName  = lazy.Pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	localName  = lazy.Pattern(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,127}$`)
 )
-
-// pattern compiles an expression when it is first used. The repeats above take a millisecond, and every function
-// links this package.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // ChangedByResult reports whether a person must see a command after the results of earlier steps
 // are filled in. planned is the body as the plan shows it, with references; sent is the body with

@@ -3,10 +3,12 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // harmlessKinds are the kinds of kubectl that hold neither secrets nor data of people.
-var harmlessKinds = set(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
+var harmlessKinds = lazy.Words(`pods pod po deployments deployment deploy services service svc nodes node no namespaces namespace ns events event ev ingresses ingress ing jobs job
 	cronjobs cronjob cj replicasets replicaset rs statefulsets statefulset sts daemonsets daemonset ds horizontalpodautoscalers hpa persistentvolumes pv
 	persistentvolumeclaims persistentvolumeclaim pvc storageclasses storageclass sc endpoints ep endpointslices all quota resourcequotas limits limitranges
 	networkpolicies netpol poddisruptionbudgets pdb componentstatuses cs leases replicationcontrollers rc priorityclasses pc ingressclasses`)
@@ -31,7 +33,7 @@ func (c call) onlyLooks(positional []string) bool {
 }
 
 // remoteOptions select another system or another user.
-var remoteOptions = set(`-s --server --token --as --as-group --as-uid --username --password --context --cluster --user --client-key --client-certificate
+var remoteOptions = lazy.Words(`-s --server --token --as --as-group --as-uid --username --password --context --cluster --user --client-key --client-certificate
 	--certificate-authority --kube-context --kube-token --kube-apiserver --repo --registry --index-url --extra-index-url`)
 
 // isLocal reports whether the options of a command select no other system and no other user.
@@ -90,8 +92,8 @@ func (c call) onlyListsArchive() bool {
 // goOptions are the options of go test and go vet that neither run another program nor write a
 // file. goValued are those whose value may be the next word.
 var (
-	goOptions = set("-v -race -short -cover -failfast -json -benchmem -x -n -a -i -trimpath -msan -asan")
-	goValued  = set("-run -count -timeout -bench -parallel -p -tags -list -shuffle -cpu -skip -benchtime -covermode")
+	goOptions = lazy.Words("-v -race -short -cover -failfast -json -benchmem -x -n -a -i -trimpath -msan -asan")
+	goValued  = lazy.Words("-run -count -timeout -bench -parallel -p -tags -list -shuffle -cpu -skip -benchtime -covermode")
 )
 
 // golang judges go. Tests run within a time limit, and are code of the folder that the user works
@@ -174,7 +176,7 @@ func gh(c call) {
 }
 
 // countQuery matches a statement of mongosh that only shows how much data there is.
-var countQuery = pattern(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
+var countQuery = lazy.Pattern(`^(db\.[A-Za-z_]+\.(countDocuments|estimatedDocumentCount|stats)\(\)|db\.(stats|version|getCollectionNames)\(\)|show (collections|dbs|databases|tables))$`)
 
 // mongo judges the clients of MongoDB.
 func mongo(c call) {

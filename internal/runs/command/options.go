@@ -3,6 +3,8 @@ package command
 import (
 	"strings"
 	"time"
+
+	"piloto/internal/ground/lazy"
 )
 
 // For programs with options that select another machine, another folder or another program, these
@@ -12,14 +14,14 @@ var (
 	listOptions = `-a --all -A -v --verbose -q --quiet --no-color -no-color -json --json -json= --long --limit: --depth: --installed --upgradable --outdated --versions --all-versions --summary
 		--stat --color --installed-only --names-only --parseable --no-pager --short --help -h`
 	toolOptions = map[string]func() map[string]bool{
-		"kubectl": set(kubeOptions), "oc": set(kubeOptions), "k": set(kubeOptions),
-		"helm": set(`-n: --namespace: -A --all-namespaces -o: --output: -a --all -q --short -m: --max: -d --date -r --reverse -l: --versions --devel --version: --deployed --failed --pending --uninstalled
+		"kubectl": lazy.Words(kubeOptions), "oc": lazy.Words(kubeOptions), "k": lazy.Words(kubeOptions),
+		"helm": lazy.Words(`-n: --namespace: -A --all-namespaces -o: --output: -a --all -q --short -m: --max: -d --date -r --reverse -l: --versions --devel --version: --deployed --failed --pending --uninstalled
 			--superseded --revision: --no-headers --client --show-resources --show-desc --offset: --time-format:`),
-		"npm": set(npmOptions), "yarn": set(npmOptions), "pnpm": set(npmOptions),
-		"pip": set(pipOptions), "pip3": set(pipOptions),
-		"cargo": set(`--depth: -e: --edges: -i: --invert: -p: --package: --no-dedupe -d --duplicates --all-features --no-default-features --features: --target: --format-version: --no-deps
+		"npm": lazy.Words(npmOptions), "yarn": lazy.Words(npmOptions), "pnpm": lazy.Words(npmOptions),
+		"pip": lazy.Words(pipOptions), "pip3": lazy.Words(pipOptions),
+		"cargo": lazy.Words(`--depth: -e: --edges: -i: --invert: -p: --package: --no-dedupe -d --duplicates --all-features --no-default-features --features: --target: --format-version: --no-deps
 			--offline --locked --frozen --limit: -q --quiet --workspace --prefix: --charset: -v --verbose --version -V`),
-		"svn": set(`-l: --limit: -r: -v -q --verbose --quiet --stop-on-copy -u --show-updates --summarize`), "hg": set(`-l: --limit: -r: --rev: -v -q --stat -p --patch -m -a -d -u`),
+		"svn": lazy.Words(`-l: --limit: -r: -v -q --verbose --quiet --stop-on-copy -u --show-updates --summarize`), "hg": lazy.Words(`-l: --limit: -r: --rev: -v -q --stat -p --patch -m -a -d -u`),
 	}
 	kubeOptions = `-n: --namespace: -A --all-namespaces -o: --output: -l: --selector: -L: --label-columns: --show-labels --field-selector: --sort-by: --no-headers -c: --container: --tail: --since:
 		--since-time: --timestamps -p --previous --all-containers --all-pods --limit-bytes: --ignore-not-found --chunk-size: --timeout: --request-timeout: --short --client --api-group: --namespaced --verbs:
@@ -27,29 +29,29 @@ var (
 	npmOptions = `--depth: --json --all -a -g --global --long -l --parseable -p --omit: --include: --production --prod --dev --only: --workspaces --workspace: -w: --link --pattern: -r --recursive --no-color --silent -s`
 	pipOptions = `--format: -o --outdated -u --uptodate -l --local --user --not-required -e --editable --exclude-editable --include-editable --pre --exclude: --all --files -v --verbose -q --quiet
 		--disable-pip-version-check --no-color`
-	otherTools = set(listOptions)
+	otherTools = lazy.Words(listOptions)
 
 	databaseOptions = map[string]func() map[string]bool{
-		"psql":  set(`-c: --command: -d: --dbname: -U: --username: -h: --host: -p: --port: -A --no-align -t --tuples-only -x --expanded -q --quiet -X --no-psqlrc -w --no-password -W -1 --single-transaction -l --list --csv -F: -a -e -E -n -z -0`),
-		"mysql": set(mysqlOptions), "mariadb": set(mysqlOptions),
-		"sqlite3": set(sqliteOptions), "sqlite": set(sqliteOptions),
+		"psql":  lazy.Words(`-c: --command: -d: --dbname: -U: --username: -h: --host: -p: --port: -A --no-align -t --tuples-only -x --expanded -q --quiet -X --no-psqlrc -w --no-password -W -1 --single-transaction -l --list --csv -F: -a -e -E -n -z -0`),
+		"mysql": lazy.Words(mysqlOptions), "mariadb": lazy.Words(mysqlOptions),
+		"sqlite3": lazy.Words(sqliteOptions), "sqlite": lazy.Words(sqliteOptions),
 	}
 	mysqlOptions = `-e: --execute: -h: --host: -u: --user: -P: --port: -D: --database: -N --skip-column-names -B --batch -s --silent -t --table -r --raw -A --no-auto-rehash -E --vertical -H --html
 		-X --xml -q --quick -w --wait -p --ssl-mode: --protocol: --default-character-set: --connect-timeout: --column-names -b -v --verbose`
 	sqliteOptions = `-readonly -header -noheader -column -csv -json -line -list -html -markdown -table -box -quote -tabs -separator: -nullvalue: -newline: -batch -safe -bail -stats -echo`
-	redisOptions  = set(`-h: -p: -n: -3 --raw --no-raw --csv --json --no-auth-warning -4 -6 -r: -i:`)
+	redisOptions  = lazy.Words(`-h: -p: -n: -3 --raw --no-raw --csv --json --no-auth-warning -4 -6 -r: -i:`)
 
-	journalOptions = set(`-u: --unit: --user-unit: -n: --lines: --since: -S: --until: -U: -p: --priority: -b: --boot: -k --dmesg -o: --output: --output-fields: -r --reverse --no-pager -x --catalog -e --pager-end
+	journalOptions = lazy.Words(`-u: --unit: --user-unit: -n: --lines: --since: -S: --until: -U: -p: --priority: -b: --boot: -k --dmesg -o: --output: --output-fields: -r --reverse --no-pager -x --catalog -e --pager-end
 		-q --quiet -a --all -t: --identifier: -T: --exclude-identifier: -g: --grep: --case-sensitive: --list-boots --disk-usage --utc --no-hostname --no-full --no-tail -N --fields -F: --field: -l --full --facility:
 		-m --merge --system --user --header --verify -f --follow -c: --show-cursor --after-cursor: --version --help`)
-	dmesgOptions = set(`-T --ctime -H --human -l: --level: -f: --facility: -x --decode -k --kernel -u --userspace -t --notime -r --raw -L: --color: -P --nopager -S --syslog -e --reltime -d --show-delta
+	dmesgOptions = lazy.Words(`-T --ctime -H --human -l: --level: -f: --facility: -x --decode -k --kernel -u --userspace -t --notime -r --raw -L: --color: -P --nopager -S --syslog -e --reltime -d --show-delta
 		-p --force-prefix -J --json --time-format: --since: --until: -w -W --follow -V --version -h --help`)
-	systemdOptions = set(`--no-pager -l --full -n: --lines: -a --all -t: --type: --state: --failed --user --system --plain --no-legend --no-ask-password -o: --output: -q --quiet -r --recursive --reverse --version --help -H: --host: -M: --machine:`)
-	lessOptions    = set(`-N -S -R -X -F -E -e -i -I -n -M -m -s -q -Q -r -G -g -w -J -K -f -u -U -c -C -a -A -L -p: -P: -x: -j: -b: -h: -y: -z: -#: --quit-if-one-screen --no-init --raw-control-chars --RAW-CONTROL-CHARS
+	systemdOptions = lazy.Words(`--no-pager -l --full -n: --lines: -a --all -t: --type: --state: --failed --user --system --plain --no-legend --no-ask-password -o: --output: -q --quiet -r --recursive --reverse --version --help -H: --host: -M: --machine:`)
+	lessOptions    = lazy.Words(`-N -S -R -X -F -E -e -i -I -n -M -m -s -q -Q -r -G -g -w -J -K -f -u -U -c -C -a -A -L -p: -P: -x: -j: -b: -h: -y: -z: -#: --quit-if-one-screen --no-init --raw-control-chars --RAW-CONTROL-CHARS
 		--chop-long-lines --LINE-NUMBERS --line-numbers --ignore-case --pattern: --squeeze-blank-lines --version --help`)
-	xargsOptions = set(`-n: -P: -I: -L: -d: -s: -E: -0 -r -t -p -x -o -i: -l: -e: -J: -R: --null --no-run-if-empty --max-args: --max-procs: --max-lines: --max-chars: --replace: --delimiter: --verbose --interactive --exit
+	xargsOptions = lazy.Words(`-n: -P: -I: -L: -d: -s: -E: -0 -r -t -p -x -o -i: -l: -e: -J: -R: --null --no-run-if-empty --max-args: --max-procs: --max-lines: --max-chars: --replace: --delimiter: --verbose --interactive --exit
 		--eof: --open-tty --show-limits --process-slot-var: --version --help`)
-	xmlOptions = set(`--noout --format --pretty: --xpath: --recover --encode: --nonet --nowarning --quiet --version --noblanks --nsclean --huge --c14n --c14n11 --html --timing --dropdtd --nodefdtd --noenc`)
+	xmlOptions = lazy.Words(`--noout --format --pretty: --xpath: --recover --encode: --nonet --nowarning --quiet --version --noblanks --nsclean --huge --c14n --c14n11 --html --timing --dropdtd --nodefdtd --noenc`)
 )
 
 // hasOnly reports whether every option of a command is in a list.

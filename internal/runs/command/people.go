@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // self judges commands that show a user: the current user is safe.
@@ -49,7 +51,7 @@ var (
 		"session", "cookie", "hash", "salt", "passport", "salary", "medical", "diagnos", "email", "phone", "birth", "pg_shadow", "pg_auth", "pg_user", "pg_role", "pg_stat_activity",
 		"pg_hba", "pg_settings", "pg_file", "mysql.", "privilege", "grants", "role_", "information_schema.user", "sys.", "processlist", "social_security", "tax_id", "_ip", "ip_addr",
 	}
-	sqlPeople = set(`users user accounts account members employees people persons person profiles identities roles permissions sessions credentials payments customers clients
+	sqlPeople = lazy.Words(`users user accounts account members employees people persons person profiles identities roles permissions sessions credentials payments customers clients
 		contacts patients logins keys admins staff subscribers wp_users auth_user oauth`)
 )
 

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // Places whose files all users may read, and places whose file names alone reveal people, other
@@ -59,28 +61,28 @@ var (
 		".backup", ".mobileprovision", ".core", ".hprof", ".ldif", ".vcf", ".eml", ".mbox", ".pst", ".crt.key", ".wal", ".der", ".pkcs12", ".cer.key", ".secret",
 		"_key", "-key", "key.json", "key.txt", "account.json",
 	}
-	settings = set(`config settings local_settings database databases db parameters application appsettings connections connectionstrings web.config app.config
+	settings = lazy.Words(`config settings local_settings database databases db parameters application appsettings connections connectionstrings web.config app.config
 		machine.config hibernate.cfg persistence context tomcat-users localsettings configuration gradle local auth vault inventory my pg_hba pg_service tnsnames
 		docker-compose docker-compose.override compose mongoid storage serviceaccount service-account sa key keys env environment redis users user accounts account customers clients
 		employees patients sessions session members people contacts payroll salaries payments cards firebase
 		usuarios usuario clientes cliente empleados empleado pacientes paciente nominas nóminas socios alumnos personas contactos salarios sueldos pagos tarjetas cuentas correos
 		suscriptores personal respaldo copia respaldos seed seeds mnemonic llaves llave credenciales npmrc pypirc login hosts admin firebase google-services sentry datasource datasources master
 		bootstrap production prod staging values-prod values-production override overrides logins emails subscribers leads backup dump export`)
-	settingEnds = set(`.yml .yaml .json .jsonl .ndjson .toml .ini .cfg .conf .cnf .xml .properties .php .py .rb .js .ts .env .csv .tsv .txt .xls .xlsx .parquet .avro .config .ora .local
+	settingEnds = lazy.Words(`.yml .yaml .json .jsonl .ndjson .toml .ini .cfg .conf .cnf .xml .properties .php .py .rb .js .ts .env .csv .tsv .txt .xls .xlsx .parquet .avro .config .ora .local
 		.plist .tf .gradle .exs .edn .hcl .sh .ps1`)
-	personal = set(`users user accounts account customers clients employees patients sessions session members people contacts payroll salaries payments cards logins emails subscribers leads
+	personal = lazy.Words(`users user accounts account customers clients employees patients sessions session members people contacts payroll salaries payments cards logins emails subscribers leads
 		usuarios usuario clientes cliente empleados empleado pacientes paciente nominas nóminas socios alumnos personas contactos salarios sueldos pagos tarjetas cuentas correos suscriptores
 		personal admin login`)
-	whole        = set("env envrc npmrc pypirc netrc _netrc inventory core")
-	packed       = set(".gz .bz2 .xz .zst .zip .tar .tgz .7z .rar .tbz2 .txz")
-	wholeFolders = set("group_vars host_vars")
-	sourceEnds   = set(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")
-	hiddenOK     = set(`.gitignore .gitattributes .editorconfig .dockerignore .nvmrc .node-version .ruby-version .python-version .tool-versions .travis.yml .gitlab-ci.yml
+	whole        = lazy.Words("env envrc npmrc pypirc netrc _netrc inventory core")
+	packed       = lazy.Words(".gz .bz2 .xz .zst .zip .tar .tgz .7z .rar .tbz2 .txz")
+	wholeFolders = lazy.Words("group_vars host_vars")
+	sourceEnds   = lazy.Words(".py .rb .js .ts .php .sh .ps1 .tf .gradle .exs")
+	hiddenOK     = lazy.Words(`.gitignore .gitattributes .editorconfig .dockerignore .nvmrc .node-version .ruby-version .python-version .tool-versions .travis.yml .gitlab-ci.yml
 		.golangci.yml .golangci.yaml .pre-commit-config.yaml .babelrc .rspec .rubocop.yml .flake8 .pylintrc .coveragerc .clang-format .bazelrc .stylelintrc .browserslistrc
 		.npmignore .swcrc .air.toml .goreleaser.yml .goreleaser.yaml .helmignore .terraform-version .terraform.lock.hcl .yamllint .jshintrc .shellcheckrc .ruff.toml .nojekyll
 		.eslintrc .eslintignore .eslintrc.js .eslintrc.json .eslintrc.cjs .eslintrc.yml .prettierrc .prettierignore .prettierrc.json .mocharc.json .nycrc .markdownlint.json
 		.hadolint.yaml .swiftlint.yml .rustfmt.toml .mocharc.yml .stylelintrc.json .lintstagedrc .commitlintrc .huskyrc .gitkeep .keep .gitmodules .mailmap`)
-	hiddenFoldersOK = set(".github .circleci .gitlab .husky .storybook .devcontainer .well-known .changeset")
+	hiddenFoldersOK = lazy.Words(".github .circleci .gitlab .husky .storybook .devcontainer .well-known .changeset")
 )
 
 // isConfidential reports whether a file likely holds keys, data of people or a database, or is an
@@ -134,10 +136,10 @@ func isConfidentialGlob(p string) bool {
 }
 
 // listers are programs that show the names or the sizes of files, and not their content.
-var listers = set("ls dir vdir tree du df stat file find fd realpath readlink namei lsattr getfacl wc get-childitem gci")
+var listers = lazy.Words("ls dir vdir tree du df stat file find fd realpath readlink namei lsattr getfacl wc get-childitem gci")
 
 // pathless are programs without an argument that is a path to read.
-var pathless = set("tr git docker podman nerdctl")
+var pathless = lazy.Words("tr git docker podman nerdctl")
 
 // checkPaths judges the paths of a command that only reads.
 func (c call) checkPaths() {

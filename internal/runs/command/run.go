@@ -3,16 +3,18 @@ package command
 import (
 	"path"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // trustedFolders are folders whose programs are the ones that their names suggest.
-var trustedFolders = set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
+var trustedFolders = lazy.Words("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /usr/local/sbin /opt/homebrew/bin")
 
 // cmdlets are programs of PowerShell that only show, in any letter case.
-var cmdlets = set("get-childitem gci get-date get-process get-location get-content gc")
+var cmdlets = lazy.Words("get-childitem gci get-date get-process get-location get-content gc")
 
 // folderDriven are programs that run code or settings of the folder in which they are called.
-var folderDriven = set("git go cargo npm yarn pnpm terraform tofu docker podman docker-compose composer poetry brew gem hg svn")
+var folderDriven = lazy.Words("git go cargo npm yarn pnpm terraform tofu docker podman docker-compose composer poetry brew gem hg svn")
 
 // run judges one command: its first word is the program, unless it sets a variable.
 func (j *analysis) run(words []word) {

@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // docker judges container engines: commands that only list are safe.
@@ -101,14 +103,14 @@ func database(c call) {
 // Words of SQL. A statement with one of the first is destructive. A statement without one of the
 // second, and with only functions of the third, only reads.
 var (
-	sqlDestroys = set(`drop truncate delete flush purge shutdown detach vacuum reset dropdb pg_terminate_backend pg_drop_replication_slot lo_unlink kill rmtree
+	sqlDestroys = lazy.Words(`drop truncate delete flush purge shutdown detach vacuum reset dropdb pg_terminate_backend pg_drop_replication_slot lo_unlink kill rmtree
 		pg_switch_wal xp_cmdshell unlink rm format_disk`)
-	sqlReads = set("select show explain describe desc with values table pragma use")
-	sqlActs  = set(`insert update alter create grant revoke copy into call do execute exec merge replace load_file load_extension outfile dumpfile writefile readfile
+	sqlReads = lazy.Words("select show explain describe desc with values table pragma use")
+	sqlActs  = lazy.Words(`insert update alter create grant revoke copy into call do execute exec merge replace load_file load_extension outfile dumpfile writefile readfile
 		dblink sleep benchmark system shell lock analyze set handler import export attach rename refresh reindex cluster notify listen begin commit rollback prepare
 		deallocate declare fetch rows_affected program server source edit fts3_tokenizer pg_sleep nextval setval set_config lo_import lo_export pg_read_file pg_ls_dir
 		pg_reload_conf sys_exec openrowset pg_read_binary_file password passwd secret token pg_shadow pg_authid authentication_string api_key backup restore`)
-	sqlFunctions = set(`count sum avg min max coalesce lower upper length now date date_trunc extract round abs cast concat substr substring trim in exists and or
+	sqlFunctions = lazy.Words(`count sum avg min max coalesce lower upper length now date date_trunc extract round abs cast concat substr substring trim in exists and or
 		where on as by over values distinct not nullif greatest least current_date current_timestamp to_char to_date datediff date_format year month day ifnull
 		row_number rank dense_rank lag lead string_agg group_concat array_agg json_agg from select with any all using between like when then else case limit having
 		union join version database char_length left right replace_all strftime datetime julianday typeof total floor ceil ceiling mod power sqrt pg_size_pretty
@@ -152,7 +154,7 @@ func sqlClass(text string) Class {
 }
 
 // describeCommands are the commands of psql that describe tables.
-var describeCommands = set(`\d \d+ \dt \dt+ \di \di+ \dv \dv+ \ds \dn \dn+`)
+var describeCommands = lazy.Words(`\d \d+ \dt \dt+ \di \di+ \dv \dv+ \ds \dn \dn+`)
 
 // hasKnownFunctions reports whether all functions in a statement are known to change nothing.
 func hasKnownFunctions(statement string) bool {
@@ -178,7 +180,7 @@ func redis(c call) {
 		return
 	}
 	var words []string
-	valued := set("-h -p -a -n -u -s -i --user --pass --cert --key --cacert -d -D --tls-ciphers")
+	valued := lazy.Words("-h -p -a -n -u -s -i --user --pass --cert --key --cacert -d -D --tls-ciphers")
 	for i := 0; i < len(c.args); i++ {
 		switch a := c.args[i].text; {
 		case valued()[a] && len(words) == 0:
@@ -203,8 +205,8 @@ func redis(c call) {
 	if own := (call{args: c.args[:len(c.args)-len(words)]}); !own.hasOnly(redisOptions()) {
 		c.report("unknown", wordsClass(c.args))
 	}
-	reads := set("get mget hget hgetall hmget hkeys hvals hlen scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
-	destroys := set("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
+	reads := lazy.Words("get mget hget hgetall hmget hkeys hvals hlen scan hscan sscan zscan info ping ttl pttl type exists llen lrange lindex scard smembers sismember zcard zrange zscore zrank strlen dbsize time echo memory getrange xlen xrange xinfo object randomkey lastsave command")
+	destroys := lazy.Words("flushall flushdb del unlink shutdown debug xtrim ltrim getdel spop lpop rpop zremrangebyrank zremrangebyscore srem zrem hdel lrem xdel migrate swapdb cluster replicaof slaveof failover expire expireat pexpire zpopmin zpopmax restore eval evalsha fcall rename")
 	class := Sensitive
 	switch {
 	case destroys()[words[0]], len(words) > 1 && (words[1] == "flush" || words[1] == "kill" || words[1] == "reset" || words[1] == "deluser"):

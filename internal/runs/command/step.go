@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // commandSegment is the last path segment of an operation that runs a command.
@@ -89,9 +91,9 @@ func Destroys(method, path string, body json.RawMessage) bool {
 // The members of a body that receivers run, those that they append, and those that they pipe into
 // it.
 var (
-	carriers  = set("command commands cmd cmds commandline command_line script shell run exec code")
-	additions = set("args argv arguments params parameters flags options")
-	inputs    = set("stdin input")
+	carriers  = lazy.Words("command commands cmd cmds commandline command_line script shell run exec code")
+	additions = lazy.Words("args argv arguments params parameters flags options")
+	inputs    = lazy.Words("stdin input")
 )
 
 // shellText returns a text, or a list of words or lines, as a shell would read it.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // walk judges a parsed text. Substitutions, functions, branches and loops are judged as if all of
@@ -198,8 +200,8 @@ func (j *analysis) checkSetting(name, text string, given bool) {
 }
 
 var (
-	harmlessVars = set("LANG LANGUAGE TZ COLUMNS LINES NO_COLOR CLICOLOR IFS")
-	steers       = set(`PATH ENV SHELLOPTS BASHOPTS IFS PAGER EDITOR VISUAL LESSOPEN LESSCLOSE BROWSER MANPAGER PROMPT_COMMAND PS0 PS1 PS4 HOME SHELL
+	harmlessVars = lazy.Words("LANG LANGUAGE TZ COLUMNS LINES NO_COLOR CLICOLOR IFS")
+	steers       = lazy.Words(`PATH ENV SHELLOPTS BASHOPTS IFS PAGER EDITOR VISUAL LESSOPEN LESSCLOSE BROWSER MANPAGER PROMPT_COMMAND PS0 PS1 PS4 HOME SHELL
 		PYTHONPATH PYTHONSTARTUP PERL5LIB PERL5OPT RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH JAVA_TOOL_OPTIONS CLASSPATH KUBECONFIG http_proxy https_proxy
 		HTTP_PROXY HTTPS_PROXY ALL_PROXY CDPATH TMPDIR`)
 )
@@ -307,4 +309,4 @@ func (j *analysis) checkWrite(w word, added bool) {
 	}
 }
 
-var nowhere = set("/dev/null /dev/stdout /dev/stderr /dev/tty")
+var nowhere = lazy.Words("/dev/null /dev/stdout /dev/stderr /dev/tty")

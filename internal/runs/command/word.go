@@ -3,11 +3,12 @@ package command
 import (
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"piloto/internal/ground/lazy"
 )
 
 // word is one word of a command after the expansion of the shell. dynamic means that its value is
@@ -25,7 +26,7 @@ type word struct {
 const maxWord = 4 << 10
 
 // publicVariables are variables that hold no secret.
-var publicVariables = set("HOME PWD USER SHELL PATH OLDPWD HOSTNAME LANG RANDOM SECONDS LINENO UID EUID PPID TERM LOGNAME TMPDIR BASHPID ? $ ! # COLUMNS LINES OSTYPE HOSTTYPE EPOCHSECONDS")
+var publicVariables = lazy.Words("HOME PWD USER SHELL PATH OLDPWD HOSTNAME LANG RANDOM SECONDS LINENO UID EUID PPID TERM LOGNAME TMPDIR BASHPID ? $ ! # COLUMNS LINES OSTYPE HOSTTYPE EPOCHSECONDS")
 
 // expandWords expands the words of a command.
 func (j *analysis) expandWords(list []*syntax.Word) []word {
@@ -224,7 +225,7 @@ func unescapeANSI(s string) string {
 // destructiveWords are destructive in any part whose meaning is unknown. destructiveStems also
 // begin longer words (deleteMany).
 var (
-	destructiveWords = set(`rm rmdir del rd dd shred wipe wipefs mkfs mke2fs mkswap truncate unlink fdisk sfdisk cfdisk gdisk sgdisk parted
+	destructiveWords = lazy.Words(`rm rmdir del rd dd shred wipe wipefs mkfs mke2fs mkswap truncate unlink fdisk sfdisk cfdisk gdisk sgdisk parted
 		blkdiscard shutdown reboot poweroff halt kill killall pkill kill9 xkill userdel groupdel deluser delgroup drop dropdb dropuser dropdatabase
 		dropcollection dropindexes erase prune flush flushall flushdb uninstall autoremove zap nuke rb srm
 		autoclean deprovision decommission lvremove vgremove pvremove erase cryptsetup luksformat hdparm rmi rmdirs rimraf drain`)
@@ -262,15 +263,4 @@ func hasDestructiveWord(text string) bool {
 		}
 	}
 	return false
-}
-
-// set returns the set of the words of a text, which is built at the first use.
-func set(list string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		out := map[string]bool{}
-		for _, w := range strings.Fields(list) {
-			out[w] = true
-		}
-		return out
-	})
 }

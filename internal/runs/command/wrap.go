@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/lazy"
 )
 
 // wrapper describes a program that runs the command in its other words. valued lists its options
@@ -237,7 +239,7 @@ func xargs(c call) {
 // remote judges a command that another machine runs.
 func remote(c call) {
 	c.report("network", Sensitive)
-	valued := set("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w")
+	valued := lazy.Words("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w")
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i].text
 		switch {
@@ -285,4 +287,4 @@ func joinedCommand(c call) {
 	}
 }
 
-var shells = set("sh bash zsh dash ksh ash fish csh tcsh mksh rbash pwsh powershell cmd")
+var shells = lazy.Words("sh bash zsh dash ksh ash fish csh tcsh mksh rbash pwsh powershell cmd")

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"piloto/internal/ground/fold"
+	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/ref"
 )
 
@@ -28,10 +27,10 @@ type argPath struct {
 }
 
 var (
-	placeForm = compileLazily(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
-	hopForm   = compileLazily(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
-	limitForm = compileLazily(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
-	decimal   = compileLazily(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
+	placeForm = lazy.Pattern(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
+	hopForm   = lazy.Pattern(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
+	limitForm = lazy.Pattern(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
+	decimal   = lazy.Pattern(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
 )
 
 // argPath parses At.
@@ -302,9 +301,4 @@ func nodeOf(dec *json.Decoder, depth int) (node, error) {
 		return n, err
 	}
 	return node{}, nil // true and false
-}
-
-// compileLazily compiles an expression when the first rule needs it.
-func compileLazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
