@@ -14,6 +14,10 @@ import (
 // takes 1,000 writes a second, and the accounts share its lists.
 const dueShards = 16
 
+// dueReads is the number of reads of such lists that a table has under way at once. The SDK's client keeps ten
+// connections, and would make, and close, one for each read above that.
+const dueReads = 8
+
 // DueList returns the partition (DuePK) of a list in which the rows of an account stand.
 func DueList(list, account string) string {
 	h := fnv.New32a()
@@ -44,7 +48,11 @@ func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) (
 		if n < dueShards {
 			partition = shardOf(list, n)
 		}
-		reads.Go(func() { found[n], errs[n] = t.Read(ctx, DueBy(partition, at), limit) })
+		reads.Go(func() {
+			t.dueReads <- struct{}{}
+			defer func() { <-t.dueReads }()
+			found[n], errs[n] = t.Read(ctx, DueBy(partition, at), limit)
+		})
 	}
 	reads.Wait()
 	for _, err := range errs {

@@ -1,8 +1,15 @@
 package kv
 
 import (
+	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 func TestAccountsAreSpreadOverThePartitionsOfAList(t *testing.T) {
@@ -23,4 +30,43 @@ func TestAccountsAreSpreadOverThePartitionsOfAList(t *testing.T) {
 	if len(used) != dueShards || !IsDue("DUE", "DUE") {
 		t.Errorf("%d partitions are used", len(used))
 	}
+}
+
+// slowClient answers each query a second later, with no row.
+type slowClient struct {
+	Client
+
+	all, now, most atomic.Int64
+}
+
+func (c *slowClient) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	c.all.Add(1)
+	now := c.now.Add(1)
+	for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+	}
+	time.Sleep(time.Second)
+	c.now.Add(-1)
+	return &dynamodb.QueryOutput{}, nil
+}
+
+func TestPartitionsOfAllListsAreReadEightAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &slowClient{}
+		table, began := New(client, "t"), time.Now()
+		var lists sync.WaitGroup
+		for n := range 6 {
+			lists.Go(func() {
+				if _, err := table.Due(t.Context(), fmt.Sprint("LIST", n), began, 10); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		lists.Wait()
+		if client.all.Load() != 6*(dueShards+1) || client.most.Load() != dueReads {
+			t.Errorf("%d reads, %d at a time, want 102 and 8", client.all.Load(), client.most.Load())
+		}
+		if took := time.Since(began); took != 13*time.Second {
+			t.Errorf("102 reads take the time of %v, want 13", took)
+		}
+	})
 }

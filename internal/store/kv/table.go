@@ -21,10 +21,14 @@ import (
 type Table struct {
 	client Client
 	name   string
+
+	dueReads chan struct{} // one element for each read of a list of due rows that is under way
 }
 
 // New returns the table with a name.
-func New(client Client, name string) *Table { return &Table{client, name} }
+func New(client Client, name string) *Table {
+	return &Table{client, name, make(chan struct{}, dueReads)}
+}
 
 // Row reads one row, as the last write left it; nil when there is none.
 func (t *Table) Row(ctx context.Context, pk, sk string) (Item, error) {
