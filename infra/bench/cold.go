@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,7 +77,8 @@ func runCold(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	module := filepath.Dir(o.template)
-	functions := append([]template.Function{{Name: hello, Folder: filepath.Join("infra", "bench", hello)}}, t.Functions...)
+	started := slices.DeleteFunc(slices.Clone(t.Functions), func(f template.Function) bool { return !o.only.MatchString(f.Name) })
+	functions := append([]template.Function{{Name: hello, Folder: filepath.Join("infra", "bench", hello)}}, started...)
 	if err := process.BuildFunctions(ctx, module, folder, functions); err != nil {
 		return err
 	}
@@ -87,10 +89,7 @@ func runCold(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	r := coldReport{Starts: o.starts}
-	for _, f := range t.Functions {
-		if !o.only.MatchString(f.Name) {
-			continue
-		}
+	for _, f := range started {
 		row, err := s.compare(ctx, f, o.starts)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)

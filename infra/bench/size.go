@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 )
 
-// beyond lists the executables that are still over the limit, with a limit of their own in bytes: chat, and turn as
-// chat, calls models, agents and previews, validates by JSON Schema, and classifies the claims of texts with words
-// and learned weights (0.15 MB); the charsets of old services need 0.1 MB, and the stores as types of their own 0.1 MB.
-// The deployed executables are arm64.
+// beyond lists the executables with a limit of their own in bytes: about 2 % over what they have, so that a small change
+// breaks no build. chat and turn link most: models, agents and previews, and a classifier of texts. Sections begin at
+// 64 KB, so that a size grows by as much at once. The deployed executables are arm64.
 var beyond = map[string]int64{
-	"arm64/chat": 16_250_000, "amd64/chat": 17_750_000, "arm64/turn": 16_250_000, "amd64/turn": 17_750_000,
+	"arm64/chat": 15_150_000, "amd64/chat": 16_600_000, "arm64/turn": 15_150_000, "amd64/turn": 16_600_000,
 }
 
 // checkSizes prints the sizes of the executables under folder (ARCH/FUNCTION/bootstrap, as `make build` builds

@@ -17,10 +17,20 @@ import (
 // bootstrap is the name of a function's executable in its folder.
 const bootstrap = "bootstrap"
 
+// notInlined are the compiler's flags of packages that compute little.
+var notInlined = []string{
+	"github.com/...=-l", "golang.org/...=-l", "mvdan.cc/...=-l", "piloto/...=-l", "net/...=-l", "crypto/...=-l", "crypto/internal/...=",
+	"vendor/...=-l", "encoding/gob=-l", "encoding/asn1=-l", "log/...=-l", "mime/...=-l", "text/...=-l",
+}
+
 // buildFlags returns the flags of BUILD in the Makefile, which explains them, with further tags.
 func buildFlags(tags ...string) []string {
 	tags = append([]string{"lambda.norpc", "nethttpomithttp2"}, tags...)
-	return []string{"-race=false", "-tags", strings.Join(tags, ","), "-trimpath", "-ldflags", "-s -w", "-gcflags", "github.com/...=-l"}
+	flags := []string{"-race=false", "-tags", strings.Join(tags, ","), "-trimpath", "-ldflags", "-s -w"}
+	for _, packages := range notInlined {
+		flags = append(flags, "-gcflags", packages)
+	}
+	return flags
 }
 
 // BuildFunctions builds the bootstrap of every function for this machine into
