@@ -211,44 +211,30 @@ func costsOf(ctx context.Context, o options, shared int) ([]costOf, error) {
 
 // costsIn counts scenarios in one deployment.
 func costsIn(ctx context.Context, o options, shared int, of []scenario) (list []costOf, err error) {
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return nil, err
-	}
-	folder, err := os.MkdirTemp(o.dir, "cost-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	sys, err := newSystem(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sys.units = &units{}
-	defer func() { err = errors.Join(err, sys.close()) }()
-	parameters := maps.Clone(process.Unlimited())
-	parameters["StepsPerInvocation"] = fmt.Sprint(shared)
-	if err := sys.deploy(folder, o.template, parameters, of[0].paid); err != nil {
-		return nil, err
-	}
-	mcp, err := sys.register()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range of {
-		if !o.only.MatchString(s.name) || shared > 1 && !s.run {
-			continue
-		}
-		if err := sys.model.script(s, mcp); err != nil {
-			return nil, err
-		}
-		c, err := sys.costOf(ctx, s, filepath.Join(folder, "log.jsonl"))
+	d := deployed{parameters: maps.Clone(process.Unlimited()), paid: of[0].paid, units: &units{}}
+	d.parameters["StepsPerInvocation"] = fmt.Sprint(shared)
+	err = withDeployment(ctx, o, d, func(folder string, sys *system) error {
+		mcp, err := sys.register()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+			return err
 		}
-		c.shared = shared
-		list = append(list, c)
-	}
-	return list, nil
+		for _, s := range of {
+			if !o.only.MatchString(s.name) || shared > 1 && !s.run {
+				continue
+			}
+			if err := sys.model.script(s, mcp); err != nil {
+				return err
+			}
+			c, err := sys.costOf(ctx, s, filepath.Join(folder, logName))
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			c.shared = shared
+			list = append(list, c)
+		}
+		return nil
+	})
+	return list, err
 }
 
 // counted is how often an operation is counted. What else happens in the process meanwhile (the sweep) must not be

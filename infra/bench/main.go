@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"runtime/pprof"
 	"time"
 
 	"piloto/infra/local/process"
@@ -21,6 +20,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if asked := os.Getenv(apartVariable); asked != "" {
+		if err := serveApart(ctx, asked, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	o, err := parse(os.Args[1:], os.Stderr)
 	if err == nil {
 		err = run(ctx, o, os.Stdout)
@@ -46,6 +52,9 @@ type options struct {
 	starts int  // of each function
 	size   string
 
+	growth  bool // measure how operations grow instead
+	smaller int  // divides what is grown
+
 	document string // register this one instead
 
 	latency time.Duration // for each scenario
@@ -65,6 +74,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.dir, "dir", filepath.Join("build", "bench"), "where the data is written, and then removed: the file system is measured too")
 	flags.BoolVar(&o.cold, "cold", false, "measure how the functions' executables start, beside a hello-world function")
 	flags.BoolVar(&o.cost, "cost", false, "count what operations cost on AWS: state transitions, write and read units, bytes of logs")
+	flags.BoolVar(&o.growth, "growth", false, "measure how operations grow with chats, messages, operations, results and the data file")
+	flags.IntVar(&o.smaller, "smaller", 1, "divide what -growth makes large")
 	flags.IntVar(&o.starts, "starts", 20, "how often -cold starts each function, and -register registers")
 	flags.StringVar(&o.document, "register", "", "register this OpenAPI document (\"generated\": one like GitHub's) as often as -starts says")
 	flags.StringVar(&o.size, "size", "", "only check how big the executables in this folder are")
@@ -93,7 +104,7 @@ type bench struct {
 }
 
 // run measures and prints.
-func run(ctx context.Context, o options, out io.Writer) (err error) {
+func run(ctx context.Context, o options, out io.Writer) error {
 	switch {
 	case o.size != "":
 		return checkSizes(o.size, out)
@@ -101,33 +112,22 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return runCold(ctx, o, out)
 	case o.cost:
 		return runCost(ctx, o, out)
+	case o.growth:
+		return runGrowth(ctx, o, out)
 	case o.document != "":
 		return runRegister(ctx, o, out)
 	}
 	began := time.Now()
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return err
-	}
-	folder, err := os.MkdirTemp(o.dir, "run-")
+	b := bench{options: o}
+	err := withDeployment(ctx, o, deployed{parameters: process.Unlimited()}, func(folder string, sys *system) error {
+		fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))
+		if err != nil {
+			return err
+		}
+		b.sys, b.floor = sys, fl
+		return errors.Join(b.measure(), fl.close())
+	})
 	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	sys, err := newSystem(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sys.close()) }()
-	if err := sys.deploy(folder, o.template, process.Unlimited(), false); err != nil {
-		return err
-	}
-	fl, err := startFloor(sys, filepath.Join(folder, "floor.log"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fl.close()) }()
-	b := bench{options: o, sys: sys, floor: fl}
-	if err := b.measure(); err != nil {
 		return err
 	}
 	b.out.Took = time.Since(began).Seconds()
@@ -146,17 +146,11 @@ func (b *bench) measure() error {
 	if err := b.probe(); err != nil {
 		return err
 	}
-	if b.profile != "" {
-		file, err := os.Create(b.profile)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = file.Close() }()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	end, err := profileTo(b.profile)
+	if err != nil {
+		return err
 	}
+	defer end()
 	for _, s := range scenarios {
 		if !b.only.MatchString(s.name) {
 			continue

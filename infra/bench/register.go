@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,39 +52,29 @@ func runRegister(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 	}
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return err
-	}
-	folder, err := os.MkdirTemp(o.dir, "register-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	sys, err := newSystem(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sys.close()) }()
-	if err := sys.deploy(folder, o.template, process.Unlimited(), false); err != nil {
-		return err
-	}
 	origin, stop, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	end, err := profileTo(o.profile)
-	if err != nil {
-		return err
-	}
-	defer end()
 	var list []registration
-	for range o.starts {
-		r, err := sys.registerLarge(origin)
+	err = withDeployment(ctx, o, deployed{parameters: process.Unlimited()}, func(_ string, sys *system) error {
+		end, err := profileTo(o.profile)
 		if err != nil {
 			return err
 		}
-		list = append(list, r)
+		defer end()
+		for range o.starts {
+			r, err := sys.registerLarge(origin)
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return printRegistrations(out, o, len(document), list)
 }

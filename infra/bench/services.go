@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -179,6 +180,9 @@ const document = `{"openapi":"3.0.3","info":{"title":"Orders","version":"1"},"pa
 // echo is the service that plans call. It counts the calls of each watched run by their Idempotency-Key, which
 // begins with the run.
 type echo struct {
+	document string // empty: document
+	extra    string // JSON that every answer has, too
+
 	mu      sync.Mutex
 	watched map[string]*watch
 }
@@ -191,7 +195,7 @@ type watch struct {
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/openapi.json" {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, document)
+		_, _ = io.WriteString(w, cmp.Or(e.document, document))
 		return
 	}
 	if r.Method != http.MethodPost || r.URL.Path != "/orders" {
@@ -205,7 +209,11 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_, _ = fmt.Fprintf(w, `{"id":"o-1","order":%s}`, body)
+	if e.extra == "" {
+		_, _ = fmt.Fprintf(w, `{"id":"o-1","order":%s}`, body)
+	} else {
+		_, _ = fmt.Fprintf(w, `{"id":"o-1","order":%s,"rows":%s}`, body, e.extra)
+	}
 	run, _, _ := strings.Cut(r.Header.Get("Idempotency-Key"), ":")
 	e.countCall(run)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"localaws/disk"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,15 @@ type system struct {
 
 	modelURL, echoURL, agentURL string
 
+	countersURL string // of a deployment in a process of its own
+
 	units *units // counts the calls of the embedded engines, which then go over HTTP; nil: it measures time
 
-	close func() error
+	mcp    string  // id of the registered service
+	filled []*chat // that fillChat filled
+
+	stop      func() error // ends the deployment; nil: there is none
+	stopParts []func()
 }
 
 // newSystem starts the model and the service; the deployment is not started yet.
@@ -42,44 +49,62 @@ func newSystem(ctx context.Context) (*system, error) {
 		echo:   &echo{watched: map[string]*watch{}},
 		agent:  newConcierge(),
 	}
-	var stopModel, stopEcho, stopAgent func()
-	var err error
-	if s.modelURL, stopModel, err = listen(s.model); err != nil {
-		return nil, err
-	}
-	if s.echoURL, stopEcho, err = listen(s.echo); err != nil {
-		stopModel()
-		return nil, err
-	}
-	if s.agentURL, stopAgent, err = listen(s.agent); err != nil {
-		stopModel()
-		stopEcho()
-		return nil, err
-	}
-	s.close = func() error {
-		stopModel()
-		stopEcho()
-		stopAgent()
-		return nil
+	for _, part := range []struct {
+		url     *string
+		handler http.Handler
+	}{{&s.modelURL, s.model}, {&s.echoURL, s.echo}, {&s.agentURL, s.agent}} {
+		origin, stop, err := listen(part.handler)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		*part.url, s.stopParts = origin, append(s.stopParts, stop)
 	}
 	return s, nil
+}
+
+// close ends everything.
+func (s *system) close() error {
+	err := s.undeploy()
+	for _, stop := range s.stopParts {
+		stop()
+	}
+	return err
+}
+
+// undeploy ends the deployment. It can be started again, in the same folder.
+func (s *system) undeploy() error {
+	stop := s.stop
+	if stop == nil {
+		return nil
+	}
+	s.stop, s.origin = nil, ""
+	return stop()
+}
+
+// logName is the file of the deployment's logs.
+const logName = "log.jsonl"
+
+// deployment returns how a deployment is started in a folder.
+func deployment(folder, template, model string, parameters map[string]string) (process.Options, process.Settings) {
+	return process.Options{Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template},
+		process.Settings{Token: token, BaseURL: model, Model: "script", LogLevel: "info", Parameters: parameters}
 }
 
 // deploy starts the whole deployment in a folder. When turns are paid for, the account has credits for a million.
 func (s *system) deploy(folder, template string, parameters map[string]string, paid bool) error {
 	s.data = filepath.Join(folder, "data", "piloto.db")
-	log, err := os.Create(filepath.Join(folder, "log.jsonl"))
+	log, err := os.Create(filepath.Join(folder, logName))
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	out, in := io.Pipe()
-	options := process.Options{Addr: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Template: template, Log: log}
+	options, settings := deployment(folder, template, s.modelURL+"/v1", parameters)
+	options.Log = log
 	if s.units != nil {
 		options.Calls = s.units.over
 	}
-	settings := process.Settings{Token: token, BaseURL: s.modelURL + "/v1", Model: "script", LogLevel: "info", Parameters: parameters, Credits: paid}
-	if paid {
+	if settings.Credits = paid; paid {
 		settings.Key = "sk-bench-0123456789abcdef"
 	}
 	ended := make(chan error, 1)
@@ -88,14 +113,13 @@ func (s *system) deploy(folder, template string, parameters map[string]string, p
 		ended <- err
 		_ = in.CloseWithError(err)
 	}()
-	closeParts := s.close
-	s.close = func() error {
+	s.stop = func() error {
 		stop()
-		return errors.Join(<-ended, closeParts(), log.Close())
+		return errors.Join(<-ended, log.Close())
 	}
 	lines := bufio.NewScanner(out)
 	for s.origin == "" && lines.Scan() {
-		_, s.origin, _ = strings.Cut(lines.Text(), "piloto ready on ")
+		_, s.origin, _ = strings.Cut(lines.Text(), readyOn)
 	}
 	if s.origin == "" {
 		return errors.New("the system did not start")
@@ -105,6 +129,48 @@ func (s *system) deploy(folder, template string, parameters map[string]string, p
 		return nil
 	}
 	return s.post(s.origin+"/ai/ledger", map[string]any{"kind": "grant", "amount": 1_000_000, "reason": "bench"}, nil)
+}
+
+// inFolder calls f with a new folder in dir, and removes the folder afterwards.
+func inFolder(dir, name string, f func(folder string) error) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp(dir, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	return f(folder)
+}
+
+// withSystem calls f with a system that is not deployed yet, and closes it afterwards.
+func withSystem(ctx context.Context, f func(*system) error) error {
+	sys, err := newSystem(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(sys), sys.close())
+}
+
+// withDeployment calls f with a system that is deployed in a folder of its own.
+func withDeployment(ctx context.Context, o options, d deployed, f func(folder string, sys *system) error) error {
+	return inFolder(o.dir, "run-", func(folder string) error {
+		return withSystem(ctx, func(sys *system) error {
+			sys.units = d.units
+			if err := sys.deploy(folder, o.template, d.parameters, d.paid); err != nil {
+				return err
+			}
+			return f(folder, sys)
+		})
+	})
+}
+
+// deployed says how a system is deployed.
+type deployed struct {
+	parameters map[string]string
+	paid       bool
+	units      *units
 }
 
 // register registers the service and the agent, and returns the id of the service.

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"piloto/infra/local/process"
+)
+
+// growth is something that grows, and the operations that should not notice it.
+type growth struct {
+	name         string
+	small, grown int
+	folder       func(ctx context.Context, folder, template string, n int) error // fills the folder that is then deployed
+	parts        func(s *system, n int)                                          // prepares what the deployment calls
+	fill         func(s *system, n int) error                                    // fills the deployment
+	operations   []operation
+}
+
+// operation is measured in the small and in the grown deployment.
+type operation struct {
+	name  string
+	of    scenario
+	begin func(s *system, of scenario) subject
+	moves bool // the bytes that grow: its times are not held to the aim
+}
+
+// The scenarios of the growth table.
+var (
+	text    = scenario{name: "turn, text", kind: "text"}
+	planned = scenario{name: "turn, plan of 1", kind: "one", steps: 1}
+	ranFive = scenario{name: "run of 5", kind: "five", run: true, steps: 5}
+	fifty   = scenario{name: "run of 50", kind: "fifty", run: true, steps: 50}
+	listed  = scenario{name: "list of 10 chats", kind: "list"}
+)
+
+// growths lists what grows.
+var growths = []growth{
+	{name: "messages of the chat", small: 10, grown: 3000, fill: fillChat, operations: []operation{
+		{of: text, begin: inFilledChat}, {of: planned, begin: inFilledChat},
+	}},
+	{name: "chats", small: 10, grown: 10_000, fill: fillChats, operations: []operation{
+		{of: text, begin: inNewChat}, {of: planned, begin: inNewChat}, {of: listed, begin: inList},
+	}},
+	{name: "operations", small: 5, grown: 5000, parts: describeMore, operations: []operation{
+		{of: text, begin: inNewChat}, {of: planned, begin: inNewChat}, {of: ranFive, begin: inRun},
+	}},
+	{name: "KB of each result", small: 1, grown: 198, parts: answerMore, operations: []operation{
+		{of: fifty, begin: inRun, moves: true},
+	}},
+	{name: "MB of the data file", small: 10, grown: 1000, folder: fillFolder, operations: []operation{
+		{of: text, begin: inNewChat}, {of: planned, begin: inNewChat}, {of: ranFive, begin: inRun}, {of: listed, begin: inList},
+	}},
+}
+
+// The aims of the growth table.
+const (
+	mostGrowth   = 1.2         // an operation takes at most this times as much
+	mostResident = 120_000_000 // bytes of a process that wrote and listed 10,000 chats
+)
+
+// runGrowth measures and prints how operations grow.
+func runGrowth(ctx context.Context, o options, out io.Writer) error {
+	r, err := measureGrowth(ctx, o)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return r.json(out)
+	}
+	return r.table(out)
+}
+
+// measureGrowth measures how the operations grow that o selects.
+func measureGrowth(ctx context.Context, o options) (growthReport, error) {
+	began := time.Now()
+	var r growthReport
+	for _, g := range growths {
+		if !o.only.MatchString(g.name) {
+			continue
+		}
+		g.grown /= o.smaller
+		if err := o.measureOne(ctx, g, &r); err != nil {
+			return r, fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	r.Took = time.Since(began).Seconds()
+	return r, nil
+}
+
+// measureOne measures the operations of a growth in two deployments.
+func (o options) measureOne(ctx context.Context, g growth, r *growthReport) error {
+	sides := []*side{{n: g.small}, {n: g.grown}}
+	return inFolder(o.dir, "growth-", func(folder string) error {
+		for i, s := range sides {
+			s.folder = filepath.Join(folder, fmt.Sprint(i))
+			if err := os.Mkdir(s.folder, 0o700); err != nil {
+				return err
+			}
+		}
+		return withSystem(ctx, func(small *system) error {
+			return withSystem(ctx, func(grown *system) error {
+				sides[0].system, sides[1].system = small, grown
+				return o.measureSides(g, sides, r)
+			})
+		})
+	})
+}
+
+// side is the small or the grown deployment.
+type side struct {
+	*system
+	n      int
+	folder string
+}
+
+// measureSides fills both sides, measures the operations in turn, each side in a process of its own, and counts their
+// units afterwards.
+func (o options) measureSides(g growth, sides []*side, r *growthReport) error {
+	filled := growthProcess{Name: g.name}
+	for i, s := range sides {
+		p, err := o.fill(g, s)
+		if err != nil {
+			return err
+		}
+		filled.Of[i] = p
+	}
+	var rows []growthRow
+	for _, op := range g.operations {
+		used, err := inTurn(sides, op, o.latency)
+		if err != nil {
+			return fmt.Errorf("%s: %w", op.of.name, err)
+		}
+		rows = append(rows, growthRow{Name: g.name, Operation: op.of.name, Small: g.small, Grown: g.grown, Moves: op.moves, Of: used})
+	}
+	for i, s := range sides {
+		if err := s.undeploy(); err != nil {
+			return err
+		}
+		if err := o.count(g, s, i, rows); err != nil {
+			return err
+		}
+	}
+	r.Processes, r.Rows = append(r.Processes, filled), append(r.Rows, rows...)
+	return nil
+}
+
+// fill deploys a side and fills it.
+func (o options) fill(g growth, s *side) (f filled, err error) {
+	if g.folder != nil {
+		if err := g.folder(s.ctx, s.folder, o.template, s.n); err != nil {
+			return f, err
+		}
+	}
+	if g.parts != nil {
+		g.parts(s.system, s.n)
+	}
+	ready, err := s.deployApart(s.folder, o.template)
+	if err != nil {
+		return f, err
+	}
+	if s.mcp, err = s.register(); err != nil {
+		return f, err
+	}
+	began := time.Now()
+	if g.fill != nil {
+		if err := g.fill(s.system, s.n); err != nil {
+			return f, err
+		}
+	}
+	c, err := s.counters()
+	return filled{Ready: ready.Seconds(), Took: time.Since(began).Seconds(), Resident: c.Resident, Peak: c.Peak}, err
+}
+
+// inTurn does an operation on both sides alternately, until the budget is used.
+func inTurn(sides []*side, op operation, budget time.Duration) (used [2]usage, err error) {
+	const least = 5
+	var subjects [2]subject
+	var took [2][]time.Duration
+	var sums [2]counters
+	for i, s := range sides {
+		if subjects[i], err = s.start(op); err != nil {
+			return used, err
+		}
+		if _, _, err := usedBy(s.system, subjects[i]); err != nil { // fills the caches
+			return used, err
+		}
+	}
+	order := []int{0, 1}
+	for began := time.Now(); time.Since(began) < budget || len(took[1]) < least; slices.Reverse(order) {
+		for _, i := range order {
+			d, c, err := usedBy(sides[i].system, subjects[i])
+			if err != nil {
+				return used, err
+			}
+			took[i] = append(took[i], d)
+			sums[i].add(c)
+		}
+	}
+	for i := range sides {
+		n := float64(len(took[i]))
+		used[i] = usage{
+			N: len(took[i]), P50: micros(quantile(took[i], 0.5)), CPU: micros(sums[i].CPU) / n,
+			Allocated: float64(sums[i].Allocated) / n, Written: float64(sums[i].Written) / n,
+		}
+	}
+	return used, nil
+}
+
+// start prepares the model for an operation.
+func (s *side) start(op operation) (subject, error) {
+	err := s.model.script(op.of, s.mcp)
+	return op.begin(s.system, op.of), err
+}
+
+// usedBy does one operation, and returns how long it took and what it used, with what follows it at once.
+func usedBy(sys *system, s subject) (time.Duration, counters, error) {
+	if err := s.prepare(1); err != nil {
+		return 0, counters{}, err
+	}
+	time.Sleep(3 * pause)
+	before, err := sys.counters()
+	if err != nil {
+		return 0, counters{}, err
+	}
+	from := time.Now()
+	if err := s.operate(); err != nil {
+		return 0, counters{}, err
+	}
+	took := time.Since(from)
+	time.Sleep(3 * pause)
+	after, err := sys.counters()
+	return took, after.minus(before), err
+}
+
+// count deploys a side again, in this process, and counts the units of the operations and the bytes of their prompts.
+func (o options) count(g growth, s *side, at int, rows []growthRow) error {
+	s.units = &units{}
+	defer func() { s.units = nil }()
+	if err := s.deploy(s.folder, o.template, process.Unlimited(), false); err != nil {
+		return err
+	}
+	for i, op := range g.operations {
+		sub, err := s.start(op)
+		if err != nil {
+			return err
+		}
+		u := &rows[i].Of[at]
+		if u.Writes, u.Reads, err = s.leastUnits(sub); err != nil {
+			return fmt.Errorf("%s: %w", op.of.name, err)
+		}
+		u.Prompt = len(s.model.last(op.of.kind))
+	}
+	return s.undeploy()
+}
+
+// leastUnits counts an operation several times, after one that fills the caches, and returns the least of each: what
+// else happens in the process is no part of it.
+func (s *system) leastUnits(sub subject) (writes, reads float64, err error) {
+	for n := range 2*counted + 1 {
+		if err := sub.prepare(1); err != nil {
+			return 0, 0, err
+		}
+		time.Sleep(10 * pause)
+		w, r, err := s.units.count(func() error {
+			err := sub.operate()
+			time.Sleep(10 * pause) // the end of a run
+			return err
+		})
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case n == 1:
+			writes, reads = w, r
+		case n > 1:
+			writes, reads = min(writes, w), min(reads, r)
+		}
+	}
+	return writes, reads, nil
+}
