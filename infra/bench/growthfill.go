@@ -136,9 +136,13 @@ func documentOf(n int) string {
 	b.WriteString(rest)
 	for i := range n - 1 {
 		noun, other := nouns[i%len(nouns)], nouns[i/len(nouns)%len(nouns)]
-		fmt.Fprintf(&b, `,"/warehouse%d/%ss/{id}/%s":{"get":{"operationId":"read%s%d","summary":"Read the %s of the %s %d",`+
+		method := "get"
+		if i%3 == 0 {
+			method = "post"
+		}
+		fmt.Fprintf(&b, `,"/warehouse%d/%ss/{id}/%s":{"%s":{"operationId":"read%s%d","summary":"Read the %s of the %s %d",`+
 			`"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"integer"}},{"name":"since","in":"query","schema":{"type":"string","format":"date"}}],`+
-			`"responses":{"200":{"description":"it"}}}}`, i, noun, other, noun, i, other, noun, i)
+			`"responses":{"200":{"description":"it"}}}}`, i, noun, other, method, noun, i, other, noun, i)
 	}
 	b.WriteString("}}")
 	return b.String()

@@ -131,8 +131,11 @@ func (d drafter) suggestUndo(ctx context.Context, s plan.Step, own boundCall) (*
 		return nil, boundCall{}, nil
 	}
 	for _, e := range d.listed[at].Entries {
+		if e.Method != "DELETE" {
+			continue
+		}
 		name, ok := childParameter(own.binding.Template, e.Path)
-		if e.Method != "DELETE" || !ok {
+		if !ok {
 			continue
 		}
 		if name = declaredProperty(own.op.Output, name, "id"); name == "" {

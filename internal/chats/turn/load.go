@@ -21,8 +21,8 @@ func (s *Service) loadCatalogue(ctx context.Context, account string, set setup.S
 	var reads errgroup.Group
 	for i, server := range active {
 		reads.Go(func() error {
-			entries, err := s.Store.Entries(ctx, account, server)
-			listed[i] = tool.Listed{Server: server, Entries: callableEntries(server, entries)}
+			list, err := s.Store.Allowlist(ctx, account, server)
+			listed[i] = list.Listed(server, callable(server))
 			return err
 		})
 	}

@@ -27,7 +27,7 @@ import (
 type Store interface {
 	conversation.ChatReader
 	conversation.MessageReader
-	tool.EntryReader
+	tool.AllowlistReader
 	tool.OperationReader
 	plan.Reader
 	plan.BareReader

@@ -20,15 +20,15 @@ const (
 // methods lists the HTTP methods of a step.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// callableEntries keeps the entries that a step may call. A tool that a server changed since its
-// approval is left out.
-func callableEntries(s tool.Server, entries []tool.Entry) []tool.Entry {
-	return slices.DeleteFunc(entries, func(e tool.Entry) bool {
+// callable reports which entries of a server a step may call. A tool that a server changed since its approval is left
+// out.
+func callable(s tool.Server) func(tool.Entry) bool {
+	return func(e tool.Entry) bool {
 		if e.Name != "" {
-			return slices.Contains(s.Frozen, e.Name)
+			return !slices.Contains(s.Frozen, e.Name)
 		}
-		return !slices.Contains(methods, e.Method)
-	})
+		return slices.Contains(methods, e.Method)
+	}
 }
 
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"piloto/internal/store/kv"
 	"piloto/internal/tools/tool"
@@ -85,14 +84,20 @@ func (s *Store) dropCatalogue(ctx context.Context, account, serverID, revision s
 	return s.table.DeleteAll(ctx, items)
 }
 
-// Entries returns the allowlist in force. The slice is the caller's own.
+// Entries returns the entries of the allowlist in force, which callers only read.
 func (s *Store) Entries(ctx context.Context, account string, server tool.Server) ([]tool.Entry, error) {
+	list, err := s.Allowlist(ctx, account, server)
+	return list.Entries(), err
+}
+
+// Allowlist returns the allowlist in force; nil when there is none.
+func (s *Store) Allowlist(ctx context.Context, account string, server tool.Server) (*tool.Allowlist, error) {
 	if server.Catalogue == "" {
 		return nil, nil
 	}
 	pk := revisionKey(account, server.ID, server.Catalogue)
 	if kept, ok := s.memo.get(pk); ok {
-		return slices.Clone(kept.([]tool.Entry)), nil
+		return kept.(*tool.Allowlist), nil
 	}
 	items, err := s.table.Read(ctx, kv.Rows(pk, "IDX#"), 0)
 	if err != nil {
@@ -117,8 +122,9 @@ func (s *Store) Entries(ctx context.Context, account string, server tool.Server)
 	if err != nil {
 		return nil, err
 	}
-	s.memo.put(pk, entries, len(raw))
-	return slices.Clone(entries), nil
+	list := tool.NewAllowlist(entries)
+	s.memo.put(pk, list, 2*len(raw)) // with its index
+	return list, nil
 }
 
 // Operation returns one operation of the allowlist in force, which callers only

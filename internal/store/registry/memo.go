@@ -14,8 +14,9 @@ type memo struct {
 	size int // bytes that the values were decoded from
 }
 
-// maxMemo bounds the values of one Store, in bytes of JSON.
-const maxMemo = 8 << 20
+// maxMemo bounds the values of one Store, in bytes of JSON. One value takes at most half of it: the largest allowlist,
+// of 10,000 operations, is kept, too.
+const maxMemo = 16 << 20
 
 func (m *memo) get(key string) (any, bool) {
 	m.mu.Lock()
@@ -27,7 +28,7 @@ func (m *memo) get(key string) (any, bool) {
 // put keeps a value that was decoded from size bytes. The value, and the values that it points to,
 // must not be changed afterwards.
 func (m *memo) put(key string, v any, size int) {
-	if size += len(key); size > maxMemo/4 {
+	if size += len(key); size > maxMemo/2 {
 		return
 	}
 	m.mu.Lock()

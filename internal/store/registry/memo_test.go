@@ -22,7 +22,7 @@ func TestMemoIsBounded(t *testing.T) {
 	if _, ok := m.get("r009"); !ok || len(m.held) != 1 || m.size != size+4 {
 		t.Errorf("%d values of %d bytes are held", len(m.held), m.size)
 	}
-	m.put("large", strings.Repeat("x", 8), maxMemo/4)
+	m.put("large", strings.Repeat("x", 8), maxMemo/2)
 	if _, ok := m.get("large"); ok {
 		t.Error("one value takes more than its share")
 	}

@@ -102,13 +102,13 @@ func TestSignature(t *testing.T) {
 
 func TestSearchMatchesSpanishAndEnglish(t *testing.T) {
 	servers := []Listed{
-		{Server{ID: "1", Name: "Hotel"}, []Entry{
+		{Server: Server{ID: "1", Name: "Hotel"}, Entries: []Entry{
 			{Method: "GET", Path: "/rooms", OperationID: "listRooms", Summary: "List the rooms that are free"},
 			{Method: "POST", Path: "/reservations", OperationID: "create_reservation", Summary: "Reserve a room"},
 			{Method: "GET", Path: "/reservations/{id}", OperationID: "getReservation", Summary: "Read a reservation"},
 			{Method: "DELETE", Path: "/reservations/{id}", OperationID: "cancelReservation", Summary: "Give a reservation back"},
 		}},
-		{Server{ID: "2", Name: "Tienda"}, []Entry{
+		{Server: Server{ID: "2", Name: "Tienda"}, Entries: []Entry{
 			{Method: "GET", Path: "/v1/customers", OperationID: "GetCustomers", Summary: "List all customers"},
 			{Method: "POST", Path: "/v1/customers/{customer}", OperationID: "PostCustomersCustomer", Summary: "Update a customer"},
 			{Method: "POST", Path: "/v1/customers", OperationID: "PostCustomers", Summary: "Create a customer"},
@@ -157,8 +157,17 @@ func many(n int) []Listed {
 	return []Listed{l}
 }
 
+// kept returns servers whose allowlists have an index.
+func kept(servers []Listed) []Listed {
+	var out []Listed
+	for _, l := range servers {
+		out = append(out, NewAllowlist(l.Entries).Listed(l.Server, func(Entry) bool { return true }))
+	}
+	return out
+}
+
 func BenchmarkSearch2000(b *testing.B) {
-	servers := many(2000)
+	servers := kept(many(2000))
 	for b.Loop() {
 		Search(servers, "retrieve customer invoices of the account", 10)
 	}

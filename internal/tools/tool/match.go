@@ -33,7 +33,7 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 	var found map[string]string
 	var bestRank []int
 	for _, e := range entries {
-		if e.Method != method {
+		if e.Method != method || !mayMatch(e.Path, path) {
 			continue
 		}
 		params, rank, ok := matchTemplate(e.Path, path)
@@ -52,6 +52,13 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 		})
 	}
 	return best, found, nil
+}
+
+// mayMatch reports, without parsing, whether a path begins like a template: most entries of a large allowlist do not.
+// It leaves the judgement of escapes and references to matchTemplate.
+func mayMatch(template, path string) bool {
+	literal, _, _ := strings.Cut(template, "{")
+	return strings.ContainsAny(path, "%$") || strings.Contains(literal, "%") || strings.HasPrefix(path, strings.TrimSuffix(literal, "/"))
 }
 
 // matchTemplate matches a path against one template. rank measures the match segment by segment, so that a longer

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -123,4 +124,36 @@ func TestSplitQueryMovesTheQuery(t *testing.T) {
 			t.Errorf("%s %s: %v, want ErrArguments", bad.Path, bad.Query, err)
 		}
 	}
+}
+
+// TestMatchParsesOnlyEntriesThatBeginLikeThePath counts: the other entries of a large allowlist cost no allocation.
+func TestMatchParsesOnlyEntriesThatBeginLikeThePath(t *testing.T) {
+	allocations := func(others int) float64 {
+		entries := []Entry{{Method: "POST", Path: "/orders/{id}"}}
+		for i := range others {
+			entries = append(entries, Entry{Method: "POST", Path: fmt.Sprintf("/warehouse%d/orders/{id}", i)})
+		}
+		return testing.AllocsPerRun(20, func() {
+			if _, _, err := Match(entries, "POST", "/orders/7"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if small, large := allocations(5), allocations(5000); large > small {
+		t.Errorf("%g allocations among 5,000 entries, %g among 5", large, small)
+	}
+}
+
+func FuzzMayMatchRefusesNothingThatMatches(f *testing.F) {
+	for _, c := range [][2]string{{"/a/{id}", "/a/7"}, {"/a/", "/a"}, {"/a", "/a/"}, {"/%61/{id}", "/a/1"}, {"/a b/{id}.json", "/a%20b/x.json"}, {"/{a}{b}", "/xy"}, {"/a{id}/", "/a1"}} {
+		f.Add(c[0], c[1])
+	}
+	f.Fuzz(func(t *testing.T, template, path string) {
+		if TemplateProblem(template) != "" || !strings.HasPrefix(path, "/") {
+			return
+		}
+		if _, _, ok := matchTemplate(template, path); ok && !mayMatch(template, path) {
+			t.Errorf("%q matches %q", template, path)
+		}
+	})
 }

@@ -15,9 +15,14 @@ type ServerLister interface {
 	Servers(ctx context.Context, account string) ([]Server, error)
 }
 
-// EntryReader reads the entries of the server's allowlist in force.
+// EntryReader reads the entries of the server's allowlist in force, which callers only read.
 type EntryReader interface {
 	Entries(ctx context.Context, account string, s Server) ([]Entry, error)
+}
+
+// AllowlistReader reads the server's allowlist in force; nil when there is none.
+type AllowlistReader interface {
+	Allowlist(ctx context.Context, account string, s Server) (*Allowlist, error)
 }
 
 // OperationReader reads the operation of an entry.

@@ -11,10 +11,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Listed is a server with its allowlist, the input of a search.
+// Listed is a server with its allowlist, the input of a search. Callers only read Entries.
 type Listed struct {
 	Server  Server
 	Entries []Entry
+
+	of *Allowlist // that Entries is of; nil: no index is kept
 }
 
 // Hit is one found tool. A higher Score fits better.
@@ -38,16 +40,9 @@ const methodFits = 1.5
 
 // searchQuery holds the stems of a query's words with their weights, and the methods that its verbs mean.
 type searchQuery struct {
-	words   map[string]int // → index into weights
-	weights []float64
+	stems   []string
+	weights []float64 // of the stems
 	methods map[string]bool
-}
-
-// document is an entry, represented by the weights of the query's words in it.
-type document struct {
-	server, entry int
-	found         []float64
-	length        float64
 }
 
 // Search returns at most limit tools that fit a query, best first. It compares the words of summary, operation id,
@@ -58,90 +53,125 @@ func Search(servers []Listed, query string, limit int) []Hit {
 	if len(q.weights) == 0 || limit <= 0 {
 		return nil
 	}
-	documents, mean := index(servers, q)
-	count := make([]float64, len(q.weights))
-	for _, d := range documents {
-		for w, tf := range d.found {
-			if tf > 0 {
-				count[w]++
+	indexed, rarity, mean := prepare(servers, q)
+	found := top{limit: limit}
+	for _, s := range indexed {
+		for entry, score := range s.scores(q, rarity, mean) {
+			if score == 0 {
+				continue
 			}
-		}
-	}
-	var hits []Hit
-	for _, d := range documents {
-		score := 0.0
-		for w, tf := range d.found {
-			if tf > 0 {
-				idf := math.Log(1 + (float64(len(documents))-count[w]+0.5)/(count[w]+0.5))
-				score += q.weights[w] * idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*d.length/mean))
-			}
-		}
-		if score > 0 {
-			s := servers[d.server]
-			if q.methods[s.Entries[d.entry].Method] {
+			if q.methods[s.Entries[entry].Method] {
 				score *= methodFits
 			}
-			hits = append(hits, Hit{s.Server, s.Entries[d.entry], math.Round(score*1e6) / 1e6})
+			if score = math.Round(score*1e6) / 1e6; score >= found.least() {
+				found.add(Hit{s.Server, s.Entries[entry], score})
+			}
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Server.ID, b.Server.ID),
-			cmp.Compare(a.Entry.Path, b.Entry.Path), cmp.Compare(a.Entry.Method, b.Entry.Method))
-	})
-	return hits[:min(limit, len(hits))]
+	return found.hits
 }
 
-// index builds the documents and returns their mean length.
-func index(servers []Listed, q searchQuery) (list []document, mean float64) {
-	n := 0
-	for _, s := range servers {
-		n += len(s.Entries)
-	}
-	list = make([]document, 0, n)
-	found := make([]float64, n*len(q.weights))
-	known := map[string]int{} // word → index of its stem in the query, -1 for none
-	total := 0.0
-	for i, s := range servers {
-		for j, e := range s.Entries {
-			d := document{server: i, entry: j, found: found[:len(q.weights):len(q.weights)]}
-			found = found[len(q.weights):]
-			add := func(text string, weight float64) {
-				eachWord(text, func(word []byte) {
-					at, ok := known[string(word)]
-					if !ok {
-						if at, ok = q.words[stem(string(word))]; !ok {
-							at = -1
-						}
-						known[string(word)] = at
-					}
-					if at >= 0 {
-						d.found[at] += weight
-					}
-					d.length += weight
-				})
+// searched is a server with what a search knows of it.
+type searched struct {
+	Listed
+	words  wordIndex
+	named  []float64 // weights of the query's words in the name of the server, which is a part of every entry
+	length float64   // of that name
+}
+
+// prepare returns the servers with their indexes, the rarity of each word of the query, and the mean length of entries.
+func prepare(servers []Listed, q searchQuery) (list []searched, rarity []float64, mean float64) {
+	all, total, count := 0.0, 0.0, make([]float64, len(q.weights))
+	for _, l := range servers {
+		s := searched{Listed: l, words: l.index(), named: make([]float64, len(q.weights))}
+		eachWord(l.Server.Name, func(word []byte) {
+			if at := slices.Index(q.stems, stem(string(word))); at >= 0 {
+				s.named[at] += weightServer
 			}
-			add(e.Summary, weightSummary)
-			add(e.OperationID, weightOperation)
-			add(e.Path, weightPath)
-			add(e.Signature, weightSignature)
-			add(s.Server.Name, weightServer)
-			total += d.length
-			list = append(list, d)
+			s.length += weightServer
+		})
+		n := float64(len(l.Entries))
+		all, total = all+n, total+s.words.length+n*s.length
+		for w, stemmed := range q.stems {
+			if s.named[w] > 0 {
+				count[w] += n
+			} else {
+				count[w] += float64(len(s.words.places[stemmed]))
+			}
+		}
+		list = append(list, s)
+	}
+	for _, c := range count {
+		rarity = append(rarity, math.Log(1+(all-c+0.5)/(c+0.5)))
+	}
+	return list, rarity, max(1, total/max(1, all))
+}
+
+// scores returns how well each entry of a server fits, 0 when it has no word of the query (BM25).
+func (s searched) scores(q searchQuery, rarity []float64, mean float64) []float64 {
+	scores := make([]float64, len(s.Entries))
+	add := func(entry, w int, weight float64) {
+		length := s.words.lengths[entry] + s.length
+		scores[entry] += q.weights[w] * rarity[w] * weight * 2.2 / (weight + 1.2*(0.25+0.75*length/mean))
+	}
+	for w, stemmed := range q.stems {
+		places := s.words.places[stemmed]
+		if s.named[w] == 0 {
+			for _, p := range places {
+				add(int(p.entry), w, p.weight)
+			}
+			continue
+		}
+		for entry := range s.Entries {
+			weight := s.named[w]
+			if len(places) > 0 && int(places[0].entry) == entry {
+				weight, places = weight+places[0].weight, places[1:]
+			}
+			add(entry, w, weight)
 		}
 	}
-	return list, max(1, total/float64(max(1, n)))
+	return scores
+}
+
+// top keeps the best hits in their order, at most limit.
+type top struct {
+	limit int
+	hits  []Hit
+}
+
+// least returns the score below which no hit is kept.
+func (t *top) least() float64 {
+	if len(t.hits) < t.limit {
+		return 0
+	}
+	return t.hits[t.limit-1].Score
+}
+
+func (t *top) add(h Hit) {
+	order := func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Server.ID, b.Server.ID),
+			cmp.Compare(a.Entry.Path, b.Entry.Path), cmp.Compare(a.Entry.Method, b.Entry.Method))
+	}
+	at := len(t.hits)
+	for at > 0 && order(h, t.hits[at-1]) < 0 { // behind its equals
+		at--
+	}
+	if at == t.limit {
+		return
+	}
+	t.hits = slices.Insert(t.hits, at, h)
+	t.hits = t.hits[:min(t.limit, len(t.hits))]
 }
 
 // readQuery parses a query. A verb adds its method and itself; a noun also adds its translations.
 func readQuery(query string) searchQuery {
-	q := searchQuery{words: map[string]int{}, methods: map[string]bool{}}
+	q := searchQuery{methods: map[string]bool{}}
 	add := func(stemmed string, weight float64) {
-		if at, ok := q.words[stemmed]; ok {
+		if at := slices.Index(q.stems, stemmed); at >= 0 {
 			q.weights[at] = max(q.weights[at], weight)
 			return
 		}
-		q.words[stemmed] = len(q.weights)
-		q.weights = append(q.weights, weight)
+		q.stems, q.weights = append(q.stems, stemmed), append(q.weights, weight)
 	}
 	if len(query) > 1000 {
 		query = strings.ToValidUTF8(query[:1000], "")
