@@ -159,7 +159,7 @@ func (s records) blockingRun(ctx context.Context, account, chatID string, err er
 	if readErr != nil || chat.ActiveRunID == "" {
 		return err
 	}
-	active, readErr := s.store.Run(ctx, account, chat.ActiveRunID)
+	active, readErr := s.store.Bare(ctx, account, chat.ActiveRunID)
 	if readErr != nil {
 		return err
 	}

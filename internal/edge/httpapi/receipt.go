@@ -74,11 +74,12 @@ type runInput struct {
 }
 
 // findRun returns a run of the caller.
+// findRun reads a run without its results, which may be 10 MB.
 func (s records) findRun(ctx context.Context, id string) (plan.Run, error) {
 	if !ids.Valid(id) {
 		return plan.Run{}, plan.ErrRunNotFound
 	}
-	return s.store.Run(ctx, caller(ctx).Account, id)
+	return s.store.Bare(ctx, caller(ctx).Account, id)
 }
 
 func (s records) receipt(ctx context.Context, in *runInput) (*reply[receipt.Receipt], error) {

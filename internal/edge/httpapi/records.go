@@ -75,10 +75,15 @@ func (s records) run(ctx context.Context, in *struct {
 	Wait int    `query:"wait" minimum:"0" maximum:"25" doc:"seconds to wait until the status differs from the present one. A run that ended is answered at once"`
 },
 ) (*reply[Run], error) {
-	r, err := s.findRun(ctx, in.ID)
-	if err == nil && in.Wait > 0 {
-		r, err = s.awaitChange(ctx, r, time.Duration(in.Wait)*time.Second)
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
 	}
+	if in.Wait > 0 {
+		if err := s.awaitChange(ctx, in.ID, time.Duration(in.Wait)*time.Second); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.store.Run(ctx, caller(ctx).Account, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +96,27 @@ const (
 	lastRead  = 2 * time.Second
 )
 
-// awaitChange returns a run when its status is another than that of r, when it cannot change any more, or after a time.
-func (s records) awaitChange(ctx context.Context, r plan.Run, most time.Duration) (plan.Run, error) {
+// awaitChange returns when the status of a run is another than at first, when it cannot change any more, or after a
+// time. It does not read the results, because a run may have 10 MB of them, and is read at each of its events.
+func (s records) awaitChange(ctx context.Context, id string, most time.Duration) error {
+	account := caller(ctx).Account
 	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
+	r, err := s.findRun(ctx, id)
+	if err != nil {
+		return err
+	}
 	next := func() <-chan struct{} { return nil }
 	if s.config.Watcher != nil {
-		watch, stop := s.config.Watcher.Watch(r.Account, r.ID)
+		watch, stop := s.config.Watcher.Watch(account, id)
 		defer stop()
 		next = watch
 	}
 	for pause := firstRead; !r.Status.Terminal(); pause = min(2*pause, lastRead) {
 		changed := next()
-		now, err := s.store.Run(ctx, r.Account, r.ID)
+		now, err := s.store.Bare(ctx, account, id)
 		if err != nil || now.Status != r.Status {
-			return now, err
+			return err
 		}
 		look := time.NewTimer(pause)
 		select {
@@ -113,11 +124,11 @@ func (s records) awaitChange(ctx context.Context, r plan.Run, most time.Duration
 		case <-look.C:
 		case <-waiting.Done():
 			look.Stop()
-			return now, ctx.Err() // of a client that went away
+			return ctx.Err() // of a client that went away
 		}
 		look.Stop()
 	}
-	return r, nil
+	return nil
 }
 
 // EventList is a page of a run's events.
@@ -144,7 +155,7 @@ func (s records) events(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if len(events) == 0 { // no new events, or no such run
-		if _, err := s.store.Run(ctx, account, in.ID); err != nil {
+		if _, err := s.store.Bare(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -170,6 +170,7 @@ type Store interface {
 	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)
 
 	plan.Reader
+	plan.BareReader
 	plan.EventReader
 	plan.RevisionReader
 	plan.ResultReader

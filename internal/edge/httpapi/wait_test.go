@@ -19,9 +19,16 @@ type changingStore struct {
 	*world
 	at time.Time
 	to plan.Status
+
+	whole int // how often it was read with its results
 }
 
 func (s *changingStore) Run(ctx context.Context, account, id string) (plan.Run, error) {
+	s.whole++
+	return s.Bare(ctx, account, id)
+}
+
+func (s *changingStore) Bare(ctx context.Context, account, id string) (plan.Run, error) {
 	r, err := s.world.Run(ctx, account, id)
 	if !time.Now().Before(s.at) {
 		r.Status = s.to
@@ -51,7 +58,7 @@ func TestARunIsAnsweredWhenItsStatusChanges(t *testing.T) {
 				s := newSite()
 				s.run_.Status = c.before
 				began := time.Now()
-				store := &changingStore{s.world, began.Add(c.changes), plan.Done}
+				store := &changingStore{world: s.world, at: began.Add(c.changes), to: plan.Done}
 				var watches realtime.Watches
 				over := make(chan struct{})
 				defer close(over)
@@ -76,6 +83,9 @@ func TestARunIsAnsweredWhenItsStatusChanges(t *testing.T) {
 				}
 				if took := time.Since(began); took > c.takes || r.Status != c.status {
 					t.Errorf("%s after %s, want %s after at most %s", r.Status, took, c.status, c.takes)
+				}
+				if store.whole != 1 {
+					t.Errorf("its results were read %d times", store.whole)
 				}
 			})
 		})

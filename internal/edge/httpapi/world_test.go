@@ -426,6 +426,10 @@ func (w *world) Run(_ context.Context, account, id string) (plan.Run, error) {
 	return w.run_, w.called(account, id, runID, plan.ErrRunNotFound)
 }
 
+func (w *world) Bare(ctx context.Context, account, id string) (plan.Run, error) {
+	return w.Run(ctx, account, id)
+}
+
 func (w *world) Events(_ context.Context, account, id string, after, limit int) ([]plan.Event, error) {
 	_ = w.called(account, id, runID, nil)
 	if account != "a" || id != runID {

@@ -45,8 +45,8 @@ func (r Result) Shortened(n int) Result {
 		return r
 	}
 	var text string
-	if json.Unmarshal(r.Body, &text) != nil {
-		text = string(r.Body)
+	if r.Body[0] != '"' || json.Unmarshal(r.Body, &text) != nil { // another kind of JSON is not read, only cut
+		text = string(r.Body[:n])
 	}
 	r.Body, _ = json.Marshal(strings.ToValidUTF8(text[:min(n, len(text))], ""))
 	r.Truncated = true

@@ -47,7 +47,7 @@ func (s *Service) checkChatFree(ctx context.Context, chat conversation.Chat, r p
 	if chat.ActiveRunID == "" {
 		return nil
 	}
-	active, err := s.Store.Run(ctx, r.Account, chat.ActiveRunID)
+	active, err := s.Store.Bare(ctx, r.Account, chat.ActiveRunID)
 	switch {
 	case err != nil:
 		return err

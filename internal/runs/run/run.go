@@ -58,6 +58,7 @@ func (r Record) Event(seq int) (plan.Event, error) {
 // the lifecycle has no such edge.
 type Store interface {
 	plan.Reader
+	plan.BareReader
 	plan.RevisionReader
 	conversation.ChatReader
 	Proposer

@@ -52,8 +52,6 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
 	repeatable := plan.Idempotent(step.Method)
 	result := resultOf(a)
-	why := x.rejection(r, st, a)
-	wait, asked := a.RetryAfter(x.Now())
 	switch {
 	case a.Failed && a.Status/100 == 2:
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.toolFailure(r, result)}
@@ -62,6 +60,10 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
+	}
+	why := x.rejection(r, st, a, result)
+	wait, asked := a.RetryAfter(x.Now())
+	switch {
 	case step.Method == "DELETE" && (st.Lost || step.ID.Undo()) && (a.Status == 404 || a.Status == 410):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
@@ -140,7 +142,7 @@ func (x *Executor) toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	return failure(r, "step.tool_failed")
 }
 
-func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer) *plan.Failure {
+func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, result *plan.Result) *plan.Failure {
 	status := strconv.Itoa(a.Status)
 	switch {
 	case a.Status == 429:
@@ -154,7 +156,7 @@ func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer) *plan
 	case a.Status/100 == 3:
 		return failure(r, "step.redirected", "status", status)
 	}
-	if d := detail(resultOf(a).Body); d != "" {
+	if d := detail(result.Body); d != "" {
 		return failure(r, "step.rejected_because", "status", status, "detail", d)
 	}
 	return failure(r, "step.rejected", "status", status)

@@ -73,14 +73,15 @@ func resultOf(a tool.Answer) *plan.Result {
 	res := &plan.Result{
 		Status: a.Status, Headers: a.Headers, Bytes: a.Bytes, Truncated: a.Truncated, SHA256: hex.EncodeToString(sum[:]),
 	}
-	body := bytes.ToValidUTF8(bytes.TrimSpace(a.Body), []byte(lostByte))
+	body := bytes.TrimSpace(a.Body)
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte(lostByte))
+	}
+	var compact bytes.Buffer
 	switch {
 	case len(body) == 0:
-	case !a.Truncated && json.Valid(body):
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, body); err == nil {
-			res.Body = compact.Bytes()
-		}
+	case !a.Truncated && json.Compact(&compact, body) == nil:
+		res.Body = compact.Bytes()
 	default:
 		res.Body = quote(a.Body)
 	}

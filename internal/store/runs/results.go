@@ -84,7 +84,7 @@ func (s *Store) putPiece(ctx context.Context, row resultRow) error {
 func beginning(body json.RawMessage) json.RawMessage {
 	text := string(body[:min(2*maxBegins, len(body))])
 	var whole string
-	if json.Unmarshal(body, &whole) == nil {
+	if body[0] == '"' && json.Unmarshal(body, &whole) == nil {
 		text = whole
 	}
 	for size := maxBegins; ; size /= 2 {
