@@ -56,6 +56,15 @@
 // the table than hello's one, which counts against the function. -size fails when an executable that `make build`
 // built is over the limit.
 //
+// # Growth
+//
+//	go run ./infra/bench -growth [-smaller N] [-only REGEXP] [-quick] [-json]
+//
+// -growth fills a small and a grown deployment, each in a process of its own, and does the same operations in both
+// alternately: with more messages, chats, operations, larger results and a larger data file. Times are medians. CPU,
+// allocations and written pages are those of the deployment's process; they include what follows an operation at once.
+// Units and the bytes of prompts are counted afterwards, over the same folders. -smaller divides what is grown.
+//
 // # Registering a large document
 //
 //	go run ./infra/bench -register generated [-starts N] [-json] [-cpuprofile FILE]

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,7 +31,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 		return err
 	}
 	if !s.KeepGC {
-		debug.SetGCPercent(localaws.GCPercent)
+		paceGC(ctx)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
