@@ -24,7 +24,6 @@ type growth struct {
 
 // operation is measured in the small and in the grown deployment.
 type operation struct {
-	name  string
 	of    scenario
 	begin func(s *system, of scenario) subject
 	moves bool // the bytes that grow: its times are not held to the aim
