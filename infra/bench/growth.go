@@ -177,7 +177,7 @@ func (o options) fill(g growth, s *side) (f filled, err error) {
 }
 
 // inTurn does an operation on both sides alternately, until the budget is used.
-func inTurn(sides []*side, op operation, budget time.Duration) (used [2]usage, err error) {
+func inTurn(sides []*side, op operation, budget time.Duration) (used [2]operationUse, err error) {
 	const least = 5
 	var subjects [2]subject
 	var took [2][]time.Duration
@@ -203,7 +203,7 @@ func inTurn(sides []*side, op operation, budget time.Duration) (used [2]usage, e
 	}
 	for i := range sides {
 		n := float64(len(took[i]))
-		used[i] = usage{
+		used[i] = operationUse{
 			N: len(took[i]), P50: micros(quantile(took[i], 0.5)), CPU: micros(sums[i].CPU) / n,
 			Allocated: float64(sums[i].Allocated) / n, Written: float64(sums[i].Written) / n,
 		}
@@ -250,9 +250,11 @@ func (o options) count(g growth, s *side, at int, rows []growthRow) error {
 			return err
 		}
 		u := &rows[i].Of[at]
-		if u.Writes, u.Reads, err = s.leastUnits(sub); err != nil {
+		used, err := s.leastUnits(sub)
+		if err != nil {
 			return fmt.Errorf("%s: %w", op.of.name, err)
 		}
+		u.Writes, u.Reads = used.writes, used.reads
 		u.Prompt = len(s.model.last(op.of.kind))
 	}
 	return s.undeploy()
@@ -260,25 +262,25 @@ func (o options) count(g growth, s *side, at int, rows []growthRow) error {
 
 // leastUnits counts an operation several times, after one that fills the caches, and returns the least of each: what
 // else happens in the process is no part of it.
-func (s *system) leastUnits(sub subject) (writes, reads float64, err error) {
+func (s *system) leastUnits(sub subject) (least usage, err error) {
 	for n := range 2*counted + 1 {
 		if err := sub.prepare(1); err != nil {
-			return 0, 0, err
+			return usage{}, err
 		}
 		time.Sleep(10 * pause)
-		w, r, err := s.units.count(func() error {
+		used, err := s.units.count(func() error {
 			err := sub.operate()
 			time.Sleep(10 * pause) // the end of a run
 			return err
 		})
 		switch {
 		case err != nil:
-			return 0, 0, err
+			return usage{}, err
 		case n == 1:
-			writes, reads = w, r
+			least = used
 		case n > 1:
-			writes, reads = min(writes, w), min(reads, r)
+			least = least.least(used)
 		}
 	}
-	return writes, reads, nil
+	return least, nil
 }

@@ -15,16 +15,16 @@ type growthReport struct {
 }
 
 type growthRow struct {
-	Name      string   `json:"grows"`
-	Operation string   `json:"operation"`
-	Small     int      `json:"small"`
-	Grown     int      `json:"grown"`
-	Moves     bool     `json:"moves,omitempty"`
-	Of        [2]usage `json:"of"`
+	Name      string          `json:"grows"`
+	Operation string          `json:"operation"`
+	Small     int             `json:"small"`
+	Grown     int             `json:"grown"`
+	Moves     bool            `json:"moves,omitempty"`
+	Of        [2]operationUse `json:"of"`
 }
 
-// usage is what one operation uses: medians of times, means of the rest, and the least units.
-type usage struct {
+// operationUse is what one operation uses: medians of times, means of the rest, and the least units.
+type operationUse struct {
 	N         int     `json:"n"`
 	P50       float64 `json:"p50_us"`
 	CPU       float64 `json:"cpu_us"` // of the process of the deployment
