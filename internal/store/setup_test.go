@@ -105,7 +105,7 @@ func setupServer() tool.Server {
 var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
-	registry.Absent registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
+	registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddNewMessages chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
