@@ -3,6 +3,8 @@ package credit_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -155,6 +157,38 @@ func TestAWalletOfFormat2BecomesOneRow(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// meanwhile calls do once, before the first query.
+type meanwhile struct {
+	aws.HTTPClient
+	once sync.Once
+	do   func()
+}
+
+func (m *meanwhile) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+		m.once.Do(m.do)
+	}
+	return m.HTTPClient.Do(r)
+}
+
+// TestAWalletIsReadWholeWhileItBecomesOneRow: another process upgrades the wallet after its row was read and before
+// the rows of the earlier format are.
+func TestAWalletIsReadWholeWhileItBecomesOneRow(t *testing.T) {
+	const sessions, holds = 150, 20
+	_, config, name := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	putFormat2(t, config, name, sessions, holds)
+	other := newBank(kv.New(kv.Dial(config), name))
+	config.HTTPClient = &meanwhile{HTTPClient: config.HTTPClient, do: func() {
+		if _, err := other.turn("other", 100, 10, credit.Limits{}); err != nil {
+			t.Error(err)
+		}
+	}}
+	b := newBank(kv.New(kv.Dial(config), name))
+	if _, _, free, _ := b.sum(t); free != sessions*400-holds*10-100 {
+		t.Errorf("%d tokens are free", free)
 	}
 }
 

@@ -7,6 +7,7 @@ package wallet
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"piloto/internal/ground/ids"
@@ -26,15 +27,24 @@ func ledgerIndex(account string) string { return kv.Account(account) + "#LEDGER"
 // read from the rows of that format, and not changed. A hold that cannot be read has an error in broken.
 func (s *Store) read(ctx context.Context, account string, at time.Time) (row walletRow, broken map[string]error, err error) {
 	it, err := s.table.Row(ctx, walletKey(account), walletSK)
-	if err != nil {
-		return row, nil, err
-	}
-	if isCurrent(it) {
-		return readRow(it)
-	}
-	row, moves, err := s.earlier(ctx, account, it, at)
-	for _, m := range moves {
-		m.into(&row)
+	for err == nil {
+		if isCurrent(it) {
+			return readRow(it)
+		}
+		var moves []move
+		if row, moves, err = s.earlier(ctx, account, it, at); err != nil {
+			break
+		}
+		seen := it
+		if it, err = s.table.Row(ctx, walletKey(account), walletSK); err != nil {
+			break
+		}
+		if reflect.DeepEqual(it, seen) { // else an upgrade may have moved rows between the reads
+			for _, m := range moves {
+				m.into(&row)
+			}
+			return row, nil, nil
+		}
 	}
 	return row, nil, err
 }
