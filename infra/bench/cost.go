@@ -173,7 +173,8 @@ type costOf struct {
 	shared      int // steps for each invocation
 	transitions int
 	usage
-	logs float64 // bytes
+	logs   float64 // bytes
+	pushes int     // frames to a client that has the chat open; the rest is counted while nobody is connected
 }
 
 // dollars returns the price of a million operations.
@@ -192,9 +193,9 @@ func runCost(ctx context.Context, o options, out io.Writer) error {
 		list = append(list, costs...)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "for one operation\tsteps an invocation\ttransitions\twrite units\tread units\twrites\treads\tlogs, B\t$ for a million\t")
+	_, _ = fmt.Fprintln(table, "for one operation\tsteps an invocation\ttransitions\twrite units\tread units\twrites\treads\tlogs, B\tpushes\t$ for a million\t")
 	for _, c := range list {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t%.1f\t%d\t%d\t%.0f\t%.0f\t\n", c.name, c.shared, c.transitions, c.writes, c.reads, c.writeCalls, c.readCalls, c.logs, c.dollars())
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%.0f\t%.1f\t%d\t%d\t%.0f\t%d\t%.0f\t\n", c.name, c.shared, c.transitions, c.writes, c.reads, c.writeCalls, c.readCalls, c.logs, c.pushes, c.dollars())
 	}
 	return table.Flush()
 }
@@ -265,7 +266,24 @@ func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, e
 			least.usage, least.logs = least.least(c.usage), min(least.logs, c.logs)
 		}
 	}
-	return least, nil
+	if sc.run {
+		if chat, err = s.newChat(); err != nil {
+			return least, err
+		}
+	}
+	least.pushes, err = s.pushesOf(ctx, sc, chat, log)
+	return least, err
+}
+
+// pushesOf counts the pushes of one operation to a client that has its chat open.
+func (s *system) pushesOf(ctx context.Context, sc scenario, chat, log string) (n int, err error) {
+	l, err := s.listen(ctx, chat)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	_, err = s.costOfOne(ctx, sc, chat, log)
+	return l.awaitQuiet(), err
 }
 
 // costOfOne counts one operation.
