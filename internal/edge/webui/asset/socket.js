@@ -5,6 +5,7 @@
 import { api, Problem } from "./api.js";
 
 const pingSeconds = 25;
+const newSeconds = 3; // until the second ping: who pushes may not know a connection that is younger than 2 s
 const answerSeconds = 10; // for the pong to come
 const slowest = 30; // seconds between two attempts, at most
 
@@ -128,13 +129,14 @@ function receive(text) {
 }
 
 function ponged(last) {
-  const behind = !greeted || last > seq;
+  const fresh = !greeted;
+  const behind = fresh || last > seq;
   greeted = true;
   attempts = 0;
   seq = Math.max(seq ?? 0, last || 0);
   if (behind) missed();
   clearTimeout(pinging);
   const to = socket;
-  pinging = setTimeout(() => ping(to), every * 1000);
+  pinging = setTimeout(() => ping(to), (fresh ? newSeconds : every) * 1000);
   look(); // a chat that was opened meanwhile
 }
