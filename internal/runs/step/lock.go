@@ -55,11 +55,14 @@ func (t *runLocks) lock(ctx context.Context, runID string, c *change) ([]*change
 	l := t.enter(runID, c)
 	select {
 	case l.slot <- struct{}{}:
-		return t.take(l, c), func() { <-l.slot; t.leave(runID, l, c) }, nil
 	case <-ctx.Done():
-		t.leave(runID, l, c)
-		return nil, nil, ctx.Err()
+		if t.withdraw(l, c) {
+			t.leave(runID, l)
+			return nil, nil, ctx.Err()
+		}
+		l.slot <- struct{}{} // the holder is writing the change, and what came of it is then known
 	}
+	return t.take(l, c), func() { <-l.slot; t.leave(runID, l) }, nil
 }
 
 func (t *runLocks) enter(runID string, c *change) *runLock {
@@ -78,10 +81,20 @@ func (t *runLocks) enter(runID string, c *change) *runLock {
 	return l
 }
 
-func (t *runLocks) leave(runID string, l *runLock, c *change) {
+// withdraw takes back a change that waits. It returns false when a holder took the change along.
+func (t *runLocks) withdraw(l *runLock, c *change) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l.waiting = slices.DeleteFunc(l.waiting, func(w *change) bool { return w == c })
+	i := slices.Index(l.waiting, c)
+	if i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+func (t *runLocks) leave(runID string, l *runLock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if l.users--; l.users == 0 {
 		delete(t.locks, runID)
 	}

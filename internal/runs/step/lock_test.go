@@ -123,3 +123,55 @@ func TestPanicOfOneChangeIsItsOwnError(t *testing.T) {
 		t.Errorf("%v, %v", moves, err)
 	}
 }
+
+// TestWhoWasTakenAlongHearsWhatCameOfIt: a writer whose context ends while another writes its change learns the outcome.
+func TestWhoWasTakenAlongHearsWhatCameOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns runLocks
+		_, first, err := turns.lock(t.Context(), "r1", &change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := make(chan []*change)
+		proceed := make(chan bool)
+		go func() {
+			changes, done, err := turns.lock(t.Context(), "r1", &change{})
+			if err != nil {
+				t.Error(err)
+			}
+			holds <- changes
+			<-proceed
+			for _, c := range changes {
+				c.end(&plan.Run{ID: "r1"}, nil)
+			}
+			done()
+		}()
+		synctest.Wait() // it is the first who waits
+		ctx, cancel := context.WithCancel(t.Context())
+		own := &change{}
+		heard := make(chan error)
+		go func() {
+			_, done, err := turns.lock(ctx, "r1", own)
+			if err == nil {
+				done()
+			}
+			heard <- err
+		}()
+		synctest.Wait()
+		first()
+		if changes := <-holds; len(changes) != 2 {
+			t.Fatalf("%d changes were taken", len(changes))
+		}
+		cancel()
+		synctest.Wait() // its context is over, and its change is being written
+		select {
+		case err := <-heard:
+			t.Errorf("it left with %v while its change was written", err)
+		default:
+		}
+		close(proceed)
+		if err := <-heard; err != nil || own.after == nil {
+			t.Errorf("it heard %v, %+v", err, own)
+		}
+	})
+}
