@@ -75,8 +75,9 @@ n8n: ## Import the workflows into a real n8n and drive them (needs npm; several 
 	go run ./infra/n8n
 
 .PHONY: bench
-bench: ## Measure turns and runs against a floor measured in the same run, and how they grow
+bench: ## Measure turns and runs against a floor measured in the same run, their cost on AWS, and how they grow
 	go run ./infra/bench
+	go run ./infra/bench -cost
 	go run ./infra/bench -growth
 
 .PHONY: picture
