@@ -22,12 +22,12 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "turn, text", kind: "text", most: 4},
-	{name: "turn, plan of 1", kind: "one", steps: 1, loads: []int{16, 32}, most: 4},
+	{name: "turn, text", kind: "text", most: 3},
+	{name: "turn, plan of 1", kind: "one", steps: 1, loads: []int{16, 32}, most: 3, least: map[int]float64{16: 0.25}},
 	{name: "turn, routed", kind: "routed", routed: true, loads: []int{16}, most: 3},
-	{name: "run of 1", kind: "one", run: true, steps: 1, loads: []int{16}},
-	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 4, least: map[int]float64{32: 0.25}},
-	{name: "run of 20", kind: "twenty", run: true, steps: 20},
+	{name: "run of 1", kind: "one", run: true, steps: 1, loads: []int{16}, most: 2.5},
+	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 2, least: map[int]float64{32: 0.3}},
+	{name: "run of 20", kind: "twenty", run: true, steps: 20, most: 2},
 	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
 }
 
