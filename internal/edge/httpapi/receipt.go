@@ -73,8 +73,7 @@ type runInput struct {
 	ID string `path:"id"`
 }
 
-// findRun returns a run of the caller.
-// findRun reads a run without its results, which may be 10 MB.
+// findRun returns a run of the caller without its large results, which may be 10 MB.
 func (s records) findRun(ctx context.Context, id string) (plan.Run, error) {
 	if !ids.Valid(id) {
 		return plan.Run{}, plan.ErrRunNotFound
