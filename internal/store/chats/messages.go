@@ -1,0 +1,209 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/store/kv"
+)
+
+const messageKind = "M#"
+
+// messageRow is the messages of one transaction that the assistant wrote: the first one, whose position is in the
+// key, and in More those after it. Until format 3 each message has a row.
+type messageRow struct {
+	Format int    `dynamodbav:"v,omitempty"`
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	Said
+	More []Said `dynamodbav:"more,omitempty"`
+}
+
+// messageFormat is the format of a row with more than one message.
+const messageFormat = 4
+
+// Said is one message of a row.
+type Said struct {
+	ID      string    `dynamodbav:"id"`
+	Role    string    `dynamodbav:"role"`
+	Kind    string    `dynamodbav:"kind"`
+	Content string    `dynamodbav:"content"`
+	RunID   string    `dynamodbav:"run_id,omitempty"`
+	Code    string    `dynamodbav:"code,omitempty"`
+	Action  string    `dynamodbav:"action,omitempty"`
+	By      *byRow    `dynamodbav:"by,omitempty"`
+	Notes   []noteRow `dynamodbav:"notes,omitempty"`
+	At      int64     `dynamodbav:"at"`
+}
+
+func saidOf(m conversation.Message) Said {
+	return Said{
+		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
+		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: kv.Millis(m.At),
+	}
+}
+
+func (s Said) message(seq string) conversation.Message {
+	return conversation.Message{
+		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
+		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), At: kv.Time(s.At),
+	}
+}
+
+// messages returns the messages of a row, in order. The positions of those after the first one extend its own, so
+// that no other message stands between them.
+func (row messageRow) messages() []conversation.Message {
+	seq := row.SK[len(messageKind):]
+	list := []conversation.Message{row.message(seq)}
+	for i, said := range row.More {
+		list = append(list, said.message(seq+"."+kv.Pad(int64(i+1), 3)))
+	}
+	return list
+}
+
+type byRow struct {
+	Agent     string `dynamodbav:"agent,omitempty"`
+	Provider  string `dynamodbav:"provider"`
+	Model     string `dynamodbav:"model"`
+	Preferred string `dynamodbav:"preferred,omitempty"`
+	Reason    string `dynamodbav:"reason,omitempty"`
+	Stopped   bool   `dynamodbav:"stopped,omitempty"`
+}
+
+type noteRow struct {
+	Code string `dynamodbav:"code"`
+	Text string `dynamodbav:"text"`
+}
+
+// Bounds of one row.
+const (
+	mostTogether = 64 << 10 // bytes of the contents of its messages, unless there is only one
+	mostOfRow    = 100      // messages
+)
+
+// Append returns the writes that append messages to a chat. Messages that follow one another, and that no person
+// wrote, are one row.
+func Append(account, chatID string, list []conversation.Message) []kv.Write {
+	var writes []kv.Write
+	for len(list) > 0 {
+		n := together(list)
+		row := messageRow{PK: kv.Chat(account, chatID), SK: messageKind + list[0].Seq, Said: saidOf(list[0])}
+		for _, m := range list[1:n] {
+			row.Format, row.More = messageFormat, append(row.More, saidOf(m))
+		}
+		condition := "attribute_not_exists(PK)"
+		if list[0].Role == conversation.RoleUser { // a repeated request writes the same message again
+			condition = ""
+		}
+		writes, list = append(writes, kv.Put(row, condition, fault.ErrMoved)), list[n:]
+	}
+	return writes
+}
+
+// together returns how many of the first messages of a list are one row.
+func together(list []conversation.Message) int {
+	size := 0
+	for n, m := range list {
+		size += len(m.Content)
+		if n > 0 && (m.Role == conversation.RoleUser || list[0].Role == conversation.RoleUser || size > mostTogether || n == mostOfRow) {
+			return n
+		}
+	}
+	return len(list)
+}
+
+// AddMessages appends messages to a chat, all or none. Messages that were written before, by
+// their ids, are there already. A title is set if the chat has none yet; "" sets none. It
+// returns fault.ErrMoved when another writer was faster: the caller writes them again.
+func (s *Store) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+	_, err := s.addMessages(ctx, account, chatID, title, at, list)
+	return err
+}
+
+// AddNewMessages is AddMessages, and says whether the messages were new.
+func (s *Store) AddNewMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) (bool, error) {
+	return s.addMessages(ctx, account, chatID, title, at, list)
+}
+
+func (s *Store) addMessages(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message) (bool, error) {
+	writes := Append(account, chatID, list)
+	for i := range writes {
+		writes[i] = writes[i].Otherwise(kv.ErrTaken)
+	}
+	set, values := "", kv.Item(nil)
+	if title != "" {
+		set, values = "title = if_not_exists(title, :title)", kv.Item{":title": kv.S(title)}
+	}
+	w := Touch(account, chatID, at, set, "", "", values)
+	w = w.Otherwise(conversation.ErrChatNotFound)
+	err := s.table.Commit(ctx, append(writes, w)...)
+	if errors.Is(err, kv.ErrTaken) { // all of them were written before, because they are written together
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Say appends a message of a person to a chat that the caller has read. It writes that message alone: the answer
+// moves the chat in the list. A repeated request writes the same message again.
+func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
+}
+
+// Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because
+// the function that answers turns may not delete rows of a chat.
+func (s *Store) Expire(ctx context.Context, account, chatID, seq string, at time.Time) error {
+	w := kv.Update(kv.Chat(account, chatID), messageKind+seq, "SET #ttl = :at", "attribute_exists(PK)", kv.Item{":at": kv.N(at.Unix())}, nil)
+	return s.table.Do(ctx, w.Named("#ttl", "ttl"))
+}
+
+// Messages returns the newest messages of a chat before the cursor, in the order of their ids, and
+// a cursor to older ones when there are any.
+func (s *Store) Messages(ctx context.Context, account, chatID, cursor string, limit int) ([]conversation.Message, string, error) {
+	scope := "messages\x00" + account + "\x00" + chatID
+	before, err := kv.ReadCursor(scope, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if before != "" && !strings.HasPrefix(before, messageKind) { // no list gave it
+		return nil, "", kv.ErrCursor
+	}
+	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+	span.Newest, span.Before = true, before
+	items, err := s.table.Read(ctx, span, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := kv.DecodeAll[messageRow](items)
+	if err != nil {
+		return nil, "", err
+	}
+	list := []conversation.Message{} // the newest first
+	for _, row := range rows {
+		for _, m := range slices.Backward(row.messages()) {
+			if before == "" || messageKind+m.Seq < before {
+				list = append(list, m)
+			}
+		}
+	}
+	next := ""
+	if len(list) > limit {
+		list = list[:limit]
+		next = kv.WriteCursor(scope, messageKind+list[limit-1].Seq)
+	}
+	slices.Reverse(list)
+	return list, next, nil
+}
+
+// notes converts the notes of a message between their stored form and their own.
+func notes[to, from conversation.Note | noteRow](list []from) []to {
+	var out []to
+	for _, n := range list {
+		out = append(out, to(n))
+	}
+	return out
+}
