@@ -76,24 +76,11 @@ func (d *deployment) launch(point string, traced bool) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	args := []string{"-addr", d.addr, "-aws", d.aws, "-data", d.data()}
-	if d.functions != "" {
-		args = append(args, "-lambda", process.AsProcess, "-functions", d.functions)
-	}
-	trace := ""
+	cmd := d.command(point, traced)
+	cmd.Stderr = log
 	if point != "" {
 		d.point = point
 	}
-	if traced {
-		trace = d.trace()
-	}
-	cmd := exec.CommandContext(context.Background(), d.binary, args...) //nolint:gosec // built by us
-	cmd.Dir, cmd.Stderr = d.root, log
-	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
-		"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0",
-		"PILOTO_FAILPOINT=" + point, "PILOTO_FAILPOINT_TRACE=" + trace, "PILOTO_OFF_FOR=" + d.off.String(),
-	}, d.env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -105,19 +92,7 @@ func (d *deployment) launch(point string, traced bool) error {
 	d.cmd, d.exited = cmd, exited
 	ready := make(chan bool, 1)
 	go func() {
-		output := ""
-		buffer := make([]byte, 4096)
-		for isReady := false; ; {
-			n, err := out.Read(buffer)
-			output += string(buffer[:n])
-			if !isReady && strings.Contains(output, "\n  Try ") { // the last line of its output
-				isReady = true
-				ready <- true
-			}
-			if err != nil {
-				break
-			}
-		}
+		readOutput(out, func() { ready <- true })
 		_ = cmd.Wait()
 		close(exited)
 		ready <- false
@@ -132,6 +107,43 @@ func (d *deployment) launch(point string, traced bool) error {
 	case <-time.After(startLimit):
 		_ = cmd.Process.Kill()
 		return errors.New("the process did not get ready in time")
+	}
+}
+
+// command returns the command of a process, armed with a point unless that is empty.
+func (d *deployment) command(point string, traced bool) *exec.Cmd {
+	args := []string{"-addr", d.addr, "-aws", d.aws, "-data", d.data()}
+	if d.functions != "" {
+		args = append(args, "-lambda", process.AsProcess, "-functions", d.functions)
+	}
+	trace := ""
+	if traced {
+		trace = d.trace()
+	}
+	cmd := exec.CommandContext(context.Background(), d.binary, args...) //nolint:gosec // built by us
+	cmd.Dir = d.root
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + token, "PILOTO_DEMO=off", "LOG_LEVEL=warn",
+		"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0",
+		"PILOTO_FAILPOINT=" + point, "PILOTO_FAILPOINT_TRACE=" + trace, "PILOTO_OFF_FOR=" + d.off.String(),
+	}, d.env...)
+	return cmd
+}
+
+// readOutput reads what a process prints until it ends, and calls ready at the last line of a start.
+func readOutput(out io.Reader, ready func()) {
+	output := ""
+	buffer := make([]byte, 4096)
+	for isReady := false; ; {
+		n, err := out.Read(buffer)
+		output += string(buffer[:n])
+		if !isReady && strings.Contains(output, "\n  Try ") {
+			isReady = true
+			ready()
+		}
+		if err != nil {
+			return
+		}
 	}
 }
 
