@@ -217,7 +217,7 @@ func (s *side) start(op operation) (subject, error) {
 	return op.begin(s.system, op.of), err
 }
 
-// usedBy does one operation, and returns how long it took and what it used, with what follows it at once.
+// usedBy does one operation. It returns the time that it took, and what it and the work right after it used.
 func usedBy(sys *system, s subject) (time.Duration, counters, error) {
 	if err := s.prepare(1); err != nil {
 		return 0, counters{}, err

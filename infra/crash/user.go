@@ -223,7 +223,7 @@ func (v *user) awaitCredits() error {
 	return nil
 }
 
-// skipAhead turns the machine off and on, five minutes later, so that the sweep finds what is overdue.
+// skipAhead starts the process again with a clock that is five minutes ahead, so that the sweep finds overdue work.
 func (v *user) skipAhead() error {
 	v.swept = true
 	return v.d.kill(away)

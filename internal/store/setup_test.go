@@ -144,7 +144,7 @@ func TestEveryMethodIsASettingOrNot(t *testing.T) {
 var setupOf = setup.Of{Account: "acme", ProjectID: "p", Routed: true, Company: 7}
 
 // TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess: two processes have read everything; one changes a setting, and
-// the other sees it at once, though it keeps what it has read.
+// the other sees it at once, although it keeps values in memory.
 func TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess(t *testing.T) {
 	rows := table.New(t)
 	process := func() *fixture.Stores { return fixture.Join(store.Over(rows)) }

@@ -8,7 +8,7 @@ import (
 	"runtime/metrics"
 )
 
-// Bounds of what is allocated between two collections of garbage (ADR 35).
+// Between two collections of garbage the heap grows within these bounds (ADR 35).
 const (
 	headroom     = 32 << 20 // bytes
 	leastPercent = 100      // of what is live

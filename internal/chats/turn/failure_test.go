@@ -213,7 +213,7 @@ func TestNoticeSortsAfterItsMessage(t *testing.T) {
 	}
 }
 
-// closedWallet is a wallet that nobody may read, and of which nobody may hold anything.
+// closedWallet is a wallet whose reads and holds return errors.
 type closedWallet struct{ *fixture.Stores }
 
 func (closedWallet) Standing(context.Context, string, time.Time) (credit.Standing, error) {
