@@ -97,12 +97,12 @@ const (
 )
 
 // awaitChange returns when the status of a run is another than at first, when it cannot change any more, or after a
-// time. It does not read the results, because a run may have 10 MB of them, and is read at each of its events.
+// time. It reads only the status, because it does so at each event of the run.
 func (s records) awaitChange(ctx context.Context, id string, most time.Duration) error {
 	account := caller(ctx).Account
 	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	r, err := s.findRun(ctx, id)
+	first, err := s.store.Status(ctx, account, id)
 	if err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func (s records) awaitChange(ctx context.Context, id string, most time.Duration)
 		defer stop()
 		next = watch
 	}
-	for pause := firstRead; !r.Status.Terminal(); pause = min(2*pause, lastRead) {
+	for pause := firstRead; !first.Terminal(); pause = min(2*pause, lastRead) {
 		changed := next()
-		now, err := s.store.Bare(ctx, account, id)
-		if err != nil || now.Status != r.Status {
+		now, err := s.store.Status(ctx, account, id)
+		if err != nil || now != first {
 			return err
 		}
 		look := time.NewTimer(pause)
@@ -155,7 +155,7 @@ func (s records) events(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if len(events) == 0 { // no new events, or no such run
-		if _, err := s.store.Bare(ctx, account, in.ID); err != nil {
+		if _, err := s.store.Status(ctx, account, in.ID); err != nil {
 			return nil, err
 		}
 	}

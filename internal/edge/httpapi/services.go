@@ -171,6 +171,7 @@ type Store interface {
 
 	plan.Reader
 	plan.BareReader
+	plan.StatusReader
 	plan.EventReader
 	plan.RevisionReader
 	plan.ResultReader

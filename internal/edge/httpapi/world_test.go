@@ -426,6 +426,11 @@ func (w *world) Run(_ context.Context, account, id string) (plan.Run, error) {
 	return w.run_, w.called(account, id, runID, plan.ErrRunNotFound)
 }
 
+func (w *world) Status(ctx context.Context, account, id string) (plan.Status, error) {
+	r, err := w.Run(ctx, account, id)
+	return r.Status, err
+}
+
 func (w *world) Bare(ctx context.Context, account, id string) (plan.Run, error) {
 	return w.Run(ctx, account, id)
 }

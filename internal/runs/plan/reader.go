@@ -13,6 +13,11 @@ type BareReader interface {
 	Bare(ctx context.Context, account, id string) (Run, error)
 }
 
+// StatusReader reads the status of a run. Its errors are those of Reader.
+type StatusReader interface {
+	Status(ctx context.Context, account, id string) (Status, error)
+}
+
 // RevisionReader lists the plans of a run, the oldest first and the current one last.
 type RevisionReader interface {
 	Revisions(ctx context.Context, r Run) ([]Revision, error)

@@ -78,6 +78,18 @@ func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) 
 	return r, nil
 }
 
+// Status implements plan.StatusReader. It reads only the row of the run.
+func (s *Store) Status(ctx context.Context, account, id string) (plan.Status, error) {
+	row, err := s.table.Row(ctx, kv.Run(account, id), "RUN")
+	switch {
+	case err != nil:
+		return "", err
+	case row == nil:
+		return "", plan.ErrRunNotFound
+	}
+	return plan.Status(kv.Text(row, "status")), nil
+}
+
 // Events returns a run's events after a sequence number, in order.
 func (s *Store) Events(ctx context.Context, account, runID string, after, limit int) ([]plan.Event, error) {
 	span := kv.Rows(kv.Run(account, runID), "EVENT#")
