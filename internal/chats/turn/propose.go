@@ -134,23 +134,18 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	return reply, err
 }
 
-// storeDraft stores a run as the chat's draft. It retries when the chat changed meanwhile.
+// storeDraft stores a run as the chat's draft. When the chat or its older draft changed after they were read for the
+// prompt, it reads them again.
 func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
-	account := r.Account
-	err = retry.Do(ctx, func() error {
-		chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
-		if err != nil {
-			return err
-		}
-		var old *plan.Run
-		if chat.PendingRunID != "" {
-			before, err := d.service.Store.Run(ctx, account, chat.PendingRunID)
-			if err == nil && before.Status == plan.Draft {
-				old = &before
-			} else if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+	chat, old := d.chat, d.draftIn(d.chat)
+	again := chat.PendingRunID != "" && old == nil
+	err = retry.Do(ctx, func() (err error) {
+		if again {
+			if chat, old, err = d.readDraft(ctx); err != nil {
 				return err
 			}
 		}
+		again = true
 		at := d.service.Now()
 		preceding, err := d.textMessages(ctx, r, at) // created first, because it sorts before the card
 		if err != nil {
@@ -170,6 +165,33 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		return nil
 	})
 	return reply, err
+}
+
+// draftIn returns the draft that waits in a chat, if it was read for the prompt.
+func (d *dialog) draftIn(chat conversation.Chat) *plan.Run {
+	for _, r := range d.runs {
+		if r.ID == chat.PendingRunID && r.Status == plan.Draft {
+			return &r
+		}
+	}
+	return nil
+}
+
+// readDraft reads the chat, and the draft that waits in it, if there is one.
+func (d *dialog) readDraft(ctx context.Context) (conversation.Chat, *plan.Run, error) {
+	account := d.req.Principal.Account
+	chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
+	if err != nil || chat.PendingRunID == "" {
+		return chat, nil, err
+	}
+	old, err := d.service.Store.Bare(ctx, account, chat.PendingRunID)
+	switch {
+	case errors.Is(err, plan.ErrRunNotFound):
+		return chat, nil, nil
+	case err != nil || old.Status != plan.Draft:
+		return chat, nil, err
+	}
+	return chat, &old, nil
 }
 
 // modelData returns the event's data about the model that wrote a plan.
