@@ -23,9 +23,14 @@ func Text(text string) string {
 
 // textAndCost also returns the number of characters that were read.
 func textAndCost(text string) (string, int) {
-	if len(text) < 6 {
+	if len(text) < 6 || isPlainName(text) {
 		return text, 0
 	}
+	return byRules(text)
+}
+
+// byRules runs the rules until they find no more secrets.
+func byRules(text string) (string, int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, gapText, "\uFFFD"), Mark, gapText)
 	ops := 0
 	for range maxPasses {
@@ -39,6 +44,23 @@ func textAndCost(text string) (string, int) {
 		text = next
 	}
 	return Mark, ops
+}
+
+// plainName is below the length of the shortest key that has neither digits nor capitals: whsec_ and eight letters.
+const plainName = 13
+
+// isPlainName reports a short name without digits or capitals, as the fields and messages of a log are. No rule takes
+// any of it: it is no key of a known form, and announces no value.
+func isPlainName(text string) bool {
+	if len(text) > plainName {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // scan reads a view once, from its beginning to its end.

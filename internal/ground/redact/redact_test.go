@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -160,6 +161,38 @@ func BenchmarkText(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_ = Text(text)
+	}
+}
+
+// What is called a plain name is what the rules keep anyway.
+func TestPlainNamesAreNoSecrets(t *testing.T) {
+	const letters = "abcdefghijklmnopqrstuvwxyz_."
+	random := rand.New(rand.NewPCG(1, 2))
+	var beginnings []string
+	for _, of := range forms() {
+		for _, f := range of {
+			beginnings = append(beginnings, f.prefix)
+		}
+	}
+	beginnings = append(beginnings, "", "bearer", "basic", "password", "token.", "hooks.", "bot", "key_")
+	names := 0
+	for _, name := range beginnings {
+		for range 200 {
+			text := name
+			for len(text) < plainName {
+				text += string(letters[random.IntN(len(letters))])
+			}
+			if !isPlainName(text) {
+				continue
+			}
+			names++
+			if got, _ := byRules(text); got != text {
+				t.Errorf("the rules make %q of the plain name %q", got, text)
+			}
+		}
+	}
+	if names == 0 || isPlainName("whsec_abcdefgh") || isPlainName("sk_live4") {
+		t.Errorf("%d plain names were tried", names)
 	}
 }
 
