@@ -38,7 +38,7 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 		return w, fmt.Errorf("template.yaml:%d: the role of %s: %w", fn.Line, fn.ID, err)
 	}
 	g := guard{
-		policy: policy, function: fn.ID, account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
+		policy: policy, function: fn.ID, tables: "arn:" + p.names["AWS::Partition"] + ":dynamodb:" + awsRegion + ":" + p.names["AWS::AccountId"] + ":table/", account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
 		waits: p.names[planRun], sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
 	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push} {
@@ -55,6 +55,7 @@ type guard struct {
 	function string
 
 	account, partition string
+	tables             string // the ARN of a table, without its name
 	waits              string // ARN of the machine whose tasks wait for a token
 	sockets            string // API/STAGE of the WebSocket API
 
@@ -185,7 +186,7 @@ func stringValue(v types.AttributeValue) string {
 	return ""
 }
 
-func (g guard) tableARN(name *string) string { return g.arn("dynamodb", "table/"+*name) }
+func (g guard) tableARN(name *string) string { return g.tables + *name }
 
 // secretRequests returns the request for a secret, by ARN or by name. Secrets Manager adds six
 // letters to the name in its ARN.

@@ -144,9 +144,10 @@ func texts(of any) ([]string, error) {
 // Check returns the reason why a request is refused; nil: it is allowed.
 func (p Policy) Check(r Request) error {
 	allowed := false
+	action := strings.ToLower(r.Action)
 	for _, s := range p {
 		switch {
-		case !s.about(r):
+		case !s.about(action, r):
 		case s.deny:
 			return fmt.Errorf("not authorized to perform %s on %s %q: a policy denies it", r.Action, r.Resource, r.Keys)
 		default:
@@ -159,8 +160,9 @@ func (p Policy) Check(r Request) error {
 	return nil
 }
 
-func (s statement) about(r Request) bool {
-	return matchesAny(s.actions, strings.ToLower(r.Action)) && matchesAny(s.resources, r.Resource) &&
+// about reports whether a statement speaks of a request. The action is the request's in lower case.
+func (s statement) about(action string, r Request) bool {
+	return matchesAny(s.actions, action) && matchesAny(s.resources, r.Resource) &&
 		!slices.ContainsFunc(s.conditions, func(c condition) bool { return !c.holds(r.Keys) })
 }
 
