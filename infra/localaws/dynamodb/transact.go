@@ -27,67 +27,84 @@ func transactItems(r request) []request {
 }
 
 func (e *Engine) transactWriteItems(r request) (transacted, error) {
-	token := r.str("ClientRequestToken")
-	switch {
-	case r.has("ClientRequestToken") && token == "":
-		r.breach("ClientRequestToken", token, "Member must have length greater than or equal to 1")
-	case len(token) > 36:
-		r.breach("ClientRequestToken", token, "Member must have length less than or equal to 36")
-	}
-	c := readCapacity(r)
-	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
-	members := transactItems(r)
-	if err := r.err(); err != nil {
+	t, err := readTransaction(r)
+	if err != nil {
 		return transacted{}, err
-	}
-	writes := make([]batchWrite, len(members))
-	for i, member := range members {
-		m, err := readTransactWrite(member)
-		if err != nil {
-			return transacted{}, err
-		}
-		writes[i].mutation = m
 	}
 	e.ddl.RLock()
 	defer e.ddl.RUnlock()
-	if err := e.bindTransaction(writes); err != nil {
+	if err := e.bindTransaction(t.writes); err != nil {
 		return transacted{}, err
 	}
-	release, err := e.conflicts.hold(writes)
+	release, err := e.conflicts.hold(t.writes)
 	if err != nil {
 		return transacted{}, err
 	}
 	defer release()
 	e.conflicts.wait()
-	used := map[string]*usage{}
-	units := ""
-	var print []byte
-	if token != "" {
-		print = fingerprint(r.node.get("TransactItems"))
+	out := transacted{capacity: t.capacity, used: map[string]*usage{}}
+	err = e.store.Update(func(tx *disk.Tx) (err error) {
+		clear(out.used)
+		out.units, err = e.transactOnce(tx, t, out.used)
+		return err
+	})
+	return out, err
+}
+
+// transaction is a request to write several items.
+type transaction struct {
+	capacity capacity
+	writes   []batchWrite
+	token    string // of the client, or none
+	print    []byte // of the items, when there is a token
+}
+
+func readTransaction(r request) (transaction, error) {
+	t := transaction{token: r.str("ClientRequestToken")}
+	switch {
+	case r.has("ClientRequestToken") && t.token == "":
+		r.breach("ClientRequestToken", t.token, "Member must have length greater than or equal to 1")
+	case len(t.token) > 36:
+		r.breach("ClientRequestToken", t.token, "Member must have length less than or equal to 36")
 	}
-	if err := e.store.Update(func(tx *disk.Tx) error {
-		clear(used)
-		units = "WriteCapacityUnits"
-		if token != "" {
-			again, sizes, err := e.findRepeated(tx, token, print)
-			if err != nil {
-				return err
-			}
-			if again {
-				units = "ReadCapacityUnits"
-				readAgain(writes, sizes, used)
-				return nil
-			}
-		}
-		sizes, err := transact(tx, writes, used)
-		if err != nil || token == "" {
-			return err
-		}
-		return e.remember(tx, token, print, sizes)
-	}); err != nil {
-		return transacted{}, err
+	t.capacity = readCapacity(r)
+	r.oneOf("ReturnItemCollectionMetrics", "SIZE", "NONE")
+	members := transactItems(r)
+	if err := r.err(); err != nil {
+		return t, err
 	}
-	return transacted{c, used, units}, nil
+	t.writes = make([]batchWrite, len(members))
+	for i, member := range members {
+		m, err := readTransactWrite(member)
+		if err != nil {
+			return t, err
+		}
+		t.writes[i].mutation = m
+	}
+	if t.token != "" {
+		t.print = fingerprint(r.node.get("TransactItems"))
+	}
+	return t, nil
+}
+
+// transactOnce makes the writes of a transaction, unless one with its token made them before. It returns the kind of
+// units that it used.
+func (e *Engine) transactOnce(tx *disk.Tx, t transaction, used map[string]*usage) (string, error) {
+	if t.token != "" {
+		again, sizes, err := e.findRepeated(tx, t.token, t.print)
+		if err != nil {
+			return "", err
+		}
+		if again {
+			readAgain(t.writes, sizes, used)
+			return "ReadCapacityUnits", nil
+		}
+	}
+	sizes, err := transact(tx, t.writes, used)
+	if err == nil && t.token != "" {
+		err = e.remember(tx, t.token, t.print, sizes)
+	}
+	return "WriteCapacityUnits", err
 }
 
 // transacted is the answer to a transaction of writes.
