@@ -84,19 +84,45 @@ type Process struct {
 // Open reads the template, opens the data folder and builds the functions. Nothing runs and no
 // request is served before Start. origin is the URL at which the process will be reached.
 func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, error) {
+	p, err := newProcess(o, s, origin)
+	if err != nil {
+		return nil, err
+	}
+	folder := ""
+	if p.Lambda == AsProcess {
+		if folder, err = p.bootstrapFolder(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p.functions = &functions{template: p.template, now: p.Clock, log: p.log}
+	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
+	p.engines, err = openEngines(p.Data, localaws.Options{
+		Now: p.Clock, Invoke: p.functions, Log: p.log,
+		Changed: func(ctx context.Context, e stepfunctions.Event) error {
+			return p.functions.deliverChange(ctx, p.deployment.Rules, e)
+		},
+		AsyncJournal: p.Lambda != AsProcess, // the functions of this process follow its rule (ADR 31)
+	}, s.platformSecret())
+	if err != nil {
+		return nil, err
+	}
+	if err = p.furnish(ctx, folder); err != nil {
+		p.closeFunctions()
+		return nil, errors.Join(err, p.engines.close())
+	}
+	return p, nil
+}
+
+// newProcess reads the settings and the template. It opens nothing.
+func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	var level slog.Level
 	if s.LogLevel != "" {
 		if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
 			return nil, fmt.Errorf("LOG_LEVEL: %w", err)
 		}
 	}
-	switch {
-	case o.Lambda != "" && o.Lambda != InProcess && o.Lambda != AsProcess:
-		return nil, fmt.Errorf("-lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
-	case o.Lambda == AsProcess && o.Clock != nil:
-		return nil, errors.New("functions that are processes of their own have the machine's clock")
-	case o.Lambda != AsProcess && o.Functions != "":
-		return nil, fmt.Errorf("-functions is for -lambda=%s", AsProcess)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	if o.Clock == nil {
 		o.Clock = failpoint.Clock(boot.Clock)
@@ -121,41 +147,35 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 		return nil, err
 	}
 	p.configure(level)
-	if p.deployment, err = p.template.Resolve(p.names); err != nil {
-		return nil, err
+	p.deployment, err = p.template.Resolve(p.names)
+	return p, err
+}
+
+// check refuses options that contradict each other.
+func (o Options) check() error {
+	switch {
+	case o.Lambda != "" && o.Lambda != InProcess && o.Lambda != AsProcess:
+		return fmt.Errorf("-lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
+	case o.Lambda == AsProcess && o.Clock != nil:
+		return errors.New("functions that are processes of their own have the machine's clock")
+	case o.Lambda != AsProcess && o.Functions != "":
+		return fmt.Errorf("-functions is for -lambda=%s", AsProcess)
 	}
-	folder := ""
-	if p.Lambda == AsProcess {
-		if folder, err = p.bootstrapFolder(ctx); err != nil {
-			return nil, err
+	return nil
+}
+
+// furnish makes the keys that the open data folder lacks, and the functions, whose executables are in a folder when
+// they are processes.
+func (p *Process) furnish(ctx context.Context, functions string) (err error) {
+	if p.Demo {
+		if p.demoKey, err = ensureDemoKey(p.Data); err != nil {
+			return err
 		}
 	}
-	p.functions = &functions{template: p.template, now: o.Clock, log: p.log}
-	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
-	p.engines, err = openEngines(o.Data, localaws.Options{
-		Now: o.Clock, Invoke: p.functions, Log: p.log,
-		Changed: func(ctx context.Context, e stepfunctions.Event) error {
-			return p.functions.deliverChange(ctx, p.deployment.Rules, e)
-		},
-		AsyncJournal: p.Lambda != AsProcess, // the functions of this process follow its rule (ADR 31)
-	}, s.platformSecret())
-	if err != nil {
-		return nil, err
+	if err := ensureReceiptKey(p.names["ReceiptKey.Arn"]); err != nil { // under the lock of the data file
+		return err
 	}
-	if s.Demo {
-		p.demoKey, err = ensureDemoKey(o.Data)
-	}
-	if err == nil {
-		err = ensureReceiptKey(p.names["ReceiptKey.Arn"]) // under the lock of the data file
-	}
-	if err == nil {
-		err = p.provision(ctx, folder)
-	}
-	if err != nil {
-		p.closeFunctions()
-		return nil, errors.Join(err, p.engines.close())
-	}
-	return p, nil
+	return p.provision(ctx, functions)
 }
 
 // Start resumes open executions and starts the schedules. Both end with ctx.
