@@ -75,57 +75,64 @@ func (c *Cursor) Prev() (key, value []byte) {
 // ahead moves to the first key that is larger than from, or equal when equal.
 func (c *Cursor) ahead(from []byte, equal bool) (key, value []byte) {
 	for {
-		best, ok := item{}, false
-		for i, id := range c.b.ids {
-			if id == 0 {
-				continue
-			}
-			if it, found := c.b.tx.layers[i].after(id, from, equal); found && (!ok || bytes.Compare(it.name(), best.name()) < 0) {
-				best, ok = it, true
-			}
-		}
+		first, ok := c.nearest(forward, func(l *layer, bucket uint32) (item, bool) { return l.after(bucket, from, equal) })
 		c.baseAhead(from, equal)
-		if c.key != nil && (!ok || bytes.Compare(c.key, best.name()) < 0) {
-			c.at = c.key
-			return c.key, c.value
+		if key, value, there := c.choose(forward, first, ok); there {
+			return key, value
 		}
-		if !ok {
-			c.at = nil
-			return nil, nil
-		}
-		if best.kind != itemGone {
-			return c.stop(best)
-		}
-		from, equal = best.name(), false
+		from, equal = first.name(), false
 	}
 }
 
 // back moves to the last key that is smaller than from, or to the last of all when from is nil.
 func (c *Cursor) back(from []byte) (key, value []byte) {
 	for {
-		best, ok := item{}, false
-		for i, id := range c.b.ids {
-			if id == 0 {
-				continue
-			}
-			if it, found := c.b.tx.layers[i].before(id, from); found && (!ok || bytes.Compare(it.name(), best.name()) > 0) {
-				best, ok = it, true
-			}
-		}
+		last, ok := c.nearest(backward, func(l *layer, bucket uint32) (item, bool) { return l.before(bucket, from) })
 		c.baseBack(from)
-		if c.key != nil && (!ok || bytes.Compare(c.key, best.name()) > 0) {
-			c.at = c.key
-			return c.key, c.value
+		if key, value, there := c.choose(backward, last, ok); there {
+			return key, value
 		}
-		if !ok {
-			c.at = nil
-			return nil, nil
-		}
-		if best.kind != itemGone {
-			return c.stop(best)
-		}
-		from = best.name()
+		from = last.name()
 	}
+}
+
+// nearest returns, of what find finds in each layer, the item that comes first on the way. Of two with one key, it is
+// that of the newer layer.
+func (c *Cursor) nearest(way direction, find func(l *layer, bucket uint32) (item, bool)) (best item, ok bool) {
+	for i, id := range c.b.ids {
+		if id == 0 {
+			continue
+		}
+		if it, found := find(c.b.tx.layers[i], id); found && (!ok || way.before(it.name(), best.name())) {
+			best, ok = it, true
+		}
+	}
+	return best, ok
+}
+
+// choose moves to the key of base, or to that of the layers, whichever comes first on the way. It reports false when
+// that is a key of the layers which is gone.
+func (c *Cursor) choose(way direction, best item, ok bool) (key, value []byte, there bool) {
+	switch {
+	case c.key != nil && (!ok || way.before(c.key, best.name())):
+		c.at = c.key
+		return c.key, c.value, true
+	case !ok:
+		c.at = nil
+		return nil, nil, true
+	case best.kind == itemGone:
+		return nil, nil, false
+	}
+	key, value = c.stop(best)
+	return key, value, true
+}
+
+// before reports whether a key comes before another on the way.
+func (d direction) before(a, b []byte) bool {
+	if d == forward {
+		return bytes.Compare(a, b) < 0
+	}
+	return bytes.Compare(a, b) > 0
 }
 
 func (c *Cursor) stop(it item) (key, value []byte) {
