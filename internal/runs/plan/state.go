@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 )
@@ -81,6 +82,19 @@ type StepState struct {
 	Expanded  bool        `json:"expanded,omitempty"` // Items is set
 	Checks    int         `json:"checks,omitempty"`   // how many times its check was sent
 	Reused    string      `json:"reused,omitempty"`   // the run that the result is taken from
+
+	// Handed is the id of the last write to the state since the effect was handed out to an invocation of its own,
+	// which writes no other row; empty: it is not handed out. Loose is what happened to it since then.
+	Handed string       `json:"-"`
+	Loose  []LooseEvent `json:"loose,omitempty"`
+}
+
+// LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.
+type LooseEvent struct {
+	At       time.Time              `json:"at"`
+	Type     string                 `json:"type"`
+	Data     map[string]any         `json:"data"`
+	Messages []conversation.Message `json:"messages,omitempty"`
 }
 
 // Approval is a step's request for an approval, and the decision on it.
@@ -171,6 +185,7 @@ type Run struct {
 	UndoAt    *time.Time // when the undo of its effects began
 	Chain     string     // hash of the last event
 	Link      int        // the number of its link in the account's chain; 0 while it has none
+	Handouts  int        `json:"-"` // how often effects were handed out or taken back without an event
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal
@@ -224,6 +239,11 @@ func (r Run) With(st StepState) Run {
 		r.Steps[at] = st
 	}
 	return r
+}
+
+// HandedOut reports whether effects of the run are handed out.
+func (r Run) HandedOut() bool {
+	return slices.ContainsFunc(r.Steps, func(s StepState) bool { return s.Handed != "" })
 }
 
 // EndedWell reports whether each step is done or skipped, and nothing was taken back.

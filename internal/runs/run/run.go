@@ -102,8 +102,15 @@ type Mover interface {
 	MoveRun(ctx context.Context, r plan.Run, moves ...Move) (plan.Run, error)
 }
 
-// Move is one event of a run, and what changes with it. Moves of one transaction are about
-// different effects.
+// EffectMover writes what happens to an effect that was handed out: its state and a loose event, in the row of the
+// effect alone. It returns the run after it, or fault.ErrMoved when the row is not as it was read. Handed of the
+// new state is the id of the write.
+type EffectMover interface {
+	MoveEffect(ctx context.Context, r plan.Run, m Move) (plan.Run, error)
+}
+
+// Move is one event of a run, and what changes with it. States of one transaction are of different effects. A
+// move without a type is no event: it hands an effect out, or takes it back.
 type Move struct {
 	Record
 	To      plan.Status     // of the run. Empty: as it was, but a waiting run runs again when none of its steps waits any more
@@ -208,10 +215,14 @@ func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Ru
 	})
 }
 
-// decideRun is decide for transitions that need only the run.
+// decideRun is decide for transitions that need only the run. No effect of it is handed out: what happened to them
+// comes before what is decided, and what has not begun needs the run as the decision leaves it.
 func (s *Service) decideRun(ctx context.Context, account, id string, f func(plan.Run) error) error {
 	return retry.Do(ctx, func() error {
 		r, err := s.Store.Run(ctx, account, id)
+		if err == nil && r.HandedOut() {
+			r, err = s.takenBack(ctx, account, id)
+		}
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,11 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 		if err := x.read(ctx, t); err != nil {
 			return Done{}, err
 		}
+		if p.run.HandedOut() { // the wave before this invocation is over
+			if err := x.takeBackNow(ctx, t); err != nil {
+				return Done{}, err
+			}
+		}
 		seen := p.run.EventSeq
 		effects, done, err := x.next(p.run)
 		switch {
@@ -247,7 +252,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 	case len(all) == 0:
 		return Done{}, nil
 	case len(all) > t.progress.left || t.progress.ended > 0 && !x.mayGoOn(t.progress):
-		return continueWith(OutcomeWave, all...), nil
+		return x.handOut(ctx, t, all)
 	}
 	left, asked, err := x.abreast(ctx, t, all)
 	switch {
@@ -257,7 +262,7 @@ func (x *Executor) several(ctx context.Context, t Task, effects []plan.EffectID)
 		if err := retry.Wait(ctx, handOver); err != nil {
 			return Done{}, err
 		}
-		return continueWith(OutcomeWave, left...), nil
+		return x.handOut(ctx, t, left)
 	case asks || asked:
 		return continueWith(OutcomeApproval), nil
 	}

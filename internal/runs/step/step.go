@@ -103,6 +103,7 @@ type Store interface {
 	tool.Freezer
 	conversation.ChatReader
 	run.Mover
+	run.EffectMover
 }
 
 // Sender sends a request once and reads at most limit bytes of the response. It returns
@@ -269,7 +270,7 @@ func (x *Executor) skipped(r plan.Run, step plan.Step, look *results) (*ending, 
 // sendAttempt writes the attempt, makes the call and writes the result.
 func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step plan.Step, call prepared) (Done, error) {
 	forget := func() { // what effects of other invocations have changed by now
-		if !t.progress.alone && !runsAlone(r.Plan, step.ID) {
+		if !t.progress.alone && !runsAlone(r.Plan, step.ID) && r.State(step.ID).Handed == "" {
 			t.progress.last.known = false
 		}
 	}

@@ -22,6 +22,13 @@ import (
 // state that f was given, so a known state is as safe as one that was just read.
 func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) ([]run.Move, error)) error {
 	return retry.Do(ctx, func() error {
+		handed, err := x.isHanded(ctx, t)
+		switch {
+		case err != nil:
+			return err
+		case handed:
+			return x.writeHanded(ctx, t, f)
+		}
 		own := &change{of: t.progress.last, decide: f}
 		changes, done, err := x.locks.lock(ctx, t.RunID, own)
 		if err != nil {
@@ -42,7 +49,11 @@ func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) ([]run.M
 // written with the others is left to its own writer, and so are all others when the transaction fails for
 // another reason than that the run moved: the reason may be one of them.
 func (x *Executor) write(ctx context.Context, t Task, changes []*change) {
-	if err := x.read(ctx, t); err != nil {
+	err := x.read(ctx, t)
+	if err == nil {
+		err = x.takeBack(ctx, t)
+	}
+	if err != nil {
 		changes[0].end(nil, err)
 		return
 	}
@@ -112,7 +123,7 @@ func (x *Executor) begins(r plan.Run) []run.Move {
 // as the moves leave it.
 func (x *Executor) advance(ctx context.Context, r, after plan.Run, moves []run.Move) (plan.Run, error) {
 	x.add(ctx, r, func(ctx context.Context) error {
-		if !after.EndedWell() {
+		if !after.EndedWell() || after.HandedOut() {
 			return nil
 		}
 		chat, err := x.Store.Chat(ctx, r.Account, r.ChatID)

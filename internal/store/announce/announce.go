@@ -126,6 +126,23 @@ func (r Runs) BeginUndo(ctx context.Context, ended plan.Run, rec run.Record) (pl
 	return r.run(ctx, next, true, rec, err)
 }
 
+// MoveEffect implements run.EffectMover. Its event has no number yet: clients see that the run moved, and get the event
+// again with its number.
+func (r Runs) MoveEffect(ctx context.Context, active plan.Run, m run.Move) (plan.Run, error) {
+	next, err := r.Store.MoveEffect(ctx, active, m)
+	if err != nil {
+		return next, err
+	}
+	event, err := m.Event(0)
+	if err != nil {
+		return next, err
+	}
+	event.After = next.Status
+	r.Notifier.Notify(ctx, next.Account, realtime.Run(next.ChatID, next.ID, event))
+	failpoint.Verb("push", "Runs", "after")
+	return next, nil
+}
+
 // MoveRun implements run.Mover.
 func (r Runs) MoveRun(ctx context.Context, active plan.Run, moves ...run.Move) (plan.Run, error) {
 	next, err := r.Store.MoveRun(ctx, active, moves...)

@@ -9,7 +9,7 @@ import (
 // Format is the number of the format in which everything is stored. A row without the attribute
 // "v" is of format 1. A later format writes its number there, and its code reads the rows of the
 // formats before it.
-const Format = 4
+const Format = 5
 
 // ErrFormat is a row of a later version of the program.
 var ErrFormat = errors.New("kv: a later version of the program wrote this row")

@@ -92,6 +92,9 @@ func (s *Store) Revisions(ctx context.Context, r plan.Run) ([]plan.Revision, err
 
 // RequestCancel marks an active run, so that no further step begins.
 func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
+	if r.HandedOut() {
+		return r, errHandedOut
+	}
 	t, err := stay(r, rec)
 	if err != nil {
 		return r, err
@@ -106,6 +109,9 @@ func (s *Store) RequestCancel(ctx context.Context, r plan.Run, due time.Time, re
 
 // BeginUndo marks that the effects of the run are being undone.
 func (s *Store) BeginUndo(ctx context.Context, r plan.Run, rec run.Record) (plan.Run, error) {
+	if r.HandedOut() {
+		return r, errHandedOut
+	}
 	t, err := stay(r, rec)
 	if err != nil {
 		return r, err

@@ -22,6 +22,9 @@ const (
 // free, if the chat still has this run. States that do not fit into the transaction are written
 // before it: then these steps cannot begin any more, and nothing else changes.
 func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Record) error {
+	if t.next.HandedOut() {
+		return errHandedOut
+	}
 	states, err := s.closing(ctx, t.from, e.Closed)
 	if err != nil {
 		return err

@@ -19,6 +19,9 @@ var (
 // runFormat is the format of the rows of runs. A run of format 1 has its plan in its own row.
 const runFormat = 2
 
+// handedFormat is the format of a run whose effects were ever handed out, and of the state of an effect while it is.
+const handedFormat = 5
+
 // runRow is a run as it is stored. Its plan stands beside it (planKey), because every event writes
 // this row, and nothing changes the plan of a run that was confirmed.
 type runRow struct {
@@ -47,6 +50,7 @@ type runRow struct {
 	UndoAt    int64    `dynamodbav:"undo_at,omitempty"`
 	Chain     string   `dynamodbav:"chain,omitempty"`
 	Link      int      `dynamodbav:"link,omitempty"`
+	Handouts  int      `dynamodbav:"handouts,omitempty"`
 	ExpiresAt int64    `dynamodbav:"expires_at"` // unix milliseconds, as every time here
 	CreatedAt int64    `dynamodbav:"created_at"`
 	UpdatedAt int64    `dynamodbav:"updated_at"`
@@ -59,7 +63,7 @@ func rowOfRun(r plan.Run) runRow {
 		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link, Handouts: r.Handouts,
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -74,7 +78,7 @@ func (row runRow) run() (plan.Run, error) {
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
 		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Chain: row.Chain, Link: row.Link,
-		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+		Handouts: row.Handouts, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {
 		at := kv.Time(row.CancelAt)

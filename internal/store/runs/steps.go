@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,9 +19,10 @@ import (
 )
 
 // stepRow is the state of an effect. State is the JSON of a plan.StepState, gzipped when that is
-// shorter; status, attempts and open are the conditions, and of
+// shorter; status, attempts, open and handed are the conditions, and of
 // a step that waits for an approval until when it does (unix milliseconds).
 type stepRow struct {
+	Format   int    `dynamodbav:"v,omitempty"`
 	PK       string `dynamodbav:"PK"`
 	SK       string `dynamodbav:"SK"`
 	Status   string `dynamodbav:"status"`
@@ -28,6 +30,7 @@ type stepRow struct {
 	Open     bool   `dynamodbav:"open"`
 	Until    int64  `dynamodbav:"until,omitempty"`
 	Reused   bool   `dynamodbav:"reused,omitempty"` // it is another run's; a plan that does not name it has none
+	Handed   string `dynamodbav:"handed,omitempty"` // while it is handed out: the id of the last write
 	State    []byte `dynamodbav:"state"`
 }
 
@@ -83,6 +86,7 @@ func stepOf(it kv.Item) (plan.StepState, error) {
 	if err != nil {
 		return st, fmt.Errorf("store: %s %s: %w", row.PK, row.SK, err)
 	}
+	st.Handed = row.Handed
 	return st, nil
 }
 
@@ -95,7 +99,10 @@ func rowOfStep(r plan.Run, st plan.StepState) (stepRow, error) {
 	}
 	row := stepRow{
 		PK: kv.Run(r.Account, r.ID), SK: "STEP#" + st.StepID.String(), Status: string(st.Status),
-		Attempts: st.Attempts, Open: st.Last.Open, State: state, Reused: st.Reused != "",
+		Attempts: st.Attempts, Open: st.Last.Open, State: state, Reused: st.Reused != "", Handed: st.Handed,
+	}
+	if st.Handed != "" {
+		row.Format = handedFormat
 	}
 	if st.Approval != nil && st.Approval.Decision == "" {
 		row.Until = kv.Millis(st.Approval.ExpiresAt)
@@ -124,8 +131,12 @@ func putStep(r plan.Run, st plan.StepState, decided time.Time) kv.Write {
 		return kv.Put(row, "attribute_not_exists(PK) OR attribute_exists(reused)", fault.ErrMoved).Unless(err)
 	}
 	was := r.Steps[before]
-	condition, values := "attempts = :n AND #open = :open AND #status = :was", kv.Item{
+	condition, values := "attempts = :n AND #open = :open AND #status = :was AND attribute_not_exists(handed)", kv.Item{
 		":n": kv.N(int64(was.Attempts)), ":open": kv.Bool(was.Last.Open), ":was": kv.S(string(was.Status)),
+	}
+	if was.Handed != "" {
+		condition = strings.Replace(condition, "attribute_not_exists(handed)", "handed = :handed", 1)
+		values[":handed"] = kv.S(was.Handed)
 	}
 	w := kv.Put(row, condition, fault.ErrMoved).With(values).Named("#open", "open").Named("#status", "status").Unless(err)
 	if !decided.IsZero() {
@@ -155,12 +166,48 @@ func shorten(st plan.StepState) plan.StepState {
 	return st
 }
 
+// errHandedOut is a transition that must not happen while effects are handed out.
+var errHandedOut = errors.New("store: effects of the run are handed out")
+
+// MoveEffect implements run.EffectMover. Its write is no transaction: the row of the run stays as it is. The id of the
+// write tells whether one whose answer was lost, and which was therefore repeated, was made.
+func (s *Store) MoveEffect(ctx context.Context, r plan.Run, m run.Move) (plan.Run, error) {
+	failpoint.At("runs", "handed."+m.Type, "before")
+	st, err := s.apart(ctx, r, *m.State)
+	if err != nil {
+		return r, err
+	}
+	was := r.State(st.StepID)
+	if was.Handed == "" || st.Handed == "" || st.Handed == was.Handed {
+		return r, fault.ErrMoved
+	}
+	st.Loose = append(slices.Clone(was.Loose), plan.LooseEvent{At: m.At, Type: m.Type, Data: m.Data, Messages: m.Messages})
+	found, done, err := s.table.Try(ctx, putStep(r, st, m.Decided))
+	failpoint.At("runs", "handed."+m.Type, "after")
+	switch {
+	case err != nil:
+		return r, err
+	case !done && kv.Text(found, "handed") != st.Handed:
+		return r, fault.ErrMoved
+	}
+	return r.With(st), nil
+}
+
 // MoveRun implements run.Mover.
 func (s *Store) MoveRun(ctx context.Context, r plan.Run, moves ...run.Move) (plan.Run, error) {
 	if failpoint.On { // a transaction is a failpoint of its own for each list of events
 		var events []string
 		for _, m := range moves {
-			events = append(events, m.Type)
+			kind := m.Type
+			switch {
+			case m.Type == "" && m.State.Handed != "":
+				kind = "handed_out"
+			case r.HandedOut() && m.End == nil:
+				kind = "taken_back"
+			}
+			if n := len(events); n == 0 || kind == m.Type || kind != events[n-1] {
+				events = append(events, kind)
+			}
 		}
 		failpoint.At("runs", strings.Join(events, "+"), "before")
 		defer failpoint.At("runs", strings.Join(events, "+"), "after")
@@ -183,6 +230,10 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		}
 		t.add(putStep(t.from, st, m.Decided))
 		t.next = t.next.With(st)
+	}
+	if m.Type == "" { // an effect is handed out or taken back: another state of it, and no event
+		t.unnumbered(m.At)
+		return nil
 	}
 	to, was := m.To, t.next.Status
 	if to == "" {

@@ -82,6 +82,17 @@ func (t *transition) event(to plan.Status, rec run.Record) error {
 	return nil
 }
 
+// unnumbered notes a change that is no event. It is a change of the run: whoever read the run before it reads again.
+func (t *transition) unnumbered(at time.Time) {
+	t.next.Handouts++
+	if t.next.UpdatedAt.Before(at) {
+		t.next.UpdatedAt = at
+	}
+	if t.at.Before(at) {
+		t.at = at
+	}
+}
+
 // add adds writes, also those of other stores.
 func (t *transition) add(writes ...kv.Write) { t.writes = append(t.writes, writes...) }
 
@@ -143,11 +154,19 @@ func (t *transition) row() kv.Write {
 		}
 	}
 	maps.Copy(values, t.values)
+	unchanged := "attribute_not_exists(handouts)"
+	if r.Handouts > 0 {
+		unchanged, values[":handouts"] = "handouts = :handouts", kv.N(int64(r.Handouts))
+	}
+	if t.next.Handouts > r.Handouts {
+		set = append(set, "handouts = :handed, v = :format")
+		values[":handed"], values[":format"] = kv.N(int64(t.next.Handouts)), kv.N(handedFormat)
+	}
 	expr := "SET " + strings.Join(set, ", ")
 	if len(t.remove) > 0 {
 		expr += " REMOVE " + strings.Join(t.remove, ", ")
 	}
-	condition := strings.Join(append([]string{"event_seq = :seen", "#status = :was"}, t.condition...), " AND ")
+	condition := strings.Join(append([]string{"event_seq = :seen", "#status = :was", unchanged}, t.condition...), " AND ")
 	w := kv.Update(kv.Run(r.Account, r.ID), "RUN", expr, condition, values, fault.ErrMoved).Named("#status", "status")
 	for placeholder, name := range t.names {
 		w = w.Named(placeholder, name)
@@ -157,7 +176,10 @@ func (t *transition) row() kv.Write {
 
 // all returns the writes of the transition.
 func (t *transition) all() []kv.Write {
-	all := []kv.Write{kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved)}
+	var all []kv.Write
+	if len(t.next.Events) > 0 {
+		all = append(all, kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved))
+	}
 	if !t.apart {
 		all = append(all, t.row())
 	}
