@@ -43,7 +43,8 @@ func openAt(t *testing.T, folder string, at time.Time) (*Process, error) {
 }
 
 // fill writes rows of every store, and leaves a draft, a queued run, a run whose step was being
-// sent, a run that waits for an approval, and one that ended.
+// sent, a wave of which one effect was done and one was being sent, a run that waits for an approval, and one
+// that ended.
 func fill(t *testing.T, all *fixture.Stores) {
 	t.Helper()
 	ctx := context.Background()
@@ -67,7 +68,16 @@ func fill(t *testing.T, all *fixture.Stores) {
 	w.Execute(confirmed(fixture.To("DELETE", "/bookings/1", "")).ID)
 	confirmed(fixture.To("POST", "/bookings", `{"room":"queued"}`))
 	lost := confirmed(fixture.To("POST", "/bookings", `{"room":"sent"}`))
-	w.LoseProcess(lost.ID)
+	w.LoseProcess(lost.ID, 0)
+	w.Chat = w.NewChat()
+	none := &[]string{}
+	wave := w.Draft(plan.Proposal{Goal: "Reservar", Steps: []plan.ProposedStep{
+		{Title: "POST /bookings", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"first"}`), Needs: none},
+		{Title: "POST /bookings", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"second"}`), Needs: none},
+		{Title: "POST /bookings", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"third"}`), Needs: none},
+	}})
+	must(w.Confirm(wave))
+	w.LoseProcess(wave.ID, 1)
 	w.Chat = w.NewChat()
 	w.Propose(fixture.To("GET", "/rooms", ""))
 
@@ -223,14 +233,51 @@ func goOn(t *testing.T, format int) {
 				if st := r.Steps[0]; strings.Contains(string(st.Last.Body), "sent") && (st.Attempts != 1 || st.Status != plan.StepInDoubt) {
 					t.Errorf("the request that was being sent: %+v", st)
 				}
+				waveGoesOn(t, all, r)
 			}
 		}
 	}
 	if format >= 3 {
 		releasedAfter(t, all)
 	}
-	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: 1}, got); d != "" {
+	doubts := 1
+	if format >= 5 { // a wave too
+		doubts = 2
+	}
+	if d := cmp.Diff(map[plan.Status]int{plan.Draft: 1, plan.Waiting: 1, plan.Done: 1, plan.Failed: 1, plan.InDoubt: doubts}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// waveGoesOn checks the run whose effects were handed out: what was done stays done, what was being sent is in doubt,
+// what had not begun was tried, and all of it is in its events.
+func waveGoesOn(t *testing.T, all *fixture.Stores, r plan.Run) {
+	t.Helper()
+	if len(r.Plan.Steps) != 3 {
+		return
+	}
+	var got []string
+	for _, st := range r.Steps {
+		got = append(got, fmt.Sprint(st.Status, " ", st.Attempts, " ", st.Handed != ""))
+	}
+	if d := cmp.Diff([]string{"done 1 false", "in_doubt 1 false", "error 4 false"}, got); d != "" {
+		t.Errorf("the wave: %s", d)
+	}
+	events, err := all.Events(t.Context(), fixture.Account, r.ID, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for i, e := range events {
+		if e.Seq != i+1 {
+			t.Errorf("event %d has number %d", i+1, e.Seq)
+		}
+		kinds[e.Type+" "+e.StepID.String()]++
+	}
+	for _, one := range []string{"step.started s1", "step.done s1", "step.started s2", "step.in_doubt s2", "step.started s3", "step.failed s3"} {
+		if kinds[one] != 1 {
+			t.Errorf("%d events %s", kinds[one], one)
+		}
 	}
 }
 

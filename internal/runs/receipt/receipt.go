@@ -127,7 +127,8 @@ type Command struct {
 
 // New builds the receipt of a run from all its revisions, the oldest first, and all its events. The
 // state of its steps comes from the events. Only their status comes from the run, so that Verify
-// can compare it.
+// can compare it. The status of an effect that is handed out is that of its last numbered event, because what happened
+// since has no number yet.
 func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	out := Receipt{
 		Version: Version, Account: r.Account, RunID: r.ID, PlanID: r.Plan.ID, ChatID: r.ChatID, Status: r.Status, Digest: r.Digest,
@@ -145,7 +146,11 @@ func New(r plan.Run, revisions []plan.Revision, events []plan.Event) Receipt {
 	out.Confirmed = account.confirmed
 	for _, e := range account.effects {
 		s := e.Step
-		s.Status = r.State(s.ID).Status
+		if st := r.State(s.ID); st.Handed == "" {
+			s.Status = st.Status
+		} else {
+			s.Status = e.expectedStatus(account)
+		}
 		out.Steps = append(out.Steps, s)
 	}
 	return out
