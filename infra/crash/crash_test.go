@@ -40,7 +40,7 @@ func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
 	// failpoint at which no process dies was renamed or removed.
 	for _, verb := range []string{
 		"runs.Propose", "runs.Confirm", "stepfn.start", "runs.run.started+step.started", "runs.step.started", "outbound.request", "runs.step.done+step.started",
-		"runs.step.done", "runs.step.done+run.finished", "runs.step.approval_asked", "runs.step.approved", "stepfn.wake", "runs.RequestCancel",
+		"runs.step.done", "runs.step.done+run.finished", "runs.run.started+handed_out", "runs.handed_out", "runs.handed.step.started", "runs.handed.step.done", "runs.taken_back", "runs.taken_back+run.finished", "runs.step.approval_asked", "runs.step.approved", "stepfn.wake", "runs.RequestCancel",
 		"runs.BeginUndo", "runs.Discard", "runs.step.settled", "runs.run.finished", "chats.AddNewMessages", "chats.Say", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
 		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "states.StatusChange", "states.Step.LambdaFunctionStarted", "states.Effect.LambdaFunctionStarted", "states.Settle.LambdaFunctionStarted", "states.Seal.LambdaFunctionStarted", "disk.commit", "disk.checkpoint", "disk.segment.remove",
 	} {

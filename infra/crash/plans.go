@@ -18,6 +18,13 @@ var plans = map[string]string{
 		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/invoices","body":{},"needs":["s2"]}]}`,
 	"each": `{"goal":"Todas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
 		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/bookings","for_each":"${s1.body.items}","body":{"room":"${item.id}"}}]}`,
+	"wave": `{"goal":"A la vez","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"},"needs":[]},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"ana"},"needs":[]},` +
+		`{"id":"s3","mcp_id":"$S","method":"GET","path":"/rooms","needs":[]}]}`,
+	"halt": `{"goal":"A la vez, con freno","steps":[{"id":"s1","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"},"needs":[]},` +
+		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"slow"},"needs":[]},` +
+		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":[]},` +
+		`{"id":"s4","mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"sur"},"needs":["s1","s2","s3"]}]}`,
 	"lost": `{"goal":"A ciegas","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
 		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"lost"},"needs":["s1"]},` +
 		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"},"needs":["s2"]}]}`,

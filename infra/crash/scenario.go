@@ -126,6 +126,8 @@ var scenarios = []scenario{
 	{name: "undone", says: "the third step is refused by the service; the two before it are undone", drive: sequence(propose("undo"), (*user).confirm, awaitEnd)},
 	{name: "each", says: "a step for each of three", drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
 	{name: "apart", says: "the same, and every effect in an invocation of its own", env: apart, drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
+	{name: "wave", says: "three steps side by side, every one in an invocation of its own, while a socket listens", env: apart, drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("wave") }, (*user).confirm, awaitEnd), check: checkWatch},
+	{name: "halted", says: "the same, cancelled while the second step is at the service; the finished steps are undone", env: apart, drive: sequence(propose("halt"), (*user).confirm, cancelMidway, awaitEnd)},
 	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person resolves it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
 	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: chargeTurns, drive: sequence((*user).openChat, (*user).converse, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd)},
 	{name: "crowd", says: "three people at once", drive: crowd, random: true},

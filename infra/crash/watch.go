@@ -133,6 +133,9 @@ func (w *watch) receive(p push) {
 		w.pushed = append(w.pushed, string(p.Data.Message))
 		w.addMessage(p.Data.Message)
 	case "run":
+		if p.Data.Event == nil { // it has no number yet, and is pushed again when it has
+			break
+		}
 		w.pushed = append(w.pushed, string(p.Data.Event))
 		next = w.addEvent(p.Data.Event) && next
 	}

@@ -18,6 +18,7 @@ import (
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
 )
 
 func connect(t *testing.T, table *fixture.Stores, account, id string) realtime.Connection {
@@ -157,12 +158,56 @@ func (e *ear) types() []string {
 	for _, h := range e.heard {
 		kind := h.Type
 		if data, ok := h.Data.(map[string]any); ok && h.Type == realtime.TypeRun {
-			kind = data["event"].(plan.Event).Type + " " + string(data["status"].(plan.Status))
+			kind = "moved"
+			if e, numbered := data["event"].(plan.Event); numbered {
+				kind = e.Type
+			}
+			kind += " " + string(data["status"].(plan.Status))
 		}
 		list = append(list, kind)
 	}
 	e.heard = nil
 	return list
+}
+
+// TestWaveIsAnnouncedWhileItRuns: what has no number yet moves the run, and is told once when it has one.
+func TestWaveIsAnnouncedWhileItRuns(t *testing.T) {
+	w := fixture.NewWorld(t)
+	e := &ear{}
+	w.Store.Announcing(e)
+	none := &[]string{}
+	r := w.Draft(plan.Proposal{Goal: "Mirar", Steps: []plan.ProposedStep{
+		{Title: "Una", Method: "GET", Path: "/rooms", Needs: none}, {Title: "Dos", Method: "GET", Path: "/rooms", Needs: none},
+	}})
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	drive := func() {
+		t.Helper()
+		if _, err := w.Steps.Drive(ctx, fixture.Account, r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drive()
+	e.types()
+	for _, s := range r.Plan.Steps {
+		if _, err := w.Steps.Execute(ctx, step.Task{Account: fixture.Account, RunID: r.ID, StepID: s.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"moved running", "moved running"}, e.types()); d != "" {
+			t.Error(d)
+		}
+	}
+	drive()
+	var told []string
+	for _, kind := range e.types() {
+		if kind != realtime.TypeMessage {
+			told = append(told, kind)
+		}
+	}
+	if d := cmp.Diff([]string{"step.started running", "step.done running", "step.started running", "step.done running", "run.finished done"}, told); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 // The types of a frame.
 const (
 	TypeMessage   = "message"              // {conversationId, message}
-	TypeRun       = "run"                  // {conversationId, run_id, status, event}
+	TypeRun       = "run"                  // {conversationId, run_id, status, event}; without event: something happened that has no number yet
 	TypeChat      = "chat"                 // {conversationId}, to who has another chat open
 	TypeBlocked   = "ai:execution_blocked" // {reason, conversationId, message, action}
 	TypeText      = "ai:text"              // {conversationId, turn, offset, text}
@@ -44,6 +44,12 @@ func Run(chatID, runID string, e plan.Event) Event {
 		Type: TypeRun, ChatID: chatID, RunID: runID, Data: fields{"status": e.After, "event": e},
 		hint: fields{"status": e.After, "event_seq": e.Seq},
 	}
+}
+
+// Moved returns the event of a run in which something happened that has no number yet. Its numbered event follows.
+func Moved(chatID, runID string, status plan.Status) Event {
+	data := fields{"status": status}
+	return Event{Type: TypeRun, ChatID: chatID, RunID: runID, Data: data, hint: data}
 }
 
 // Changed returns the event of a chat in which something happened, for clients that have another one open.

@@ -126,19 +126,14 @@ func (r Runs) BeginUndo(ctx context.Context, ended plan.Run, rec run.Record) (pl
 	return r.run(ctx, next, true, rec, err)
 }
 
-// MoveEffect implements run.EffectMover. Its event has no number yet: clients see that the run moved, and get the event
-// again with its number.
+// MoveEffect implements run.EffectMover. Its event has no number yet: clients hear that the run moved, and get the event
+// when it has its number.
 func (r Runs) MoveEffect(ctx context.Context, active plan.Run, m run.Move) (plan.Run, error) {
 	next, err := r.Store.MoveEffect(ctx, active, m)
 	if err != nil {
 		return next, err
 	}
-	event, err := m.Event(0)
-	if err != nil {
-		return next, err
-	}
-	event.After = next.Status
-	r.Notifier.Notify(ctx, next.Account, realtime.Run(next.ChatID, next.ID, event))
+	r.Notifier.Notify(ctx, next.Account, realtime.Moved(next.ChatID, next.ID, next.Status))
 	failpoint.Verb("push", "Runs", "after")
 	return next, nil
 }
