@@ -17,6 +17,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
@@ -180,6 +181,46 @@ func endOf(t *testing.T, w *fixture.World, r plan.Run) {
 	if _, err := w.Runs.Settle(t.Context(), fixture.Account, r.ID, "States.Timeout"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestDecisionOnARunReadBeforeIsRefused: handing out is no event, and yet the run is another one then. A decision on
+// the run as it is now is refused too, until the effects are taken back.
+func TestDecisionOnARunReadBeforeIsRefused(t *testing.T) {
+	w, r := newRun(t, nil, append([]plan.ProposedStep{newStep("s0", "GET", "/rooms", "")}, after("s0", abreast(2))...)...)
+	if got := driveOnce(t, w, r); got != "next" {
+		t.Fatal(got)
+	}
+	before := w.Read(r.ID)
+	if got := driveOnce(t, w, r); got != `wave ["s1","s2"]` {
+		t.Fatal(got)
+	}
+	now := w.Read(r.ID)
+	if now.EventSeq != before.EventSeq {
+		t.Fatalf("handing out made %d events", now.EventSeq-before.EventSeq)
+	}
+	rec := run.Record{At: w.Clock(), Type: plan.EventStopping}
+	for name, decide := range map[string]func(plan.Run) (plan.Run, error){
+		"stop": func(r plan.Run) (plan.Run, error) { return w.Store.RequestCancel(t.Context(), r, w.Clock(), rec) },
+		"undo": func(r plan.Run) (plan.Run, error) { return w.Store.BeginUndo(t.Context(), r, rec) },
+		"end": func(r plan.Run) (plan.Run, error) {
+			return w.Store.MoveRun(t.Context(), r, run.Move{Record: rec, To: plan.Failed, End: &run.End{}})
+		},
+	} {
+		if _, err := decide(before); !errors.Is(err, fault.ErrMoved) {
+			t.Errorf("%s, as it was before: %v", name, err)
+		}
+		if _, err := decide(now); err == nil {
+			t.Errorf("%s: it was made while effects are handed out", name)
+		}
+	}
+}
+
+// after returns steps that need another one.
+func after(id string, steps []plan.ProposedStep) []plan.ProposedStep {
+	for i := range steps {
+		steps[i].Needs = &[]string{id}
+	}
+	return steps
 }
 
 // TestUndoBeginsAfterWhatWasHandedOut: an execution lost an effect that had not begun. Then the other one is undone,
