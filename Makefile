@@ -59,7 +59,7 @@ conflicts: ## Test the stores, the wallet and the runs with transactions that co
 	go test -count=1 -short ./internal/store -args -conflicts 1ms
 	go test -count=1 -short ./internal/models/credit -args -conflicts 1ms
 	go test -count=1 ./internal/runs/receipt -run Seal -args -conflicts 1ms
-	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo' -args -conflicts 1ms
+	go test -count=1 -short ./internal/runs/step -run 'Drive|Wave|Approv|Each|Undo|Handed|Begins|OwnInvocations' -args -conflicts 1ms
 
 .PHONY: crash
 crash: ## Kill the process, and single functions, at every failpoint (docs/crash-matrix.md)

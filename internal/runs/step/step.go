@@ -3,7 +3,8 @@
 // for each element of a list ("s2[3]"), or the undo of either.
 //
 // The order of writes makes it safe. The attempt is written before the call and its result after
-// it, each on the condition that the run is as it was read. An attempt without a result is in
+// it, each on the condition that the run is as it was read; or, for an effect that is handed out,
+// that its own row is as it was read (handed.go). An attempt without a result is in
 // doubt: if the method may be repeated, it is repeated with the same Idempotency-Key, else it is
 // never repeated. If the step declares a check, the check decides. A response is untrusted data: it
 // is stored and shown, and only the references that name it use it.

@@ -18,7 +18,8 @@ import (
 
 // decide writes the moves that f returns for the run, and repeats it while other writers change the run
 // first. f gets the run as the last write of this invocation left it, if that is known, and otherwise as it
-// is read, after the moves of the effects that are written in the same transaction. The writes depend on the
+// is read, after the moves of the effects that are written in the same transaction. The move of an effect that is
+// handed out is written to its row alone. The writes depend on the
 // state that f was given, so a known state is as safe as one that was just read.
 func (x *Executor) decide(ctx context.Context, t Task, f func(plan.Run) ([]run.Move, error)) error {
 	return retry.Do(ctx, func() error {
