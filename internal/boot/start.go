@@ -25,6 +25,7 @@ func StartAuthorize() { StartTask(Authorize) }
 // environment, serves the Lambda runtime, and does not return.
 func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 	e := environ()
+	e.paceGC()
 	w, err := lambdaWorld(e).withLocal(e)
 	must(err)
 	h, err := build(w, e)
@@ -35,6 +36,7 @@ func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 // StartTask runs a function that a state machine or AWS invokes, for the same packages.
 func StartTask(build func(World, Environment) (gateway.Function, error)) {
 	e := environ()
+	e.paceGC()
 	w, err := lambdaWorld(e).withLocal(e)
 	must(err)
 	f, err := build(w, e)

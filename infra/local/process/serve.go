@@ -18,6 +18,7 @@ import (
 
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"piloto/internal/boot"
 	"piloto/internal/boot/registry"
 	"piloto/internal/ground/ids"
 )
@@ -31,7 +32,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 		return err
 	}
 	if !s.KeepGC {
-		paceGC(ctx)
+		boot.PaceGC(ctx)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {

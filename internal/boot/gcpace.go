@@ -1,8 +1,7 @@
-package process
+package boot
 
 import (
 	"context"
-	"localaws"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -11,13 +10,15 @@ import (
 // Between two collections of garbage the heap grows within these bounds (ADR 35).
 const (
 	headroom     = 32 << 20 // bytes
-	leastPercent = 100      // of what is live
+	mostPercent  = 400      // of what is live
+	leastPercent = 100
 )
 
-// paceGC lets the heap grow by headroom between two collections until ctx ends: by at most localaws.GCPercent of what is
-// live, and by at least as much as is live.
-func paceGC(ctx context.Context) {
-	debug.SetGCPercent(localaws.GCPercent)
+// PaceGC lets the heap grow by headroom between two collections until ctx ends: by at most mostPercent of what is live, and by
+// at least as much as is live. The first collection is at 16 MB, which the first answer of a function does not reach; with Go's
+// default it is at 4 MB.
+func PaceGC(ctx context.Context) {
+	debug.SetGCPercent(mostPercent)
 	afterGC(func() bool {
 		if ctx.Err() != nil {
 			return false
@@ -29,9 +30,16 @@ func paceGC(ctx context.Context) {
 	})
 }
 
+// paceGC does the same for a function. A GOGC in its environment is left in force.
+func (e Environment) paceGC() {
+	if e["GOGC"] == "" {
+		PaceGC(context.Background())
+	}
+}
+
 // gcPercent returns the growth between two collections, in percent of the bytes that are live.
 func gcPercent(live uint64) int {
-	return int(min(max(100*headroom/max(1, live), leastPercent), localaws.GCPercent))
+	return int(min(max(100*headroom/max(1, live), leastPercent), mostPercent))
 }
 
 // afterGC calls f after each collection, as long as it returns true.

@@ -1,8 +1,7 @@
-package process
+package boot
 
 import (
 	"context"
-	"localaws"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -10,7 +9,7 @@ import (
 )
 
 func TestHeapGrowsByABoundedAmount(t *testing.T) {
-	for live, want := range map[uint64]int{0: localaws.GCPercent, 1 << 20: localaws.GCPercent, 8 << 20: 400, 16 << 20: 200, 32 << 20: 100, 1 << 30: 100} {
+	for live, want := range map[uint64]int{0: mostPercent, 1 << 20: mostPercent, 8 << 20: 400, 16 << 20: 200, 32 << 20: 100, 1 << 30: 100} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d %% for %d live bytes, want %d", got, live, want)
 		}
@@ -22,8 +21,8 @@ func TestCollectorIsPacedByWhatIsLive(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	paceGC(ctx)
-	if got := percentNow(); got != localaws.GCPercent {
+	PaceGC(ctx)
+	if got := percentNow(); got != mostPercent {
 		t.Fatalf("it begins with %d %%", got)
 	}
 	held := make([]byte, 2*headroom)
@@ -37,6 +36,19 @@ func TestCollectorIsPacedByWhatIsLive(t *testing.T) {
 		t.Errorf("%d %% with %d bytes live", got, len(held))
 	}
 	runtime.KeepAlive(held)
+}
+
+// TestFunctionLeavesTheEnvironmentsPace: a GOGC that somebody set stays in force.
+func TestFunctionLeavesTheEnvironmentsPace(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(77))
+	Environment{"GOGC": "77"}.paceGC()
+	if got := percentNow(); got != 77 {
+		t.Errorf("%d %% with GOGC=77", got)
+	}
+	Environment{}.paceGC()
+	if got := percentNow(); got != mostPercent {
+		t.Errorf("%d %% without GOGC, want %d", got, mostPercent)
+	}
 }
 
 func percentNow() uint64 {
