@@ -27,7 +27,7 @@ type api struct {
 func newAPI(c Config) *api { return &api{config: c, router: &router{config: c}} }
 
 // newHuma returns a huma API on a mux, without operations.
-func newHuma(m humago.Mux) huma.API {
+func newHuma(m humago.Mux, schemas huma.Registry) huma.API {
 	return humago.New(m, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -36,7 +36,7 @@ func newHuma(m humago.Mux) huma.API {
 				Description: "A chat that acts, and asks first. Errors are RFC 9457 problems with a stable code and a trace id.",
 			},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+				Schemas: schemas,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer":  {Type: "http", Scheme: "bearer"},
 					"token":   {Type: "apiKey", In: "header", Name: "X-VX11-Token"},
@@ -46,6 +46,35 @@ func newHuma(m humago.Mux) huma.API {
 		},
 		Formats: map[string]huma.Format{"application/json": format, "json": format}, DefaultFormat: "application/json",
 	})
+}
+
+// newSchemas returns the schemas of a document, without any.
+func newSchemas() huma.Registry {
+	return huma.NewMapRegistry("#/components/schemas/", schemaName)
+}
+
+// requestSchemas are the schemas of a route that is served. They judge its request, so those of its answer and of
+// problems, which the document has, are not made: the first request of a route waits for all of them.
+type requestSchemas struct {
+	huma.Registry
+	answer reflect.Type
+}
+
+// Schema implements huma.Registry.
+func (s requestSchemas) Schema(t reflect.Type, allowRef bool, hint string) *huma.Schema {
+	if t == s.answer || t == reflect.TypeFor[Problem]() {
+		return &huma.Schema{}
+	}
+	return s.Registry.Schema(t, allowRef, hint)
+}
+
+// answerOf returns the type of the body of an answer; nil for one without a body, or with the type of the request's.
+func answerOf(in, out reflect.Type) reflect.Type {
+	answer, ok := out.FieldByName("Body")
+	if asked, both := in.FieldByName("Body"); !ok || both && asked.Type == answer.Type {
+		return nil
+	}
+	return answer.Type
 }
 
 // keptNames holds the names in the document that differ from Go's, because clients were generated with them.
@@ -130,10 +159,7 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		if op.optionalBody {
 			operationOf(h, op.method, op.path).RequestBody.Required = false
 		}
-		if op.describe != nil {
-			op.describe(h, operationOf(h, op.method, op.path))
-		}
-	})
+	}, answerOf(reflect.TypeFor[In](), reflect.TypeFor[Out]()))
 }
 
 // operationOf returns the document's entry for a route.

@@ -29,9 +29,10 @@ func describe() *whole {
 	a.companies(nil)
 	a.records(nil, nil)
 	a.memory(nil)
-	w := &whole{a, newHuma(&boundRoute{})}
+	w := &whole{a, newHuma(&boundRoute{}, newSchemas())}
 	for _, r := range a.router.routes {
 		r.bind(w.huma)
+		r.describe(w.huma)
 	}
 	return w
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +41,8 @@ type route struct {
 	signed   bool           // a webhook's signature is accepted, too
 	class    rate.Class     // rate class
 	long     bool           // may be answered asynchronously
-	bind     func(huma.API) // describes it and registers its handler
+	bind     func(huma.API) // registers its handler
+	describe func(huma.API) // completes the document, after bind
 	bound    func() boundRoute
 }
 
@@ -50,6 +52,7 @@ type boundRoute struct {
 	body         bool            // the route reads a body
 	bodyRequired bool            // the body must be present, though it has no required member
 	members      map[string]bool // names of the body's members
+	schemas      int             // how many schemas judge the body
 	serve        http.HandlerFunc
 }
 
@@ -82,17 +85,23 @@ type router struct {
 }
 
 // add adds a route, which bind registers with huma. Each route has a huma API of its own, so that binding one does
-// not change data that another reads.
-func (t *router) add(function Function, op operation, bind func(huma.API)) {
+// not change data that another reads. answer is the type of its successful answer; nil for one without a body.
+func (t *router) add(function Function, op operation, bind func(huma.API), answer reflect.Type) {
 	t.routes = append(t.routes, &route{
 		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long,
 		class: cmp.Or(op.class, classOf(op.method)),
 		bind:  bind,
+		describe: func(h huma.API) {
+			if op.describe != nil {
+				op.describe(h, operationOf(h, op.method, op.path))
+			}
+		},
 		bound: sync.OnceValue(func() boundRoute {
 			var b boundRoute
-			h := newHuma(&b)
+			h := newHuma(&b, requestSchemas{newSchemas(), answer})
 			bind(h)
 			b.setBody(h, op)
+			b.schemas = len(h.OpenAPI().Components.Schemas.Map())
 			return b
 		}),
 	})
