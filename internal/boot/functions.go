@@ -172,7 +172,9 @@ const previewTimeout = 5 * time.Second
 
 // previews returns the client for the reads of a plan before its confirmation.
 func (s site) previews(t Tools) step.Preview {
-	return step.Preview{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log}
+	return step.Preview{Reader: step.Reader{
+		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log,
+	}}
 }
 
 // Confirm builds functions/confirm.

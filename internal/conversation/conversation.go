@@ -120,6 +120,8 @@ type Message struct {
 	By *By `json:"answered_by,omitempty"`
 	// Notes are the system's notes under the message.
 	Notes []Note `json:"notes,omitempty"`
+	// Sources are the reads that were made for the message.
+	Sources []Source `json:"sources,omitempty"`
 
 	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
 	// ID (run_id#final). It is the page cursor.

@@ -84,8 +84,8 @@ var setupChanges = []struct {
 		_, err := s.SetServerActive(ctx, "acme", "s", false, now)
 		return err
 	}},
-	{"registry.SetServerPreview", func(s *fixture.Stores) error {
-		_, err := s.SetServerPreview(ctx, "acme", "s", true)
+	{"registry.SetServerReads", func(s *fixture.Stores) error {
+		_, err := s.SetServerReads(ctx, "acme", "s", tool.Reads{Mode: tool.ReadsOn})
 		return err
 	}},
 	{"registry.SetCredential", func(s *fixture.Stores) error {

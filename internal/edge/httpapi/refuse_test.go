@@ -18,7 +18,7 @@ var bodies = map[string]string{
 	"confirmRun": `{"digest":"` + string(digest) + `"}`, "cancelRun": `{"digest":"` + string(digest) + `"}`,
 	"approveStep": `{"step_id":"s2"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`,
 	"revisePlan": `{"digest":"` + string(digest) + `","steps":[{"mcp_id":"` + serverID + `","method":"GET","path":"/rooms"}]}`,
-	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerPreview": `{"preview":true}`,
+	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerReads": `{"mode":"on"}`,
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
@@ -84,7 +84,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerPreview")
+		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +

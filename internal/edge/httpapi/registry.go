@@ -53,9 +53,9 @@ func (a *api) registry(servers Servers) {
 		}, r.activate)
 	}
 	register(a, operation{
-		method: http.MethodPut, path: "/api/mcps/{id}/preview", id: "setServerPreview", access: withAdmin,
-		summary: "Say whether a service's GETs may be done before a plan is confirmed, to show what it is about", failures: []int{404, 413, 415, 422},
-	}, r.preview)
+		method: http.MethodPut, path: "/api/mcps/{id}/reads", id: "setServerReads", access: withAdmin,
+		summary: "Say what may be read from a service without a confirmation", failures: []int{404, 413, 415, 422},
+	}, r.reads)
 	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
 		summary: "Store the key that is sent to a service", failures: []int{404, 413, 415, 422},
@@ -103,9 +103,11 @@ type ActiveRequest struct {
 	Active bool `json:"active"`
 }
 
-// PreviewRequest is the body that allows or forbids reads before a confirmation.
-type PreviewRequest struct {
-	Preview bool `json:"preview"`
+// ReadsRequest is the body that says what may be read without a confirmation. What it leaves out is none.
+type ReadsRequest struct {
+	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on"`
+	Circle string        `json:"circle,omitempty" maxLength:"64"`
+	Tools  []string      `json:"tools,omitempty" maxItems:"200"`
 }
 
 // maxListed is the limit of endpoints in a list of services. Beyond it a service has only its number of operations,
@@ -219,15 +221,15 @@ func (r serverHandler) activate(ctx context.Context, in *struct {
 	return r.read(ctx, &serverInput{in.ID})
 }
 
-func (r serverHandler) preview(ctx context.Context, in *struct {
+func (r serverHandler) reads(ctx context.Context, in *struct {
 	ID   string `path:"id"`
-	Body PreviewRequest
+	Body ReadsRequest
 },
 ) (*reply[ServerDetail], error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	if _, err := r.servers.SetPreview(ctx, caller(ctx).Account, in.ID, in.Body.Preview); err != nil {
+	if _, err := r.servers.SetReads(ctx, caller(ctx).Account, in.ID, in.Body.Mode, in.Body.Circle, in.Body.Tools); err != nil {
 		return nil, err
 	}
 	return r.read(ctx, &serverInput{in.ID})

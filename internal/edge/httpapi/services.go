@@ -137,8 +137,8 @@ type Servers interface {
 	SetActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error)
 	// SetKey stores a server's key; nil removes it.
 	SetKey(ctx context.Context, account, id string, key *tool.Credential, at time.Time) (tool.Server, error)
-	// SetPreview allows or forbids the server's GETs before a plan is confirmed.
-	SetPreview(ctx context.Context, account, id string, on bool) (tool.Server, error)
+	// SetReads says what may be read from the server without a confirmation.
+	SetReads(ctx context.Context, account, id string, mode tool.ReadMode, circle string, tools []string) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error
 	List(ctx context.Context, account string) ([]tool.Server, error)
 	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 
 	"piloto/internal/ground/locale"
@@ -20,7 +22,7 @@ type Server struct {
 	Transport   tool.Transport `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
 	Description string         `json:"description,omitempty" doc:"of an agent"`
 	Keywords    []string       `json:"keywords,omitempty" doc:"of an agent"`
-	Preview     bool           `json:"preview,omitempty" doc:"its GETs may be done before a plan is confirmed, to show what the plan is about"`
+	Reads       Reads          `json:"reads"`
 	Frozen      []string       `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
 	DocumentURL string         `json:"document_url,omitempty"`
 	Active      bool           `json:"active"`
@@ -65,10 +67,21 @@ type ServerRefreshed struct {
 	Changed []string `json:"changed" nullable:"false"`
 }
 
+// Reads is what may be read from a service without a confirmation.
+type Reads struct {
+	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on" doc:"preview: its GETs, to show on a card what a plan is about; on: also by a turn, to answer"`
+	Circle string        `json:"circle,omitempty" doc:"what was read from a service may go into a read of another of the same circle; absent: of no other"`
+	Tools  []string      `json:"tools,omitempty" doc:"of kind mcp: the tools that are read"`
+}
+
+func showReads(s tool.Server) Reads {
+	return Reads{Mode: cmp.Or(s.Reads.Mode, tool.ReadsOff), Circle: s.Reads.Circle, Tools: slices.Sorted(maps.Keys(s.Reads.Tools))}
+}
+
 func showServer(s tool.Server) Server {
 	v := Server{
 		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
-		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Preview: s.Preview, Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
 	}

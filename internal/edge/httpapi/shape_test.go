@@ -70,7 +70,7 @@ func TestShapes(t *testing.T) {
 		{"rules", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"ask","server":"Salas","method":"POST","path":"/orders*","over":{"at":"body.total","most":"500"},"another":true,"minutes":60,"reason":" Es caro "}]}`},
 		{"rules_moved", "PUT", "/api/rules", `{"version":7,"rules":[]}`},
 		{"rules_invalid", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"allow","path":"/{id}","over":{"at":"total","most":"x"},"minutes":5,"reason":" "}]}`},
-		{"mcp_preview", "PUT", "/api/mcps/" + serverID + "/preview", `{"preview":true}`},
+		{"mcp_reads", "PUT", "/api/mcps/" + serverID + "/reads", `{"mode":"on","circle":"ventas"}`},
 		{"events", "GET", "/api/runs/" + runID + "/events?after=1", ``},
 		{"events_none", "GET", "/api/runs/" + runID + "/events?after=2", ``},
 		{"mcp_list", "GET", "/api/mcps", ``},

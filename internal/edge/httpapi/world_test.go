@@ -65,7 +65,6 @@ type world struct {
 	resolved []run.Resolution
 	retried  []run.Retrial
 	edits    []turn.Edit
-	previews []bool
 	ruled    rule.Set
 	refusal  error // error of the next decision
 	tickets  int
@@ -286,9 +285,11 @@ func (w *world) SetRules(_ context.Context, account string, seen int, set rule.S
 	return nil
 }
 
-func (w *world) SetPreview(_ context.Context, account, id string, on bool) (tool.Server, error) {
-	w.previews = append(w.previews, on)
-	w.server.Preview = on
+func (w *world) SetReads(_ context.Context, account, id string, mode tool.ReadMode, circle string, tools []string) (tool.Server, error) {
+	w.server.Reads = tool.Reads{Mode: mode, Circle: circle}
+	for _, name := range tools {
+		w.server.Reads.Tools = map[string]string{name: "f"}
+	}
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 

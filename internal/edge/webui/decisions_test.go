@@ -16,6 +16,7 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
 )
 
 // planOf returns the plan for the words of a message; nil for none.
@@ -135,9 +136,11 @@ func (w *world) decisionRoutes(locked lockedRoute) {
 		run := w.runs[r.PathValue("id")]
 		tell(rw, 200, receipt.New(run, w.planned[run.ID], w.events[run.ID]))
 	})
-	locked("PUT /api/mcps/{id}/preview", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
+	locked("PUT /api/mcps/{id}/reads", func(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 		s := w.servers[r.PathValue("id")]
-		s.Preview, _ = body["preview"].(bool)
+		mode, _ := body["mode"].(string)
+		s.Reads.Mode = tool.ReadMode(mode)
+		s.Reads.Circle, _ = body["circle"].(string)
 		w.servers[s.ID] = s
 		tell(rw, 200, map[string]any{"mcp_id": s.ID})
 	})

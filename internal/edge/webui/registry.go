@@ -63,6 +63,9 @@ func (v serverView) preset() string {
 	return strings.ToLower(v.Server.Name)
 }
 
+// readable reports whether a person named a tool as one that only reads, and it is still the one that was named.
+func (v serverView) readable(e tool.Entry) bool { return v.Server.Reads.Tools[e.Name] == e.Fingerprint }
+
 // frozen reports whether a tool differs from the approved one.
 func (v serverView) frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
 
@@ -209,4 +212,15 @@ func (s *site) project(ctx context.Context, v visit, id string) (*projectView, e
 		view.Choices = append(view.Choices, choice{Server: server, Allowed: !p.All && p.Uses(server.ID)})
 	}
 	return view, nil
+}
+
+// servicesOf names the services that were read, each once.
+func servicesOf(list []conversation.Source) string {
+	var names []string
+	for _, s := range list {
+		if !slices.Contains(names, s.Service) {
+			names = append(names, s.Service)
+		}
+	}
+	return strings.Join(names, ", ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"piloto/internal/tools/tool"
 )
 
 const confirmButton = `.card[data-draft] [data-action="confirm-run"]`
@@ -283,11 +284,12 @@ func TestTheRegistryIsManagedFromThePage(t *testing.T) {
 	b.see("#changes li")
 	b.click(".server-head .switch input")
 	b.until(`document.querySelector(".toast")?.innerText.includes("desactivado") || [...document.querySelectorAll(".toast")].some(t => t.innerText.includes("desactivado"))`)
-	b.click(`[data-change=preview]`)
-	b.until(`document.querySelector("[data-change=preview]:enabled")?.checked === true`)
+	eval[bool](b, `(document.querySelector("[data-submit=set-reads] select").value = "on") === "on"`)
+	b.write("[data-submit=set-reads] input[name=circle]", "ventas\r")
+	b.until(`[...document.querySelectorAll(".toast")].some(t => t.innerText.includes("Guardado"))`)
 	b.world.mu.Lock()
-	if !b.servers[eval[string](b, `document.getElementById("view").dataset.server`)].Preview {
-		t.Error("whether the server may be looked at was not kept")
+	if reads := b.servers[eval[string](b, `document.getElementById("view").dataset.server`)].Reads; reads.Mode != tool.ReadsOn || reads.Circle != "ventas" {
+		t.Errorf("what may be read was not kept: %+v", reads)
 	}
 	b.world.mu.Unlock()
 	b.click(`[data-action="remove-server"]`)

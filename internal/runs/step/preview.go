@@ -2,7 +2,7 @@ package step
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,36 +10,23 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
-	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
 )
 
 // Limits of a preview.
 const (
-	previewAnswer = 256 << 10 // bytes of a response
 	targetsOfStep = 8
 	targetValue   = 1 << 10  // bytes
 	targetsInAll  = 24 << 10 // bytes of values and labels, so that the plan keeps its limit
 )
 
-// PreviewStore reads the data of a preview.
-type PreviewStore interface {
-	run.Catalogue
-	tool.CredentialReader
-}
-
 // Preview makes the reads that the changes of a draft refer to, before the draft is confirmed.
 //
 // It sends only requests without side effects: a GET or HEAD to a server that a person allowed for
-// previews (Server.Preview), bound, matched, checked and built as any step is, that no rule of the
+// previews (Server.Reads), bound, matched, checked and built as any step is, that no rule of the
 // account denies or asks about. The results are used to name objects. They are not stored and never
 // become a step's result. A failed read only leaves out a target.
-type Preview struct {
-	Store   PreviewStore
-	Schemas tool.Compiler // checks the arguments of reads
-	Sender  Sender
-	Log     *slog.Logger
-}
+type Preview struct{ Reader }
 
 // Targets returns the targets of each step of a draft, in the order of its steps; none for steps
 // that only read. It takes at most limit.
@@ -164,43 +151,16 @@ func referencesOf(s plan.Step) []ref.Reference {
 
 // read makes one read; nil when it is not allowed, or has no usable result.
 func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup) *plan.Result {
-	server, op, err := run.Bound(ctx, p.Store, r, s)
-	if err != nil || !server.Preview || server.Kind != tool.KindOpenAPI || op.Method != s.Method {
+	seen, err := p.makeRead(ctx, r, s, rules, look, func(server tool.Server, op tool.Operation) bool {
+		return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method
+	})
+	if errors.Is(err, errNotRead) {
 		return nil
 	}
-	siblings, err := siblingsOf(ctx, p.Store, r.Account, server, op)
-	if err != nil {
+	if err != nil || seen.Result.Status/100 != 2 || seen.Result.Truncated {
+		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", s.MCPID, "step", s.ID, "status", seen.Status(), "error", err)
 		return nil
 	}
-	args, err := resolve(s, op.Path, look)
-	if err != nil {
-		return nil
-	}
-	c := rule.CallOf(s, server.Name)
-	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
-	if v := rules.Judge(c); v.Effect == rule.Deny || v.Effect == rule.Ask {
-		return nil
-	}
-	request, err := bound{server: server, op: op, siblings: siblings}.build(p.Schemas, s, args)
-	if err != nil {
-		return nil
-	}
-	if r.TraceID != "" {
-		request.Header["X-Trace-Id"] = r.TraceID
-	}
-	var key *tool.Credential
-	if server.Key != nil {
-		held, err := p.Store.Credential(ctx, r.Account, server)
-		if err != nil {
-			return nil
-		}
-		key = &held
-	}
-	answer, err := p.Sender.Send(ctx, request, key, previewAnswer)
-	if err != nil || answer.Status/100 != 2 || answer.Truncated {
-		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", server.ID, "step", s.ID, "status", answer.Status, "error", err)
-		return nil
-	}
-	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", server.ID, "step", s.ID, "bytes", answer.Bytes)
-	return resultOf(answer)
+	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
+	return seen.Result
 }

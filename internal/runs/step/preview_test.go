@@ -18,13 +18,13 @@ import (
 )
 
 func previewer(w *fixture.World) step.Preview {
-	return step.Preview{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	return step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 }
 
 func newPreviewWorld(t *testing.T) *fixture.World {
 	t.Helper()
 	w := fixture.NewWorld(t)
-	if _, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, true); err != nil {
+	if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview}); err != nil {
 		t.Fatal(err)
 	}
 	w.Answer(func(r tool.Request) (tool.Answer, error) {
@@ -81,7 +81,7 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 		steps   []plan.ProposedStep
 	}{
 		"a server that may not be": {func(t *testing.T, w *fixture.World) {
-			_, err := w.Store.SetServerPreview(t.Context(), fixture.Account, w.Server.ID, false)
+			_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
 			must(t, err)
 		}, nil},
 		"a server that is off": {func(t *testing.T, w *fixture.World) {

@@ -29,29 +29,30 @@ const messageFormat = 4
 
 // Said is one message of a row.
 type Said struct {
-	ID      string    `dynamodbav:"id"`
-	Role    string    `dynamodbav:"role"`
-	Kind    string    `dynamodbav:"kind"`
-	Content string    `dynamodbav:"content"`
-	RunID   string    `dynamodbav:"run_id,omitempty"`
-	Code    string    `dynamodbav:"code,omitempty"`
-	Action  string    `dynamodbav:"action,omitempty"`
-	By      *byRow    `dynamodbav:"by,omitempty"`
-	Notes   []noteRow `dynamodbav:"notes,omitempty"`
-	At      int64     `dynamodbav:"at"`
+	ID      string      `dynamodbav:"id"`
+	Role    string      `dynamodbav:"role"`
+	Kind    string      `dynamodbav:"kind"`
+	Content string      `dynamodbav:"content"`
+	RunID   string      `dynamodbav:"run_id,omitempty"`
+	Code    string      `dynamodbav:"code,omitempty"`
+	Action  string      `dynamodbav:"action,omitempty"`
+	By      *byRow      `dynamodbav:"by,omitempty"`
+	Notes   []noteRow   `dynamodbav:"notes,omitempty"`
+	Sources []sourceRow `dynamodbav:"sources,omitempty"`
+	At      int64       `dynamodbav:"at"`
 }
 
 func saidOf(m conversation.Message) Said {
 	return Said{
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
-		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), At: kv.Millis(m.At),
+		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), At: kv.Millis(m.At),
 	}
 }
 
 func (s Said) message(seq string) conversation.Message {
 	return conversation.Message{
 		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
-		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), At: kv.Time(s.At),
+		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), At: kv.Time(s.At),
 	}
 }
 
@@ -78,6 +79,45 @@ type byRow struct {
 type noteRow struct {
 	Code string `dynamodbav:"code"`
 	Text string `dynamodbav:"text"`
+}
+
+// sourceRow is a read of an answer. At is unix milliseconds.
+type sourceRow struct {
+	ID          string `dynamodbav:"id"`
+	MCPID       string `dynamodbav:"mcp_id"`
+	Service     string `dynamodbav:"service"`
+	Tool        string `dynamodbav:"tool,omitempty"`
+	Method      string `dynamodbav:"method,omitempty"`
+	URL         string `dynamodbav:"url"`
+	Status      int    `dynamodbav:"status,omitempty"`
+	At          int64  `dynamodbav:"at"`
+	RequestHash string `dynamodbav:"request_hash"`
+	AnswerHash  string `dynamodbav:"answer_hash,omitempty"`
+	Bytes       int    `dynamodbav:"bytes,omitempty"`
+	Answer      string `dynamodbav:"answer,omitempty"`
+	Cut         bool   `dynamodbav:"cut,omitempty"`
+	Error       string `dynamodbav:"error,omitempty"`
+}
+
+func sourceRows(list []conversation.Source) []sourceRow {
+	var rows []sourceRow
+	for _, s := range list {
+		rows = append(rows, sourceRow{
+			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error,
+		})
+	}
+	return rows
+}
+
+func sources(rows []sourceRow) []conversation.Source {
+	var list []conversation.Source
+	for _, r := range rows {
+		list = append(list, conversation.Source{
+			ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
+			RequestHash: r.RequestHash, AnswerHash: r.AnswerHash, Bytes: r.Bytes, Answer: r.Answer, Cut: r.Cut, Error: r.Error,
+		})
+	}
+	return list
 }
 
 // Bounds of one row.
@@ -110,6 +150,9 @@ func together(list []conversation.Message) int {
 	size := 0
 	for n, m := range list {
 		size += len(m.Content)
+		for _, s := range m.Sources {
+			size += len(s.Answer)
+		}
 		if n > 0 && (m.Role == conversation.RoleUser || list[0].Role == conversation.RoleUser || size > mostTogether || n == mostOfRow) {
 			return n
 		}

@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -32,36 +33,39 @@ func keys(account string, server tool.Server) string {
 }
 
 type serverRow struct {
-	PK          string   `dynamodbav:"PK"`
-	SK          string   `dynamodbav:"SK"`
-	ServerID    string   `dynamodbav:"mcp_id"`
-	Name        string   `dynamodbav:"name"`
-	Kind        string   `dynamodbav:"kind"`
-	Role        string   `dynamodbav:"role"`
-	Transport   string   `dynamodbav:"transport,omitempty"`
-	About       string   `dynamodbav:"about,omitempty"`
-	Keywords    []string `dynamodbav:"keywords,omitempty"`
-	Frozen      []string `dynamodbav:"frozen,stringset,omitempty"`
-	BaseURL     string   `dynamodbav:"base_url"`
-	DocumentURL string   `dynamodbav:"document_url,omitempty"`
-	Said        string   `dynamodbav:"document_said,omitempty"`
-	Active      bool     `dynamodbav:"active"`
-	Preview     bool     `dynamodbav:"preview,omitempty"`
-	State       string   `dynamodbav:"state"`
-	Catalogue   string   `dynamodbav:"catalogue"` // empty: none yet
-	Operations  int      `dynamodbav:"operations"`
-	Warnings    []string `dynamodbav:"warnings,omitempty"`
-	KeyIn       string   `dynamodbav:"key_in,omitempty"`
-	KeyName     string   `dynamodbav:"key_name,omitempty"`
-	TokenURL    string   `dynamodbav:"token_url,omitempty"`
-	Scope       string   `dynamodbav:"key_scope,omitempty"`
-	LastError   string   `dynamodbav:"last_error,omitempty"`
-	CreatedAt   int64    `dynamodbav:"created_at"`
-	UpdatedAt   int64    `dynamodbav:"updated_at"`
-	RefreshedAt int64    `dynamodbav:"refreshed_at,omitempty"`
-	Looks       int      `dynamodbav:"looks,omitempty"`
-	DuePK       string   `dynamodbav:"DuePK,omitempty"` // while it is looked for
-	DueSK       string   `dynamodbav:"DueSK,omitempty"`
+	PK          string            `dynamodbav:"PK"`
+	SK          string            `dynamodbav:"SK"`
+	ServerID    string            `dynamodbav:"mcp_id"`
+	Name        string            `dynamodbav:"name"`
+	Kind        string            `dynamodbav:"kind"`
+	Role        string            `dynamodbav:"role"`
+	Transport   string            `dynamodbav:"transport,omitempty"`
+	About       string            `dynamodbav:"about,omitempty"`
+	Keywords    []string          `dynamodbav:"keywords,omitempty"`
+	Frozen      []string          `dynamodbav:"frozen,stringset,omitempty"`
+	BaseURL     string            `dynamodbav:"base_url"`
+	DocumentURL string            `dynamodbav:"document_url,omitempty"`
+	Said        string            `dynamodbav:"document_said,omitempty"`
+	Active      bool              `dynamodbav:"active"`
+	Preview     bool              `dynamodbav:"preview,omitempty"` // of an earlier version, which had no other mode of reads
+	Reads       string            `dynamodbav:"reads,omitempty"`   // the mode; off when absent
+	Circle      string            `dynamodbav:"circle,omitempty"`
+	ReadTools   map[string]string `dynamodbav:"read_tools,omitempty"` // fingerprint by name
+	State       string            `dynamodbav:"state"`
+	Catalogue   string            `dynamodbav:"catalogue"` // empty: none yet
+	Operations  int               `dynamodbav:"operations"`
+	Warnings    []string          `dynamodbav:"warnings,omitempty"`
+	KeyIn       string            `dynamodbav:"key_in,omitempty"`
+	KeyName     string            `dynamodbav:"key_name,omitempty"`
+	TokenURL    string            `dynamodbav:"token_url,omitempty"`
+	Scope       string            `dynamodbav:"key_scope,omitempty"`
+	LastError   string            `dynamodbav:"last_error,omitempty"`
+	CreatedAt   int64             `dynamodbav:"created_at"`
+	UpdatedAt   int64             `dynamodbav:"updated_at"`
+	RefreshedAt int64             `dynamodbav:"refreshed_at,omitempty"`
+	Looks       int               `dynamodbav:"looks,omitempty"`
+	DuePK       string            `dynamodbav:"DuePK,omitempty"` // while it is looked for
+	DueSK       string            `dynamodbav:"DueSK,omitempty"`
 }
 
 // dueAbsent is the list of the servers that have no allowlist yet.
@@ -71,9 +75,13 @@ func rowOfServer(account string, s tool.Server) serverRow {
 	row := serverRow{
 		PK: kv.Account(account), SK: "SERVER#" + s.ID, ServerID: s.ID, Name: s.Name, Kind: string(s.Kind),
 		Role: string(s.Role), Transport: string(s.Transport), About: s.About, Keywords: s.Keywords, Frozen: s.Frozen,
-		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, Preview: s.Preview, State: string(s.Status), Catalogue: s.Catalogue,
+		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: kv.Millis(s.CreatedAt), UpdatedAt: kv.Millis(s.UpdatedAt), RefreshedAt: kv.Millis(s.RefreshedAt),
+		Circle: s.Reads.Circle, ReadTools: s.Reads.Tools,
+	}
+	if s.Reads.Mode != tool.ReadsOff {
+		row.Reads = string(s.Reads.Mode)
 	}
 	if s.Key != nil {
 		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
@@ -87,10 +95,14 @@ func rowOfServer(account string, s tool.Server) serverRow {
 func (row serverRow) server() tool.Server {
 	s := tool.Server{
 		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL, DocumentSaid: row.Said,
-		Active: row.Active, Preview: row.Preview, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
+		Active: row.Active, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
 		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
 		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), RefreshedAt: kv.Time(row.RefreshedAt),
+	}
+	s.Reads = tool.Reads{Mode: tool.ReadMode(cmp.Or(row.Reads, string(tool.ReadsOff))), Circle: row.Circle, Tools: row.ReadTools}
+	if row.Reads == "" && row.Preview {
+		s.Reads.Mode = tool.ReadsPreview
 	}
 	if row.KeyIn != "" {
 		s.Key = &tool.KeyPlace{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}
@@ -296,11 +308,14 @@ func (s *Store) setActive(ctx context.Context, account, id string, active bool, 
 	return s.change(ctx, account, kv.Update(kv.Account(account), "SERVER#"+id, set, "catalogue = :seen", values, tool.ErrServerMoved))
 }
 
-// SetServerPreview says whether a server's GETs may be done before a plan is
-// confirmed.
-func (s *Store) SetServerPreview(ctx context.Context, account, id string, on bool) (tool.Server, error) {
-	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET preview = :on", "attribute_exists(PK)",
-		kv.Item{":on": kv.Bool(on)}, tool.ErrServerNotFound)
+// SetServerReads says what may be read from a server without a confirmation.
+func (s *Store) SetServerReads(ctx context.Context, account, id string, reads tool.Reads) (tool.Server, error) {
+	tools := kv.Item{}
+	for name, print := range reads.Tools {
+		tools[name] = kv.S(print)
+	}
+	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET #reads = :mode, circle = :circle, read_tools = :tools REMOVE preview", "attribute_exists(PK)",
+		kv.Item{":mode": kv.S(string(reads.Mode)), ":circle": kv.S(reads.Circle), ":tools": kv.M(tools)}, tool.ErrServerNotFound).Named("#reads", "reads")
 	if err := s.change(ctx, account, w); err != nil {
 		return tool.Server{}, err
 	}

@@ -49,7 +49,7 @@ type Store interface {
 	// MarkServer records the result of a discovery that returned no allowlist.
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
-	SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error)
+	SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error)
 	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
 	DeleteServer(ctx context.Context, account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
@@ -322,17 +322,24 @@ func (r Registry) SetActive(ctx context.Context, account, id string, active bool
 	return r.Store.SetServerActive(ctx, account, id, active, at)
 }
 
-// SetPreview sets whether the server's GETs may be called before a plan is confirmed. Only a person can know that
-// they change nothing, so no server declares it. It returns ErrPreview for a server that is not of KindOpenAPI.
-func (r Registry) SetPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+// SetReads sets what may be read from a server without a confirmation. Names are tools of a server of KindMCP. It
+// returns ErrReads for a setting that the server cannot have.
+func (r Registry) SetReads(ctx context.Context, account, id string, mode ReadMode, circle string, names []string) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, err
 	}
-	if on && s.Kind != KindOpenAPI {
-		return Server{}, ErrPreview
+	var entries []Entry
+	if len(names) > 0 {
+		if entries, err = r.Store.Entries(ctx, account, s); err != nil {
+			return Server{}, err
+		}
 	}
-	return r.Store.SetServerPreview(ctx, account, id, on)
+	reads, err := readsOf(s, entries, mode, circle, names)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.SetServerReads(ctx, account, id, reads)
 }
 
 // SetKey stores, replaces or (nil) removes a server's key.

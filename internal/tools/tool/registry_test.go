@@ -94,14 +94,14 @@ func (s *memoryStore) SetServerActive(ctx context.Context, account, id string, a
 	return v, nil
 }
 
-func (s *memoryStore) SetServerPreview(ctx context.Context, account, id string, on bool) (Server, error) {
+func (s *memoryStore) SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
 		return v, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v.Preview = on
+	v.Reads = reads
 	s.servers[account+"/"+id] = v
 	return v, nil
 }
@@ -370,8 +370,8 @@ func TestRegistryIsolatesAccounts(t *testing.T) {
 	_, _, _, errRefresh := r.Refresh(t.Context(), "other", s.ID, now)
 	_, errActive := r.SetActive(t.Context(), "other", s.ID, false, now)
 	_, errKey := r.SetKey(t.Context(), "other", s.ID, nil, now)
-	_, errPreview := r.SetPreview(t.Context(), "other", s.ID, true)
-	for _, err := range []error{errGet, errRefresh, errActive, errKey, errPreview, r.Delete(t.Context(), "other", s.ID)} {
+	_, errReads := r.SetReads(t.Context(), "other", s.ID, ReadsOn, "", nil)
+	for _, err := range []error{errGet, errRefresh, errActive, errKey, errReads, r.Delete(t.Context(), "other", s.ID)} {
 		if !errors.Is(err, ErrServerNotFound) {
 			t.Errorf("%v, want not found", err)
 		}
@@ -399,26 +399,50 @@ func TestSetKeyAndActive(t *testing.T) {
 	}
 }
 
-func TestSetPreviewRefusesNamedTools(t *testing.T) {
+func TestReadsAreWhatAPersonAllowed(t *testing.T) {
 	r, _, _ := registry()
-	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
-	if err != nil || s.Preview {
+	s, entries, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now)
+	if err != nil || s.Previews() || s.MayRead(Entry{Method: "GET"}) {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if got, err := r.SetPreview(t.Context(), "acc", s.ID, true); err != nil || !got.Preview {
+	got, err := r.SetReads(t.Context(), "acc", s.ID, ReadsPreview, "", nil)
+	if err != nil || !got.Previews() || got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("%+v %v", got, err)
 	}
-	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.Preview {
+	got, err = r.SetReads(t.Context(), "acc", s.ID, ReadsOn, " ventas ", nil)
+	if err != nil || !got.Previews() || !got.MayRead(Entry{Method: "GET"}) || !got.MayRead(Entry{Method: "HEAD"}) || got.MayRead(Entry{Method: "POST"}) || got.Circle() != "circle:ventas" {
+		t.Errorf("%+v %v", got, err)
+	}
+	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("a refresh forgot it: %+v %v", got, err)
 	}
-	if got, err := r.SetPreview(t.Context(), "acc", s.ID, false); err != nil || got.Preview {
+	if got, err := r.SetReads(t.Context(), "acc", s.ID, ReadsOff, "", nil); err != nil || got.Previews() || got.Circle() != "server:"+s.ID {
 		t.Errorf("%+v %v", got, err)
 	}
-	named, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Kind: KindMCP, Force: true}, now)
+	if _, err := r.SetReads(t.Context(), "acc", s.ID, ReadsOn, "", []string{"x"}); !errors.Is(err, ErrReads) {
+		t.Errorf("a tool of an API: %v, %d operations", err, len(entries))
+	}
+}
+
+// A tool is a read while it is the one that a person named. What its server says of it makes it none.
+func TestAToolIsReadWhileItIsTheOneThatWasNamed(t *testing.T) {
+	s := Server{ID: "s", Kind: KindMCP}
+	entries := []Entry{{Name: "find", Fingerprint: "f1"}, {Name: "erase", Fingerprint: "e1"}}
+	for _, wrong := range []struct {
+		of    Server
+		mode  ReadMode
+		tools []string
+	}{{s, ReadsPreview, nil}, {s, ReadsOn, []string{"absent"}}, {Server{ID: "a", Kind: KindMCP, Role: RoleAgent}, ReadsOn, nil}} {
+		if _, err := readsOf(wrong.of, entries, wrong.mode, "", wrong.tools); !errors.Is(err, ErrReads) {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	reads, err := readsOf(s, entries, ReadsOn, "", []string{"find"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.SetPreview(t.Context(), "acc", named.ID, true); !errors.Is(err, ErrPreview) {
-		t.Errorf("%v", err)
+	s.Reads = reads
+	if !s.MayRead(entries[0]) || s.MayRead(entries[1]) || s.MayRead(Entry{Name: "find", Fingerprint: "f2"}) || s.MayRead(Entry{Name: "new", Method: "GET"}) {
+		t.Errorf("%+v", reads)
 	}
 }

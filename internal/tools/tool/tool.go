@@ -44,7 +44,6 @@ var (
 	ErrDuplicate      = fault.New(fault.Conflict, "mcp.twice")           // the account already has the service, in the same role
 	ErrAgentTaken     = fault.New(fault.Conflict, "mcp.agent_taken")     // another agent of the account has the name
 	ErrNoChat         = fault.New(fault.Invalid, "mcp.no_chat_tool")     // an agent without the tool "chat", or one that takes no message
-	ErrPreview        = fault.New(fault.Invalid, "mcp.preview")          // a tool with a name cannot be previewed
 	ErrNotSent        = fault.New(fault.Upstream, "tool.not_sent")       // no byte of the request reached the server
 	ErrLost           = fault.New(fault.Upstream, "tool.lost")           // some bytes may have reached it, and no status came back
 )
@@ -132,7 +131,7 @@ type Server struct {
 	Keywords     []string // of an agent
 	Frozen       []string // names of tools that differ from the approved ones; a refresh approves them
 	Active       bool
-	Preview      bool // its GETs change nothing, and may be called before a plan is confirmed, to show the data that the plan concerns
+	Reads        Reads
 	Status       Status
 	Catalogue    string // ULID
 	Operations   int

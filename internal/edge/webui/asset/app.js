@@ -42,7 +42,6 @@ const actions = {
 const changes = {
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
-  "preview": manage.switchPreview,
   "arrange": arrange,
   "mode": setMode,
   "movement": credits.chooseMovement,

@@ -34,6 +34,15 @@ export const submits = {
     toast(t("added", { name: server.name }));
     await go("/?view=servers&id=" + encodeURIComponent(server.mcp_id));
   },
+  "set-reads": async (form, data) => {
+    const body = { mode: data.get("mode") };
+    const circle = (data.get("circle") || "").trim();
+    if (circle) body.circle = circle;
+    const tools = data.getAll("tools");
+    if (tools.length) body.tools = tools;
+    await api("PUT", path("mcps", serverOf(), "reads"), body);
+    toast(t("saved"));
+  },
   "set-key": async (form, data) => {
     const body = keyOf(data, "");
     form.elements.value.value = ""; // it is nowhere on the page while it is on its way
@@ -69,21 +78,6 @@ export async function switchServer(box) {
     try {
       await api("PUT", path("mcps", box.dataset.server, "active"), { active: box.checked });
       toast(t(box.checked ? "switched_on" : "switched_off", { name }));
-    } catch (failure) {
-      box.checked = !box.checked;
-      throw failure;
-    }
-  });
-  box.disabled = false;
-}
-
-/** switchPreview lets a server be looked at before a plan is confirmed, or not. */
-export async function switchPreview(box) {
-  box.disabled = true;
-  await attempt(box, async () => {
-    try {
-      await api("PUT", path("mcps", box.dataset.server, "preview"), { preview: box.checked });
-      toast(t("saved"));
     } catch (failure) {
       box.checked = !box.checked;
       throw failure;

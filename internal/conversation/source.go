@@ -1,0 +1,24 @@
+package conversation
+
+import "time"
+
+// Source is a read that was made for an answer, without a confirmation: what was asked of a service, and what it said.
+type Source struct {
+	ID      string    `json:"id"` // "l1", in the order of the reads of a turn
+	MCPID   string    `json:"mcp_id"`
+	Service string    `json:"service"`
+	Tool    string    `json:"tool,omitempty"`
+	Method  string    `json:"method,omitempty"`
+	URL     string    `json:"url"` // as sent, without the service's key
+	Status  int       `json:"status,omitempty"`
+	At      time.Time `json:"at"`
+	// RequestHash and AnswerHash are SHA-256 in hexadecimal digits: of the request as a step's is, and of the whole
+	// answer as it was received.
+	RequestHash string `json:"request_hash"`
+	AnswerHash  string `json:"answer_hash,omitempty"`
+	Bytes       int    `json:"bytes,omitempty"` // of the whole answer
+	// Answer is what the model read of the answer; Cut says that it is not all of it.
+	Answer string `json:"answer,omitempty"`
+	Cut    bool   `json:"cut,omitempty"`
+	Error  string `json:"error,omitempty"` // why there is no answer
+}

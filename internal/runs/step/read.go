@@ -1,0 +1,137 @@
+package step
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
+	"piloto/internal/tools/tool"
+)
+
+// Limits of a read without a confirmation.
+const (
+	mostRead = 256 << 10        // bytes of an answer
+	readTime = 10 * time.Second // of a look
+)
+
+// ReadStore reads the data that a read needs.
+type ReadStore interface {
+	run.Catalogue
+	tool.CredentialReader
+}
+
+// Reader calls operations that change nothing, without a confirmation. A read is bound, matched, checked, built and
+// judged by the account's rules as any step is.
+type Reader struct {
+	Store   ReadStore
+	Schemas tool.Compiler // checks the arguments
+	Sender  Sender
+	Caller  tool.Caller // nil: tools with names are not read
+	Log     *slog.Logger
+}
+
+// The reasons why a read was not made.
+var (
+	errNotRead = errors.New("it is not to be read without a confirmation")
+	errAsks    = errors.Join(errNotRead, plan.ErrLookAsks)
+	errDenied  = errors.Join(errNotRead, plan.ErrLookDenied)
+)
+
+// Look makes the read of a turn: the step s of the plan of r. It takes at most 10 seconds and reads at most 256 KB.
+// plan.ErrLookAsks means that it is to be proposed instead. An answer with any status is a result.
+func (x Reader) Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	rules, err := x.Store.Rules(ctx, r.Account)
+	if err != nil {
+		return plan.Look{}, err
+	}
+	none := func(string) (ref.Result, bool) { return ref.Result{}, false }
+	seen, err := x.makeRead(ctx, r, s, rules, none, func(server tool.Server, op tool.Operation) bool { return server.MayRead(op.Entry) })
+	x.Log.InfoContext(ctx, "step.looked", "mcp_id", s.MCPID, "request_hash", seen.Hash, "status", seen.Status(), "error", err)
+	return seen, err
+}
+
+// makeRead sends one read, if its server allows it. An error that is errNotRead says that nothing was sent.
+func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.Look, error) {
+	b := bound{rules: rules}
+	var err error
+	if b.server, b.op, err = run.Bound(ctx, x.Store, r, s); err != nil {
+		return plan.Look{}, errors.Join(errNotRead, err)
+	}
+	if !allows(b.server, b.op) {
+		return plan.Look{}, errAsks
+	}
+	if b.siblings, err = siblingsOf(ctx, x.Store, r.Account, b.server, b.op); err != nil {
+		return plan.Look{}, errors.Join(errNotRead, err)
+	}
+	args, err := resolve(s, b.op.Path, look)
+	if err != nil {
+		return plan.Look{}, errors.Join(errNotRead, err)
+	}
+	c := rule.CallOf(s, b.server.Name)
+	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
+	switch rules.Judge(c).Effect {
+	case rule.Deny:
+		return plan.Look{}, errDenied
+	case rule.Ask:
+		return plan.Look{}, errAsks
+	}
+	var key *tool.Credential
+	if b.server.Key != nil {
+		held, err := x.Store.Credential(ctx, r.Account, b.server)
+		if err != nil {
+			return plan.Look{}, errors.Join(errNotRead, err)
+		}
+		key = &held
+	}
+	if b.op.Name != "" {
+		return x.callTool(ctx, r, s, b, args, key)
+	}
+	return x.send(ctx, r, s, b, args, key)
+}
+
+func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, key *tool.Credential) (plan.Look, error) {
+	request, err := b.build(x.Schemas, s, args)
+	if err != nil {
+		return plan.Look{}, errors.Join(errNotRead, err)
+	}
+	if r.TraceID != "" {
+		request.Header["X-Trace-Id"] = r.TraceID
+	}
+	seen := plan.Look{URL: request.URL, Hash: plan.RequestHash(request.Method, request.URL, nil)}
+	answer, err := x.Sender.Send(ctx, request, key, mostRead)
+	if err == nil {
+		seen.Result = resultOf(answer)
+	}
+	return seen, err
+}
+
+func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, key *tool.Credential) (plan.Look, error) {
+	if problems := b.op.CheckResolved(x.Schemas, tool.Arguments{Body: args.Body}); len(problems) > 0 {
+		return plan.Look{}, errors.Join(errNotRead, errors.New(sentence(problems)))
+	}
+	if x.Caller == nil {
+		return plan.Look{}, errAsks
+	}
+	arguments := args.Body
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	seen := plan.Look{URL: b.server.BaseURL, Hash: plan.RequestHash(b.op.Name, b.server.BaseURL, args.Body)}
+	answer, err := x.Caller.CallTool(ctx, tool.Call{
+		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: arguments, Key: key,
+		Idempotency: r.ID + ":" + s.ID.String(), TraceID: r.TraceID, Limit: mostRead,
+	})
+	if err == nil {
+		seen.Result = resultOf(answer)
+		seen.Failed = answer.Failed
+	}
+	return seen, err
+}
