@@ -161,7 +161,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	credits, limits := s.credits(), s.limits(c.Waits)
 	credits.Life = holdLife(limits, c)
 	return &turn.Service{
-		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Eligibility: eligible, Credit: credits, Models: models,
+		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Looks: s.looks(t), Eligibility: eligible, Credit: credits, Models: models,
 		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Router: s.router(c.Business, c.Delegation, t), Limits: limits, AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
@@ -175,6 +175,19 @@ func (s site) previews(t Tools) step.Preview {
 	return step.Preview{Reader: step.Reader{
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log,
 	}}
+}
+
+// lookTimeout is the timeout of one read of a turn.
+const lookTimeout = 10 * time.Second
+
+// looks returns the client for the reads of turns.
+func (s site) looks(t Tools) step.Reader {
+	bearer := s.tokens()
+	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(lookTimeout)).With(bearer), Log: s.log}
+	if t.Caller != nil {
+		reader.Caller = t.Caller(s.World, lookTimeout, bearer)
+	}
+	return reader
 }
 
 // Confirm builds functions/confirm.

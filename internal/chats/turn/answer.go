@@ -103,7 +103,7 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	case message.ID == "":
-		return s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), nil)
+		return s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.nothing_to_answer"), told{})
 	}
 	defer func() { s.endAnswer(ctx, held) }()
 	// Another holder may have answered the message since it was read.
@@ -208,7 +208,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 		return reply, nil
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
+	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, ""), q.sources...)
 	if blockErr != nil { // the store refuses writes: only the caller gets the error
 		return Reply{}, err
 	}

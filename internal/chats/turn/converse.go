@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,7 @@ type dialog struct {
 	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
 	persona     string
 	pending     *plan.Run // the draft that waits, when the model may change it
+	looks       looks
 	searches    int
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
@@ -79,7 +81,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 		return false, Reply{}, nil
 	}
 	if automation.Mode == eligibility.Manual {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), nil)
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
 		return true, reply, err
 	}
 	delay := time.Duration(automation.DelayMS) * time.Millisecond
@@ -96,7 +98,7 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 		return true, Reply{}, err
 	}
 	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(d.began.Truncate(time.Millisecond)) {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.stopped"), nil)
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.stopped"), told{})
 		return true, reply, err
 	}
 	if d.chatHistory, err = s.loadHistory(ctx, req, chat, message); err != nil {
@@ -117,6 +119,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	system, err := d.prompt()
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
 	d.tools = turnTools(d.listed, d.pending != nil)
+	d.looks.circles = d.readCircles()
 	return err
 }
 
@@ -165,9 +168,9 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 		if err != nil {
 			return Reply{}, err
 		}
-		return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), by, notes...)
+		return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by, notes, d.sources})
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), by)
+	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, sources: d.sources})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -175,7 +178,7 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
-	writes.Go(func() { reply, err = d.service.text(ctx, d.req, d.chat, kind, text, by, notes...) })
+	writes.Go(func() { reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources}) })
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
 	writes.Wait()
 	return reply, err
@@ -221,6 +224,7 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 	d.keep(answer.Text)
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	var p proposals
+	var reads []asked
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {
 		raw, err := readArguments(call.Arguments)
@@ -231,6 +235,18 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 		case err != nil:
 			results[i] = toolError("", err.Error())
 			p.refuse(results[i])
+		case call.Name == toolResult:
+			results[i] = d.readResult(raw)
+		case call.Name == toolLook:
+			a, wrong, err := d.readLook(ctx, i, raw)
+			switch {
+			case err != nil:
+				return Reply{}, true, err
+			case len(wrong) > 0:
+				results[i] = toolErrors(wrong)
+			default:
+				reads = append(reads, a)
+			}
 		case call.Name == toolSearch:
 			if results[i], err = d.limitedSearch(ctx, raw); err != nil {
 				return Reply{}, true, err
@@ -239,7 +255,10 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 			p.read(call.Name, raw)
 		}
 	}
-	if p.any() && len(p.wrong) == 0 && p.refused == "" { // a plan without one of its steps would be a different plan
+	if err := d.look(ctx, reads, results, &p); err != nil {
+		return Reply{}, true, err
+	}
+	if p.any() && len(p.wrong) == 0 && p.refused == "" && p.early == "" { // a plan without one of its steps would be a different plan
 		reply, wrong, err := d.handleProposals(ctx, p)
 		if err != nil || len(wrong) == 0 {
 			return reply, true, err
@@ -254,11 +273,36 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 	}
 	for i, call := range answer.Calls {
 		if results[i] == "" {
-			results[i] = toolErrors(p.wrong)
+			results[i] = cmp.Or(p.early, toolErrors(p.wrong))
 		}
 		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
 	}
 	return Reply{}, false, nil
+}
+
+// look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the
+// model then proposes again, because it wrote its proposals before it had read that.
+func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *proposals) error {
+	if len(reads) == 0 {
+		return nil
+	}
+	propose, err := d.lookAll(ctx, reads, results)
+	if err != nil {
+		return err
+	}
+	if len(propose) < len(reads) {
+		for _, a := range propose {
+			results[a.at] = toolError("", "this read needs the person's confirmation: propose it with mcp_request")
+		}
+		if p.any() {
+			p.early = toolError("", "nothing was proposed: you proposed before you read the answers of this reply; propose again")
+		}
+		return nil
+	}
+	for _, a := range propose {
+		p.read(toolRequest, a.raw)
+	}
+	return nil
 }
 
 // limitedSearch answers at most maxSearches search_tools calls of a turn.

@@ -26,6 +26,7 @@ const (
 	outcomeBytes    = 48 << 10 // of all answers together
 	pathBytes       = 512      // of each step's path
 	draftBytes      = 32 << 10 // of a draft in the prompt that the model may change
+	readBytes       = 24 << 10 // of the answers of earlier reads
 )
 
 // turnData holds the data that a conversation needs for its answer.
@@ -41,6 +42,7 @@ type turnData struct {
 type chatHistory struct {
 	history  []llm.Message
 	runs     []plan.Run
+	reads    []conversation.Source // of earlier answers, the oldest first
 	later    bool                 // the user sent another message after the one to answer
 	previous conversation.Message // the stored answer, when the request was retried
 }
@@ -60,9 +62,16 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	history := []llm.Message{{Role: llm.User, Content: message.Content}}
 	size := len(message.Content)
 	var runIDs []string
+	var reads []conversation.Source
+	read := 0
 	for _, m := range slices.Backward(messages) {
 		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
 			runIDs = append(runIDs, m.RunID)
+		}
+		for _, s := range slices.Backward(m.Sources) {
+			if read += len(s.Answer) + len(s.URL); read <= readBytes && m.Seq < message.Seq {
+				reads = append(reads, s)
+			}
 		}
 		if m.Kind != conversation.KindText || m.Seq >= message.Seq || m.Role != conversation.RoleUser && m.RunID != "" {
 			continue
@@ -86,12 +95,13 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	}
 	slices.Reverse(history)
 	slices.Reverse(runIDs)
+	slices.Reverse(reads)
 	runs := make([]plan.Run, len(runIDs))
-	var reads errgroup.Group
+	var loads errgroup.Group
 	for i, id := range runIDs {
-		reads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
+		loads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
 	}
-	return chatHistory{history, runs, later, previousAnswer(messages, req)}, reads.Wait()
+	return chatHistory{history, runs, reads, later, previousAnswer(messages, req)}, loads.Wait()
 }
 
 // newestMessages returns a chat's newest messages. It reads several pages, because the progress

@@ -30,6 +30,7 @@ type modelCaller struct {
 	use   *eligibility.Selection
 	first *eligibility.Block // block of the preferred provider, after the fallback to another
 
+	sources     []conversation.Source // the reads that were made for the answer
 	messages    []llm.Message
 	tools       []llm.Tool
 	format      *llm.Format   // of the answer; nil: text and tool calls
@@ -156,10 +157,10 @@ func (q *modelCaller) blockFor(ctx context.Context, why eligibility.Reason, refu
 func (s *Service) blockedReply(ctx context.Context, q *modelCaller, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
-		return s.storeBlock(ctx, q.req, q.chat, blocked.block)
+		return s.storeBlock(ctx, q.req, q.chat, blocked.block, q.sources...)
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
-	return s.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, ""))
+	return s.storeBlock(ctx, q.req, q.chat, eligibility.Refuse(eligibility.InternalError, ""), q.sources...)
 }
 
 // by returns the model that answers.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -45,6 +46,8 @@ func (d *dialog) prompt() (string, error) {
 		"Session":   escapeTags(d.chat.Summary),
 		"Catalogue": catalogue(shown),
 		"Named":     hasNamedTools(d.listed),
+		"Look":      mayLook(d.listed),
+		"Reads":     earlierReads(d.reads),
 		"Omitted":   total - count(shown),
 		"Runs":      strings.TrimSpace(runs),
 		"Draft":     draft,
@@ -95,9 +98,9 @@ func count(listed []tool.Listed) int {
 func catalogue(listed []tool.Listed) string {
 	var b strings.Builder
 	for _, l := range listed {
-		fmt.Fprintf(&b, "server %s %q %s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL)
+		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
 		for _, e := range l.Entries {
-			b.WriteString("- " + operation(e) + withSpace(oneLine(e.Signature)))
+			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(oneLine(e.Signature)))
 			if e.Summary != "" {
 				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
 			}
@@ -105,6 +108,23 @@ func catalogue(listed []tool.Listed) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// mark marks what a turn may read.
+func mark(look bool) string {
+	if look {
+		return " (look)"
+	}
+	return ""
+}
+
+// earlierReads writes the reads of earlier answers, a JSON line each.
+func earlierReads(list []conversation.Source) string {
+	var lines []string
+	for _, s := range list {
+		lines = append(lines, resultText(s, ""))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // operation returns an operation's name, as the catalogue writes it.

@@ -22,6 +22,7 @@ type proposals struct {
 	proposal plan.Proposal
 	wrong    []fault.Field
 	refused  string
+	early    string // it was proposed before the answers of the same reply were read: the result of each proposal
 	calls    int
 	requests int  // calls that are one step each
 	revises  bool // the proposal changes the pending draft
@@ -152,7 +153,7 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 			return err
 		}
 		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
-		card.By = d.by()
+		card.By, card.Sources = d.by(), d.sources
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card),
 			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),

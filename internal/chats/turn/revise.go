@@ -173,6 +173,7 @@ type change struct {
 	next   plan.Plan
 	by     string
 	model  *conversation.By // nil: a person wrote the plan
+	reads  []conversation.Source
 	data   map[string]any   // data of the event
 	asked  Request          // the request that it answers; the zero Request for a person's own edit
 	viewer string           // viewer that gets the answer
@@ -222,7 +223,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 			}
 		}
 		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
-		card.By = c.model
+		card.By, card.Sources = c.model, c.reads
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at}
 		if c.model != nil {
 			rev.Model = c.model.Model
@@ -259,7 +260,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))

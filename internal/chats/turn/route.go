@@ -321,7 +321,7 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	defer cancel()
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, by, r.notes(kind, answer, routed)...)
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed)})
 	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent) })

@@ -87,6 +87,7 @@ type Service struct {
 	Tell        Listeners     // notified of an answer while it is written
 	Usage       UsageCounters // counts each turn
 	Previews    Previewer     // nil: drafts have no preview
+	Looks       Looker        // nil: a turn reads nothing
 
 	Router Router
 	Limits Limits
@@ -161,24 +162,31 @@ func (s *Service) notice(ctx context.Context, req Request, chat conversation.Cha
 }
 
 // storeBlock answers that the turn may not run, with the reason and the next step for the user.
-func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block) (Reply, error) {
+func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation.Chat, b *eligibility.Block, sources ...conversation.Source) (Reply, error) {
 	at := s.Now()
 	answer := s.message(req, conversation.RoleSystem, conversation.KindBlocked, at, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("⚠️"), b.Message()}, Between: " "})
-	answer.Code, answer.Action = string(b.Reason), b.Action().In(req.Locale)
+	answer.Code, answer.Action, answer.Sources = string(b.Reason), b.Action().In(req.Locale), sources
 	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
-// text stores and returns an answer that is text and not a plan. by is the model of the turn,
-// when one was asked. notes stand under the text.
-func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, by *conversation.By, notes ...conversation.Note) (Reply, error) {
+// told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, and the
+// reads that were made for it.
+type told struct {
+	by      *conversation.By
+	notes   []conversation.Note
+	sources []conversation.Source
+}
+
+// text stores and returns an answer that is text and not a plan.
+func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, beside told) (Reply, error) {
 	at := s.Now()
 	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
-	answer.Notes = notes
+	answer.Notes, answer.Sources = beside.notes, beside.sources
 	answer = withAnswerID(req, answer)
-	reply := Reply{Kind: replyOf(kind), Message: answer, By: by}
+	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}
 	if reply.Kind == KindMessage {
-		reply.Message.By = by
+		reply.Message.By = beside.by
 	}
 	var err error
 	reply.Chat, err = s.add(ctx, req, chat, at, reply.Message)

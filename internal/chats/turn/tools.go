@@ -15,6 +15,8 @@ const (
 	toolPlan    = "propose_plan"
 	toolRevise  = "revise_plan"
 	toolSearch  = "search_tools"
+	toolLook    = "look"
+	toolResult  = "read_result"
 )
 
 // methods lists the HTTP methods of a step.
@@ -34,14 +36,22 @@ func callable(s tool.Server) func(tool.Entry) bool {
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and
 // with revise_plan where a draft waits.
 func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
-	list := baseTools
+	list := slices.Clone(baseTools)
 	if pending {
-		list = append(slices.Clone(baseTools), reviseTool)
+		list = append(list, reviseTool)
+	}
+	if mayLook(listed) {
+		list = append(list, lookTools...)
 	}
 	if hasNamedTools(listed) {
 		return withToolNames(list)
 	}
 	return list
+}
+
+// mayLook reports whether any server may be read by a turn.
+func mayLook(listed []tool.Listed) bool {
+	return slices.ContainsFunc(listed, func(l tool.Listed) bool { return l.Server.Reads.Mode == tool.ReadsOn })
 }
 
 // toolNames lists the tools of a turn, for a model that called an unknown one.
@@ -132,6 +142,41 @@ var reviseTool = llm.Tool{
   "required": ["steps"],
   "additionalProperties": false
 }`),
+}
+
+// lookTools read, in a turn in which a server may be read.
+var lookTools = []llm.Tool{
+	{
+		Name: toolLook,
+		Description: "Read from a service that the catalogue marks with (look): a GET, or a named tool that only reads. It runs at once and changes nothing; " +
+			"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
+    "path": {"type": "string", "description": "concrete path of a GET, with every {parameter} filled in"},
+    "query": {"type": "object", "description": "query parameters by name"},
+    "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
+    "arguments": {"type": "object", "description": "of the tool"}
+  },
+  "required": ["mcp_id"],
+  "additionalProperties": false
+}`),
+	},
+	{
+		Name:        toolResult,
+		Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "id": {"type": "string", "description": "of the look: l1, l2, …"},
+    "from": {"type": "integer", "description": "first line, from 1"},
+    "lines": {"type": "integer", "description": "how many"}
+  },
+  "required": ["id", "from"],
+  "additionalProperties": false
+}`),
+	},
 }
 
 // steps is the schema of a plan's steps.

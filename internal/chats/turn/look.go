@@ -1,0 +1,379 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/redact"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// Bounds of the looks of a turn.
+const (
+	maxLooks     = 12
+	looksAtOnce  = 4
+	answerTokens = 2000 // of each answer in the prompt
+	headLines    = 40   // of an answer that is longer
+	tailLines    = 20
+)
+
+// Looker makes reads that need no confirmation (step.Reader). plan.ErrLookAsks means that a read is to be proposed instead.
+type Looker interface {
+	Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error)
+}
+
+// looks holds the reads of a turn.
+type looks struct {
+	made    []look
+	circles []string // whose data the model has read
+}
+
+// look is one read: the call, as the model names it again when it repeats it, and what came of it.
+type look struct {
+	call   string
+	source conversation.Source
+	lines  []string // of the whole answer
+}
+
+// asked is a look that the model asks for in one reply.
+type asked struct {
+	at     int // its place among the calls of the reply
+	call   string
+	raw    json.RawMessage // as a request
+	run    plan.Run
+	server tool.Server
+}
+
+// lookArguments are the arguments of a look.
+type lookArguments struct {
+	MCPID     string          `json:"mcp_id"`
+	Path      string          `json:"path,omitempty"`
+	Query     json.RawMessage `json:"query,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// asRequest returns the arguments of a look as those of mcp_request.
+func (a lookArguments) asRequest() (json.RawMessage, error) {
+	request := map[string]any{"mcp_id": a.MCPID}
+	if a.Tool != "" {
+		request["tool"] = a.Tool
+		if !isEmpty(a.Arguments) {
+			request["body"] = a.Arguments
+		}
+	} else {
+		request["method"], request["path"] = "GET", a.Path
+	}
+	if !isEmpty(a.Query) {
+		request["query"] = a.Query
+	}
+	return json.Marshal(request)
+}
+
+var lookKeys = []string{"mcp_id", "path", "query", "tool", "arguments"}
+
+// readLook reads the arguments of a look, binds them to an operation and checks them. It returns the result for the
+// model when they are wrong.
+func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a asked, wrong []fault.Field, err error) {
+	var in lookArguments
+	if wrong = decodeStrict(raw, &in, lookKeys); len(wrong) > 0 {
+		return a, wrong, nil
+	}
+	a.at = at
+	if a.raw, err = in.asRequest(); err != nil {
+		return a, nil, err
+	}
+	s, wrong := readRequest(a.raw)
+	if len(wrong) > 0 {
+		return a, wrong, nil
+	}
+	p, wrong, err := d.drafter().draft(ctx, plan.Proposal{Steps: []plan.ProposedStep{s}})
+	if err != nil || len(wrong) > 0 {
+		return a, relocated(wrong), err
+	}
+	bound := p.Steps[0]
+	if a.call, err = jcs.Sum(plan.Call{MCPID: bound.MCPID, Tool: bound.Tool, Method: bound.Method, Path: bound.Path, Query: bound.Query, Body: bound.Body}); err != nil {
+		return a, nil, err
+	}
+	a.run = plan.Run{
+		ID: d.incoming.ID, Account: d.req.Principal.Account, User: d.req.Principal.User, ChatID: d.chat.ID, ProjectID: d.chat.ProjectID,
+		Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p,
+	}
+	for _, l := range d.listed {
+		if l.Server.ID == bound.MCPID {
+			a.server = l.Server
+		}
+	}
+	return a, nil, nil
+}
+
+// relocated removes the step from the places of faults: a look has one.
+func relocated(wrong []fault.Field) []fault.Field {
+	for i, f := range wrong {
+		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
+			wrong[i].Loc = f.Loc[2:]
+		}
+	}
+	return wrong
+}
+
+// asks reports whether a look has to be proposed: its server is not to be read by a turn, a rule asks, or it would
+// carry what the model read of services in other circles.
+func (d *dialog) asks(a asked) bool {
+	s := a.run.Plan.Steps[0]
+	entry := tool.Entry{Name: s.Tool, Method: s.Method}
+	if b, ok := a.run.Plan.Binding(s.ID); ok {
+		entry.Fingerprint = b.Fingerprint
+	}
+	own := a.server.Circle()
+	foreign := func(circle string) bool { return circle != own }
+	return s.Ask != nil || !a.server.MayRead(entry) || slices.ContainsFunc(d.looks.circles, foreign)
+}
+
+// readCircles returns the circles whose data is in the prompt: of earlier reads, and of the results of runs.
+func (d *dialog) readCircles() []string {
+	var list []string
+	add := func(mcpID string) {
+		s := tool.Server{ID: mcpID}
+		for _, l := range d.listed {
+			if l.Server.ID == mcpID {
+				s = l.Server
+			}
+		}
+		if circle := s.Circle(); !slices.Contains(list, circle) {
+			list = append(list, circle)
+		}
+	}
+	for _, s := range d.reads {
+		if s.Answer != "" {
+			add(s.MCPID)
+		}
+	}
+	for _, r := range d.runs {
+		for _, s := range r.Plan.Steps {
+			if r.State(s.ID).Result != nil {
+				add(s.MCPID)
+			}
+		}
+	}
+	return list
+}
+
+// lookAll answers the looks of one reply: results[i] is that of call i. It returns those that have to be proposed.
+func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (propose []asked, err error) {
+	var now []asked
+	for _, a := range list {
+		same := func(l look) bool { return l.call == a.call }
+		switch i := slices.IndexFunc(d.looks.made, same); {
+		case i >= 0:
+			results[a.at] = d.looks.made[i].again()
+		case slices.ContainsFunc(now, func(o asked) bool { return o.call == a.call }):
+			results[a.at] = toolError("", "this is asked twice in one reply: its answer is that of the other call")
+		case d.asks(a):
+			propose = append(propose, a)
+		case len(d.looks.made)+len(now) >= maxLooks:
+			results[a.at] = toolError("", fmt.Sprintf("enough was read: %d reads are the most of a turn; answer, or propose a plan", maxLooks))
+		default:
+			now = append(now, a)
+		}
+	}
+	made, errs := make([]look, len(now)), make([]error, len(now))
+	slots := make(chan struct{}, looksAtOnce)
+	var all sync.WaitGroup
+	for i, a := range now {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			made[i], errs[i] = d.makeLook(ctx, a)
+		})
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, a := range now {
+		if errors.Is(errs[i], plan.ErrLookAsks) { // the setting changed after the turn began, or a rule did
+			propose = append(propose, a)
+			continue
+		}
+		made[i].source.ID = fmt.Sprintf("l%d", len(d.looks.made)+1)
+		d.looks.made, d.sources = append(d.looks.made, made[i]), append(d.sources, made[i].source)
+		results[a.at] = made[i].result()
+		if circle := a.server.Circle(); made[i].source.Answer != "" && !slices.Contains(d.looks.circles, circle) {
+			d.looks.circles = append(d.looks.circles, circle)
+		}
+	}
+	return propose, nil
+}
+
+// makeLook makes one read. A panic in it is a result and one log line.
+func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
+	s := a.run.Plan.Steps[0]
+	l = look{call: a.call, source: conversation.Source{
+		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: a.server.BaseURL + s.Path, At: d.service.Now().UTC(),
+	}}
+	defer func() {
+		if cause := recover(); cause != nil {
+			d.service.Log.ErrorContext(ctx, "turn.look_panicked", "mcp_id", a.server.ID, "error", cause)
+			l.source.Error, err = "internal error: this cannot be read now", nil
+		}
+	}()
+	seen, err := d.service.Looks.Look(ctx, a.run, s)
+	if errors.Is(err, plan.ErrLookAsks) {
+		return l, err
+	}
+	if seen.URL != "" {
+		l.source.URL, l.source.RequestHash = seen.URL, seen.Hash
+	}
+	if err != nil {
+		l.source.Error = redact.Text(lookFault(err))
+		return l, nil
+	}
+	res := seen.Result
+	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
+	l.lines = linesOf(redact.Text(string(res.Body)))
+	l.source.Answer, l.source.Cut = excerpt(l.lines)
+	l.source.Cut = l.source.Cut || res.Truncated
+	if seen.Failed {
+		l.source.Error = "the tool reports an error"
+	}
+	return l, nil
+}
+
+// lookFault says to the model why there is no answer.
+func lookFault(err error) string {
+	switch {
+	case errors.Is(err, plan.ErrLookDenied):
+		return "a rule of the account denies this read; nothing was sent"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, tool.ErrNotSent):
+		return "the service cannot be reached"
+	case errors.Is(err, tool.ErrLost):
+		return "no answer came"
+	}
+	return "it cannot be read: " + err.Error()
+}
+
+// linesOf returns an answer in lines. JSON gets one line for each value, when it is too long to be read whole.
+func linesOf(body string) []string {
+	if llm.EstimateText(body) > answerTokens {
+		var text string
+		var indented bytes.Buffer
+		switch {
+		case json.Unmarshal([]byte(body), &text) == nil:
+			body = text
+		case json.Indent(&indented, []byte(body), "", " ") == nil:
+			body = indented.String()
+		}
+	}
+	return strings.Split(body, "\n")
+}
+
+// excerpt returns what the model reads of an answer, at most answerTokens, and whether it is not all of it.
+func excerpt(lines []string) (text string, cut bool) {
+	text = strings.Join(lines, "\n")
+	if llm.EstimateText(text) <= answerTokens {
+		return text, false
+	}
+	head, tail := headLines, tailLines
+	if len(lines) <= head+tail {
+		return trimTo(text, answerTokens), true
+	}
+	for head+tail > 0 {
+		omitted := fmt.Sprintf("[… %d lines omitted: read_result]", len(lines)-head-tail)
+		text = strings.Join(slices.Concat(lines[:head], []string{omitted}, lines[len(lines)-tail:]), "\n")
+		if llm.EstimateText(text) <= answerTokens {
+			return text, true
+		}
+		head, tail = head/2, tail/2
+	}
+	return trimTo(lines[0], answerTokens), true
+}
+
+// trimTo returns the beginning of a text that has at most so many tokens.
+func trimTo(text string, tokens int) string {
+	for llm.EstimateText(text) > tokens {
+		text = strings.ToValidUTF8(text[:len(text)*3/4], "")
+	}
+	return text + "…"
+}
+
+// lookResult is the form in which the model reads a look.
+type lookResult struct {
+	ID      string `json:"id"`
+	Service string `json:"service"`
+	Called  string `json:"called"`
+	At      string `json:"at"`
+	Status  int    `json:"status,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	Cut     bool   `json:"cut,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+func (l look) result() string { return resultText(l.source, "") }
+
+func (l look) again() string {
+	return resultText(l.source, "this was read before in this turn: here is the same answer; do not ask for it again")
+}
+
+func resultText(s conversation.Source, note string) string {
+	called := s.Tool
+	if called == "" {
+		called = s.Method + " " + s.URL
+	}
+	text, err := json.Marshal(lookResult{
+		ID: s.ID, Service: s.Service, Called: called, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
+	})
+	if err != nil {
+		return toolError("", "the answer cannot be shown")
+	}
+	return string(text)
+}
+
+// readResult answers a read_result call: lines of an answer that was cut.
+func (d *dialog) readResult(raw json.RawMessage) string {
+	var in struct {
+		ID    string `json:"id"`
+		From  int    `json:"from"`
+		Lines int    `json:"lines"`
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return toolError("", "must be {id, from, lines}")
+	}
+	for _, l := range d.looks.made {
+		if l.source.ID != in.ID {
+			continue
+		}
+		from := max(1, in.From)
+		if from > len(l.lines) {
+			return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
+		}
+		some := l.lines[from-1:]
+		if in.Lines > 0 {
+			some = some[:min(in.Lines, len(some))]
+		}
+		text := strings.Join(some, "\n")
+		if llm.EstimateText(text) > answerTokens {
+			text = trimTo(text, answerTokens)
+		}
+		out, err := json.Marshal(map[string]any{"id": in.ID, "from": from, "of": len(l.lines), "text": text})
+		if err != nil {
+			return toolError("", "the answer cannot be shown")
+		}
+		return string(out)
+	}
+	return toolError("id", "there is no result with this id in this turn")
+}

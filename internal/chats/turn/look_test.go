@@ -1,0 +1,265 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/chats/turn"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
+)
+
+const rooms = `{"items":[{"id":"n1","name":"Sala Norte","seats":6,"token":"sk-live-0123456789abcdef0123456789"}]}`
+
+// newLookWorld returns a world whose service «Salas» may be read by a turn, and answers with rooms.
+func newLookWorld(t testing.TB, answers ...any) *world {
+	w := newWorld(t, answers...)
+	w.service.Looks = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
+	w.reads(t, w.Server.ID, tool.ReadsOn, "")
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
+	})
+	return w
+}
+
+func (w *world) reads(t testing.TB, server string, mode tool.ReadMode, circle string) {
+	t.Helper()
+	if _, err := w.Store.SetServerReads(context.Background(), fixture.Account, server, tool.Reads{Mode: mode, Circle: circle}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lookAt(server, path string) string { return fmt.Sprintf(`{"mcp_id":%q,"path":%q}`, server, path) }
+
+// lastResults returns the results of the tool calls that the model was given last.
+func (w *world) lastResults() []string {
+	var list []string
+	asked := w.model.asked[len(w.model.asked)-1].Messages
+	for _, m := range asked {
+		switch {
+		case m.Role == llm.Assistant:
+			list = nil
+		case m.Role == llm.ToolRole:
+			list = append(list, m.Content)
+		}
+	}
+	return list
+}
+
+func TestAQuestionIsAnsweredFromALook(t *testing.T) {
+	w := newLookWorld(t)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("Está libre la Sala Norte, para 6.")}
+	reply := w.send(t, "¿Qué salas hay?")
+	if reply.Kind != turn.KindMessage || reply.Run != nil || len(w.Requests()) != 1 || w.Requests()[0].Method != "GET" {
+		t.Fatalf("%+v after %v", reply, w.Requests())
+	}
+	got := w.model.lastTool()
+	if !strings.Contains(got, "Sala Norte") || strings.Contains(got, "sk-live") {
+		t.Errorf("the model read %s", got)
+	}
+	stored := w.Messages()[1]
+	if len(stored.Sources) != 1 {
+		t.Fatalf("%+v", stored)
+	}
+	s := stored.Sources[0]
+	if s.ID != "l1" || s.MCPID != w.Server.ID || s.Service != "Salas" || s.Method != "GET" || s.URL != w.Server.BaseURL+"/rooms" || s.Status != 200 ||
+		s.RequestHash != plan.RequestHash("GET", s.URL, nil) || len(s.AnswerHash) != 64 || s.Bytes != len(rooms) || !strings.Contains(s.Answer, "Sala Norte") || s.Cut {
+		t.Errorf("%+v", s)
+	}
+	w.model.answers = []any{text("La Sala Norte.")}
+	w.send(t, "¿Y la más grande?")
+	if prompt := w.model.asked[len(w.model.asked)-1].Messages[0].Content; !strings.Contains(prompt, "<reads>") || !strings.Contains(prompt, "Sala Norte") {
+		t.Error("the next turn does not know what was read")
+	}
+}
+
+func TestWhatMayNotBeReadIsProposed(t *testing.T) {
+	for _, mode := range []tool.ReadMode{tool.ReadsOff, tool.ReadsPreview} {
+		w := newLookWorld(t)
+		shop := w.register(t)
+		w.reads(t, shop.ID, mode, "")
+		w.model.answers = []any{calls("look", lookAt(shop.ID, "/orders/1"))}
+		reply := w.send(t, "¿Qué pedidos hay?")
+		if reply.Kind != turn.KindPlan || len(reply.Run.Plan.Steps) != 1 || reply.Run.Plan.Steps[0].Method != "GET" || len(w.Requests()) != 0 {
+			t.Errorf("%s: %+v after %v", mode, reply, w.Requests())
+		}
+	}
+	w := newLookWorld(t)
+	w.reads(t, w.Server.ID, tool.ReadsOff, "")
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms"))}
+	if reply := w.send(t, "¿Qué salas hay?"); reply.Kind != turn.KindMessage || len(w.Requests()) != 0 || !strings.Contains(w.model.lastTool(), "there is no tool") {
+		t.Errorf("no service may be read: %+v, %s", reply, w.model.lastTool())
+	}
+}
+
+// What was read of one service does not leave by the query of another (guarantee I31).
+func TestALookOutsideTheCircleIsProposed(t *testing.T) {
+	for name, c := range map[string]struct {
+		circles  [2]string
+		answers  func(a, b string) []any
+		requests int
+		kind     turn.Kind
+	}{
+		"afterwards": {answers: func(a, b string) []any {
+			return []any{calls("look", lookAt(a, "/rooms")), calls("look", lookAt(b, "/orders/n1"))}
+		}, requests: 1, kind: turn.KindPlan},
+		"together, before anything was read": {answers: func(a, b string) []any {
+			return []any{calls("look", lookAt(a, "/rooms"), "look", lookAt(b, "/orders/1")), text("ya")}
+		}, requests: 2, kind: turn.KindMessage},
+		"back again": {answers: func(a, b string) []any {
+			return []any{calls("look", lookAt(a, "/rooms"), "look", lookAt(b, "/orders/1")), calls("look", lookAt(a, "/bookings/7"))}
+		}, requests: 2, kind: turn.KindPlan},
+		"in one circle": {circles: [2]string{"ventas", "ventas"}, answers: func(a, b string) []any {
+			return []any{calls("look", lookAt(a, "/rooms")), calls("look", lookAt(b, "/orders/1")), text("ya")}
+		}, requests: 2, kind: turn.KindMessage},
+		"in two": {circles: [2]string{"ventas", "compras"}, answers: func(a, b string) []any {
+			return []any{calls("look", lookAt(a, "/rooms")), calls("look", lookAt(b, "/orders/1"))}
+		}, requests: 1, kind: turn.KindPlan},
+		"the same service again": {answers: func(a, _ string) []any {
+			return []any{calls("look", lookAt(a, "/rooms")), calls("look", lookAt(a, "/bookings/7")), text("ya")}
+		}, requests: 2, kind: turn.KindMessage},
+	} {
+		w := newLookWorld(t)
+		shop := w.register(t)
+		w.reads(t, w.Server.ID, tool.ReadsOn, c.circles[0])
+		w.reads(t, shop.ID, tool.ReadsOn, c.circles[1])
+		w.model.answers = c.answers(w.Server.ID, shop.ID)
+		if reply := w.send(t, "mira"); reply.Kind != c.kind || len(w.Requests()) != c.requests {
+			t.Errorf("%s: %s %q after %v; %s", name, reply.Kind, reply.Message.Content, w.Requests(), w.model.lastTool())
+		}
+	}
+	w := newLookWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("Sala Norte")}
+	w.send(t, "¿salas?")
+	w.model.answers = []any{calls("look", lookAt(shop.ID, "/orders/1"))}
+	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 1 {
+		t.Errorf("in the next turn: %+v after %v", reply, w.Requests())
+	}
+}
+
+// The account's rules judge a look as they judge a step.
+func TestRulesJudgeLooks(t *testing.T) {
+	for effect, want := range map[rule.Effect]turn.Kind{rule.Deny: turn.KindMessage, rule.Ask: turn.KindPlan} {
+		w := newLookWorld(t)
+		w.setRules(t, rule.Rule{ID: "r", Effect: effect, Method: "GET", Path: "/rooms", Reason: "Nadie mira"})
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("No se puede.")}
+		if reply := w.send(t, "¿salas?"); reply.Kind != want || len(w.Requests()) != 0 {
+			t.Errorf("%s: %+v after %v", effect, reply, w.Requests())
+		}
+	}
+}
+
+func TestProposalsWaitForTheAnswersOfTheirReply(t *testing.T) {
+	w := newLookWorld(t)
+	book := w.request("POST", "/bookings", `,"body":{"room":"n1"}`)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms"), "mcp_request", book), calls("mcp_request", book)}
+	reply := w.send(t, "Reserva la más barata")
+	if reply.Kind != turn.KindPlan || len(reply.Run.Plan.Steps) != 1 || len(w.Requests()) != 1 {
+		t.Fatalf("%+v after %v", reply, w.Requests())
+	}
+	if got := w.lastResults(); len(got) != 2 || !strings.Contains(got[0], "Sala Norte") || !strings.Contains(got[1], "propose again") {
+		t.Errorf("%q", got)
+	}
+	if s := reply.Message.Sources; len(s) != 1 || len(w.Messages()[1].Sources) != 1 {
+		t.Errorf("the card has %d sources", len(s))
+	}
+}
+
+// Whatever a service answers is a result for the model.
+func TestFailedLooksAreResults(t *testing.T) {
+	big := strings.Repeat("x", 256<<10)
+	for name, c := range map[string]struct {
+		answer func(tool.Request) (tool.Answer, error)
+		says   string
+	}{
+		"a 404":      {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 404, Body: []byte(`{"error":"no existe"}`)}, nil }, "404"},
+		"a redirect": {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 302}, nil }, "302"},
+		"nothing":    {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200}, nil }, "200"},
+		"too much": {func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte(big), Bytes: 50 << 20, Truncated: true}, nil
+		}, `"cut":true`},
+		"bytes":          {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte{0xff, 0xfe, 0}}, nil }, "200"},
+		"a page":         {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte("<html><b>hola")}, nil }, "html"},
+		"no answer":      {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrLost }, "no answer"},
+		"no connection":  {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrNotSent }, "cannot be reached"},
+		"no time":        {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, context.DeadlineExceeded }, "in time"},
+		"another error":  {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, errors.New("x") }, "cannot be read"},
+		"a panic of our": {func(tool.Request) (tool.Answer, error) { panic("x") }, "internal error"},
+	} {
+		w := newLookWorld(t)
+		w.service.Log = slog.New(slog.DiscardHandler)
+		w.Answer(c.answer)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("No se puede leer.")}
+		reply := w.send(t, "¿salas?")
+		if reply.Kind != turn.KindMessage || len(reply.Message.Sources) != 1 || !strings.Contains(w.model.lastTool(), c.says) {
+			t.Errorf("%s: %+v; %.200s", name, reply, w.model.lastTool())
+		}
+	}
+}
+
+func TestALookIsBoundAndChecked(t *testing.T) {
+	for name, arguments := range map[string]string{
+		"unknown service":   `{"mcp_id":"01HZZZZZZZZZZZZZZZZZZZZZZZ","path":"/rooms"}`,
+		"unknown operation": `{"mcp_id":"SERVER","path":"/secrets"}`,
+		"another method":    `{"mcp_id":"SERVER","path":"/rooms","method":"DELETE"}`,
+		"no path":           `{"mcp_id":"SERVER"}`,
+		"a query of text":   `{"mcp_id":"SERVER","path":"/rooms","query":"a=b"}`,
+		"only a write":      `{"mcp_id":"SERVER","path":"/bookings"}`,
+		"a tool of an API":  `{"mcp_id":"SERVER","tool":"rooms"}`,
+		"a list":            `[]`,
+	} {
+		w := newLookWorld(t)
+		w.model.answers = []any{calls("look", strings.ReplaceAll(arguments, "SERVER", w.Server.ID)), text("ya")}
+		if reply := w.send(t, "mira"); reply.Kind != turn.KindMessage || len(w.Requests()) != 0 || !strings.Contains(w.model.lastTool(), "error") || len(reply.Message.Sources) != 0 {
+			t.Errorf("%s: %+v after %v; %s", name, reply, w.Requests(), w.model.lastTool())
+		}
+	}
+}
+
+func TestLooksOfATurnAreBounded(t *testing.T) {
+	w := newLookWorld(t)
+	same := calls("look", lookAt(w.Server.ID, "/rooms"))
+	w.model.answers = []any{same, same, calls("look", lookAt(w.Server.ID, "/rooms"), "look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	if reply := w.send(t, "mira"); len(w.Requests()) != 1 || len(reply.Message.Sources) != 1 || !strings.Contains(w.model.lastTool(), "read before") {
+		t.Errorf("the same look made %d requests; %s", len(w.Requests()), w.model.lastTool())
+	}
+	w = newLookWorld(t)
+	var many []string
+	for i := range 20 {
+		many = append(many, "look", lookAt(w.Server.ID, fmt.Sprintf("/bookings/%d", i)))
+	}
+	w.model.answers = []any{calls(many...), text("ya")}
+	if reply := w.send(t, "mira"); len(w.Requests()) != 12 || len(reply.Message.Sources) != 12 || !strings.Contains(w.model.lastTool(), "enough was read") {
+		t.Errorf("20 looks made %d requests; %s", len(w.Requests()), w.model.lastTool())
+	}
+}
+
+func TestALongAnswerIsReadInParts(t *testing.T) {
+	w := newLookWorld(t)
+	var lines []string
+	for i := range 3000 {
+		lines = append(lines, fmt.Sprintf("fila %d", i+1))
+	}
+	body := strings.Join(lines, "\n")
+	w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil })
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", `{"id":"l1","from":1500,"lines":3}`), text("ya")}
+	reply := w.send(t, "mira")
+	if got := w.model.lastTool(); !strings.Contains(got, `fila 1500\nfila 1501\nfila 1502`) {
+		t.Errorf("%s", got)
+	}
+	s := reply.Message.Sources[0]
+	if !s.Cut || !strings.Contains(s.Answer, "fila 1\n") || !strings.Contains(s.Answer, "fila 3000") || !strings.Contains(s.Answer, "lines omitted: read_result") || llm.EstimateText(s.Answer) > 2000 {
+		t.Errorf("%d tokens: %.300s", llm.EstimateText(s.Answer), s.Answer)
+	}
+}
