@@ -10,6 +10,7 @@ import (
 type operation struct {
 	Server, Method, Path, Summary string
 	Query, Body                   []parameter
+	Look                          bool // it may be read at once
 }
 
 type parameter struct {
@@ -18,7 +19,7 @@ type parameter struct {
 }
 
 var (
-	serverLine    = regexp.MustCompile(`^server (\S+)`)
+	serverLine    = regexp.MustCompile(`^server (\S+).*?( \(look\))?$`)
 	operationLine = regexp.MustCompile(`^- (GET|POST|PUT|PATCH|DELETE) (\S.*)$`)
 	bodyMark      = regexp.MustCompile(` body\??(?:\{(.*)\}|:.*)?$`)
 	placeholder   = regexp.MustCompile(`\{([^{}]+)\}`)
@@ -28,14 +29,14 @@ var (
 // another form are skipped.
 func readCatalogue(prompt string) []operation {
 	var out []operation
-	server := ""
+	server, look := "", false
 	for line := range strings.SplitSeq(textBetween(prompt, "<catalogue>\n", "</catalogue>"), "\n") {
 		line = strings.TrimSpace(line)
 		if m := serverLine.FindStringSubmatch(line); m != nil {
-			server = m[1]
+			server, look = m[1], m[2] != ""
 		} else if m := operationLine.FindStringSubmatch(line); m != nil && server != "" {
 			signature, summary, _ := strings.Cut(m[2], " — ")
-			out = append(out, readOperation(operation{Server: server, Method: m[1], Summary: summary}, signature))
+			out = append(out, readOperation(operation{Server: server, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
 		}
 	}
 	return out

@@ -36,6 +36,7 @@ const (
 	toolRequest = "mcp_request"
 	toolPlan    = "propose_plan"
 	toolRevise  = "revise_plan"
+	toolLook    = "look"
 )
 
 func newDialogue(messages []openai.ChatCompletionMessage, tools []string, today time.Time) dialogue {
@@ -128,6 +129,9 @@ func (d dialogue) report(result string) decision {
 	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
 		return decision{text: d.say("draft_ready")}
 	}
+	if text, ok := d.rows(result); ok {
+		return decision{text: text}
+	}
 	return decision{text: d.refusal(result)}
 }
 
@@ -151,6 +155,8 @@ func (d dialogue) act(ops []operation) decision {
 		steps = append(steps, more...)
 	}
 	switch {
+	case len(steps) == 1 && op.Look && slices.Contains(d.tools, toolLook):
+		return callDecision(toolLook, look{op.Server, steps[0].Path, steps[0].Query})
 	case len(steps) == 1 && slices.Contains(d.tools, toolRequest):
 		return callDecision(toolRequest, steps[0].mcpRequest)
 	case slices.Contains(d.tools, toolPlan):

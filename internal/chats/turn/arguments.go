@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -124,22 +123,22 @@ func dropTrailingCommas(text string) string {
 
 // decodeStrict decodes an object into v and refuses unknown members. It returns every error at
 // once, because the model corrects the errors that it receives.
-func decodeStrict(raw json.RawMessage, v any, known []string, where ...any) []fault.Field {
+func decodeStrict(raw json.RawMessage, v any, known []string) []fault.Field {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return []fault.Field{{Loc: where, Msg: "must be an object", Type: "type_error"}}
+		return []fault.Field{{Msg: "must be an object", Type: "type_error"}}
 	}
-	wrong := unknownMembers(raw, known, where...)
+	wrong := unknownMembers(raw, known)
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var typeError *json.UnmarshalTypeError
 	if err := dec.Decode(v); errors.As(err, &typeError) {
 		wrong = append(wrong, fault.Field{
-			Loc: append(slices.Clone(where), typeError.Field), Type: "type_error",
+			Loc: []any{typeError.Field}, Type: "type_error",
 			Msg: fmt.Sprintf("must be a %s, not a %s", typeError.Type, typeError.Value),
 		})
 	} else if err != nil && !errors.Is(err, io.EOF) {
-		wrong = append(wrong, fault.Field{Loc: where, Msg: err.Error(), Type: "type_error"})
+		wrong = append(wrong, fault.Field{Msg: err.Error(), Type: "type_error"})
 	}
 	return wrong
 }

@@ -43,8 +43,8 @@ type chatHistory struct {
 	history  []llm.Message
 	runs     []plan.Run
 	reads    []conversation.Source // of earlier answers, the oldest first
-	later    bool                 // the user sent another message after the one to answer
-	previous conversation.Message // the stored answer, when the request was retried
+	later    bool                  // the user sent another message after the one to answer
+	previous conversation.Message  // the stored answer, when the request was retried
 }
 
 // loadHistory returns the newest messages of the chat that fit, ending with the current one, and

@@ -82,6 +82,20 @@ func TestAQuestionIsAnsweredFromALook(t *testing.T) {
 	}
 }
 
+// The rows of an answer are what a service said. What the model says of itself is judged as ever.
+func TestRowsAfterALookClaimNothing(t *testing.T) {
+	for said, notes := range map[string]int{
+		"Salas tiene 1:\n- id: r-1, Sala Norte, reservada y confirmada\n| r-2 | reserva hecha |": 0,
+		"He reservado la Sala Norte.\n- r-1":                                                     1,
+	} {
+		w := newLookWorld(t)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text(said), text(said)}
+		if reply := w.send(t, "¿Qué reservas hay?"); len(reply.Message.Notes) != notes {
+			t.Errorf("%q has the notes %+v", said, reply.Message.Notes)
+		}
+	}
+}
+
 func TestWhatMayNotBeReadIsProposed(t *testing.T) {
 	for _, mode := range []tool.ReadMode{tool.ReadsOff, tool.ReadsPreview} {
 		w := newLookWorld(t)
@@ -183,14 +197,20 @@ func TestFailedLooksAreResults(t *testing.T) {
 		answer func(tool.Request) (tool.Answer, error)
 		says   string
 	}{
-		"a 404":      {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 404, Body: []byte(`{"error":"no existe"}`)}, nil }, "404"},
+		"a 404": {func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 404, Body: []byte(`{"error":"no existe"}`)}, nil
+		}, "404"},
 		"a redirect": {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 302}, nil }, "302"},
 		"nothing":    {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200}, nil }, "200"},
 		"too much": {func(tool.Request) (tool.Answer, error) {
 			return tool.Answer{Status: 200, Body: []byte(big), Bytes: 50 << 20, Truncated: true}, nil
 		}, `"cut":true`},
-		"bytes":          {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte{0xff, 0xfe, 0}}, nil }, "200"},
-		"a page":         {func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte("<html><b>hola")}, nil }, "html"},
+		"bytes": {func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte{0xff, 0xfe, 0}}, nil
+		}, "200"},
+		"a page": {func(tool.Request) (tool.Answer, error) {
+			return tool.Answer{Status: 200, Body: []byte("<html><b>hola")}, nil
+		}, "html"},
 		"no answer":      {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrLost }, "no answer"},
 		"no connection":  {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrNotSent }, "cannot be reached"},
 		"no time":        {func(tool.Request) (tool.Answer, error) { return tool.Answer{}, context.DeadlineExceeded }, "in time"},
@@ -252,7 +272,9 @@ func TestALongAnswerIsReadInParts(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("fila %d", i+1))
 	}
 	body := strings.Join(lines, "\n")
-	w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil })
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+	})
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", `{"id":"l1","from":1500,"lines":3}`), text("ya")}
 	reply := w.send(t, "mira")
 	if got := w.model.lastTool(); !strings.Contains(got, `fila 1500\nfila 1501\nfila 1502`) {

@@ -174,9 +174,9 @@ type change struct {
 	by     string
 	model  *conversation.By // nil: a person wrote the plan
 	reads  []conversation.Source
-	data   map[string]any   // data of the event
-	asked  Request          // the request that it answers; the zero Request for a person's own edit
-	viewer string           // viewer that gets the answer
+	data   map[string]any // data of the event
+	asked  Request        // the request that it answers; the zero Request for a person's own edit
+	viewer string         // viewer that gets the answer
 	// said returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }

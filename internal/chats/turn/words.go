@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	if text == "" {
 		return nil, nil
 	}
-	pose := intent.Poses(text)
+	pose := d.poses(text)
 	notes, err := d.notesFor(ctx, intent.Pose{Done: pose.Done})
 	if err != nil {
 		return nil, err
@@ -66,6 +67,24 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	return []conversation.Message{m}, nil
 }
 
+// poses returns what a text of the model claims. The rows that it lists after a look are what a service said, and
+// claim nothing of this turn.
+func (d *dialog) poses(text string) intent.Pose {
+	if !slices.ContainsFunc(d.sources, func(s conversation.Source) bool { return s.Answer != "" }) {
+		return intent.Poses(text)
+	}
+	var own []string
+	for line := range strings.Lines(text) {
+		if !row.MatchString(line) {
+			own = append(own, line)
+		}
+	}
+	return intent.Poses(strings.Join(own, ""))
+}
+
+// row matches a line of a list or of a table.
+var row = regexp.MustCompile(`^\s*(?:[-*•|]|\d+[.)])\s`)
+
 // needsRetry reports whether the model is asked again, with a tool call forced, because its text
 // makes a false claim. There is a service to call, and the text poses as a plan while no draft
 // waits, or claims an act in a chat in which nothing was done.
@@ -73,7 +92,7 @@ func (d *dialog) needsRetry(text string) bool {
 	if len(d.listed) == 0 {
 		return false
 	}
-	pose := intent.Poses(text)
+	pose := d.poses(text)
 	return pose.Pending && d.chat.PendingRunID == "" || pose.Done && !slices.ContainsFunc(d.runs, hasActed)
 }
 
@@ -91,7 +110,7 @@ func hasDoneStepSince(r plan.Run, since time.Time) bool {
 
 // notes returns the notes that stand under a text of the model, by the current record.
 func (d *dialog) notes(ctx context.Context, text string) ([]conversation.Note, error) {
-	return d.notesFor(ctx, intent.Poses(text))
+	return d.notesFor(ctx, d.poses(text))
 }
 
 // notesFor returns the notes for the claims of a text.

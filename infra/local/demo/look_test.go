@@ -1,0 +1,53 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// What the catalogue marks with (look) is looked at, and its answer is told in rows.
+func TestAMarkedServiceIsLookedAt(t *testing.T) {
+	plain := system(t)
+	marked := plain
+	var lines []string
+	for line := range strings.SplitSeq(plain.Content, "\n") {
+		if serverLine.MatchString(line) {
+			line += " (look)"
+		}
+		lines = append(lines, line)
+	}
+	marked.Content = strings.Join(lines, "\n")
+	ask := func(first openai.ChatCompletionMessage, tools []openai.Tool, rest ...openai.ChatCompletionMessage) openai.ChatCompletionMessage {
+		t.Helper()
+		messages := append([]openai.ChatCompletionMessage{first, {Role: "user", Content: "¿Qué salas libres hay mañana para 6?"}}, rest...)
+		got, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: messages, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Choices[0].Message
+	}
+	with := append(append([]openai.Tool{}, offered...), newTool("look"))
+	called := ask(marked, with)
+	if len(called.ToolCalls) != 1 || called.ToolCalls[0].Function.Name != "look" || !strings.Contains(called.ToolCalls[0].Function.Arguments, `"path":"/rooms`) {
+		t.Fatalf("%+v", called)
+	}
+	for _, other := range []openai.ChatCompletionMessage{ask(plain, with), ask(marked, offered)} {
+		if len(other.ToolCalls) != 1 || other.ToolCalls[0].Function.Name == "look" {
+			t.Errorf("%+v", other)
+		}
+	}
+	for result, want := range map[string]string{
+		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[{\"name\":\"Sala Norte\",\"capacity\":8},{\"name\":\"Sala Este\",\"capacity\":6}]}"}`: "Salas tiene 2:\n- Sala Norte (capacity: 8)\n- Sala Este (capacity: 6)",
+		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[]}"}`:                                                                                 "Salas no tiene ninguno.",
+		`{"id":"l1","service":"Salas","called":"GET x","status":404,"answer":"{}"}`:                                                                                             "Salas no lo enseña (404).",
+		`{"id":"l1","service":"Salas","called":"GET x","error":"no answer came"}`:                                                                                               "Salas no lo enseña (0).",
+		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"hola"}`:                                                                                           "Salas responde: hola",
+	} {
+		got := ask(marked, with, called, openai.ChatCompletionMessage{Role: "tool", ToolCallID: called.ToolCalls[0].ID, Content: result})
+		if got.Content != want {
+			t.Errorf("%s\nis told as %q", result, got.Content)
+		}
+	}
+}
