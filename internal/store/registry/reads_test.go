@@ -1,0 +1,23 @@
+package registry
+
+import (
+	"testing"
+
+	"piloto/internal/tools/tool"
+)
+
+// A row of an earlier version has only a switch for previews, or nothing.
+func TestEarlierRowsOfServersSayWhatIsRead(t *testing.T) {
+	for _, c := range []struct {
+		row  serverRow
+		want tool.ReadMode
+	}{{serverRow{}, tool.ReadsOff}, {serverRow{Preview: true}, tool.ReadsPreview}, {serverRow{Reads: "on", Preview: true}, tool.ReadsOn}} {
+		got := c.row.server()
+		if got.Reads.Mode != c.want || got.Reads.Circle != "" || len(got.Reads.Tools) != 0 {
+			t.Errorf("%+v is read as %+v", c.row, got.Reads)
+		}
+		if again := rowOfServer("a", got).server(); again.Reads.Mode != c.want {
+			t.Errorf("%s is written and read as %s", c.want, again.Reads.Mode)
+		}
+	}
+}
