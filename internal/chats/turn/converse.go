@@ -142,7 +142,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			force = true
 			continue
 		}
-		reply, over, err := d.handleCalls(ctx, answer)
+		reply, over, err := d.handleCalls(ctx, asking, answer)
 		if over || err != nil {
 			return reply, err
 		}
@@ -220,7 +220,7 @@ func shorten(text string) string {
 
 // handleCalls handles an answer with tool calls. Proposals become a draft. Every other call gets
 // a tool result for the model. It reports whether the turn is over.
-func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool, error) {
+func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Reply, bool, error) {
 	d.keep(answer.Text)
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
 	var p proposals
@@ -255,9 +255,7 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 			p.read(call.Name, raw)
 		}
 	}
-	if err := d.look(ctx, reads, results, &p); err != nil {
-		return Reply{}, true, err
-	}
+	d.look(asking, reads, results, &p)
 	if p.any() && len(p.wrong) == 0 && p.refused == "" && p.early == "" { // a plan without one of its steps would be a different plan
 		reply, wrong, err := d.handleProposals(ctx, p)
 		if err != nil || len(wrong) == 0 {
@@ -282,14 +280,11 @@ func (d *dialog) handleCalls(ctx context.Context, answer llm.Reply) (Reply, bool
 
 // look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the
 // model then proposes again, because it wrote its proposals before it had read that.
-func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *proposals) error {
+func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *proposals) {
 	if len(reads) == 0 {
-		return nil
+		return
 	}
-	propose, err := d.lookAll(ctx, reads, results)
-	if err != nil {
-		return err
-	}
+	propose := d.lookAll(ctx, reads, results)
 	if len(propose) < len(reads) {
 		for _, a := range propose {
 			results[a.at] = toolError("", "this read needs the person's confirmation: propose it with mcp_request")
@@ -297,12 +292,11 @@ func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *p
 		if p.any() {
 			p.early = toolError("", "nothing was proposed: you proposed before you read the answers of this reply; propose again")
 		}
-		return nil
+		return
 	}
 	for _, a := range propose {
 		p.read(toolRequest, a.raw)
 	}
-	return nil
 }
 
 // limitedSearch answers at most maxSearches search_tools calls of a turn.

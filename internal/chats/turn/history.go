@@ -43,6 +43,7 @@ type chatHistory struct {
 	history  []llm.Message
 	runs     []plan.Run
 	reads    []conversation.Source // of earlier answers, the oldest first
+	readFrom []string              // ids of the servers of all reads of these answers
 	later    bool                  // the user sent another message after the one to answer
 	previous conversation.Message  // the stored answer, when the request was retried
 }
@@ -63,13 +64,18 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	size := len(message.Content)
 	var runIDs []string
 	var reads []conversation.Source
+	var readFrom []string
 	read := 0
 	for _, m := range slices.Backward(messages) {
 		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
 			runIDs = append(runIDs, m.RunID)
 		}
 		for _, s := range slices.Backward(m.Sources) {
-			if read += len(s.Answer) + len(s.URL); read <= readBytes && m.Seq < message.Seq {
+			if m.Seq >= message.Seq || s.Answer == "" {
+				continue
+			}
+			readFrom = append(readFrom, s.MCPID)
+			if read += len(s.Answer) + len(s.URL); read <= readBytes {
 				reads = append(reads, s)
 			}
 		}
@@ -101,7 +107,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	for i, id := range runIDs {
 		loads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
 	}
-	return chatHistory{history, runs, reads, later, previousAnswer(messages, req)}, loads.Wait()
+	return chatHistory{history, runs, reads, readFrom, later, previousAnswer(messages, req)}, loads.Wait()
 }
 
 // newestMessages returns a chat's newest messages. It reads several pages, because the progress

@@ -141,7 +141,8 @@ func (d *dialog) asks(a asked) bool {
 	return s.Ask != nil || !a.server.MayRead(entry) || slices.ContainsFunc(d.looks.circles, foreign)
 }
 
-// readCircles returns the circles whose data is in the prompt: of earlier reads, and of the results of runs.
+// readCircles returns the circles whose data is in the prompt: of the reads of earlier answers, also where only the
+// answer is in it, and of what runs came to.
 func (d *dialog) readCircles() []string {
 	var list []string
 	add := func(mcpID string) {
@@ -155,14 +156,12 @@ func (d *dialog) readCircles() []string {
 			list = append(list, circle)
 		}
 	}
-	for _, s := range d.reads {
-		if s.Answer != "" {
-			add(s.MCPID)
-		}
+	for _, id := range d.readFrom {
+		add(id)
 	}
 	for _, r := range d.runs {
-		for _, s := range r.Plan.Steps {
-			if r.State(s.ID).Result != nil {
+		for _, st := range r.Steps { // an error has words of the service, too
+			if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
 				add(s.MCPID)
 			}
 		}
@@ -171,7 +170,7 @@ func (d *dialog) readCircles() []string {
 }
 
 // lookAll answers the looks of one reply: results[i] is that of call i. It returns those that have to be proposed.
-func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (propose []asked, err error) {
+func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (propose []asked) {
 	var now []asked
 	for _, a := range list {
 		same := func(l look) bool { return l.call == a.call }
@@ -199,9 +198,6 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 		})
 	}
 	all.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	for i, a := range now {
 		if errors.Is(errs[i], plan.ErrLookAsks) { // the setting changed after the turn began, or a rule did
 			propose = append(propose, a)
@@ -214,7 +210,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			d.looks.circles = append(d.looks.circles, circle)
 		}
 	}
-	return propose, nil
+	return propose
 }
 
 // makeLook makes one read. A panic in it is a result and one log line.

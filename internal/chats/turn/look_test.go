@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
@@ -172,6 +173,49 @@ func TestRulesJudgeLooks(t *testing.T) {
 			t.Errorf("%s: %+v after %v", effect, reply, w.Requests())
 		}
 	}
+}
+
+// Large answers of earlier turns leave the prompt, and the texts that were made of them stay: so does their circle.
+func TestAnOldLargeReadKeepsItsCircle(t *testing.T) {
+	w := newLookWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	big := `{"items":["` + strings.Repeat("a ", 3000) + `"]}`
+	w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(big), Bytes: len(big)}, nil })
+	var many []string
+	for i := range 10 {
+		many = append(many, "look", lookAt(w.Server.ID, fmt.Sprintf("/bookings/%d", i)))
+	}
+	w.model.answers = []any{calls(many...), text("ya")}
+	w.send(t, "¿salas?")
+	w.model.answers = []any{calls("look", lookAt(shop.ID, "/orders/1"))}
+	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 10 {
+		t.Errorf("%+v after %d requests", reply, len(w.Requests()))
+	}
+	if prompt := w.model.asked[len(w.model.asked)-1].Messages[0].Content; len(prompt) > 64<<10 || !strings.Contains(prompt, "<reads>") {
+		t.Errorf("the prompt has %d bytes", len(prompt))
+	}
+}
+
+// The looks of a turn have the time of its model calls.
+func TestLooksEndWithTheTimeOfTheTurn(t *testing.T) {
+	w := newLookWorld(t)
+	w.service.Log = slog.New(slog.DiscardHandler)
+	w.service.Limits.Model = 50 * time.Millisecond
+	w.service.Looks = slowLooks{}
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	reply := w.send(t, "¿salas?")
+	if len(reply.Message.Sources) != 1 || !strings.Contains(reply.Message.Sources[0].Error, "in time") {
+		t.Errorf("%+v", reply)
+	}
+}
+
+// slowLooks answers when the time is over.
+type slowLooks struct{}
+
+func (slowLooks) Look(ctx context.Context, _ plan.Run, _ plan.Step) (plan.Look, error) {
+	<-ctx.Done()
+	return plan.Look{}, ctx.Err()
 }
 
 func TestProposalsWaitForTheAnswersOfTheirReply(t *testing.T) {
