@@ -181,7 +181,9 @@ func TestAnOldLargeReadKeepsItsCircle(t *testing.T) {
 	shop := w.register(t)
 	w.reads(t, shop.ID, tool.ReadsOn, "")
 	big := `{"items":["` + strings.Repeat("a ", 3000) + `"]}`
-	w.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: 200, Body: []byte(big), Bytes: len(big)}, nil })
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(big), Bytes: len(big)}, nil
+	})
 	var many []string
 	for i := range 10 {
 		many = append(many, "look", lookAt(w.Server.ID, fmt.Sprintf("/bookings/%d", i)))
