@@ -244,7 +244,7 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(c.answer)
 			defer server.Close()
-			client := openai.New("test", server.URL, "sk-test", &http.Client{})
+			client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)})
 			_, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: c.sink})
 			if !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "8 MiB") {
 				t.Errorf("%v", err)
@@ -271,7 +271,7 @@ func TestTheKeyIsInNoError(t *testing.T) {
 	defer server.Close()
 	for name, base := range map[string]string{"nobody there": "http://127.0.0.1:1/v1", "a provider that repeats it": server.URL} {
 		for _, model := range []string{"m", "elsewhere"} {
-			client := openai.New("test", base, "sk-canary", &http.Client{Timeout: time.Second})
+			client := openai.New("test", base, "sk-canary", &http.Client{Timeout: time.Second, Transport: ownTransport(t)})
 			for _, sink := range []llm.Sink{nil, &page{}} {
 				_, err := client.Complete(context.Background(), llm.Request{Model: model, Sink: sink})
 				if err == nil || strings.Contains(err.Error(), "canary") {

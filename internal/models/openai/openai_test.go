@@ -14,12 +14,21 @@ import (
 	"piloto/internal/models/openai"
 )
 
+// ownTransport returns a transport that no other test has. The server of a test that ends closes the connections of the
+// default one, also a connection that another test is about to use.
+func ownTransport(t *testing.T) *http.Transport {
+	t.Helper()
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(own.CloseIdleConnections)
+	return own
+}
+
 // provider serves h as an OpenAI-compatible API and returns a client of it.
 func provider(t *testing.T, h http.HandlerFunc) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return openai.New("test", server.URL+"/v1/", "sk-test", &http.Client{Timeout: 3 * time.Second})
+	return openai.New("test", server.URL+"/v1/", "sk-test", &http.Client{Timeout: 3 * time.Second, Transport: ownTransport(t)})
 }
 
 func says(status int, body string) http.HandlerFunc {

@@ -109,7 +109,7 @@ func TestAStreamThatIsNeverClosedEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client := openai.New("test", server.URL, "k", &http.Client{} /* which would wait for ever */)
+	client := openai.New("test", server.URL, "k", &http.Client{Transport: ownTransport(t)} /* which would wait for ever */)
 	reply, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: seen})
 	if err != nil || reply.Text != "hola" {
 		t.Errorf("%+v, %v", reply, err)
