@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -329,5 +330,47 @@ func TestALongAnswerIsReadInParts(t *testing.T) {
 	s := reply.Message.Sources[0]
 	if !s.Cut || !strings.Contains(s.Answer, "fila 1\n") || !strings.Contains(s.Answer, "fila 3000") || !strings.Contains(s.Answer, "lines omitted: read_result") || llm.EstimateText(s.Answer) > 2000 {
 		t.Errorf("%d tokens: %.300s", llm.EstimateText(s.Answer), s.Answer)
+	}
+}
+
+// toolCaller answers calls of tools and records them.
+type toolCaller struct{ called []tool.Call }
+
+func (c *toolCaller) CallTool(_ context.Context, call tool.Call) (tool.Answer, error) {
+	c.called = append(c.called, call)
+	return tool.Answer{Status: 200, Body: []byte(`{"content":[{"type":"text","text":"Sala Norte"}]}`), Bytes: 50}, nil
+}
+
+// A tool is read when a person named it, and only while it is the one that was named.
+func TestANamedToolIsRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		tools map[string]string
+		calls int
+		kind  turn.Kind
+	}{
+		"named":              {map[string]string{"find": "f1"}, 1, turn.KindMessage},
+		"not named":          {map[string]string{"other": "f1"}, 0, turn.KindPlan},
+		"another since then": {map[string]string{"find": "f0"}, 0, turn.KindPlan},
+	} {
+		w := newLookWorld(t)
+		caller := &toolCaller{}
+		w.service.Looks = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Caller: caller, Log: slog.New(slog.DiscardHandler)}
+		allowed := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: []tool.Operation{{Entry: tool.Entry{Name: "find", Fingerprint: "f1"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}}}}
+		s := tool.Server{ID: w.IDs.New(w.Clock()), Name: "Buscador", Kind: tool.KindMCP, BaseURL: "https://find.example", Active: true, Catalogue: allowed.Revision, Operations: 1}
+		if err := w.Store.CreateServer(t.Context(), fixture.Account, s, allowed, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Store.SetServerReads(t.Context(), fixture.Account, s.ID, tool.Reads{Mode: tool.ReadsOn, Tools: c.tools}); err != nil {
+			t.Fatal(err)
+		}
+		w.model.answers = []any{calls("look", fmt.Sprintf(`{"mcp_id":%q,"tool":"find","arguments":{"q":"sala"}}`, s.ID)), text("La Sala Norte.")}
+		reply := w.send(t, "busca una sala")
+		if reply.Kind != c.kind || len(caller.called) != c.calls {
+			t.Errorf("%s: %s %q after %+v; %s", name, reply.Kind, reply.Message.Content, caller.called, w.model.lastTool())
+			continue
+		}
+		if c.calls == 1 && (string(caller.called[0].Arguments) != `{"q":"sala"}` || caller.called[0].Fingerprint != "f1" || reply.Message.Sources[0].Tool != "find" || !strings.Contains(w.model.lastTool(), "Sala Norte")) {
+			t.Errorf("%+v, %+v", caller.called[0], reply.Message.Sources)
+		}
 	}
 }
