@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -55,6 +56,26 @@ func (s Server) Circle() string {
 		return "server:" + s.ID
 	}
 	return "circle:" + s.Reads.Circle
+}
+
+// SetReads sets what may be read from a server without a confirmation. The names are those of
+// tools, for a server of KindMCP. It returns ErrReads for a setting that the server cannot have.
+func (r Registry) SetReads(ctx context.Context, account, id string, mode ReadMode, circle string, names []string) (Server, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	var entries []Entry
+	if len(names) > 0 {
+		if entries, err = r.Store.Entries(ctx, account, s); err != nil {
+			return Server{}, err
+		}
+	}
+	reads, err := readsOf(s, entries, mode, circle, names)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.SetServerReads(ctx, account, id, reads)
 }
 
 // readsOf checks a setting against a server and its operations, and gives the named tools their fingerprints.

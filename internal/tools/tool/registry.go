@@ -322,26 +322,6 @@ func (r Registry) SetActive(ctx context.Context, account, id string, active bool
 	return r.Store.SetServerActive(ctx, account, id, active, at)
 }
 
-// SetReads sets what may be read from a server without a confirmation. Names are tools of a server of KindMCP. It
-// returns ErrReads for a setting that the server cannot have.
-func (r Registry) SetReads(ctx context.Context, account, id string, mode ReadMode, circle string, names []string) (Server, error) {
-	s, err := r.Store.Server(ctx, account, id)
-	if err != nil {
-		return Server{}, err
-	}
-	var entries []Entry
-	if len(names) > 0 {
-		if entries, err = r.Store.Entries(ctx, account, s); err != nil {
-			return Server{}, err
-		}
-	}
-	reads, err := readsOf(s, entries, mode, circle, names)
-	if err != nil {
-		return Server{}, err
-	}
-	return r.Store.SetServerReads(ctx, account, id, reads)
-}
-
 // SetKey stores, replaces or (nil) removes a server's key.
 func (r Registry) SetKey(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
 	key, err := placeKey(key, nil)
