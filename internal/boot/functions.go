@@ -167,29 +167,6 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	}
 }
 
-// previewTimeout is the timeout of one read before the confirmation of a plan.
-const previewTimeout = 5 * time.Second
-
-// previews returns the client for the reads of a plan before its confirmation.
-func (s site) previews(t Tools) step.Preview {
-	return step.Preview{Reader: step.Reader{
-		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log,
-	}}
-}
-
-// lookTimeout is the timeout of one read of a turn.
-const lookTimeout = 10 * time.Second
-
-// looks returns the client for the reads of turns.
-func (s site) looks(t Tools) step.Reader {
-	bearer := s.tokens()
-	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(lookTimeout)).With(bearer), Log: s.log}
-	if t.Caller != nil {
-		reader.Caller = t.Caller(s.World, lookTimeout, bearer)
-	}
-	return reader
-}
-
 // Confirm builds functions/confirm.
 func Confirm(w World, e Environment) (http.Handler, error) {
 	c, err := read[ConfirmConfig](e)

@@ -16,8 +16,10 @@ import (
 
 // Limits of a read without a confirmation.
 const (
-	mostRead = 256 << 10        // bytes of an answer
-	readTime = 10 * time.Second // of a look
+	mostRead = 256 << 10 // bytes of an answer
+
+	// LookTime is the time that a look may take.
+	LookTime = 10 * time.Second
 )
 
 // ReadStore reads the data that a read needs.
@@ -46,7 +48,7 @@ var (
 // Look makes the read of a turn: the step s of the plan of r. It takes at most 10 seconds and reads at most 256 KB.
 // plan.ErrLookAsks means that it is to be proposed instead. An answer with any status is a result.
 func (x Reader) Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
+	ctx, cancel := context.WithTimeout(ctx, LookTime)
 	defer cancel()
 	rules, err := x.Store.Rules(ctx, r.Account)
 	if err != nil {
