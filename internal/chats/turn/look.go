@@ -39,7 +39,7 @@ type looks struct {
 	circles []string // whose data the model has read
 }
 
-// look is one read: the call, as the model names it again when it repeats it, and what came of it.
+// look is one read and its answer. A repeated look has the same call.
 type look struct {
 	call   string
 	source conversation.Source
@@ -116,16 +116,6 @@ func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a a
 		}
 	}
 	return a, nil, nil
-}
-
-// relocated removes the step from the places of faults: a look has one.
-func relocated(wrong []fault.Field) []fault.Field {
-	for i, f := range wrong {
-		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
-			wrong[i].Loc = f.Loc[2:]
-		}
-	}
-	return wrong
 }
 
 // asks reports whether a look has to be proposed: its server is not to be read by a turn, a rule asks, or it would

@@ -60,6 +60,11 @@ func (p *proposals) relocate(wrong []fault.Field) []fault.Field {
 	if p.calls > 1 || p.requests == 0 {
 		return wrong
 	}
+	return relocated(wrong)
+}
+
+// relocated removes the step from the locations of errors in a call that is one step.
+func relocated(wrong []fault.Field) []fault.Field {
 	for i, f := range wrong {
 		if len(f.Loc) >= 2 && f.Loc[0] == "steps" {
 			wrong[i].Loc = f.Loc[2:]

@@ -103,7 +103,7 @@ type ActiveRequest struct {
 	Active bool `json:"active"`
 }
 
-// ReadsRequest is the body that says what may be read without a confirmation. What it leaves out is none.
+// ReadsRequest is the body that says what may be read without a confirmation. An absent circle or tools means none.
 type ReadsRequest struct {
 	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on"`
 	Circle string        `json:"circle,omitempty" maxLength:"64"`
