@@ -14,9 +14,9 @@ const (
 	leastPercent = 100
 )
 
-// PaceGC lets the heap grow by headroom between two collections until ctx ends: by at most mostPercent of what is live, and by
-// at least as much as is live. The first collection is at 16 MB, which the first answer of a function does not reach; with Go's
-// default it is at 4 MB.
+// PaceGC sets how much the heap grows between two collections, until ctx ends: headroom, at least leastPercent and at most
+// mostPercent of the live bytes. The first collection comes at 16 MB, after the first answer of a function. Go's default
+// is 4 MB.
 func PaceGC(ctx context.Context) {
 	debug.SetGCPercent(mostPercent)
 	afterGC(func() bool {

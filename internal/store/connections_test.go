@@ -170,7 +170,7 @@ func (e *ear) types() []string {
 	return list
 }
 
-// TestWaveIsAnnouncedWhileItRuns: what has no number yet moves the run, and is told once when it has one.
+// TestWaveIsAnnouncedWhileItRuns: clients hear that the run moved before its events have numbers, and get each numbered event once.
 func TestWaveIsAnnouncedWhileItRuns(t *testing.T) {
 	w := fixture.NewWorld(t)
 	e := &ear{}

@@ -117,7 +117,7 @@ func TestWhatMayNotBeReadIsProposed(t *testing.T) {
 	}
 }
 
-// What was read of one service does not leave by the query of another (guarantee I31).
+// No read sends the data of one service to another service (guarantee I31).
 func TestALookOutsideTheCircleIsProposed(t *testing.T) {
 	for name, c := range map[string]struct {
 		circles  [2]string

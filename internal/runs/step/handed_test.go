@@ -355,7 +355,7 @@ func TestWideWaveFitsIntoTransactions(t *testing.T) {
 	}
 }
 
-// TestEveryDecisionTakesBackWhatWasHandedOut: an approval too, so that events stand in the order of what was known.
+// TestEveryDecisionTakesBackWhatWasHandedOut: an approval does so too, because events stand in the order in which they were known.
 func TestEveryDecisionTakesBackWhatWasHandedOut(t *testing.T) {
 	w, r := newRun(t, nil, newStep("s1", "DELETE", "/bookings/1", ""), newStep("s2", "GET", "/rooms", ""), newStep("s3", "GET", "/rooms", ""))
 	if got := driveOnce(t, w, r); !strings.HasPrefix(got, "wave ") {
