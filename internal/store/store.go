@@ -9,6 +9,7 @@ import (
 	"piloto/internal/store/access"
 	"piloto/internal/store/announce"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/receipts"
 	"piloto/internal/store/registry"
@@ -28,6 +29,8 @@ type (
 	AccessStore = access.Store
 	// ChatStore is the store of chats and projects, announced.
 	ChatStore = announce.Chats
+	// JobStore is the store of jobs.
+	JobStore = jobs.Store
 	// ReceiptStore is the store of chains of receipts.
 	ReceiptStore = receipts.Store
 	// RegistryStore is the store of registered services.
@@ -50,6 +53,7 @@ type Stores struct {
 
 	Access   *AccessStore
 	Chats    ChatStore
+	Jobs     *JobStore
 	Receipts *ReceiptStore
 	Registry *RegistryStore
 	Router   *RouterStore
@@ -75,7 +79,7 @@ func New(client Client, name string) Stores { return Over(kv.New(client, name)) 
 func Over(t *kv.Table) Stores {
 	s := Stores{
 		Table:  t,
-		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
+		Access: access.New(t), Jobs: jobs.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
 		Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
@@ -89,5 +93,11 @@ func Over(t *kv.Table) Stores {
 // Announcing returns the same stores, whose commits of chats and runs are announced.
 func (s Stores) Announcing(to realtime.Notifier) Stores {
 	s.Chats.Notifier, s.Runs.Notifier = to, to
+	return s
+}
+
+// Waking returns the same stores, whose runs resume the jobs that wait for them.
+func (s Stores) Waking(jobs announce.JobWaker) Stores {
+	s.Runs.Jobs = jobs
 	return s
 }

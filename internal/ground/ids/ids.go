@@ -107,3 +107,10 @@ func ValidTrace(id string) bool {
 	}
 	return true
 }
+
+// DeriveAt is Derive with a time by which the ULID sorts.
+func DeriveAt(at time.Time, parts ...string) string {
+	u := ulid.MustParse(Derive(parts...))
+	_ = u.SetTime(ulid.Timestamp(at)) // it fails in the year 10889
+	return u.String()
+}

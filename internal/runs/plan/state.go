@@ -180,6 +180,7 @@ type Run struct {
 	Confirmer string     // the user who confirmed
 	Reason    string     // the user's reason for rejecting the draft
 	Retries   string     // the run that this one continues
+	JobID     string     `json:"-"` // the job that proposed it and waits for its end
 	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
 	Next      string     // the run that was last proposed to continue this one
 	UndoAt    *time.Time // when the undo of its effects began

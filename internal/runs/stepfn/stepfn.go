@@ -43,6 +43,14 @@ func (m *Machine) StartTurn(ctx context.Context, account, turnID string) error {
 	return m.start(ctx, turnID, statemachines.TurnInput{TurnID: turnID, AccountID: account})
 }
 
+// StartJob starts the execution of a job. It returns nil when the execution was already started.
+func (m *Machine) StartJob(ctx context.Context, account, jobID string) error {
+	failpoint.Here("stepfn.start.before")
+	err := m.start(ctx, jobID, statemachines.JobInput{JobID: jobID, AccountID: account})
+	failpoint.Here("stepfn.start.after")
+	return err
+}
+
 func (m *Machine) start(ctx context.Context, name string, input any) error {
 	raw, err := json.Marshal(input)
 	if err != nil {

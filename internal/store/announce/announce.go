@@ -63,6 +63,19 @@ func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...c
 type Runs struct {
 	*runs.Store
 	Notifier realtime.Notifier
+	Jobs     JobWaker // nil: the sweep alone resumes the jobs that wait for a run
+}
+
+// JobWaker resumes the job that waits for a run, when the run ended.
+type JobWaker interface {
+	RunEnded(ctx context.Context, r plan.Run)
+}
+
+// wake resumes the job that waits for a run which ended.
+func (r Runs) wake(ctx context.Context, ended plan.Run) {
+	if r.Jobs != nil && ended.JobID != "" && ended.Status.Terminal() {
+		r.Jobs.RunEnded(ctx, ended)
+	}
 }
 
 // run announces a transition: the messages that it added to the run's chat, when it had one,
@@ -80,6 +93,7 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 	}
 	r.Notifier.Notify(ctx, next.Account, events...)
 	failpoint.Verb("push", "Runs", "after")
+	r.wake(ctx, next)
 	return next, nil
 }
 
@@ -93,6 +107,7 @@ func (r Runs) Propose(ctx context.Context, draft plan.Run, chat conversation.Cha
 	if err != nil {
 		return next, err
 	}
+	r.wake(ctx, gone)
 	return r.run(ctx, next, true, rec, nil, realtime.Run(gone.ChatID, gone.ID, gone.Events[0]))
 }
 

@@ -19,6 +19,9 @@ func Chat(account, chat string) string { return Account(account) + "#C#" + chat 
 // Run is the partition of a run.
 func Run(account, run string) string { return Account(account) + "#R#" + run }
 
+// Job is the partition of a job.
+func Job(account, job string) string { return Account(account) + "#J#" + job }
+
 // Pad writes a number with leading zeros, so that the order of texts is that of numbers.
 func Pad(n int64, width int) string {
 	s := strconv.FormatInt(n, 10)
@@ -41,6 +44,9 @@ func ChatOf(pk string) (account, chat string, ok bool) { return part(pk, "#C#") 
 
 // RunOf returns the run of a partition that Run made.
 func RunOf(pk string) (account, run string, ok bool) { return part(pk, "#R#") }
+
+// JobOf returns the job of a partition that Job made.
+func JobOf(pk string) (account, job string, ok bool) { return part(pk, "#J#") }
 
 func part(pk, between string) (account, id string, ok bool) {
 	return strings.Cut(strings.TrimPrefix(pk, Account("")), between)

@@ -51,6 +51,7 @@ type runRow struct {
 	Chain     string   `dynamodbav:"chain,omitempty"`
 	Link      int      `dynamodbav:"link,omitempty"`
 	Handouts  int      `dynamodbav:"handouts,omitempty"`
+	JobID     string   `dynamodbav:"job_id,omitempty"`
 	ExpiresAt int64    `dynamodbav:"expires_at"` // unix milliseconds, as every time here
 	CreatedAt int64    `dynamodbav:"created_at"`
 	UpdatedAt int64    `dynamodbav:"updated_at"`
@@ -63,7 +64,7 @@ func rowOfRun(r plan.Run) runRow {
 		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link, Handouts: r.Handouts,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID,
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -78,7 +79,7 @@ func (row runRow) run() (plan.Run, error) {
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
 		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Chain: row.Chain, Link: row.Link,
-		Handouts: row.Handouts, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+		Handouts: row.Handouts, JobID: row.JobID, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {
 		at := kv.Time(row.CancelAt)

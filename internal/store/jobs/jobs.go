@@ -1,0 +1,276 @@
+// Package jobs owns the rows of jobs: the job, its rounds, its events, and the whole answers of its looks.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/ground/fault"
+	"piloto/internal/store/kv"
+)
+
+// Store is the jobs of a table.
+type Store struct{ table *kv.Table }
+
+// New returns the jobs of a table.
+func New(table *kv.Table) *Store { return &Store{table} }
+
+const (
+	jobKind   = "JOB"
+	roundKind = "ROUND#"
+	eventKind = "EVENT#"
+	textKind  = "TEXT#"
+	dueJobs   = "JOBS"
+)
+
+// life is how long the rows of a job are kept after its latest end.
+const life = 90 * 24 * time.Hour
+
+func jobsOf(account string) string { return kv.Account(account) + "#JOBS" }
+
+var (
+	jobDocument   = kv.Document[job.Job]{Name: "job"}
+	roundDocument = kv.Document[job.Round]{Name: "round"}
+	eventList     = kv.Document[[]job.Event]{Name: "job_events"}
+)
+
+type jobRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	ListPK  string `dynamodbav:"GSI1PK"`
+	ListSK  string `dynamodbav:"GSI1SK"`
+	JobID   string `dynamodbav:"job_id"`
+	Account string `dynamodbav:"account"`
+	Job     []byte `dynamodbav:"job"` // JSON of job.Job, gzipped when that is shorter
+	Version int64  `dynamodbav:"version"`
+	DuePK   string `dynamodbav:"DuePK,omitempty"` // until it ended
+	DueSK   string `dynamodbav:"DueSK,omitempty"`
+	TTL     int64  `dynamodbav:"ttl"`
+}
+
+func rowOfJob(j job.Job) (jobRow, error) {
+	raw, err := jobDocument.Pack(j)
+	row := jobRow{
+		PK: kv.Job(j.Account, j.ID), SK: jobKind, ListPK: jobsOf(j.Account), ListSK: kv.At(j.CreatedAt, j.ID),
+		JobID: j.ID, Account: j.Account, Job: raw, Version: j.Version, TTL: j.EndsAt.Add(life).Unix(),
+	}
+	if !j.Status.Terminal() {
+		row.DuePK, row.DueSK = kv.DueList(dueJobs, j.Account), kv.At(j.DueAt, j.ID)
+	}
+	return row, err
+}
+
+func (row jobRow) job() (job.Job, error) {
+	j, err := jobDocument.Unpack(row.Job)
+	j.ID, j.Account, j.Version = row.JobID, row.Account, row.Version
+	var ms int64
+	if _, scanErr := fmt.Sscanf(row.DueSK, "%d#", &ms); scanErr == nil {
+		j.DueAt = kv.Time(ms)
+	}
+	return j, err
+}
+
+// roundRow is a round. Its state is beside the document, because conditions compare it.
+type roundRow struct {
+	PK       string `dynamodbav:"PK"`
+	SK       string `dynamodbav:"SK"`
+	Attempt  int    `dynamodbav:"attempt"`
+	Answered bool   `dynamodbav:"answered"`
+	Round    []byte `dynamodbav:"round"` // JSON of job.Round, gzipped when that is shorter
+	TTL      int64  `dynamodbav:"ttl"`
+}
+
+func rowOfRound(j job.Job, r job.Round) (roundRow, error) {
+	raw, err := roundDocument.Pack(r)
+	return roundRow{
+		PK: kv.Job(j.Account, j.ID), SK: roundKind + kv.Pad(int64(r.N), 4), Attempt: r.Attempt, Answered: !r.Answered.IsZero(), Round: raw,
+		TTL: j.EndsAt.Add(life).Unix(),
+	}, err
+}
+
+// eventsRow is the events of one write, by the number of the last one.
+type eventsRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	Events []byte `dynamodbav:"events"` // JSON of []job.Event, gzipped when that is shorter
+	TTL    int64  `dynamodbav:"ttl"`
+}
+
+// textRow is the whole answer of a look.
+type textRow struct {
+	PK   string `dynamodbav:"PK"`
+	SK   string `dynamodbav:"SK"`
+	Text []byte `dynamodbav:"text"` // gzipped when that is shorter
+	TTL  int64  `dynamodbav:"ttl"`
+}
+
+// CreateJob implements job.Store.
+func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (job.Job, error) {
+	j, writes, err := writesOf(j, events)
+	if err != nil {
+		return j, err
+	}
+	row, err := rowOfJob(j)
+	created := kv.Put(row, "attribute_not_exists(PK)", kv.ErrTaken).Unless(err)
+	err = s.table.Commit(ctx, append(writes, created)...)
+	if errors.Is(err, kv.ErrTaken) {
+		return s.Job(ctx, j.Account, j.ID)
+	}
+	return j, err
+}
+
+// SaveJob implements job.Store.
+func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
+	seen := j.Version
+	j, writes, err := writesOf(j, events)
+	if err != nil {
+		return j, err
+	}
+	for _, r := range rounds {
+		row, err := rowOfRound(j, r)
+		writes = append(writes, kv.Put(row, "", nil).Unless(err))
+	}
+	row, err := rowOfJob(j)
+	saved := kv.Put(row, "version = :seen", fault.ErrMoved).With(kv.Item{":seen": kv.N(seen)}).Unless(err)
+	return j, s.table.Commit(ctx, append(writes, saved)...)
+}
+
+// writesOf numbers the events of a write, and returns the job after it with the write of the events.
+func writesOf(j job.Job, events []job.Event) (job.Job, []kv.Write, error) {
+	j.Version++
+	if len(events) == 0 {
+		return j, nil, nil
+	}
+	for i := range events {
+		j.Events++
+		events[i].Seq = j.Events
+	}
+	raw, err := eventList.Pack(events)
+	row := eventsRow{
+		PK: kv.Job(j.Account, j.ID), SK: eventKind + kv.Pad(int64(j.Events), 6), Events: raw, TTL: j.EndsAt.Add(life).Unix(),
+	}
+	return j, []kv.Write{kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)}, err
+}
+
+// AskRound implements job.Store.
+func (s *Store) AskRound(ctx context.Context, j job.Job, r job.Round) error {
+	row, err := rowOfRound(j, r)
+	w := kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved).Unless(err)
+	if r.Attempt > 1 {
+		w = w.If("attempt = :before AND answered = :no", kv.Item{":before": kv.N(int64(r.Attempt - 1)), ":no": kv.Bool(false)})
+	}
+	return s.table.Do(ctx, w)
+}
+
+// AnswerRound implements job.Store.
+func (s *Store) AnswerRound(ctx context.Context, j job.Job, r job.Round) error {
+	row, err := rowOfRound(j, r)
+	w := kv.Put(row, "attempt = :mine AND answered = :no", fault.ErrMoved).Unless(err)
+	return s.table.Do(ctx, w.With(kv.Item{":mine": kv.N(int64(r.Attempt)), ":no": kv.Bool(false)}))
+}
+
+// KeepText implements job.Store.
+func (s *Store) KeepText(ctx context.Context, j job.Job, lookID, text string) error {
+	packed, err := kv.Zip([]byte(text))
+	row := textRow{PK: kv.Job(j.Account, j.ID), SK: textKind + lookID, Text: packed, TTL: j.EndsAt.Add(life).Unix()}
+	return s.table.Do(ctx, kv.Put(row, "", nil).Unless(err))
+}
+
+var errNoText = errors.New("jobs: no text of this look is kept")
+
+// Text implements job.Store.
+func (s *Store) Text(ctx context.Context, account, id, lookID string) (string, error) {
+	var row textRow
+	err := s.table.Get(ctx, kv.Job(account, id), textKind+lookID, &row, errNoText)
+	if errors.Is(err, errNoText) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := kv.Unzip(row.Text)
+	return string(text), err
+}
+
+// Job implements job.Reader.
+func (s *Store) Job(ctx context.Context, account, id string) (job.Job, error) {
+	var row jobRow
+	if err := s.table.Get(ctx, kv.Job(account, id), jobKind, &row, job.ErrNotFound); err != nil {
+		return job.Job{}, err
+	}
+	return row.job()
+}
+
+// Jobs implements job.Reader.
+func (s *Store) Jobs(ctx context.Context, account, cursor string, limit int) ([]job.Job, string, error) {
+	items, next, err := s.table.Page(ctx, "jobs\x00"+account, kv.Listed(jobsOf(account)), cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := kv.DecodeAll[jobRow](items)
+	if err != nil {
+		return nil, "", err
+	}
+	list := make([]job.Job, len(rows))
+	for i, row := range rows {
+		if list[i], err = row.job(); err != nil {
+			return nil, "", err
+		}
+	}
+	return list, next, nil
+}
+
+// Rounds implements job.Store.
+func (s *Store) Rounds(ctx context.Context, account, id string) ([]job.Round, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Job(account, id), roundKind), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[roundRow](items)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]job.Round, len(rows))
+	for i, row := range rows {
+		if list[i], err = roundDocument.Unpack(row.Round); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// JobEvents implements job.Reader.
+func (s *Store) JobEvents(ctx context.Context, account, id string, after, limit int) ([]job.Event, error) {
+	span := kv.Rows(kv.Job(account, id), eventKind)
+	span.From = eventKind + kv.Pad(int64(after+1), 6)
+	var list []job.Event
+	err := s.table.Each(ctx, span, limit, func(it kv.Item) (bool, error) {
+		var row eventsRow
+		if err := kv.Decode(it, &row); err != nil {
+			return false, err
+		}
+		events, err := eventList.Unpack(row.Events)
+		for _, e := range events {
+			if e.Seq > after && len(list) < limit {
+				list = append(list, e)
+			}
+		}
+		return len(list) < limit, err
+	})
+	return list, err
+}
+
+// DueJobs implements job.Store.
+func (s *Store) DueJobs(ctx context.Context, at time.Time, limit int) ([]job.Key, error) {
+	keys, err := s.table.Due(ctx, dueJobs, at, limit)
+	var list []job.Key
+	for _, k := range keys {
+		if account, id, ok := kv.JobOf(k.PK); ok {
+			list = append(list, job.Key{Account: account, ID: id})
+		}
+	}
+	return list, err
+}
