@@ -176,7 +176,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
 	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
 	chat := q.chat
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w, req, chat); return })
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.equip, req, chat); return })
 	for _, load := range w.loaders(ctx, message) {
 		loads.Go(load)
 	}
@@ -215,8 +215,8 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	return blocked, nil
 }
 
-// equip reads what the account has set, and hands it to the strategy.
-func (s *Service) equip(ctx context.Context, w strategy, req Request, chat conversation.Chat) (eligibility.Snapshot, error) {
+// equip reads what the account has set, and hands it to take.
+func (s *Service) equip(ctx context.Context, take func(context.Context, setup.Setup) error, req Request, chat conversation.Chat) (eligibility.Snapshot, error) {
 	account, of := req.Principal.Account, setup.Of{Account: req.Principal.Account, ProjectID: chat.ProjectID}
 	if req.Route != nil {
 		of.Routed, of.Company = true, req.Route.Persona.Company
@@ -231,7 +231,7 @@ func (s *Service) equip(ctx context.Context, w strategy, req Request, chat conve
 		snapshot, err = s.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
 		return err
 	})
-	reads.Go(func() error { return w.equip(ctx, set) })
+	reads.Go(func() error { return take(ctx, set) })
 	return snapshot, reads.Wait()
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -39,6 +40,8 @@ type dialog struct {
 	persona     string
 	pending     *plan.Run // the draft that waits, when the model may change it
 	looks       looks
+	job         *job.Job // whose round this is; nil: a turn
+	runID       string   // of the plan that a round proposes
 	searches    int
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
@@ -119,7 +122,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	system, err := d.prompt()
 	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
 	d.tools = turnTools(d.listed, d.pending != nil)
-	d.looks.circles = d.readCircles()
+	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	return err
 }
 
@@ -223,7 +226,7 @@ func shorten(text string) string {
 func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Reply, bool, error) {
 	d.keep(answer.Text)
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
-	var p proposals
+	p := proposals{early: d.dryRun()}
 	var reads []asked
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {

@@ -33,17 +33,19 @@ type Looker interface {
 	Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error)
 }
 
-// looks holds the reads of a turn.
+// looks holds the reads of a turn, or of a job with those of its earlier rounds.
 type looks struct {
 	made    []look
+	most    int
 	circles []string // whose data the model has read
 }
 
-// look is one read and its answer. A repeated look has the same call.
+// look is one read and its answer. A repeated look has the same call; "" of a look that may be repeated.
 type look struct {
 	call   string
 	source conversation.Source
-	lines  []string // of the whole answer
+	lines  []string                 // of the whole answer
+	read   func() ([]string, error) // reads the lines of a look of an earlier round; nil: they are here
 }
 
 // asked is a look that the model asks for in one reply.
@@ -171,8 +173,8 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			results[a.at] = toolError("", "this is asked twice in one reply: its answer is that of the other call")
 		case d.asks(a):
 			propose = append(propose, a)
-		case len(d.looks.made)+len(now) >= maxLooks:
-			results[a.at] = toolError("", fmt.Sprintf("enough was read: %d reads are the most of a turn; answer, or propose a plan", maxLooks))
+		case len(now) >= maxLooks, len(d.looks.made)+len(now) >= d.looks.most:
+			results[a.at] = toolError("", fmt.Sprintf("enough was read: %d reads are the most here; answer, or propose a plan", min(maxLooks, d.looks.most)))
 		default:
 			now = append(now, a)
 		}
@@ -343,6 +345,12 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 		if l.source.ID != in.ID {
 			continue
 		}
+		if l.read != nil {
+			var err error
+			if l.lines, err = l.read(); err != nil {
+				return toolError("", "the answer cannot be read now")
+			}
+		}
 		from := max(1, in.From)
 		if from > len(l.lines) {
 			return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
@@ -361,5 +369,5 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 		}
 		return string(out)
 	}
-	return toolError("id", "there is no result with this id in this turn")
+	return toolError("id", "there is no result with this id here")
 }

@@ -30,7 +30,9 @@ const (
 // prompt writes the system prompt of a turn.
 func (d *dialog) prompt() (string, error) {
 	shown, total := d.visibleCatalogue()
-	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool { return d.pending != nil && r.ID == d.pending.ID })
+	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool {
+		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
+	})
 	runs, err := outcomes(ended, d.service.Now())
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,8 +119,11 @@ func (d *dialog) drafter() drafter {
 func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
-		ID: d.service.IDs.New(d.service.Now()), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
+		ID: cmp.Or(d.runID, d.service.IDs.New(d.service.Now())), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
 		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft,
+	}
+	if d.job != nil {
+		r.JobID = d.job.ID
 	}
 	if d.req.speaksFor != "" {
 		r.Besides = []string{d.req.speaksFor}

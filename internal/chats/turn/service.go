@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
@@ -31,6 +32,7 @@ type Store interface {
 	tool.OperationReader
 	plan.Reader
 	plan.BareReader
+	plan.StatusReader
 	// Setup returns what an account has set, as of a time that is not before the call.
 	Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
@@ -88,6 +90,7 @@ type Service struct {
 	Usage       UsageCounters // counts each turn
 	Previews    Previewer     // nil: drafts have no preview
 	Looks       Looker        // nil: a turn reads nothing
+	Jobs        job.Store     // nil: it makes no rounds of jobs
 
 	Router Router
 	Limits Limits

@@ -41,6 +41,7 @@ const (
 	KindCancelled Kind = "cancelled" // the draft was dropped
 	KindNotice    Kind = "notice"    // there is nothing to confirm, or it already runs
 	KindBlocked   Kind = "blocked"   // the turn may not run
+	KindRound     Kind = "round"     // a model answered in a round of a job
 )
 
 // Request holds one user message with its caller and its chat.

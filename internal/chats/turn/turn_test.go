@@ -33,6 +33,7 @@ type script struct {
 	mu      sync.Mutex
 	answers []any // llm.Reply or error
 	asked   []llm.Request
+	each    func() // called at each call; may be nil
 }
 
 // Complete implements llm.Model.
@@ -40,6 +41,9 @@ func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, r)
+	if s.each != nil {
+		s.each()
+	}
 	if len(s.answers) == 0 {
 		return llm.Reply{Text: "fin"}, nil
 	}

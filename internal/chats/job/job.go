@@ -1,0 +1,214 @@
+// Package job owns the work of an agent that takes longer than a turn: its states, its rounds, and what starts, stops,
+// wakes and repairs it.
+//
+// A job is a prompt for an agent. It goes in rounds: each is one call of a model, and what becomes of the tool calls in
+// its answer. Package turn makes the rounds; the state machine AgentJob calls it for one after the other. A plan that a
+// round proposes is a draft as any other: the job waits until it ended, and its outcome is the result of the call.
+//
+// Invariants: a round is stored as asked before its model is called, and its answer before anything is done with it, so
+// a killed round is asked again and never answered twice. What a lost call may have cost is counted as spent. A job
+// ends once, and its last message stands in its chat. One execution writes a job; others only ask it to stop, and every
+// write is conditional on the version that was read.
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+)
+
+// Status is the state of a job.
+type Status string
+
+// The states of a job. The last three are final.
+const (
+	Running Status = "running" // a round goes on, or is about to begin
+	Waiting Status = "waiting" // its plan waits for a person, or runs
+	Success Status = "success"
+	Partial Status = "partial" // it was ended before the agent was done
+	Failed  Status = "failed"
+)
+
+// Terminal reports whether a job with this status has ended.
+func (s Status) Terminal() bool { return s == Success || s == Partial || s == Failed }
+
+// StopReason is the reason for which a job was ended before the agent was done.
+type StopReason string
+
+// The reasons.
+const (
+	MaxSteps       StopReason = "max_steps"
+	Timeout        StopReason = "timeout"
+	BudgetExceeded StopReason = "budget_exceeded"
+	ContextFull    StopReason = "context_full"
+	UserInterrupt  StopReason = "user_interrupt"
+	LLMError       StopReason = "llm_error"
+	WaitingExpired StopReason = "waiting_expired"
+	Blocked        StopReason = "blocked"
+)
+
+// Next says how the execution of a job goes on.
+type Next string
+
+// What follows a step of a job.
+const (
+	NextRound Next = "round"
+	NextWait  Next = "wait"  // until its plan ended
+	NextClose Next = "close" // it is ended, with a summary
+	NextEnd   Next = "end"   // it ended
+)
+
+// Graceful reports whether the model is asked once more, for a summary of what was done. A person who stops a job wants
+// no more of it, and a blocked one has no model.
+func (r StopReason) Graceful() bool { return r != "" && r != UserInterrupt && r != Blocked }
+
+// MostLife is the longest time of a job, with its waits; the executions of its state machine end then, too.
+const MostLife = 7 * 24 * time.Hour
+
+// Job is the work of an agent on a prompt.
+type Job struct {
+	ID      string `json:"-"`
+	Account string `json:"-"`
+
+	User      string     `json:"user"` // who asked for it
+	Agent     string     `json:"agent"`
+	Loop      agent.Loop `json:"loop"` // the agent as it was when the job began
+	ChatID    string     `json:"chat_id"`
+	MessageID string     `json:"message_id"` // of the prompt, in the chat
+	ProjectID string     `json:"project_id,omitempty"`
+	Prompt    string     `json:"prompt"`
+	Locale    string     `json:"locale"`
+	TraceID   string     `json:"trace_id,omitempty"`
+	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
+
+	Status     Status     `json:"status"`
+	StopReason StopReason `json:"stop_reason,omitempty"`
+	Why        string     `json:"why,omitempty"`    // what a person reads of a block: its cause, and what to do
+	StopAt     time.Time  `json:"stop_at,omitzero"` // when a person asked it to stop
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	EndsAt    time.Time `json:"ends_at"` // the latest time of its end
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+
+	Rounds   int           `json:"rounds"`         // that were begun
+	Worked   time.Duration `json:"worked"`         // of all rounds, nanoseconds; waits do not count
+	Looks    int           `json:"looks"`          // that were made
+	Events   int           `json:"events"`         // that were written
+	Micros   int64         `json:"micros"`         // spent, with what lost calls may have cost; millionths of a US dollar
+	Lost     int           `json:"lost,omitempty"` // calls whose answers were lost
+	RunID    string        `json:"run_id,omitempty"`
+	Token    string        `json:"token,omitempty"` // of the execution that waits
+	Output   string        `json:"output,omitempty"`
+	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
+
+	DueAt   time.Time `json:"-"` // when the sweep looks at it
+	Version int64     `json:"-"`
+}
+
+// Round is one call of a model, and what became of the tool calls in its answer.
+type Round struct {
+	N       int       `json:"n"`       // from 1
+	Attempt int       `json:"attempt"` // of the call, from 1
+	Asked   time.Time `json:"asked"`
+	Held    int64     `json:"held"`              // the most that the call may cost, millionths of a US dollar
+	Lost    bool      `json:"lost,omitempty"`    // its answer was lost, or there was none: what it may have cost is counted
+	Closing bool      `json:"closing,omitempty"` // the last call, without tools
+
+	Answered time.Time `json:"answered,omitzero"`
+	Text     string    `json:"text,omitempty"`
+	Calls    []Call    `json:"calls,omitempty"`
+	Micros   int64     `json:"micros,omitempty"`
+	Provider string    `json:"provider,omitempty"`
+	Model    string    `json:"model,omitempty"`
+
+	Handled time.Time `json:"handled,omitzero"`
+	Results []string  `json:"results,omitempty"` // of the calls, in their order
+	Looks   []Look    `json:"looks,omitempty"`
+	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
+}
+
+// Call is a tool call in an answer, as llm.Call.
+type Call struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// Look is a read that a round made. Call identifies its request among those of the job.
+type Look struct {
+	Call   string              `json:"call"`
+	Source conversation.Source `json:"source"`
+}
+
+// Event is one thing that happened in a job. Seq counts from 1 without gaps.
+type Event struct {
+	Seq  int             `json:"seq"`
+	At   time.Time       `json:"at"`
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// The types of events.
+const (
+	EventStarted  = "job.started"
+	EventAnswered = "job.round"    // a model answered: round, text, calls, cost
+	EventLost     = "job.lost"     // the answer of a call was lost: round, what it may have cost
+	EventLooked   = "job.looked"   // a read was made: request and hashes
+	EventProposed = "job.proposed" // a plan was proposed: run_id
+	EventResumed  = "job.resumed"  // its plan ended: run_id, status
+	EventStopping = "job.stopping"
+	EventEnded    = "job.ended"
+)
+
+// NewEvent returns an event without a number: the store gives it.
+func NewEvent(at time.Time, kind string, data map[string]any) (Event, error) {
+	raw, err := json.Marshal(data)
+	return Event{At: at, Type: kind, Data: raw}, err
+}
+
+// Faults of jobs.
+var (
+	ErrNotFound = fault.New(fault.NotFound, "job.not_found")
+	ErrMoved    = fault.ErrMoved // another writer was faster
+	ErrEnded    = fault.New(fault.Conflict, "job.ended")
+)
+
+// Store stores jobs. A write of a job whose version is not the stored one returns fault.ErrMoved.
+type Store interface {
+	Reader
+	// CreateJob stores a new job with its first events; nothing when the same job is there already.
+	CreateJob(ctx context.Context, j Job, events ...Event) (Job, error)
+	// SaveJob stores a job with some of its rounds and its next events, all or nothing, and returns it with its new
+	// version.
+	SaveJob(ctx context.Context, j Job, rounds []Round, events ...Event) (Job, error)
+	// AskRound stores a round as asked, in place of its earlier attempts. It returns fault.ErrMoved when the round was
+	// answered, or asked by another.
+	AskRound(ctx context.Context, j Job, r Round) error
+	// AnswerRound stores the answer of a round while its attempt is the stored one, else it returns fault.ErrMoved.
+	AnswerRound(ctx context.Context, j Job, r Round) error
+	// Rounds returns all rounds of a job, in order.
+	Rounds(ctx context.Context, account, id string) ([]Round, error)
+	// KeepText stores the whole answer of a look, which the prompt has only a part of; Text returns it, or "".
+	KeepText(ctx context.Context, j Job, lookID, text string) error
+	Text(ctx context.Context, account, id, lookID string) (string, error)
+	// DueJobs lists at most limit jobs that are due, the oldest first.
+	DueJobs(ctx context.Context, at time.Time, limit int) ([]Key, error)
+}
+
+// Reader reads jobs.
+type Reader interface {
+	// Job returns a job, or ErrNotFound.
+	Job(ctx context.Context, account, id string) (Job, error)
+	// Jobs returns the account's jobs, the newest first, and a cursor when there are more.
+	Jobs(ctx context.Context, account, cursor string, limit int) ([]Job, string, error)
+	// JobEvents returns at most limit events of a job after a number.
+	JobEvents(ctx context.Context, account, id string, after, limit int) ([]Event, error)
+}
+
+// Key identifies a job.
+type Key struct{ Account, ID string }

@@ -1,0 +1,338 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// Executions starts, watches and resumes executions of the state machine of jobs. A second start of the same job has no
+// effect.
+type Executions interface {
+	run.Waker
+	StartJob(ctx context.Context, account, jobID string) error
+	ExecutionOf(ctx context.Context, jobID string) (run.Execution, error)
+}
+
+// Chats creates the chat of a job, and adds its prompt.
+type Chats interface {
+	conversation.ChatReader
+	CreateChat(ctx context.Context, account string, c conversation.Chat) error
+	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+}
+
+// Service starts, stops, wakes and repairs jobs.
+type Service struct {
+	Store      Store
+	Chats      Chats
+	Agents     agent.LoopReader
+	Runs       plan.StatusReader
+	Executions Executions
+	IDs        *ids.Source
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Order asks for a job. Its ID and At are those of the request, so that a repeated one is the same job.
+type Order struct {
+	ID        string
+	At        time.Time
+	Principal auth.Principal
+	Locale    locale.Tag
+	TraceID   string
+	Agent     string
+	Prompt    string
+	ChatID    string // "": a chat of its own
+	DryRun    bool
+
+	// They replace those of the agent; zero: the agent's.
+	BudgetMicros int64
+	MaxSteps     int
+	TimeoutS     int // seconds
+	Eval         agent.Eval
+}
+
+// startGrace is the time after which the sweep starts a job that was not started.
+const startGrace = 5 * time.Second
+
+// Start stores a job and starts its execution. It returns agent.ErrNoAgent, agent.ErrNotALoop and
+// conversation.ErrChatNotFound.
+func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
+	account := o.Principal.Account
+	loop, err := agent.Resolve(ctx, s.Agents, account, o.Agent)
+	if err != nil {
+		return Job{}, err
+	}
+	j := o.job(loop)
+	chat, err := s.chat(ctx, o, &j)
+	if err != nil {
+		return Job{}, err
+	}
+	prompt := conversation.Message{
+		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: o.Prompt, At: o.At,
+	}
+	title := ""
+	if chat.Title == "" {
+		title = conversation.Title(o.Prompt)
+	}
+	err = retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, account, j.ChatID, title, o.At, prompt) })
+	if err != nil {
+		return Job{}, err
+	}
+	started, err := NewEvent(o.At, EventStarted, map[string]any{"agent": j.Agent, "chat_id": j.ChatID, "dry_run": j.DryRun})
+	if err != nil {
+		return Job{}, err
+	}
+	if j, err = s.Store.CreateJob(ctx, j, started); err != nil {
+		return Job{}, err
+	}
+	if err := s.Executions.StartJob(ctx, account, j.ID); err != nil { // the sweep starts it
+		s.Log.WarnContext(ctx, "job.not_started", "account", account, "job_id", j.ID, "error", err)
+	}
+	s.Log.InfoContext(ctx, "job.started", "account", account, "job_id", j.ID, "agent", j.Agent)
+	return j, nil
+}
+
+// job returns the job of an order, with its agent as it is now.
+func (o Order) job(loop agent.Loop) Job {
+	loop.BudgetMicros = cmp.Or(o.BudgetMicros, loop.BudgetMicros)
+	loop.MaxSteps = cmp.Or(o.MaxSteps, loop.MaxSteps)
+	loop.TimeoutS = cmp.Or(o.TimeoutS, loop.TimeoutS)
+	loop.Eval = cmp.Or(o.Eval, loop.Eval)
+	return Job{
+		ID: o.ID, Account: o.Principal.Account, User: o.Principal.User, Agent: loop.Name, Loop: loop, ChatID: o.ChatID, MessageID: o.ID,
+		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Status: Running,
+		CreatedAt: o.At, UpdatedAt: o.At, EndsAt: o.At.Add(MostLife), DueAt: o.At.Add(startGrace),
+	}
+}
+
+// chat returns the chat of an order, and creates it when the order names none. A repeated order finds the same one.
+func (s *Service) chat(ctx context.Context, o Order, j *Job) (conversation.Chat, error) {
+	account := o.Principal.Account
+	if o.ChatID == "" {
+		j.ChatID = ids.Derive("job", o.ID)
+	}
+	chat, err := s.Chats.Chat(ctx, account, j.ChatID)
+	if o.ChatID != "" || !errors.Is(err, conversation.ErrChatNotFound) {
+		j.ProjectID = chat.ProjectID
+		return chat, err
+	}
+	chat = conversation.Chat{ID: j.ChatID, CreatedAt: o.At, UpdatedAt: o.At}
+	return chat, s.Chats.CreateChat(ctx, account, chat)
+}
+
+// change reads a job, changes it and stores it, and repeats that while another writer is faster. f returns the events of
+// the change; without any, nothing is stored.
+func (s *Service) change(ctx context.Context, account, id string, f func(j *Job) ([]Event, error)) (Job, error) {
+	var out Job
+	err := retry.Do(ctx, func() error {
+		j, err := s.Store.Job(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		out = j
+		events, err := f(&j)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		j.UpdatedAt = s.Now()
+		out, err = s.Store.SaveJob(ctx, j, nil, events...)
+		return err
+	})
+	return out, err
+}
+
+// Stop asks a job to stop. The round that goes on is ended; a plan of the job that waits or runs stays as it is. It
+// returns ErrNotFound and ErrEnded.
+func (s *Service) Stop(ctx context.Context, account, id string) (Job, error) {
+	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
+		switch {
+		case j.Status.Terminal():
+			return nil, ErrEnded.With("status", string(j.Status))
+		case !j.StopAt.IsZero():
+			return nil, nil
+		}
+		j.StopAt = s.Now()
+		j.DueAt = j.StopAt.Add(startGrace)
+		e, err := NewEvent(j.StopAt, EventStopping, map[string]any{})
+		return []Event{e}, err
+	})
+	if err == nil && j.Token != "" {
+		if wakeErr := s.Executions.Wake(ctx, j.Token); wakeErr != nil { // the sweep wakes it
+			s.Log.WarnContext(ctx, "job.not_woken", "job_id", id, "error", wakeErr)
+		}
+	}
+	return j, err
+}
+
+// Await notes the token with which the execution of a job waits for its plan. When there is nothing to wait for any
+// more, the execution goes on at once.
+func (s *Service) Await(ctx context.Context, account, id, token string) error {
+	var j Job
+	err := retry.Do(ctx, func() (err error) {
+		if j, err = s.Store.Job(ctx, account, id); err != nil || j.Status.Terminal() {
+			return err
+		}
+		j.Token, j.DueAt = token, s.Now().Add(waitEvery)
+		j, err = s.Store.SaveJob(ctx, j, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	over, err := s.waitIsOver(ctx, j)
+	if err != nil || !over {
+		return err
+	}
+	return s.Executions.Wake(ctx, token)
+}
+
+// RunEnded resumes the job that waits for a run which ended. A failure is logged: the sweep repeats it.
+func (s *Service) RunEnded(ctx context.Context, r plan.Run) {
+	if r.JobID == "" {
+		return
+	}
+	j, err := s.Store.Job(ctx, r.Account, r.JobID)
+	if err == nil && j.Token != "" && j.RunID == r.ID {
+		err = s.Executions.Wake(ctx, j.Token)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		s.Log.WarnContext(ctx, "job.not_woken", "job_id", r.JobID, "run_id", r.ID, "error", err)
+	}
+}
+
+// Swept counts the effects of one sweep.
+type Swept struct {
+	Restarted int `json:"restarted"`
+	Woken     int `json:"woken"`
+	Ended     int `json:"ended"`
+	Failed    int `json:"failed"`
+}
+
+// Times of the sweep.
+const (
+	sweepLimit = 1000
+	CheckEvery = 2 * time.Minute  // while a job goes on
+	waitEvery  = 15 * time.Minute // while it waits
+)
+
+// Sweep starts the jobs that were not started, wakes those whose wait is over, and ends those whose execution ended
+// before them. A job that cannot be repaired does not block the others; the errors are joined.
+func (s *Service) Sweep(ctx context.Context) (Swept, error) {
+	var swept Swept
+	list, err := s.Store.DueJobs(ctx, s.Now(), sweepLimit)
+	problems := []error{err}
+	for _, k := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := s.repair(ctx, k, &swept); err != nil && !errors.Is(err, ErrNotFound) {
+			swept.Failed++
+			s.Log.ErrorContext(ctx, "job.not_repaired", "account", k.Account, "job_id", k.ID, "error", err)
+			problems = append(problems, err, s.postpone(ctx, k, CheckEvery))
+		}
+	}
+	return swept, errors.Join(problems...)
+}
+
+func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
+	j, err := s.Store.Job(ctx, k.Account, k.ID)
+	if err != nil || j.Status.Terminal() || s.Now().Before(j.DueAt) {
+		return err
+	}
+	execution, err := s.Executions.ExecutionOf(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	switch execution {
+	case run.ExecutionNone:
+		swept.Restarted++
+		if err := s.Executions.StartJob(ctx, j.Account, j.ID); err != nil {
+			return err
+		}
+	case run.ExecutionEnded:
+		swept.Ended++
+		return s.abandon(ctx, j)
+	case run.ExecutionRunning:
+		over, err := s.waitIsOver(ctx, j)
+		if err != nil {
+			return err
+		}
+		if over {
+			swept.Woken++
+			if err := s.Executions.Wake(ctx, j.Token); err != nil {
+				return err
+			}
+		}
+	}
+	every := CheckEvery
+	if j.Status == Waiting {
+		every = waitEvery
+	}
+	return s.postpone(ctx, k, every)
+}
+
+// abandon ends a job whose execution could not end it. Its message has the id of the one that the execution would have
+// posted.
+func (s *Service) abandon(ctx context.Context, j Job) error {
+	at := s.Now()
+	j.Status, j.StopReason, j.EndedAt, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, LLMError), at, at, ""
+	j.Output = locale.Text(locale.Tag(j.Locale), "job.abandoned")
+	m := conversation.Message{
+		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, At: at,
+	}
+	err := retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Account, j.ChatID, "", at, m) })
+	if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
+		return err
+	}
+	e, err := NewEvent(at, EventEnded, map[string]any{"status": j.Status, "stop_reason": j.StopReason, "rounds": j.Rounds, "looks": j.Looks, "cost_micros": j.Micros})
+	if err != nil {
+		return err
+	}
+	s.Log.ErrorContext(ctx, "job.abandoned", "account", j.Account, "job_id", j.ID)
+	_, err = s.Store.SaveJob(ctx, j, nil, e)
+	return err
+}
+
+// EndSeq returns the position of a job's last message in its chat.
+// It is after what was said in the same millisecond.
+func EndSeq(j Job) string { return ids.DeriveAt(j.EndedAt.Add(time.Millisecond), "job", j.ID, "end") }
+
+// waitIsOver reports whether a job waits for a run that ended, or was asked to stop.
+func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
+	if j.Token == "" {
+		return false, nil
+	}
+	if j.RunID == "" || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) {
+		return true, nil
+	}
+	status, err := s.Runs.Status(ctx, j.Account, j.RunID)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return true, nil
+	}
+	return status.Terminal(), err
+}
+
+func (s *Service) postpone(ctx context.Context, k Key, by time.Duration) error {
+	err := retry.Do(ctx, func() error {
+		j, err := s.Store.Job(ctx, k.Account, k.ID)
+		if err != nil || j.Status.Terminal() {
+			return err
+		}
+		j.DueAt = s.Now().Add(by)
+		_, err = s.Store.SaveJob(ctx, j, nil)
+		return err
+	})
+	return err
+}

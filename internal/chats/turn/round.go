@@ -1,0 +1,388 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+)
+
+// Bounds of a job.
+const (
+	mostJobLooks   = 200
+	closingTokens  = 600 // of the summary of a job that is ended
+	stopJobEvery   = time.Second
+	sourcesOfJob   = 24       // under its last message
+	bytesOfSources = 96 << 10 // of their answers
+)
+
+// work is a job at one of its steps. It converses as a turn does, with the rounds of the job after its prompt.
+type work struct {
+	*dialog
+	job    job.Job
+	rounds []job.Round
+	block  *eligibility.Block // the reason why no model can be asked now
+}
+
+// Round makes the next step of a job, and says how its execution goes on. It may be repeated: a round that was answered
+// is not asked again, and a plan that was proposed is not proposed again. An error is of the store.
+func (s *Service) Round(ctx context.Context, account, id string) (job.Next, error) {
+	began := s.Now()
+	w, err := s.loadJob(ctx, account, id)
+	if err != nil || w.job.Status.Terminal() {
+		return job.NextEnd, err
+	}
+	if w.job.RunID != "" {
+		if next, waits, err := w.resume(ctx); waits || err != nil {
+			return next, err
+		}
+	}
+	if reason := w.overReason(); reason != "" {
+		return job.NextClose, w.stop(ctx, reason)
+	}
+	if err := w.open(ctx); err != nil {
+		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there to whom it could answer
+			return job.NextClose, w.stop(ctx, job.Blocked)
+		}
+		return "", err
+	}
+	last := w.last()
+	if last == nil || last.Answered.IsZero() || !last.Handled.IsZero() {
+		if reason, err := w.askRound(ctx); reason != "" || err != nil {
+			return job.NextClose, w.stopUnless(ctx, err, reason)
+		}
+	}
+	return w.handle(ctx, began)
+}
+
+// loadJob reads a job with its rounds.
+func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error) {
+	w := &work{}
+	var err error
+	if w.job, err = s.Jobs.Job(ctx, account, id); err != nil || w.job.Status.Terminal() {
+		return w, err
+	}
+	j := w.job
+	w.dialog = s.dialog(Request{
+		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
+	}, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID})
+	w.dialog.job, w.began = &w.job, s.Now()
+	w.rounds, err = s.Jobs.Rounds(ctx, account, id)
+	return w, err
+}
+
+func (w *work) last() *job.Round {
+	if len(w.rounds) == 0 {
+		return nil
+	}
+	return &w.rounds[len(w.rounds)-1]
+}
+
+// overReason returns the reason to end the job before another round.
+func (w *work) overReason() job.StopReason {
+	last, now := w.last(), w.service.Now()
+	switch {
+	case w.job.StopReason != "":
+		return w.job.StopReason
+	case !w.job.StopAt.IsZero():
+		return job.UserInterrupt
+	case w.job.Worked >= time.Duration(w.job.Loop.TimeoutS)*time.Second, !now.Before(w.job.EndsAt):
+		return job.Timeout
+	case len(w.rounds) >= w.job.Loop.MaxSteps && !last.Handled.IsZero():
+		return job.MaxSteps
+	}
+	return ""
+}
+
+// stop notes the reason for which the job is being ended.
+func (w *work) stop(ctx context.Context, reason job.StopReason) error {
+	return w.stopUnless(ctx, nil, reason)
+}
+
+func (w *work) stopUnless(ctx context.Context, err error, reason job.StopReason) error {
+	if err != nil || w.job.StopReason == reason {
+		return err
+	}
+	w.job.StopReason = reason
+	if w.block != nil {
+		w.job.Why = w.block.Message().In(w.req.Locale) + " " + w.block.Action().In(w.req.Locale)
+	}
+	return w.save(ctx, nil)
+}
+
+// save stores the job with rounds and events. A request to stop that arrived meanwhile is kept.
+func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event) error {
+	w.job.UpdatedAt = w.service.Now()
+	w.job.DueAt = w.job.UpdatedAt.Add(job.CheckEvery)
+	for {
+		saved, err := w.service.Jobs.SaveJob(ctx, w.job, rounds, slices.Clone(events)...)
+		if !errors.Is(err, job.ErrMoved) {
+			if err == nil {
+				w.job = saved
+			}
+			return err
+		}
+		now, err := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID)
+		if err != nil {
+			return err
+		}
+		w.job.Version, w.job.StopAt, w.job.Events = now.Version, now.StopAt, now.Events
+	}
+}
+
+// resume gives the outcome of the job's plan to the call that proposed it. waits reports that the plan has not ended,
+// or that the job ends without it.
+func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error) {
+	r, err := w.service.Store.Bare(ctx, w.job.Account, w.job.RunID)
+	gone := errors.Is(err, plan.ErrRunNotFound)
+	switch {
+	case err != nil && !gone:
+		return "", false, err
+	case !gone && !r.Status.Terminal() && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
+		return job.NextWait, true, nil
+	case !gone && !r.Status.Terminal():
+		reason := job.UserInterrupt
+		if w.job.StopAt.IsZero() {
+			reason = job.WaitingExpired
+		}
+		return job.NextClose, true, w.stop(ctx, reason)
+	}
+	told := `{"status":"deleted"}`
+	if !gone {
+		if told, err = outcomes([]plan.Run{r}, w.service.Now()); err != nil {
+			return "", false, err
+		}
+	}
+	last := w.last()
+	for i, result := range last.Results {
+		if result == "" {
+			last.Results[i] = strings.TrimSpace(told)
+		}
+	}
+	e, err := job.NewEvent(w.service.Now(), job.EventResumed, map[string]any{"run_id": w.job.RunID, "status": r.Status})
+	if err != nil {
+		return "", false, err
+	}
+	w.runs = []plan.Run{r}
+	w.addCircles(w.circlesOf(r)...)
+	w.job.RunID, w.job.Token, w.job.Status = "", "", job.Running
+	return "", false, w.save(ctx, []job.Round{*last}, e)
+}
+
+// circlesOf returns the circles of the services whose data the outcome of a run has. The catalogue is not loaded, so
+// each is of its service; open gives the services their circles.
+func (w *work) circlesOf(r plan.Run) []string {
+	var list []string
+	for _, st := range r.Steps {
+		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
+			list = append(list, s.MCPID)
+		}
+	}
+	return list
+}
+
+func (w *work) addCircles(more ...string) {
+	for _, c := range more {
+		if !slices.Contains(w.job.ReadFrom, c) {
+			w.job.ReadFrom = append(w.job.ReadFrom, c)
+		}
+	}
+}
+
+// open reads what a round needs, and writes its prompt.
+func (w *work) open(ctx context.Context) error {
+	s, j := w.service, w.job
+	chat, err := s.Store.Chat(ctx, j.Account, j.ChatID)
+	if err != nil {
+		return err
+	}
+	w.chat = chat
+	w.incoming = conversation.Message{
+		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: j.Prompt, At: j.CreatedAt,
+	}
+	var snapshot eligibility.Snapshot
+	var loads errgroup.Group
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.equip, w.req, chat); return })
+	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
+	if err := loads.Wait(); err != nil {
+		return err
+	}
+	w.readFrom = append(w.readFrom, j.ReadFrom...)
+	if err := w.prepare(&snapshot); err != nil {
+		return err
+	}
+	w.corrections = -1 << 30 // its steps bound a job
+	w.block = w.resolve(snapshot)
+	return nil
+}
+
+// addRounds adds the rounds to the prompt, and what they read to the looks.
+func (w *work) addRounds() {
+	w.looks.most = mostJobLooks
+	since := 0 // what was read before a plan ended may be read again
+	for i, r := range w.rounds {
+		if r.RunID != "" {
+			since = i + 1
+		}
+	}
+	for i, r := range w.rounds {
+		if r.Handled.IsZero() {
+			continue
+		}
+		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		for k, call := range r.Calls {
+			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+		}
+		for _, l := range r.Looks {
+			made := look{call: l.Call, source: l.Source, read: w.readText(l.Source)}
+			if i < since {
+				made.call = ""
+			}
+			w.looks.made = append(w.looks.made, made)
+		}
+	}
+}
+
+// readText returns the function that reads the lines of the answer of an earlier round.
+func (w *work) readText(of conversation.Source) func() ([]string, error) {
+	return func() ([]string, error) {
+		if !of.Cut {
+			return strings.Split(of.Answer, "\n"), nil
+		}
+		text, err := w.service.Jobs.Text(context.Background(), w.job.Account, w.job.ID, of.ID)
+		return strings.Split(text, "\n"), err
+	}
+}
+
+// handle does what the last answer asks for, and stores what became of it.
+func (w *work) handle(ctx context.Context, began time.Time) (job.Next, error) {
+	r := w.last()
+	w.job.Rounds = len(w.rounds)
+	w.job.Micros += r.Micros
+	answered, err := job.NewEvent(r.Answered, job.EventAnswered, map[string]any{
+		"round": r.N, "text": r.Text, "calls": callNames(r.Calls), "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros,
+	})
+	if err != nil {
+		return "", err
+	}
+	if w.use == nil { // the model was chosen when it was asked
+		w.use = &eligibility.Selection{}
+		w.use.Provider, w.use.Model = r.Provider, r.Model
+	}
+	if w.meter == nil {
+		w.meter = &meter{settled: true}
+	}
+	r.Handled = w.service.Now()
+	if len(r.Calls) == 0 {
+		w.job.Worked += w.service.Now().Sub(began)
+		return job.NextEnd, w.end(ctx, "", r.Text, []job.Round{*r}, answered)
+	}
+	events := []job.Event{answered}
+	if err := w.answerCalls(ctx, r, &events); err != nil {
+		return "", err
+	}
+	w.job.Worked += w.service.Now().Sub(began)
+	next := job.NextRound
+	if r.RunID != "" {
+		w.job.RunID, w.job.Status, next = r.RunID, job.Waiting, job.NextWait
+	}
+	return next, w.save(ctx, []job.Round{*r}, events...)
+}
+
+// answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan.
+func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Event) error {
+	s := w.service
+	w.runID = ids.DeriveAt(r.Answered, "job", w.job.ID, strconv.Itoa(r.N))
+	r.Results = make([]string, len(r.Calls))
+	if _, err := s.Store.Status(ctx, w.job.Account, w.runID); err == nil { // an invocation that died proposed it
+		r.RunID = w.runID
+	} else if !errors.Is(err, plan.ErrRunNotFound) {
+		return err
+	} else if err := w.callTools(ctx, r); err != nil {
+		return err
+	}
+	for _, l := range w.looks.made[len(w.looks.made)-len(r.Looks):] {
+		if l.source.Cut {
+			if err := s.Jobs.KeepText(ctx, w.job, l.source.ID, strings.Join(l.lines, "\n")); err != nil {
+				return err
+			}
+		}
+		e, err := job.NewEvent(l.source.At, job.EventLooked, map[string]any{
+			"id": l.source.ID, "mcp_id": l.source.MCPID, "service": l.source.Service, "tool": l.source.Tool, "method": l.source.Method, "url": l.source.URL,
+			"status": l.source.Status, "request_hash": l.source.RequestHash, "answer_hash": l.source.AnswerHash, "error": l.source.Error,
+		})
+		if err != nil {
+			return err
+		}
+		*events = append(*events, e)
+	}
+	w.job.Looks += len(r.Looks)
+	if r.RunID == "" {
+		return nil
+	}
+	e, err := job.NewEvent(s.Now(), job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID})
+	*events = append(*events, e)
+	return err
+}
+
+// callTools hands the calls of a round to their tools.
+func (w *work) callTools(ctx context.Context, r *job.Round) error {
+	before, asking := len(w.looks.made), ctx
+	reply, over, err := w.handleCalls(ctx, asking, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
+	if err != nil {
+		return err
+	}
+	for _, l := range w.looks.made[before:] {
+		r.Looks = append(r.Looks, job.Look{Call: l.call, Source: l.source})
+		if l.source.Answer != "" {
+			w.addCircles(l.source.MCPID)
+		}
+	}
+	if over && reply.Run != nil {
+		r.RunID = reply.Run.ID
+		return nil
+	}
+	results := w.messages[len(w.messages)-len(r.Calls):]
+	for i, m := range results {
+		r.Results[i] = cmp.Or(m.Content, "{}")
+	}
+	return nil
+}
+
+// dryRun returns the result of each proposal in a job that proposes nothing, else "".
+func (d *dialog) dryRun() string {
+	if d.job == nil || !d.job.DryRun {
+		return ""
+	}
+	return `{"note":"this is a dry run: nothing is proposed. Say in your answer what you would propose"}`
+}
+
+func callsOf(r job.Round) []llm.Call {
+	var calls []llm.Call
+	for _, c := range r.Calls {
+		calls = append(calls, llm.Call(c))
+	}
+	return calls
+}
+
+func callNames(calls []job.Call) []string {
+	names := []string{}
+	for _, c := range calls {
+		names = append(names, c.Name)
+	}
+	return names
+}

@@ -1,0 +1,479 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/tools/tool"
+)
+
+// jobWorld is a world with a service of jobs, whose executions are driven by the test.
+type jobWorld struct {
+	*world
+	jobs    *job.Service
+	started []string
+	woken   []string
+}
+
+func newJobWorld(t testing.TB, answers ...any) *jobWorld {
+	w := &jobWorld{world: newLookWorld(t, answers...)}
+	w.service.Jobs = w.Store.JobStore
+	w.jobs = &job.Service{
+		Store: w.Store.JobStore, Chats: w.Store.ChatStore, Agents: shipped{}, Runs: w.Store.RunStore, Executions: executions{w}, IDs: w.IDs, Now: w.Clock,
+		Log: slog.New(slog.DiscardHandler),
+	}
+	return w
+}
+
+// shipped has no agents but those that are shipped.
+type shipped struct{}
+
+func (shipped) AgentChange(context.Context, string, string) (agent.Change, error) {
+	return agent.Change{}, nil
+}
+
+// executions notes what was started and woken.
+type executions struct{ w *jobWorld }
+
+func (e executions) StartJob(_ context.Context, _, id string) error {
+	e.w.started = append(e.w.started, id)
+	return nil
+}
+
+func (e executions) Wake(_ context.Context, token string) error {
+	e.w.woken = append(e.w.woken, token)
+	return nil
+}
+
+func (e executions) ExecutionOf(context.Context, string) (run.Execution, error) {
+	return run.ExecutionRunning, nil
+}
+
+// start starts a job of an agent in the world's chat.
+func (w *jobWorld) start(t testing.TB, name string, with job.Order) job.Job {
+	t.Helper()
+	at := w.Clock()
+	with.ID, with.At, with.Agent, with.ChatID, with.Locale = w.IDs.New(at), at, name, w.Chat.ID, locale.Spanish
+	with.Principal = auth.Principal{Account: fixture.Account, User: "ana"}
+	if with.Prompt == "" {
+		with.Prompt = "¿Qué salas hay? Reserva una."
+	}
+	j, err := w.jobs.Start(t.Context(), with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// drive makes the steps of a job as its state machine does, until it waits or ended.
+func (w *jobWorld) drive(t testing.TB, id string) job.Job {
+	t.Helper()
+	for range 500 {
+		next, err := w.service.Round(t.Context(), fixture.Account, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch next {
+		case job.NextWait:
+			if err := w.jobs.Await(t.Context(), fixture.Account, id, "token-"+id); err != nil {
+				t.Fatal(err)
+			}
+			return w.job(t, id)
+		case job.NextClose:
+			if err := w.service.CloseJob(t.Context(), fixture.Account, id); err != nil {
+				t.Fatal(err)
+			}
+			return w.job(t, id)
+		case job.NextEnd:
+			return w.job(t, id)
+		}
+	}
+	t.Fatal("it does not end")
+	return job.Job{}
+}
+
+func (w *jobWorld) job(t testing.TB, id string) job.Job {
+	t.Helper()
+	j, err := w.Store.Job(t.Context(), fixture.Account, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func (w *jobWorld) events(t testing.TB, id string) string {
+	t.Helper()
+	list, err := w.Store.JobEvents(t.Context(), fixture.Account, id, 0, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for i, e := range list {
+		if e.Seq != i+1 {
+			t.Errorf("event %d has the number %d", i+1, e.Seq)
+		}
+		kinds = append(kinds, strings.TrimPrefix(e.Type, "job."))
+	}
+	return strings.Join(kinds, " ")
+}
+
+func (w *jobWorld) last(t testing.TB) conversation.Message {
+	t.Helper()
+	list := w.Messages()
+	return list[len(list)-1]
+}
+
+func TestJobLooksProposesWaitsAndGoesOn(t *testing.T) {
+	w := newJobWorld(t)
+	w.Store.RunStore.Jobs = w.jobs
+	w.model.answers = []any{
+		calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Hecho: Sala Norte."),
+	}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if j.Status != job.Waiting || j.Rounds != 2 || j.Looks != 1 || j.RunID == "" {
+		t.Fatalf("%+v", j)
+	}
+	r := w.Read(j.RunID)
+	if r.Status != plan.Draft || r.JobID != j.ID || len(r.Plan.Steps) != 1 || r.Plan.Steps[0].Method != "POST" || w.ChatNow().PendingRunID != r.ID {
+		t.Fatalf("%+v", r)
+	}
+	if again, err := w.service.Round(t.Context(), fixture.Account, j.ID); again != job.NextWait || err != nil || len(w.model.asked) != 2 {
+		t.Errorf("woken for nothing: %s %v after %d calls", again, err, len(w.model.asked))
+	}
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	if fmt.Sprint(w.woken) != "[token-"+j.ID+"]" {
+		t.Errorf("woken: %v", w.woken)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.StopReason != "" || j.Output != "Hecho: Sala Norte." || j.Rounds != 3 || j.RunID != "" {
+		t.Errorf("%+v", j)
+	}
+	if got := w.model.lastTool(); !strings.Contains(got, `"status":"done"`) || !strings.Contains(got, "n1") {
+		t.Errorf("the model was told %s", got)
+	}
+	if m := w.last(t); m.Content != j.Output || m.By == nil || m.By.Agent != "build" || len(m.Sources) != 1 || m.ID != conversation.AnswerID(j.MessageID) {
+		t.Errorf("%+v", m)
+	}
+	if got, want := w.events(t, j.ID), "started round looked round proposed resumed round ended"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestJobHearsOfEveryEndOfItsPlan(t *testing.T) {
+	for name, end := range map[string]func(w *jobWorld, r plan.Run) error{
+		"cancelled": func(w *jobWorld, r plan.Run) error {
+			_, err := w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "mejor otra"})
+			return err
+		},
+		"superseded": func(w *jobWorld, _ plan.Run) error {
+			w.model.answers = append([]any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n2"}`))}, w.model.answers...)
+			_, err := w.try("Reserva la n2")
+			return err
+		},
+		"expired": func(w *jobWorld, _ plan.Run) error {
+			w.Pass(25 * time.Hour)
+			_, err := w.Runs.Sweep(context.Background())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.Store.RunStore.Jobs = w.jobs
+			w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("No se ha reservado.")}
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			if err := end(w, w.Read(j.RunID)); err != nil {
+				t.Fatal(err)
+			}
+			if len(w.woken) != 1 {
+				t.Errorf("woken %v", w.woken)
+			}
+			if j = w.drive(t, j.ID); j.Status != job.Success || !strings.Contains(w.model.lastTool(), `"status":"`+name+`"`) {
+				t.Errorf("%+v, told %s", j, w.model.lastTool())
+			}
+		})
+	}
+}
+
+func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
+	for after := 1; after < 40; after++ {
+		w := newJobWorld(t)
+		thinks := &thinker{w: w}
+		w.service.Models = providers{thinks}
+		id := w.start(t, "build", job.Order{}).ID
+		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		w.service.Jobs = dying
+		for range 20 {
+			next, err := w.service.Round(t.Context(), fixture.Account, id)
+			if errors.Is(err, errDied) {
+				dying.left = 1 << 30 // it dies once
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next == job.NextWait {
+				if err := w.Confirm(w.Read(w.job(t, id).RunID)); err != nil {
+					t.Fatal(err)
+				}
+				w.Execute(w.job(t, id).RunID)
+			}
+			if next == job.NextEnd {
+				break
+			}
+		}
+		j := w.job(t, id)
+		if j.Status != job.Success || j.Lost > 1 {
+			t.Fatalf("after %d writes: %+v", after, j)
+		}
+		posts, answers := 0, 0
+		for _, r := range w.Requests() {
+			if r.Method == "POST" {
+				posts++
+			}
+		}
+		for _, m := range w.Messages() {
+			if m.ID == conversation.AnswerID(j.MessageID) {
+				answers++
+			}
+		}
+		if posts != 1 || answers != 1 || thinks.calls < 3 || thinks.calls > 3+j.Lost {
+			t.Fatalf("after %d writes: %d requests, %d answers, %d calls, %d lost", after, posts, answers, thinks.calls, j.Lost)
+		}
+		w.events(t, id)
+		if dying.left > 0 && dying.left < 1<<29 {
+			if after < 8 {
+				t.Fatalf("a job has only %d writes", after)
+			}
+			return // it had fewer writes than that
+		}
+	}
+	t.Error("a job has 40 writes and more")
+}
+
+// thinker is a model that answers by what it was told: it looks, proposes, and says that it is done.
+type thinker struct {
+	w     *jobWorld
+	calls int
+}
+
+func (k *thinker) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
+	k.calls++
+	switch last := r.Messages[len(r.Messages)-1]; {
+	case last.Role != llm.ToolRole:
+		return calls("look", lookAt(k.w.Server.ID, "/rooms")), nil
+	case strings.Contains(last.Content, `"l1"`):
+		return calls("mcp_request", k.w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), nil
+	}
+	return text("fin"), nil
+}
+
+var errDied = errors.New("the process died")
+
+// dyingJobs loses the process before or after its n-th write.
+type dyingJobs struct {
+	job.Store
+	left int
+}
+
+func (d *dyingJobs) write(f func() error) error {
+	d.left--
+	if d.left == 0 {
+		return errDied
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	d.left--
+	if d.left == 0 {
+		return errDied
+	}
+	return nil
+}
+
+func (d *dyingJobs) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (saved job.Job, err error) {
+	err = d.write(func() (err error) { saved, err = d.Store.SaveJob(ctx, j, rounds, events...); return err })
+	return saved, err
+}
+
+func (d *dyingJobs) AskRound(ctx context.Context, j job.Job, r job.Round) error {
+	return d.write(func() error { return d.Store.AskRound(ctx, j, r) })
+}
+
+func (d *dyingJobs) AnswerRound(ctx context.Context, j job.Job, r job.Round) error {
+	return d.write(func() error { return d.Store.AnswerRound(ctx, j, r) })
+}
+
+func TestJobIsEndedForAReason(t *testing.T) {
+	forever := func(w *jobWorld) {
+		for i := range 60 {
+			w.model.answers = append(w.model.answers, calls("look", lookAt(w.Server.ID, fmt.Sprintf("/rooms?capacity=%d", i))))
+		}
+	}
+	for name, c := range map[string]struct {
+		order  job.Order
+		set    func(w *jobWorld)
+		status job.Status
+		reason job.StopReason
+		calls  int // of the model, with the summary
+		says   string
+	}{
+		"looks for ever":            {job.Order{MaxSteps: 4}, forever, job.Partial, job.MaxSteps, 5, "search"},
+		"no time":                   {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, job.Timeout, 3, ""},
+		"a budget of one token":     {job.Order{BudgetMicros: 1}, forever, job.Partial, job.BudgetExceeded, 0, "presupuesto"},
+		"a model that is down":      {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, job.LLMError, 2, "no responde"},
+		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("")} }, job.Success, "", 1, ""},
+		"no such tool":              {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
+		"bad arguments": {job.Order{}, func(w *jobWorld) {
+			w.model.answers = []any{calls("look", `{"mcp_id":7`), calls("look", `[]`), calls("look", `{}`), calls("look", `{}`), text("vale")}
+		}, job.Success, "", 5, "vale"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			c.set(w)
+			j := w.drive(t, w.start(t, "build", c.order).ID)
+			if j.Status != c.status || j.StopReason != c.reason || len(w.model.asked) != c.calls || c.says != "" && c.says != "search" && !strings.Contains(j.Output, c.says) {
+				t.Errorf("%s %s after %d calls: %s", j.Status, j.StopReason, len(w.model.asked), j.Output)
+			}
+			if j.Output == "" || w.last(t).Content != j.Output {
+				t.Errorf("its output is %q, the chat says %q", j.Output, w.last(t).Content)
+			}
+			if c.reason.Graceful() && c.calls > 0 {
+				if asked := w.model.asked[len(w.model.asked)-1]; len(asked.Tools) != 0 {
+					t.Error("the summary has tools")
+				}
+			}
+			if again, err := w.service.Round(t.Context(), fixture.Account, j.ID); again != job.NextEnd || err != nil {
+				t.Errorf("an ended job goes on: %s %v", again, err)
+			}
+		})
+	}
+}
+
+func TestStopEndsAJobWithoutAnotherCall(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if _, err := w.jobs.Stop(t.Context(), fixture.Account, j.ID); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.woken) != 1 {
+		t.Errorf("woken %v", w.woken)
+	}
+	j = w.drive(t, j.ID)
+	if j.Status != job.Partial || j.StopReason != job.UserInterrupt || len(w.model.asked) != 1 || !strings.Contains(j.Output, "espera tu confirmación") {
+		t.Errorf("%+v", j)
+	}
+	if r := w.Read(w.ChatNow().PendingRunID); r.Status != plan.Draft {
+		t.Errorf("its plan is %s", r.Status)
+	}
+	if _, err := w.jobs.Stop(t.Context(), fixture.Account, j.ID); !errors.Is(err, job.ErrEnded) {
+		t.Errorf("stopped again: %v", err)
+	}
+}
+
+func TestAgentsThatOnlyLookProposeNothing(t *testing.T) {
+	for _, name := range []string{"plan", "resume", "review"} {
+		w := newJobWorld(t)
+		w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), calls("propose_plan", `{}`), text("No puedo.")}
+		j := w.drive(t, w.start(t, name, job.Order{}).ID)
+		if j.Status != job.Success || w.ChatNow().PendingRunID != "" || !strings.Contains(w.model.lastTool(), "there is no tool") {
+			t.Errorf("%s: %+v after %s", name, j, w.model.lastTool())
+		}
+	}
+}
+
+func TestDryRunProposesNothing(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), text("Reservaría la n1.")}
+	j := w.drive(t, w.start(t, "build", job.Order{DryRun: true}).ID)
+	if j.Status != job.Success || j.Output != "Reservaría la n1." || w.ChatNow().PendingRunID != "" || !strings.Contains(w.model.lastTool(), "dry run") {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+}
+
+func TestReadResultReachesTheWholeAnswerInALaterRound(t *testing.T) {
+	w := newJobWorld(t)
+	w.Answer(func(r tool.Request) (tool.Answer, error) {
+		var rows []string
+		for i := range 3000 {
+			rows = append(rows, fmt.Sprintf(`{"id":"n%d","name":"Sala número %d"}`, i, i))
+		}
+		body := []byte("[" + strings.Join(rows, ",") + "]")
+		return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, nil
+	})
+	w.model.answers = []any{
+		calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", `{"id":"l1","from":9000,"lines":10}`), text("fin"),
+	}
+	j := w.drive(t, w.start(t, "plan", job.Order{}).ID)
+	var got struct{ Text string }
+	if err := json.Unmarshal([]byte(w.model.lastTool()), &got); err != nil || !strings.Contains(got.Text, "Sala número 2") || j.Status != job.Success {
+		t.Errorf("%v %s", err, w.model.lastTool())
+	}
+}
+
+// What a lost call may have cost is counted as spent, once, and held by no one.
+func TestLostCallIsChargedAsHeld(t *testing.T) {
+	w := newJobWorld(t)
+	id := w.start(t, "build", job.Order{}).ID
+	j := w.job(t, id)
+	lost := job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}
+	if err := w.Store.AskRound(t.Context(), j, lost); err != nil {
+		t.Fatal(err)
+	}
+	w.model.answers = []any{text("aquí está")}
+	j = w.drive(t, id)
+	if j.Status != job.Success || j.Micros < 700 || j.Lost != 1 || len(w.model.asked) != 1 {
+		t.Errorf("%+v after %d calls", j, len(w.model.asked))
+	}
+	if got := w.events(t, id); got != "started lost round ended" {
+		t.Error(got)
+	}
+	total := int64(0)
+	for _, turn := range w.usage(t) {
+		total += turn.Micros
+	}
+	if total != j.Micros {
+		t.Errorf("%d are recorded, and %d were spent", total, j.Micros)
+	}
+}
+
+func TestBlockedJobSaysWhy(t *testing.T) {
+	w := newJobWorld(t)
+	w.service.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if j.Status != job.Failed || j.StopReason != job.Blocked || !strings.Contains(j.Output, "clave") {
+		t.Errorf("%+v", j)
+	}
+}
+
+func (w *jobWorld) usage(t testing.TB) []credit.Turn {
+	t.Helper()
+	var list []credit.Turn
+	err := w.Store.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(c credit.Turn) bool {
+		list = append(list, c)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,182 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/ground/ids"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// askRound asks the model for the next answer, and stores it. It returns the reason to end the job instead.
+func (w *work) askRound(ctx context.Context) (job.StopReason, error) {
+	if w.block != nil {
+		return w.blockedReason(w.block), nil
+	}
+	r, err := w.nextRound(ctx)
+	if err != nil {
+		return "", err
+	}
+	request := w.request(false)
+	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
+	if !w.limitSpending(r.Held, request) {
+		return job.BudgetExceeded, nil
+	}
+	return w.call(ctx, r)
+}
+
+// nextRound returns the round to ask: another attempt at the last one when its answer was lost, else a new one.
+func (w *work) nextRound(ctx context.Context) (job.Round, error) {
+	last := w.last()
+	if last == nil || !last.Answered.IsZero() {
+		return job.Round{N: len(w.rounds) + 1, Attempt: 1}, nil
+	}
+	if err := w.chargeLost(ctx, last); err != nil {
+		return job.Round{}, err
+	}
+	w.rounds = w.rounds[:len(w.rounds)-1]
+	return job.Round{N: last.N, Attempt: last.Attempt + 1}, nil
+}
+
+// limitSpending bounds the calls by what is left of the budget, after what the summary of the job may cost. It reports
+// whether the next call fits.
+func (w *work) limitSpending(held int64, request llm.Request) bool {
+	budget := w.job.Loop.BudgetMicros
+	if budget == 0 {
+		return true
+	}
+	left := budget - w.job.Micros - w.use.Price.Cost(request.Estimate()+request.MaxTokens, closingTokens)
+	if held > left {
+		return held == 0
+	}
+	if limit := &w.use.Limits.Run; *limit == 0 || left < *limit {
+		*limit = max(1, left)
+	}
+	return true
+}
+
+// roundTurn returns the id of the usage record of a call.
+func (w *work) roundTurn(r job.Round) string {
+	return ids.DeriveAt(r.Asked, "round", w.job.ID, strconv.Itoa(r.N), strconv.Itoa(r.Attempt))
+}
+
+// chargeLost counts what a call whose answer was lost may have cost as spent, once.
+func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
+	if r.Lost {
+		return nil
+	}
+	id := w.roundTurn(*r)
+	turn := credit.Turn{
+		ID: id, At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID, Outcome: credit.OutcomeFailed,
+		Provider: r.Provider, Model: r.Model, Estimated: true, Micros: r.Held,
+	}
+	if err := w.service.Credit.Settle(ctx, credit.Hold{ID: id, Account: w.job.Account, Asked: true}, turn); err != nil {
+		w.service.Log.WarnContext(ctx, "job.lost_unsettled", "job_id", w.job.ID, "round", r.N, "error", err) // the sweep releases the hold
+	}
+	e, err := job.NewEvent(w.service.Now(), job.EventLost, map[string]any{"round": r.N, "cost_micros": r.Held})
+	if err != nil {
+		return err
+	}
+	r.Lost = true
+	w.job.Micros, w.job.Lost = w.job.Micros+r.Held, w.job.Lost+1
+	w.service.Log.WarnContext(ctx, "job.call_lost", "job_id", w.job.ID, "round", r.N, "attempt", r.Attempt, "cost_micros", r.Held)
+	return w.save(ctx, []job.Round{*r}, e)
+}
+
+// call stores a round as asked, calls the model, and stores its answer.
+func (w *work) call(ctx context.Context, r job.Round) (job.StopReason, error) {
+	s := w.service
+	r.Asked, r.Provider, r.Model = s.Now(), w.use.Provider, w.use.Model
+	w.meter = w.roundMeter(r)
+	if err := s.Jobs.AskRound(ctx, w.job, r); err != nil {
+		return "", err
+	}
+	asking, cancel := context.WithTimeout(ctx, s.modelTime())
+	defer cancel()
+	asking, stopped := w.followStop(asking)
+	answer, err := w.ask(asking, false)
+	stopped()
+	if err != nil {
+		w.meter.settle(ctx, Reply{}, err)
+		r.Micros = w.meter.Turn.Micros
+		w.job.Micros += r.Micros
+		return w.failedReason(ctx, err), w.forget(ctx, r)
+	}
+	r.Answered, r.Text = s.Now(), answer.Text
+	for _, c := range answer.Calls {
+		r.Calls = append(r.Calls, job.Call(c))
+	}
+	r.Provider, r.Model, r.Micros = w.use.Provider, answer.Model, w.meter.Turn.Micros
+	err = s.Jobs.AnswerRound(ctx, w.job, r)
+	w.meter.settle(ctx, Reply{Kind: KindRound, By: w.by()}, nil)
+	if err == nil {
+		w.rounds = append(w.rounds, r)
+	}
+	return "", err
+}
+
+// forget notes that a call failed, so that it is not counted as lost.
+func (w *work) forget(ctx context.Context, r job.Round) error {
+	r.Lost = true
+	return w.save(ctx, []job.Round{r})
+}
+
+// roundMeter returns the meter of one call of a job.
+func (w *work) roundMeter(r job.Round) *meter {
+	turn := credit.Turn{ID: w.roundTurn(r), At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID}
+	return &meter{
+		Meter:  eligibility.NewMeter(w.service.Credit, w.job.Account, turn),
+		locale: w.req.Locale, log: w.service.Log, count: func(context.Context, Reply, error) {},
+	}
+}
+
+// followStop cancels the returned context when a person stops the job. The caller must call the function.
+func (w *work) followStop(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(stopJobEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if j, err := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID); err == nil && !j.StopAt.IsZero() {
+					cancel(errStopped)
+					return
+				}
+			}
+		}
+	}()
+	return ctx, func() { close(done); cancel(nil) }
+}
+
+// failedReason returns the reason to end a job whose model gave no answer.
+func (w *work) failedReason(ctx context.Context, err error) job.StopReason {
+	if blocked, ok := errors.AsType[errBlocked](err); ok {
+		return w.blockedReason(blocked.block)
+	}
+	if errors.Is(err, errStopped) || errors.Is(err, llm.ErrStopped) {
+		return job.UserInterrupt
+	}
+	w.service.Log.WarnContext(ctx, "job.unanswered", "job_id", w.job.ID, "error", err)
+	return job.LLMError
+}
+
+// blockedReason returns the reason to end a job that may not call a model.
+func (w *work) blockedReason(b *eligibility.Block) job.StopReason {
+	w.block = b
+	switch b.Reason {
+	case eligibility.BudgetExceeded:
+		return job.BudgetExceeded
+	case eligibility.ProviderUnreachable, eligibility.RateLimited, eligibility.ProviderRefused:
+		return job.LLMError
+	}
+	return job.Blocked
+}

@@ -1,0 +1,243 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// equip takes, of what the account has set, the servers that the agent may use.
+func (w *work) equip(ctx context.Context, set setup.Setup) error {
+	err := w.dialog.equip(ctx, set)
+	loop := w.job.Loop
+	w.listed = slices.DeleteFunc(w.listed, func(l tool.Listed) bool { return !loop.MayCall(l.Server.ID) })
+	if loop.Mode == agent.ConfirmAll { // reads are proposed, too
+		for i := range w.listed {
+			w.listed[i].Server.Reads.Mode = tool.ReadsOff
+		}
+	}
+	return err
+}
+
+// prepare writes the prompt: the prompt, the tools and the model are those of the agent.
+func (w *work) prepare(snapshot *eligibility.Snapshot) error {
+	loop := w.job.Loop
+	loop.Name = w.job.Agent
+	prompt, err := loop.PromptIn(w.req.Locale)
+	if err != nil {
+		return err
+	}
+	if snapshot.Assistant != nil {
+		assistant := *snapshot.Assistant
+		assistant.Persona = strings.TrimSpace(assistant.Persona + "\n\n" + prompt)
+		if own := loop.Assistant; own != nil {
+			assistant.Provider, assistant.Model = own.Provider, own.Model
+		}
+		snapshot.Assistant, snapshot.Need.Output = &assistant, loop.MaxTokens
+	}
+	if err := w.dialog.prepare(*snapshot); err != nil {
+		return err
+	}
+	w.pending = nil
+	w.tools = slices.DeleteFunc(w.tools, func(t llm.Tool) bool { return t.Name == toolRevise || !loop.MayUse(t.Name) })
+	w.addRounds()
+	return nil
+}
+
+// CloseJob ends a job that is being ended, or whose execution ended: the model writes a summary of what was done, or it
+// is made from the record. A job that ended is left as it is.
+func (s *Service) CloseJob(ctx context.Context, account, id string) error {
+	w, err := s.loadJob(ctx, account, id)
+	if err != nil || w.job.Status.Terminal() {
+		return err
+	}
+	if w.job.StopReason == "" { // every attempt at a round failed
+		w.job.StopReason = job.LLMError
+		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))
+	}
+	text, err := w.summary(ctx)
+	if err != nil {
+		return err
+	}
+	return w.end(ctx, w.job.StopReason, text, nil)
+}
+
+// summary returns the last text of a job that is ended.
+func (w *work) summary(ctx context.Context) (string, error) {
+	if w.job.StopReason.Graceful() {
+		text, err := w.askSummary(ctx)
+		if err == nil && strings.TrimSpace(text) != "" {
+			return text, nil
+		}
+		w.service.Log.WarnContext(ctx, "job.no_summary", "job_id", w.job.ID, "stop_reason", w.job.StopReason, "error", err)
+	}
+	return w.record(ctx)
+}
+
+// askSummary asks the model once, without tools, what was done and what is open.
+func (w *work) askSummary(ctx context.Context) (string, error) {
+	if last := w.last(); last != nil && last.Closing {
+		if last.Answered.IsZero() {
+			return "", w.chargeLost(ctx, last)
+		}
+		return last.Text, nil
+	}
+	if err := w.open(ctx); err != nil {
+		return "", err
+	}
+	if w.block != nil {
+		return "", errBlocked{w.block}
+	}
+	r, err := w.nextRound(ctx)
+	if err != nil {
+		return "", err
+	}
+	r.Closing = true
+	w.tools = nil
+	w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "job.close", "reason", w.reasonText())})
+	w.use.Estimate.Output = closingTokens
+	request := w.request(false)
+	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
+	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
+		return "", errors.New("the budget has no room for it")
+	}
+	if reason, err := w.call(ctx, r); err != nil || reason != "" {
+		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
+	}
+	last := w.last()
+	last.Handled = w.service.Now()
+	w.job.Micros += last.Micros
+	w.job.Rounds = len(w.rounds)
+	answered, err := job.NewEvent(last.Answered, job.EventAnswered, map[string]any{
+		"round": last.N, "text": last.Text, "calls": []string{}, "provider": last.Provider, "model": last.Model, "cost_micros": last.Micros,
+	})
+	if err != nil {
+		return "", err
+	}
+	return last.Text, w.save(ctx, []job.Round{*last}, answered)
+}
+
+func (w *work) reasonText() string {
+	return locale.Text(w.req.Locale, "job.stopped."+string(w.job.StopReason))
+}
+
+// record returns what was done, what is open and what waits, from the record of the job.
+func (w *work) record(ctx context.Context) (string, error) {
+	tag := w.req.Locale
+	lines := []string{locale.Text(tag, "job.ended_by", "reason", w.reasonText())}
+	if w.job.Why != "" {
+		lines = append(lines, w.job.Why)
+	}
+	if n := w.job.Looks; n > 0 {
+		lines = append(lines, locale.Text(tag, "job.looks", "n", strconv.Itoa(n)))
+	}
+	for _, r := range w.rounds {
+		if r.RunID == "" {
+			continue
+		}
+		run, err := w.service.Store.Bare(ctx, w.job.Account, r.RunID)
+		if errors.Is(err, plan.ErrRunNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, "job.status."+string(run.Status))))
+	}
+	if len(lines) == 1 {
+		lines = append(lines, locale.Text(tag, "job.nothing"))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id of
+// the job.
+func (w *work) end(ctx context.Context, reason job.StopReason, text string, rounds []job.Round, events ...job.Event) error {
+	at := w.service.Now()
+	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
+	w.job.Output, w.job.EndedAt, w.job.Token = shorten(strings.TrimSpace(text)), at, ""
+	if w.job.Output == "" {
+		w.job.Output = locale.Text(w.req.Locale, "turn.empty")
+	}
+	if err := w.say(ctx, w.job.Output); err != nil {
+		return err
+	}
+	ended, err := job.NewEvent(at, job.EventEnded, map[string]any{
+		"status": w.job.Status, "stop_reason": reason, "rounds": w.job.Rounds, "looks": w.job.Looks, "cost_micros": w.job.Micros,
+	})
+	if err != nil {
+		return err
+	}
+	w.service.Log.InfoContext(ctx, "job.ended", "account", w.job.Account, "job_id", w.job.ID, "status", w.job.Status, "stop_reason", reason)
+	return w.save(ctx, rounds, append(events, ended)...)
+}
+
+// finalStatus returns the status of a job that ends for a reason.
+func (w *work) finalStatus(reason job.StopReason) job.Status {
+	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool { return len(r.Looks) > 0 || r.RunID != "" })
+	switch {
+	case reason == "":
+		return job.Success
+	case reason == job.Blocked, reason == job.LLMError && !acted:
+		return job.Failed
+	}
+	return job.Partial
+}
+
+// say adds the last message of the job to its chat. A chat that was deleted hears nothing.
+func (w *work) say(ctx context.Context, text string) error {
+	m := conversation.Message{
+		ID: conversation.AnswerID(w.job.MessageID), Seq: job.EndSeq(w.job), Role: conversation.RoleAssistant, Kind: conversation.KindText,
+		Content: text, At: w.job.EndedAt, Sources: w.lastSources(),
+	}
+	if last := w.last(); last != nil {
+		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
+	}
+	if w.job.StopReason == "" {
+		notes, err := w.notes(ctx, text)
+		if err != nil {
+			return err
+		}
+		m.Notes = notes
+	}
+	err := retry.Do(ctx, func() error {
+		return w.service.Store.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
+	})
+	if errors.Is(err, conversation.ErrChatNotFound) {
+		return nil
+	}
+	return err
+}
+
+// lastSources returns the newest reads of a job, which stand under its last message. Those that do not fit are there
+// without what they answered.
+func (w *work) lastSources() []conversation.Source {
+	var list []conversation.Source
+	size := 0
+	for _, r := range slices.Backward(w.rounds) {
+		for _, l := range slices.Backward(r.Looks) {
+			s := l.Source
+			if size += len(s.Answer); size > bytesOfSources {
+				s.Answer, s.Cut = "", true
+			}
+			if len(list) < sourcesOfJob {
+				list = append(list, s)
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
