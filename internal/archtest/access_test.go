@@ -26,6 +26,8 @@ const (
 	machine = "!Ref PlanRun"
 	ownKeys = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/providers/*"
 	hooks   = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/webhooks/*"
+	jobs    = "!Ref AgentJob"
+	wakes   = "states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-AgentJob"
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
@@ -33,10 +35,13 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
 	"chat": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun"),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes),
 	"turn": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
-	"confirm": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
+	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+		"secretsmanager:GetSecretValue "+ownKeys, wakes),
+	"jobs":    append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...), "states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs),
+	"confirm": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
 	"eligibility": append(append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 		"secretsmanager:GetSecretValue !Ref SecretArn", "secretsmanager:CreateSecret "+ownKeys, "secretsmanager:DeleteSecret "+ownKeys,
 		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:PutSecretValue "+ownKeys, "secretsmanager:RestoreSecret "+ownKeys),
@@ -46,12 +51,14 @@ var grants = map[string][]string{
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 	"reason": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
-	"lifecycle": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...),
+	"lifecycle": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...), wakes),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
-		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun"),
+		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun", wakes),
 	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
-		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*"),
+		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*",
+		"states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs,
+		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${AgentJob.Name}:*"),
 	"web": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 }
 
@@ -78,10 +85,11 @@ func on(resource string, actions ...string) []string {
 // withheld maps each policy that denies a part of the table to the functions without it, each with a reason.
 var withheld = map[string]map[string]string{
 	"NoServerKeysPolicy": {
-		"mcp":  "stores the keys of servers",
-		"step": "sends them to tools",
-		"chat": "sends them with what is looked up for a plan before anybody confirms it",
-		"turn": "does what chat does, for longer",
+		"mcp":   "stores the keys of servers",
+		"step":  "sends them to tools",
+		"chat":  "sends them with what is looked up for a plan before anybody confirms it",
+		"turn":  "does what chat does, for longer",
+		"agent": "sends them with what the rounds of a job look up",
 	},
 	"NoAgentKeysPolicy": {
 		"mcp":  "stores the keys of agents",

@@ -22,6 +22,7 @@ var renderers = map[string]string{
 	"internal/runs/command": "a prompt for a model; the reason of a ledger entry is stored",
 	"internal/chats/turn":   "a message and its notes are stored; a prompt for a model",
 	"internal/chats/agent":  "a prompt for a model",
+	"internal/chats/job":    "the last message of a job is stored",
 }
 
 var placeholders = regexp.MustCompile(`\{([a-z_]+)`)

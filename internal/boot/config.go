@@ -150,6 +150,7 @@ type (
 	SweepConfig struct {
 		Config
 		Machine
+		Jobs Jobs
 		Push
 		Receipts
 	}

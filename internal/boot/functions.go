@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/gateway"
@@ -152,7 +153,7 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 
 // turnSite returns the site of a function that answers turns.
 func (w World) turnSite(c Answering) site {
-	return w.site(c.Config).withPush(c.Push).withSigning(Signing{c.KeyPrefix})
+	return w.site(c.Config).withPush(c.Push).withSigning(Signing{c.KeyPrefix}).waking()
 }
 
 // turns returns the service that answers messages.
@@ -173,7 +174,7 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).withPush(c.Push)
+	s := w.site(c.Config).withPush(c.Push).waking()
 	runs := s.runs(c.Machine)
 	runs.DraftLife = c.draftLife()
 	return s.serve(httpapi.Confirm(s.http, runs)), nil
@@ -247,7 +248,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).withPush(c.Push)
+	s := w.site(c.Config).withPush(c.Push).waking()
 	bearer := s.tokens()
 	executor := &step.Executor{
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
@@ -276,7 +277,7 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).withPush(c.Push)
+	s := w.site(c.Config).withPush(c.Push).waking()
 	runs := s.runs(Machine{})
 	if runs.Sealer, err = s.sealer(c.Receipts, signers); err != nil {
 		return nil, err
@@ -328,8 +329,8 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config).withPush(c.Push)
-	runs, credits := s.runs(c.Machine), s.credits()
+	s := w.site(c.Config).withPush(c.Push).waking()
+	runs, credits, jobs := s.runs(c.Machine), s.credits(), s.jobs(c.Jobs)
 	sealer, err := s.sealer(c.Receipts, signers)
 	if err != nil {
 		return nil, err
@@ -351,15 +352,16 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		var errs [4]error
+		var errs [5]error
 		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
 		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
 		sweeps.Go(func() { swept.Credit, errs[2] = credits.Sweep(ctx) })
 		sweeps.Go(func() { swept.Receipts, errs[3] = sealer.Sweep(ctx) })
+		sweeps.Go(func() { swept.Jobs, errs[4] = jobs.Sweep(ctx) })
 		sweeps.Wait()
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs)
 		}
 		return swept, errors.Join(errs[:]...)
 	}), nil
@@ -372,6 +374,7 @@ type Swept struct {
 	Credit credit.Swept       `json:"credit"`
 
 	Receipts receipt.Swept `json:"receipts"`
+	Jobs     job.Swept     `json:"jobs"`
 }
 
 // Authorize builds functions/authorize.

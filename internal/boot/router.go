@@ -135,8 +135,13 @@ func (s site) usageRecorder() usage.Recorder {
 // withSigning returns the site with the services that verify signed requests and replay their answers.
 func (s site) withSigning(c Signing) site {
 	s.http.Webhooks = s.webhooks(c)
-	s.http.Once = &replay.Once{Store: s.stores.Access, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
+	s.http.Once = s.replays()
 	return s
+}
+
+// replays returns the service that answers a request with a key once.
+func (s site) replays() *replay.Once {
+	return &replay.Once{Store: s.stores.Access, NewID: s.IDs.New, Now: s.Now, Log: s.log, AloneSince: s.AloneSince}
 }
 
 func (s site) webhooks(c Signing) *auth.Webhooks {

@@ -26,13 +26,13 @@ import (
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
-	"chat": tools.Chat, "confirm": boot.Confirm, "eligibility": boot.Eligibility, "mcp": registry.New,
+	"chat": tools.Chat, "confirm": boot.Confirm, "jobs": boot.JobRoutes, "eligibility": boot.Eligibility, "mcp": registry.New,
 	"records": boot.Records, "web": web.New,
 }
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": tools.Step, "turn": tools.Turn, "lifecycle": receipts.Lifecycle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "turn": tools.Turn, "agent": tools.Agent, "lifecycle": receipts.Lifecycle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 
@@ -92,7 +92,7 @@ func (f *functions) build(worldOf func(template.Function) (boot.World, error), d
 // functionTimeout returns the time limit of a function. In one process no route has a time limit of
 // its own, so a turn may take the sum of its configured timeouts.
 func functionTimeout(fn template.Function, e boot.Environment) (time.Duration, error) {
-	if fn.Name != "chat" && fn.Name != "turn" {
+	if fn.Name != "chat" && fn.Name != "turn" && fn.Name != "agent" {
 		return fn.Timeout, nil
 	}
 	turn, err := boot.TurnTime(e)

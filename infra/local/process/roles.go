@@ -24,9 +24,6 @@ import (
 // DeniedEvent is the log event of a request that the role of a function does not allow.
 const DeniedEvent = "policy.denied"
 
-// planRun is the logical id of the only state machine whose tasks wait for a token.
-const planRun = "PlanRun"
-
 // withRole returns the clients of a function, limited to the policies of its role as on AWS. A
 // permission that is missing in the template therefore fails here, and not after the deployment.
 func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, error) {
@@ -39,7 +36,7 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 	}
 	g := guard{
 		policy: policy, function: fn.ID, tables: "arn:" + p.names["AWS::Partition"] + ":dynamodb:" + awsRegion + ":" + p.names["AWS::AccountId"] + ":table/", account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
-		waits: p.names[planRun], sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
+		machineOf: p.engines.Machines.MachineOf, sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
 	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push} {
 		*config = config.Copy()
@@ -55,9 +52,9 @@ type guard struct {
 	function string
 
 	account, partition string
-	tables             string // the ARN of a table, without its name
-	waits              string // ARN of the machine whose tasks wait for a token
-	sockets            string // API/STAGE of the WebSocket API
+	tables             string                    // the ARN of a table, without its name
+	machineOf          func(token string) string // ARN of the machine whose task waits with it; "" when none does
+	sockets            string                    // API/STAGE of the WebSocket API
 
 	log *slog.Logger
 }
@@ -116,7 +113,11 @@ func (g guard) requests(call any) []iam.Request {
 	case *sfn.DescribeExecutionInput:
 		return []iam.Request{{Action: "states:DescribeExecution", Resource: *in.ExecutionArn}}
 	case *sfn.SendTaskSuccessInput:
-		return []iam.Request{{Action: "states:SendTaskSuccess", Resource: g.waits}}
+		machine := g.machineOf(*in.TaskToken)
+		if machine == "" { // the engine refuses the token
+			return nil
+		}
+		return []iam.Request{{Action: "states:SendTaskSuccess", Resource: machine}}
 	case *secretsmanager.GetSecretValueInput:
 		return g.secretRequests("GetSecretValue", in.SecretId)
 	case *secretsmanager.PutSecretValueInput:

@@ -72,6 +72,20 @@ func (e *Engine) callback(token string, s signal) (any, error) {
 	return object{}, nil
 }
 
+// MachineOf returns the ARN of the state machine whose execution has the task of a token; "" when no open execution has
+// it.
+func (e *Engine) MachineOf(token string) string {
+	seq, _, ok := parseToken(token)
+	if !ok {
+		return ""
+	}
+	x := e.find(seq)
+	if x == nil {
+		return ""
+	}
+	return x.record.MachineARN
+}
+
 func taskTimedOutError() error {
 	return refuse("TaskTimedOut", "Task Timed Out: 'Provided task does not exist anymore'")
 }

@@ -1,4 +1,4 @@
-// Package tools builds the checks and calls of tools for functions/chat, functions/turn and functions/step. Only
+// Package tools builds the checks and calls of tools for functions/chat, functions/turn, functions/agent and functions/step. Only
 // these and package registry link its code.
 package tools
 
@@ -20,6 +20,9 @@ func StartChat() { boot.StartHTTP(Chat) }
 // StartTurn runs functions/turn.
 func StartTurn() { boot.StartTask(Turn) }
 
+// StartAgent runs functions/agent.
+func StartAgent() { boot.StartTask(Agent) }
+
 // StartStep runs functions/step.
 func StartStep() { boot.StartTask(Step) }
 
@@ -28,6 +31,9 @@ func Chat(w boot.World, e boot.Environment) (http.Handler, error) { return boot.
 
 // Turn builds functions/turn.
 func Turn(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Turn(w, e, all) }
+
+// Agent builds functions/agent.
+func Agent(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Agent(w, e, all) }
 
 // Step builds functions/step.
 func Step(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Step(w, e, all) }

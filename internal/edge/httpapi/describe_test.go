@@ -23,6 +23,7 @@ func describe() *whole {
 	a := newAPI(Config{})
 	a.chat(nil)
 	a.confirm(nil)
+	a.jobs(nil)
 	a.ai(AIServices{})
 	a.registry(nil)
 	a.rules()

@@ -22,7 +22,7 @@ var bodies = map[string]string{
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
-	"answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
+	"startJob": `{"prompt":"x"}`, "answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
@@ -34,8 +34,10 @@ var bodies = map[string]string{
 // ownID returns the id that account a has for a path.
 func ownID(path string) string {
 	switch {
-	case strings.HasPrefix(path, "/api/runs"):
+	case strings.HasPrefix(path, "/api/runs"), strings.HasPrefix(path, "/api/jobs"):
 		return runID
+	case strings.HasPrefix(path, "/api/agents"):
+		return "build"
 	case strings.HasPrefix(path, "/api/mcps"):
 		return serverID
 	case strings.HasPrefix(path, "/api/webhooks"):
@@ -90,7 +92,8 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
-		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules")
+		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules " +
+		"startJob listJobs readJob listJobEvents stopJob")
 	approvers := []string{"approveStep"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {

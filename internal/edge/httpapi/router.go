@@ -258,6 +258,7 @@ type Function string
 const (
 	FunctionChat        Function = "chat"
 	FunctionConfirm     Function = "confirm"
+	FunctionJobs        Function = "jobs"
 	FunctionEligibility Function = "eligibility"
 	FunctionRegistry    Function = "mcp"
 	FunctionRecords     Function = "records"

@@ -533,6 +533,8 @@ func (s *site) handler(f Function) http.Handler {
 		s.made[f] = Chat(s.config, s.world)
 	case FunctionConfirm:
 		s.made[f] = Confirm(s.config, s.world)
+	case FunctionJobs:
+		s.made[f] = Works(s.config, jobWorld{s.world})
 	case FunctionEligibility:
 		s.made[f] = AI(s.config, s.settings.services(s.config))
 	case FunctionRegistry:

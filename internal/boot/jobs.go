@@ -1,0 +1,93 @@
+package boot
+
+import (
+	"context"
+	"net/http"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+	"piloto/internal/edge/gateway"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/runs/stepfn"
+	"piloto/statemachines"
+)
+
+// Jobs is the ARN of the state machine of jobs.
+type Jobs struct {
+	ARN string `env:"AGENT_MACHINE_ARN,required,notEmpty"`
+}
+
+type (
+	// JobsConfig is the configuration of functions/jobs.
+	JobsConfig struct {
+		Config
+		Jobs
+		Push
+	}
+	// AgentConfig is the configuration of functions/agent.
+	AgentConfig struct{ Answering }
+)
+
+// StartJobs runs functions/jobs.
+func StartJobs() { StartHTTP(JobRoutes) }
+
+// JobRoutes builds functions/jobs.
+func JobRoutes(w World, e Environment) (http.Handler, error) {
+	c, err := read[JobsConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config).withPush(c.Push)
+	s.http.Once = s.replays()
+	return s.serve(httpapi.Works(s.http, jobRoutes{s.jobs(c.Jobs), s.stores.Jobs})), nil
+}
+
+// jobRoutes is what the routes of jobs need.
+type jobRoutes struct {
+	*job.Service
+	job.Reader
+}
+
+// jobs returns the service of jobs.
+func (s site) jobs(c Jobs) *job.Service {
+	return &job.Service{
+		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: shippedAgents{}, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
+		IDs: s.IDs, Now: s.Now, Log: s.log,
+	}
+}
+
+// waking returns the site with stores whose runs resume the jobs that wait for them.
+func (s site) waking() site {
+	s.stores = s.stores.Waking(s.jobs(Jobs{}))
+	return s
+}
+
+// Agent builds functions/agent, which makes the rounds of jobs. They have no route that times out.
+func Agent(w World, e Environment, t Tools) (gateway.Function, error) {
+	w.within = lambdaTime
+	c, err := read[AgentConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.turnSite(c.Answering)
+	turns, jobs := s.turns(c.Answering, t), s.jobs(Jobs{})
+	turns.Jobs = s.stores.Jobs
+	return task(s, func(ctx context.Context, in statemachines.JobInput) (statemachines.JobOutput, error) {
+		switch in.Task {
+		case statemachines.JobWait:
+			return statemachines.JobOutput{}, jobs.Await(ctx, in.AccountID, in.JobID, in.Token)
+		case statemachines.JobClose:
+			return statemachines.JobOutput{Next: string(job.NextEnd)}, turns.CloseJob(ctx, in.AccountID, in.JobID)
+		default:
+			next, err := turns.Round(ctx, in.AccountID, in.JobID)
+			return statemachines.JobOutput{Next: string(next)}, err
+		}
+	}), nil
+}
+
+// shippedAgents has no changes of an account.
+type shippedAgents struct{}
+
+func (shippedAgents) AgentChange(context.Context, string, string) (agent.Change, error) {
+	return agent.Change{}, nil
+}

@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/access/rate"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+)
+
+// Jobs starts, stops and reads jobs.
+type Jobs interface {
+	job.Reader
+	Start(ctx context.Context, o job.Order) (job.Job, error)
+	Stop(ctx context.Context, account, id string) (job.Job, error)
+}
+
+// Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.
+func Works(c Config, jobs Jobs) http.Handler {
+	a := newAPI(c)
+	a.jobs(jobs)
+	return a.handler()
+}
+
+func (a *api) jobs(jobs Jobs) {
+	a.function = FunctionJobs
+	h := jobHandler{a.config, jobs}
+	register(a, operation{
+		method: http.MethodPost, path: "/api/agents/{name}/jobs", id: "startJob", access: withChat, class: rate.Turns, status: http.StatusAccepted,
+		summary:  "Have an agent work on a prompt, for longer than a turn; what it would change is proposed as a plan",
+		failures: []int{404, 409, 413, 415, 422, 503},
+	}, h.start)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/jobs", id: "listJobs", access: withChat,
+		summary: "List the jobs, newest first", failures: []int{422},
+	}, h.list)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/jobs/{id}", id: "readJob", access: withChat,
+		summary: "Read a job", failures: []int{404},
+	}, h.read)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/jobs/{id}/events", id: "listJobEvents", access: withChat,
+		summary: "Read what happened in a job, in order", failures: []int{404, 422},
+	}, h.events)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/jobs/{id}/stop", id: "stopJob", access: withChat, class: rate.Decisions, status: http.StatusAccepted,
+		summary:  "Stop a job; a plan of it that waits or runs stays as it is",
+		failures: []int{404, 409},
+	}, h.stop)
+}
+
+// JobRequest is the body that starts a job. Absent bounds are those of the agent.
+type JobRequest struct {
+	Prompt       string `json:"prompt" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	ChatID       string `json:"chat_id,omitempty" doc:"where its plans and its answer stand; a chat of its own when absent"`
+	BudgetMicros int64  `json:"budget_micros,omitempty" minimum:"1" doc:"what its models may cost, in millionths of a US dollar"`
+	MaxSteps     int    `json:"max_steps,omitempty" minimum:"1" maximum:"200" doc:"calls of its model"`
+	TimeoutS     int    `json:"timeout_s,omitempty" minimum:"1" maximum:"604800" doc:"seconds that it may work; what it waits for a plan does not count, and it ends after 7 days"`
+	Eval         string `json:"eval,omitempty" enum:"off,basic,full"`
+	DryRun       bool   `json:"dry_run,omitempty" doc:"nothing is proposed: it says what it would propose"`
+}
+
+// Resolve refuses a prompt of white space.
+func (r *JobRequest) Resolve(huma.Context) []error {
+	if checkNotBlank(r.Prompt) != nil {
+		return []error{errInvalid.At(field("blank", "body", "prompt"))}
+	}
+	return nil
+}
+
+// Job is the JSON form of a job.
+type Job struct {
+	JobID      string         `json:"job_id"`
+	Agent      string         `json:"agent"`
+	ChatID     string         `json:"chat_id"`
+	Prompt     string         `json:"prompt"`
+	DryRun     bool           `json:"dry_run,omitempty"`
+	Status     job.Status     `json:"status" enum:"running,waiting,success,partial,failed"`
+	StopReason job.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked" doc:"absent when the agent was done, or is not yet"`
+	Stopping   bool           `json:"stopping,omitempty" doc:"a person asked it to stop"`
+	Output     string         `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
+	WaitsFor   string         `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
+	Rounds     int            `json:"rounds" doc:"calls of its model"`
+	Looks      int            `json:"looks" doc:"reads that it made"`
+	CostMicros int64          `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
+	LostCalls  int            `json:"lost_calls,omitempty" doc:"calls whose answers were lost"`
+	MaxSteps   int            `json:"max_steps"`
+	Budget     int64          `json:"budget_micros,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
+	UpdatedAt  time.Time      `json:"updated_at"`
+	EndsAt     time.Time      `json:"ends_at" doc:"the latest time of its end"`
+	EndedAt    *time.Time     `json:"ended_at,omitempty"`
+}
+
+// JobList is a page of jobs.
+type JobList struct {
+	Jobs   []Job  `json:"jobs" nullable:"false"`
+	Cursor string `json:"cursor,omitempty" doc:"of the next page, when there is one"`
+}
+
+// JobEvent is one thing that happened in a job.
+type JobEvent struct {
+	Seq  int             `json:"seq"`
+	At   time.Time       `json:"at"`
+	Type string          `json:"type" enum:"job.started,job.round,job.lost,job.looked,job.proposed,job.resumed,job.stopping,job.ended"`
+	Data json.RawMessage `json:"data"`
+}
+
+// JobEventList is a page of a job's events.
+type JobEventList struct {
+	Events []JobEvent `json:"events" nullable:"false"`
+}
+
+func showJob(j job.Job) Job {
+	v := Job{
+		JobID: j.ID, Agent: j.Agent, ChatID: j.ChatID, Prompt: j.Prompt, DryRun: j.DryRun, Status: j.Status, StopReason: j.StopReason,
+		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, WaitsFor: j.RunID, Rounds: j.Rounds, Looks: j.Looks,
+		CostMicros: j.Micros, LostCalls: j.Lost, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
+	}
+	if j.Status.Terminal() {
+		v.EndedAt = &j.EndedAt
+	}
+	return v
+}
+
+type jobHandler struct {
+	config Config
+	jobs   Jobs
+}
+
+type jobInput struct {
+	ID string `path:"id"`
+}
+
+func (h jobHandler) start(ctx context.Context, in *struct {
+	Keyed
+	Name string `path:"name"`
+	Body JobRequest
+},
+) (*replayed[Job], error) {
+	switch {
+	case in.Body.ChatID != "" && !ids.Valid(in.Body.ChatID):
+		return nil, conversation.ErrChatNotFound
+	case len(in.Body.Prompt) > conversation.MaxMessage:
+		return nil, errInvalid.At(field("string_too_long", "body", "prompt"))
+	}
+	return serveOnce(ctx, h.config, func(ctx context.Context, t ticket) (Job, error) {
+		j, err := h.jobs.Start(ctx, job.Order{
+			ID: t.ID, At: t.At.UTC(), Principal: caller(ctx), Locale: requestInfoFrom(ctx).lang, TraceID: h.config.Trace(ctx),
+			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,
+			BudgetMicros: in.Body.BudgetMicros, MaxSteps: in.Body.MaxSteps, TimeoutS: in.Body.TimeoutS, Eval: agent.Eval(in.Body.Eval),
+		})
+		return showJob(j), err
+	})
+}
+
+func (h jobHandler) list(ctx context.Context, in *struct{ PageInput }) (*reply[JobList], error) {
+	jobs, cursor, err := h.jobs.Jobs(ctx, caller(ctx).Account, in.Cursor, in.size())
+	if err != nil {
+		return nil, err
+	}
+	out := JobList{Jobs: []Job{}, Cursor: cursor}
+	for _, j := range jobs {
+		out.Jobs = append(out.Jobs, showJob(j))
+	}
+	return answer(out), nil
+}
+
+func (h jobHandler) read(ctx context.Context, in *jobInput) (*reply[Job], error) {
+	if !ids.Valid(in.ID) {
+		return nil, job.ErrNotFound
+	}
+	j, err := h.jobs.Job(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showJob(j)), nil
+}
+
+func (h jobHandler) events(ctx context.Context, in *struct {
+	ID    string `path:"id"`
+	After int    `query:"after" minimum:"0" doc:"the last sequence number known"`
+	Limit int    `query:"limit" minimum:"1" maximum:"500" doc:"200 when absent"`
+},
+) (*reply[JobEventList], error) {
+	if !ids.Valid(in.ID) {
+		return nil, job.ErrNotFound
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = eventsSize
+	}
+	account := caller(ctx).Account
+	events, err := h.jobs.JobEvents(ctx, account, in.ID, in.After, limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 { // no new events, or no such job
+		if _, err := h.jobs.Job(ctx, account, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	out := JobEventList{Events: []JobEvent{}}
+	for _, e := range events {
+		out.Events = append(out.Events, JobEvent(e))
+	}
+	return answer(out), nil
+}
+
+func (h jobHandler) stop(ctx context.Context, in *jobInput) (*reply[Job], error) {
+	if !ids.Valid(in.ID) {
+		return nil, job.ErrNotFound
+	}
+	j, err := h.jobs.Stop(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showJob(j)), nil
+}
