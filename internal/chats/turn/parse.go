@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 )
 
@@ -103,7 +104,7 @@ func unknownMembers(raw json.RawMessage, known []string, where ...any) []fault.F
 			})
 		}
 	}
-	slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
+	order.By(wrong, func(a, b fault.Field) int { return strings.Compare(fmt.Sprint(a.Loc), fmt.Sprint(b.Loc)) })
 	return wrong
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/order"
 )
 
 // Limits of a label.
@@ -51,7 +53,7 @@ func label(holder json.RawMessage, itself string) string {
 	if len(others) > 0 {
 		members = others
 	}
-	slices.SortStableFunc(members, func(a, b member) int { return rank(a.name) - rank(b.name) })
+	order.By(members, func(a, b member) int { return rank(a.name) - rank(b.name) })
 	var said []string
 	for _, m := range members[:min(mostParts, len(members))] {
 		said = append(said, m.text)

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"text/template/parse"
+
+	"piloto/internal/ground/order"
 )
 
 // list executes the nodes of a list; variables declared in it end with it.
@@ -94,7 +95,7 @@ func (e *execution) each(dot reflect.Value, n *parse.RangeNode) error {
 		}
 	case value.Kind() == reflect.Map && value.Type().Key().Kind() == reflect.String:
 		keys = value.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		order.By(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
 		for _, k := range keys {
 			elements = append(elements, value.MapIndex(k))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
+	"piloto/internal/ground/order"
 )
 
 // Durations of a connection.
@@ -169,7 +170,7 @@ func (d *Handler) closeExcess(ctx context.Context, newest Connection, at time.Ti
 // excess returns the oldest excess connections: of a user, or of the account.
 func excess(list []Connection, user string, at time.Time) []Connection {
 	list = slices.DeleteFunc(slices.Clone(list), func(c Connection) bool { return !c.Live(at) })
-	slices.SortFunc(list, func(a, b Connection) int { // the newest first
+	order.By(list, func(a, b Connection) int { // the newest first
 		return cmp.Or(b.ConnectedAt.Compare(a.ConnectedAt), cmp.Compare(a.ID, b.ID))
 	})
 	var over []Connection

@@ -3,10 +3,10 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 )
 
@@ -59,7 +59,7 @@ func TakenBack(ids *ids.Source, r plan.Run, at time.Time) []Move {
 			events = append(events, timed{m, last})
 		}
 	}
-	slices.SortStableFunc(events, func(a, b timed) int { return a.at.Compare(b.at) })
+	order.By(events, func(a, b timed) int { return a.at.Compare(b.at) })
 	moves := make([]Move, 0, len(events)+len(silent))
 	for _, e := range events {
 		for i := range e.Messages { // its position is that of now, because clients read on from the last one that they know

@@ -6,6 +6,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 )
 
@@ -85,7 +86,7 @@ func UndoIDs(r plan.Run) []plan.EffectID {
 		return !ok || st.Reused != ""
 	})
 	slices.Reverse(done) // changes of the same moment are undone in the reverse order of the plan
-	slices.SortStableFunc(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	order.By(done, func(a, b plan.StepState) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	ids := make([]plan.EffectID, len(done))
 	for i, st := range done {
 		ids[i] = plan.UndoOf(st.StepID)

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/kv"
@@ -64,7 +65,7 @@ func arrange(p plan.Plan, stored []plan.StepState) []plan.StepState {
 		}
 		states, place[s.ID.Step()] = append(states, st), i
 	}
-	slices.SortStableFunc(beside, func(a, b plan.EffectID) int {
+	order.By(beside, func(a, b plan.EffectID) int {
 		if a.Undo() != b.Undo() {
 			return map[bool]int{false: -1, true: 1}[a.Undo()]
 		}

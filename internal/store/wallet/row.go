@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/ground/order"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -162,7 +163,7 @@ func (row walletRow) standing(at time.Time) credit.Standing {
 			s.Sessions = append(s.Sessions, open.session(id))
 		}
 	}
-	slices.SortFunc(s.Sessions, func(a, b credit.Session) int {
+	order.By(s.Sessions, func(a, b credit.Session) int {
 		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
 	})
 	return s

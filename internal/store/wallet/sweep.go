@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"piloto/internal/ground/order"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -33,7 +33,7 @@ func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]stri
 		}
 		keys = append(keys, more...)
 	}
-	slices.SortStableFunc(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
+	order.By(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
 	var accounts []string
 	seen := map[string]bool{}
 	for _, k := range keys {
@@ -56,7 +56,7 @@ func (s *Store) Visit(ctx context.Context, account string, at time.Time) (credit
 		h, _ := row.hold(account, id)
 		v.Holds = append(v.Holds, h)
 	}
-	slices.SortFunc(v.Holds, func(a, b credit.Hold) int { return a.Deadline.Compare(b.Deadline) })
+	order.By(v.Holds, func(a, b credit.Hold) int { return a.Deadline.Compare(b.Deadline) })
 	var problems []error
 	for id, err := range broken {
 		problems = append(problems, fmt.Errorf("store: the hold of %s: %w", id, err))

@@ -6,9 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
+	"piloto/internal/ground/order"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
@@ -186,7 +186,7 @@ func (f *bodyFitter) parts(names ...string) []part {
 	if e, ok := root["error"].(map[string]any); ok {
 		add(e)
 	}
-	slices.SortStableFunc(list, func(a, b part) int { return cmp.Compare(len(b.text()), len(a.text())) })
+	order.By(list, func(a, b part) int { return cmp.Compare(len(b.text()), len(a.text())) })
 	return list
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/order"
 	"piloto/internal/tools/tool"
 )
 
@@ -87,7 +88,7 @@ func (j *judge) best(unfit []verdict) verdict {
 		if len(said.told) == 0 {
 			return verdict{unfit: true}
 		}
-		slices.SortStableFunc(said.told, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
+		order.By(said.told, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
 		if i == 0 || isBetter(said.told, best, at) {
 			best = said.told
 		}

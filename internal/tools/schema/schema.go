@@ -7,10 +7,10 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 
+	"piloto/internal/ground/order"
 	"piloto/internal/tools/tool"
 )
 
@@ -93,6 +93,6 @@ func inOrder(told []tool.Problem) []tool.Problem {
 			list = append(list, p)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
+	order.By(list, func(a, b tool.Problem) int { return strings.Compare(a.Loc, b.Loc) })
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/order"
 )
 
 // Fingerprint returns the lower-case hex SHA-256 of everything that decides the effect of a call of op: the base
@@ -45,7 +46,7 @@ func Fingerprint(baseURL string, op Operation) string {
 	for _, p := range op.Parameters {
 		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, decodeBareSchema(p.Schema)})
 	}
-	slices.SortFunc(meaning.Parameters, func(a, b parameter) int {
+	order.By(meaning.Parameters, func(a, b parameter) int {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Name, b.Name))
 	})
 	if op.Body != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/order"
 	"piloto/internal/ground/ref"
 )
 
@@ -118,7 +119,7 @@ func notAllowedError(entries []Entry, method, path string) error {
 			list = append(list, scored{e, score})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b scored) int {
+	order.By(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.entry.Path, b.entry.Path), cmp.Compare(a.entry.Method, b.entry.Method))
 	})
 	var names []string
