@@ -21,6 +21,7 @@ const bootstrap = "bootstrap"
 var notInlined = []string{
 	"github.com/...=-l", "golang.org/...=-l", "mvdan.cc/...=-l", "piloto/...=-l", "net/...=-l", "crypto/...=-l", "crypto/internal/...=",
 	"vendor/...=-l", "encoding/gob=-l", "encoding/asn1=-l", "log/...=-l", "mime/...=-l", "text/...=-l",
+	"fmt=-l", "os/...=-l", "io/...=-l", "context=-l", "html=-l", "regexp/syntax=-l",
 }
 
 // buildFlags returns the flags of BUILD in the Makefile, which explains them, with further tags.

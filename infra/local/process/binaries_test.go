@@ -15,7 +15,7 @@ func TestBuildFlagsMatchMakefile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, line, found := strings.Cut(string(raw), "\nBUILD := CGO_ENABLED=0 GOOS=linux go build ")
+	_, line, found := strings.Cut(string(raw), "\nBUILD := CGO_ENABLED=0 GOOS=linux GOARM64=v8.2 go build ")
 	line, _, ended := strings.Cut(line, "\n")
 	if !found || !ended {
 		t.Fatal("the Makefile has no BUILD as expected")
