@@ -244,6 +244,8 @@ func lookFault(err error) string {
 	switch {
 	case errors.Is(err, plan.ErrLookDenied):
 		return "a rule of the account denies this read; nothing was sent"
+	case errors.Is(err, tool.ErrToolChanged):
+		return "the tool is another than the one that a person approved; it was not called"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, tool.ErrNotSent):

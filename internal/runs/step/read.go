@@ -22,10 +22,11 @@ const (
 	LookTime = 10 * time.Second
 )
 
-// ReadStore reads the data that a read needs.
+// ReadStore reads the data that a read needs, and freezes a tool that changed.
 type ReadStore interface {
 	run.Catalogue
 	tool.CredentialReader
+	tool.Freezer
 }
 
 // Reader calls operations that change nothing, without a confirmation. A read is bound, matched, checked, built and
@@ -35,6 +36,7 @@ type Reader struct {
 	Schemas tool.Compiler // checks the arguments
 	Sender  Sender
 	Caller  tool.Caller // nil: tools with names are not read
+	Now     func() time.Time
 	Log     *slog.Logger
 }
 
@@ -131,6 +133,9 @@ func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: arguments, Key: key,
 		Idempotency: r.ID + ":" + s.ID.String(), TraceID: r.TraceID, Limit: mostRead,
 	})
+	if errors.Is(err, tool.ErrToolChanged) { // as in a step: nothing calls it until a person approves it
+		err = errors.Join(err, x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, b.server.ID, b.server.Catalogue, b.op.Name, x.Now()))
+	}
 	if err == nil {
 		seen.Result = resultOf(answer)
 		seen.Failed = answer.Failed
