@@ -86,16 +86,17 @@ func (k *KeyRequest) credential() *tool.Credential {
 
 // RegisterRequest is the body of POST /api/mcps.
 type RegisterRequest struct {
-	URL          string      `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint; a query and a fragment are left out"`
-	DocumentURL  string      `json:"document_url,omitempty" maxLength:"2048" doc:"where the OpenAPI document is, when it is not at the service; it may be on another origin, and calls still go to url"`
-	Name         string      `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent; an agent's is its agent_name, and is required"`
-	Kind         tool.Kind   `json:"kind,omitempty" enum:"openapi,mcp" doc:"openapi when absent; mcp of an agent"`
-	Role         tool.Role   `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
-	Description  string      `json:"description,omitempty" maxLength:"2000" doc:"of an agent: when messages are delegated to it"`
-	Keywords     []string    `json:"keywords,omitempty" maxItems:"50" doc:"of an agent: words that speak of what it does"`
-	AllowOffline bool        `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
-	Force        bool        `json:"force,omitempty" doc:"store it although the account has it in that role already"`
-	Key          *KeyRequest `json:"key,omitempty"`
+	URL          string       `json:"url" minLength:"1" maxLength:"2048" doc:"of the service, its OpenAPI document, or its Model Context Protocol endpoint; a query and a fragment are left out"`
+	DocumentURL  string       `json:"document_url,omitempty" maxLength:"2048" doc:"where the OpenAPI document is, when it is not at the service; it may be on another origin, and calls still go to url"`
+	Name         string       `json:"name,omitempty" maxLength:"80" doc:"the document's title when absent; an agent's is its agent_name, and is required"`
+	Kind         tool.Kind    `json:"kind,omitempty" enum:"openapi,mcp" doc:"openapi when absent; mcp of an agent"`
+	Role         tool.Role    `json:"role,omitempty" enum:"tools,agent" doc:"tools when absent"`
+	Description  string       `json:"description,omitempty" maxLength:"2000" doc:"of an agent: when messages are delegated to it"`
+	Keywords     []string     `json:"keywords,omitempty" maxItems:"50" doc:"of an agent: words that speak of what it does"`
+	AllowOffline bool         `json:"allow_offline,omitempty" doc:"store it although it cannot be reached now"`
+	Force        bool         `json:"force,omitempty" doc:"store it although the account has it in that role already"`
+	Key          *KeyRequest  `json:"key,omitempty"`
+	Reads        ReadsRequest `json:"reads,omitzero" doc:"what may be read without a confirmation; off when absent"`
 }
 
 // ActiveRequest is the body that switches a service on or off.
@@ -108,6 +109,10 @@ type ReadsRequest struct {
 	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on"`
 	Circle string        `json:"circle,omitempty" maxLength:"64"`
 	Tools  []string      `json:"tools,omitempty" maxItems:"200"`
+}
+
+func (r ReadsRequest) wanted() tool.WantedReads {
+	return tool.WantedReads{Mode: r.Mode, Circle: r.Circle, Tools: r.Tools}
 }
 
 // maxListed is the limit of endpoints in a list of services. Beyond it a service has only its number of operations,
@@ -137,14 +142,19 @@ func (r serverHandler) list(ctx context.Context, _ *nothing) (*reply[ServerList]
 	listed := 0
 	for _, s := range servers {
 		var entries []tool.Entry
-		if listed += s.Operations; listed <= maxListed {
+		listed += s.Operations
+		if listed <= maxListed || len(s.Reads.Tools) > 0 {
 			if s, entries, err = r.servers.Get(ctx, caller(ctx).Account, s.ID); errors.Is(err, tool.ErrServerNotFound) {
 				continue // removed meanwhile
 			} else if err != nil {
 				return nil, err
 			}
 		}
-		v.MCPs = append(v.MCPs, showDetail(s, entries))
+		detail := showDetail(s, entries)
+		if listed > maxListed {
+			detail.Endpoints, detail.Tools = []Endpoint{}, []Tool{}
+		}
+		v.MCPs = append(v.MCPs, detail)
 	}
 	return answer(v), nil
 }
@@ -153,7 +163,7 @@ func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRe
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
 		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
-		Key: in.Body.Key.credential(),
+		Key: in.Body.Key.credential(), Reads: in.Body.Reads.wanted(),
 	}, r.config.Now())
 	if err != nil {
 		return nil, err
@@ -229,7 +239,7 @@ func (r serverHandler) reads(ctx context.Context, in *struct {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	if _, err := r.servers.SetReads(ctx, caller(ctx).Account, in.ID, in.Body.Mode, in.Body.Circle, in.Body.Tools); err != nil {
+	if _, err := r.servers.SetReads(ctx, caller(ctx).Account, in.ID, in.Body.wanted()); err != nil {
 		return nil, err
 	}
 	return r.read(ctx, &serverInput{in.ID})

@@ -138,7 +138,7 @@ type Servers interface {
 	// SetKey stores a server's key; nil removes it.
 	SetKey(ctx context.Context, account, id string, key *tool.Credential, at time.Time) (tool.Server, error)
 	// SetReads says what may be read from the server without a confirmation.
-	SetReads(ctx context.Context, account, id string, mode tool.ReadMode, circle string, tools []string) (tool.Server, error)
+	SetReads(ctx context.Context, account, id string, want tool.WantedReads) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error
 	List(ctx context.Context, account string) ([]tool.Server, error)
 	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
-	"slices"
 	"time"
 
 	"piloto/internal/ground/locale"
@@ -72,16 +70,19 @@ type Reads struct {
 	Mode   tool.ReadMode `json:"mode" enum:"off,preview,on" doc:"preview: its GETs, to show on a card what a plan is about; on: also by a turn, to answer"`
 	Circle string        `json:"circle,omitempty" doc:"what was read from a service may go into a read of another of the same circle; absent: of no other"`
 	Tools  []string      `json:"tools,omitempty" doc:"of kind mcp: the tools that are read"`
+
+	Changed []string `json:"changed,omitempty" doc:"of kind mcp: tools that were to be read and are others now, or gone: not read until the reads are set again"`
 }
 
-func showReads(s tool.Server) Reads {
-	return Reads{Mode: cmp.Or(s.Reads.Mode, tool.ReadsOff), Circle: s.Reads.Circle, Tools: slices.Sorted(maps.Keys(s.Reads.Tools))}
+func showReads(s tool.Server, entries []tool.Entry) Reads {
+	same, changed := s.NamedTools(entries)
+	return Reads{Mode: cmp.Or(s.Reads.Mode, tool.ReadsOff), Circle: s.Reads.Circle, Tools: same, Changed: changed}
 }
 
-func showServer(s tool.Server) Server {
+func showServer(s tool.Server, entries []tool.Entry) Server {
 	v := Server{
 		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
-		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s, entries), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
 	}
@@ -92,7 +93,7 @@ func showServer(s tool.Server) Server {
 }
 
 func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
-	v := ServerDetail{Server: showServer(s), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
+	v := ServerDetail{Server: showServer(s, entries), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
 	for _, e := range entries {
 		if e.Name != "" {
 			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Summary, Fingerprint: e.Fingerprint})

@@ -285,9 +285,9 @@ func (w *world) SetRules(_ context.Context, account string, seen int, set rule.S
 	return nil
 }
 
-func (w *world) SetReads(_ context.Context, account, id string, mode tool.ReadMode, circle string, tools []string) (tool.Server, error) {
-	w.server.Reads = tool.Reads{Mode: mode, Circle: circle}
-	for _, name := range tools {
+func (w *world) SetReads(_ context.Context, account, id string, want tool.WantedReads) (tool.Server, error) {
+	w.server.Reads = tool.Reads{Mode: want.Mode, Circle: want.Circle}
+	for _, name := range want.Tools {
 		w.server.Reads.Tools = map[string]string{name: "f"}
 	}
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)

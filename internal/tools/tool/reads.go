@@ -1,7 +1,10 @@
 package tool
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"piloto/internal/ground/fault"
@@ -32,6 +35,13 @@ type Reads struct {
 	Tools map[string]string
 }
 
+// WantedReads is what a person wants to be read. Tools are names of tools. The zero Mode is ReadsOff.
+type WantedReads struct {
+	Mode   ReadMode
+	Circle string
+	Tools  []string
+}
+
 // MaxCircle is the greatest length of a circle's name, in bytes.
 const MaxCircle = 64
 
@@ -44,10 +54,32 @@ func (s Server) MayRead(e Entry) bool {
 		return false
 	}
 	if e.Name != "" {
-		print, named := s.Reads.Tools[e.Name]
-		return named && print == e.Fingerprint
+		return s.Names(e)
 	}
 	return e.Method == "GET" || e.Method == "HEAD"
+}
+
+// Names reports whether a person named a tool as it is now. One that is frozen is another by now.
+func (s Server) Names(e Entry) bool {
+	print, named := s.Reads.Tools[e.Name]
+	return named && print == e.Fingerprint && !slices.Contains(s.Frozen, e.Name)
+}
+
+// NamedTools returns the tools that a person named, sorted: those that are as they were, and those that changed or are
+// gone since, and so are not read until a person names them again. The entries are the server's allowlist.
+func (s Server) NamedTools(entries []Entry) (same, changed []string) {
+	for _, e := range entries {
+		if s.Names(e) {
+			same = append(same, e.Name)
+		}
+	}
+	slices.Sort(same)
+	for _, name := range slices.Sorted(maps.Keys(s.Reads.Tools)) {
+		if !slices.Contains(same, name) {
+			changed = append(changed, name)
+		}
+	}
+	return same, changed
 }
 
 // Circle is the name of the circle of a server. No server is in the circle of another by its id alone.
@@ -58,57 +90,52 @@ func (s Server) Circle() string {
 	return "circle:" + s.Reads.Circle
 }
 
-// SetReads sets what may be read from a server without a confirmation. The names are those of
-// tools, for a server of KindMCP. It returns ErrReads for a setting that the server cannot have.
-func (r Registry) SetReads(ctx context.Context, account, id string, mode ReadMode, circle string, names []string) (Server, error) {
+// SetReads sets what may be read from a server without a confirmation. It returns ErrReads for a setting that the
+// server cannot have.
+func (r Registry) SetReads(ctx context.Context, account, id string, want WantedReads) (Server, error) {
 	s, err := r.Store.Server(ctx, account, id)
 	if err != nil {
 		return Server{}, err
 	}
 	var entries []Entry
-	if len(names) > 0 {
+	if len(want.Tools) > 0 {
 		if entries, err = r.Store.Entries(ctx, account, s); err != nil {
 			return Server{}, err
 		}
 	}
-	reads, err := readsOf(s, entries, mode, circle, names)
+	reads, err := readsOf(s, entries, want, "body")
 	if err != nil {
 		return Server{}, err
 	}
 	return r.Store.SetServerReads(ctx, account, id, reads)
 }
 
-// readsOf checks a setting against a server and its operations, and gives the named tools their fingerprints.
-func readsOf(s Server, entries []Entry, mode ReadMode, circle string, names []string) (Reads, error) {
-	wrong := func(field, msg string) (Reads, error) {
-		return Reads{}, ErrReads.At(fault.Field{Loc: []any{"body", field}, Type: "value", Msg: msg})
+// readsOf checks a setting against a server and its operations, and gives the named tools their fingerprints. at is the
+// place of the setting in the request.
+func readsOf(s Server, entries []Entry, want WantedReads, at ...any) (Reads, error) {
+	wrong := func(kind string, place ...any) error {
+		return ErrReads.At(fault.Field{Loc: slices.Concat(at, place), Type: kind})
 	}
-	circle = strings.TrimSpace(circle)
-	r := Reads{Mode: mode, Circle: circle}
+	r := Reads{Mode: cmp.Or(want.Mode, ReadsOff), Circle: strings.TrimSpace(want.Circle)}
 	switch {
-	case mode != ReadsOff && s.IsAgent():
-		return wrong("mode", "an agent is not read: turns are delegated to it")
-	case mode == ReadsPreview && s.Kind != KindOpenAPI:
-		return wrong("mode", "a tool has no GET, so it cannot be read for a card: use on, and name the tools")
-	case len(circle) > MaxCircle:
-		return wrong("circle", "a name of at most 64 bytes")
-	case len(names) > 0 && s.Kind != KindMCP:
-		return wrong("tools", "only a server of tools has them: of this one every GET is read")
+	case r.Mode != ReadsOff && s.IsAgent():
+		return Reads{}, wrong("agent", "mode")
+	case r.Mode == ReadsPreview && s.Kind != KindOpenAPI:
+		return Reads{}, wrong("no_get", "mode")
+	case len(r.Circle) > MaxCircle:
+		return Reads{}, wrong("long", "circle")
+	case len(want.Tools) > 0 && s.Kind != KindMCP:
+		return Reads{}, wrong("no_tools", "tools")
 	}
-	for _, name := range names {
-		print := ""
-		for _, e := range entries {
-			if e.Name == name {
-				print = e.Fingerprint
-			}
-		}
-		if print == "" {
-			return wrong("tools", "there is no tool "+name)
+	for i, name := range want.Tools {
+		known := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })
+		if known < 0 {
+			return Reads{}, wrong("unknown", "tools", i)
 		}
 		if r.Tools == nil {
 			r.Tools = map[string]string{}
 		}
-		r.Tools[name] = print
+		r.Tools[name] = entries[known].Fingerprint
 	}
 	return r, nil
 }

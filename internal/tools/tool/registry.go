@@ -75,6 +75,7 @@ type Registry struct {
 // the document, which may be on another origin. Then the document is read from there only, and calls still go to
 // URL. AllowOffline stores a service that cannot be reached now, for a later Refresh. Force stores a service that
 // the account already has. A Key without a place goes where the document says, else it is sent as a bearer token.
+// Reads says what may be read without a confirmation: nothing, when it is zero.
 type Registration struct {
 	URL          string
 	Document     string
@@ -86,6 +87,7 @@ type Registration struct {
 	AllowOffline bool
 	Force        bool
 	Key          *Credential
+	Reads        WantedReads
 }
 
 // Register discovers a service and stores it with its allowlist, active.
@@ -113,6 +115,9 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 		s.LastError = fault.Of(err).Code
 	} else if s, c = r.apply(s, found, at); !canFillRole(s, c) {
 		return Server{}, nil, ErrNoChat
+	}
+	if s.Reads, err = readsOf(s, c.Entries(), in.Reads, "body", "reads"); err != nil {
+		return Server{}, nil, err
 	}
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)

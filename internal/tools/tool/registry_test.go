@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -218,7 +220,7 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	}
 	want := Server{
 		ID: s.ID, Name: "Rooms API", Kind: KindOpenAPI, Role: RoleTools, BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Active: true,
-		Status: Online, Catalogue: s.Catalogue, Operations: 3, Key: &KeyPlace{In: "header", Name: "X-Key"},
+		Status: Online, Reads: Reads{Mode: ReadsOff}, Catalogue: s.Catalogue, Operations: 3, Key: &KeyPlace{In: "header", Name: "X-Key"},
 		CreatedAt: now, UpdatedAt: now, RefreshedAt: now,
 	}
 	if diff := cmp.Diff(want, s); diff != "" || !ids.Valid(s.ID) || !ids.Valid(s.Catalogue) {
@@ -370,7 +372,7 @@ func TestRegistryIsolatesAccounts(t *testing.T) {
 	_, _, _, errRefresh := r.Refresh(t.Context(), "other", s.ID, now)
 	_, errActive := r.SetActive(t.Context(), "other", s.ID, false, now)
 	_, errKey := r.SetKey(t.Context(), "other", s.ID, nil, now)
-	_, errReads := r.SetReads(t.Context(), "other", s.ID, ReadsOn, "", nil)
+	_, errReads := r.SetReads(t.Context(), "other", s.ID, WantedReads{Mode: ReadsOn})
 	for _, err := range []error{errGet, errRefresh, errActive, errKey, errReads, r.Delete(t.Context(), "other", s.ID)} {
 		if !errors.Is(err, ErrServerNotFound) {
 			t.Errorf("%v, want not found", err)
@@ -405,21 +407,21 @@ func TestReadsAreWhatAPersonAllowed(t *testing.T) {
 	if err != nil || s.Previews() || s.MayRead(Entry{Method: "GET"}) {
 		t.Fatalf("%+v %v", s, err)
 	}
-	got, err := r.SetReads(t.Context(), "acc", s.ID, ReadsPreview, "", nil)
+	got, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsPreview})
 	if err != nil || !got.Previews() || got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("%+v %v", got, err)
 	}
-	got, err = r.SetReads(t.Context(), "acc", s.ID, ReadsOn, " ventas ", nil)
+	got, err = r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOn, Circle: " ventas "})
 	if err != nil || !got.Previews() || !got.MayRead(Entry{Method: "GET"}) || !got.MayRead(Entry{Method: "HEAD"}) || got.MayRead(Entry{Method: "POST"}) || got.Circle() != "circle:ventas" {
 		t.Errorf("%+v %v", got, err)
 	}
 	if got, _, _, err := r.Refresh(t.Context(), "acc", s.ID, now); err != nil || !got.MayRead(Entry{Method: "GET"}) {
 		t.Errorf("a refresh forgot it: %+v %v", got, err)
 	}
-	if got, err := r.SetReads(t.Context(), "acc", s.ID, ReadsOff, "", nil); err != nil || got.Previews() || got.Circle() != "server:"+s.ID {
+	if got, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOff}); err != nil || got.Previews() || got.Circle() != "server:"+s.ID {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := r.SetReads(t.Context(), "acc", s.ID, ReadsOn, "", []string{"x"}); !errors.Is(err, ErrReads) {
+	if _, err := r.SetReads(t.Context(), "acc", s.ID, WantedReads{Mode: ReadsOn, Tools: []string{"x"}}); !errors.Is(err, ErrReads) {
 		t.Errorf("a tool of an API: %v, %d operations", err, len(entries))
 	}
 }
@@ -428,21 +430,75 @@ func TestReadsAreWhatAPersonAllowed(t *testing.T) {
 func TestAToolIsReadWhileItIsTheOneThatWasNamed(t *testing.T) {
 	s := Server{ID: "s", Kind: KindMCP}
 	entries := []Entry{{Name: "find", Fingerprint: "f1"}, {Name: "erase", Fingerprint: "e1"}}
-	for _, wrong := range []struct {
-		of    Server
-		mode  ReadMode
-		tools []string
-	}{{s, ReadsPreview, nil}, {s, ReadsOn, []string{"absent"}}, {Server{ID: "a", Kind: KindMCP, Role: RoleAgent}, ReadsOn, nil}} {
-		if _, err := readsOf(wrong.of, entries, wrong.mode, "", wrong.tools); !errors.Is(err, ErrReads) {
-			t.Errorf("%+v: %v", wrong, err)
-		}
-	}
-	reads, err := readsOf(s, entries, ReadsOn, "", []string{"find"})
+	reads, err := readsOf(s, entries, WantedReads{Mode: ReadsOn, Tools: []string{"find"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Reads = reads
 	if !s.MayRead(entries[0]) || s.MayRead(entries[1]) || s.MayRead(Entry{Name: "find", Fingerprint: "f2"}) || s.MayRead(Entry{Name: "new", Method: "GET"}) {
 		t.Errorf("%+v", reads)
+	}
+}
+
+// A named tool that changed, is gone or is frozen is not read, and is told apart.
+func TestANamedToolThatChangedIsToldApart(t *testing.T) {
+	named := Server{ID: "s", Kind: KindMCP, Reads: Reads{Mode: ReadsOn, Tools: map[string]string{"find": "f1", "list": "l1"}}}
+	frozen := named
+	frozen.Frozen = []string{"list"}
+	find, list := Entry{Name: "find", Fingerprint: "f1"}, Entry{Name: "list", Fingerprint: "l1"}
+	for name, c := range map[string]struct {
+		of            Server
+		entries       []Entry
+		same, changed string
+	}{
+		"as they were":  {named, []Entry{list, find}, "find list", ""},
+		"one changed":   {named, []Entry{find, {Name: "list", Fingerprint: "l2"}}, "find", "list"},
+		"one is gone":   {named, []Entry{list, {Name: "new", Fingerprint: "f1"}}, "list", "find"},
+		"one is frozen": {frozen, []Entry{list, find}, "find", "list"},
+		"nothing named": {Server{Kind: KindMCP}, []Entry{list, find}, "", ""},
+	} {
+		same, changed := c.of.NamedTools(c.entries)
+		if strings.Join(same, " ") != c.same || strings.Join(changed, " ") != c.changed {
+			t.Errorf("%s: %q and %q", name, same, changed)
+		}
+		for _, e := range c.entries {
+			if c.of.MayRead(e) != slices.Contains(same, e.Name) {
+				t.Errorf("%s: MayRead(%s) is %t", name, e.Name, c.of.MayRead(e))
+			}
+		}
+	}
+}
+
+// What a service cannot have is refused at its place, also when it is registered.
+func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
+	api, tools, agent := Server{Kind: KindOpenAPI}, Server{Kind: KindMCP}, Server{Kind: KindMCP, Role: RoleAgent}
+	entries := []Entry{{Name: "find", Fingerprint: "f1"}}
+	for _, c := range []struct {
+		of   Server
+		want WantedReads
+		kind string
+		at   []any
+	}{
+		{agent, WantedReads{Mode: ReadsOn}, "agent", []any{"body", "mode"}},
+		{tools, WantedReads{Mode: ReadsPreview}, "no_get", []any{"body", "mode"}},
+		{api, WantedReads{Mode: ReadsOn, Circle: strings.Repeat("c", MaxCircle+1)}, "long", []any{"body", "circle"}},
+		{api, WantedReads{Mode: ReadsOn, Tools: []string{"find"}}, "no_tools", []any{"body", "tools"}},
+		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"find", "absent"}}, "unknown", []any{"body", "tools", 1}},
+	} {
+		_, err := readsOf(c.of, entries, c.want, "body")
+		f := fault.Of(err)
+		if !errors.Is(err, ErrReads) || len(f.Fields) != 1 || f.Fields[0].Type != c.kind || !reflect.DeepEqual(f.Fields[0].Loc, c.at) {
+			t.Errorf("%+v: %v %+v", c.want, err, f.Fields)
+		}
+	}
+
+	r, _, store := registry()
+	_, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Tools: []string{"x"}}}, now)
+	if f := fault.Of(err); !errors.Is(err, ErrReads) || !reflect.DeepEqual(f.Fields[0].Loc, []any{"body", "reads", "tools"}) || len(store.servers) != 0 {
+		t.Errorf("%v %+v, %d servers", err, f.Fields, len(store.servers))
+	}
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Circle: "ventas"}}, now)
+	if err != nil || !s.MayRead(Entry{Method: "GET"}) || s.Circle() != "circle:ventas" {
+		t.Errorf("%+v %v", s.Reads, err)
 	}
 }
