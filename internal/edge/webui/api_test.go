@@ -219,6 +219,10 @@ func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[strin
 		s.Kind, s.Role, s.Transport = tool.KindMCP, tool.RoleTools, tool.TransportStreamable
 		w.entries[s.ID] = []tool.Entry{{Name: "chat", Summary: "Conversa"}}
 	}
+	if reads, ok := body["reads"].(map[string]any); ok {
+		mode, _ := reads["mode"].(string)
+		s.Reads.Mode = tool.ReadMode(mode)
+	}
 	if body["role"] == "agent" {
 		s.Role = tool.RoleAgent
 		s.About, _ = body["description"].(string)

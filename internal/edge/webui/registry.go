@@ -14,10 +14,12 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// serversView is the registry. Agents is the state of the agents among the servers, by id.
+// serversView is the registry. By the id of a server, Agents is the state of an agent, and Changed is how many of the
+// tools that were to be read are not, because they changed.
 type serversView struct {
 	Servers []tool.Server
 	Agents  map[string]*agentState
+	Changed map[string]int
 	Facts   Facts
 	Admin   bool // the viewer may change it
 }
@@ -64,7 +66,17 @@ func (v serverView) preset() string {
 }
 
 // readable reports whether a person named a tool as one that only reads, and it is still the one that was named.
-func (v serverView) readable(e tool.Entry) bool { return v.Server.Reads.Tools[e.Name] == e.Fingerprint }
+func (v serverView) readable(e tool.Entry) bool { return v.Server.Names(e) }
+
+// unread returns the tools that were to be read without a confirmation and are not, because they changed.
+func (v serverView) unread() []string { return unread(v.Server, v.Entries) }
+
+func unread(s tool.Server, entries []tool.Entry) (changed []string) {
+	if s.Reads.Mode == tool.ReadsOn {
+		_, changed = s.NamedTools(entries)
+	}
+	return changed
+}
 
 // frozen reports whether a tool differs from the approved one.
 func (v serverView) frozen(e tool.Entry) bool { return slices.Contains(v.Server.Frozen, e.Name) }
@@ -119,8 +131,19 @@ func (s *site) servers(ctx context.Context, v visit) (*serversView, error) {
 	if err != nil {
 		return nil, err
 	}
+	changed := map[string]int{}
+	for _, server := range servers {
+		if len(server.Reads.Tools) == 0 {
+			continue
+		}
+		entries, err := s.Servers.Entries(ctx, v.who.Account, server)
+		if err != nil {
+			return nil, err
+		}
+		changed[server.ID] = len(unread(server, entries))
+	}
 	who, err := s.responder(ctx, v, "")
-	return &serversView{Servers: servers, Agents: agents, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
+	return &serversView{Servers: servers, Agents: agents, Changed: changed, Facts: who.Facts, Admin: v.who.Allows(auth.ScopeAdmin)}, err
 }
 
 // agentStates returns the state of the agents among the servers, by id. An agent without a breaker never failed.

@@ -57,6 +57,31 @@ func TestServersWithToolsLookLikeTheirGoldens(t *testing.T) {
 	}
 }
 
+// A named tool that changed is told on the list and on the server's page, and is ticked no more.
+func TestANamedToolThatChangedIsShown(t *testing.T) {
+	w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
+	w.equip()
+	w.entries["tools"] = []tool.Entry{{Name: "find_item", Fingerprint: "f1"}, {Name: "count_items", Fingerprint: "c2"}}
+	for _, c := range []struct {
+		mode tool.ReadMode
+		told bool
+	}{{tool.ReadsOn, true}, {tool.ReadsOff, false}} {
+		s := w.servers["tools"]
+		s.Reads = tool.Reads{Mode: c.mode, Tools: map[string]string{"find_item": "f1", "count_items": "c1"}}
+		w.servers["tools"] = s
+		list, page := get(t, w.page, "/ui/servers", ana).Body.String(), get(t, w.page, "/ui/servers/tools", ana).Body.String()
+		if told := strings.Contains(list, "1 ya no se lee"); told != c.told {
+			t.Errorf("%s: the list tells it: %t", c.mode, told)
+		}
+		if told := strings.Contains(page, "ya no se lee sin preguntar:</strong> <code>count_items</code>"); told != c.told {
+			t.Errorf("%s: the page tells it: %t", c.mode, told)
+		}
+		if !strings.Contains(page, `value="find_item" checked`) || strings.Contains(page, `value="count_items" checked`) {
+			t.Errorf("%s: the wrong tools are ticked", c.mode)
+		}
+	}
+}
+
 // toolPlan reads with one server's tool and sends the result to another's.
 func toolPlan() plan.Plan {
 	p := roomPlan(noon)

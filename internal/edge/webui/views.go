@@ -60,7 +60,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"ago":     w.ago,
 
 		// Methods of views, because templates cannot call methods.
-		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "services": servicesOf, "full": hooksView.full,
+		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": hooksView.full,
 		"gone": sessionRow.usedOrHeld, "level": gauge.level, "preset": serverView.preset,
 	}
 }

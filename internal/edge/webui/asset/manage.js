@@ -28,6 +28,7 @@ export const submits = {
     const body = { url: data.get("url").trim(), kind: data.get("kind"), allow_offline: data.has("allow_offline"), force: data.has("force"), ...told(data, "name", "role", "description", "document_url") };
     const words = (data.get("keywords") || "").split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
     if (words.length) body.keywords = words;
+    if (data.get("reads")) body.reads = { mode: data.get("reads") };
     if (data.get("key_in")) body.key = keyOf(data, "key_");
     const server = await api("POST", "/api/mcps", body);
     form.reset();
@@ -41,6 +42,7 @@ export const submits = {
     const tools = data.getAll("tools");
     if (tools.length) body.tools = tools;
     await api("PUT", path("mcps", serverOf(), "reads"), body);
+    await again();
     toast(t("saved"));
   },
   "set-key": async (form, data) => {
