@@ -9,6 +9,7 @@ import (
 // operation is one operation of the catalogue.
 type operation struct {
 	Server, Method, Path, Summary string
+	Base                          string // the address of the server
 	Query, Body                   []parameter
 	Look                          bool // it may be read at once
 }
@@ -29,14 +30,15 @@ var (
 // another form are skipped.
 func readCatalogue(prompt string) []operation {
 	var out []operation
-	server, look := "", false
+	server, base, look := "", "", false
 	for line := range strings.SplitSeq(textBetween(prompt, "<catalogue>\n", "</catalogue>"), "\n") {
 		line = strings.TrimSpace(line)
 		if m := serverLine.FindStringSubmatch(line); m != nil {
-			server, look = m[1], m[2] != ""
+			words := strings.Fields(strings.TrimSuffix(line, m[2]))
+			server, base, look = m[1], words[len(words)-1], m[2] != ""
 		} else if m := operationLine.FindStringSubmatch(line); m != nil && server != "" {
 			signature, summary, _ := strings.Cut(m[2], " — ")
-			out = append(out, readOperation(operation{Server: server, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
+			out = append(out, readOperation(operation{Server: server, Base: base, Method: m[1], Summary: summary, Look: look && m[1] == "GET"}, signature))
 		}
 	}
 	return out

@@ -104,7 +104,7 @@ var (
 func (d dialogue) decide() decision {
 	ops := readCatalogue(d.system)
 	if len(d.tail) > 0 && d.tail[len(d.tail)-1].Role == "tool" {
-		return d.report(textOf(d.tail[len(d.tail)-1]))
+		return d.report(ops, textOf(d.tail[len(d.tail)-1]))
 	}
 	folded := fold(d.text)
 	switch {
@@ -121,48 +121,68 @@ func (d dialogue) decide() decision {
 	return d.act(ops)
 }
 
-// report tells the result of a call: the draft that it made, or the reason of its refusal.
-func (d dialogue) report(result string) decision {
+// report tells the result of a call: the draft that it made, what was read, or the reason of its refusal. After a read
+// for something that writes, it goes on.
+func (d dialogue) report(ops []operation, result string) decision {
 	var made struct {
 		Run string `json:"run_id"`
 	}
 	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
 		return decision{text: d.say("draft_ready")}
 	}
-	if text, ok := d.rows(result); ok {
-		return decision{text: text}
+	read, ok := readOf(result)
+	if !ok {
+		return decision{text: d.refusal(result)}
 	}
-	return decision{text: d.refusal(result)}
+	rows, isList := rowsOf(json.RawMessage(read.Answer))
+	if w := d.wish(ops, d.know(ops)); w.found && w.op.Method != "GET" && read.Status/100 == 2 && isList && len(rows) > 0 {
+		return d.act(ops)
+	}
+	return decision{text: d.tell(read)}
 }
 
-// act finds the operation that the person means and calls a tool for it, or asks.
+// act finds the operation that the person means and calls a tool for it, asks, or answers from what is known.
 func (d dialogue) act(ops []operation) decision {
-	parts := d.parts(ops)
-	kind, nouns := readIntent(parts[0].rest)
-	op, ok := findLiteral(ops, d.text, &parts[0])
-	if !ok {
-		op, ok = choose(ops, kind, nouns, parts[0])
+	k := d.know(ops)
+	w := d.wish(ops, k)
+	if text, ok := d.recall(ops, k, w); ok {
+		return decision{text: text}
 	}
-	if !ok {
+	if !w.found {
 		return decision{text: d.say("unknown", d.abilities(ops))}
 	}
+	n, needs := d.needOf(k, w.op)
+	if needs && n.known {
+		w.parts = d.complete(n, w)
+	}
 	var steps []planStep
-	for _, part := range parts {
-		more, missing := part.steps(ops, op, len(steps)+1)
+	for _, part := range w.parts {
+		more, missing := part.steps(ops, w.op, len(steps)+1)
 		if len(missing) > 0 {
-			return decision{text: d.about("ask", op, strings.Join(missing, ", "))}
+			return decision{text: d.about("ask", w.op, strings.Join(missing, ", "))}
 		}
 		steps = append(steps, more...)
 	}
+	return d.call(ops, w, steps)
+}
+
+// call calls the tool for some steps. What may be read is read at once, also before a step that writes; but not when
+// several things are needed at different times.
+func (d dialogue) call(ops []operation, w wish, steps []planStep) decision {
+	first := steps[0]
+	looks := slices.Contains(d.tools, toolLook) && slices.ContainsFunc(ops, func(op operation) bool {
+		return op.Look && op.Server == first.Server && op.Path == first.Path && first.Method == "GET"
+	})
+	sameTime := !slices.ContainsFunc(w.parts, func(v values) bool { return v.date+v.start != w.parts[0].date+w.parts[0].start })
 	switch {
-	case len(steps) == 1 && op.Look && slices.Contains(d.tools, toolLook):
-		return callDecision(toolLook, look{op.Server, steps[0].Path, steps[0].Query})
+	case looks && sameTime && len(d.tail) == 0, len(steps) == 1 && w.op.Look && slices.Contains(d.tools, toolLook):
+		return callDecision(toolLook, look{first.Server, first.Path, first.Query})
 	case len(steps) == 1 && slices.Contains(d.tools, toolRequest):
-		return callDecision(toolRequest, steps[0].mcpRequest)
+		return callDecision(toolRequest, first.mcpRequest)
 	case slices.Contains(d.tools, toolPlan):
 		return callDecision(toolPlan, planProposal{d.goal(), steps})
 	}
-	return decision{text: d.about("no_tool", op)}
+	return decision{text: d.about("no_tool", w.op)}
 }
 
 // parts returns the values of a message, one for each thing that it names: «la sala norte a las 10 y

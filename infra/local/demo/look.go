@@ -1,9 +1,9 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,80 +17,85 @@ type look struct {
 // mostRows is the greatest number of rows that an answer lists.
 const mostRows = 20
 
-// rows writes the answer of a look as a list, and reports whether the result is one.
-func (d dialogue) rows(result string) (string, bool) {
-	var read struct {
-		Called, Service, Answer string
-		Status                  int
-	}
-	if json.Unmarshal([]byte(result), &read) != nil || read.Called == "" {
-		return "", false
-	}
+// readOf returns the result of a look; false for another tool's.
+func readOf(result string) (read readAnswer, ok bool) {
+	return read, json.Unmarshal([]byte(result), &read) == nil && read.Called != ""
+}
+
+// tell writes the answer of a look: a list in rows.
+func (d dialogue) tell(read readAnswer) string {
 	if read.Status/100 != 2 {
-		return d.say("look.failed", read.Service, read.Status), true
+		return d.say("look.failed", read.Service, read.Status)
 	}
-	var whole any
-	if json.Unmarshal([]byte(read.Answer), &whole) != nil {
-		return d.say("look.one", read.Service, read.Answer), true
-	}
-	list, ok := listIn(whole)
+	answer := json.RawMessage(read.Answer)
+	rows, ok := rowsOf(answer)
 	switch {
+	case !ok && len(membersOf(answer)) > 0:
+		return d.say("look.one", read.Service, d.line(thingOf("", answer)))
 	case !ok:
-		return d.say("look.one", read.Service, line(whole)), true
-	case len(list) == 0:
-		return d.say("look.none", read.Service), true
+		return d.say("look.one", read.Service, strings.Join(strings.Fields(read.Answer), " "))
+	case len(rows) == 0:
+		return d.say("look.none", read.Service)
 	}
-	text := d.say("look.rows", read.Service, len(list))
-	for _, row := range list[:min(len(list), mostRows)] {
-		text += "\n- " + line(row)
+	text := d.say("look.rows", read.Service, len(rows))
+	for _, row := range rows[:min(len(rows), mostRows)] {
+		text += "\n- " + d.line(thingOf("", row))
 	}
-	if more := len(list) - mostRows; more > 0 {
+	if more := len(rows) - mostRows; more > 0 {
 		text += d.say("more", more)
 	}
-	return text, true
+	return text
 }
 
-// listIn returns the list that a value is, or its first member that is a list.
-func listIn(value any) ([]any, bool) {
-	if list, ok := value.([]any); ok {
-		return list, true
-	}
-	object, _ := value.(map[string]any)
-	for _, name := range sortedNames(object) {
-		if list, ok := object[name].([]any); ok {
-			return list, true
-		}
-	}
-	return nil, false
-}
-
-// line writes a value on one line: of an object its name and its simple members.
-func line(value any) string {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return strings.Join(strings.Fields(fmt.Sprint(value)), " ")
-	}
+// line writes a thing on one line: its title, and its other members. Ids of what is named, and the times of a record,
+// are left out.
+func (d dialogue) line(t thing) string {
+	title := t.title()
 	var parts []string
-	for _, name := range sortedNames(object) {
-		switch member := object[name].(type) {
-		case string, float64, bool:
-			if name != "name" {
-				parts = append(parts, fmt.Sprintf("%s: %v", name, member))
-			}
+	for _, m := range t.members {
+		base, isID := strings.CutSuffix(m.name, "_id")
+		text := plain(m.value)
+		if text == "" || strings.HasSuffix(m.name, "_at") || isID && t.text(base+"_name") != "" || strings.Contains(", "+title+", ", ", "+text+", ") {
+			continue
 		}
+		parts = append(parts, d.label(m.name)+": "+text)
+	}
+	if len(t.members) == 0 {
+		return title
 	}
 	text := strings.Join(parts, ", ")
-	if name, ok := object["name"].(string); ok {
-		text = strings.TrimSuffix(name+" ("+text+")", " ()")
+	if title != "" {
+		text = strings.TrimSuffix(title+" ("+text+")", " ()")
 	}
 	return strings.Join(strings.Fields(text), " ")
 }
 
-func sortedNames(object map[string]any) []string {
-	var names []string
-	for name := range object {
-		names = append(names, name)
+// label returns the name of a member in sentences.
+func (s speech) label(name string) string {
+	label := vocabulary.Labels[name]
+	if s.en {
+		return cmp.Or(label.EN, name)
 	}
-	slices.Sort(names)
-	return names
+	return cmp.Or(label.ES, name)
+}
+
+// plain writes a simple value, or a list of them; "" for another.
+func plain(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	case []any:
+		var all []string
+		for _, one := range value {
+			if text := plain(one); text != "" {
+				all = append(all, text)
+			}
+		}
+		return strings.Join(all, "/")
+	}
+	return ""
 }

@@ -1,24 +1,29 @@
 package demo
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	openai "github.com/sashabaranov/go-openai"
 )
 
+// looking is the prompt of a chat in which the first service may be read, and was: rooms for six on Saturday, and then a
+// reservation was made.
+func looking(t *testing.T) openai.ChatCompletionMessage {
+	t.Helper()
+	prompt := system(t)
+	known, err := os.ReadFile("testdata/known.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt.Content = strings.Replace(prompt.Content, "http://127.0.0.1:8091", "http://127.0.0.1:8091 (look)", 1) + string(known)
+	return prompt
+}
+
 // What the catalogue marks with (look) is looked at, and its answer is told in rows.
 func TestAMarkedServiceIsLookedAt(t *testing.T) {
-	plain := system(t)
-	marked := plain
-	var lines []string
-	for line := range strings.SplitSeq(plain.Content, "\n") {
-		if serverLine.MatchString(line) {
-			line += " (look)"
-		}
-		lines = append(lines, line)
-	}
-	marked.Content = strings.Join(lines, "\n")
+	plain, marked := system(t), looking(t)
 	ask := func(first openai.ChatCompletionMessage, tools []openai.Tool, rest ...openai.ChatCompletionMessage) openai.ChatCompletionMessage {
 		t.Helper()
 		messages := append([]openai.ChatCompletionMessage{first, {Role: "user", Content: "¿Qué salas libres hay mañana para 6?"}}, rest...)
@@ -39,8 +44,8 @@ func TestAMarkedServiceIsLookedAt(t *testing.T) {
 		}
 	}
 	for result, want := range map[string]string{
-		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[{\"name\":\"Sala Norte\",\"capacity\":8},{\"name\":\"Sala Este\",\"capacity\":6}]}"}`: "Salas tiene 2:\n- Sala Norte (capacity: 8)\n- Sala Este (capacity: 6)",
-		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[]}"}`:                                                                                 "Salas no tiene ninguno.",
+		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[{\"name\":\"Sala Norte\",\"capacity\":8},{\"name\":\"Sala Este\",\"capacity\":6}]}"}`: "En Salas hay 2:\n- Sala Norte (plazas: 8)\n- Sala Este (plazas: 6)",
+		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"{\"items\":[]}"}`:                                                                                 "En Salas no hay ninguno.",
 		`{"id":"l1","service":"Salas","called":"GET x","status":404,"answer":"{}"}`:                                                                                             "Salas no lo enseña (404).",
 		`{"id":"l1","service":"Salas","called":"GET x","error":"no answer came"}`:                                                                                               "Salas no lo enseña (0).",
 		`{"id":"l1","service":"Salas","called":"GET x","status":200,"answer":"hola"}`:                                                                                           "Salas responde: hola",

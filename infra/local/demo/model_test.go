@@ -62,11 +62,17 @@ func show(m openai.ChatCompletionMessage) string {
 	return call.Name + " " + pretty.String()
 }
 
-// TestDialogues plays testdata/dialogues.txt. A block is a dialogue of lines
-// «user:», «assistant:», «call:» and «tool:», then «want:» and the reply. An
-// assistant or call of @ stands for the model's own reply at that point.
+// TestDialogues plays testdata/dialogues.txt, and testdata/looks.txt with a service that may be read. A block is a
+// dialogue of lines «user:», «assistant:», «call:» and «tool:», then «want:» and the reply. An assistant or call of @
+// stands for the model's own reply at that point.
 func TestDialogues(t *testing.T) {
-	raw, err := os.ReadFile("testdata/dialogues.txt")
+	playAll(t, "testdata/dialogues.txt", system(t), offered)
+	playAll(t, "testdata/looks.txt", looking(t), append(slices.Clone(offered), newTool("look")))
+}
+
+func playAll(t *testing.T, file string, prompt openai.ChatCompletionMessage, tools []openai.Tool) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,24 +80,24 @@ func TestDialogues(t *testing.T) {
 	var golden strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n\nuser: ") {
 		lines, want, _ := strings.Cut("user: "+strings.TrimPrefix(block, "user: "), "\nwant:")
-		got := play(t, c, lines)
+		got := play(t, c, lines, prompt, tools)
 		fmt.Fprintf(&golden, "%s\nwant:\n%s\n\n", lines, got)
 		if got != strings.TrimSpace(want) && !*update {
 			t.Errorf("%s\ngot:\n%s\nwant:%s", lines, got, want)
 		}
 	}
 	if *update {
-		if err := os.WriteFile("testdata/dialogues.txt", []byte(strings.TrimSpace(golden.String())+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.TrimSpace(golden.String())+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func play(t *testing.T, c *openai.Client, lines string) string {
+func play(t *testing.T, c *openai.Client, lines string, prompt openai.ChatCompletionMessage, tools []openai.Tool) string {
 	t.Helper()
-	messages := []openai.ChatCompletionMessage{system(t)}
+	messages := []openai.ChatCompletionMessage{prompt}
 	ask := func() openai.ChatCompletionMessage {
-		res, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: messages, Tools: offered})
+		res, err := c.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: ModelName, Messages: messages, Tools: tools})
 		if err != nil {
 			t.Fatal(lines, err)
 		}

@@ -20,6 +20,14 @@ type Room struct {
 	Capacity int      `json:"capacity"` // seats
 	Floor    int      `json:"floor"`
 	Features []string `json:"features"`
+	Price    int      `json:"price_per_hour"` // euros
+}
+
+// freeRoom is a room in the answer to a search: with the hours of the day at which it is free.
+type freeRoom struct {
+	Room
+	From  string `json:"free_from,omitempty"`
+	Until string `json:"free_until,omitempty"`
 }
 
 // Reservation holds a room on one day, from Start to End (HH:MM).
@@ -32,17 +40,18 @@ type Reservation struct {
 	End       string    `json:"end"`
 	People    int       `json:"people"`
 	Title     string    `json:"title,omitempty"`
+	Price     int       `json:"price,omitempty"` // euros; absent in a reservation of an earlier version
 	CreatedAt time.Time `json:"created_at"`
 }
 
 // rooms are in order of size: the first that fits is the smallest.
 var rooms = []Room{
-	{"cabina", "Cabina", 2, 1, []string{"videollamada"}},
-	{"este", "Sala Este", 4, 2, []string{"pizarra"}},
-	{"norte", "Sala Norte", 6, 1, []string{"pantalla", "pizarra"}},
-	{"sur", "Sala Sur", 8, 1, []string{"pantalla", "videollamada"}},
-	{"oeste", "Sala Oeste", 12, 2, []string{"proyector", "pizarra"}},
-	{"auditorio", "Auditorio", 40, 0, []string{"proyector", "megafonía"}},
+	{"cabina", "Cabina", 2, 1, []string{"videollamada"}, 8},
+	{"este", "Sala Este", 4, 2, []string{"pizarra"}, 12},
+	{"norte", "Sala Norte", 6, 1, []string{"pantalla", "pizarra"}, 30},
+	{"sur", "Sala Sur", 8, 1, []string{"pantalla", "videollamada"}, 24},
+	{"oeste", "Sala Oeste", 12, 2, []string{"proyector", "pizarra"}, 45},
+	{"auditorio", "Auditorio", 40, 0, []string{"proyector", "megafonía"}, 90},
 }
 
 func roomOf(id string) (Room, bool) {
@@ -51,6 +60,18 @@ func roomOf(id string) (Room, bool) {
 		return Room{}, false
 	}
 	return rooms[at], true
+}
+
+// hoursOf returns the hours of a day at which a room is offered that is free all day; "" when they have passed.
+func hoursOf(date string, now time.Time) (from, until string) {
+	from, until = "09:00", "18:00"
+	if date == now.Format(time.DateOnly) {
+		from = max(from, addMinutes(now.Format("15")+":00", 60))
+	}
+	if from >= until || date < now.Format(time.DateOnly) {
+		return "", ""
+	}
+	return from, until
 }
 
 // isTaken reports whether another reservation of the room overlaps want.
@@ -83,7 +104,15 @@ func listRooms(st *state, r request) (reply, effect) {
 	if len(bad) > 0 {
 		return invalid(bad...), effect{}
 	}
-	return list(st.free(want)), effect{}
+	from, until := want.Start, want.End
+	if r.given["start"] == "" && want.Date != "" {
+		from, until = hoursOf(want.Date, r.at.Local())
+	}
+	found := []freeRoom{}
+	for _, room := range st.free(want) {
+		found = append(found, freeRoom{room, from, until})
+	}
+	return list(found), effect{}
 }
 
 func getRoom(_ *state, r request) (reply, effect) {
@@ -150,7 +179,7 @@ func (st *state) checkReservation(want Reservation, given map[string]string, sta
 	case st.isTaken(want):
 		return problem(http.StatusConflict, "room_taken", fmt.Sprintf("%s ya está reservada el %s en ese horario.", room.Name, want.Date)), effect{}
 	}
-	want.RoomName = room.Name
+	want.RoomName, want.Price = room.Name, (room.Price*(minutesOf(want.End)-minutesOf(want.Start))+59)/60
 	return reply{Status: status, Body: encode(want)}, effect{Put: &want}
 }
 

@@ -20,9 +20,16 @@ var vocabulary = decoded[struct {
 	Concepts                              map[string]wordSet // other words for a concept
 	Stopwords, Articles, English, Spanish wordSet
 	Weekdays, Months                      map[string]int
-	Figures                               map[string]string // words for numbers and times
-	Rooms                                 map[string]string // English names to ids
-	Roles                                 []struct {
+	Figures                               map[string]string                  // words for numbers and times
+	Rooms                                 map[string]string                  // English names to ids
+	Labels                                map[string]struct{ ES, EN string } // names of members
+	Ordinals                              map[string]int                     // from 1; -1 is the last
+	Picks                                 []struct {                         // words that choose one of a list
+		Words wordSet
+		By    string // the concept of the member that decides
+		Most  bool
+	}
+	Roles []struct {
 		Role  string
 		Words wordSet
 	}

@@ -29,7 +29,7 @@ type demoPart struct {
 // demoParts lists the servers of the demonstration in the order of registration, each with the file
 // that stores its registered address.
 var demoParts = []demoPart{
-	{path: demoServicePath, mark: "demo.registered"},
+	{path: demoServicePath, mark: "demo.registered", as: tool.Registration{Reads: tool.WantedReads{Mode: tool.ReadsOn}}},
 	{path: demoAgentPath, mark: "demo.agent.registered", as: tool.Registration{
 		Name: demo.AgentName, Kind: tool.KindMCP, Role: tool.RoleAgent,
 		About:    "Salas de demostración: dice qué horas están libres, reserva una sala y cancela una reserva por su número.",
@@ -107,8 +107,8 @@ func (p *Process) isDemo(s tool.Server) bool {
 }
 
 // registerDemo registers a server of the demonstration at the first start, and again when the
-// address of the process changed. A server that a person removed stays removed. An agent that a
-// person registered under the same name is kept.
+// address of the process changed. A server that a person removed stays removed, and what may be read
+// of it stays as it is. An agent that a person registered under the same name is kept.
 func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, as tool.Registration, at time.Time) error {
 	before, err := mark.read()
 	if err != nil || before == as.URL {
@@ -125,6 +125,7 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 			return mark.write(as.URL)
 		case before:
 			kept = true
+			as.Reads = tool.WantedReads{Mode: s.Reads.Mode, Circle: s.Reads.Circle}
 			if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
 				return err
 			}

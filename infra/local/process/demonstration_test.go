@@ -58,6 +58,9 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if reads := servers[0].Reads; reads.Mode != tool.ReadsOn || servers[1].Reads.Mode != tool.ReadsOff {
+		t.Errorf("the service is read as %+v, the agent as %+v", reads, servers[1].Reads)
+	}
 	agent := servers[1]
 	if !agent.IsAgent() || agent.Kind != tool.KindMCP || agent.Transport != tool.TransportStreamable || agent.BaseURL != origin+demoAgentPath {
 		t.Errorf("%+v", agent)
@@ -90,6 +93,40 @@ func TestFirstStartRegistersDemonstration(t *testing.T) {
 	checkNames(t, "at another address", names(t, p), "reserva")
 	if servers, err = registry.List(t.Context(), defaultAccount); err != nil || servers[0].BaseURL != moved.URL+demoAgentPath {
 		t.Errorf("%+v, %v", servers, err)
+	}
+}
+
+// TestMovedDemonstrationIsReadAsAPersonSaid: the service is registered anew at another address, and its reads stay.
+func TestMovedDemonstrationIsReadAsAPersonSaid(t *testing.T) {
+	p, _, _, origin := deploy(t, Settings{Demo: true})
+	if err := p.registerServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	registry := tool.Registry{Store: p.Stores.Registry, IDs: ids.NewSource(nil)}
+	servers, err := registry.List(t.Context(), defaultAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := registry.SetReads(t.Context(), defaultAccount, servers[0].ID, tool.WantedReads{Mode: tool.ReadsPreview, Circle: "casa"}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := httptest.NewServer(httputil.NewSingleHostReverseProxy(at))
+	defer moved.Close()
+	p.origin = moved.URL
+	if err := p.registerServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if servers, err = registry.List(t.Context(), defaultAccount); err != nil || len(servers) != 2 {
+		t.Fatal(servers, err)
+	}
+	for _, s := range servers {
+		if !s.IsAgent() && (s.Reads.Mode != tool.ReadsPreview || s.Reads.Circle != "casa" || s.BaseURL != moved.URL+demoServicePath) {
+			t.Errorf("%s is read as %+v", s.BaseURL, s.Reads)
+		}
 	}
 }
 

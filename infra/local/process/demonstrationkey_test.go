@@ -150,7 +150,7 @@ func TestStartGivesKeyToOlderFolder(t *testing.T) {
 			t.Errorf("%s has another key, or none (%v)", s.BaseURL, err)
 		}
 	}
-	if chat := post(t, origin+"/api/chats", map[string]any{})["chat_id"]; post(t, origin+"/api/send", map[string]any{"chat_id": chat, "message": "¿Qué salas hay para 8 personas?"})["kind"] != "plan" {
+	if chat := post(t, origin+"/api/chats", map[string]any{})["chat_id"]; post(t, origin+"/api/send", map[string]any{"chat_id": chat, "message": "¿Qué salas hay para 8 personas?"})["kind"] != "message" {
 		t.Error("the model does not answer, or knows no rooms")
 	}
 }
