@@ -262,6 +262,11 @@ func (d dialogue) revise(ops []operation) (decision, bool) {
 	if kind != updates && elsewhere || len(v.ids) > 0 && !strings.Contains(raw, v.ids[0]) {
 		return decision{}, false
 	}
+	if k := d.know(ops); len(k.lists) > 0 { // «mejor la más barata»
+		if row, _, ok := k.lists[0].pick(v.rest, v); ok && v.named[row.kind] == "" {
+			v.named[row.kind] = row.text("id")
+		}
+	}
 	changed := false
 	for _, step := range p.Steps {
 		for _, part := range []string{"query", "body"} {

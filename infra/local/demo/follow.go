@@ -14,6 +14,7 @@ type wish struct {
 	found bool
 	kind  string
 	nouns []string
+	bare  bool // no noun but of what operations are about: «resérvala»
 }
 
 // wish finds the operation that the person means. A message that changes or deletes, and names nothing, is about the
@@ -30,6 +31,7 @@ func (d dialogue) wish(ops []operation, k memory) wish {
 			first.named[made.kind] = made.text("id")
 		}
 	}
+	w.bare = !slices.ContainsFunc(w.nouns, func(noun string) bool { return !isKind(ops, noun) })
 	if w.op, w.found = findLiteral(ops, d.text, &w.parts[0]); !w.found {
 		w.op, w.found = choose(ops, w.kind, w.nouns, w.parts[0])
 	}
@@ -142,7 +144,7 @@ func (d dialogue) rowFor(n need, w wish, part values) (thing, bool) {
 	if row, _, ok := n.list.pick(cmp.Or(part.rest, d.text), part); ok {
 		return row, true
 	}
-	if len(part.rooms) > 0 || slices.Contains(w.nouns, n.kind) || len(w.parts) > 1 {
+	if !w.bare || len(part.rooms) > 0 || slices.Contains(w.nouns, n.kind) || len(w.parts) > 1 {
 		return thing{}, false
 	}
 	for _, m := range slices.Backward(d.history) {

@@ -46,6 +46,24 @@ func TestModelRevisesWaitingPlan(t *testing.T) {
 	}
 }
 
+// A change may choose a row of what was read.
+func TestModelRevisesWaitingPlanByARow(t *testing.T) {
+	prompt := looking(t)
+	prompt.Content += strings.ReplaceAll(waiting, "${s1.body.items[0].id}", "norte")
+	for message, room := range map[string]string{"mejor la más barata": "sur", "mejor la última": "oeste", "the largest one instead": "oeste"} {
+		answer, err := client(t).CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
+			Model: ModelName, Tools: append([]openai.Tool{newTool(toolRevise), newTool(toolLook)}, offered...),
+			Messages: []openai.ChatCompletionMessage{prompt, {Role: "user", Content: message}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := show(answer.Choices[0].Message); !strings.HasPrefix(got, toolRevise) || !strings.Contains(got, `"room_id": "`+room+`"`) {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+}
+
 func TestModelMakesNewPlanForOtherRequest(t *testing.T) {
 	c := client(t)
 	prompt := system(t)
