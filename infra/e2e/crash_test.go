@@ -30,6 +30,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	t.Logf("-crash.seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	d, c := startDemonstration(t)
+	askToRead(t, c)
 	charge(t, d, c)
 	span := uninterruptedTime(t, c)
 	outcomes := map[string]int{}

@@ -24,6 +24,19 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 		t.Errorf("the page sent it: there are %s chats", n)
 	}
 
+	// A question is answered with rows, and with what they were read from; there is nothing to confirm.
+	b.say("¿Qué salas libres hay mañana para 6?")
+	b.reads("#thread", `Sala Norte[\s\S]*Sala Sur[\s\S]*Consultado: Reservas, 1 lectura`)
+	b.pictures("looked")
+	b.say("Reserva la más barata")
+	b.see(".card[data-draft]")
+	b.reads(".card", `POST[\s\S]*"room_id": "sur"`)
+	b.click(`.card[data-draft] [data-action="cancel-run"]`)
+	b.see(`.card[data-status="cancelled"]`)
+
+	// Where nothing may be read, the plan has every step.
+	askToRead(t, c)
+	b.click(".new-chat")
 	b.say("Reserva una sala para 4 mañana a las 10 y enséñame la reserva")
 	b.see(".card[data-draft]")
 	chat := c.must(t, 200, "GET", "/api/chats", "").text("chats.0.chat_id")
@@ -48,7 +61,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	}
 	b.reads(".card .card-foot", `Caduca en`)
 	b.pictures("draft")
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "0" {
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "1" { // the look above
 		t.Errorf("%s requests were sent before the confirm", n)
 	}
 
@@ -56,8 +69,8 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.see(`.card[data-status="done"]`)
 	b.see(`.line.outcome[data-status="done"]`)
 	b.reads(".line.outcome", `finalizado con estado done: 3 de 3.*Sala Este`)
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "3" {
-		t.Errorf("three steps are %s requests", n)
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "4" {
+		t.Errorf("a look and three steps are %s requests", n)
 	}
 	b.pictures("done")
 
@@ -70,7 +83,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.see(".card[data-draft]")
 	b.click(`.card[data-draft] [data-action="cancel-run"]`)
 	b.see(`.card[data-status="cancelled"]`)
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "3" {
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "4" {
 		t.Errorf("after a cancel there are %s requests", n)
 	}
 

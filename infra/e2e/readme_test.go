@@ -13,9 +13,9 @@ import (
 var (
 	pasted = regexp.MustCompile("(?s)```bash\n(.*?)```")
 	shown  = regexp.MustCompile("(?s)```console\n(.*?)```")
-	// The parts of an answer that the README shows unchanged: its kind and state, and the chat's messages about a
-	// step or a run.
-	asItIs = regexp.MustCompile(`"(?:kind|status)":"[a-z]+"|"✅[^"…]+`)
+	// The parts of an answer that the README shows unchanged: its kind and state, the chat's messages about a step or
+	// a run, and what an answer says up to what is left out.
+	asItIs = regexp.MustCompile(`"(?:kind|status)":"[a-z]+"|"✅[^"…]+|"content":"[^"…\n]+|precio por hora en euros: \d+, libre desde: 09:00, hasta: 18:00`)
 )
 
 // TestReadmeTranscriptRuns pastes the transcript into a shell, completely, against a process without configuration,

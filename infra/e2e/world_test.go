@@ -70,6 +70,16 @@ func startDemonstration(t testing.TB) (*deployment, *client) {
 	return d, newClient(d.url(), testToken)
 }
 
+// askToRead makes the demonstration service read only after a confirmation, so that its plans begin with reads.
+func askToRead(t testing.TB, c *client) {
+	t.Helper()
+	list := c.must(t, 200, "GET", "/api/mcps", "")
+	if list.text("mcps.0.name") != "Reservas" || list.text("mcps.0.reads.mode") != "on" {
+		t.Fatalf("the demonstration is not read by default: %s", list)
+	}
+	c.must(t, 200, "PUT", "/api/mcps/"+list.text("mcps.0.mcp_id")+"/reads", object("mode", "off"))
+}
+
 func (d *deployment) mustStart(t testing.TB) {
 	t.Helper()
 	if err := d.start(); err != nil {
