@@ -74,6 +74,9 @@ func (s *SetupStore) read(ctx context.Context, of setup.Of) (out setup.Setup, er
 			return
 		})
 	}
+	if of.Agent != "" {
+		reads.Go(func() (err error) { out.Agent, err = s.stores.Registry.AgentChange(ctx, of.Account, of.Agent); return })
+	}
 	return out, reads.Wait()
 }
 

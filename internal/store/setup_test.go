@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -93,6 +94,10 @@ var setupChanges = []struct {
 		_, err := s.SetCredential(ctx, "acme", setupServer(), &key, now)
 		return err
 	}},
+	{"registry.PutAgentChange", func(s *fixture.Stores) error {
+		return s.PutAgentChange(ctx, "acme", agent.Change{Name: "plan", Version: 1, Patch: json.RawMessage(`{"max_steps":3}`)})
+	}},
+	{"registry.DeleteAgentChange", func(s *fixture.Stores) error { return s.DeleteAgentChange(ctx, "acme", "plan", 1) }},
 	{"registry.DeleteServer", func(s *fixture.Stores) error { return s.DeleteServer(ctx, "acme", "s") }},
 }
 
@@ -105,7 +110,7 @@ func setupServer() tool.Server {
 var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
-	registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
+	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddNewMessages chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
@@ -141,7 +146,7 @@ func TestEveryMethodIsASettingOrNot(t *testing.T) {
 }
 
 // setupOf is the part of the account acme that has every kind of setting.
-var setupOf = setup.Of{Account: "acme", ProjectID: "p", Routed: true, Company: 7}
+var setupOf = setup.Of{Account: "acme", ProjectID: "p", Routed: true, Company: 7, Agent: "plan"}
 
 // TestAChangedSettingIsSeenByTheNextTurnOfEveryProcess: two processes have read everything; one changes a setting, and
 // the other sees it at once, although it keeps values in memory.

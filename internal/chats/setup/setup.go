@@ -15,6 +15,7 @@ type Of struct {
 	ProjectID string // of the chat; "": it has none
 	Routed    bool   // the router's settings are read, too
 	Company   int64  // of the router's settings; 0: the account's own
+	Agent     string // that the chat chose; "": none
 }
 
 // Setup is what an account has set. Turns share it: nobody changes it.
@@ -24,4 +25,5 @@ type Setup struct {
 	Servers []tool.Server
 	Rules   rule.Set
 	Router  agent.Settings // in force for the company
+	Agent   agent.Change   // of the agent that the chat chose
 }

@@ -14,5 +14,6 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[pieceRow](),
 		kvtest.Document(operations),
 		kvtest.Document(allowlists),
+		kvtest.Document(patches),
 	)
 }

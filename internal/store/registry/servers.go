@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
 	"piloto/internal/tools/tool"
@@ -153,6 +154,9 @@ func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, err
 // CreateServer stores a server with its allowlist and key. The allowlist is
 // written first, under a revision that nothing names yet.
 func (s *Store) CreateServer(ctx context.Context, account string, server tool.Server, c tool.Catalogue, key *tool.Credential) error {
+	if server.IsAgent() && agent.IsShipped(strings.ToLower(server.Name)) {
+		return tool.ErrAgentTaken
+	}
 	if err := s.writeCatalogue(ctx, account, server.ID, c); err != nil {
 		return err
 	}
@@ -180,16 +184,6 @@ func putKey(account string, server tool.Server, key tool.Credential) kv.Write {
 		TokenURL: key.Place.TokenURL, Scope: key.Place.Scope, Secret: key.Secret,
 	}, "", nil)
 }
-
-// agentRow reserves an agent's name for one server, because a decision calls an agent by its name.
-type agentRow struct {
-	PK       string `dynamodbav:"PK"`
-	SK       string `dynamodbav:"SK"`
-	ServerID string `dynamodbav:"mcp_id"`
-}
-
-// agentKey is the same for names that differ by case alone.
-func agentKey(name string) string { return "AGENT#" + strings.ToLower(name) }
 
 // ReplaceCatalogue moves the server's allowlist from revision seen to
 // c.Revision at once, and removes the old one afterwards.

@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/store/kv"
+)
+
+// agentRow is an agent's name, which one agent of the account has: a server, or a loop with the account's changes of
+// it. So a server and a loop cannot have the same name.
+type agentRow struct {
+	PK        string `dynamodbav:"PK"`
+	SK        string `dynamodbav:"SK"`
+	ServerID  string `dynamodbav:"mcp_id,omitempty"` // of a server
+	Version   int    `dynamodbav:"version,omitempty"`
+	Patch     []byte `dynamodbav:"patch,omitempty"`
+	By        string `dynamodbav:"by,omitempty"`
+	UpdatedAt int64  `dynamodbav:"updated_at,omitempty"`
+}
+
+var patches = kv.Document[map[string]json.RawMessage]{Name: "patch"}
+
+// agentKey is the same for names that differ by case alone.
+func agentKey(name string) string { return agentKind + strings.ToLower(name) }
+
+const agentKind = "AGENT#"
+
+func (row agentRow) change() (agent.Change, error) {
+	c := agent.Change{
+		Name: strings.TrimPrefix(row.SK, agentKind), ServerID: row.ServerID, Version: row.Version, By: row.By, UpdatedAt: kv.Time(row.UpdatedAt),
+	}
+	if row.ServerID != "" {
+		return c, nil
+	}
+	raw, err := patches.Unpack(row.Patch)
+	if err != nil {
+		return c, err
+	}
+	c.Patch, err = json.Marshal(raw)
+	return c, err
+}
+
+// AgentChange returns the row of an agent's name; the zero Change when there is none.
+func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Change, error) {
+	var row agentRow
+	err := s.table.Get(ctx, kv.Account(account), agentKey(name), &row, agent.ErrNoAgent)
+	if errors.Is(err, agent.ErrNoAgent) {
+		return agent.Change{}, nil
+	}
+	if err != nil {
+		return agent.Change{}, err
+	}
+	return row.change()
+}
+
+// AgentChanges returns the rows of the names of an account's agents.
+func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Change, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), agentKind), 0)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := kv.DecodeAll[agentRow](items)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]agent.Change, len(rows))
+	for i, row := range rows {
+		if changes[i], err = row.change(); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// PutAgentChange stores the change of a loop over the version before it: agent.ErrMoved.
+func (s *Store) PutAgentChange(ctx context.Context, account string, c agent.Change) error {
+	var members map[string]json.RawMessage
+	err := json.Unmarshal(c.Patch, &members)
+	raw, packErr := patches.Pack(members)
+	moved := agent.ErrMoved.With("agent", c.Name)
+	w := kv.Put(agentRow{
+		PK: kv.Account(account), SK: agentKey(c.Name), Version: c.Version, Patch: raw, By: c.By, UpdatedAt: kv.Millis(c.UpdatedAt),
+	}, "attribute_not_exists(PK)", moved).Unless(errors.Join(err, packErr))
+	if seen := c.Version - 1; seen > 0 {
+		w = w.If("version = :seen", kv.Item{":seen": kv.N(int64(seen))})
+	}
+	return s.change(ctx, account, w)
+}
+
+// DeleteAgentChange removes the change of a loop while it has the version: agent.ErrMoved.
+func (s *Store) DeleteAgentChange(ctx context.Context, account, name string, version int) error {
+	w := kv.Delete(kv.Account(account), agentKey(name), "version = :seen", agent.ErrMoved.With("agent", name))
+	return s.change(ctx, account, w.With(kv.Item{":seen": kv.N(int64(version))}))
+}
