@@ -192,7 +192,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
-	s.http.Rules = s.stores.Runs
+	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Now: w.Now}
 	servers := registrar(s.World, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
 		found, err := servers.Look(ctx, w.Now)

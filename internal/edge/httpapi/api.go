@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
+	"piloto/internal/chats/agent"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
@@ -77,12 +78,14 @@ func answerOf(in, out reflect.Type) reflect.Type {
 	return answer.Type
 }
 
-// keptNames holds the names in the document that differ from Go's, because clients were generated with them.
+// keptNames holds the names in the document that differ from Go's, because clients were generated with them, or because
+// another type has the name.
 var keptNames = map[reflect.Type]string{
 	reflect.TypeFor[ResolveRequest]():     "SettleRequest",
 	reflect.TypeFor[ResolveAnswer]():      "SettleAnswer",
 	reflect.TypeFor[plan.Resolution]():    "Settlement",
 	reflect.TypeFor[receipt.Resolution](): "ReceiptSettled",
+	reflect.TypeFor[agent.Assistant]():    "AgentAssistant",
 }
 
 // schemaName returns the name of a type in the document. The parts of a receipt and of a plan have prefixes,

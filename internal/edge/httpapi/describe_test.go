@@ -27,6 +27,7 @@ func describe() *whole {
 	a.ai(AIServices{})
 	a.registry(nil)
 	a.rules()
+	a.agents()
 	a.companies(nil)
 	a.records(nil, nil)
 	a.memory(nil)

@@ -27,6 +27,7 @@ var bodies = map[string]string{
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
 	"createWebhook": `{"name":"n8n"}`, "setRouter": `{"context":"Un spa."}`, "setCompanyRouter": `{"agents":[]}`,
+	"setAgent":    `{"version":1,"prompt":"Mira."}`,
 	"agentChat":   `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
@@ -86,14 +87,14 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads")
+		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules " +
-		"startJob listJobs readJob listJobEvents stopJob")
+		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob")
 	approvers := []string{"approveStep"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {

@@ -12,12 +12,13 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// Registry serves the routes for an account's services (/api/mcps and below), webhooks, rules, and settings of the
-// router.
+// Registry serves the routes for an account's services (/api/mcps and below), webhooks, rules, agents, and settings of
+// the router.
 func Registry(c Config, servers Servers, companies Companies) http.Handler {
 	a := newAPI(c)
 	a.registry(servers)
 	a.rules()
+	a.agents()
 	a.companies(companies)
 	return a.handler()
 }

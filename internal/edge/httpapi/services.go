@@ -31,11 +31,12 @@ type Config struct {
 	Realtime Realtime // address of the socket; zero: none
 	Ops      Ops      // for /health, /config and /metrics
 
-	Rules    Rules        // of the accounts, for Registry
-	Webhooks Webhooks     // authenticates signed requests; nil: refuses them
-	Once     *replay.Once // stored answers of requests with a key
-	Async    *Async       // asynchronous answers of turns; nil: none
-	Watcher  Watcher      // wakes requests that wait for a run, for Records
+	Rules    Rules         // of the accounts, for Registry
+	Agents   AgentRegistry // of the accounts, for Registry
+	Webhooks Webhooks      // authenticates signed requests; nil: refuses them
+	Once     *replay.Once  // stored answers of requests with a key
+	Async    *Async        // asynchronous answers of turns; nil: none
+	Watcher  Watcher       // wakes requests that wait for a run, for Records
 }
 
 // Watcher tells that the status of a run changes in this process (realtime.Watches).

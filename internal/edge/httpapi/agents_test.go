@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/tools/tool"
+)
+
+// agentRows keeps the names of the agents of account a: its own agent openai, and the names of its servers.
+type agentRows struct {
+	tool.ServerLister
+	rows map[string]agent.Change
+}
+
+func newAgentRows(servers *opsStore) *agentRows {
+	rows := map[string]agent.Change{"openai": {Name: "openai", Version: 1, Patch: json.RawMessage(`{"prompt":"Mira.","keywords":["mirar"]}`), By: "luz", UpdatedAt: noon}}
+	for _, s := range servers.servers {
+		if name := strings.ToLower(s.Name); s.IsAgent() {
+			rows[name] = agent.Change{Name: name, ServerID: s.ID}
+		}
+	}
+	return &agentRows{servers, rows}
+}
+
+func (a *agentRows) AgentChange(_ context.Context, account, name string) (agent.Change, error) {
+	if account != "a" {
+		return agent.Change{}, nil
+	}
+	return a.rows[name], nil
+}
+
+func (a *agentRows) AgentChanges(_ context.Context, account string) ([]agent.Change, error) {
+	if account != "a" {
+		return nil, nil
+	}
+	return slices.Collect(maps.Values(a.rows)), nil
+}
+
+func (a *agentRows) PutAgentChange(_ context.Context, _ string, c agent.Change) error {
+	a.rows[c.Name] = c
+	return nil
+}
+
+func (a *agentRows) DeleteAgentChange(_ context.Context, _, name string, _ int) error {
+	delete(a.rows, name)
+	return nil
+}
+
+func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, c := range []struct {
+		name, body string
+		status     int
+		want       []string // parts of the answer
+	}{
+		{"otro", `{"version":0,"prompt":"p"}`, 200, []string{`"version":1`, `"max_steps":20`}},
+		{"otro", `{"prompt":"p"}`, 422, []string{"version"}},
+		{"Openai", `{"version":0,"prompt":"p"}`, 422, []string{`"name"`, "minúsculas"}},
+		{"ot%0Aro", `{"version":0,"prompt":"p"}`, 422, []string{"minúsculas"}},
+		{"otro", `{"version":0,"prompt":"p","name":"otra"}`, 422, []string{"no cambia de nombre"}},
+		{"otro", `{"version":0,"prompt":"p","kind":"server"}`, 422, []string{"se registra en /api/mcps"}},
+		{"otro", `{"version":0,"prompt":"p","kind":"loop","name":"otro"}`, 200, nil},
+		{"otro", `{"version":0,"prompt":"p","max_steps":1000,"timeout_s":-1}`, 422, []string{"de 1 a 200", "604800"}},
+		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},
+		{"otro", `{"version":0,"prompt":"` + long + `"}`, 413, nil},
+		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"16000"}},
+		{"plan", `{"version":0,"prompt":null,"tools":null}`, 200, []string{"Preparas"}},
+		{"reserva", `{"version":0,"prompt":"p"}`, 409, []string{"agent.taken"}},
+	} {
+		w := newSite().do(ask(manager, http.MethodPut, "/api/agents/"+c.name, c.body))
+		if w.Code != c.status {
+			t.Errorf("%s %.60s: %d %s", c.name, c.body, w.Code, w.Body)
+		}
+		for _, part := range c.want {
+			if !strings.Contains(w.Body.String(), part) {
+				t.Errorf("%s %.60s: no %q in %s", c.name, c.body, part, w.Body)
+			}
+		}
+	}
+}
+
+func TestAShippedAgentIsPutBack(t *testing.T) {
+	s := newSite()
+	steps := func(want string) {
+		t.Helper()
+		if w := s.do(ask(talker, http.MethodGet, "/api/agents/plan", "")); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in %s", want, w.Body)
+		}
+	}
+	put := func(body string, status int) {
+		t.Helper()
+		if w := s.do(ask(manager, http.MethodPut, "/api/agents/plan", body)); w.Code != status {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	put(`{"version":0,"max_steps":3}`, 200)
+	put(`{"version":0,"max_steps":4}`, 409)
+	steps(`"max_steps":3`)
+	for path, status := range map[string]int{"/api/agents/plan?version=7": 409, "/api/agents/plan?version=-1": 422, "/api/agents/nadie": 404, "/api/agents/build": 409} {
+		if w := s.do(ask(manager, http.MethodDelete, path, "")); w.Code != status {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan?version=1", "")); w.Code != 204 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	steps(`"max_steps":20`)
+}
