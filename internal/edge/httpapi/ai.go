@@ -71,6 +71,7 @@ type AIAttempt struct {
 	Outcome   string    `json:"outcome" doc:"ok, or the reason it failed"`
 	Latency   int64     `json:"latency_ms"`
 	Input     int       `json:"input_tokens"`
+	Cached    int       `json:"cached_tokens" doc:"of input_tokens: what the provider read from its cache"`
 	Output    int       `json:"output_tokens"`
 	Estimated bool      `json:"estimated" doc:"the provider did not count the tokens: we did"`
 }
@@ -100,7 +101,7 @@ func (s aiHandler) status(ctx context.Context, in *struct {
 func showAttempt(a llm.Attempt) AIAttempt {
 	return AIAttempt{
 		At: a.At.UTC(), Provider: a.Provider, Model: a.Model, Outcome: a.Outcome, Latency: a.Latency.Milliseconds(),
-		Input: a.Usage.Input, Output: a.Usage.Output, Estimated: a.Usage.Estimated,
+		Input: a.Usage.Input, Cached: a.Usage.Cached, Output: a.Usage.Output, Estimated: a.Usage.Estimated,
 	}
 }
 

@@ -133,6 +133,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1?key=canary"}`, url},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":{"input_micros":-1,"output_micros":0}}}`, invalid},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"":{"input_micros":1,"output_micros":0}}}`, setting},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":{"input_micros":5,"cached_micros":0,"output_micros":0}}}`, invalid},
+		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":{"input_micros":5,"cached_micros":6,"output_micros":0}}}`, setting},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","prices":{"m":5}}`, invalid},
 		{"PUT", mine, `{"base_url":"https://llm.example.org/v1","key":"canary"}`, invalid},
 		{"PUT", "/ai/providers/openai", `{"keyless":true}`, invalid},

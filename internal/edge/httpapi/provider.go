@@ -73,6 +73,7 @@ type ProviderRequest struct {
 // PriceRequest is the price of a model.
 type PriceRequest struct {
 	Input  int64 `json:"input_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens read"`
+	Cached int64 `json:"cached_micros,omitempty" minimum:"1" maximum:"1000000000000" doc:"micro-USD per million tokens that the provider read from its cache, at most input_micros; absent: as input_micros"`
 	Output int64 `json:"output_micros" minimum:"0" maximum:"1000000000000" doc:"micro-USD per million tokens written"`
 }
 

@@ -15,6 +15,7 @@ import (
 	"piloto/infra/local/fixture/table"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
+	"piloto/internal/models/llm"
 )
 
 // losing is an HTTP client for the table. Once armed, it executes one update and loses its response.
@@ -225,6 +226,12 @@ func TestCostIsNeverNegative(t *testing.T) {
 		for _, price := range []int64{-1, 0, 1, credit.MaxMicros, 1<<63 - 1} {
 			if cost := (credit.Price{Input: price, Output: price}).Cost(tokens, tokens); cost < 0 || cost > 2*credit.MaxMicros {
 				t.Errorf("%d tokens at %d cost %d", tokens, price, cost)
+			}
+			for _, cached := range []int{-1, 0, 1, 13_835_058, most} { // what was held is always enough
+				p := credit.Price{Input: price, Cached: price / 2, Output: price}
+				if cost := p.CostOf(llm.Usage{Input: tokens, Cached: cached, Output: tokens}); cost < 0 || cost > p.Cost(tokens, tokens) {
+					t.Errorf("%d tokens at %d, %d of them cached, cost %d", tokens, price, cached, cost)
+				}
 			}
 		}
 	}

@@ -88,12 +88,23 @@ func (h Hold) Spread(used int) []int {
 // Price is the price of a model, in micro-USD per million tokens.
 type Price struct {
 	Input  int64 `json:"input_micros" doc:"micro-USD per million tokens read"`
+	Cached int64 `json:"cached_micros,omitempty" doc:"micro-USD per million tokens that the provider read from its cache; absent: as input_micros"`
 	Output int64 `json:"output_micros" doc:"micro-USD per million tokens written"`
 }
 
-// Cost returns the cost of the tokens in micro-USD, rounded up.
+// Cost returns the highest cost of the tokens in micro-USD, rounded up: nothing is read from the cache.
 func (p Price) Cost(input, output int) int64 {
 	return mul(input, p.Input) + mul(output, p.Output)
+}
+
+// CostOf returns the cost of what was used in micro-USD, rounded up. It is never above Cost of the same tokens.
+func (p Price) CostOf(u llm.Usage) int64 {
+	highest := p.Cost(u.Input, u.Output)
+	cached := min(max(u.Cached, 0), u.Input)
+	if p.Cached == 0 || cached <= 0 {
+		return highest
+	}
+	return min(highest, mul(u.Input-cached, p.Input)+mul(cached, p.Cached)+mul(u.Output, p.Output))
 }
 
 // mul returns tokens × price / 1,000,000, rounded up, from 0 to MaxMicros.
@@ -129,6 +140,7 @@ type Turn struct {
 	Preferred string        `json:"preferred,omitempty"` // the preferred provider, when another was used
 	Because   string        `json:"because,omitempty"`   // the reason for that
 	Input     int           `json:"input_tokens"`
+	Cached    int           `json:"cached_tokens,omitempty"` // of Input, read from a provider's cache
 	Output    int           `json:"output_tokens"`
 	Estimated bool          `json:"estimated"`
 	Micros    int64         `json:"cost_micros"`
@@ -157,6 +169,7 @@ type Sum struct {
 	Turns   int       `json:"turns"`
 	Blocked int       `json:"blocked" doc:"turns that did not run"`
 	Input   int       `json:"input_tokens"`
+	Cached  int       `json:"cached_tokens" doc:"of input_tokens: what providers read from their cache"`
 	Output  int       `json:"output_tokens"`
 	Micros  int64     `json:"cost_micros"`
 	Guessed int       `json:"estimated" doc:"turns whose tokens were estimated"`
@@ -189,7 +202,7 @@ func (a *Adder) Add(t Turn) {
 	if t.Estimated {
 		s.Guessed++
 	}
-	s.Input, s.Output, s.Micros = s.Input+t.Input, s.Output+t.Output, s.Micros+t.Micros
+	s.Input, s.Cached, s.Output, s.Micros = s.Input+t.Input, s.Cached+t.Cached, s.Output+t.Output, s.Micros+t.Micros
 	if t.At.Before(s.First) {
 		s.First = t.At
 	}

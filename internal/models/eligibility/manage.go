@@ -173,6 +173,9 @@ func validPrices(prices map[string]credit.Price) []fault.Field {
 		if model == "" || len(model) > MaxModel || p.Input < 0 || p.Output < 0 || p.Input > credit.MaxMicros || p.Output > credit.MaxMicros {
 			wrong = append(wrong, fault.Field{Loc: []any{"body", "prices", model}, Msg: "must be a model and prices that are not below 0", Type: "out_of_range"})
 		}
+		if p.Cached < 0 || p.Cached > p.Input {
+			wrong = append(wrong, fault.Field{Loc: []any{"body", "prices", model, "cached_micros"}, Msg: "must not be below 0 or above input_micros", Type: "out_of_range"})
+		}
 	}
 	return wrong
 }

@@ -60,13 +60,15 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	return "", err
 }
 
-// Count adds the usage of a call to the record. Negative numbers of the provider count as 0.
+// Count adds the usage of a call to the record. Negative numbers of the provider count as 0. What the provider read
+// from its cache is charged at its price; tokens of a session count in full.
 func (m *Meter) Count(p *Selection, r llm.Reply) {
 	in, out := max(0, r.Usage.Input), max(0, r.Usage.Output)
+	cached := min(max(0, r.Usage.Cached), in)
 	m.Turn.Provider, m.Turn.Model, m.Turn.Priced = p.Provider, p.Model, string(p.Estimate.Priced)
-	m.Turn.Input, m.Turn.Output = m.Turn.Input+in, m.Turn.Output+out
+	m.Turn.Input, m.Turn.Cached, m.Turn.Output = m.Turn.Input+in, m.Turn.Cached+cached, m.Turn.Output+out
 	m.Turn.Estimated = m.Turn.Estimated || r.Usage.Estimated
-	m.Turn.Micros += p.Price.Cost(in, out)
+	m.Turn.Micros += p.Price.CostOf(llm.Usage{Input: in, Cached: cached, Output: out})
 	if p.RequiresCredits {
 		m.Turn.Charged += in + out
 	}

@@ -37,7 +37,7 @@ type priceTable struct {
 func mustReadPrices(file []byte) priceTable {
 	var raw struct {
 		Providers map[string]struct {
-			Models map[string]struct{ Input, Output float64 } `json:"models"`
+			Models map[string]struct{ Input, Cached, Output float64 } `json:"models"`
 		} `json:"providers"`
 	}
 	if err := json.Unmarshal(file, &raw); err != nil {
@@ -47,7 +47,7 @@ func mustReadPrices(file []byte) priceTable {
 	for name, p := range raw.Providers {
 		models := map[string]credit.Price{}
 		for model, usd := range p.Models {
-			price := credit.Price{Input: micros(usd.Input), Output: micros(usd.Output)}
+			price := credit.Price{Input: micros(usd.Input), Cached: micros(usd.Cached), Output: micros(usd.Output)}
 			models[model] = price
 			table.dearest.Input = max(table.dearest.Input, price.Input)
 			table.dearest.Output = max(table.dearest.Output, price.Output)

@@ -83,8 +83,10 @@ type Sink interface {
 }
 
 // Usage is the number of tokens, as the provider counted them, or as Estimate does when the provider sent no count.
+// Cached is the part of Input that the provider read from its cache; 0 when it did not say.
 type Usage struct {
 	Input     int  `json:"input"`
+	Cached    int  `json:"cached,omitempty"`
 	Output    int  `json:"output"`
 	Estimated bool `json:"estimated"`
 }

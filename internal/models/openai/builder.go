@@ -125,6 +125,9 @@ func (s *replyBuilder) setUsage(u *sdk.Usage) {
 	}
 	if u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		s.usage = llm.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
+		if d := u.PromptTokensDetails; d != nil {
+			s.usage.Cached = min(max(d.CachedTokens, 0), max(u.PromptTokens, 0))
+		}
 	}
 }
 

@@ -18,8 +18,13 @@ type answer struct {
 }
 
 type tokens struct {
-	Input  int `json:"prompt_tokens"`
-	Output int `json:"completion_tokens"`
+	Input  int           `json:"prompt_tokens"`
+	Output int           `json:"completion_tokens"`
+	Prompt *promptTokens `json:"prompt_tokens_details,omitempty"`
+}
+
+type promptTokens struct {
+	Cached int `json:"cached_tokens"`
 }
 
 type choice struct {

@@ -286,6 +286,12 @@ func TestMissingUsageIsEstimated(t *testing.T) {
 		`"usage":{"prompt_tokens":-4,"completion_tokens":2}`: {Input: ask.Estimate(), Output: 2, Estimated: true},
 		`"usage":{"prompt_tokens":7}`:                        {Input: 7, Output: llm.EstimateText("hola"), Estimated: true},
 		`"usage":{"prompt_tokens":7,"completion_tokens":2}`:  {Input: 7, Output: 2},
+
+		`"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":5}}`:   {Input: 7, Cached: 5, Output: 2},
+		`"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":9}}`:   {Input: 7, Cached: 7, Output: 2},
+		`"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":-9}}`:  {Input: 7, Output: 2},
+		`"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":null}`:                  {Input: 7, Output: 2},
+		`"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":"5"}}`: {Input: 7, Output: 2},
 	} {
 		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}],`+told+`}`)).
 			Complete(context.Background(), ask)
