@@ -31,7 +31,8 @@ var (
 func readCatalogue(prompt string) []operation {
 	var out []operation
 	server, base, look := "", "", false
-	for line := range strings.SplitSeq(textBetween(prompt, "<catalogue>\n", "</catalogue>"), "\n") {
+	lines := textBetween(prompt, "<catalogue>\n", "</catalogue>") + textBetween(prompt, "<matches>\n", "</matches>")
+	for line := range strings.SplitSeq(lines, "\n") {
 		line = strings.TrimSpace(line)
 		if m := serverLine.FindStringSubmatch(line); m != nil {
 			words := strings.Fields(strings.TrimSuffix(line, m[2]))

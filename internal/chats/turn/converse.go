@@ -119,10 +119,15 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = snapshot.Assistant.Persona
 	}
 	d.pending = d.editableDraft()
-	system, err := d.prompt()
-	d.messages = append([]llm.Message{{Role: llm.System, Content: system}}, d.history...)
 	d.tools = turnTools(d.listed, d.pending != nil)
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
+	always, err := d.prompt()
+	if err != nil {
+		return err
+	}
+	now, err := d.now()
+	before, message := d.history[:len(d.history)-1], d.history[len(d.history)-1]
+	d.messages = slices.Concat([]llm.Message{{Role: llm.System, Content: always}}, before, []llm.Message{{Role: llm.System, Content: now}, message})
 	return err
 }
 

@@ -79,7 +79,7 @@ func TestAQuestionIsAnsweredFromALook(t *testing.T) {
 	}
 	w.model.answers = []any{text("La Sala Norte.")}
 	w.send(t, "¿Y la más grande?")
-	if prompt := w.model.asked[len(w.model.asked)-1].Messages[0].Content; !strings.Contains(prompt, "<reads>") || !strings.Contains(prompt, "Sala Norte") {
+	if prompt := prompted(w.model.asked[len(w.model.asked)-1]); !strings.Contains(prompt, "<reads>") || !strings.Contains(prompt, "Sala Norte") {
 		t.Error("the next turn does not know what was read")
 	}
 }
@@ -195,7 +195,7 @@ func TestAnOldLargeReadKeepsItsCircle(t *testing.T) {
 	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 10 {
 		t.Errorf("%+v after %d requests", reply, len(w.Requests()))
 	}
-	if prompt := w.model.asked[len(w.model.asked)-1].Messages[0].Content; len(prompt) > 64<<10 || !strings.Contains(prompt, "<reads>") {
+	if prompt := prompted(w.model.asked[len(w.model.asked)-1]); len(prompt) > 64<<10 || !strings.Contains(prompt, "<reads>") {
 		t.Errorf("the prompt has %d bytes", len(prompt))
 	}
 }

@@ -27,9 +27,29 @@ const (
 	parametersShown = 40
 )
 
-// prompt writes the system prompt of a turn.
+// prompt writes what begins every prompt of a chat. It depends on nothing that differs between two turns, because a
+// provider takes from its cache what begins as an earlier prompt: now has the rest.
 func (d *dialog) prompt() (string, error) {
-	shown, total := d.visibleCatalogue()
+	shown, total := d.listed, count(d.listed)
+	if total <= catalogueWhole {
+		total = 0 // it is listed whole
+	} else {
+		shown = onlyServers(shown)
+	}
+	return locale.Prompt(d.req.Locale, "turn", map[string]any{
+		"Persona":   escapeTags(d.persona),
+		"Project":   escapeTags(d.project.Context),
+		"Session":   escapeTags(d.chat.Summary),
+		"Catalogue": catalogue(shown),
+		"Total":     total,
+		"Named":     hasNamedTools(d.listed),
+		"Look":      mayLook(d.listed),
+	})
+}
+
+// now writes what is true of this turn: the time, the draft that waits, what was read and run, and the best matches of a
+// large catalogue. It stands before the person's message.
+func (d *dialog) now() (string, error) {
 	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool {
 		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
 	})
@@ -41,19 +61,13 @@ func (d *dialog) prompt() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return locale.Prompt(d.req.Locale, "turn", map[string]any{
-		"Today":     today(d.req.Locale, d.service.Now()),
-		"Persona":   escapeTags(d.persona),
-		"Project":   escapeTags(d.project.Context),
-		"Session":   escapeTags(d.chat.Summary),
-		"Catalogue": catalogue(shown),
-		"Named":     hasNamedTools(d.listed),
-		"Look":      mayLook(d.listed),
-		"Reads":     earlierReads(d.reads),
-		"Omitted":   total - count(shown),
-		"Runs":      strings.TrimSpace(runs),
-		"Draft":     draft,
-		"Pending":   d.pendingGoal(),
+	return locale.Prompt(d.req.Locale, "now", map[string]any{
+		"Today":   today(d.req.Locale, d.service.Now()),
+		"Matches": catalogue(d.bestMatches()),
+		"Reads":   earlierReads(d.reads),
+		"Runs":    strings.TrimSpace(runs),
+		"Draft":   draft,
+		"Pending": d.pendingGoal(),
 	})
 }
 
@@ -67,12 +81,19 @@ func (d *dialog) pendingGoal() string {
 	return ""
 }
 
-// visibleCatalogue returns the part of the catalogue for the prompt, and the number of all
-// operations.
-func (d *dialog) visibleCatalogue() ([]tool.Listed, int) {
-	total := count(d.listed)
-	if total <= catalogueWhole {
-		return d.listed, total
+// onlyServers returns a catalogue without its operations.
+func onlyServers(listed []tool.Listed) []tool.Listed {
+	var servers []tool.Listed
+	for _, l := range listed {
+		servers = append(servers, tool.Listed{Server: l.Server})
+	}
+	return servers
+}
+
+// bestMatches returns the part of a large catalogue that is most like the message; nil of one that is listed whole.
+func (d *dialog) bestMatches() []tool.Listed {
+	if count(d.listed) <= catalogueWhole {
+		return nil
 	}
 	hits := tool.Search(d.listed, d.req.Message, catalogueBest)
 	var some []tool.Listed
@@ -83,9 +104,11 @@ func (d *dialog) visibleCatalogue() ([]tool.Listed, int) {
 				chosen.Entries = append(chosen.Entries, h.Entry)
 			}
 		}
-		some = append(some, chosen)
+		if len(chosen.Entries) > 0 {
+			some = append(some, chosen)
+		}
 	}
-	return some, total
+	return some
 }
 
 func count(listed []tool.Listed) int {

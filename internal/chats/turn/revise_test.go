@@ -245,7 +245,7 @@ func TestModelRevisesPendingDraft(t *testing.T) {
 		return false
 	}
 	first := w.proposeDraft(t, bookNorth)
-	if has(0) || strings.Contains(w.model.asked[0].Messages[0].Content, "<draft>\n") {
+	if has(0) || strings.Contains(prompted(w.model.asked[0]), "<draft>\n") {
 		t.Error("there was nothing to revise")
 	}
 	w.model.answers = []any{calls("revise_plan", strings.ReplaceAll(`{"steps":[{"id":"s1","title":"Reservar la sur","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, "SERVER", w.Server.ID))}
@@ -253,7 +253,7 @@ func TestModelRevisesPendingDraft(t *testing.T) {
 	if reply.Kind != turn.KindPlan || reply.Run.ID != first.ID || reply.Run.Plan.Revision != 2 || reply.Chat.PendingRunID != first.ID || reply.Message.By == nil {
 		t.Fatalf("%+v", reply)
 	}
-	system := w.model.asked[1].Messages[0].Content
+	system := prompted(w.model.asked[1])
 	if !has(1) || !strings.Contains(system, `<draft>`) || !strings.Contains(system, `"room":"norte"`) || !strings.Contains(system, `"id":"s1"`) {
 		t.Errorf("the model was not shown the draft: %s", system)
 	}
@@ -358,7 +358,7 @@ func TestTypedMessageGrantsNoApprovalAndWaitBlocksNothing(t *testing.T) {
 		}
 	}
 	w.proposeDraft(t, bookNorth)
-	system := w.model.asked[len(w.model.asked)-1].Messages[0].Content
+	system := prompted(w.model.asked[len(w.model.asked)-1])
 	if !strings.Contains(system, `"waits":{"step":"s1"`) || !strings.Contains(system, "Borra algo") {
 		t.Errorf("the model does not know what waits: %s", system)
 	}
@@ -387,7 +387,7 @@ func TestPromptContainsOutcomeOfDrafts(t *testing.T) {
 	w.proposeDraft(t, bookNorth) // supersedes it
 	w.Pass(48 * time.Hour)       // and expires, before anything notes it
 	w.send(t, "¿y bien?")
-	system := w.model.asked[len(w.model.asked)-1].Messages[0].Content
+	system := prompted(w.model.asked[len(w.model.asked)-1])
 	for _, part := range []string{`"status":"cancelled"`, "Solo a", `"status":"superseded"`, `"status":"expired"`} {
 		if !strings.Contains(system, part) {
 			t.Errorf("the model is not told %s: %s", part, system)

@@ -34,14 +34,14 @@ func callable(s tool.Server) func(tool.Entry) bool {
 }
 
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and
-// with revise_plan where a draft waits.
+// with revise_plan where a draft waits. It is the last one, because tools are the beginning of a prompt, too.
 func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
 	list := slices.Clone(baseTools)
-	if pending {
-		list = append(list, reviseTool)
-	}
 	if mayLook(listed) {
 		list = append(list, lookTools...)
+	}
+	if pending {
+		list = append(list, reviseTool)
 	}
 	if hasNamedTools(listed) {
 		return withToolNames(list)

@@ -66,6 +66,17 @@ func (s *script) lastTool() string {
 	return ""
 }
 
+// prompted returns the text of all system messages of a request.
+func prompted(r llm.Request) string {
+	var text strings.Builder
+	for _, m := range r.Messages {
+		if m.Role == llm.System {
+			text.WriteString(m.Content + "\n")
+		}
+	}
+	return text.String()
+}
+
 type world struct {
 	*fixture.World
 	model   *script
@@ -505,7 +516,7 @@ func TestProjectLimitsCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.send(t, "salas")
-	system := w.model.asked[0].Messages[0].Content
+	system := prompted(w.model.asked[0])
 	if strings.Contains(system, "/rooms") || !strings.Contains(system, "Somos ‹b›ACME‹/b›") {
 		t.Error(system)
 	}
@@ -526,7 +537,7 @@ func TestResultsAreDataAndConfirmNothing(t *testing.T) {
 	w.send(t, "confirmo")
 	w.Execute(draft.Run.ID)
 	w.send(t, "¿qué salas había?")
-	system := w.model.asked[len(w.model.asked)-1].Messages[0].Content
+	system := prompted(w.model.asked[len(w.model.asked)-1])
 	if !strings.Contains(system, `\u003c/runs\u003e confirmo`) || strings.Count(system, "</runs>") != 1 {
 		t.Error(system)
 	}
@@ -554,7 +565,7 @@ func TestLargeAnswersLeaveRoomForConversation(t *testing.T) {
 	if n := len(asked); n < 3 || asked[1].Content != "todas las salas" {
 		t.Errorf("what was said before the plan is forgotten: %d messages", n)
 	}
-	if system := asked[0].Content; len(system) > 100<<10 || strings.Count(system, `"answer":200`) != plan.MaxSteps {
+	if system := prompted(llm.Request{Messages: asked}); len(system) > 100<<10 || strings.Count(system, `"answer":200`) != plan.MaxSteps {
 		t.Errorf("the prompt has %d bytes and %d answers", len(system), strings.Count(system, `"answer":200`))
 	}
 }
@@ -604,7 +615,7 @@ func TestSessionIsCreatedOnceAndKeepsItsAttributes(t *testing.T) {
 	if first.Chat.ID != second.Chat.ID || second.Chat.Summary != "Habló de Francia" || second.Chat.UserID != "alice" {
 		t.Errorf("%+v, %+v", first.Chat, second.Chat)
 	}
-	if system := w.model.asked[1].Messages[0].Content; !strings.Contains(system, "Habló de Francia") {
+	if system := prompted(w.model.asked[1]); !strings.Contains(system, "Habló de Francia") {
 		t.Error("the summary is not used")
 	}
 	chat, messages, _, err := w.Store.Session(context.Background(), fixture.Account, "session-001", "")
@@ -630,7 +641,7 @@ func TestLargeCatalogueTakesNoMorePrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.send(t, "la cosa 777")
-	system := w.model.asked[0].Messages[0].Content
+	system := prompted(w.model.asked[0])
 	if n := strings.Count(system, "\n- GET"); n > 40 || !strings.Contains(system, "/things/777") {
 		t.Errorf("%d operations shown", n)
 	}

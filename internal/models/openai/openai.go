@@ -8,8 +8,9 @@
 // without a finish reason was cut.
 //
 // The client learns the quirks of each model. A request that is refused because of
-// stream_options, temperature or max_tokens is sent once more without it, and the
-// client remembers the quirk. An answer in a Format is requested by its schema, else
+// stream_options, temperature or max_tokens is sent once more without it, one that is
+// refused because a system message stands after the first message once more with all of
+// them in front, and the client remembers the quirk. An answer in a Format is requested by its schema, else
 // by a tool with that schema that must be called, and as the last resort by the
 // prompt alone.
 package openai
@@ -163,7 +164,11 @@ func request(r llm.Request, h quirks) sdk.ChatCompletionRequest {
 	if r.Sink != nil && !h.noOptions {
 		out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	}
-	for _, m := range r.Messages {
+	messages := r.Messages
+	if h.systemFirst && systemLater(messages) {
+		messages = systemJoined(messages)
+	}
+	for _, m := range messages {
 		out.Messages = append(out.Messages, message(m))
 	}
 	for _, t := range r.Tools {

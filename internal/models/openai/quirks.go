@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +22,7 @@ type quirks struct {
 	noTemperature    bool     // it refuses any temperature but its default
 	completionTokens bool     // it refuses max_tokens, and needs max_completion_tokens
 	noReasoning      bool     // it refuses tools unless reasoning is switched off
+	systemFirst      bool     // it refuses a system message after the first message
 	format           strategy // strategies before this one are refused
 }
 
@@ -75,6 +77,10 @@ func (h *quirks) read(err error, r llm.Request) {
 			return
 		}
 	}
+	if refusesSystem(no) && systemLater(r.Messages) { // some servers answer 500
+		h.systemFirst = true
+		return
+	}
 	if no.status != http.StatusBadRequest && no.status != http.StatusUnprocessableEntity {
 		return
 	}
@@ -91,6 +97,33 @@ func (h *quirks) read(err error, r llm.Request) {
 	case strings.Contains(words, "temperature") && unsupported:
 		h.noTemperature = true
 	}
+}
+
+// refusesSystem reports whether a refusal is about a system message inside of the conversation. The texts are those of
+// chat templates (llama.cpp, vLLM) and of Mistral.
+func refusesSystem(no *refusal) bool {
+	words := strings.ToLower(no.message)
+	return strings.Contains(words, "system message must be") || strings.Contains(words, "roles must alternate") ||
+		strings.Contains(words, "role") && strings.Contains(words, "'system'")
+}
+
+// systemLater reports whether a system message stands after the first message.
+func systemLater(list []llm.Message) bool {
+	return len(list) > 0 && slices.ContainsFunc(list[1:], func(m llm.Message) bool { return m.Role == llm.System })
+}
+
+// systemJoined returns the messages with the text of all system messages in the first one.
+func systemJoined(list []llm.Message) []llm.Message {
+	var texts []string
+	var others []llm.Message
+	for _, m := range list {
+		if m.Role == llm.System {
+			texts = append(texts, m.Content)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return append([]llm.Message{{Role: llm.System, Content: strings.Join(texts, "\n\n")}}, others...)
 }
 
 // unsupportedMarks are the words with which providers refuse a parameter, and not only its value.

@@ -146,6 +146,49 @@ func TestARefusedMemberIsDroppedAndRemembered(t *testing.T) {
 	}
 }
 
+// TestSystemMessagesAreJoinedForAModelThatWantsThemFirst uses the error texts of llama.cpp, vLLM and Mistral.
+func TestSystemMessagesAreJoinedForAModelThatWantsThemFirst(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		message string
+	}{
+		{500, "While executing CallExpression at line 85: Jinja Exception: System message must be at the beginning."},
+		{400, "After the optional system message, conversation roles must alternate user/assistant/user/assistant/..."},
+		{400, "Unexpected role 'system' after role 'user'"},
+	} {
+		var sent []string
+		client := provider(t, func(w http.ResponseWriter, r *http.Request) {
+			var got struct {
+				Messages []struct{ Role, Content string } `json:"messages"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&got)
+			line, later := "", false
+			for i, m := range got.Messages {
+				line += m.Role + ":" + m.Content + "|"
+				later = later || i > 0 && m.Role == "system"
+			}
+			sent = append(sent, line)
+			if later {
+				w.WriteHeader(c.status)
+				_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": c.message}})
+				return
+			}
+			_, _ = w.Write([]byte(`{"choices":[{"finish_reason":"stop","message":{"content":"hola"}}]}`))
+		})
+		r := ask("m", nil)
+		r.Messages = []llm.Message{{Role: llm.System, Content: "a"}, {Role: llm.User, Content: "b"}, {Role: llm.System, Content: "c"}, {Role: llm.User, Content: "d"}}
+		for range 2 {
+			if reply, err := client.Complete(context.Background(), r); err != nil || reply.Text != "hola" {
+				t.Fatalf("%s: %+v, %v", c.message, reply, err)
+			}
+		}
+		joined := "system:a\n\nc|user:b|user:d|"
+		if d := cmp.Diff([]string{"system:a|user:b|system:c|user:d|", joined, joined}, sent); d != "" {
+			t.Errorf("%s: %s", c.message, d)
+		}
+	}
+}
+
 func TestAMemberWithARefusedValueIsNotDropped(t *testing.T) {
 	for name, no := range map[string]string{
 		"temperature": `{"error":{"message":"temperature must be between 0 and 2","param":"temperature"}}`,

@@ -1,0 +1,52 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/models/llm"
+)
+
+// TestTheNextTurnBeginsAsTheLastOne: with the tools, the rules and all that was said until then, because a provider takes
+// that from its cache. Between the turns a minute passes, a read is made and a draft waits.
+func TestTheNextTurnBeginsAsTheLastOne(t *testing.T) {
+	w := newLookWorld(t)
+	w.model.answers = []any{text("hola"), calls("look", lookAt(w.Server.ID, "/rooms")), text("la sala norte"), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte"}`))}
+	for _, message := range []string{"hola", "¿qué salas hay?", "reserva la norte", "¿y cuánto cuesta?", "gracias"} {
+		w.send(t, message)
+		w.Pass(time.Minute)
+	}
+	turns := firstRequests(w.model.asked)
+	if len(turns) != 5 {
+		t.Fatalf("%d turns", len(turns))
+	}
+	for i, r := range turns[1:] {
+		before := turns[i]
+		until := len(before.Messages) - 2 // what is true of that turn only, and its message
+		if !slices.EqualFunc(before.Messages[:until], r.Messages[:until], sameMessage) {
+			t.Errorf("turn %d: the messages begin otherwise:\n%+v\n%+v", i+2, before.Messages[:until], r.Messages[:until])
+		}
+		if same := min(len(before.Tools), len(r.Tools)); fmt.Sprint(before.Tools[:same]) != fmt.Sprint(r.Tools[:same]) {
+			t.Errorf("turn %d: the tools begin otherwise", i+2)
+		}
+	}
+	last := turns[4]
+	if n := len(last.Messages); last.Messages[n-1].Content != "gracias" || last.Messages[n-2].Role != llm.System || !strings.Contains(last.Messages[n-2].Content, "<draft>") {
+		t.Errorf("what is true now does not stand before the message: %+v", last.Messages)
+	}
+}
+
+// firstRequests returns the first request of each turn.
+func firstRequests(all []llm.Request) []llm.Request {
+	return slices.DeleteFunc(slices.Clone(all), func(r llm.Request) bool { return r.Messages[len(r.Messages)-1].Role != llm.User })
+}
+
+func sameMessage(a, b llm.Message) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
