@@ -128,6 +128,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	now, err := d.now()
 	before, message := d.history[:len(d.history)-1], d.history[len(d.history)-1]
 	d.messages = slices.Concat([]llm.Message{{Role: llm.System, Content: always}}, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	d.answered = len(d.messages) - 1
 	return err
 }
 

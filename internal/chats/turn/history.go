@@ -20,7 +20,7 @@ const (
 	historyMessages = 60 // per page
 	historyPages    = 6
 	historyTexts    = 20 // no further page is read from this number on
-	historyBytes    = 24 << 10
+	historyBytes    = 64 << 10
 	historyRuns     = 3
 	resultBytes     = 6 << 10  // of each step's answer
 	outcomeBytes    = 48 << 10 // of all answers together

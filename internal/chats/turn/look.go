@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -196,6 +198,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			continue
 		}
 		made[i].source.ID = fmt.Sprintf("l%d", len(d.looks.made)+1)
+		made[i].shorten(d.req.Locale)
 		d.looks.made, d.sources = append(d.looks.made, made[i]), append(d.sources, made[i].source)
 		results[a.at] = made[i].result()
 		if circle := a.server.Circle(); made[i].source.Answer != "" && !slices.Contains(d.looks.circles, circle) {
@@ -231,8 +234,7 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	res := seen.Result
 	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
 	l.lines = linesOf(redact.Text(string(res.Body)))
-	l.source.Answer, l.source.Cut = excerpt(l.lines)
-	l.source.Cut = l.source.Cut || res.Truncated
+	l.source.Cut = res.Truncated
 	if seen.Failed {
 		l.source.Error = "the tool reports an error"
 	}
@@ -271,8 +273,20 @@ func linesOf(body string) []string {
 	return strings.Split(body, "\n")
 }
 
-// excerpt returns what the model reads of an answer, at most answerTokens, and whether it is not all of it.
-func excerpt(lines []string) (text string, cut bool) {
+// shorten sets what the model reads of an answer.
+func (l *look) shorten(tag locale.Tag) {
+	if l.lines == nil {
+		return
+	}
+	text, cut := excerpt(l.lines, func(omitted int) string {
+		return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(omitted), "id", l.source.ID)
+	})
+	l.source.Answer, l.source.Cut = text, l.source.Cut || cut
+}
+
+// excerpt returns what the model reads of an answer, at most answerTokens, and whether it is not all of it. omitted is
+// the line that stands for so many lines.
+func excerpt(lines []string, omitted func(lines int) string) (text string, cut bool) {
 	text = strings.Join(lines, "\n")
 	if llm.EstimateText(text) <= answerTokens {
 		return text, false
@@ -282,8 +296,7 @@ func excerpt(lines []string) (text string, cut bool) {
 		return trimTo(text, answerTokens), true
 	}
 	for head+tail > 0 {
-		omitted := fmt.Sprintf("[… %d lines omitted: read_result]", len(lines)-head-tail)
-		text = strings.Join(slices.Concat(lines[:head], []string{omitted}, lines[len(lines)-tail:]), "\n")
+		text = strings.Join(slices.Concat(lines[:head], []string{omitted(len(lines) - head - tail)}, lines[len(lines)-tail:]), "\n")
 		if llm.EstimateText(text) <= answerTokens {
 			return text, true
 		}

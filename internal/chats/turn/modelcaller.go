@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/models/credit"
@@ -32,6 +33,7 @@ type modelCaller struct {
 
 	sources     []conversation.Source // the reads that were made for the answer
 	messages    []llm.Message
+	answered    int // index of the message that is answered: what stands before it may be dropped
 	tools       []llm.Tool
 	format      *llm.Format   // of the answer; nil: text and tool calls
 	temperature *float64      // nil: the assistant's
@@ -67,6 +69,22 @@ func (q *modelCaller) request(force bool) llm.Request {
 	return r
 }
 
+// errContextFull is the error of a call that is too large for the model, although all was dropped that may be.
+var errContextFull = errors.New("turn: the request is too large for the model")
+
+// fit drops from a request what the model has no room for.
+func (q *modelCaller) fit(ctx context.Context, r *llm.Request) error {
+	kept, fits := window.Fit(*r, q.use.Window, q.answered)
+	if dropped := len(r.Messages) - len(kept); dropped > 0 {
+		q.log.InfoContext(ctx, "turn.window", "turn_id", q.meter.Turn.ID, "model", q.use.Model, "window", q.use.Window, "dropped", dropped, "fits", fits)
+	}
+	r.Messages = kept
+	if !fits {
+		return errContextFull
+	}
+	return nil
+}
+
 // errBlocked is the error of a call that may not be made. block holds the reason.
 type errBlocked struct{ block *eligibility.Block }
 
@@ -77,6 +95,9 @@ func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.R
 func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 	for {
 		r := q.request(force)
+		if err := q.fit(ctx, &r); err != nil {
+			return llm.Reply{}, err
+		}
 		why, err := q.meter.cover(ctx, q.use, r)
 		if err != nil {
 			return llm.Reply{}, err

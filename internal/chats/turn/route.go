@@ -172,6 +172,7 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 		Memory: r.memory.Recent(), Current: r.memory.Current(), Agents: r.agents, Overrides: r.settings.Prompts,
 	})
 	r.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: r.req.Message}}
+	r.answered = len(r.messages) - 1
 	r.format = agent.Format(r.agents)
 	return err
 }

@@ -202,6 +202,7 @@ type Candidate struct {
 	Demo            bool
 	RequiresCredits bool
 	Price           credit.Price
+	Window          int // the most tokens of a prompt and its answer together
 	Estimate        Estimate
 	SessionID       string // id of an open session with room; "" when one must be opened, or none is needed
 	choice          Choice

@@ -322,6 +322,9 @@ func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 			t.Errorf("%s has no prices", provider)
 		}
 		for model, price := range eligibility.TablePrices(provider) {
+			if window := eligibility.WindowOf(provider, model); window < 16_000 {
+				t.Errorf("%s has a window of %d", model, window)
+			}
 			if price.Cached < 0 || price.Cached >= price.Input {
 				t.Errorf("%s: %+v: the cache saves nothing", model, price)
 			}
@@ -336,6 +339,11 @@ func TestAModelWithoutAPriceHasTheHighestKnownPrice(t *testing.T) {
 	} {
 		if _, how := eligibility.PriceOf(openai, model); how != want {
 			t.Errorf("%q is priced by %s", model, how)
+		}
+	}
+	for model, want := range map[string]int{"gpt-4o-mini": 128_000, "gpt-4o-mini-2024-07-18": 128_000, "gpt-4o-mini-tts": 80_000, "": 80_000} {
+		if got := eligibility.WindowOf("openai", model); got != want {
+			t.Errorf("the window of %q is %d", model, got)
 		}
 	}
 	mini, _ := eligibility.PriceOf(openai, "gpt-4o-mini-2024-07-18")

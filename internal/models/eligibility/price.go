@@ -1,6 +1,7 @@
 package eligibility
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,7 @@ var prices = sync.OnceValue(func() priceTable { return mustReadPrices(pricesFile
 
 type priceTable struct {
 	byProvider map[string]map[string]credit.Price
+	windows    map[string]map[string]int // tokens
 	dearest    credit.Price
 }
 
@@ -37,22 +39,25 @@ type priceTable struct {
 func mustReadPrices(file []byte) priceTable {
 	var raw struct {
 		Providers map[string]struct {
-			Models map[string]struct{ Input, Cached, Output float64 } `json:"models"`
+			Models map[string]struct {
+				Input, Cached, Output float64
+				Window                int
+			} `json:"models"`
 		} `json:"providers"`
 	}
 	if err := json.Unmarshal(file, &raw); err != nil {
 		panic(fmt.Sprintf("eligibility: prices.json: %v", err))
 	}
-	table := priceTable{byProvider: map[string]map[string]credit.Price{}}
+	table := priceTable{byProvider: map[string]map[string]credit.Price{}, windows: map[string]map[string]int{}}
 	for name, p := range raw.Providers {
-		models := map[string]credit.Price{}
+		models, windows := map[string]credit.Price{}, map[string]int{}
 		for model, usd := range p.Models {
 			price := credit.Price{Input: micros(usd.Input), Cached: micros(usd.Cached), Output: micros(usd.Output)}
-			models[model] = price
+			models[model], windows[model] = price, usd.Window
 			table.dearest.Input = max(table.dearest.Input, price.Input)
 			table.dearest.Output = max(table.dearest.Output, price.Output)
 		}
-		table.byProvider[name] = models
+		table.byProvider[name], table.windows[name] = models, windows
 	}
 	return table
 }
@@ -69,24 +74,34 @@ func PriceOf(p Provider, model string) (credit.Price, Priced) {
 	if p.Keyless {
 		return credit.Price{}, PricedFree
 	}
-	if price, ok := find(prices().byProvider[p.Name], model); ok {
+	models := prices().byProvider[p.Name]
+	if price, ok := models[listed(models, model)]; ok {
 		return price, PricedByTable
 	}
 	return prices().dearest, PricedByRule
 }
 
-func find(models map[string]credit.Price, model string) (credit.Price, bool) {
-	if price, ok := models[model]; ok {
-		return price, true
+// DefaultWindow is the context window of a model that the table does not have, in tokens.
+const DefaultWindow = 80_000
+
+// WindowOf returns the context window of a model at a provider: the most tokens of a prompt and its answer together.
+func WindowOf(provider, model string) int {
+	return cmp.Or(prices().windows[provider][listed(prices().byProvider[provider], model)], DefaultWindow)
+}
+
+// listed returns the name under which the table has a model; "" when it does not.
+func listed(models map[string]credit.Price, model string) string {
+	if _, ok := models[model]; ok {
+		return model
 	}
 	for i := len(model) - 1; i > 0; i-- { // the longest prefix that is a model's name
 		if model[i] == '-' && isDate(model[i+1:]) {
-			if price, ok := models[model[:i]]; ok {
-				return price, true
+			if _, ok := models[model[:i]]; ok {
+				return model[:i]
 			}
 		}
 	}
-	return credit.Price{}, false
+	return ""
 }
 
 // isDate reports whether a suffix is a date, such as 20240806 or 2024-08-06, or "latest".

@@ -75,11 +75,13 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		return Candidate{}, NoAPIKey // the provider is unknown, so there is no key of it
 	}
 	p := s.Providers[at]
-	output := cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens)
+	window := WindowOf(p.Name, c.Model)
+	output := min(cmp.Or(s.Need.Output, s.Assistant.MaxTokens, DefaultMaxTokens), window/2)
+	input := min(s.Need.Input, window-output) // what is longer is made to fit
 	price, priced := PriceOf(p, c.Model)
 	out := Candidate{
-		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, choice: c,
-		Estimate: Estimate{Input: s.Need.Input, Output: output, Micros: price.Cost(s.Need.Input, output), Priced: priced},
+		Provider: p.Name, Model: c.Model, BaseURL: p.BaseURL, OwnKey: p.OwnKey, KeyAt: p.KeyAt, Keyless: p.Keyless, Demo: p.Demo, RequiresCredits: p.CostsCredits, Price: price, Window: window, choice: c,
+		Estimate: Estimate{Input: input, Output: output, Micros: price.Cost(input, output), Priced: priced},
 	}
 	switch {
 	case !p.HasKey:

@@ -103,16 +103,22 @@ func (k kind) tokens(n, bytes int, id bool, after kind) int {
 func (r Request) Estimate() int {
 	total := perRequest
 	for _, m := range r.Messages {
-		total += perMessage + EstimateText(m.Content) + EstimateText(m.CallID)
-		for _, c := range m.Calls {
-			total += c.estimate()
-		}
+		total += m.Estimate()
 	}
 	if f := r.Format; f != nil {
 		return total + perTool + EstimateText(f.Name) + EstimateText(string(f.Schema))
 	}
 	for _, t := range r.Tools {
 		total += perTool + EstimateText(t.Name) + EstimateText(t.Description) + EstimateText(string(t.Parameters))
+	}
+	return total
+}
+
+// Estimate returns an upper bound of the message's tokens, with its frame.
+func (m Message) Estimate() int {
+	total := perMessage + EstimateText(m.Content) + EstimateText(m.CallID)
+	for _, c := range m.Calls {
+		total += c.estimate()
 	}
 	return total
 }
