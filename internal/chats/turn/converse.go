@@ -238,6 +238,9 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	for i, call := range answer.Calls {
 		raw, err := readArguments(call.Arguments)
 		switch {
+		case answer.Cut: // the last call may be incomplete, and others may be missing
+			results[i] = toolError("", "nothing was called: your reply was cut; call again, with less in one reply")
+			p.refuse(results[i])
 		case !slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == call.Name }):
 			results[i] = toolError("", fmt.Sprintf("there is no tool %q; there are %s", call.Name, toolNames(d.tools)))
 			p.refuse(results[i])

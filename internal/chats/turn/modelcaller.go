@@ -38,6 +38,7 @@ type modelCaller struct {
 	format      *llm.Format   // of the answer; nil: text and tool calls
 	temperature *float64      // nil: the assistant's
 	writing     *answerStream // nil: the answer is not streamed
+	seam        *seam         // of an answer that goes on; nil: none does
 }
 
 func (s *Service) modelCaller(req Request, chat conversation.Chat) modelCaller {
@@ -90,9 +91,18 @@ type errBlocked struct{ block *eligibility.Block }
 
 func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.Reason) }
 
-// ask calls the model of the plan. When the provider fails, it calls the next models that the
-// assistant lists. It holds the cost before each call.
+// ask calls the model of the plan. An answer that was cut at its token limit is continued once.
 func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
+	answer, err := q.askOnce(ctx, force)
+	if err != nil || !answer.Length || q.format != nil {
+		return answer, err
+	}
+	return q.goOn(ctx, force, answer)
+}
+
+// askOnce calls the model of the plan. When the provider fails, it calls the next models that the
+// assistant lists. It holds the cost before each call.
+func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error) {
 	for {
 		r := q.request(force)
 		if err := q.fit(ctx, &r); err != nil {
@@ -142,7 +152,10 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 	}
 	if q.writing != nil && q.writing.shown {
 		q.writing.Reset()
-		r.Sink = q.writing
+		if r.Sink = q.writing; q.seam != nil {
+			q.seam.held, q.seam.passing = "", false
+			r.Sink = q.seam
+		}
 	}
 	failpoint.Here("turn.model.before")
 	answer, err := q.retry.Complete(ctx, model, r, q.meter.Watch(q.use))

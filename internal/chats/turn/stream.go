@@ -82,6 +82,19 @@ func (w *answerStream) keep(text string) {
 	w.sent = min(w.sent, len(w.kept))
 }
 
+// hold makes a text the beginning of what is pushed next, until release is called: the answer goes on.
+func (w *answerStream) hold(text string) (release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.kept
+	w.kept += text
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.kept = before
+	}
+}
+
 // end stops the stream. It notifies the clients that the stored message replaces the pushed
 // text.
 func (w *answerStream) end(ctx context.Context) {

@@ -158,11 +158,19 @@ func checkCalls(t *rapid.T, kept []llm.Message) {
 func TestTheOldestGoesFirst(t *testing.T) {
 	long := strings.Repeat("palabra ", 100)
 	all := []llm.Message{
-		{Role: llm.System, Content: "sys"}, {Role: llm.User, Content: "u1"}, {Role: llm.Assistant, Content: "a1" + long},
-		{Role: llm.User, Content: "u2" + long}, {Role: llm.Assistant, Content: "a2" + long}, {Role: llm.User, Content: "u3" + long}, {Role: llm.Assistant, Content: "a3" + long},
-		{Role: llm.System, Content: "now"}, {Role: llm.User, Content: "u4"},
-		{Role: llm.Assistant, Calls: []llm.Call{{ID: "x"}}}, {Role: llm.ToolRole, CallID: "x", Content: "rx" + long},
-		{Role: llm.Assistant, Calls: []llm.Call{{ID: "y"}}}, {Role: llm.ToolRole, CallID: "y", Content: "ry" + long},
+		{Role: llm.System, Content: "sys"},
+		{Role: llm.User, Content: "u1"},
+		{Role: llm.Assistant, Content: "a1" + long},
+		{Role: llm.User, Content: "u2" + long},
+		{Role: llm.Assistant, Content: "a2" + long},
+		{Role: llm.User, Content: "u3" + long},
+		{Role: llm.Assistant, Content: "a3" + long},
+		{Role: llm.System, Content: "now"},
+		{Role: llm.User, Content: "u4"},
+		{Role: llm.Assistant, Calls: []llm.Call{{ID: "x"}}},
+		{Role: llm.ToolRole, CallID: "x", Content: "rx" + long},
+		{Role: llm.Assistant, Calls: []llm.Call{{ID: "y"}}},
+		{Role: llm.ToolRole, CallID: "y", Content: "ry" + long},
 	}
 	whole := llm.Request{Messages: all}.Estimate()
 	one := llm.Message{Content: long}.Estimate()

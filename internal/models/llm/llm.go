@@ -92,11 +92,13 @@ type Usage struct {
 }
 
 // Reply is the model's answer: text, tool calls, or both. Cut means that the provider ended the answer early (token
-// limit, content filter). A cut answer in a Format is not valid.
+// limit, content filter). A cut answer in a Format is not valid. Length means that it was cut at the token limit, so
+// that it can go on.
 type Reply struct {
 	Text     string
 	Calls    []Call
 	Cut      bool
+	Length   bool
 	Usage    Usage
 	Provider string
 	Model    string

@@ -148,7 +148,8 @@ func (s *replyBuilder) check() error {
 // refer to it.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
-	reply.Cut = s.finish == sdk.FinishReasonLength || s.finish == sdk.FinishReasonContentFilter
+	reply.Length = s.finish == sdk.FinishReasonLength
+	reply.Cut = reply.Length || s.finish == sdk.FinishReasonContentFilter
 	for i, c := range s.calls {
 		id := c.id
 		if id == "" {

@@ -253,7 +253,7 @@ func TestAnAnswerThatTheProviderEndedIsCut(t *testing.T) {
 		reply, _ := readStream(t, events(delta("hola"), finish(reason), done))
 		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"`+reason+`","message":{"content":"hola"}}]}`)).
 			Complete(context.Background(), llm.Request{Model: "m"})
-		if err != nil || reply.Cut != cut || whole.Cut != cut || reply.Text != "hola" || whole.Text != "hola" {
+		if err != nil || reply.Cut != cut || whole.Cut != cut || reply.Length != (reason == "length") || whole.Length != reply.Length || reply.Text != "hola" || whole.Text != "hola" {
 			t.Errorf("%s: %+v, %+v, %v", reason, reply, whole, err)
 		}
 	}

@@ -1,0 +1,130 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
+)
+
+// An answer that the provider cut at its token limit is continued once. A text goes on where it stopped. Calls are asked
+// again, because the last one may be incomplete and others may be missing.
+
+// Bounds of the place where two texts are joined, in bytes.
+const (
+	seamTail    = 40  // of the first text that the model is asked to repeat
+	seamOverlap = 200 // that the second text may repeat in any case
+	seamLeast   = 8   // of what counts as repeated
+)
+
+// goOn continues an answer that was cut. When that fails, it returns the answer as it is.
+func (q *modelCaller) goOn(ctx context.Context, force bool, cut llm.Reply) (llm.Reply, error) {
+	before := q.messages
+	defer func() { q.messages = before }()
+	tail := tailOf(cut.Text)
+	ask := locale.Text(q.req.Locale, "prompt.cut_text", "tail", tail)
+	if len(cut.Calls) > 0 {
+		ask = locale.Text(q.req.Locale, "prompt.cut_calls")
+	}
+	q.messages = append(before[:len(before):len(before)],
+		llm.Message{Role: llm.Assistant, Content: cut.Text}, llm.Message{Role: llm.System, Content: ask})
+	if q.writing != nil {
+		q.seam = &seam{to: q.writing, before: cut.Text, tail: tail}
+		release := q.writing.hold(cut.Text)
+		defer func() { q.seam = nil; release() }()
+	}
+	more, err := q.askOnce(ctx, force && len(cut.Calls) > 0)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errStopped):
+		cut.Text, cut.Cut = join(cut.Text, more.Text, tail), true
+		return cut, err
+	case err != nil:
+		q.log.WarnContext(ctx, "turn.not_continued", "turn_id", q.meter.Turn.ID, "error", err)
+		return cut, nil
+	}
+	if q.seam != nil {
+		q.seam.flush()
+	}
+	more.Text = join(cut.Text, more.Text, tail)
+	more.Usage = sum(cut.Usage, more.Usage)
+	return more, nil
+}
+
+func sum(a, b llm.Usage) llm.Usage {
+	return llm.Usage{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output, Estimated: a.Estimated || b.Estimated}
+}
+
+// tailOf returns the end of a text that the model repeats before it goes on: of its last line, from the beginning of a
+// word.
+func tailOf(text string) string {
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if len(text) <= seamTail {
+		return text
+	}
+	at := len(text) - seamTail
+	for !utf8.RuneStart(text[at]) {
+		at++
+	}
+	if space := strings.IndexByte(text[at:], ' '); space >= 0 && at+space+1 < len(text) {
+		at += space + 1
+	}
+	return text[at:]
+}
+
+// join returns a text and what follows it, once: the tail that the model was asked to repeat, or any other end of the
+// first text that the second one repeats, stands in it once.
+func join(before, after, tail string) string {
+	after = strings.TrimLeft(after, " \n\t«“\"…")
+	if before == "" || after == "" {
+		return before + after
+	}
+	if rest, repeated := strings.CutPrefix(after, tail); repeated && tail != "" {
+		return before + strings.TrimPrefix(strings.TrimPrefix(rest, "»"), "”")
+	}
+	for n := min(len(before), len(after), seamOverlap); n >= seamLeast; n-- {
+		if before[len(before)-n:] == after[:n] {
+			return before + after[n:]
+		}
+	}
+	if first, _ := utf8.DecodeRuneInString(after); unicode.IsPunct(first) {
+		return before + after
+	}
+	return before + " " + after
+}
+
+// seam is the sink of a continued text. It holds back the beginning, until it is long enough to be joined.
+type seam struct {
+	to           *answerStream
+	before, tail string
+	held         string
+	passing      bool
+}
+
+// Text implements llm.Sink.
+func (s *seam) Text(delta string) {
+	if s.passing {
+		s.to.Text(delta)
+		return
+	}
+	if s.held += delta; len(s.held) > seamOverlap {
+		s.flush()
+	}
+}
+
+// Reset implements llm.Sink.
+func (s *seam) Reset() {
+	s.held, s.passing = "", false
+	s.to.Reset()
+}
+
+// flush passes on what is held back.
+func (s *seam) flush() {
+	if !s.passing {
+		s.passing = true
+		s.to.Text(join(s.before, s.held, s.tail)[len(s.before):])
+	}
+}
