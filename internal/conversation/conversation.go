@@ -122,11 +122,39 @@ type Message struct {
 	Notes []Note `json:"notes,omitempty"`
 	// Sources are the reads that were made for the message.
 	Sources []Source `json:"sources,omitempty"`
+	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
+	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
+	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired"`
 
 	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
 	// ID (run_id#final). It is the page cursor.
 	Seq string `json:"-"`
 }
+
+// Status is how an answer ended.
+type Status string
+
+// The statuses of an answer.
+const (
+	Success Status = "success"
+	Partial Status = "partial" // it ended early, and says what it came to until then
+	Failed  Status = "failed"  // it came to nothing
+)
+
+// StopReason is why an answer ended before the model was done; "" when it was.
+type StopReason string
+
+// The reasons to stop.
+const (
+	StopSteps   StopReason = "max_steps"
+	StopTime    StopReason = "timeout"
+	StopBudget  StopReason = "budget_exceeded" // also of credits
+	StopContext StopReason = "context_full"    // what must stay in the prompt is larger than the model's window
+	StopPerson  StopReason = "user_interrupt"
+	StopModel   StopReason = "llm_error"       // no model answered, or its answers could not be used
+	StopBlocked StopReason = "blocked"         // the turn did not run
+	StopExpired StopReason = "waiting_expired" // nobody decided in time what it waited for
+)
 
 // Note is a line of the system under a message. The text of the model stays unchanged. Text
 // names the false claim in it, in the language of the turn.

@@ -545,6 +545,10 @@ func TestStopKeepsTheTextSoFar(t *testing.T) {
 		if reply.Kind != c.kind || reply.Message.Content != c.want || !reply.By.Stopped {
 			t.Errorf("%+v by %+v", reply.Message, reply.By)
 		}
+		status, reason := reply.Ending()
+		if partial := status == conversation.Partial; partial != (len(c.words) > 0) || reason != conversation.StopPerson {
+			t.Errorf("%s, %s", status, reason)
+		}
 		record := w.turns(t)[0]
 		if record.Outcome != credit.OutcomeStopped || len(c.words) > 0 && (record.Charged != 104 || !record.Estimated) {
 			t.Errorf("%+v", record)

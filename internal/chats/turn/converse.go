@@ -46,6 +46,7 @@ type dialog struct {
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
 	words       []string // texts of the model beside its calls, or before it was asked again
+	ending      ending   // how the answer ends, when it is no success
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -137,13 +138,19 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	asking, d.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
+	d.closes = mayLook(d.listed)
 	force := false
 	for range maxRounds {
-		answer, err := d.ask(asking, force)
+		round, cancel := d.roundTime(asking)
+		answer, err := d.ask(round, force)
+		cancel()
 		if err != nil {
-			return d.handleFailure(ctx, asking, answer, err)
+			return d.handleFailure(ctx, asking, round, answer, err)
 		}
 		if len(answer.Calls) == 0 {
+			if d.ending = (ending{}); answer.Cut {
+				d.ending.status = conversation.Partial
+			}
 			reply, again, err := d.handleText(ctx, answer.Text)
 			if !again {
 				return reply, err
@@ -151,35 +158,59 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			force = true
 			continue
 		}
-		reply, over, err := d.handleCalls(ctx, asking, answer)
+		d.closes = true
+		looking, cancel := d.beforeClosing(asking)
+		reply, over, err := d.handleCalls(ctx, looking, answer)
+		cancel()
 		if over || err != nil {
 			return reply, err
 		}
 		force = false
 	}
-	return d.giveUp(ctx, locale.Say("turn.too_many_rounds"))
+	return d.close(ctx, asking, conversation.StopSteps)
 }
 
-// handleFailure returns the reply of a turn whose model call gave no answer: the user stopped
-// it, it is blocked, or an internal error occurred.
-func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, err error) (Reply, error) {
+// handleFailure returns the reply of a turn whose model call, which round bounds, gave no answer: the user stopped it, it
+// ends early, it is blocked, or an internal error occurred.
+func (d *dialog) handleFailure(ctx, asking, round context.Context, answer llm.Reply, err error) (Reply, error) {
 	ctx = context.WithoutCancel(ctx)
-	by, text := d.by(), d.fullText(answer.Text)
-	if by.Stopped = errors.Is(context.Cause(asking), errStopped); !by.Stopped {
-		if len(d.words) == 0 {
-			return d.service.blockedReply(ctx, &d.modelCaller, err)
-		}
-		d.service.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
-		text = d.fullText("") // the partial text is no answer; the earlier texts stay
+	if errors.Is(context.Cause(asking), errStopped) {
+		return d.stopped(ctx, answer.Text)
 	}
+	stop := stopOf(round, err)
+	switch {
+	case stop == conversation.StopContext, stop != "" && d.hasRead():
+		d.service.Log.WarnContext(ctx, "turn.closed", "chat_id", d.chat.ID, "stop_reason", stop, "error", err)
+		return d.close(ctx, asking, stop)
+	case len(d.words) == 0:
+		return d.service.blockedReply(ctx, &d.modelCaller, err)
+	}
+	d.service.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
+	d.ending = ending{conversation.Partial, cmp.Or(stop, conversation.StopModel)}
+	return d.storeText(ctx, d.by(), d.fullText("")) // the partial text is no answer; the earlier texts stay
+}
+
+// stopped returns the reply of a turn that a person stopped: the text so far, if there is one.
+func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
+	by, text := d.by(), d.fullText(soFar)
+	by.Stopped = true
+	d.ending = ending{conversation.Partial, conversation.StopPerson}
 	if text != "" {
-		notes, err := d.notes(ctx, text)
-		if err != nil {
-			return Reply{}, err
-		}
-		return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by, notes, d.sources})
+		return d.storeText(ctx, by, text)
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, sources: d.sources})
+	if !d.hasRead() {
+		d.ending.status = conversation.Failed
+	}
+	return d.service.text(ctx, d.req, d.chat, conversation.KindNotice, locale.Say("turn.stopped"), told{by: by, sources: d.sources, ending: d.ending})
+}
+
+// storeText stores a text of the model as the answer, with the notes under it.
+func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string) (Reply, error) {
+	notes, err := d.notes(ctx, text)
+	if err != nil {
+		return Reply{}, err
+	}
+	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by, notes, d.sources, d.ending})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -187,7 +218,9 @@ func (d *dialog) handleFailure(ctx, asking context.Context, answer llm.Reply, er
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
-	writes.Go(func() { reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources}) })
+	writes.Go(func() {
+		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.ending})
+	})
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
 	writes.Wait()
 	return reply, err
@@ -208,7 +241,8 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 	}
 	whole := d.fullText(text)
 	if whole == "" {
-		reply, err := d.finish(ctx, conversation.KindNotice, locale.Say("turn.empty"))
+		d.ending = ending{conversation.Failed, conversation.StopModel}
+		reply, err := d.giveUp(ctx, locale.Say("turn.empty"))
 		return reply, false, err
 	}
 	notes, err := d.notes(ctx, whole)
@@ -277,6 +311,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	}
 	if len(p.wrong) > 0 || p.refused != "" {
 		if d.corrections++; d.corrections > maxCorrections {
+			d.ending = ending{conversation.Failed, conversation.StopModel}
 			reply, err := d.giveUp(ctx, locale.Say("turn.bad_call", "reason", p.reason()))
 			return reply, true, err
 		}

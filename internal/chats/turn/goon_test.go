@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 )
 
@@ -41,6 +42,8 @@ func TestAnAnswerThatWasCutGoesOnOnce(t *testing.T) {
 	w := newWorld(t, cutAt(text("uno")), cutAt(text("dos")), text("tres"))
 	if reply := w.send(t, "cuenta"); reply.Message.Content != "uno dos" || len(w.model.asked) != 2 {
 		t.Errorf("%q after %d calls", reply.Message.Content, len(w.model.asked))
+	} else if status, reason := reply.Ending(); status != conversation.Partial || reason != "" {
+		t.Errorf("%s, %s", status, reason)
 	}
 	w = newWorld(t, cutAt(text("uno")), llm.ErrUnreachable)
 	if reply := w.send(t, "cuenta"); reply.Kind != turn.KindMessage || reply.Message.Content != "uno" {

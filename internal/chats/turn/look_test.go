@@ -25,12 +25,18 @@ const rooms = `{"items":[{"id":"n1","name":"Sala Norte","seats":6,"token":"sk-li
 // newLookWorld returns a world whose service «Salas» may be read by a turn, and answers with rooms.
 func newLookWorld(t testing.TB, answers ...any) *world {
 	w := newWorld(t, answers...)
+	w.letLook(t)
+	return w
+}
+
+// letLook lets turns read the service «Salas», which answers with rooms.
+func (w *world) letLook(t testing.TB) {
+	t.Helper()
 	w.service.Looks = step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}
 	w.reads(t, w.Server.ID, tool.ReadsOn, "")
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
 	})
-	return w
 }
 
 func (w *world) reads(t testing.TB, server string, mode tool.ReadMode, circle string) {

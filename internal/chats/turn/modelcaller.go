@@ -39,6 +39,10 @@ type modelCaller struct {
 	temperature *float64      // nil: the assistant's
 	writing     *answerStream // nil: the answer is not streamed
 	seam        *seam         // of an answer that goes on; nil: none does
+
+	closes    bool // a closing call is held beside each call
+	closeHeld bool // it is held now
+	closeFor  int  // size of its prompt, in tokens
 }
 
 func (s *Service) modelCaller(req Request, chat conversation.Chat) modelCaller {
@@ -108,7 +112,7 @@ func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error
 		if err := q.fit(ctx, &r); err != nil {
 			return llm.Reply{}, err
 		}
-		why, err := q.meter.cover(ctx, q.use, r)
+		why, err := q.cover(ctx, r)
 		if err != nil {
 			return llm.Reply{}, err
 		}

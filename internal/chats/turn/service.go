@@ -169,16 +169,24 @@ func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation
 	at := s.Now()
 	answer := s.message(req, conversation.RoleSystem, conversation.KindBlocked, at, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("⚠️"), b.Message()}, Between: " "})
 	answer.Code, answer.Action, answer.Sources = string(b.Reason), b.Action().In(req.Locale), sources
+	answer.Status, answer.StopReason = conversation.Failed, conversation.StopBlocked
 	chat, err := s.add(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
-// told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, and the
-// reads that were made for it.
+// told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
+// that were made for it, and how it ended when it was no success.
 type told struct {
 	by      *conversation.By
 	notes   []conversation.Note
 	sources []conversation.Source
+	ending  ending
+}
+
+// ending is how an answer ended; the zero ending is a success.
+type ending struct {
+	status conversation.Status
+	reason conversation.StopReason
 }
 
 // text stores and returns an answer that is text and not a plan.
@@ -186,6 +194,7 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 	at := s.Now()
 	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
 	answer.Notes, answer.Sources = beside.notes, beside.sources
+	answer.Status, answer.StopReason = beside.ending.status, beside.ending.reason
 	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}
 	if reply.Kind == KindMessage {

@@ -110,3 +110,14 @@ type Reply struct {
 	By      *conversation.By // the model that answered, when one did
 	Routed  *Routed          // set by the router
 }
+
+// Ending returns how the turn ended, and why it ended early; "" when it did not.
+func (r Reply) Ending() (conversation.Status, conversation.StopReason) {
+	switch {
+	case r.Kind == KindBlocked:
+		return conversation.Failed, conversation.StopBlocked
+	case r.Message.Status == "":
+		return conversation.Success, ""
+	}
+	return r.Message.Status, r.Message.StopReason
+}

@@ -41,8 +41,12 @@ func (d *dialog) fullText(last string) string {
 	return strings.Join(words, "\n\n")
 }
 
-// giveUp answers with the model's texts and a system notice.
+// giveUp answers with the model's texts and a system notice. What was read stands under it.
 func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error) {
+	if d.ending.status == conversation.Failed && d.hasRead() {
+		d.ending.status = conversation.Partial
+		notice = locale.Joined{Phrases: []locale.Phrase{notice, d.readPhrase()}, Between: "\n\n"}
+	}
 	if text := d.fullText(""); text != "" {
 		notice = locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(shorten(text)), notice}, Between: "\n\n"}
 	}

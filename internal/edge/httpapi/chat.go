@@ -72,11 +72,23 @@ func (r *SendRequest) Resolve(huma.Context) []error { return checkNotBlank(r.Mes
 // SendAnswer is the result of a turn.
 type SendAnswer struct {
 	Kind    turn.Kind              `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
+	Ending
 	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
 	Message conversation.Message   `json:"message"`
 	Chat    conversation.Chat      `json:"chat"`
 	Run     *Run                   `json:"run,omitempty"`
 	Block   *Block                 `json:"block,omitempty"`
+}
+
+// Ending is how a turn ended.
+type Ending struct {
+	Status     conversation.Status     `json:"status" enum:"success,partial,failed" doc:"partial: it ended early, and says what it came to until then; failed: it came to nothing"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked" doc:"why it ended early; absent when it did not"`
+}
+
+func showEnding(got turn.Reply) (e Ending) {
+	e.Status, e.StopReason = got.Ending()
+	return e
 }
 
 type messageHandler struct {
@@ -108,7 +120,7 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 }
 
 func showTurn(got turn.Reply, lang locale.Tag) SendAnswer {
-	v := SendAnswer{Kind: got.Kind, Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block, lang)}
+	v := SendAnswer{Kind: got.Kind, Ending: showEnding(got), Before: got.Before, Message: got.Message, Chat: got.Chat, Block: showBlock(got.Block, lang)}
 	if got.Run != nil {
 		run := showRun(*got.Run)
 		v.Run = &run

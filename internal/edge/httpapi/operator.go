@@ -61,6 +61,7 @@ type OperatorAnswer struct {
 	Response  string                `json:"response"`
 	ToolCalls []ToolCall            `json:"tool_calls" nullable:"true"`
 	Kind      turn.Kind             `json:"kind" enum:"message,plan,queued,cancelled,notice"`
+	Ending
 	Provider  string                `json:"provider,omitempty" doc:"who answered, when a model did"`
 	Model     string                `json:"model,omitempty"`
 	Notes     []conversation.Note   `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
@@ -114,7 +115,7 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 }
 
 func showOperator(got turn.Reply, session string) OperatorAnswer {
-	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Notes: got.Message.Notes, Sources: got.Message.Sources}
+	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Ending: showEnding(got), Notes: got.Message.Notes, Sources: got.Message.Sources}
 	for _, m := range slices.Backward(got.Before) { // this contract has one text for all messages
 		v.Response, v.Notes = m.Content+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
 	}

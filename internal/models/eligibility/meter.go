@@ -16,6 +16,14 @@ type Meter struct {
 	Hold   credit.Hold
 	Turn   credit.Turn
 	Always bool // take a hold even if the call costs nothing, because the hold also makes the call exclusive
+
+	Reserve Reserve // held beside each call
+}
+
+// Reserve is the size of a further call that is held together with another one, so that it can be made when nothing else
+// can.
+type Reserve struct {
+	Input, Output int // tokens
 }
 
 // mostKept is the largest number of attempts in a record.
@@ -32,7 +40,7 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	if l := p.Limits; !p.RequiresCredits && !m.Always && l.Day == 0 && l.Month == 0 && l.Run == 0 {
 		return "", nil
 	}
-	input, output := r.Estimate(), r.MaxTokens
+	input, output := r.Estimate()+m.Reserve.Input, r.MaxTokens+m.Reserve.Output
 	cost := p.Price.Cost(input, output)
 	if p.Limits.Run > 0 && m.Turn.Micros+cost > p.Limits.Run {
 		return BudgetExceeded, nil

@@ -39,6 +39,8 @@ type Said struct {
 	By      *byRow      `dynamodbav:"by,omitempty"`
 	Notes   []noteRow   `dynamodbav:"notes,omitempty"`
 	Sources []sourceRow `dynamodbav:"sources,omitempty"`
+	Status  string      `dynamodbav:"status,omitempty"`
+	Stop    string      `dynamodbav:"stop_reason,omitempty"`
 	At      int64       `dynamodbav:"at"`
 }
 
@@ -46,6 +48,7 @@ func saidOf(m conversation.Message) Said {
 	return Said{
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
 		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), At: kv.Millis(m.At),
+		Status: string(m.Status), Stop: string(m.StopReason),
 	}
 }
 
@@ -53,6 +56,7 @@ func (s Said) message(seq string) conversation.Message {
 	return conversation.Message{
 		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
 		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), At: kv.Time(s.At),
+		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 	}
 }
 

@@ -1,0 +1,160 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"piloto/internal/chats/window"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// A turn that has to end before the model is done ends with a text: the model says what was read and what is open, in one
+// last call without tools. The cost of that call is held from the first one on, and in a turn that may not look from the
+// second one on: most of these have only one, and would keep others waiting. When it cannot be made, the text is made
+// from the record. The call is not made when a person stopped the turn, or when the turn did not begin.
+
+// Bounds of the closing call.
+const (
+	closeTime   = 4 * time.Second // of the time of a turn; the calls before it end so much earlier
+	closeRoom   = 1000            // tokens of its prompt that the first prompt did not have
+	closeOutput = 400             // tokens of its answer
+)
+
+// cover holds the cost of a call and, beside it, that of the closing call. While that one was not held yet, a call that is
+// affordable alone is made without it.
+func (q *modelCaller) cover(ctx context.Context, r llm.Request) (eligibility.Reason, error) {
+	if !q.closes {
+		return q.meter.cover(ctx, q.use, r)
+	}
+	output := min(closeOutput, r.MaxTokens)
+	q.closeFor = cmp.Or(q.closeFor, r.Estimate()+closeRoom)
+	q.meter.Reserve = eligibility.Reserve{Input: min(q.closeFor, q.use.Window-output), Output: output}
+	why, err := q.meter.cover(ctx, q.use, r)
+	if err == nil && why == "" {
+		q.closeHeld = true
+	}
+	switch why {
+	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+		if !q.closeHeld {
+			q.meter.Reserve = eligibility.Reserve{}
+			return q.meter.cover(ctx, q.use, r)
+		}
+	}
+	return why, err
+}
+
+// roundTime bounds a model call: when something was read, it leaves time to close.
+func (d *dialog) roundTime(asking context.Context) (context.Context, context.CancelFunc) {
+	if d.hasRead() {
+		return d.beforeClosing(asking)
+	}
+	return context.WithCancel(asking)
+}
+
+// beforeClosing returns a context that ends early enough for the closing call.
+func (d *dialog) beforeClosing(asking context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := asking.Deadline(); ok {
+		return context.WithDeadline(asking, deadline.Add(-min(closeTime, d.service.modelTime()/5)))
+	}
+	return context.WithCancel(asking)
+}
+
+// hasRead reports whether this turn read an answer of a service.
+func (d *dialog) hasRead() bool {
+	return slices.ContainsFunc(d.sources, func(s conversation.Source) bool { return s.Answer != "" })
+}
+
+// stopOf returns why a turn ends after a failed model call; "" when the cause is an internal error.
+func stopOf(round context.Context, err error) conversation.StopReason {
+	var blocked errBlocked
+	switch {
+	case errors.Is(err, errContextFull):
+		return conversation.StopContext
+	case errors.Is(round.Err(), context.DeadlineExceeded):
+		return conversation.StopTime
+	case !errors.As(err, &blocked):
+		return ""
+	}
+	switch blocked.block.Reason {
+	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+		return conversation.StopBudget
+	}
+	return conversation.StopModel
+}
+
+// close ends a turn before the model was done.
+func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason) (Reply, error) {
+	d.ending = ending{conversation.Partial, stop}
+	answer, err := d.lastWords(asking, stop)
+	switch {
+	case errors.Is(context.Cause(asking), errStopped):
+		return d.stopped(ctx, answer.Text)
+	case err == nil && answer.Text != "":
+		text := d.fullText(answer.Text)
+		notes, err := d.notes(ctx, text)
+		if err != nil {
+			return Reply{}, err
+		}
+		return d.finish(ctx, conversation.KindText, locale.Verbatim(shorten(text)), notes...)
+	case err != nil:
+		d.log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.meter.Turn.ID, "stop_reason", stop, "error", err)
+	}
+	d.ending.status = conversation.Failed
+	notice := locale.Phrase(locale.Say("turn.closed." + string(stop)))
+	if stop == conversation.StopSteps && !d.hasRead() {
+		notice = locale.Say("turn.too_many_rounds")
+	}
+	return d.giveUp(ctx, notice)
+}
+
+// lastWords makes the closing call, with what was held for it.
+func (d *dialog) lastWords(asking context.Context, stop conversation.StopReason) (llm.Reply, error) {
+	if d.first != nil && (d.first.Reason == eligibility.NoAPIKey || d.first.Reason == eligibility.RateLimited) {
+		return llm.Reply{}, errBlocked{d.first} // the provider is not to be called
+	}
+	r := d.request(false)
+	output := min(closeOutput, r.MaxTokens)
+	why := locale.Text(d.req.Locale, "turn.closed."+string(stop))
+	end := llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.close", "why", why)}
+	r.Tools, r.MaxTokens = nil, output+end.Estimate()
+	tokens := d.use.Window
+	if d.closeHeld {
+		tokens = min(tokens, d.closeFor+output)
+	}
+	kept, fits := window.Fit(r, tokens, d.answered)
+	if !fits {
+		return llm.Reply{}, errContextFull
+	}
+	r.Messages, r.MaxTokens = append(kept[:len(kept):len(kept)], end), output
+	d.meter.Reserve = eligibility.Reserve{}
+	refused, err := d.meter.cover(asking, d.use, r)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	if refused != "" {
+		return llm.Reply{}, errBlocked{eligibility.Refuse(refused, d.use.Provider)}
+	}
+	return d.call(asking, r)
+}
+
+// readPhrase lists what was read.
+func (d *dialog) readPhrase() locale.Phrase {
+	lines := []locale.Phrase{locale.Say("turn.closed.read")}
+	for _, s := range d.sources {
+		if s.Answer != "" {
+			called := s.Tool
+			if called == "" {
+				called = s.Method + " " + s.URL
+			}
+			lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, called)))
+		}
+	}
+	return locale.Joined{Phrases: lines, Between: "\n"}
+}
