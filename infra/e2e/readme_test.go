@@ -15,7 +15,7 @@ var (
 	shown  = regexp.MustCompile("(?s)```console\n(.*?)```")
 	// The parts of an answer that the README shows unchanged: its kind and state, the chat's messages about a step or
 	// a run, and what an answer says up to what is left out.
-	asItIs = regexp.MustCompile(`"(?:kind|status)":"[a-z]+"|"✅[^"…]+|"content":"[^"…\n]+|precio por hora en euros: \d+, libre desde: 09:00, hasta: 18:00`)
+	asItIs = regexp.MustCompile(`"(?:kind|status)":"[a-z]+"|"✅[^"…]+|"content":"[^"…\n]+|- Sala [^…\n]+\)`)
 )
 
 // TestReadmeTranscriptRuns pastes the transcript into a shell, completely, against a process without configuration,

@@ -47,7 +47,7 @@ func (d dialogue) tell(read readAnswer) string {
 	return text
 }
 
-// line writes a thing on one line: its title, and its other members. Ids of what is named, and the times of a record,
+// line writes a thing on one line: its title, and its other members. Ids of what has a name, and the times of a record,
 // are left out.
 func (d dialogue) line(t thing) string {
 	title := t.title()
@@ -55,7 +55,7 @@ func (d dialogue) line(t thing) string {
 	for _, m := range t.members {
 		base, isID := strings.CutSuffix(m.name, "_id")
 		text := plain(m.value)
-		if text == "" || strings.HasSuffix(m.name, "_at") || isID && t.text(base+"_name") != "" || strings.Contains(", "+title+", ", ", "+text+", ") {
+		if text == "" || strings.HasSuffix(m.name, "_at") || m.name == "id" && title != "" || isID && t.text(base+"_name") != "" || strings.Contains(", "+title+", ", ", "+text+", ") {
 			continue
 		}
 		parts = append(parts, d.label(m.name)+": "+text)
