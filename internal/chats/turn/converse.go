@@ -266,44 +266,19 @@ func shorten(text string) string {
 func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Reply, bool, error) {
 	d.keep(answer.Text)
 	d.messages = append(d.messages, llm.Message{Role: llm.Assistant, Content: answer.Text, Calls: answer.Calls})
-	p := proposals{early: d.dryRun()}
-	var reads []asked
+	var b batch
+	p := &b.proposals
+	p.early = d.dryRun()
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {
-		raw, err := readArguments(call.Arguments)
-		switch {
-		case answer.Cut: // the last call may be incomplete, and others may be missing
-			results[i] = toolError("", "nothing was called: your reply was cut; call again, with less in one reply")
-			p.refuse(results[i])
-		case !slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == call.Name }):
-			results[i] = toolError("", fmt.Sprintf("there is no tool %q; there are %s", call.Name, toolNames(d.tools)))
-			p.refuse(results[i])
-		case err != nil:
-			results[i] = toolError("", err.Error())
-			p.refuse(results[i])
-		case call.Name == toolResult:
-			results[i] = d.readResult(raw)
-		case call.Name == toolLook:
-			a, wrong, err := d.readLook(ctx, i, raw)
-			switch {
-			case err != nil:
-				return Reply{}, true, err
-			case len(wrong) > 0:
-				results[i] = toolErrors(wrong)
-			default:
-				reads = append(reads, a)
-			}
-		case call.Name == toolSearch:
-			if results[i], err = d.limitedSearch(ctx, raw); err != nil {
-				return Reply{}, true, err
-			}
-		default:
-			p.read(call.Name, raw)
+		var err error
+		if results[i], err = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b}); err != nil {
+			return Reply{}, true, err
 		}
 	}
-	d.look(asking, reads, results, &p)
+	d.look(asking, b.reads, results, p)
 	if p.any() && len(p.wrong) == 0 && p.refused == "" && p.early == "" { // a plan without one of its steps would be a different plan
-		reply, wrong, err := d.handleProposals(ctx, p)
+		reply, wrong, err := d.handleProposals(ctx, *p)
 		if err != nil || len(wrong) == 0 {
 			return reply, true, err
 		}
@@ -323,6 +298,34 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
 	}
 	return Reply{}, false, nil
+}
+
+// handleCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused
+// whole: its last call may be incomplete, and others may be missing. A panic is a result and one log line.
+func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string, err error) {
+	spec := specOf(c.name)
+	defer func() {
+		if cause := recover(); cause != nil {
+			d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
+			if result, err = toolError("", "internal error: this cannot be done now"), nil; spec.class != classLook {
+				c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
+			}
+		}
+	}()
+	c.raw, err = readArguments(call.Arguments)
+	offered := slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == c.name })
+	switch {
+	case cut:
+		result = toolError("", "nothing was called: your reply was cut; call again, with less in one reply")
+	case spec == nil || !offered:
+		result = toolError("", fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools)))
+	case err != nil:
+		result = toolError("", err.Error())
+	default:
+		return spec.do(ctx, d, c)
+	}
+	c.batch.proposals.refuse(result)
+	return result, nil
 }
 
 // look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the

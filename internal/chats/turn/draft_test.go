@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -257,5 +258,22 @@ func TestCardNamesItsTargets(t *testing.T) {
 	}
 	if sent := w.Requests(); len(sent) != 2 || sent[0].Method != "GET" || sent[1].Method != "GET" {
 		t.Errorf("%+v", sent)
+	}
+}
+
+// panicky is a store whose operations cannot be read without a panic.
+type panicky struct{ turn.Store }
+
+// Operation implements turn.Store.
+func (panicky) Operation(context.Context, string, tool.Server, tool.Entry) (tool.Operation, error) {
+	panic("broken row")
+}
+
+// TestAPanicInAToolIsAResult: the turn goes on, and the model can answer.
+func TestAPanicInAToolIsAResult(t *testing.T) {
+	w := newWorld(t, calls("search_tools", `{"query":"salas"}`), text("No puedo buscarlo ahora."))
+	w.service.Store = panicky{w.Store}
+	if reply := w.send(t, "¿qué salas hay?"); reply.Message.Content != "No puedo buscarlo ahora." || !strings.Contains(w.model.lastTool(), "internal error") {
+		t.Errorf("%+v after %s", reply.Message, w.model.lastTool())
 	}
 }

@@ -346,6 +346,8 @@ func resultText(s conversation.Source, note string) string {
 	return string(text)
 }
 
+var resultKeys = []string{"id", "from", "lines"}
+
 // readResult answers a read_result call: lines of an answer that was cut.
 func (d *dialog) readResult(raw json.RawMessage) string {
 	var in struct {
@@ -353,8 +355,8 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 		From  int    `json:"from"`
 		Lines int    `json:"lines"`
 	}
-	if json.Unmarshal(raw, &in) != nil {
-		return toolError("", "must be {id, from, lines}")
+	if wrong := decodeStrict(raw, &in, resultKeys); len(wrong) > 0 {
+		return toolErrors(wrong)
 	}
 	for _, l := range d.looks.made {
 		if l.source.ID != in.ID {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,6 +20,82 @@ const (
 	toolResult  = "read_result"
 )
 
+// toolClass is what a call of a tool comes to.
+type toolClass string
+
+// The classes of tools.
+const (
+	classLook  toolClass = "look"  // it reads, and is answered in the same turn
+	classWrite toolClass = "write" // it proposes: all of a reply become one plan, which a person confirms
+	classAsk   toolClass = "ask"   // it asks a person, and waits for them
+)
+
+// toolSpec is a tool as data. do answers a call, whose arguments are an object: its result is what the model reads, and
+// "" when the call is answered together with the others of its reply. Whatever is wrong with the call is a result; do
+// returns an error only when a store fails.
+type toolSpec struct {
+	llm.Tool
+	class toolClass
+	needs func(listed []tool.Listed, pending bool) bool // whether a turn has it; nil: each has
+	do    func(ctx context.Context, d *dialog, c toolCall) (string, error)
+}
+
+// toolCall is one call of a reply. batch collects the calls that are answered together.
+type toolCall struct {
+	at    int // its place in the reply
+	name  string
+	raw   json.RawMessage
+	batch *batch
+}
+
+// batch is what the calls of one reply ask for together: looks, which run at once, and proposals, which become one plan.
+type batch struct {
+	reads     []asked
+	proposals proposals
+}
+
+// specOf returns the tool with a name; nil when there is none.
+func specOf(name string) *toolSpec {
+	for i := range toolTable {
+		if toolTable[i].Name == name {
+			return &toolTable[i]
+		}
+	}
+	return nil
+}
+
+func needsLook(listed []tool.Listed, _ bool) bool   { return mayLook(listed) }
+func needsDraft(_ []tool.Listed, pending bool) bool { return pending }
+
+// doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
+func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
+	c.batch.proposals.read(c.name, c.raw)
+	return "", nil
+}
+
+// doSearch searches the catalogue.
+func doSearch(ctx context.Context, d *dialog, c toolCall) (string, error) {
+	return d.limitedSearch(ctx, c.raw)
+}
+
+// doLook takes a look: the looks of a reply are made at once.
+func doLook(ctx context.Context, d *dialog, c toolCall) (string, error) {
+	a, wrong, err := d.readLook(ctx, c.at, c.raw)
+	if err != nil {
+		return "", err
+	}
+	if len(wrong) > 0 {
+		return toolErrors(wrong), nil
+	}
+	c.batch.reads = append(c.batch.reads, a)
+	return "", nil
+}
+
+// doReadResult reads lines of an answer that was cut.
+func doReadResult(_ context.Context, d *dialog, c toolCall) (string, error) {
+	return d.readResult(c.raw), nil
+}
+
 // methods lists the HTTP methods of a step.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
@@ -36,12 +113,11 @@ func callable(s tool.Server) func(tool.Entry) bool {
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and
 // with revise_plan where a draft waits. It is the last one, because tools are the beginning of a prompt, too.
 func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
-	list := slices.Clone(baseTools)
-	if mayLook(listed) {
-		list = append(list, lookTools...)
-	}
-	if pending {
-		list = append(list, reviseTool)
+	var list []llm.Tool
+	for _, t := range toolTable {
+		if t.needs == nil || t.needs(listed, pending) {
+			list = append(list, t.Tool)
+		}
 	}
 	if hasNamedTools(listed) {
 		return withToolNames(list)
@@ -81,13 +157,15 @@ func withToolNames(list []llm.Tool) []llm.Tool {
 	return out
 }
 
-// baseTools holds the tools of every turn, with their schemas.
-var baseTools = []llm.Tool{
+// toolTable holds all tools, in the order in which a turn offers them.
+var toolTable = []toolSpec{
 	{
-		Name: toolRequest,
-		Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
-			"Paso único: propone una llamada a un servicio registrado; la persona la confirma antes de que se ejecute.",
-		Parameters: json.RawMessage(`{
+		class: classWrite, do: doPropose,
+		Tool: llm.Tool{
+			Name: toolRequest,
+			Description: "Propose one call of a registered service. It runs nothing: the person sees it and confirms it first. " +
+				"Paso único: propone una llamada a un servicio registrado; la persona la confirma antes de que se ejecute.",
+			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
@@ -99,13 +177,16 @@ var baseTools = []llm.Tool{
   "required": ["mcp_id", "method", "path"],
   "additionalProperties": false
 }`),
+		},
 	},
 	{
-		Name: toolPlan,
-		Description: "Propose several calls as one plan, in order, where later steps may use the results of earlier ones " +
-			"(${s1.body.id}). It runs nothing: the person sees it and confirms it first. " +
-			"Varios pasos: propone un plan; la persona lo confirma antes de que se ejecute.",
-		Parameters: json.RawMessage(`{
+		class: classWrite, do: doPropose,
+		Tool: llm.Tool{
+			Name: toolPlan,
+			Description: "Propose several calls as one plan, in order, where later steps may use the results of earlier ones " +
+				"(${s1.body.id}). It runs nothing: the person sees it and confirms it first. " +
+				"Varios pasos: propone un plan; la persona lo confirma antes de que se ejecute.",
+			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "goal": {"type": "string", "description": "what the plan achieves, in the person's language"},
@@ -114,43 +195,29 @@ var baseTools = []llm.Tool{
   "required": ["goal", "steps"],
   "additionalProperties": false
 }`),
+		},
 	},
 	{
-		Name: toolSearch,
-		Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
-			"Busca operaciones en el catálogo.",
-		Parameters: json.RawMessage(`{
+		class: classLook, do: doSearch,
+		Tool: llm.Tool{
+			Name: toolSearch,
+			Description: "Search the catalogue of registered services for operations, with their parameters. It calls nothing. " +
+				"Busca operaciones en el catálogo.",
+			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {"query": {"type": "string", "description": "a few words"}},
   "required": ["query"],
   "additionalProperties": false
 }`),
+		},
 	},
-}
-
-// reviseTool changes the pending draft.
-var reviseTool = llm.Tool{
-	Name: toolRevise,
-	Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
-		"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",
-	Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "goal": {"type": "string", "description": "absent: it stays"},
-    "steps": ` + steps + `
-  },
-  "required": ["steps"],
-  "additionalProperties": false
-}`),
-}
-
-// lookTools read, in a turn in which a server may be read.
-var lookTools = []llm.Tool{
 	{
-		Name: toolLook,
-		Description: "Read from a service that the catalogue marks with (look): a GET, or a named tool that only reads. It runs at once and changes nothing; " +
-			"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
-		Parameters: json.RawMessage(`{
+		class: classLook, needs: needsLook, do: doLook,
+		Tool: llm.Tool{
+			Name: toolLook,
+			Description: "Read from a service that the catalogue marks with (look): a GET, or a named tool that only reads. It runs at once and changes nothing; " +
+				"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
+			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
@@ -162,11 +229,14 @@ var lookTools = []llm.Tool{
   "required": ["mcp_id"],
   "additionalProperties": false
 }`),
+		},
 	},
 	{
-		Name:        toolResult,
-		Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",
-		Parameters: json.RawMessage(`{
+		class: classLook, needs: needsLook, do: doReadResult,
+		Tool: llm.Tool{
+			Name:        toolResult,
+			Description: "Read more lines of the answer of a look that was cut. Lee más líneas de un resultado recortado.",
+			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "id": {"type": "string", "description": "of the look: l1, l2, …"},
@@ -176,6 +246,24 @@ var lookTools = []llm.Tool{
   "required": ["id", "from"],
   "additionalProperties": false
 }`),
+		},
+	},
+	{
+		class: classWrite, needs: needsDraft, do: doPropose,
+		Tool: llm.Tool{
+			Name: toolRevise,
+			Description: "Change the plan that waits for its confirmation: give all of its steps, the unchanged ones too, with their ids. " +
+				"It runs nothing: the person sees what changed and confirms it. Cambia el plan pendiente.",
+			Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "description": "absent: it stays"},
+    "steps": ` + steps + `
+  },
+  "required": ["steps"],
+  "additionalProperties": false
+}`),
+		},
 	},
 }
 
