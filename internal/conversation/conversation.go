@@ -156,6 +156,14 @@ const (
 	StopExpired StopReason = "waiting_expired" // nobody decided in time what it waited for
 )
 
+// Summary is a text in the place of the older messages of a chat, for prompts. It is data, as they are.
+type Summary struct {
+	Until string // position (Seq) of the last message that it covers; "" when there is no summary
+	Text  string
+	Read  []string // ids of the servers whose data the messages may have
+	At    time.Time
+}
+
 // Note is a line of the system under a message. The text of the model stays unchanged. Text
 // names the false claim in it, in the language of the turn.
 type Note struct {

@@ -102,6 +102,9 @@ var (
 
 // decide answers the dialogue without a restriction on tools.
 func (d dialogue) decide() decision {
+	if lines := textBetween(d.text, "<conversation>\n", "\n</conversation>"); lines != "" {
+		return d.summarise(lines)
+	}
 	ops := readCatalogue(d.system)
 	if len(d.tail) > 0 && d.tail[len(d.tail)-1].Role == "tool" {
 		return d.report(ops, textOf(d.tail[len(d.tail)-1]))
@@ -303,4 +306,24 @@ func (v values) revisedObject(raw json.RawMessage) (json.RawMessage, bool) {
 		}
 	}
 	return encode(object), changed
+}
+
+// summarise answers a request for a summary: it says again, in few words each, what the person wrote.
+func (d dialogue) summarise(lines string) decision {
+	const words, messages = 12, 12
+	asked := ""
+	if before := textBetween(d.text, "<summary>\n", "\n</summary>"); before != "" {
+		asked = strings.TrimSuffix(before, ".") + "; "
+	}
+	count := 0
+	for line := range strings.SplitSeq(lines, "\n") {
+		var one struct{ Who, Text string }
+		if json.Unmarshal([]byte(line), &one) != nil || one.Who != "user" || count == messages {
+			continue
+		}
+		count++
+		some := strings.Fields(one.Text)
+		asked += "«" + strings.Join(some[:min(words, len(some))], " ") + "»; "
+	}
+	return decision{text: strings.TrimSuffix(asked, "; ") + "."}
 }

@@ -128,7 +128,12 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	}
 	now, err := d.now()
 	before, message := d.history[:len(d.history)-1], d.history[len(d.history)-1]
-	d.messages = slices.Concat([]llm.Message{{Role: llm.System, Content: always}}, before, []llm.Message{{Role: llm.System, Content: now}, message})
+	begin := []llm.Message{{Role: llm.System, Content: always}}
+	if d.summary.Text != "" {
+		text := locale.Text(d.req.Locale, "prompt.summary") + "\n<summary>\n" + escapeTags(d.summary.Text) + "\n</summary>"
+		begin = append(begin, llm.Message{Role: llm.System, Content: text})
+	}
+	d.messages = slices.Concat(begin, before, []llm.Message{{Role: llm.System, Content: now}, message})
 	d.answered = len(d.messages) - 1
 	return err
 }
@@ -138,6 +143,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	asking, d.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
+	defer d.summarise(asking)()
 	d.closes = mayLook(d.listed)
 	force := false
 	for range maxRounds {

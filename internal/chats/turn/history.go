@@ -44,6 +44,8 @@ type chatHistory struct {
 	runs     []plan.Run
 	reads    []conversation.Source // of earlier answers, the oldest first
 	readFrom []string              // ids of the servers of all reads of these answers
+	summary  conversation.Summary  // of what stands before the history
+	older    older                 // of the history, what is to be summarised now
 	later    bool                  // the user sent another message after the one to answer
 	previous conversation.Message  // the stored answer, when the request was retried
 }
@@ -60,7 +62,12 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other
 	})
+	summary, err := s.summaryOf(ctx, req, chat.ID, messages)
+	if err != nil {
+		return chatHistory{}, err
+	}
 	history := []llm.Message{{Role: llm.User, Content: message.Content}}
+	var said []conversation.Message
 	size := len(message.Content)
 	var runIDs []string
 	var reads []conversation.Source
@@ -79,7 +86,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 				reads = append(reads, s)
 			}
 		}
-		if m.Kind != conversation.KindText || m.Seq >= message.Seq || m.Role != conversation.RoleUser && m.RunID != "" {
+		if m.Kind != conversation.KindText || m.Seq >= message.Seq || m.Seq <= summary.Until || m.Role != conversation.RoleUser && m.RunID != "" {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {
@@ -92,8 +99,9 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 		if len(m.Notes) > 0 { // the model would imitate the note's text; the list is reversed below
 			history = append(history, llm.Message{Role: llm.System, Content: locale.Text(req.Locale, "prompt.only_text")})
 		}
-		history = append(history, llm.Message{Role: role, Content: m.Content})
+		history, said = append(history, llm.Message{Role: role, Content: m.Content}), append(said, m)
 	}
+	slices.Reverse(said)
 	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // also when newer messages hide them
 		if id != "" && !slices.Contains(runIDs, id) {
 			runIDs = append(runIDs, id)
@@ -107,7 +115,21 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	for i, id := range runIDs {
 		loads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
 	}
-	return chatHistory{history, runs, reads, readFrom, later, previousAnswer(messages, req)}, loads.Wait()
+	return chatHistory{history, runs, reads, append(readFrom, summary.Read...), summary, olderPart(said), later, previousAnswer(messages, req)}, loads.Wait()
+}
+
+// summaryOf returns the summary of a chat that is long enough to have one.
+func (s *Service) summaryOf(ctx context.Context, req Request, chatID string, messages []conversation.Message) (conversation.Summary, error) {
+	texts := 0
+	for _, m := range messages {
+		if m.Kind == conversation.KindText && m.Role == conversation.RoleUser {
+			texts++
+		}
+	}
+	if texts <= summaryAfter {
+		return conversation.Summary{}, nil
+	}
+	return s.Store.Summary(ctx, req.Principal.Account, chatID, s.Now())
 }
 
 // newestMessages returns a chat's newest messages. It reads several pages, because the progress

@@ -58,6 +58,9 @@ type Store interface {
 	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
 	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
 	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
+	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
+	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
+	PutSummary(ctx context.Context, account, chatID string, s conversation.Summary) error
 	// NoteAsked records that an agent is about to be called for a message. It returns
 	// conversation.ErrAsked when that was recorded before. EndAsked deletes the record, so that
 	// an agent can be called again.

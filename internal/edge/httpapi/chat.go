@@ -71,7 +71,7 @@ func (r *SendRequest) Resolve(huma.Context) []error { return checkNotBlank(r.Mes
 
 // SendAnswer is the result of a turn.
 type SendAnswer struct {
-	Kind    turn.Kind              `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
+	Kind turn.Kind `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
 	Ending
 	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
 	Message conversation.Message   `json:"message"`

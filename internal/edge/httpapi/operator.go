@@ -57,16 +57,16 @@ func (r *OperatorRequest) Resolve(huma.Context) []error {
 
 // OperatorAnswer is document 004's answer. ToolCalls is null, or the steps that wait for a confirmation.
 type OperatorAnswer struct {
-	SessionID string                `json:"session_id"`
-	Response  string                `json:"response"`
-	ToolCalls []ToolCall            `json:"tool_calls" nullable:"true"`
-	Kind      turn.Kind             `json:"kind" enum:"message,plan,queued,cancelled,notice"`
+	SessionID string     `json:"session_id"`
+	Response  string     `json:"response"`
+	ToolCalls []ToolCall `json:"tool_calls" nullable:"true"`
+	Kind      turn.Kind  `json:"kind" enum:"message,plan,queued,cancelled,notice"`
 	Ending
-	Provider  string                `json:"provider,omitempty" doc:"who answered, when a model did"`
-	Model     string                `json:"model,omitempty"`
-	Notes     []conversation.Note   `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
-	Sources   []conversation.Source `json:"sources,omitempty" doc:"what was read for the response"`
-	Fallback  *StoodIn              `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
+	Provider string                `json:"provider,omitempty" doc:"who answered, when a model did"`
+	Model    string                `json:"model,omitempty"`
+	Notes    []conversation.Note   `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
+	Sources  []conversation.Source `json:"sources,omitempty" doc:"what was read for the response"`
+	Fallback *StoodIn              `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
 }
 
 // StoodIn is the preferred provider that did not answer, and the reason.

@@ -37,7 +37,7 @@ func (a *api) usage(s aiHandler) {
 
 // Usage is the usage of a period.
 type Usage struct {
-	By        credit.By    `json:"by" enum:"account,day,project,chat,run,turn,model"`
+	By        credit.By    `json:"by" enum:"account,day,project,chat,run,turn,model,source"`
 	From      time.Time    `json:"from"`
 	To        time.Time    `json:"to" doc:"the first moment that is not in it"`
 	Usage     []credit.Sum `json:"usage" nullable:"false" doc:"the costliest first"`
@@ -58,7 +58,7 @@ type UsageTotal struct {
 
 // UsageInput are the parameters of a usage report.
 type UsageInput struct {
-	By     credit.By `query:"by" enum:"account,day,project,chat,run,turn,model" doc:"day when absent"`
+	By     credit.By `query:"by" enum:"account,day,project,chat,run,turn,model,source" doc:"day when absent"`
 	From   string    `query:"from" maxLength:"40" doc:"a day (2026-03-01, UTC) or a moment (RFC 3339); the first of the month when absent"`
 	To     string    `query:"to" maxLength:"40" doc:"a day, which is in it, or a moment, which is not; today when absent"`
 	Format string    `query:"format" enum:"json,csv" doc:"as Accept says when absent, else json"`

@@ -134,6 +134,7 @@ type Turn struct {
 	ProjectID string        `json:"project_id,omitempty"`
 	RunID     string        `json:"run_id,omitempty"`
 	Outcome   string        `json:"outcome"`
+	Source    string        `json:"source,omitempty"` // what the model was asked for beside a turn, such as summary
 	Reason    string        `json:"reason,omitempty"`
 	Provider  string        `json:"provider,omitempty"`
 	Model     string        `json:"model,omitempty"`
@@ -161,6 +162,7 @@ const (
 	ByRun     By = "run"
 	ByTurn    By = "turn"
 	ByModel   By = "model"
+	BySource  By = "source"
 )
 
 // Sum is the usage of one group.
@@ -223,6 +225,8 @@ func (a *Adder) key(t Turn) string {
 		return t.RunID
 	case ByTurn:
 		return t.ID
+	case BySource:
+		return cmp.Or(t.Source, "turn")
 	case ByModel:
 		if t.Model == "" {
 			return ""

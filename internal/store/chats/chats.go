@@ -227,6 +227,9 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)); err != nil {
+		return err
+	}
 	return s.table.DeleteAll(ctx, items)
 }
 

@@ -1,0 +1,198 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/intent"
+	"piloto/internal/chats/window"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/redact"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// The older messages of a long chat are summarised, so that a prompt does not grow with the chat. A turn makes the summary
+// for the turns after it, beside its own model call, with a hold and a record of its own. A turn that is done waits for it
+// only shortly. Without a summary the messages stay as they are, and a later turn tries again.
+
+// Bounds of a summary.
+const (
+	summaryAfter  = 8 // exchanges of the history that are not summarised
+	summaryKeeps  = 4 // of them, the newest stay as they are
+	summaryWords  = 200
+	summaryBytes  = 4 << 10
+	summaryOutput = 500 // tokens
+	summaryTime   = 15 * time.Second
+	summaryGrace  = time.Second // that a turn which is done waits for it
+)
+
+// SourceSummary is the source of a summary's cost.
+const SourceSummary = "summary"
+
+// older is the part of a chat's history that is to be summarised.
+type older struct {
+	until    string // position of its last message
+	messages []llm.Message
+	read     []string // ids of the servers whose data may be in it
+}
+
+// olderPart returns what a turn has to summarise; nothing until the history has grown by summaryKeeps exchanges, so that a
+// summary that failed is not tried at every turn. said is the history, the oldest first, without the message to answer.
+func olderPart(said []conversation.Message) older {
+	var begins []int // of the exchanges
+	for i, m := range said {
+		if m.Role == conversation.RoleUser && (i == 0 || said[i-1].Role != conversation.RoleUser) {
+			begins = append(begins, i)
+		}
+	}
+	n := len(begins)
+	if n <= summaryAfter || n%summaryKeeps != 1 {
+		return older{}
+	}
+	part := said[:begins[n-summaryKeeps]]
+	o := older{until: part[len(part)-1].Seq}
+	for _, m := range part {
+		role := llm.Assistant
+		if m.Role == conversation.RoleUser {
+			role = llm.User
+		}
+		o.messages = append(o.messages, llm.Message{Role: role, Content: m.Content})
+	}
+	return o
+}
+
+// summarise begins to make the summary for later turns, when it is due. The function that it returns ends that.
+func (d *dialog) summarise(asking context.Context) (end func()) {
+	if len(d.older.messages) == 0 {
+		return func() {}
+	}
+	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.summary, older: d.older}
+	sum.use, sum.meter, sum.older.read = d.use, d.service.summaryMeter(d.req, d.chat), d.dataFrom()
+	working, cancel := context.WithTimeout(asking, summaryTime)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		sum.make(working)
+	}()
+	return func() {
+		select {
+		case <-done:
+		case <-time.After(summaryGrace):
+		}
+		cancel()
+		<-done
+	}
+}
+
+// dataFrom returns the ids of the servers whose data the prompt of this turn has, of reads and of runs.
+func (d *dialog) dataFrom() []string {
+	list := slices.Clone(d.readFrom)
+	for _, r := range d.runs {
+		for _, s := range r.Plan.Steps {
+			if st := r.State(s.ID); st.Result != nil || st.Error != nil {
+				list = append(list, s.MCPID)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// summaryMeter returns the meter of a summary: its cost is no part of the turn's.
+func (s *Service) summaryMeter(req Request, chat conversation.Chat) *meter {
+	m := s.meter(req, chat, s.Now())
+	m.Turn.Source = SourceSummary
+	m.count = func(context.Context, Reply, error) {} // it is no turn
+	return m
+}
+
+// summariser makes the summary of one chat.
+type summariser struct {
+	modelCaller
+	service *Service
+	before  conversation.Summary
+	older   older
+}
+
+// make asks the model for the summary, and stores it. A failure leaves the messages as they are.
+func (s *summariser) make(ctx context.Context) {
+	account := s.req.Principal.Account
+	text, err := s.write(ctx)
+	s.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage}, err)
+	if text = usableSummary(text); err == nil && text != "" {
+		err = s.service.Store.PutSummary(context.WithoutCancel(ctx), account, s.chat.ID, conversation.Summary{
+			Until: s.older.until, Text: text, Read: s.older.read, At: s.service.Now(),
+		})
+	}
+	if err != nil || text == "" {
+		s.log.WarnContext(ctx, "turn.not_summarised", "chat_id", s.chat.ID, "error", err)
+	}
+}
+
+// write makes the call, on the model of the turn and on no other.
+func (s *summariser) write(ctx context.Context) (string, error) {
+	type line struct {
+		Who  llm.Role `json:"who"`
+		Text string   `json:"text"`
+	}
+	var lines strings.Builder
+	for _, m := range s.older.messages {
+		text, err := json.Marshal(line{m.Role, m.Content}) // no character of it can end a tag
+		if err != nil {
+			return "", err
+		}
+		lines.Write(append(text, '\n'))
+	}
+	ask, err := locale.Prompt(s.req.Locale, "summary", map[string]any{
+		"Before": escapeTags(s.before.Text), "Lines": strings.TrimSpace(lines.String()), "Words": summaryWords,
+	})
+	if err != nil {
+		return "", err
+	}
+	s.messages = []llm.Message{{Role: llm.User, Content: ask}}
+	r := s.request(false)
+	r.Temperature, r.MaxTokens = 0, min(summaryOutput, r.MaxTokens)
+	if _, fits := window.Fit(r, s.use.Window, 0); !fits {
+		return "", errContextFull
+	}
+	refused, err := s.meter.cover(ctx, s.use, r)
+	if err != nil {
+		return "", err
+	}
+	if refused != "" {
+		return "", errBlocked{eligibility.Refuse(refused, s.use.Provider)}
+	}
+	answer, err := s.call(ctx, r)
+	if err != nil && answer.Usage == (llm.Usage{}) { // it may have been written, and nobody counted it
+		s.meter.Count(s.use, llm.Reply{Usage: llm.Usage{Input: r.Estimate(), Output: r.MaxTokens, Estimated: true}})
+	}
+	return answer.Text, err
+}
+
+// usableSummary returns a summary as a prompt may have it, at most summaryWords words; "" of one that poses as a plan.
+func usableSummary(text string) string {
+	text = strings.TrimSpace(redact.Text(text))
+	if len(text) > summaryBytes {
+		text = strings.ToValidUTF8(text[:summaryBytes], "") + "…"
+	}
+	count := 0
+	for i := range text {
+		if end := i > 0 && isSpace(text[i]) && !isSpace(text[i-1]); end {
+			if count++; count == summaryWords {
+				text = text[:i] + "…"
+				break
+			}
+		}
+	}
+	if intent.Poses(text).Pending {
+		return ""
+	}
+	return text
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
