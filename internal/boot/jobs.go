@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
@@ -51,7 +50,7 @@ type jobRoutes struct {
 // jobs returns the service of jobs.
 func (s site) jobs(c Jobs) *job.Service {
 	return &job.Service{
-		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: shippedAgents{}, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
+		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: s.stores.Registry, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
 		IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
@@ -83,11 +82,4 @@ func Agent(w World, e Environment, t Tools) (gateway.Function, error) {
 			return statemachines.JobOutput{Next: string(next)}, err
 		}
 	}), nil
-}
-
-// shippedAgents has no changes of an account.
-type shippedAgents struct{}
-
-func (shippedAgents) AgentChange(context.Context, string, string) (agent.Change, error) {
-	return agent.Change{}, nil
 }

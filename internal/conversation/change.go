@@ -5,4 +5,5 @@ type ChatChange struct {
 	Title      *string
 	ProjectID  *string // "" removes the chat from its project
 	Automation *string // "" means the assistant's mode
+	Agent      *string // "" means none
 }

@@ -58,6 +58,8 @@ type Chat struct {
 	// Automation is the mode that sets when messages are answered; "" means the assistant's
 	// mode.
 	Automation string `json:"automation,omitempty"`
+	// Agent is the name of the agent that answers, of kind loop; "" means the assistant alone.
+	Agent string `json:"agent,omitempty"`
 
 	// Attributes of a chat that a client named: a session of the Operator API, or of the router,
 	// which belongs to one company.
@@ -167,7 +169,7 @@ type Summary struct {
 // Note is a line of the system under a message. The text of the model stays unchanged. Text
 // names the false claim in it, in the language of the turn.
 type Note struct {
-	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed"`
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost"`
 	Text string `json:"text"`
 }
 
@@ -175,6 +177,7 @@ type Note struct {
 const (
 	NoteNothingPending = "nothing_pending" // the text poses as a plan, or asks for a confirmation, and none is behind it
 	NoteNotConfirmed   = "not_confirmed"   // the card is shown again, with the reason why the yes did not count
+	NoteCost           = "cost"            // the answer cost more than its agent's warning
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
 )
 

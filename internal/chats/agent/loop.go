@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"piloto/internal/ground/fault"
@@ -17,6 +18,7 @@ var (
 	ErrMoved     = fault.New(fault.Conflict, "agent.moved")           // somebody changed it meanwhile
 	ErrTaken     = fault.New(fault.Conflict, "agent.taken")           // a server has the name: Args["agent"]
 	ErrNotALoop  = fault.New(fault.Invalid, "agent.is_server")        // it answers delegated messages only: Args["agent"]
+	ErrRouted    = fault.New(fault.Invalid, "agent.routed")           // the router answers the chat
 	ErrTooMany   = fault.New(fault.Conflict, "agent.too_many")        // the account has MostLoops of its own
 	ErrAsShipped = fault.New(fault.Conflict, "agent.nothing_to_undo") // a shipped one without a change
 )
@@ -130,6 +132,7 @@ type LoopReader interface {
 // Resolve returns a loop as an account has it: as shipped, with the account's changes over it. It returns ErrNoAgent,
 // and ErrNotALoop for the name of a server.
 func Resolve(ctx context.Context, r LoopReader, account, name string) (Loop, error) {
+	name = strings.ToLower(name) // a loop's name has no capital letters
 	c, err := r.AgentChange(ctx, account, name)
 	if err != nil {
 		return Loop{}, err

@@ -149,7 +149,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
 	}
-	if l, _ := Resolve(t.Context(), r, "acct", "plan"); l.MaxSteps != 3 || l.MayUse("mcp_request") {
+	if l, _ := Resolve(t.Context(), r, "acct", "PLAN"); l.Name != "plan" || l.MaxSteps != 3 || l.MayUse("mcp_request") {
 		t.Errorf("%+v", l)
 	}
 }

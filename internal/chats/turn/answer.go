@@ -176,7 +176,8 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
 	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
 	chat := q.chat
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.equip, req, chat); return })
+	chosen := func(set setup.Setup) (actor, error) { return actorOf(chat, set.Agent) }
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, req, chat, chosen, w.equip); return })
 	for _, load := range w.loaders(ctx, message) {
 		loads.Go(load)
 	}
@@ -215,9 +216,11 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	return blocked, nil
 }
 
-// equip reads what the account has set, and hands it to take.
-func (s *Service) equip(ctx context.Context, take func(context.Context, setup.Setup) error, req Request, chat conversation.Chat) (eligibility.Snapshot, error) {
-	account, of := req.Principal.Account, setup.Of{Account: req.Principal.Account, ProjectID: chat.ProjectID}
+// equip reads what the account has set, and hands it to take. who chooses the agent that works.
+func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat, who func(setup.Setup) (actor, error),
+	take func(context.Context, setup.Setup) error,
+) (eligibility.Snapshot, error) {
+	account, of := req.Principal.Account, setup.Of{Account: req.Principal.Account, ProjectID: chat.ProjectID, Agent: chat.Agent}
 	if req.Route != nil {
 		of.Routed, of.Company = true, req.Route.Persona.Company
 	}
@@ -225,10 +228,15 @@ func (s *Service) equip(ctx context.Context, take func(context.Context, setup.Se
 	if err != nil {
 		return eligibility.Snapshot{}, err
 	}
+	acting, err := who(set)
+	if err != nil {
+		return eligibility.Snapshot{}, err
+	}
+	asked := acting.of(question(account, chat))
 	var snapshot eligibility.Snapshot
 	var reads errgroup.Group
 	reads.Go(func() (err error) {
-		snapshot, err = s.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
+		snapshot, err = s.Eligibility.Snapshot(ctx, asked, set.AI)
 		return err
 	})
 	reads.Go(func() error { return take(ctx, set) })

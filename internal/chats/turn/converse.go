@@ -38,6 +38,7 @@ type dialog struct {
 	incoming    conversation.Message   // the user's message
 	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
 	persona     string
+	agent       actor
 	pending     *plan.Run // the draft that waits, when the model may change it
 	looks       looks
 	job         *job.Job // whose round this is; nil: a turn
@@ -67,7 +68,13 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 
 // equip implements strategy.
 func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
-	d.project, d.rules = set.Project, set.Rules
+	if d.job == nil {
+		d.agent, err = actorOf(d.chat, set.Agent)
+	}
+	if err != nil {
+		return err
+	}
+	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
 }
@@ -120,7 +127,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = snapshot.Assistant.Persona
 	}
 	d.pending = d.editableDraft()
-	d.tools = turnTools(d.listed, d.pending != nil)
+	d.tools = d.agent.tools(turnTools(d.listed, d.pending != nil))
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -144,9 +151,12 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
 	defer d.summarise(asking)()
+	d.tellGone(ctx)
+	asking, cancel := d.agent.within(asking)
+	defer cancel()
 	d.closes = mayLook(d.listed)
 	force := false
-	for range maxRounds {
+	for range d.agent.rounds() {
 		round, cancel := d.roundTime(asking)
 		answer, err := d.ask(round, force)
 		cancel()
@@ -223,6 +233,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
+	notes = append(notes, d.costNote()...)
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.ending})
@@ -341,6 +352,12 @@ func (d *dialog) look(ctx context.Context, reads []asked, results []string, p *p
 		return
 	}
 	propose := d.lookAll(ctx, reads, results)
+	if !d.agent.MayUse(toolRequest) {
+		for _, a := range propose {
+			results[a.at] = toolError("", "this read needs the person's confirmation, and this agent proposes nothing")
+		}
+		return
+	}
 	if len(propose) < len(reads) {
 		for _, a := range propose {
 			results[a.at] = toolError("", "this read needs the person's confirmation: propose it with mcp_request")

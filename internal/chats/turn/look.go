@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
@@ -132,7 +133,7 @@ func (d *dialog) asks(a asked) bool {
 	}
 	own := a.server.Circle()
 	foreign := func(circle string) bool { return circle != own }
-	return s.Ask != nil || !a.server.MayRead(entry) || slices.ContainsFunc(d.looks.circles, foreign)
+	return d.agent.Mode == agent.ConfirmAll || s.Ask != nil || !a.server.MayRead(entry) || slices.ContainsFunc(d.looks.circles, foreign)
 }
 
 // readCircles returns the circles whose data is in the prompt: of the reads of earlier answers, also where only the

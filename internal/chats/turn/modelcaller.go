@@ -203,7 +203,7 @@ func (s *Service) blockedReply(ctx context.Context, q *modelCaller, err error) (
 
 // by returns the model that answers.
 func (q *modelCaller) by() *conversation.By {
-	by := &conversation.By{Provider: q.use.Provider, Model: q.use.Model}
+	by := &conversation.By{Agent: q.chat.Agent, Provider: q.use.Provider, Model: q.use.Model}
 	if swap := q.use.Swap; swap != nil {
 		by.Preferred, by.Reason = swap.Preferred, string(swap.Reason)
 	}

@@ -36,14 +36,19 @@ func (d *dialog) prompt() (string, error) {
 	} else {
 		shown = onlyServers(shown)
 	}
+	acting, err := d.agent.section(d.req.Locale, d.tools)
+	if err != nil {
+		return "", err
+	}
 	return locale.Prompt(d.req.Locale, "turn", map[string]any{
 		"Persona":   escapeTags(d.persona),
+		"Agent":     acting,
 		"Project":   escapeTags(d.project.Context),
 		"Session":   escapeTags(d.chat.Summary),
 		"Catalogue": catalogue(shown),
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
-		"Look":      mayLook(d.listed),
+		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
 	})
 }
 

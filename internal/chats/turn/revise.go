@@ -276,7 +276,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 // whole; nil otherwise.
 func (d *dialog) editableDraft() *plan.Run {
 	at := slices.IndexFunc(d.runs, func(r plan.Run) bool { return r.ID == d.chat.PendingRunID })
-	if at < 0 || checkEditable(d.runs[at], d.runs[at].Digest, d.service.Now()) != nil {
+	if at < 0 || d.job != nil || checkEditable(d.runs[at], d.runs[at].Digest, d.service.Now()) != nil {
 		return nil
 	}
 	if raw, err := json.Marshal(d.runs[at].Plan.Steps); err != nil || len(raw) > draftBytes {

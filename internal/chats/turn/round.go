@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -81,6 +82,8 @@ func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error
 		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
 	}, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID})
 	w.dialog.job, w.began = &w.job, s.Now()
+	w.agent = actor{Loop: j.Loop}
+	w.agent.Name = j.Agent
 	w.rounds, err = s.Jobs.Rounds(ctx, account, id)
 	return w, err
 }
@@ -211,20 +214,23 @@ func (w *work) open(ctx context.Context) error {
 		return err
 	}
 	w.chat = chat
+	w.chat.Agent = j.Agent // it works, whatever the chat chose
 	w.incoming = conversation.Message{
 		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: j.Prompt, At: j.CreatedAt,
 	}
 	var snapshot eligibility.Snapshot
 	var loads errgroup.Group
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.equip, w.req, chat); return })
+	itself := func(setup.Setup) (actor, error) { return w.agent, nil }
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, itself, w.equip); return })
 	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
 	if err := loads.Wait(); err != nil {
 		return err
 	}
 	w.readFrom = append(w.readFrom, j.ReadFrom...)
-	if err := w.prepare(&snapshot); err != nil {
+	if err := w.prepare(snapshot); err != nil {
 		return err
 	}
+	w.addRounds()
 	w.corrections = -1 << 30 // its steps bound a job
 	w.block = w.resolve(snapshot)
 	return nil

@@ -7,55 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
-	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
-	"piloto/internal/tools/tool"
 )
-
-// equip takes, of what the account has set, the servers that the agent may use.
-func (w *work) equip(ctx context.Context, set setup.Setup) error {
-	err := w.dialog.equip(ctx, set)
-	loop := w.job.Loop
-	w.listed = slices.DeleteFunc(w.listed, func(l tool.Listed) bool { return !loop.MayCall(l.Server.ID) })
-	if loop.Mode == agent.ConfirmAll { // reads are proposed, too
-		for i := range w.listed {
-			w.listed[i].Server.Reads.Mode = tool.ReadsOff
-		}
-	}
-	return err
-}
-
-// prepare writes the prompt: the prompt, the tools and the model are those of the agent.
-func (w *work) prepare(snapshot *eligibility.Snapshot) error {
-	loop := w.job.Loop
-	loop.Name = w.job.Agent
-	prompt, err := loop.PromptIn(w.req.Locale)
-	if err != nil {
-		return err
-	}
-	if snapshot.Assistant != nil {
-		assistant := *snapshot.Assistant
-		assistant.Persona = strings.TrimSpace(assistant.Persona + "\n\n" + prompt)
-		if own := loop.Assistant; own != nil {
-			assistant.Provider, assistant.Model = own.Provider, own.Model
-		}
-		snapshot.Assistant, snapshot.Need.Output = &assistant, loop.MaxTokens
-	}
-	if err := w.dialog.prepare(*snapshot); err != nil {
-		return err
-	}
-	w.pending = nil
-	w.tools = slices.DeleteFunc(w.tools, func(t llm.Tool) bool { return t.Name == toolRevise || !loop.MayUse(t.Name) })
-	w.addRounds()
-	return nil
-}
 
 // CloseJob ends a job that is being ended, or whose execution ended: the model writes a summary of what was done, or it
 // is made from the record. A job that ended is left as it is.

@@ -50,6 +50,9 @@ type Store interface {
 	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
+	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
+	// agent. Otherwise it returns fault.ErrMoved.
+	DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error
 	// AskStop records a request to stop the chat's answer. StopAsked returns the time of that
 	// request; the zero time when there is none.
 	AskStop(ctx context.Context, account, chatID string, at time.Time) error

@@ -93,7 +93,7 @@ var row = regexp.MustCompile(`^\s*(?:[-*•|]|\d+[.)])\s`)
 // makes a false claim. There is a service to call, and the text poses as a plan while no draft
 // waits, or claims an act in a chat in which nothing was done.
 func (d *dialog) needsRetry(text string) bool {
-	if len(d.listed) == 0 {
+	if len(d.listed) == 0 || !d.agent.mayPropose() {
 		return false
 	}
 	pose := d.poses(text)

@@ -113,3 +113,36 @@ func TestAShippedAgentIsPutBack(t *testing.T) {
 	}
 	steps(`"max_steps":20`)
 }
+
+func TestAChatChoosesAnAgent(t *testing.T) {
+	s := newSite()
+	for _, c := range []struct {
+		body   string
+		status int
+		code   string
+		agent  string // that the chat has then
+	}{
+		{`{"agent":"plan"}`, 200, "", "plan"},
+		{`{"title":"Otra"}`, 200, "", "plan"},
+		{`{"agent":"venta"}`, 422, "agent.is_server", "plan"},
+		{`{"agent":"nadie"}`, 404, "agent.not_found", "plan"},
+		{`{"agent":"Review"}`, 200, "", "review"},
+		{`{"agent":"plan"}`, 200, "", "plan"},
+		{`{"agent":7}`, 422, "request.invalid", "plan"},
+		{`{"agent":"` + strings.Repeat("a", 41) + `"}`, 422, "request.invalid", "plan"},
+		{`{"agent":"openai"}`, 200, "", "openai"},
+		{`{"agent":""}`, 200, "", ""},
+		{`{"agent":"openai"}`, 200, "", "openai"},
+		{`{"agent":null}`, 200, "", ""},
+	} {
+		w := s.do(ask(talker, http.MethodPatch, "/api/chats/"+chatID, c.body))
+		var got struct{ Code string }
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != c.status || got.Code != c.code || s.chat.Agent != c.agent {
+			t.Errorf("%s: %d %s, and the chat has %q", c.body, w.Code, w.Body, s.chat.Agent)
+		}
+	}
+	s.chat.Company = 7
+	if w := s.do(ask(talker, http.MethodPatch, "/api/chats/"+chatID, `{"agent":"plan"}`)); w.Code != 422 || s.chat.Agent != "" {
+		t.Errorf("the router's chat: %d %s", w.Code, w.Body)
+	}
+}

@@ -2,10 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
@@ -26,7 +30,7 @@ func (a *api) chats(s records) {
 	}, s.readChat)
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/chats/{id}", id: "updateChat", access: withChat,
-		summary: "Rename a chat, move it to another project, or choose when it is answered", failures: []int{404, 413, 415, 422},
+		summary: "Rename a chat, move it to another project, or choose when and by which agent it is answered", failures: []int{404, 413, 415, 422},
 	}, s.updateChat)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/chats/{id}", id: "deleteChat", access: withChat, status: http.StatusNoContent,
@@ -50,6 +54,7 @@ type ChatChange struct {
 	ProjectID *string `json:"project_id,omitempty" doc:"empty takes the chat out of its project"`
 
 	Automation *string `json:"automation,omitempty" enum:"automatic,manual,off," doc:"when it is answered; empty is as the assistant says"`
+	Agent      Named   `json:"agent,omitzero" doc:"of kind loop, that answers from now on; empty or null: none"`
 }
 
 // ChatList is a page of chats.
@@ -120,7 +125,7 @@ func (s records) updateChat(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation}
+	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation, Agent: in.Body.Agent.name}
 	if change.Title != nil {
 		trimmed := strings.TrimSpace(*change.Title)
 		if trimmed == "" {
@@ -133,11 +138,48 @@ func (s records) updateChat(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
+	if err := s.agentOf(ctx, account, in.ID, change.Agent); err != nil {
+		return nil, err
+	}
 	c, err := s.store.UpdateChat(ctx, account, in.ID, change, s.config.Now().UTC())
 	if err != nil {
 		return nil, err
 	}
 	return answer(c), nil
+}
+
+// agentOf checks the agent that a chat chooses, if it chooses one, and writes its name as it is.
+func (s records) agentOf(ctx context.Context, account, chatID string, name *string) error {
+	if name == nil || *name == "" {
+		return nil
+	}
+	chat, err := s.store.Chat(ctx, account, chatID)
+	switch {
+	case err != nil:
+		return err
+	case chat.Company != 0: // the router answers there
+		return agent.ErrRouted
+	}
+	l, err := agent.Resolve(ctx, s.store, account, *name)
+	*name = l.Name
+	return err
+}
+
+// Named is a name that a change sets, or takes away with null.
+type Named struct{ name *string }
+
+// Schema implements huma.SchemaProvider.
+func (Named) Schema(huma.Registry) *huma.Schema {
+	most := 40
+	s := &huma.Schema{Type: huma.TypeString, Nullable: true, MaxLength: &most}
+	s.PrecomputeMessages()
+	return s
+}
+
+// UnmarshalJSON implements json.Unmarshaler. null is the empty name.
+func (n *Named) UnmarshalJSON(raw []byte) error {
+	n.name = new(string)
+	return json.Unmarshal(raw, n.name)
 }
 
 func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error) {

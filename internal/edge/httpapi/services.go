@@ -8,6 +8,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/access/replay"
+	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
@@ -160,6 +161,7 @@ type Store interface {
 	CreateChat(ctx context.Context, account string, c conversation.Chat) error
 	conversation.ChatReader
 	conversation.ChatLister
+	agent.LoopReader // to check the agent that a chat chooses
 	// UpdateChat writes only the members that change sets.
 	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)
 	// DeleteChat returns plan.ErrAlreadyRunning while the chat has an active run.

@@ -266,6 +266,16 @@ func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
 	return d.Run, nil
 }
 
+// AgentChange has an own agent of account a, "openai", and a server's name, "venta".
+func (w *world) AgentChange(_ context.Context, account, name string) (agent.Change, error) {
+	if err := w.called(account, "", "", nil); err != nil || account != "a" {
+		return agent.Change{}, err
+	}
+	return map[string]agent.Change{
+		"openai": {Name: "openai", Version: 1, Patch: json.RawMessage(`{"prompt":"p"}`)}, "venta": {Name: "venta", ServerID: "02"},
+	}[name], nil
+}
+
 func (w *world) Rules(_ context.Context, account string) (rule.Set, error) {
 	if err := w.called(account, "", "", nil); err != nil || account != "a" {
 		return rule.Set{}, err
@@ -383,6 +393,9 @@ func (w *world) UpdateChat(_ context.Context, account, id string, change convers
 	}
 	if change.Automation != nil {
 		w.chat.Automation = *change.Automation
+	}
+	if change.Agent != nil {
+		w.chat.Agent = *change.Agent
 	}
 	w.chat.UpdatedAt = at
 	return w.chat, nil

@@ -42,6 +42,7 @@ type chatRow struct {
 	LastState string `dynamodbav:"last_run_status,omitempty"`
 	LastTS    int64  `dynamodbav:"last_run_ts,omitempty"`
 	Automated string `dynamodbav:"automation,omitempty"`
+	Agent     string `dynamodbav:"agent_name,omitempty"`
 	SessionID string `dynamodbav:"session_id,omitempty"`
 	Company   int64  `dynamodbav:"company,omitempty"`
 	UserID    string `dynamodbav:"user_id,omitempty"`
@@ -54,7 +55,7 @@ func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 	return chatRow{
 		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: chatsOf(account), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
-		Automated: c.Automation, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
+		Automated: c.Automation, Agent: c.Agent, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
 	}, err
 }
 
@@ -82,7 +83,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		Automation: row.Automated, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
+		Automation: row.Automated, Agent: row.Agent, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 	}
 	if row.LastTS != 0 {
 		at := kv.Time(row.LastTS)
@@ -205,12 +206,20 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 	say("title", change.Title)
 	say("project_id", change.ProjectID)
 	say("automation", change.Automation)
+	say("agent_name", change.Agent)
 	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), "", values)
 	w = w.Otherwise(conversation.ErrChatNotFound)
 	if err := s.table.Commit(ctx, w); err != nil {
 		return conversation.Chat{}, err
 	}
 	return s.Chat(ctx, account, id)
+}
+
+// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that agent.
+// Otherwise it returns fault.ErrMoved.
+func (s *Store) DropAgent(ctx context.Context, account, id, name string, at time.Time, m conversation.Message) error {
+	w := Touch(account, id, at, "", "agent_name", "agent_name = :agent", kv.Item{":agent": kv.S(name)})
+	return s.table.Commit(ctx, append(Append(account, id, []conversation.Message{m}), w)...)
 }
 
 // DeleteChat removes a chat and its messages. A chat with an active run stays:

@@ -1,0 +1,113 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// actor is the agent that a chat chose. The zero actor is none, and bounds nothing.
+type actor struct {
+	agent.Loop
+	gone string // name of an agent that the chat chose, and that is no longer there
+}
+
+// actorOf returns the agent that a chat chose, as the account has it.
+func actorOf(chat conversation.Chat, c agent.Change) (actor, error) {
+	if chat.Agent == "" {
+		return actor{}, nil
+	}
+	l, err := c.Loop(chat.Agent)
+	if errors.Is(err, agent.ErrNoAgent) || errors.Is(err, agent.ErrNotALoop) { // deleted, and a server took the name
+		return actor{gone: chat.Agent}, nil
+	}
+	return actor{Loop: l}, err
+}
+
+// of adds the agent's model and bounds to a question about the turn.
+func (a actor) of(q eligibility.Question) eligibility.Question {
+	q.Need.Output, q.Budget = a.MaxTokens, a.BudgetMicros
+	if m := a.Assistant; m != nil {
+		q.Choice = &eligibility.Choice{Provider: m.Provider, Model: m.Model}
+	}
+	return q
+}
+
+// rounds returns the number of model calls that a turn may make.
+func (a actor) rounds() int {
+	if a.MaxSteps == 0 {
+		return maxRounds
+	}
+	return min(a.MaxSteps, maxRounds)
+}
+
+// within bounds the model calls of a turn by the agent's time. A turn has a bound of its own.
+func (a actor) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.TimeoutS == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(a.TimeoutS)*time.Second)
+}
+
+// servers returns the servers that the agent may use.
+func (a actor) servers(all []tool.Server) []tool.Server {
+	return slices.DeleteFunc(slices.Clone(all), func(s tool.Server) bool { return !a.MayCall(s.ID) })
+}
+
+// tools returns the tools that the agent has.
+func (a actor) tools(all []llm.Tool) []llm.Tool {
+	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !a.MayUse(t.Name) })
+}
+
+// mayPropose reports whether the agent has a tool that proposes.
+func (a actor) mayPropose() bool {
+	return slices.ContainsFunc([]string{toolRequest, toolPlan, toolRevise}, a.MayUse)
+}
+
+// section is the agent's part of the system prompt.
+type section struct{ Name, Text, Tools string }
+
+// section returns the agent's part of the system prompt; nil without an agent.
+func (a actor) section(tag locale.Tag, tools []llm.Tool) (*section, error) {
+	if a.Name == "" {
+		return nil, nil
+	}
+	text, err := a.PromptIn(tag)
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return &section{Name: a.Name, Text: escapeTags(text), Tools: strings.Join(names, ", ")}, err
+}
+
+// tellGone says once that the agent that the chat chose is no longer there. The chat goes on without it.
+func (d *dialog) tellGone(ctx context.Context) {
+	if d.agent.gone == "" {
+		return
+	}
+	at := d.service.Now()
+	m := d.service.message(d.req, conversation.RoleSystem, conversation.KindNotice, at, locale.Say("turn.agent_gone", "agent", d.agent.gone))
+	d.chat.Agent = ""
+	err := d.service.Store.DropAgent(ctx, d.req.Principal.Account, d.chat.ID, d.agent.gone, at, m)
+	if err != nil && !errors.Is(err, fault.ErrMoved) { // moved: another turn said it, or a person chose another agent
+		d.service.Log.WarnContext(ctx, "turn.agent_kept", "chat_id", d.chat.ID, "error", err)
+	}
+}
+
+// costNote returns the note that the answer cost more than the agent's warning, if it did.
+func (d *dialog) costNote() []conversation.Note {
+	if d.agent.WarnMicros == 0 || d.meter.Turn.Micros <= d.agent.WarnMicros {
+		return nil
+	}
+	return []conversation.Note{d.req.note(conversation.NoteCost, "note.cost", "agent", d.agent.Name)}
+}

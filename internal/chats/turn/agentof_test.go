@@ -1,0 +1,213 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// choose has the chat choose an agent, whose change is patch; "" for one as it is shipped.
+func (w *world) choose(t testing.TB, name, patch string) {
+	t.Helper()
+	ctx := context.Background()
+	if patch != "" {
+		agents := agent.Registry{Store: w.Store, Now: w.Clock}
+		if _, err := agents.Put(ctx, fixture.Account, "ana", name, 0, json.RawMessage(patch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Agent: &name}, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asked returns the last request of a model.
+func (w *world) asked() llm.Request { return w.model.asked[len(w.model.asked)-1] }
+
+func toolsOf(r llm.Request) string {
+	var names []string
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestToolsOfATurnHaveAClass: what an agent's globs match is what a turn has.
+func TestToolsOfATurnHaveAClass(t *testing.T) {
+	draft := newLookWorld(t)
+	draft.model.answers = []any{calls("mcp_request", draft.request("DELETE", "/bookings/9", "")), text("Vale.")}
+	draft.send(t, "borra la 9")
+	draft.send(t, "¿y cuál es?")
+	all := strings.Fields(toolsOf(draft.asked()))
+	for _, name := range all {
+		if agent.ToolClasses[name] == "" {
+			t.Errorf("%s has no class", name)
+		}
+	}
+	if len(all) != len(agent.ToolClasses) {
+		t.Errorf("a turn has %v, and the classes are %v", all, agent.ToolClasses)
+	}
+}
+
+func TestAnAgentWorksUnderItsPromptWithItsTools(t *testing.T) {
+	w := newLookWorld(t, text("Lo he mirado."))
+	w.choose(t, "plan", "")
+	reply := w.send(t, "¿Qué haría falta?")
+	r := w.asked()
+	prompt := r.Messages[0].Content
+	if !strings.Contains(prompt, "agente «plan»") || !strings.Contains(prompt, "<agent>\nPreparas; no actúas.") || strings.Index(prompt, "<agent>") > strings.Index(prompt, "\n<catalogue>\n") {
+		t.Error(prompt)
+	}
+	if got := toolsOf(r); got != "search_tools look read_result" {
+		t.Errorf("its tools are %s", got)
+	}
+	if reply.Message.By == nil || reply.Message.By.Agent != "plan" {
+		t.Errorf("%+v", reply.Message.By)
+	}
+	none := newLookWorld(t, text("Hola."))
+	none.choose(t, "mudo", `{"prompt":"Calla.","tools":[]}`)
+	none.send(t, "hola")
+	if r := none.asked(); len(r.Tools) != 0 || !strings.Contains(r.Messages[0].Content, "No tienes ninguna herramienta") {
+		t.Errorf("%v", r.Tools)
+	}
+}
+
+// TestAnAgentWithoutToolsThatProposeProposesNothing: neither by a tool that it does not have, nor by a look that has
+// to be confirmed, nor when it is asked again because its text claims a plan.
+func TestAnAgentWithoutToolsThatProposeProposesNothing(t *testing.T) {
+	w := newLookWorld(t)
+	w.reads(t, w.Server.ID, tool.ReadsOff, "")
+	w.reads(t, w.register(t).ID, tool.ReadsOn, "")
+	w.choose(t, "review", "")
+	w.model.answers = []any{
+		calls("propose_plan", `{"goal":"Borrar","steps":[`+w.request("DELETE", "/bookings/9", `,"id":"s1","title":"x"`)+`]}`),
+		calls("mcp_request", w.request("DELETE", "/bookings/9", "")),
+		text("¿Confirmas el plan?"),
+	}
+	if reply := w.send(t, "borra la 9"); reply.Run != nil || reply.Kind != turn.KindMessage || len(w.Requests()) != 0 {
+		t.Errorf("%+v after %v", reply, w.Requests())
+	}
+	if got := w.model.lastTool(); !strings.Contains(got, `there is no tool`) {
+		t.Errorf("the model was told %s", got)
+	}
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("No puedo leerlo.")}
+	if reply := w.send(t, "¿qué salas hay?"); reply.Run != nil || len(w.Requests()) != 0 {
+		t.Errorf("%+v after %v", reply, w.Requests())
+	}
+	if got := w.lastResults(); len(got) != 1 || !strings.Contains(got[0], "proposes nothing") {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestConfirmAllProposesLooks(t *testing.T) {
+	for mode, looks := range map[agent.Mode]int{agent.ConfirmAll: 0, agent.ConfirmSensitive: 1, agent.Yolo: 1} {
+		w := newLookWorld(t)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("Hay una.")}
+		w.choose(t, "build", `{"mode":"`+string(mode)+`"}`)
+		if reply := w.send(t, "¿qué salas hay?"); len(w.Requests()) != looks || (reply.Run != nil) != (looks == 0) {
+			t.Errorf("%s: %+v after %v", mode, reply, w.Requests())
+		}
+	}
+	w := newLookWorld(t)
+	w.model.answers = []any{calls("mcp_request", w.request("DELETE", "/bookings/9", ""))}
+	w.choose(t, "build", `{"mode":"yolo"}`)
+	if reply := w.send(t, "borra la 9"); reply.Kind != turn.KindPlan || len(w.Requests()) != 0 {
+		t.Errorf("yolo covers a service: %+v after %v", reply, w.Requests())
+	}
+}
+
+func TestAnAgentSeesItsServersOnly(t *testing.T) {
+	w := newLookWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	w.choose(t, "tendero", `{"prompt":"Vende.","servers":["`+shop.ID+`"]}`)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms"), "mcp_request", w.request("DELETE", "/bookings/9", "")), text("No veo ese servicio.")}
+	if reply := w.send(t, "¿qué salas hay?"); reply.Run != nil || len(w.Requests()) != 0 {
+		t.Errorf("%+v after %v", reply, w.Requests())
+	}
+	if prompt := w.asked().Messages[0].Content; strings.Contains(prompt, w.Server.ID) || !strings.Contains(prompt, shop.ID) {
+		t.Error(prompt)
+	}
+}
+
+func TestAnAgentIsBounded(t *testing.T) {
+	w := newLookWorld(t)
+	look := calls("look", lookAt(w.Server.ID, "/rooms"))
+	w.model.answers = []any{look, look, look, text("Tarde.")}
+	w.choose(t, "build", `{"max_steps":2,"max_tokens":77}`)
+	if reply := w.send(t, "mira"); reply.Message.Content == "Tarde." || len(w.model.asked) != 2 || w.asked().MaxTokens != 77 {
+		t.Errorf("%d calls of %d tokens: %+v", len(w.model.asked), w.asked().MaxTokens, reply)
+	}
+}
+
+// TestAnAgentHasItsModelAndItsBudget: the model is the agent's, and a call that could cost more than the budget is not
+// made, whatever the account's own limits are.
+func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
+	w := newWorldWith(t, eligibility.Deployment{
+		Providers: []eligibility.Platform{{Name: "test", BaseURL: "https://test.example/v1"}, {Name: "openai", BaseURL: "https://other.example/v1"}},
+		Assistant: fixture.Assistant("test", "m"),
+	}, text("Una."), text("Dos."))
+	w.choose(t, "build", `{"assistant":{"provider":"openai","model":"gpt-4o-mini"},"max_tokens":100}`)
+	reply := w.send(t, "hola")
+	if by := reply.Message.By; by == nil || by.Provider != "openai" || w.asked().Model != "gpt-4o-mini" {
+		t.Errorf("%+v", by)
+	}
+	w.choose(t, "resume", `{"assistant":{"provider":"openai","model":"gpt-4o-mini"},"budget_micros":1}`)
+	asked := len(w.model.asked)
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.BudgetExceeded || len(w.model.asked) != asked {
+		t.Errorf("%+v", reply)
+	}
+	w.choose(t, "plan", `{"assistant":{"provider":"nadie","model":"x"}}`)
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.NoAPIKey {
+		t.Errorf("%+v", reply.Block)
+	}
+}
+
+// TestADeletedAgentIsToldOnce: the chat goes on without it.
+func TestADeletedAgentIsToldOnce(t *testing.T) {
+	w := newLookWorld(t, text("Una."), text("Dos."))
+	w.choose(t, "mio", `{"prompt":"Mira."}`)
+	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Una.", "Dos."} {
+		reply := w.send(t, "hola")
+		if reply.Message.Content != want || reply.Message.By.Agent != "" || !strings.Contains(toolsOf(w.asked()), "propose_plan") {
+			t.Errorf("%+v", reply)
+		}
+	}
+	told := 0
+	for _, m := range w.Messages() {
+		if m.Role == conversation.RoleSystem && strings.Contains(m.Content, "«mio»") {
+			told++
+		}
+	}
+	chat, err := w.Store.Chat(context.Background(), fixture.Account, w.Chat.ID)
+	if told != 1 || err != nil || chat.Agent != "" {
+		t.Errorf("it is told %d times, and the chat has %q, %v", told, chat.Agent, err)
+	}
+}
+
+func TestAnAgentWarnsOfItsCost(t *testing.T) {
+	for warn, notes := range map[string]int{`{"warn_micros":1}`: 1, `{"warn_micros":1000000}`: 0, `{}`: 0} {
+		w := newWorldWith(t, eligibility.Deployment{
+			Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
+		}, llm.Reply{Text: "Hecho el resumen.", Usage: llm.Usage{Input: 1000, Output: 1000}})
+		w.choose(t, "resume", warn)
+		reply := w.send(t, "resume")
+		cost := slices.DeleteFunc(reply.Message.Notes, func(n conversation.Note) bool { return n.Code != conversation.NoteCost })
+		if len(cost) != notes {
+			t.Errorf("%s: %+v", warn, reply.Message.Notes)
+		}
+	}
+}
