@@ -1,6 +1,7 @@
 // The page's script: it sends, follows and swaps. What is shown comes from the
 // server; one listener for each kind of event finds what was meant by its name.
 
+import { setAgent, startAgents } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { askAnswer, startComposer, write } from "./chat.js";
 import * as credits from "./credits.js";
@@ -42,6 +43,7 @@ const actions = {
 const changes = {
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
+  "agent": setAgent,
   "arrange": arrange,
   "mode": setMode,
   "movement": credits.chooseMovement,
@@ -139,6 +141,7 @@ setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000
 
 startComposer();
 startEligible(askAnswer);
+startAgents();
 arrived();
 toEnd();
 showAsked();

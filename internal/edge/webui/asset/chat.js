@@ -1,5 +1,6 @@
 // The conversation: the composer, sending, and the local guard.
 
+import { keepAgent } from "./agents.js";
 import { api, Problem } from "./api.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { decides, loadWords } from "./guard.js";
@@ -212,6 +213,7 @@ async function chatID() {
     history.replaceState(null, "", "/?chat=" + encodeURIComponent(made.chat_id));
     document.dispatchEvent(new CustomEvent("begun"));
     if (v.dataset.mode) await keepMode(v);
+    if (v.dataset.agent) await keepAgent(v);
   }
   return made.chat_id;
 }

@@ -217,7 +217,7 @@ const look = single(async () => {
   const chat = view().dataset.chat;
   if (!chat || !thread()) return;
   const gone = [...leaving];
-  const chosen = view().dataset.mode;
+  const chosen = view().dataset.mode, actor = view().dataset.agent;
   const part = await fragment("/ui/chats/" + encodeURIComponent(chat));
   gone.forEach((line) => leaving.delete(line));
   await letGo();
@@ -229,9 +229,10 @@ const look = single(async () => {
   }
   const fresh = part.nodes[0];
   const wasAtEnd = atEnd();
-  const { pending, active, title, mode, assistantMode } = fresh.dataset;
+  const { pending, active, title, mode, agent, assistantMode } = fresh.dataset;
   Object.assign(view().dataset, { pending, active, title, assistantMode });
   if (view().dataset.mode === chosen) view().dataset.mode = mode; // and nobody chose meanwhile
+  if (view().dataset.agent === actor) view().dataset.agent = agent;
   view().toggleAttribute("data-ai-off", "aiOff" in fresh.dataset);
   frame(fresh);
   document.title = title + " · Piloto";
