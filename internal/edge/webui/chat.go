@@ -47,6 +47,7 @@ type line struct {
 	Card    *card
 	Earlier bool // its plan was changed; the card is further down
 	Text    render.HTML
+	Result  render.HTML // of the ended run, below the text of a final line
 	Status  plan.Status // of the ended run, for a final line
 	Action  string      // next step after a block
 	Author  string      // provider and model; "" when no model wrote it
@@ -279,7 +280,11 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 	case conversation.KindPlan:
 		l.Card = c
 	case conversation.KindFinal:
-		l.Text = prose(strings.TrimLeft(m.Content, "⏳✅❌⚠️❓🛑 "))
+		text, result, _ := strings.Cut(strings.TrimLeft(m.Content, "⏳✅❌⚠️❓🛑 "), "\n\n")
+		l.Text = prose(text)
+		if result != "" {
+			l.Result = assistantText(result)
+		}
 		if c != nil {
 			l.Status = c.Status
 		}

@@ -132,12 +132,14 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 	if skipped > 0 {
 		lines = append(lines, locale.Say("run.skipped", "n", skipped))
 	}
+	var result locale.Phrase
 	if e.to == plan.Done {
-		lines = append(lines, summary(r))
+		result = summary(r)
 	} else {
 		lines = append(lines, reportUndos(r, e.data)...)
 	}
-	final := Message(ids, r, conversation.KindFinal, at, locale.Tag(r.Locale), locale.Lines(lines...))
+	text := locale.Joined{Phrases: []locale.Phrase{locale.Lines(lines...), result}, Between: "\n\n"} // a table begins a paragraph
+	final := Message(ids, r, conversation.KindFinal, at, locale.Tag(r.Locale), text)
 	rec := Record{At: at, Type: plan.EventFinished, Data: e.data, Messages: append(e.before, final)}
 	return Move{Record: rec, To: e.to, End: &End{Chat: e.chat, Error: e.failure, Closed: e.closed}}, final
 }

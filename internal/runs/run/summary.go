@@ -1,9 +1,7 @@
 package run
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,18 +11,21 @@ import (
 
 // Limits of the result in the final message.
 const (
-	summaryItems  = 5
-	summaryFields = 6
-	summaryText   = 80 // characters of a value
+	summaryItems   = 5
+	summaryFields  = 6 // of one thing
+	summaryColumns = 4 // of a list of things
+	summaryText    = 60
 )
 
-// summary returns the result of the last step that was done, for a person who reads the chat; the
-// run holds the whole result. It is untrusted data, so each value is written as text on one line.
+// summary returns the result of the last step that was done, for a person who reads the chat: a small table in
+// Markdown. The run holds the whole result. It is untrusted data, so each value is written as text on one line.
 func summary(r plan.Run) locale.Phrase {
-	if id, ok := Told(r); ok {
-		return describe(r.State(id).Result.Body)
+	id, ok := Told(r)
+	if !ok {
+		return locale.Verbatim("")
 	}
-	return locale.Verbatim("")
+	step, _ := r.Plan.Step(id)
+	return describe(r.State(id).Result.Body, wordsOf(r.Plan.Goal+" "+step.Title))
 }
 
 // Told returns the step whose result the final message tells: the last one that was done, of those whose results are
@@ -39,87 +40,88 @@ func Told(r plan.Run) (plan.EffectID, bool) {
 	return plan.EffectID{}, false
 }
 
-func describe(body json.RawMessage) locale.Phrase {
-	list, ok := listIn(body)
-	if !ok {
-		return locale.Verbatim(fields(body))
+// describe returns a result as a table of the fields that the words ask for.
+func describe(body json.RawMessage, asked []string) locale.Phrase {
+	body = unwrapped(body)
+	if list, ok := listIn(body); ok {
+		return describeList(list, asked)
 	}
-	lines := []locale.Phrase{locale.Say("run.items", "n", len(list))}
-	for i, item := range list {
-		if i == summaryItems {
-			lines = append(lines, locale.Verbatim("…"))
-			break
-		}
-		if text := fields(item); text != "" {
-			lines = append(lines, locale.Verbatim("- "+text))
-		}
+	if _, ok := membersOf(body); !ok {
+		return cellOf(body)
 	}
-	return locale.Lines(lines...)
+	fields := chosen([][]field{fieldsOf(body)}, asked, summaryFields)
+	if len(fields) == 0 {
+		return locale.Verbatim("")
+	}
+	rows := [][]locale.Phrase{{locale.Say("run.field"), locale.Say("run.value")}}
+	for _, f := range fields {
+		rows = append(rows, []locale.Phrase{locale.Verbatim(f.name), f.cell})
+	}
+	return grid(rows)
 }
 
-// listIn returns body as a list, or the only list among the members of an object.
-func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) == nil && list != nil {
-		return list, true
+// describeList returns the first elements of a list: a table of things, or a list of values.
+func describeList(list []json.RawMessage, asked []string) locale.Phrase {
+	parts := []locale.Phrase{locale.Say("run.items", "n", len(list))}
+	some := list[:min(len(list), summaryItems)]
+	all := make([][]field, len(some))
+	for i, item := range some {
+		all[i] = fieldsOf(item)
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(body, &object) != nil {
-		return nil, false
-	}
-	lists := 0
-	for _, v := range object {
-		var inner []json.RawMessage
-		if bytes.HasPrefix(bytes.TrimSpace(v), []byte("[")) && json.Unmarshal(v, &inner) == nil {
-			list, lists = inner, lists+1
+	if columns := chosen(all, asked, summaryColumns); len(columns) > 0 {
+		rows := [][]locale.Phrase{{}}
+		for _, c := range columns {
+			rows[0] = append(rows[0], locale.Verbatim(c.name))
 		}
+		for _, fields := range all {
+			var row []locale.Phrase
+			for _, c := range columns {
+				row = append(row, cellNamed(fields, c.name))
+			}
+			rows = append(rows, row)
+		}
+		parts = append(parts, grid(rows))
+	} else {
+		var lines []locale.Phrase
+		for _, item := range some {
+			if _, composite := membersOf(item); !composite {
+				lines = append(lines, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), cellOf(item)}, Between: " "})
+			}
+		}
+		parts = append(parts, locale.Lines(lines...))
 	}
-	return list, lists == 1
+	if more := len(list) - len(some); more > 0 {
+		parts = append(parts, locale.Say("run.more_items", "n", more))
+	}
+	return locale.Joined{Phrases: parts, Between: "\n\n"}
 }
 
-// fields returns the plain values of an object, in their original order.
-func fields(body json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	first, err := dec.Token()
-	if err != nil {
-		return ""
+// cellNamed returns the value of a field, or an empty cell.
+func cellNamed(fields []field, name string) locale.Phrase {
+	if i := slices.IndexFunc(fields, func(f field) bool { return f.name == name }); i >= 0 {
+		return fields[i].cell
 	}
-	if first != json.Delim('{') {
-		if _, container := first.(json.Delim); container || first == nil {
-			return ""
-		}
-		return plain(first)
-	}
-	var parts []string
-	for dec.More() && len(parts) < summaryFields {
-		name, err := dec.Token()
-		if err != nil {
-			break
-		}
-		var raw json.RawMessage
-		if dec.Decode(&raw) != nil {
-			break
-		}
-		var v any
-		inner := json.NewDecoder(bytes.NewReader(raw))
-		inner.UseNumber()
-		if inner.Decode(&v) != nil {
-			break
-		}
-		switch v.(type) {
-		case map[string]any, []any, nil:
-		default:
-			parts = append(parts, fmt.Sprintf("%v: %s", name, plain(v)))
-		}
-	}
-	return strings.Join(parts, " · ")
+	return nil
 }
 
-func plain(v any) string {
-	text := strings.Join(strings.Fields(fmt.Sprint(v)), " ")
-	if runes := []rune(text); len(runes) > summaryText {
-		return string(runes[:summaryText]) + "…"
+// grid is a table in Markdown. Its first row is its head.
+type grid [][]locale.Phrase
+
+// In returns the table in a language.
+func (g grid) In(tag locale.Tag) string {
+	var b strings.Builder
+	for i, row := range g {
+		for _, cell := range row {
+			b.WriteString("| ")
+			if cell != nil {
+				b.WriteString(cell.In(tag))
+			}
+			b.WriteString(" ")
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
 	}
-	return text
+	return strings.TrimSuffix(b.String(), "\n")
 }

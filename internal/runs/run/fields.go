@@ -1,0 +1,297 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"piloto/internal/ground/fold"
+	"piloto/internal/ground/lazy"
+	"piloto/internal/ground/locale"
+)
+
+// field is one value of a thing: its name as a person reads it, and what its name says it is.
+type field struct {
+	name string
+	kind fieldKind
+	cell locale.Phrase
+}
+
+// fieldKind orders the fields of a thing for a person: what was asked for comes first, and ids last.
+type fieldKind int
+
+const (
+	askedFor fieldKind = iota
+	named
+	dated
+	counted
+	stated
+	otherField
+	housekeeping
+	identified
+)
+
+// Words in the names of fields.
+var (
+	nameWords  = lazy.Words("name nombre title titulo subject asunto label etiqueta description descripcion summary resumen text texto message mensaje")
+	dateWords  = lazy.Words("date fecha day dia start end inicio fin begin from until desde hasta time hora when cuando due vence")
+	countWords = lazy.Words("price precio amount importe total cost coste costo quantity cantidad count capacity capacidad people personas number numero size currency moneda balance saldo")
+	stateWords = lazy.Words("status estado state result resultado active activo done hecho ok")
+	houseWords = lazy.Words("created updated modified creado actualizado modificado version revision etag url href link links path self sha hash digest token cursor type object")
+	idWords    = lazy.Words("id ids uuid guid uid key ref reference referencia")
+)
+
+// sameWords are words for the same thing in Spanish and English, as they are in the names of fields.
+var sameWords = map[string]string{
+	"precio": "price", "cuesta": "price", "coste": "cost", "importe": "amount", "nombre": "name", "fecha": "date", "dia": "day", "hora": "time", "estado": "status",
+	"sala": "room", "pedido": "order", "cliente": "customer", "correo": "email", "telefono": "phone", "direccion": "address", "cantidad": "quantity", "ciudad": "city",
+	"titulo": "title", "persona": "people", "capacidad": "capacity",
+}
+
+// wordsOf returns the words of a text or of a field's name, folded and in the singular.
+func wordsOf(text string) []string {
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			w := strings.Trim(fold.Text(string(word)), " ")
+			words = append(words, w)
+			word = nil
+		}
+	}
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end()
+			continue
+		case unicode.IsUpper(r) && len(word) > 0 && unicode.IsLower(word[len(word)-1]): // roomName
+			end()
+		}
+		word = append(word, r)
+	}
+	end()
+	return words
+}
+
+// isAsked reports whether a word of a field's name is one of those that were asked for.
+func isAsked(word string, asked []string) bool {
+	return slices.ContainsFunc(asked, func(a string) bool { return common(a) == common(word) })
+}
+
+// common returns the form of a word in which those for the same thing are equal.
+func common(word string) string {
+	if len(word) > 3 {
+		word = strings.TrimSuffix(word, "s")
+	}
+	return cmp.Or(sameWords[word], word)
+}
+
+// kindOf says what a field is by its name.
+func kindOf(name string, asked []string) fieldKind {
+	words := wordsOf(name)
+	has := func(set map[string]bool) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return set[w] })
+	}
+	last := ""
+	if len(words) > 0 {
+		last = words[len(words)-1]
+	}
+	switch {
+	case isAsked(last, asked):
+		return askedFor
+	case has(idWords()):
+		return identified
+	case slices.ContainsFunc(words, func(w string) bool { return isAsked(w, asked) }):
+		return askedFor
+	case has(houseWords()):
+		return housekeeping
+	case has(nameWords()):
+		return named
+	case has(dateWords()):
+		return dated
+	case has(countWords()):
+		return counted
+	case has(stateWords()):
+		return stated
+	}
+	return otherField
+}
+
+// fewFields is the number of fields from which on those for the service's own use are left out.
+const fewFields = 2
+
+// chosen returns the fields of several things that a person is shown, each name once, in their order.
+func chosen(things [][]field, asked []string, most int) []field {
+	var all []field
+	for _, fields := range things {
+		for _, f := range fields {
+			if !slices.ContainsFunc(all, func(o field) bool { return o.name == f.name }) {
+				f.kind = kindOf(f.name, asked)
+				all = append(all, f)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b field) int { return cmp.Compare(a.kind, b.kind) })
+	if len(all) > fewFields && all[fewFields-1].kind < housekeeping { // the rest says enough
+		all = slices.DeleteFunc(all, func(f field) bool { return f.kind == housekeeping })
+	}
+	return all[:min(len(all), most)]
+}
+
+// fieldsOf returns the values of an object, and of the objects in it, in their original order.
+func fieldsOf(body json.RawMessage) []field {
+	members, _ := membersOf(body)
+	var fields []field
+	for _, m := range members {
+		if inner, ok := membersOf(m.value); ok {
+			for _, n := range inner {
+				fields = appendField(fields, m.name+" "+n.name, n.value)
+			}
+			continue
+		}
+		fields = appendField(fields, m.name, m.value)
+	}
+	return fields
+}
+
+// mostInCell is the number of elements of a list that stand in one cell.
+const mostInCell = 5
+
+func appendField(fields []field, name string, value json.RawMessage) []field {
+	var cell locale.Phrase
+	var list []json.RawMessage
+	switch trimmed := bytes.TrimSpace(value); {
+	case len(trimmed) == 0 || string(trimmed) == "null" || string(trimmed) == `""` || trimmed[0] == '{':
+		return fields
+	case trimmed[0] != '[':
+		cell = cellOf(trimmed)
+	case json.Unmarshal(trimmed, &list) != nil || len(list) == 0:
+		return fields
+	case len(list) > mostInCell || slices.ContainsFunc(list, isComposite):
+		cell = locale.Say("run.elements", "n", len(list))
+	default:
+		var cells []locale.Phrase
+		for _, v := range list {
+			cells = append(cells, cellOf(v))
+		}
+		cell = locale.Joined{Phrases: cells, Between: ", "}
+	}
+	return append(fields, field{name: escaped(oneLine(strings.Join(nameParts(name), " "))), cell: cell})
+}
+
+// nameParts returns the parts of a field's name, as they are written.
+func nameParts(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return r == '_' || unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+func isComposite(value json.RawMessage) bool {
+	trimmed := bytes.TrimSpace(value)
+	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
+}
+
+// member is one member of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf returns the members of an object in their order, and false for another value.
+func membersOf(body json.RawMessage) ([]member, bool) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
+		return nil, false
+	}
+	var list []member
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return list, true
+		}
+		var m member
+		m.name, _ = name.(string)
+		if dec.Decode(&m.value) != nil {
+			return list, true
+		}
+		list = append(list, m)
+	}
+	return list, true
+}
+
+// mostWraps bounds how deep the result is looked for.
+const mostWraps = 4
+
+// unwrapped returns the part of an answer that is the result: what a tool structured, the text of a tool, or the only
+// object in an object.
+func unwrapped(body json.RawMessage) json.RawMessage {
+	for range mostWraps {
+		inner := innerOf(body)
+		if inner == nil {
+			return body
+		}
+		body = inner
+	}
+	return body
+}
+
+func innerOf(body json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		if raw := json.RawMessage(text); isComposite(raw) && json.Valid(raw) {
+			return raw
+		}
+		return nil
+	}
+	members, ok := membersOf(body)
+	if !ok {
+		return nil
+	}
+	for _, m := range members {
+		switch {
+		case m.name == "structuredContent" && isComposite(m.value):
+			return m.value
+		case m.name == "content" && len(members) <= 2:
+			if text := textOf(m.value); text != nil {
+				return text
+			}
+		}
+	}
+	if len(members) == 1 && isComposite(members[0].value) {
+		return members[0].value
+	}
+	return nil
+}
+
+// textOf returns the content of a tool's answer as a JSON text, when it is one text.
+func textOf(content json.RawMessage) json.RawMessage {
+	var parts []struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+	}
+	if json.Unmarshal(content, &parts) != nil || len(parts) != 1 || parts[0].Type != "text" {
+		return nil
+	}
+	return parts[0].Text
+}
+
+// listIn returns body as a list, or the only list among the members of an object that is no thing itself.
+func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && list != nil {
+		return list, true
+	}
+	lists := 0
+	members, _ := membersOf(body)
+	for _, m := range members {
+		var inner []json.RawMessage
+		switch {
+		case bytes.HasPrefix(bytes.TrimSpace(m.value), []byte("[")) && json.Unmarshal(m.value, &inner) == nil:
+			list, lists = inner, lists+1
+		case slices.ContainsFunc(wordsOf(m.name), func(w string) bool { return idWords()[w] || nameWords()[w] }):
+			return nil, false // an order has an id, and items
+		}
+	}
+	return list, lists == 1
+}

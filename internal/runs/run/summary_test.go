@@ -1,0 +1,73 @@
+package run
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"piloto/internal/ground/locale"
+)
+
+func TestSummaryIsTableOfAskedFields(t *testing.T) {
+	image := "iVBORw0KGgo" + strings.Repeat("A", 16<<10-11)
+	for name, c := range map[string]struct{ body, asked, want string }{
+		"a thing": {
+			`{"id":"r-1","path":"/reservations/r-1","room_id":"este","date":"2026-11-21","start":"10:00","title":"Reunión"}`, "Reserva la sala",
+			"| Dato | Valor |\n|---|---|\n| title | Reunión |\n| date | 2026-11-21 |\n| start | 10:00 |\n| id | r-1 |\n| room id | este |",
+		},
+		"what was asked for is first": {
+			`{"id":7,"name":"Sala Este","capacity":8,"price":20.50}`, "¿Cuánto es el precio?",
+			"| Dato | Valor |\n|---|---|\n| price | 20.50 |\n| name | Sala Este |\n| capacity | 8 |\n| id | 7 |",
+		},
+		"a list": {
+			`{"items":[{"id":"n1","name":"Sala Norte","price":30},{"id":"e1","name":"Sala Este","price":20}],"total":2}`, "salas",
+			"2 resultados:\n\n| name | price | id |\n|---|---|---|\n| Sala Norte | 30 | n1 |\n| Sala Este | 20 | e1 |",
+		},
+		"a long list": {`[1,2,3,4,5,6,7]`, "", "7 resultados:\n\n- 1\n- 2\n- 3\n- 4\n- 5\n\n… y 2 más"},
+		"an order with its items": {
+			`{"id":"p-1","total":"12,50","items":[{"sku":"a"},{"sku":"b"}],"tags":["x","y"],"paid":true}`, "",
+			"| Dato | Valor |\n|---|---|\n| total | 12,50 |\n| items | 2 elementos |\n| tags | x, y |\n| paid | sí |\n| id | p-1 |",
+		},
+		"an object in it": {`{"data":{"customer":{"name":"Eva"},"amount":3}}`, "", "| Dato | Valor |\n|---|---|\n| customer name | Eva |\n| amount | 3 |"},
+		"a tool's answer": {
+			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |",
+		},
+		"structured": {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
+		"a text":     {`"hecho"`, "", "hecho"},
+		"a picture":  {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
+		"a page":     {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
+		"signs":      {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
+		"nothing":    {`{}`, "", ""},
+		"null":       {`null`, "", ""},
+		"no list":    {`{"items":[]}`, "", "0 resultados:"},
+	} {
+		if got := describe(json.RawMessage(c.body), wordsOf(c.asked)).In(locale.Spanish); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestBytesAndMarkupAreNeverPrinted(t *testing.T) {
+	bytes := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00\x01\x7f", 200)))
+	for _, value := range []string{
+		bytes, "data:image/png;base64,iVBOR", "data:application/pdf;base64," + bytes, bytes[:76] + "\n" + bytes[76:], "<p>hola</p>", "<!doctype html>",
+		"<script>x</script>", "texto <img src=x>",
+	} {
+		raw, err := json.Marshal(map[string]any{"value": value, "list": []string{value}, "inner": map[string]string{"deep": value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
+			text := describe(raw, nil).In(tag)
+			if strings.Contains(text, value) || strings.Contains(text, "<") || strings.Contains(text, bytes[:20]) {
+				t.Errorf("%s: %s", tag, text)
+			}
+		}
+	}
+	for _, value := range []string{"3 < 4 > 2", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855e3b0c44298fc1c149afbf4c8996fb924", "Una frase que es larga y no tiene más que palabras separadas por espacios, como todas"} {
+		if unprintedOf(value) != nil {
+			t.Errorf("%q is not printed", value)
+		}
+	}
+}
