@@ -6,4 +6,5 @@ type ChatChange struct {
 	ProjectID  *string // "" removes the chat from its project
 	Automation *string // "" means the assistant's mode
 	Agent      *string // "" means none
+	Conclude   *string // "" means as the assistant says
 }

@@ -61,6 +61,10 @@ type Chat struct {
 	// Agent is the name of the agent that answers, of kind loop; "" means the assistant alone.
 	Agent string `json:"agent,omitempty"`
 
+	// Conclude says whether the model tells what came of a run of the chat: "on" or "off"; "" means as the
+	// assistant says.
+	Conclude string `json:"conclude,omitempty" enum:"on,off"`
+
 	// Attributes of a chat that a client named: a session of the Operator API, or of the router,
 	// which belongs to one company.
 	SessionID string                     `json:"session_id,omitempty"`
@@ -69,6 +73,12 @@ type Chat struct {
 	Summary   string                     `json:"context_summary,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 }
+
+// The values of Conclude.
+const (
+	ConcludeOn  = "on"
+	ConcludeOff = "off"
+)
 
 // SessionChat returns the ID of the chat of a client's session. A ULID is the ID of a chat
 // itself; any other name belongs to the account.
@@ -106,6 +116,8 @@ const (
 	KindFinal    Kind = "final"    // a run ended
 	KindNotice   Kind = "notice"   // a text of the system
 	KindBlocked  Kind = "blocked"  // the turn could not run; Code has the reason
+
+	KindConclusion Kind = "conclusion" // the model tells what came of a run
 )
 
 // Message is one entry of a chat. At also gives its position, because IDs sort by time.
@@ -169,7 +181,7 @@ type Summary struct {
 // Note is a line of the system under a message. The text of the model stays unchanged. Text
 // names the false claim in it, in the language of the turn.
 type Note struct {
-	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost"`
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,not_in_results"`
 	Text string `json:"text"`
 }
 
@@ -179,6 +191,7 @@ const (
 	NoteNotConfirmed   = "not_confirmed"   // the card is shown again, with the reason why the yes did not count
 	NoteCost           = "cost"            // the answer cost more than its agent's warning
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
+	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )
 
 // By names the model that wrote a message, with the preferred provider and the reason why it was
@@ -194,6 +207,9 @@ type By struct {
 
 // FinalID returns the ID of the one message about the end of a run.
 func FinalID(runID string) string { return runID + "#final" }
+
+// ConclusionID returns the ID of the one message that tells what came of a run.
+func ConclusionID(runID string) string { return runID + "#conclusion" }
 
 // AnswerID returns the ID of the one answer to a message, when the message has the ID of a
 // request that may be retried.

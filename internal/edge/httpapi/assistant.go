@@ -94,6 +94,7 @@ type AssistantRequest struct {
 	MaxTokens   *int                 `json:"max_tokens,omitempty" minimum:"16" maximum:"128000" doc:"that one answer may have; 4096 when absent"`
 	Persona     string               `json:"persona,omitempty" maxLength:"4000" doc:"who it is and how it speaks"`
 	Automation  *AutomationRequest   `json:"automation,omitempty" doc:"automatic, without delay, when absent"`
+	Conclude    *string              `json:"conclude,omitempty" enum:"on,off" doc:"whether the model tells what came of a plan; as the wider assistant says when absent, and on when none says it"`
 	Fallback    []eligibility.Choice `json:"fallback,omitempty" maxItems:"5" doc:"who stands in, in order; nobody when absent"`
 }
 
@@ -110,7 +111,7 @@ func (r AssistantRequest) assistant() eligibility.Assistant {
 	a := eligibility.Assistant{
 		Name: r.Name, Provider: r.Provider, Model: r.Model, Persona: r.Persona, Fallback: list(r.Fallback),
 		Active: valueOr(r.Active, true), Temperature: valueOr(r.Temperature, temperature), MaxTokens: valueOr(r.MaxTokens, eligibility.DefaultMaxTokens),
-		Automation: eligibility.Automation{Mode: eligibility.Automatic},
+		Automation: eligibility.Automation{Mode: eligibility.Automatic}, Conclude: eligibility.Conclusion(valueOr(r.Conclude, "")),
 	}
 	if r.Automation != nil {
 		a.Automation = eligibility.Automation(*r.Automation)

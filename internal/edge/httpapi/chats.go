@@ -55,6 +55,7 @@ type ChatChange struct {
 
 	Automation *string `json:"automation,omitempty" enum:"automatic,manual,off," doc:"when it is answered; empty is as the assistant says"`
 	Agent      Named   `json:"agent,omitzero" doc:"of kind loop, that answers from now on; empty or null: none"`
+	Conclude   *string `json:"conclude,omitempty" enum:"on,off," doc:"whether the model tells what came of its plans; empty is as the assistant says"`
 }
 
 // ChatList is a page of chats.
@@ -125,7 +126,7 @@ func (s records) updateChat(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation, Agent: in.Body.Agent.name}
+	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation, Agent: in.Body.Agent.name, Conclude: in.Body.Conclude}
 	if change.Title != nil {
 		trimmed := strings.TrimSpace(*change.Title)
 		if trimmed == "" {

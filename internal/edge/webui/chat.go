@@ -291,7 +291,7 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 	case conversation.KindBlocked:
 		l.Text = prose(strings.TrimLeft(m.Content, "⚠️ "))
 		l.Action = remedy(m.Code, provider, tag)
-	case conversation.KindText:
+	case conversation.KindText, conversation.KindConclusion:
 		if m.Role == conversation.RoleAssistant {
 			l.Text = assistantText(m.Content)
 		}

@@ -116,6 +116,7 @@ type Assistant struct {
 	MaxTokens   int        `json:"max_tokens" doc:"that one answer may have"`
 	Persona     string     `json:"persona,omitempty" doc:"who it is and how it speaks; part of the prompt"`
 	Automation  Automation `json:"automation"`
+	Conclude    Conclusion `json:"conclude,omitempty" enum:"on,off" doc:"whether the model tells what came of a plan; absent: as the wider assistant says, and on when none says it"`
 	Fallback    []Choice   `json:"fallback" nullable:"false" doc:"who stands in, in order; empty: nobody"`
 	Scope       Scope      `json:"scope" enum:"deployment,account,project" doc:"whose it is"`
 	UpdatedAt   time.Time  `json:"updated_at,omitzero"`

@@ -290,6 +290,7 @@ func (a Assistant) valid(providers []ProviderView) []fault.Field {
 	check(!math.IsNaN(a.Temperature) && a.Temperature >= 0 && a.Temperature <= maxTemperature, fieldFault("temperature", "must be from 0 to 2", "out_of_range"))
 	check(a.MaxTokens >= 16 && a.MaxTokens <= maxTokens, fieldFault("max_tokens", "must be from 16 to 128000", "out_of_range"))
 	check(slices.Contains([]Mode{Automatic, Manual, Off}, a.Automation.Mode), fieldFault("automation", "mode must be one of automatic, manual, off", "enum"))
+	check(slices.Contains([]Conclusion{"", ConcludeOn, ConcludeOff}, a.Conclude), fieldFault("conclude", "must be on or off", "enum"))
 	check(a.Automation.DelayMS >= 0 && a.Automation.DelayMS <= int(MaxDelay.Milliseconds()), fieldFault("automation", "delay_ms must be from 0 to 10000", "out_of_range"))
 	check(len(a.Fallback) <= MaxFallback, fieldFault("fallback", "has at most 5 entries", "too_long"))
 	seen := map[string]bool{a.Provider + " " + a.Model: true}

@@ -43,6 +43,7 @@ type chatRow struct {
 	LastTS    int64  `dynamodbav:"last_run_ts,omitempty"`
 	Automated string `dynamodbav:"automation,omitempty"`
 	Agent     string `dynamodbav:"agent_name,omitempty"`
+	Conclude  string `dynamodbav:"conclude,omitempty"`
 	SessionID string `dynamodbav:"session_id,omitempty"`
 	Company   int64  `dynamodbav:"company,omitempty"`
 	UserID    string `dynamodbav:"user_id,omitempty"`
@@ -55,7 +56,7 @@ func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 	return chatRow{
 		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: chatsOf(account), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
-		Automated: c.Automation, Agent: c.Agent, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
+		Automated: c.Automation, Agent: c.Agent, Conclude: c.Conclude, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
 	}, err
 }
 
@@ -83,7 +84,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		Automation: row.Automated, Agent: row.Agent, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
+		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 	}
 	if row.LastTS != 0 {
 		at := kv.Time(row.LastTS)
@@ -207,6 +208,7 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 	say("project_id", change.ProjectID)
 	say("automation", change.Automation)
 	say("agent_name", change.Agent)
+	say("conclude", change.Conclude)
 	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), "", values)
 	w = w.Otherwise(conversation.ErrChatNotFound)
 	if err := s.table.Commit(ctx, w); err != nil {

@@ -44,7 +44,8 @@ export const submits = {
     const body = {
       name: data.get("name").trim(), active: data.has("active"), provider: data.get("provider"), model: data.get("model").trim(),
       temperature: Number(data.get("temperature")), max_tokens: Number(data.get("max_tokens")), persona: data.get("persona"),
-      automation: { mode: data.get("mode"), delay_ms: Math.round(Number(data.get("delay")) * 1000) }, fallback: choices(form),
+      automation: { mode: data.get("mode"), delay_ms: Math.round(Number(data.get("delay")) * 1000) }, conclude: data.get("conclude") || undefined,
+      fallback: choices(form),
     };
     await api("PUT", assistantPath(form.dataset.project), body);
     await saved();
