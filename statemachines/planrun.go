@@ -12,6 +12,9 @@
 // A wave ends as a whole. When a step fails, the other steps of its wave finish their calls before
 // the undo or the end of the run begins, so that no call is in flight then.
 //
+// Conclude comes after the end, and only in a run that the model has to tell about, so that no other has a transition
+// more. Nothing waits for it, and its failure fails nothing.
+//
 // Step repeats, and the table ends each of its loops: an approval expires at most 24 hours after its
 // request; the model is asked about a failed command once, for a short time; the elements of a step
 // are started at most three times. An execution may hold 25,000 events, and 262,144 bytes between
@@ -31,8 +34,8 @@ package statemachines
 
 import _ "embed"
 
-// Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${LifecycleFunctionArn} and
-// ${ReasonFunctionArn} stand for the functions of its tasks.
+// Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${LifecycleFunctionArn}, ${ReasonFunctionArn}
+// and ${ConcludeFunctionArn} stand for the functions of its tasks.
 //
 //go:embed planrun.asl.json
 var Definition []byte
@@ -42,6 +45,7 @@ const (
 	StepFunctionArn      = "StepFunctionArn"
 	LifecycleFunctionArn = "LifecycleFunctionArn"
 	ReasonFunctionArn    = "ReasonFunctionArn"
+	ConcludeFunctionArn  = "ConcludeFunctionArn"
 )
 
 // The states that histories, logs and tests name.
@@ -56,6 +60,9 @@ const (
 	StateReason        = "Reason"
 	StateSettle        = "Settle"
 	StateSeal          = "Seal"
+	StateSealFirst     = "SealFirst"
+	StateConclude      = "Conclude"
+	StateUnconcluded   = "Unconcluded"
 )
 
 // The errors of their functions for which Step and Effect are repeated, in addition to those of
@@ -92,7 +99,8 @@ type LifecycleInput struct {
 	Action    Action `json:"action"`
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	Error     *Error `json:"error,omitempty"` // of Settle: what came before it
+	Error     *Error `json:"error,omitempty"`     // of Settle: what came before it
+	Concludes bool   `json:"concludes,omitempty"` // of Settle: the execution knows OutcomeConclude
 }
 
 // Cause returns the reason why an execution cannot go on; empty when it came to Settle because
@@ -117,7 +125,7 @@ type Error struct {
 
 // LifecycleOutput is the output of the lifecycle function.
 type LifecycleOutput struct {
-	Outcome Outcome `json:"outcome,omitempty"` // of Settle: OutcomeNext or OutcomeDone
+	Outcome Outcome `json:"outcome,omitempty"` // of Settle: OutcomeNext, OutcomeDone or OutcomeConclude
 
 	Waves [][]string `json:"waves"` // of ActionStart: the ids of the steps of each wave; never null
 	Undos []string   `json:"undos"` // of ActionUndo: ids of effects, the newest first; never null
@@ -133,6 +141,7 @@ const (
 	OutcomeWave     Outcome = "wave"     // the effects in Items, side by side
 	OutcomeApproval Outcome = "approval" // AwaitApproval
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason, with the step in Items
+	OutcomeConclude Outcome = "conclude" // the run ended, and the model tells what came of it: SealFirst, Conclude
 
 	OutcomeEach Outcome = "each" // of the first definition: the elements in Items, then the step again
 )
@@ -147,6 +156,13 @@ type StepOutput struct {
 type StepInput struct {
 	RunID     string `json:"run_id"`
 	AccountID string `json:"account_id"`
-	StepID    string `json:"step_id,omitempty"` // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
-	Token     string `json:"token,omitempty"`   // of AwaitApproval: the token that resumes the execution after the decision
+	StepID    string `json:"step_id,omitempty"`   // the id of an effect: "s2", "s2[3]", "undo:s2"; empty for Step
+	Token     string `json:"token,omitempty"`     // of AwaitApproval: the token that resumes the execution after the decision
+	Concludes bool   `json:"concludes,omitempty"` // the execution knows OutcomeConclude
+}
+
+// ConcludeInput is the input of the conclude function. Its schedule sends another event, which names no run.
+type ConcludeInput struct {
+	RunID     string `json:"run_id"`
+	AccountID string `json:"account_id"`
 }

@@ -33,6 +33,7 @@ const (
 	lifecycleARN = "arn:aws:lambda:us-east-1:123456789012:function:lifecycle"
 	stepARN      = "arn:aws:lambda:us-east-1:123456789012:function:step"
 	reasonARN    = "arn:aws:lambda:us-east-1:123456789012:function:reason"
+	concludeARN  = "arn:aws:lambda:us-east-1:123456789012:function:conclude"
 )
 
 // world simulates the functions: it records their inputs, and answers as the test case demands.
@@ -88,6 +89,8 @@ func (w *world) Invoke(_ context.Context, arn string, payload []byte) ([]byte, *
 		called = "await"
 	case arn == reasonARN:
 		called = "reason"
+	case arn == concludeARN:
+		called = "conclude"
 	case arn == stepARN && in.StepID != "":
 		called = in.StepID
 	case arn == stepARN:
@@ -157,7 +160,7 @@ func execute(t *testing.T, w *world) types.ExecutionStatus {
 	t.Helper()
 	definition := strings.NewReplacer(
 		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.LifecycleFunctionArn+"}", lifecycleARN,
-		"${"+statemachines.ReasonFunctionArn+"}", reasonARN,
+		"${"+statemachines.ReasonFunctionArn+"}", reasonARN, "${"+statemachines.ConcludeFunctionArn+"}", concludeARN,
 	).Replace(string(statemachines.Definition))
 	ends, entered := perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
 	w.entered = entered
@@ -244,6 +247,7 @@ func TestTransitionsOfARun(t *testing.T) {
 		"8 side by side":                  {&world{steps: []answer{goesOn(statemachines.OutcomeWave, eight...), done}}, 15},
 		"1 step with an approval":         {&world{steps: []answer{goesOn(statemachines.OutcomeApproval), done}, approve: true}, 6},
 		"1 step with another command":     {&world{steps: []answer{goesOn(statemachines.OutcomeReason, "s1"), done}}, 6},
+		"1 step, and what came of it":     {&world{steps: []answer{goesOn(statemachines.OutcomeConclude)}}, 4},
 		"the third step fails, two undos": {&world{steps: []answer{next, next, failsWith("Step.Rejected"), next, goesOn("settle")}, settles: []answer{next, done}}, 14},
 		"the same, shared":                {&world{steps: []answer{failsWith("Step.Rejected"), goesOn("settle")}, settles: []answer{next, done}}, 8},
 	} {
@@ -320,6 +324,21 @@ func TestEveryPathEndsInSeal(t *testing.T) {
 		"an execution that could not settle says so": {
 			&world{steps: []answer{failsWith("Step.Rejected")}, settles: repeat(failsWith(statemachines.ErrorUnnamed), 25)},
 			slices.Concat([]string{"step"}, repeat("settle Step.Rejected", 25)), types.ExecutionStatusFailed,
+		},
+		"what came of it is told after the seal": {
+			&world{steps: []answer{goesOn(statemachines.OutcomeConclude)}}, []string{"step", "seal", "conclude"}, "",
+		},
+		"what came of an undo is told, too": {
+			&world{steps: []answer{failsWith("Step.Rejected")}, settles: []answer{goesOn(statemachines.OutcomeConclude)}},
+			[]string{"step", "settle Step.Rejected", "seal", "conclude"}, "",
+		},
+		"a conclusion that cannot be written fails nothing": {
+			&world{steps: []answer{goesOn(statemachines.OutcomeConclude)}, fails: map[string][]string{"conclude": {statemachines.ErrorUnnamed}}},
+			append([]string{"step", "seal"}, repeat("conclude", 5)...), "",
+		},
+		"nor does it need the seal": {
+			&world{steps: []answer{goesOn(statemachines.OutcomeConclude)}, fails: map[string][]string{"seal": {statemachines.ErrorUnnamed}}},
+			append(append([]string{"step"}, repeat("seal", 9)...), "conclude"), "",
 		},
 		"so does one that could not seal": {
 			&world{fails: map[string][]string{"seal": {statemachines.ErrorUnnamed}}},
@@ -425,7 +444,7 @@ func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 	}
 	for name, want := range map[statemachines.Outcome]step.Outcome{
 		statemachines.OutcomeDone: step.OutcomeDone, statemachines.OutcomeNext: step.OutcomeNext, statemachines.OutcomeWave: step.OutcomeWave,
-		statemachines.OutcomeApproval: step.OutcomeApproval, statemachines.OutcomeReason: step.OutcomeReason, statemachines.OutcomeEach: step.OutcomeEach,
+		statemachines.OutcomeApproval: step.OutcomeApproval, statemachines.OutcomeReason: step.OutcomeReason, statemachines.OutcomeConclude: step.OutcomeConclude, statemachines.OutcomeEach: step.OutcomeEach,
 	} {
 		known := strings.Contains(string(statemachines.Definition), `"StringEquals": "`+string(name)+`"`)
 		if string(name) != string(want) || known == (name == statemachines.OutcomeEach) {
@@ -465,6 +484,7 @@ func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 	want := []string{
 		statemachines.StateStep, statemachines.StateRoute, statemachines.StateWave, statemachines.StateEffect, statemachines.StateEffectEnded,
 		statemachines.StateEffectLost, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateSettle, statemachines.StateSeal,
+		statemachines.StateSealFirst, statemachines.StateConclude, statemachines.StateUnconcluded,
 	}
 	slices.Sort(names)
 	slices.Sort(want)

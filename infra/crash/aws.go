@@ -35,6 +35,7 @@ func newAWS(addr string) *aws {
 func (a *aws) waitUntilIdle(v *user) error {
 	var left error
 	gone := false
+	v.idleFrom = time.Now()
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var later bool
 		if later, left = a.remaining(v); left == nil {
@@ -67,6 +68,8 @@ func (a *aws) remaining(v *user) (later bool, left error) {
 		_, id, _ := strings.Cut(pk, "#R#")
 		status := text(row["status"])
 		switch {
+		case strings.HasPrefix(due, "CONCLUDING#"): // the model is asked now, or an invocation that died left it to the schedule
+			left, later = errors.Join(left, fmt.Errorf("what came of run %s was not told", id)), later || time.Since(v.idleFrom) > soon
 		case sk != "RUN" && due != "":
 			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
 		case strings.HasPrefix(due, "UNPLACED#"): // the run ended, and the sweep places its receipt in the chain

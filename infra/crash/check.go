@@ -94,7 +94,7 @@ func (v *user) check(a *aws) (string, error) {
 		return "", errors.Join(append(wrong, err)...)
 	}
 	var s runView
-	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.waitUntilIdle(v))
+	wrong = append(wrong, json.Unmarshal(run.body, &s), v.checkDecisions(s), v.checkChat(s, said), v.checkRequests(s, said), v.checkReceipt(), a.waitUntilIdle(v), v.checkConclusion(s))
 	return s.Status, errors.Join(wrong...)
 }
 
@@ -146,6 +146,22 @@ func (v *user) checkChat(s runView, said string) error {
 		wrong = append(wrong, fmt.Errorf("%d final messages of a run that is %s: %s %s", finals, s.Status, said, chat))
 	}
 	return errors.Join(wrong...)
+}
+
+// checkConclusion checks that what came of the run is told once. It is told, unless nothing was begun, or more than one
+// process died.
+func (v *user) checkConclusion(s runView) error {
+	messages, err := v.get("/api/chats/" + v.chat + "/messages?limit=200")
+	if err != nil {
+		return err
+	}
+	deaths, err := v.d.deathCount()
+	told := strings.Count(string(messages.body), `"id":"`+v.run+`#conclusion"`)
+	must := slices.Contains([]string{"done", "error", "in_doubt"}, s.Status) && deaths <= 1
+	if told > 1 || must && told == 0 {
+		err = errors.Join(err, fmt.Errorf("what came of the run, which is %s, was told %d times after %d deaths: %s", s.Status, told, deaths, messages))
+	}
+	return err
 }
 
 // checkRequests checks that no unsafe request arrived twice, that each request that arrived is

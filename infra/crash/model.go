@@ -51,6 +51,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 		Format json.RawMessage `json:"response_format"` // of a decision
+		Tools  json.RawMessage `json:"tools"`
 	}
 	if json.NewDecoder(r.Body).Decode(&in) != nil || r.URL.Path != "/v1/chat/completions" {
 		http.NotFound(w, r)
@@ -63,7 +64,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	message, finish := map[string]any{"role": "assistant", "content": "De acuerdo."}, "stop"
-	if in.Format != nil {
+	if len(in.Messages) > 0 && strings.Contains(string(in.Messages[0].Content), "ended") && in.Format == nil && in.Tools == nil {
+		message["content"] = "Hecho."
+	} else if in.Format != nil {
 		message["content"] = object("action", "delegate", "agent_name", agentName, "response", "")
 	} else if _, name, ok := strings.Cut(said, "plan "); ok {
 		name, _, _ = strings.Cut(strings.Trim(name, `"\ `), " ")

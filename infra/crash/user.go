@@ -35,6 +35,7 @@ type user struct {
 	acked             acked
 	others            []*user // concurrent users
 	swept             bool    // some work was finished only by the sweep
+	idleFrom          time.Time
 }
 
 // acked holds the data of 2xx responses, which must survive every crash.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,8 @@ import (
 )
 
 // provider is a model provider that speaks the OpenAI chat-completions protocol. It answers each request with the
-// next given reply, and a request beyond the last reply with an error that a test can recognise.
+// next given reply, and a request beyond the last reply with an error that a test can recognise. What came of a run it
+// tells with the next text that was given for that, and else with none, so that the final message stands alone.
 type provider struct {
 	*httptest.Server
 
@@ -19,6 +21,9 @@ type provider struct {
 	replies  []reply
 	requests []received
 	surplus  int // requests without a reply
+
+	conclusions []reply
+	concluded   []received
 }
 
 // reply is one answer of a provider.
@@ -59,6 +64,9 @@ func (p *provider) will(r reply) {
 func (p *provider) leftovers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.conclusions) > 0 {
+		return fmt.Errorf("the model has %d conclusions left", len(p.conclusions))
+	}
 	if len(p.replies) > 0 || p.surplus > 0 {
 		return fmt.Errorf("the model has %d replies left, and %d requests were more than it had replies for", len(p.replies), p.surplus)
 	}
@@ -78,6 +86,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	got := record(r)
+	if bytes.Contains(got.Body, []byte(`\u003cended\u003e`)) || bytes.Contains(got.Body, []byte("<ended>")) {
+		p.conclude(got).write(w)
+		return
+	}
 	p.mu.Lock()
 	p.requests = append(p.requests, got)
 	var next reply
@@ -96,6 +108,26 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	next.write(w)
+}
+
+// conclude returns the reply to a request for what came of a run.
+func (p *provider) conclude(got received) reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.concluded = append(p.concluded, got)
+	if len(p.conclusions) == 0 {
+		return reply{}
+	}
+	next := p.conclusions[0]
+	p.conclusions = p.conclusions[1:]
+	return next
+}
+
+// allConclusions returns every request for what came of a run.
+func (p *provider) allConclusions() []received {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]received{}, p.concluded...)
 }
 
 func (r reply) write(w http.ResponseWriter) {

@@ -357,7 +357,7 @@ func (s *stage) halts(args []string) error {
 
 func (s *stage) model(args []string) error {
 	if len(args) == 0 {
-		return usage("model start|request N|[failing] REPLY")
+		return usage("model start|request N|concluded N|concludes REPLY|[failing] REPLY")
 	}
 	switch {
 	case args[0] == "start":
@@ -367,6 +367,14 @@ func (s *stage) model(args []string) error {
 		return nil
 	case args[0] == "request" && len(args) == 2:
 		return s.subject(s.provider.allRequests(), args[1])
+	case args[0] == "concluded" && len(args) == 2:
+		return s.subject(s.provider.allConclusions(), args[1])
+	case args[0] == "concludes":
+		r, err := readReply(args[1:])
+		s.provider.mu.Lock()
+		defer s.provider.mu.Unlock()
+		s.provider.conclusions = append(s.provider.conclusions, r)
+		return err
 	}
 	times := 1
 	if args[0] == "failing" { // for each attempt of one turn

@@ -35,6 +35,7 @@ type answer struct {
 var answers = map[string]answer{
 	"authorize":   {body: `"refused":"auth_required"`},
 	"chat":        {status: 503, body: "switch_unavailable"},
+	"conclude":    {body: `"runs":0`}, // no conclusion of it is due
 	"confirm":     {status: 404, body: "run.not_found"},
 	"mcp":         {status: 200, body: "[]"},
 	"eligibility": {status: 200, body: `"reason":"no_api_key"`},

@@ -51,6 +51,8 @@ var grants = map[string][]string{
 	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 	"reason": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
+	"conclude": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), "secretsmanager:GetSecretValue !Ref SecretArn",
+		"secretsmanager:GetSecretValue "+ownKeys, "sqs:SendMessage !GetAtt DeadLetters.Arn"),
 	"lifecycle": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...), wakes),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
 		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-planrun", wakes),

@@ -264,7 +264,11 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 		case in.StepID != "":
 			return executor.Execute(ctx, task)
 		}
-		return executor.Drive(ctx, in.AccountID, in.RunID)
+		done, err := executor.Drive(ctx, in.AccountID, in.RunID)
+		if done.Outcome == step.OutcomeConclude && !in.Concludes { // an execution of an earlier definition
+			done.Outcome = step.OutcomeDone
+		}
+		return done, err
 	}), nil
 }
 
@@ -287,11 +291,16 @@ func Lifecycle(w World, e Environment, signers Signers) (gateway.Function, error
 		var err error
 		switch in.Action {
 		case statemachines.ActionSettle:
+			var ended plan.Run
 			var undoing bool
-			undoing, err = runs.Settle(ctx, in.AccountID, in.RunID, in.Cause())
-			out.Outcome = statemachines.OutcomeDone
-			if undoing {
+			ended, undoing, err = runs.Settle(ctx, in.AccountID, in.RunID, in.Cause())
+			switch {
+			case undoing:
 				out.Outcome = statemachines.OutcomeNext
+			case in.Concludes && ended.Conclude == plan.ConcludeDue:
+				out.Outcome = statemachines.OutcomeConclude
+			default:
+				out.Outcome = statemachines.OutcomeDone
 			}
 		case statemachines.ActionSeal:
 			err = runs.Seal(ctx, in.AccountID, in.RunID)

@@ -74,6 +74,9 @@ func tokenCount(text string) int { return (len([]rune(text)) + 3) / 4 }
 // decide answers under the tool choice and the response format. It returns an error when the rules
 // cannot answer so.
 func (c completion) decide(today time.Time) (decision, error) {
+	if ended, ok := readEnded(c.Messages); ok {
+		return decision{text: conclude(ended, c.Messages[len(c.Messages)-1].Content)}, nil
+	}
 	tools := slices.DeleteFunc(c.Tools, func(t openai.Tool) bool { return t.Function == nil || c.ToolChoice == "none" })
 	var names []string
 	for _, t := range tools {

@@ -32,7 +32,7 @@ var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler,
 
 // taskFunctions builds each function that answers events, by its folder.
 var taskFunctions = map[string]func(boot.World, boot.Environment) (gateway.Function, error){
-	"step": tools.Step, "turn": tools.Turn, "agent": tools.Agent, "lifecycle": receipts.Lifecycle, "reason": boot.Reason, "sweep": receipts.Sweep, "authorize": boot.Authorize,
+	"step": tools.Step, "turn": tools.Turn, "agent": tools.Agent, "lifecycle": receipts.Lifecycle, "reason": boot.Reason, "conclude": boot.Conclude, "sweep": receipts.Sweep, "authorize": boot.Authorize,
 	"realtime": boot.Realtime,
 }
 

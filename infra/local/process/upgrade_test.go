@@ -141,6 +141,7 @@ func withFunctionsOf(t *testing.T, client *sfn.Client, arn, definition string) s
 		"${"+statemachines.StepFunctionArn+"}", now.States[statemachines.StateStep].Resource,
 		"${"+statemachines.LifecycleFunctionArn+"}", now.States[statemachines.StateSettle].Resource,
 		"${"+statemachines.ReasonFunctionArn+"}", now.States[statemachines.StateReason].Resource,
+		"${"+statemachines.ConcludeFunctionArn+"}", now.States[statemachines.StateConclude].Resource,
 	).Replace(definition)
 }
 

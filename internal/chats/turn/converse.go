@@ -43,6 +43,7 @@ type dialog struct {
 	looks       looks
 	job         *job.Job // whose round this is; nil: a turn
 	runID       string   // of the plan that a round proposes
+	concludes   bool     // the model tells what comes of the plan of this turn
 	searches    int
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
@@ -75,6 +76,7 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 		return err
 	}
 	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
+	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
 }

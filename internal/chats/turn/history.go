@@ -78,15 +78,19 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 			runIDs = append(runIDs, m.RunID)
 		}
 		for _, s := range slices.Backward(m.Sources) {
-			if m.Seq >= message.Seq || s.Answer == "" {
+			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
+			if m.Seq >= message.Seq || s.Answer == "" && !concluded {
 				continue
 			}
-			readFrom = append(readFrom, s.MCPID)
+			if readFrom = append(readFrom, s.MCPID); concluded {
+				continue
+			}
 			if read += len(s.Answer) + len(s.URL); read <= readBytes {
 				reads = append(reads, s)
 			}
 		}
-		if m.Kind != conversation.KindText || m.Seq >= message.Seq || m.Seq <= summary.Until || m.Role != conversation.RoleUser && m.RunID != "" {
+		own := m.Kind == conversation.KindText && (m.Role == conversation.RoleUser || m.RunID == "") || m.Kind == conversation.KindConclusion
+		if !own || m.Seq >= message.Seq || m.Seq <= summary.Until {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {

@@ -9,23 +9,23 @@ import (
 )
 
 // Settle decides what follows when the execution of a run cannot go on: it reports true when effects
-// are left to be undone, and otherwise ends the run. cause is the reason why the execution cannot go
+// are left to be undone, and otherwise ends the run and returns it. cause is the reason why the execution cannot go
 // on, empty when all that could be undone was. A run that ended is not changed.
 //
 // An undo that was begun, and that no invocation could end, is ended here, because it must not keep
 // older effects from being undone.
-func (s *Service) Settle(ctx context.Context, account, runID, cause string) (undoing bool, err error) {
+func (s *Service) Settle(ctx context.Context, account, runID, cause string) (ended plan.Run, undoing bool, err error) {
 	if cause != "" {
 		if err := s.abandonUndo(ctx, account, runID); err != nil {
-			return false, err
+			return ended, false, err
 		}
 	}
 	undos, err := s.Undo(ctx, account, runID, cause)
 	if err != nil || len(undos) > 0 {
-		return len(undos) > 0, err
+		return ended, len(undos) > 0, err
 	}
-	_, err = s.Finish(ctx, account, runID, cause)
-	return false, err
+	ended, err = s.Finish(ctx, account, runID, cause)
+	return ended, false, err
 }
 
 // abandonUndo ends the undo that was begun, if there is one.

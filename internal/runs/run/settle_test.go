@@ -10,7 +10,7 @@ import (
 // settle calls Settle and reports whether effects are left to be undone.
 func (w manualWorld) settle(t *testing.T, id, cause string) bool {
 	t.Helper()
-	undoing, err := w.Runs.Settle(t.Context(), fixture.Account, id, cause)
+	_, undoing, err := w.Runs.Settle(t.Context(), fixture.Account, id, cause)
 	if err != nil {
 		t.Fatal(err)
 	}

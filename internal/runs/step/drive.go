@@ -108,7 +108,11 @@ func (x *Executor) read(ctx context.Context, t Task) error {
 // next returns the effects of a run that can be carried out now, or how its execution goes on when
 // there are none. Steps that failed are an error when all steps of their wave have ended.
 func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
-	if !r.Status.Active() {
+	switch {
+	case r.Status.Active():
+	case r.Conclude == plan.ConcludeDue:
+		return nil, continueWith(OutcomeConclude), nil
+	default:
 		return nil, continueWith(OutcomeDone), nil
 	}
 	effects, failed := open(r)

@@ -80,6 +80,7 @@ const (
 	OutcomeReason   Outcome = "reason"   // a command failed: Reason may replace it, then again
 	OutcomeNext     Outcome = "next"     // of a run: it goes on with another invocation
 	OutcomeWave     Outcome = "wave"     // of a run: the effects in Items side by side, then again
+	OutcomeConclude Outcome = "conclude" // of a run: it ended, and the model tells what came of it
 	OutcomeSettle   Outcome = "settle"   // of a run: no step can begin, and it did not end
 )
 

@@ -129,6 +129,16 @@ func (r Runs) Discard(ctx context.Context, draft plan.Run, chat conversation.Cha
 	return r.run(ctx, next, chat.ID != "", rec, err)
 }
 
+// EndConclusion implements run.Concluder.
+func (r Runs) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outcome string, at time.Time, said ...conversation.Message) error {
+	err := r.Store.EndConclusion(ctx, c, chatID, outcome, at, said...)
+	if err == nil && len(said) > 0 {
+		r.Notifier.Notify(ctx, c.Account, realtime.Said(chatID, said...)...)
+		failpoint.Verb("push", "Runs", "after")
+	}
+	return err
+}
+
 // RequestCancel implements run.Store.
 func (r Runs) RequestCancel(ctx context.Context, active plan.Run, due time.Time, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.RequestCancel(ctx, active, due, rec)

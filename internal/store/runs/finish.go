@@ -40,6 +40,11 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 		t.update("#error = :error", kv.Item{":error": kv.B(raw)})
 		t.names, t.err = map[string]string{"#error": "error"}, err
 	}
+	if e.Tells {
+		t.update("conclude = :due", kv.Item{":due": kv.S(string(plan.ConcludeDue))})
+		t.next.Conclude = plan.ConcludeDue
+		t.add(concludeLater(t.from, rec.At))
+	}
 	if e.Chat.ID != "" {
 		t.post(rec)
 		t.add(leave(t.from, e.Chat, t.next.Status, rec.At))

@@ -15,6 +15,7 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[rulesRow](),
 		kvtest.Row[resultRow](),
 		kvtest.Row[headRow](),
+		kvtest.Row[conclusionRow](),
 		kvtest.Document(plans),
 		kvtest.Document(revisions),
 		kvtest.Document(failures),

@@ -48,6 +48,8 @@ type runRow struct {
 	Besides   []string `dynamodbav:"besides,omitempty"`
 	Next      string   `dynamodbav:"next_run_id,omitempty"`
 	UndoAt    int64    `dynamodbav:"undo_at,omitempty"`
+	Question  string   `dynamodbav:"question,omitempty"`
+	Conclude  string   `dynamodbav:"conclude,omitempty"`
 	Chain     string   `dynamodbav:"chain,omitempty"`
 	Link      int      `dynamodbav:"link,omitempty"`
 	Handouts  int      `dynamodbav:"handouts,omitempty"`
@@ -64,7 +66,7 @@ func rowOfRun(r plan.Run) runRow {
 		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID,
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -78,7 +80,7 @@ func (row runRow) run() (plan.Run, error) {
 		ID: row.RunID, Account: row.Account, User: row.User, ChatID: row.ChatID, ProjectID: row.ProjectID,
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
-		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Chain: row.Chain, Link: row.Link,
+		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Question: row.Question, Conclude: plan.Conclude(row.Conclude), Chain: row.Chain, Link: row.Link,
 		Handouts: row.Handouts, JobID: row.JobID, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {

@@ -1,0 +1,48 @@
+package boot
+
+import (
+	"context"
+
+	"piloto/internal/chats/turn"
+	"piloto/internal/edge/gateway"
+	"piloto/statemachines"
+)
+
+// ConcludeConfig is the configuration of functions/conclude.
+type ConcludeConfig struct {
+	Config
+	Push
+	AI
+}
+
+// StartConclude runs functions/conclude.
+func StartConclude() { StartTask(Conclude) }
+
+// Conclude builds functions/conclude. An event that names no run is its schedule's: then it concludes the runs whose
+// execution died before it did.
+func Conclude(w World, e Environment) (gateway.Function, error) {
+	c, err := read[ConcludeConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.site(c.Config).withPush(c.Push)
+	eligible, models := s.eligibilityService(c.AI)
+	concluder := &turn.Concluder{Store: s.planStores(), Service: &turn.Service{
+		Store: s.planStores(), Eligibility: eligible, Credit: s.credits(), Models: models, Retry: s.retries(), Tell: s.listeners, IDs: s.IDs, Now: s.Now, Log: s.log,
+	}}
+	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
+		if in.RunID != "" {
+			return Concluded{}, concluder.Conclude(ctx, in.AccountID, in.RunID)
+		}
+		n, err := concluder.Sweep(ctx)
+		if n > 0 {
+			s.log.InfoContext(ctx, "conclude.swept", "count", n)
+		}
+		return Concluded{n}, err
+	}), nil
+}
+
+// Concluded counts the runs that the schedule concluded.
+type Concluded struct {
+	Runs int `json:"runs"`
+}

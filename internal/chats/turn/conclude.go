@@ -1,0 +1,246 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// Bounds of a conclusion.
+const (
+	concludeTime   = 40 * time.Second // of all model calls
+	concludeLease  = 55 * time.Second // what it is written in, also after the calls
+	concludeTries  = 2                // an invocation that died is followed by one more
+	concludeTokens = 600              // of the answer
+	concludeBytes  = 4 << 10          // of its text
+	concludeSweep  = 50               // conclusions of one sweep
+)
+
+// OutcomeConclude is the outcome in the usage record of a conclusion.
+const OutcomeConclude = "conclude"
+
+// The outcomes of a conclusion that is not written, beside the reasons of eligibility.
+const (
+	concludeGone    = "gone"        // the run or its chat was deleted
+	concludeOff     = "off"         // it was switched off meanwhile
+	concludeManual  = "manual"      // a person took the chat over
+	concludeLost    = "interrupted" // both invocations died
+	concludeEmpty   = "empty"       // the model wrote no text
+	concludeFailed  = "failed"
+	concludeWritten = "written"
+)
+
+// Concluder has the model tell, after a run ended, what came of it: the answer to what the person asked, in the chat,
+// after the final message. It gets no tools, so it can only write text.
+//
+// There is one conclusion of a run. The lease to write it is taken before a model is called, and ends with the message in
+// one transaction. The lease of an invocation that died is taken once more; then the final message stands alone, as it
+// does when the model may not, or cannot, write. What a call that was lost may have cost is held until the sweep of
+// credit releases it, as for a turn.
+type Concluder struct {
+	Service *Service
+	Store   run.Concluder
+}
+
+// Conclude writes the conclusion of a run, if it is due. An error is internal, or says that another invocation may be
+// writing it; the call may be repeated.
+func (c *Concluder) Conclude(ctx context.Context, account, runID string) error {
+	s, at := c.Service, c.Service.Now()
+	lease, err := c.Store.TakeConclusion(ctx, account, runID, at, at.Add(concludeLease))
+	switch {
+	case errors.Is(err, run.ErrConcluded):
+		return nil
+	case err != nil:
+		return err
+	}
+	failpoint.Here("conclude.taken")
+	w := &conclusion{service: s, lease: lease}
+	outcome := concludeLost
+	if lease.Tries <= concludeTries {
+		if outcome, err = w.write(ctx); err != nil {
+			return err
+		}
+	}
+	failpoint.Here("conclude.written")
+	return c.end(context.WithoutCancel(ctx), w, outcome)
+}
+
+// end stores a conclusion, or that there is none, and settles what it cost.
+func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) error {
+	s := c.Service
+	err := c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now(), w.messages...)
+	if errors.Is(err, conversation.ErrChatNotFound) { // it was deleted meanwhile
+		outcome = concludeGone
+		err = c.Store.EndConclusion(ctx, w.lease, w.chat.ID, outcome, s.Now())
+	}
+	failpoint.Here("conclude.stored")
+	w.settle(ctx)
+	if err != nil {
+		return err
+	}
+	s.Log.InfoContext(ctx, "run.concluded", "account", w.lease.Account, "run_id", w.lease.RunID, "outcome", outcome, "tries", w.lease.Tries)
+	return nil
+}
+
+// Sweep concludes the runs whose execution died before it did, and returns how many.
+func (c *Concluder) Sweep(ctx context.Context) (int, error) {
+	list, err := c.Store.LeftConclusions(ctx, c.Service.Now(), concludeSweep)
+	problems := []error{err}
+	done := 0
+	for _, k := range list {
+		if deadline, ok := ctx.Deadline(); ctx.Err() != nil || ok && deadline.Sub(c.Service.Now()) < concludeTime {
+			break
+		}
+		switch err := c.Conclude(ctx, k.Account, k.RunID); {
+		case err == nil:
+			done++
+		case !errors.Is(err, run.ErrConcluding):
+			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
+		}
+	}
+	return done, errors.Join(problems...)
+}
+
+// conclusion is one conclusion while it is written.
+type conclusion struct {
+	modelCaller
+	service  *Service
+	lease    run.Conclusion
+	run      plan.Run
+	asked    []string  // the person's messages, from the question to the end of the run
+	ended    time.Time // of the final message
+	messages []conversation.Message
+}
+
+// write asks the model, and leaves the message in messages. The outcome says why there is none.
+func (w *conclusion) write(ctx context.Context) (string, error) {
+	s, account := w.service, w.lease.Account
+	var err error
+	switch w.run, err = s.Store.Bare(ctx, account, w.lease.RunID); {
+	case errors.Is(err, plan.ErrRunNotFound):
+		return concludeGone, nil
+	case err != nil:
+		return "", err
+	}
+	chat, err := s.Store.Chat(ctx, account, w.run.ChatID)
+	switch {
+	case errors.Is(err, conversation.ErrChatNotFound):
+		return concludeGone, nil
+	case err != nil:
+		return "", err
+	}
+	w.modelCaller = s.modelCaller(Request{
+		Principal: auth.Principal{Account: account, User: w.run.User}, ChatID: chat.ID, Locale: locale.Tag(w.run.Locale), TraceID: w.run.TraceID,
+	}, chat)
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: chat.ProjectID}, s.Now())
+	if err != nil {
+		return "", err
+	}
+	snapshot, err := s.Eligibility.Snapshot(ctx, question(account, chat), set.AI)
+	switch {
+	case err != nil:
+		return "", err
+	case !set.AI.Concludes(chat.ProjectID, eligibility.Conclusion(chat.Conclude)):
+		return concludeOff, nil
+	case snapshot.Automation().Mode == eligibility.Manual:
+		return concludeManual, nil
+	}
+	if err := w.prepare(ctx); err != nil {
+		return "", err
+	}
+	return w.ask(ctx, snapshot)
+}
+
+// prepare reads what the person asked, and writes the prompt.
+func (w *conclusion) prepare(ctx context.Context) error {
+	messages, err := w.service.newestMessages(ctx, w.lease.Account, w.chat.ID)
+	if err != nil {
+		return err
+	}
+	w.read(messages)
+	ended, err := outcomes([]plan.Run{w.run}, w.now())
+	if err != nil {
+		return err
+	}
+	system, err := locale.Prompt(w.req.Locale, "conclude", map[string]any{
+		"Today": today(w.req.Locale, w.now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run),
+	})
+	w.modelCaller.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
+	return err
+}
+
+// ask asks the model, and makes a message of its answer.
+func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (string, error) {
+	w.meter = w.newMeter()
+	snapshot.Need.Output = concludeTokens
+	block := w.resolve(snapshot)
+	if block != nil {
+		return w.refuse(block), nil
+	}
+	asking, cancel := context.WithTimeout(ctx, concludeTime)
+	defer cancel()
+	answer, err := w.modelCaller.ask(asking, false)
+	blocked, isBlock := errors.AsType[errBlocked](err)
+	switch {
+	case isBlock:
+		return w.refuse(blocked.block), nil
+	case err != nil:
+		w.log.WarnContext(ctx, "conclude.failed", "run_id", w.run.ID, "error", err)
+		w.meter.Turn.Outcome = credit.OutcomeFailed
+		return concludeFailed, nil
+	}
+	text := strings.TrimSpace(answer.Text)
+	if text == "" { // a call of a tool that it does not have is no text
+		return concludeEmpty, nil
+	}
+	w.messages = []conversation.Message{w.message(text)}
+	return concludeWritten, nil
+}
+
+// refuse notes why no model writes the conclusion. A quiet line says it where somebody has to pay.
+func (w *conclusion) refuse(b *eligibility.Block) string {
+	w.meter.Turn.Outcome, w.meter.Turn.Reason, w.meter.Turn.Provider = credit.OutcomeBlocked, string(b.Reason), b.Provider
+	if b.Reason == eligibility.InsufficientCredits || b.Reason == eligibility.BudgetExceeded {
+		m := w.newMessage(conversation.KindNotice, locale.Say("conclude."+string(b.Reason)))
+		m.Role, m.Code = conversation.RoleSystem, string(b.Reason)
+		w.messages = []conversation.Message{m}
+	}
+	return string(b.Reason)
+}
+
+// newMeter returns the meter of this try. Its hold has an id of its own, because that of a try that died may be left.
+func (w *conclusion) newMeter() *meter {
+	record := credit.Turn{
+		ID: fmt.Sprintf("%s:%s:%d", w.run.ID, OutcomeConclude, w.lease.Tries), At: w.now(), User: w.run.User, ChatID: w.chat.ID,
+		ProjectID: w.chat.ProjectID, RunID: w.run.ID, Outcome: OutcomeConclude,
+	}
+	return &meter{Meter: eligibility.NewMeter(w.service.Credit, w.lease.Account, record), locale: w.req.Locale, log: w.log}
+}
+
+// settle ends the hold and writes the record of the usage. The sweep of credit releases a hold that cannot be settled.
+func (w *conclusion) settle(ctx context.Context) {
+	if w.meter == nil {
+		return
+	}
+	if w.use != nil && w.use.Swap != nil {
+		w.meter.Turn.Preferred, w.meter.Turn.Because = w.use.Swap.Preferred, string(w.use.Swap.Reason)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := w.meter.Credit.Settle(ctx, w.meter.Hold, w.meter.Turn); err != nil {
+		w.log.ErrorContext(ctx, "conclude.unsettled", "turn_id", w.meter.Turn.ID, "micros", w.meter.Turn.Micros, "error", err)
+	}
+}

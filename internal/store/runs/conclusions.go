@@ -1,0 +1,94 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/store/chats"
+	"piloto/internal/store/kv"
+)
+
+// dueConclusions is the list of the conclusions that were not written.
+const dueConclusions = "CONCLUDING"
+
+// conclusionKey sorts before the rows that are read with a run.
+const conclusionKey = "CONCLUSION"
+
+// conclusionRow is the conclusion of a run: from its end on, and until it was written also in the list.
+type conclusionRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	Until   int64  `dynamodbav:"taken_until,omitempty"`
+	Tries   int    `dynamodbav:"tries,omitempty"`
+	Outcome string `dynamodbav:"outcome,omitempty"` // after its end
+	DuePK   string `dynamodbav:"DuePK,omitempty"`
+	DueSK   string `dynamodbav:"DueSK,omitempty"`
+}
+
+// concludeLater returns the write that makes the conclusion of a run due, in the transaction that ends the run.
+func concludeLater(r plan.Run, at time.Time) kv.Write {
+	row := conclusionRow{
+		PK: kv.Run(r.Account, r.ID), SK: conclusionKey,
+		DuePK: kv.DueList(dueConclusions, r.Account), DueSK: kv.At(at.Add(run.ConclusionGrace), r.ID),
+	}
+	return kv.Put(row, "attribute_not_exists(PK)", fault.ErrMoved)
+}
+
+// TakeConclusion implements run.Concluder. It leaves the row in its place in the list.
+func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, until time.Time) (run.Conclusion, error) {
+	failpoint.At("runs", "conclusion.taken", "before")
+	defer failpoint.At("runs", "conclusion.taken", "after")
+	c := run.Conclusion{Key: run.Key{Account: account, RunID: runID}, Until: kv.Time(kv.Millis(until))}
+	var row conclusionRow
+	err := s.table.Get(ctx, kv.Run(account, runID), conclusionKey, &row, run.ErrConcluded)
+	switch {
+	case err != nil:
+		return c, err
+	case row.Outcome != "":
+		return c, run.ErrConcluded
+	case row.Until > kv.Millis(at):
+		return c, run.ErrConcluding
+	}
+	c.Tries = row.Tries + 1
+	seen, values := "attribute_not_exists(taken_until)", kv.Item{":until": kv.N(kv.Millis(until)), ":tries": kv.N(int64(c.Tries))}
+	if row.Until != 0 {
+		seen, values[":seen"] = "taken_until = :seen", kv.N(row.Until)
+	}
+	return c, s.table.Commit(ctx, kv.Update(kv.Run(account, runID), conclusionKey, "SET taken_until = :until, tries = :tries",
+		"attribute_exists(PK) AND attribute_not_exists(outcome) AND "+seen, values, run.ErrConcluding))
+}
+
+// EndConclusion implements run.Concluder.
+func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outcome string, at time.Time, said ...conversation.Message) error {
+	failpoint.At("runs", "conclusion.ended", "before")
+	defer failpoint.At("runs", "conclusion.ended", "after")
+	writes := []kv.Write{kv.Update(kv.Run(c.Account, c.RunID), conclusionKey, "SET outcome = :outcome REMOVE DuePK, DueSK",
+		"taken_until = :mine AND attribute_not_exists(outcome)", kv.Item{":outcome": kv.S(outcome), ":mine": kv.N(kv.Millis(c.Until))}, run.ErrConcluding)}
+	if len(said) > 0 {
+		writes = append(writes, chats.Append(c.Account, chatID, said)...)
+		writes = append(writes, chats.Touch(c.Account, chatID, at, "", "", "", nil).Otherwise(conversation.ErrChatNotFound))
+	}
+	return s.table.Commit(ctx, writes...)
+}
+
+// LeftConclusions implements run.Concluder.
+func (s *Store) LeftConclusions(ctx context.Context, at time.Time, limit int) ([]run.Key, error) {
+	keys, err := s.table.Due(ctx, dueConclusions, at, limit)
+	var list []run.Key
+	for _, k := range keys {
+		account, id, ok := kv.RunOf(k.PK)
+		if !ok {
+			err = errors.Join(err, fmt.Errorf("store: %q is due and no run", k.PK))
+			continue
+		}
+		list = append(list, run.Key{Account: account, RunID: id})
+	}
+	return list, err
+}
