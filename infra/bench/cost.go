@@ -206,8 +206,14 @@ func costsOf(ctx context.Context, o options, shared int) ([]costOf, error) {
 	if err != nil || shared > 1 {
 		return list, err
 	}
-	paid, err := costsIn(ctx, o, shared, paidScenarios)
-	return append(list, paid...), err
+	for _, of := range [][]scenario{paidScenarios, toldScenarios} {
+		more, err := costsIn(ctx, o, shared, of)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
 }
 
 // costsIn counts scenarios in one deployment.
@@ -244,14 +250,18 @@ const counted = 3
 
 // costOf counts the operations of a scenario. The first one is not counted, because it fills the caches.
 func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, error) {
-	chat, err := s.newChat()
+	newChat := s.newChat
+	if sc.told {
+		newChat = s.newTellingChat
+	}
+	chat, err := newChat()
 	if err != nil {
 		return costOf{}, err
 	}
 	var least costOf
 	for n := range counted + 1 {
 		if sc.run {
-			if chat, err = s.newChat(); err != nil {
+			if chat, err = newChat(); err != nil {
 				return least, err
 			}
 		}
@@ -267,7 +277,7 @@ func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, e
 		}
 	}
 	if sc.run {
-		if chat, err = s.newChat(); err != nil {
+		if chat, err = newChat(); err != nil {
 			return least, err
 		}
 	}

@@ -14,6 +14,7 @@ type scenario struct {
 	run    bool   // a confirmed run; else a turn
 	routed bool   // a turn of the router, which an agent answers
 	paid   bool   // with credits; only its cost is counted
+	told   bool   // and the model tells what came of it; only its cost is counted
 	steps  int    // of the plan; 0: no plan
 	wide   bool   // the steps do not depend on each other
 	loads  []int  // concurrencies at which throughput is measured
@@ -33,6 +34,9 @@ var scenarios = []scenario{
 
 // paidScenarios are counted in a deployment whose turns cost credits.
 var paidScenarios = []scenario{{name: "turn, text, with credits", kind: "text", paid: true}}
+
+// toldScenarios are counted with what the model tells of them.
+var toldScenarios = []scenario{{name: "run of 1, and what came of it", kind: "one", run: true, steps: 1, told: true}}
 
 // subject is one of the compared programs.
 type subject interface {

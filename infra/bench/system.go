@@ -203,8 +203,17 @@ func (s *system) route(session string, sc scenario) error {
 	return err
 }
 
-// newChat creates a chat.
+// newChat creates a chat in which the model does not tell what came of a run.
 func (s *system) newChat() (string, error) {
+	id, err := s.newTellingChat()
+	if err == nil {
+		err = s.do(http.MethodPatch, s.origin+"/api/chats/"+id, []byte(`{"conclude":"off"}`), nil)
+	}
+	return id, err
+}
+
+// newTellingChat creates a chat as it is by default.
+func (s *system) newTellingChat() (string, error) {
 	var chat struct {
 		ID string `json:"chat_id"`
 	}

@@ -100,7 +100,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 		if m.Role == conversation.RoleUser {
 			role = llm.User
 		}
-		if len(m.Notes) > 0 { // the model would imitate the note's text; the list is reversed below
+		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text; the list is reversed below
 			history = append(history, llm.Message{Role: llm.System, Content: locale.Text(req.Locale, "prompt.only_text")})
 		}
 		history, said = append(history, llm.Message{Role: role, Content: m.Content}), append(said, m)
