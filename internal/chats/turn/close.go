@@ -132,7 +132,7 @@ func (d *dialog) lastWords(asking context.Context, stop conversation.StopReason)
 	if !fits {
 		return llm.Reply{}, errContextFull
 	}
-	r.Messages, r.MaxTokens = append(kept[:len(kept):len(kept)], end), output
+	r.Messages, r.MaxTokens = slices.Concat(kept, []llm.Message{end}), output
 	d.meter.Reserve = eligibility.Reserve{}
 	refused, err := d.meter.cover(asking, d.use, r)
 	if err != nil {

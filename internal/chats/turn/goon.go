@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,8 +31,7 @@ func (q *modelCaller) goOn(ctx context.Context, force bool, cut llm.Reply) (llm.
 	if len(cut.Calls) > 0 {
 		ask = locale.Text(q.req.Locale, "prompt.cut_calls")
 	}
-	q.messages = append(before[:len(before):len(before)],
-		llm.Message{Role: llm.Assistant, Content: cut.Text}, llm.Message{Role: llm.System, Content: ask})
+	q.messages = slices.Concat(before, []llm.Message{{Role: llm.Assistant, Content: cut.Text}, {Role: llm.System, Content: ask}})
 	if q.writing != nil {
 		q.seam = &seam{to: q.writing, before: cut.Text, tail: tail}
 		release := q.writing.hold(cut.Text)
