@@ -330,7 +330,8 @@ func TestEveryPathEndsInSeal(t *testing.T) {
 		},
 		"what came of an undo is told, too": {
 			&world{steps: []answer{failsWith("Step.Rejected")}, settles: []answer{goesOn(statemachines.OutcomeConclude)}},
-			[]string{"step", "settle Step.Rejected", "seal", "conclude"}, "",
+			[]string{"step", "settle Step.Rejected", "seal", "conclude"},
+			"",
 		},
 		"a conclusion that cannot be written fails nothing": {
 			&world{steps: []answer{goesOn(statemachines.OutcomeConclude)}, fails: map[string][]string{"conclude": {statemachines.ErrorUnnamed}}},

@@ -2,9 +2,11 @@ package boot
 
 import (
 	"context"
+	"errors"
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/edge/gateway"
+	"piloto/internal/runs/run"
 	"piloto/statemachines"
 )
 
@@ -32,7 +34,11 @@ func Conclude(w World, e Environment) (gateway.Function, error) {
 	}}
 	return task(s, func(ctx context.Context, in statemachines.ConcludeInput) (Concluded, error) {
 		if in.RunID != "" {
-			return Concluded{}, concluder.Conclude(ctx, in.AccountID, in.RunID)
+			err := concluder.Conclude(ctx, in.AccountID, in.RunID)
+			if errors.Is(err, run.ErrConcluding) { // if that one died, the schedule finds it
+				err = nil
+			}
+			return Concluded{}, err
 		}
 		n, err := concluder.Sweep(ctx)
 		if n > 0 {

@@ -92,8 +92,8 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 func (w *conclusion) notes(text string) []conversation.Note {
 	var list []conversation.Note
 	counts, record := recordOf(w.run)
-	known := append(record, today(w.req.Locale, w.now()))
-	if missing := figures.Missing(text, counts, append(known, w.asked...)...); len(missing) > 0 {
+	record = append(record, today(w.req.Locale, w.now()))
+	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
 		list = append(list, w.req.note(conversation.NoteNotInResults, "note.not_in_results", "list", strings.Join(missing, ", ")))
 	}
 	pose := intent.Poses(text)
