@@ -184,8 +184,8 @@ type Run struct {
 	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
 	Next      string     // the run that was last proposed to continue this one
 	UndoAt    *time.Time // when the undo of its effects began
-	Question  string     // id of the message for which the plan was proposed; "": none is known
-	Conclude  Conclude   // whether the model tells what came of it
+	Question  string     `json:",omitempty"` // id of the message for which the plan was proposed; "": none is known
+	Conclude  Conclude   `json:",omitempty"` // whether the model tells what came of it
 	Chain     string     // hash of the last event
 	Link      int        // the number of its link in the account's chain; 0 while it has none
 	Handouts  int        `json:"-"` // how often effects were handed out or taken back without an event
