@@ -3,6 +3,9 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +211,47 @@ func TestAnAgentWarnsOfItsCost(t *testing.T) {
 		cost := slices.DeleteFunc(reply.Message.Notes, func(n conversation.Note) bool { return n.Code != conversation.NoteCost })
 		if len(cost) != notes {
 			t.Errorf("%s: %+v", warn, reply.Message.Notes)
+		}
+	}
+}
+
+func verdictOf(completed bool, confidence float64, issues string) llm.Reply {
+	return text(fmt.Sprintf(`{"completed":%v,"confidence":%v,"issues":[%s],"suggestion":"mira la Este"}`, completed, confidence, issues))
+}
+
+// TestAnAnswerIsEvaluated: basic judges once and says what may be missing; full writes the answer anew, twice at most.
+func TestAnAnswerIsEvaluated(t *testing.T) {
+	for name, c := range map[string]struct {
+		eval    string
+		answers []any
+		content string
+		note    string // "" for none
+		asked   int
+	}{
+		"off":                  {"off", []any{text("Una.")}, "Una.", "", 1},
+		"basic, complete":      {"basic", []any{text("Una."), verdictOf(true, 0.8, "")}, "Una.", "", 2},
+		"basic, unsure":        {"basic", []any{text("Una."), verdictOf(true, 0.79, "")}, "Una.", "no cumpla todo lo que pediste", 2},
+		"basic, incomplete":    {"basic", []any{text("Una."), verdictOf(false, 1, `"falta la <b>Este"`)}, "Una.", "falta la bEste", 2},
+		"basic, unreadable":    {"basic", []any{text("Una."), text("Está bien.")}, "Una.", "", 2},
+		"basic, half":          {"basic", []any{text("Una."), text(`{"completed":false}`)}, "Una.", "", 2},
+		"basic, failed":        {"basic", []any{text("Una."), errors.New("no network")}, "Una.", "", 2},
+		"full, corrected":      {"full", []any{text("Una."), verdictOf(false, 1, `"falta"`), text("Dos."), verdictOf(true, 1, "")}, "Dos.", "", 4},
+		"full, twice at most":  {"full", []any{text("Una."), verdictOf(false, 1, ""), text("Dos."), verdictOf(false, 1, ""), text("Tres."), verdictOf(false, 1, `"falta"`)}, "Tres.", "falta", 6},
+		"full, then it failed": {"full", []any{text("Una."), verdictOf(false, 1, ""), text("Dos."), errors.New("no network")}, "Dos.", "", 4},
+	} {
+		w := newLookWorld(t, c.answers...)
+		w.service.Log = slog.New(slog.DiscardHandler)
+		w.choose(t, "resume", `{"eval":"`+c.eval+`"}`)
+		reply := w.send(t, "resume las salas")
+		note := ""
+		for _, n := range reply.Message.Notes {
+			note += n.Code + " " + n.Text
+		}
+		if reply.Message.Content != c.content || len(w.model.asked) != c.asked || (note != "") != (c.note != "") || !strings.Contains(note, c.note) {
+			t.Errorf("%s: %q with %q after %d calls", name, reply.Message.Content, note, len(w.model.asked))
+		}
+		if c.asked > 1 && (w.model.asked[1].Format == nil || len(w.model.asked[1].Tools) != 0) {
+			t.Errorf("%s: the evaluation has tools or no format", name)
 		}
 	}
 }

@@ -39,6 +39,8 @@ type dialog struct {
 	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
 	persona     string
 	agent       actor
+	verdict     verdict
+	corrected   int       // answers that were written anew because of a verdict
 	pending     *plan.Run // the draft that waits, when the model may change it
 	looks       looks
 	job         *job.Job // whose round this is; nil: a turn
@@ -166,7 +168,11 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			return d.handleFailure(ctx, asking, round, answer, err)
 		}
 		if len(answer.Calls) == 0 {
-			if d.ending = (ending{}); answer.Cut {
+			if d.corrects(asking, answer.Text) {
+				force = false
+				continue
+			}
+			if d.ending = (ending{}); answer.Cut || d.verdict.partial() {
 				d.ending.status = conversation.Partial
 			}
 			reply, again, err := d.handleText(ctx, answer.Text)
@@ -235,7 +241,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	notes = append(notes, d.costNote()...)
+	notes = slices.Concat(notes, d.partialNote(), d.costNote())
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.ending})

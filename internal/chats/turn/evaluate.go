@@ -1,0 +1,106 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
+)
+
+// Bounds of an evaluation.
+const (
+	sureEnough    = 0.8 // confidence under which an answer is partial
+	mostCorrected = 2   // answers that the model writes anew, with EvalFull
+	mostIssues    = 3   // in the note
+)
+
+// verdict is the model's judgement of its own answer.
+type verdict struct {
+	Completed  *bool    `json:"completed"`
+	Confidence *float64 `json:"confidence"`
+	Issues     []string `json:"issues"`
+	Suggestion string   `json:"suggestion"`
+}
+
+// partial reports whether the answer does not do what was asked. The zero verdict, of nobody, says nothing.
+func (v verdict) partial() bool {
+	return v.Completed != nil && (!*v.Completed || *v.Confidence < sureEnough)
+}
+
+// verdictFormat is the schema of a verdict.
+func verdictFormat() *llm.Format {
+	return &llm.Format{Name: "evaluation", Schema: json.RawMessage(`{"type":"object","properties":{` +
+		`"completed":{"type":"boolean"},"confidence":{"type":"number"},"issues":{"type":"array","items":{"type":"string"}},"suggestion":{"type":"string"}},` +
+		`"required":["completed","confidence","issues","suggestion"],"additionalProperties":false}`)}
+}
+
+// corrects judges a text that would be the answer, when the agent's is judged. It reports whether the model is to
+// answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
+func (d *dialog) corrects(ctx context.Context, text string) bool {
+	evaluates := d.agent.Eval == agent.EvalBasic || d.agent.Eval == agent.EvalFull
+	if !evaluates || strings.TrimSpace(text) == "" || !d.forced && d.needsRetry(text) {
+		return false
+	}
+	d.verdict = verdict{}
+	v, err := d.judge(ctx, text)
+	if err != nil {
+		d.service.Log.WarnContext(ctx, "turn.not_evaluated", "chat_id", d.chat.ID, "error", err)
+		return false
+	}
+	d.verdict = v
+	if d.agent.Eval != agent.EvalFull || !v.partial() || d.corrected >= mostCorrected {
+		return false
+	}
+	d.corrected++
+	d.messages = append(d.messages,
+		llm.Message{Role: llm.Assistant, Content: text},
+		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)})
+	return true
+}
+
+// judge asks the model for its verdict, without tools. What it writes is not shown.
+func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
+	q := d.modelCaller
+	q.tools, q.format, q.writing = nil, verdictFormat(), nil
+	q.messages = append(slices.Clone(d.messages),
+		llm.Message{Role: llm.Assistant, Content: text},
+		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.evaluate")})
+	answer, err := q.ask(ctx, false)
+	if err != nil {
+		return v, err
+	}
+	raw, err := readArguments(answer.Text)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return verdict{}, fmt.Errorf("turn: read a verdict: %w", err)
+	}
+	if v.Completed == nil || v.Confidence == nil {
+		return verdict{}, errors.New("turn: a verdict without completed or confidence")
+	}
+	return v, nil
+}
+
+// partialNote returns the note that the answer may not be complete, when its evaluation says so.
+func (d *dialog) partialNote() []conversation.Note {
+	if !d.verdict.partial() {
+		return nil
+	}
+	var issues []string
+	for _, i := range d.verdict.Issues[:min(len(d.verdict.Issues), mostIssues)] {
+		issues = append(issues, oneLine(i))
+	}
+	key := "note.partial"
+	if len(issues) == 0 {
+		key = "note.partial_only"
+	}
+	return []conversation.Note{d.req.note(conversation.NotePartial, key, "issues", strings.Join(issues, "; "))}
+}
