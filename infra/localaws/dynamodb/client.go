@@ -90,6 +90,22 @@ func (c *Client) Query(ctx context.Context, in *sdk.QueryInput, _ ...func(*sdk.O
 	return out, nil
 }
 
+// Scan reads one page of a table.
+func (c *Client) Scan(ctx context.Context, in *sdk.ScanInput, _ ...func(*sdk.Options)) (*sdk.ScanOutput, error) {
+	p, err := call(ctx, c, "Scan", scanNode(in), (*Engine).scan)
+	if err != nil {
+		return nil, err
+	}
+	out := &sdk.ScanOutput{Count: int32(p.matched), ScannedCount: int32(p.scanned)}
+	if p.selects != selectCount {
+		out.Items = sdkItems(p.items)
+	}
+	if key := p.lastKey(); key != nil {
+		out.LastEvaluatedKey = sdkItem(key)
+	}
+	return out, nil
+}
+
 // BatchWriteItem puts and deletes items, each by itself.
 func (c *Client) BatchWriteItem(ctx context.Context, in *sdk.BatchWriteItemInput, _ ...func(*sdk.Options)) (*sdk.BatchWriteItemOutput, error) {
 	if _, err := call(ctx, c, "BatchWriteItem", batchWriteNode(in), (*Engine).batchWriteItem); err != nil {

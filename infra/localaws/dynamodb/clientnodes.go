@@ -176,6 +176,29 @@ func queryNode(in *sdk.QueryInput) *members {
 	return m
 }
 
+func scanNode(in *sdk.ScanInput) *members {
+	m := newMembers(11)
+	m.text("TableName", in.TableName)
+	m.text("IndexName", in.IndexName)
+	m.flag("ConsistentRead", in.ConsistentRead)
+	m.item("ExclusiveStartKey", in.ExclusiveStartKey)
+	m.names(in.ExpressionAttributeNames)
+	m.values(in.ExpressionAttributeValues)
+	m.text("FilterExpression", in.FilterExpression)
+	m.text("ProjectionExpression", in.ProjectionExpression)
+	for name, n := range map[string]*int32{"Limit": in.Limit, "Segment": in.Segment, "TotalSegments": in.TotalSegments} {
+		if n != nil {
+			m.add(name, node{kind: jsonNumber, str: strconv.FormatInt(int64(*n), 10)})
+		}
+	}
+	m.choice("Select", string(in.Select))
+	m.refuse("AttributesToGet", in.AttributesToGet != nil)
+	m.refuse("ConditionalOperator", in.ConditionalOperator != "")
+	m.refuse("ScanFilter", in.ScanFilter != nil)
+	m.refuse("ReturnConsumedCapacity", in.ReturnConsumedCapacity != "")
+	return m
+}
+
 func batchWriteNode(in *sdk.BatchWriteItemInput) *members {
 	m := newMembers(1)
 	tables := node{kind: jsonObject}
