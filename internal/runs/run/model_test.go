@@ -502,6 +502,7 @@ func (m *model) check(t *rapid.T) {
 			finals[said.RunID]++
 		}
 	}
+	m.checkLists(t)
 	for _, l := range m.runs {
 		r := m.Read(l.id)
 		if r.Status != l.status || r.Digest != l.digests[len(l.digests)-1] || (r.CancelAt != nil) != l.cancel || (r.UndoAt != nil) != l.undoing {

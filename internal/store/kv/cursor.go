@@ -64,3 +64,60 @@ func (t *Table) Page(ctx context.Context, scope string, s Span, cursor string, l
 	err = Decode(items[limit-1], &last)
 	return items, WriteCursor(scope, last.ListSK), err
 }
+
+// Place is a row of a list, as a reader of the list finds it: its keys, its place, and the chat that it is of, if any.
+type Place struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	ListSK string `dynamodbav:"GSI1SK"`
+	ChatID string `dynamodbav:"chat_id"`
+}
+
+// mostLooked is the number of rows of a list after which a page ends, although it is not full.
+const mostLooked = 500
+
+// Pick reads a page of a list: of the rows after the cursor those that show returns something for, at most limit, and
+// the cursor of the next page when there is one. The newest row comes first when the span says so. show is given the
+// rows in parts, and returns as many values, nil for a row that the page leaves out.
+func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor string, limit int, show func([]Place) ([]*T, error)) ([]T, string, error) {
+	at, err := ReadCursor(scope, cursor)
+	page := []T{}
+	s.Fields = "PK, SK, GSI1SK, chat_id"
+	for looked := 0; err == nil; {
+		if s.Newest {
+			s.Before = at
+		} else if at != "" {
+			s.From = at + "\x00" // the least key after it
+		}
+		part, next := []Place(nil), []*T(nil)
+		if part, err = places(t.Read(ctx, s, limit+1)); err != nil {
+			break
+		}
+		if next, err = show(part); err != nil {
+			break
+		}
+		for i, p := range part {
+			if next[i] != nil && len(page) == limit {
+				return page, WriteCursor(scope, at), nil
+			}
+			if next[i] != nil {
+				page = append(page, *next[i])
+			}
+			at = p.ListSK
+		}
+		if looked += len(part); len(part) <= limit {
+			return page, "", nil
+		}
+		if looked >= mostLooked {
+			return page, WriteCursor(scope, at), nil
+		}
+	}
+	return nil, "", err
+}
+
+func places(items []Item, err error) ([]Place, error) {
+	if err != nil {
+		return nil, err
+	}
+	return DecodeAll[Place](items)
+}

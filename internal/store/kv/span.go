@@ -42,6 +42,9 @@ type Span struct {
 // up to and with its #, or a whole sort key; kinds are in the order of their bytes.
 func Rows(pk string, kinds ...string) Span { return Span{pk: pk, kinds: kinds} }
 
+// Of returns the partition of a span.
+func (s Span) Of() string { return s.pk }
+
 // Listed is the rows of a list, by time. A partition of an index is of one kind, and its sort
 // keys begin with the digits of a time.
 func Listed(pk string) Span { return Span{index: listed, pk: pk, From: "0", To: "9" + last} }
@@ -154,4 +157,24 @@ func (t *Table) Read(ctx context.Context, s Span, limit int) ([]Item, error) {
 		return limit == 0 || len(items) < limit, nil
 	})
 	return items, err
+}
+
+// Keys calls f for the keys of the rows of the whole table that meet a filter, after a key (nil: from the beginning),
+// one page at a time and with the key to go on from, until f returns false. It reads every row, so it is only for what
+// is done once. fields are the attributes that the filter names; a role may allow no others.
+func (t *Table) Keys(ctx context.Context, after Item, filter, fields string, values Item, f func(keys []Item, next Item) (bool, error)) error {
+	in := &dynamodb.ScanInput{
+		TableName: &t.name, ExclusiveStartKey: after, FilterExpression: &filter, ExpressionAttributeValues: values,
+		Select: types.SelectSpecificAttributes, ProjectionExpression: &fields,
+	}
+	for {
+		out, err := t.client.Scan(ctx, in)
+		if err != nil {
+			return err
+		}
+		if more, err := f(out.Items, out.LastEvaluatedKey); err != nil || !more || len(out.LastEvaluatedKey) == 0 {
+			return err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
 }

@@ -9,6 +9,8 @@ import (
 func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 	kvtest.Hold(t,
 		kvtest.Row[runRow](),
+		kvtest.Row[waitRow](),
+		kvtest.Row[earlierRow](),
 		kvtest.Row[eventRow](),
 		kvtest.Row[stepRow](),
 		kvtest.Row[revisionRow](),

@@ -59,6 +59,10 @@ type runRow struct {
 	UpdatedAt int64    `dynamodbav:"updated_at"`
 	DuePK     string   `dynamodbav:"DuePK,omitempty"`
 	DueSK     string   `dynamodbav:"DueSK,omitempty"`
+	ListPK    string   `dynamodbav:"GSI1PK,omitempty"` // of a draft: waitingOf
+	ListSK    string   `dynamodbav:"GSI1SK,omitempty"`
+	Done      *int     `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
+	EndedAt   int64    `dynamodbav:"ended_at,omitempty"`
 }
 
 func rowOfRun(r plan.Run) runRow {
@@ -72,6 +76,11 @@ func rowOfRun(r plan.Run) runRow {
 	if !r.DueAt.IsZero() {
 		row.DuePK, row.DueSK = kv.DueList(dueRuns, r.Account), kv.At(r.DueAt, r.ID)
 	}
+	if r.Status == plan.Draft {
+		row.ListPK, row.ListSK = waitingOf(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
+	}
+	done := r.DoneSteps()
+	row.Done = &done
 	return row
 }
 
@@ -139,6 +148,9 @@ type eventRow struct {
 	Data   []byte      `dynamodbav:"data"`
 	Hash   string      `dynamodbav:"hash"`
 	Before []eventPart `dynamodbav:"before,omitempty"`
+	ListPK string      `dynamodbav:"GSI1PK,omitempty"` // of the first event: runsOf
+	ListSK string      `dynamodbav:"GSI1SK,omitempty"`
+	ChatID string      `dynamodbav:"chat_id,omitempty"` // of the first event
 }
 
 type eventPart struct {
@@ -163,6 +175,9 @@ func rowOfEvents(r plan.Run, events []plan.Event) eventRow {
 	}
 	if len(before) > 0 {
 		row.Format, row.Before = runFormat, before
+	}
+	if events[0].Seq == 1 {
+		row.ListPK, row.ListSK, row.ChatID = runsOf(r.Account), kv.At(r.CreatedAt, r.ID), r.ChatID
 	}
 	return row
 }

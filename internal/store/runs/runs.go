@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"piloto/internal/conversation"
@@ -25,10 +26,13 @@ const (
 )
 
 // Store is the runs of a table.
-type Store struct{ table *kv.Table }
+type Store struct {
+	table    *kv.Table
+	complete atomic.Bool // the lists have the runs of earlier versions, too
+}
 
 // New returns the runs of a table.
-func New(table *kv.Table) *Store { return &Store{table} }
+func New(table *kv.Table) *Store { return &Store{table: table} }
 
 func eventKey(seq int) string { return "EVENT#" + kv.Pad(int64(seq), 6) }
 

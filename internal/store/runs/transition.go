@@ -177,6 +177,8 @@ func (t *transition) row() kv.Write {
 // all returns the writes of the transition.
 func (t *transition) all() []kv.Write {
 	var all []kv.Write
+	t.mirror()
+	t.count()
 	if len(t.next.Events) > 0 {
 		all = append(all, kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved))
 	}

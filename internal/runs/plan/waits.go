@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// WaitKind is what waits for a person.
+type WaitKind string
+
+// The kinds of a wait of a run.
+const (
+	WaitDraft    WaitKind = "draft"    // to be confirmed
+	WaitApproval WaitKind = "approval" // a step, to be approved or refused
+	WaitDoubt    WaitKind = "doubt"    // a step in doubt of a run that ended, to be resolved
+)
+
+// Wait is one thing of a run that waits for a person.
+type Wait struct {
+	Kind   WaitKind
+	StepID EffectID  // zero for a draft. Elements in doubt wait as their step, undos of elements one after the other
+	Asked  time.Time // since when it waits
+	Due    time.Time // until when it waits; zero for a doubt, which has no deadline
+}
+
+// Waits returns what waits for a person in a run, whatever the time is: drafts and approvals whose time is over
+// stay until their run is written again. A step, or the undo of one, has at most one wait.
+func (r Run) Waits() []Wait {
+	switch {
+	case r.Status == Draft:
+		return []Wait{{Kind: WaitDraft, Asked: r.CreatedAt, Due: r.Plan.ExpiresAt}}
+	case r.Status == Waiting && r.CancelAt == nil && r.UndoAt == nil:
+		return r.openApprovals()
+	case r.Status.Terminal():
+		return r.openDoubts()
+	}
+	return nil
+}
+
+func (r Run) openApprovals() []Wait {
+	var list []Wait
+	for _, st := range r.Steps {
+		if st.Status == StepWaiting && st.Approval != nil && st.Approval.Decision == "" {
+			list = append(list, Wait{WaitApproval, st.StepID, st.Approval.AskedAt, st.Approval.ExpiresAt})
+		}
+	}
+	return list
+}
+
+func (r Run) openDoubts() []Wait {
+	var list []Wait
+	for _, st := range r.Steps {
+		if st.Status != StepInDoubt || st.Resolved != nil || st.Expanded && st.StepID.Item() < 0 { // its elements are in doubt
+			continue
+		}
+		w := Wait{Kind: WaitDoubt, StepID: st.StepID, Asked: st.UpdatedAt}
+		if !st.StepID.Undo() {
+			w.StepID = EffectOf(st.StepID.Step())
+		}
+		if !slices.ContainsFunc(list, func(other Wait) bool { return other.Slot() == w.Slot() }) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Slot is the place of a wait in its run, of which there is one for each step and one for its undo.
+func (w Wait) Slot() EffectID {
+	if w.StepID.Undo() {
+		return UndoOf(EffectOf(w.StepID.Step()))
+	}
+	return EffectOf(w.StepID.Step())
+}
+
+// At is the time by which a wait is listed: its deadline. What has none is due since it waits.
+func (w Wait) At() time.Time {
+	if w.Due.IsZero() {
+		return w.Asked
+	}
+	return w.Due
+}
+
+// Open reports whether a wait still waits at a time.
+func (w Wait) Open(at time.Time) bool { return w.Due.IsZero() || at.Before(w.Due) }
+
+// Head is what lists show of a run. Its Run has the plan and no states of steps.
+type Head struct {
+	Run
+	Done    int       // how many steps of the plan are done
+	EndedAt time.Time // zero while it has not ended
+	Open    []Wait    // what waits for a person
+}
+
+// ListedWait is one wait in the list of an account, with its run.
+type ListedWait struct {
+	Wait
+	Run Head
+}
+
+// Filter narrows the list of an account's runs. Empty members narrow nothing.
+type Filter struct {
+	ChatID   string
+	Statuses []Status
+}
+
+// Lister lists what an account has, by pages. A cursor of another account or filter is refused. A page looks at a
+// limited number of runs, so that it may have fewer than limit although a cursor leads on.
+type Lister interface {
+	// Runs lists the runs of an account, the newest first.
+	Runs(ctx context.Context, account string, f Filter, cursor string, limit int) ([]Head, string, error)
+	// Waiting lists what waits for a person at a time, by the time at which it is due, the first one first. A
+	// chatID that is not empty narrows it to that chat.
+	Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]ListedWait, string, error)
+	// Complete reports whether the lists have every run. They do not yet have all while runs that an earlier
+	// version of the program wrote are being added.
+	Complete(ctx context.Context) (bool, error)
+}
+
+// DoneSteps counts the steps of the plan that are done.
+func (r Run) DoneSteps() int {
+	n := 0
+	for _, s := range r.Steps {
+		if s.StepID.Whole() && s.Status == StepDone {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,173 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/kv"
+)
+
+type countingClient struct {
+	aws.HTTPClient
+	calls *atomic.Int64
+}
+
+func (c countingClient) Do(r *http.Request) (*http.Response, error) {
+	c.calls.Add(1)
+	return c.HTTPClient.Do(r)
+}
+
+// TestPageOfRunsCostsWhatItShows: among ten thousand runs, and as many drafts that wait, a page makes the calls that it
+// makes among sixty.
+func TestPageOfRunsCostsWhatItShows(t *testing.T) {
+	var calls atomic.Int64
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return countingClient{c, &calls} })
+	client := dynamodb.NewFromConfig(config)
+	w := fixture.NewWorldOver(t, table)
+	model := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
+	out, err := client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &name, KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: kv.Item{":pk": kv.S(kv.Run(fixture.Account, model.ID))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := 10_000
+	if testing.Short() {
+		many = 1000
+	}
+	made := 1
+	grow := func(to int) {
+		t.Helper()
+		var batch []types.WriteRequest
+		write := func() {
+			t.Helper()
+			if _, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{name: batch}}); err != nil {
+				t.Fatal(err)
+			}
+			batch = nil
+		}
+		for ; made < to; made++ {
+			id := w.IDs.New(w.Clock().Add(time.Duration(made) * time.Millisecond))
+			chat := w.IDs.New(w.Clock())
+			for _, it := range append(out.Items, kv.Item{
+				"PK": kv.S(kv.Account(fixture.Account)), "SK": kv.S("CHAT#" + w.Chat.ID), "pending_run_id": kv.S(model.ID), "chat_id": kv.S(w.Chat.ID),
+			}) {
+				copied := kv.Item{}
+				for k, v := range it {
+					if s, ok := v.(*types.AttributeValueMemberS); ok {
+						v = kv.S(strings.NewReplacer(model.ID, id, w.Chat.ID, chat).Replace(s.Value))
+					}
+					copied[k] = v
+				}
+				batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: copied}})
+			}
+			if len(batch) > 20 {
+				write()
+			}
+		}
+		write()
+	}
+	count := func(read func() (int, string, error)) int64 {
+		t.Helper()
+		before := calls.Load()
+		n, cursor, err := read()
+		if err != nil || n != 50 || cursor == "" {
+			t.Fatalf("%d of 50, cursor %q: %v", n, cursor, err)
+		}
+		return calls.Load() - before
+	}
+	runs := func() (int, string, error) {
+		page, cursor, err := table.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
+		return len(page), cursor, err
+	}
+	waits := func() (int, string, error) {
+		page, cursor, err := table.Waiting(ctx, fixture.Account, "", w.Clock(), "", 50)
+		return len(page), cursor, err
+	}
+	grow(60)
+	fewRuns, fewWaits := count(runs), count(waits)
+	grow(many)
+	if got := count(runs); got != fewRuns {
+		t.Errorf("a page of runs makes %d calls among %d runs, and %d among 60", got, many, fewRuns)
+	}
+	if got := count(waits); got != fewWaits {
+		t.Errorf("a page of what waits makes %d calls among %d, and %d among 60", got, many, fewWaits)
+	}
+	// A filter that nothing meets does not read the whole list.
+	before := calls.Load()
+	page, cursor, err := table.Runs(ctx, fixture.Account, plan.Filter{Statuses: []plan.Status{plan.Done}}, "", 50)
+	if err != nil || len(page) != 0 || cursor == "" || calls.Load()-before > 1300 {
+		t.Errorf("%d runs, cursor %q, %d calls: %v", len(page), cursor, calls.Load()-before, err)
+	}
+}
+
+// TestRunsOfEarlierVersionsAreListed takes from runs what an earlier version did not write. They are in no list until
+// they are added, once.
+func TestRunsOfEarlierVersionsAreListed(t *testing.T) {
+	table, config, name := fixture.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	client := dynamodb.NewFromConfig(config)
+	w := fixture.NewWorldOver(t, table)
+	var ids []string
+	for n := range 3 {
+		w.Chat = w.NewChat()
+		r := w.Propose(fixture.To("POST", "/bookings", fmt.Sprintf(`{"room":"%d"}`, n)))
+		ids = append(ids, r.ID)
+		for _, sk := range []string{"RUN", "EVENT#000001"} {
+			if _, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: &name, Key: kv.Key(kv.Run(fixture.Account, r.ID), sk), UpdateExpression: aws.String("REMOVE GSI1PK, GSI1SK, done, chat_id"),
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if sk == "RUN" { // chat_id is older there
+				if _, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+					TableName: &name, Key: kv.Key(kv.Run(fixture.Account, r.ID), sk), UpdateExpression: aws.String("SET chat_id = :c"),
+					ExpressionAttributeValues: kv.Item{":c": kv.S(w.Chat.ID)},
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	lists := func() (runs, waits int, complete bool) {
+		t.Helper()
+		heads, _, err := table.Runs(ctx, fixture.Account, plan.Filter{}, "", 50)
+		list, _, err2 := table.Waiting(ctx, fixture.Account, "", w.Clock(), "", 50)
+		complete, err3 := table.Complete(ctx)
+		if err := errors.Join(err, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		return len(heads), len(list), complete
+	}
+	if runs, waits, complete := lists(); runs != 0 || waits != 0 || complete {
+		t.Fatalf("%d runs and %d waits before; complete: %v", runs, waits, complete)
+	}
+	at := w.Clock()
+	for _, step := range []struct {
+		at    time.Time
+		added int
+		done  bool
+	}{{at, 3, false}, {at.Add(time.Minute), 0, false}, {at.Add(16 * time.Minute), 0, true}, {at.Add(time.Hour), 0, true}} {
+		added, err := table.ListEarlier(ctx, step.at, 15*time.Minute, math.MaxInt)
+		if err != nil || added != step.added {
+			t.Fatalf("%d were added, want %d: %v", added, step.added, err)
+		}
+		if runs, waits, complete := lists(); runs != 3 || waits != 3 || complete != step.done {
+			t.Fatalf("%d runs and %d waits after; complete: %v, want %v", runs, waits, complete, step.done)
+		}
+	}
+	if r := w.Read(ids[0]); r.Status != plan.Draft || r.EventSeq != 1 {
+		t.Errorf("adding it to the lists changed it: %+v", r)
+	}
+}

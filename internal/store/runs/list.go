@@ -1,0 +1,156 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/kv"
+)
+
+// runsOf is the list of an account's runs, by the time at which they were proposed. A run stands in it with its first
+// event, which nothing writes again: with its own row, each step would also write the index.
+func runsOf(account string) string { return kv.Account(account) + "#RUNS" }
+
+// listReads is the number of runs that are read at once for a page.
+const listReads = 8
+
+// Runs implements plan.Lister.
+func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
+	span := kv.Listed(runsOf(account))
+	span.Newest = true
+	scope := strings.Join([]string{span.Of(), f.ChatID, statusText(f.Statuses)}, "\x00")
+	return kv.Pick(ctx, s.table, scope, span, cursor, limit, func(part []kv.Place) ([]*plan.Head, error) {
+		heads, err := s.heads(ctx, account, part, func(p kv.Place) bool { return f.ChatID == "" || p.ChatID == f.ChatID })
+		for i, h := range heads {
+			if h != nil && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, h.Status) {
+				heads[i] = nil
+			}
+		}
+		return heads, err
+	})
+}
+
+func statusText(list []plan.Status) string {
+	var text []string
+	for _, st := range list {
+		text = append(text, string(st))
+	}
+	slices.Sort(text)
+	return strings.Join(text, ",")
+}
+
+// Waiting implements plan.Lister. An index may lag behind the table, so it only tells where to look: what a page shows
+// is read from the table.
+func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
+	span := kv.Listed(waitingOf(account))
+	return kv.Pick(ctx, s.table, span.Of()+"\x00"+chatID, span, cursor, limit, func(part []kv.Place) ([]*plan.ListedWait, error) {
+		heads, err := s.heads(ctx, account, part, func(p kv.Place) bool { return chatID == "" || p.ChatID == chatID })
+		found := make([]*plan.ListedWait, len(part))
+		for i, h := range heads {
+			if h == nil {
+				continue
+			}
+			for _, w := range h.Open {
+				if w.Open(at) && keyOf(w) == part[i].SK {
+					found[i] = &plan.ListedWait{Wait: w, Run: *h}
+				}
+			}
+		}
+		return found, err
+	})
+}
+
+// keyOf returns the key of the row that stands in the list for a wait.
+func keyOf(w plan.Wait) string {
+	if w.Kind == plan.WaitDraft {
+		return "RUN"
+	}
+	return waitKey + w.Slot().String()
+}
+
+// heads reads the runs of the places that keep wants, nil for others and for runs that are gone.
+func (s *Store) heads(ctx context.Context, account string, places []kv.Place, keep func(kv.Place) bool) ([]*plan.Head, error) {
+	heads, errs := make([]*plan.Head, len(places)), make([]error, len(places))
+	turns := make(chan struct{}, listReads)
+	var reads sync.WaitGroup
+	for i, p := range places {
+		_, id, ok := kv.RunOf(p.PK)
+		if !ok || !keep(p) {
+			continue
+		}
+		turns <- struct{}{}
+		reads.Go(func() {
+			defer func() { <-turns }()
+			h, err := s.head(ctx, account, id)
+			if err == nil {
+				heads[i] = &h
+			} else if !errors.Is(err, plan.ErrRunNotFound) {
+				errs[i] = err
+			}
+		})
+	}
+	reads.Wait()
+	return heads, errors.Join(errs...)
+}
+
+// head reads what lists show of a run, as the last write left it. A run that an earlier version wrote does not count
+// its steps: their states are read.
+func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Run(account, id), "RUN", planKey, waitKey), 0)
+	if err != nil {
+		return plan.Head{}, err
+	}
+	if len(items) == 0 || kv.Text(items[0], "SK") != "RUN" {
+		return plan.Head{}, plan.ErrRunNotFound
+	}
+	var row runRow
+	if err := kv.Decode(items[0], &row); err != nil {
+		return plan.Head{}, err
+	}
+	h := plan.Head{EndedAt: row.endedAt()}
+	if h.Run, err = row.run(); err != nil {
+		return h, err
+	}
+	for _, it := range items[1:] {
+		if kv.Text(it, "SK") == planKey {
+			h.Plan, err = planOf(it)
+		} else if kv.Text(it, "GSI1PK") != "" {
+			var w waitRow
+			err = kv.Decode(it, &w)
+			h.Open = append(h.Open, w.wait())
+		}
+		if err != nil {
+			return h, err
+		}
+	}
+	if row.Done != nil {
+		h.Done = *row.Done
+	} else if h.ConfirmBy != "" {
+		if h.Done, err = s.countDone(ctx, account, id); err != nil {
+			return h, err
+		}
+	}
+	return s.withDraft(ctx, h)
+}
+
+func (s *Store) countDone(ctx context.Context, account, id string) (int, error) {
+	r, err := s.Bare(ctx, account, id)
+	return r.DoneSteps(), err
+}
+
+// withDraft adds that a draft waits. It waits while its chat does: one of a deleted chat cannot be confirmed.
+func (s *Store) withDraft(ctx context.Context, h plan.Head) (plan.Head, error) {
+	if h.Status != plan.Draft {
+		return h, nil
+	}
+	chat, err := s.table.Row(ctx, kv.Account(h.Account), "CHAT#"+h.ChatID)
+	if err == nil && kv.Text(chat, "pending_run_id") == h.ID {
+		h.Open = h.Waits()
+	}
+	return h, err
+}

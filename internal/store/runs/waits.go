@@ -1,0 +1,84 @@
+package runs
+
+import (
+	"slices"
+	"time"
+
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/kv"
+)
+
+// waitingOf is the list of what waits for a person in an account, by the time at which it is due. A draft stands in it
+// with the row of its run, and an approval or a doubt with a waitRow. Rows of other stores may stand in it too: a new
+// kind of them needs a case in Waiting.
+func waitingOf(account string) string { return kv.Account(account) + "#WAITING" }
+
+// waitKey begins the keys of the waits of steps. They follow the plan of the run, so that one query reads the row of
+// the run, its plan and its waits, and not the states of its steps.
+const waitKey = "RUN#WAIT#"
+
+// waitRow is a step, or its undo, that waits for a person. When it waits no longer it has no place in a list.
+type waitRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	ListPK string `dynamodbav:"GSI1PK,omitempty"`
+	ListSK string `dynamodbav:"GSI1SK,omitempty"`
+	ChatID string `dynamodbav:"chat_id,omitempty"`
+	Kind   string `dynamodbav:"kind,omitempty"`
+	StepID string `dynamodbav:"step_id,omitempty"`
+	Asked  int64  `dynamodbav:"asked_at,omitempty"`
+	Due    int64  `dynamodbav:"due_at,omitempty"`
+}
+
+func (row waitRow) wait() plan.Wait {
+	return plan.Wait{Kind: plan.WaitKind(row.Kind), StepID: plan.ParseEffect(row.StepID), Asked: kv.Time(row.Asked), Due: kv.Time(row.Due)}
+}
+
+func putWait(r plan.Run, w plan.Wait) kv.Write {
+	return kv.Put(waitRow{
+		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: waitingOf(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
+		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due),
+	}, "", nil)
+}
+
+// mirror adds to a transition what it changes in the list of what waits. The row of a draft that is new has its place
+// from the beginning (rowOfRun).
+func (t *transition) mirror() {
+	was, is := t.from.Waits(), t.next.Waits()
+	if draft := t.from.Status == plan.Draft; draft && t.next.Status != plan.Draft {
+		t.remove = append(t.remove, "GSI1PK", "GSI1SK")
+	} else if draft && !t.apart && !was[0].Due.Equal(is[0].Due) {
+		t.update("GSI1PK = :waits, GSI1SK = :by", kv.Item{":waits": kv.S(waitingOf(t.from.Account)), ":by": kv.S(kv.At(is[0].Due, t.from.ID))})
+	}
+	for _, w := range is {
+		if w.Kind != plan.WaitDraft && !slices.Contains(was, w) {
+			t.add(putWait(t.next, w))
+		}
+	}
+	for _, w := range was {
+		if w.Kind != plan.WaitDraft && !slices.ContainsFunc(is, func(other plan.Wait) bool { return other.Slot() == w.Slot() }) {
+			t.add(kv.Update(kv.Run(t.from.Account, t.from.ID), keyOf(w), "REMOVE GSI1PK, GSI1SK", "", nil, nil))
+		}
+	}
+}
+
+// count adds to the update of the run's row what lists show of it: how many steps are done, and when it ended.
+func (t *transition) count() {
+	if done := t.next.DoneSteps(); done != t.from.DoneSteps() {
+		t.update("done = :done", kv.Item{":done": kv.N(int64(done))})
+	}
+	if t.next.Status.Terminal() && !t.from.Status.Terminal() {
+		t.update("ended_at = :now", nil)
+	}
+}
+
+// endedAt is when a run ended; in rows of earlier versions it is the time of the last write.
+func (row runRow) endedAt() time.Time {
+	switch {
+	case !plan.Status(row.Status).Terminal():
+		return time.Time{}
+	case row.EndedAt == 0:
+		return kv.Time(row.UpdatedAt)
+	}
+	return kv.Time(row.EndedAt)
+}
