@@ -361,16 +361,17 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		var errs [5]error
+		var errs [6]error
 		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
 		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
 		sweeps.Go(func() { swept.Credit, errs[2] = credits.Sweep(ctx) })
 		sweeps.Go(func() { swept.Receipts, errs[3] = sealer.Sweep(ctx) })
 		sweeps.Go(func() { swept.Jobs, errs[4] = jobs.Sweep(ctx) })
+		sweeps.Go(func() { swept.Listed, errs[5] = s.stores.Runs.ListEarlier(ctx, w.Now(), earlierLives, mostListed) })
 		sweeps.Wait()
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "listed", swept.Listed)
 		}
 		return swept, errors.Join(errs[:]...)
 	}), nil
@@ -384,7 +385,15 @@ type Swept struct {
 
 	Receipts receipt.Swept `json:"receipts"`
 	Jobs     job.Swept     `json:"jobs"`
+	Listed   int           `json:"listed"` // runs of an earlier version that lists now have
 }
+
+// The lists of runs get those of an earlier version, a number in each sweep. An instance of that version may write for
+// as long as a function may run.
+const (
+	mostListed   = 1000
+	earlierLives = 15 * time.Minute
+)
 
 // Authorize builds functions/authorize.
 func Authorize(w World, e Environment) (gateway.Function, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,6 +23,8 @@ const formatAdvice = `; nothing was changed
 func (p *Process) checkFormat(ctx context.Context, table string) error {
 	err := p.Stores.CheckFormat(ctx)
 	switch {
+	case err == nil:
+		return p.listEarlier(ctx)
 	case errors.Is(err, kv.ErrFormat):
 		return fmt.Errorf("%[2]s was written by a later version of Piloto"+formatAdvice, shellWord(p.Data), p.Data)
 	case !errors.Is(err, store.ErrNoFormat):
@@ -34,5 +37,15 @@ func (p *Process) checkFormat(ctx context.Context, table string) error {
 	if len(out.Items) > 0 {
 		return fmt.Errorf("%[2]s was written by an earlier version of Piloto, before stored data had a format"+formatAdvice, shellWord(p.Data), p.Data)
 	}
-	return p.Stores.WriteFormat(ctx)
+	if err := p.Stores.WriteFormat(ctx); err != nil {
+		return err
+	}
+	return p.listEarlier(ctx)
+}
+
+// listEarlier has the lists of runs show those that an earlier version wrote, before anybody reads them. Nothing else
+// writes the folder yet.
+func (p *Process) listEarlier(ctx context.Context) error {
+	_, err := p.Stores.Runs.ListEarlier(ctx, p.Clock(), 0, math.MaxInt)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -215,6 +216,9 @@ func goOn(t *testing.T, format int) {
 	if d := cmp.Diff(string(want), readAll(t, all)); d != "" {
 		t.Fatalf("the rows are read as others (-then +now):\n%s", d)
 	}
+	if kinds := listedWaits(t, all); kinds[plan.WaitDraft] != 1 || kinds[plan.WaitApproval] != 1 {
+		t.Errorf("before anything is written again %v wait", kinds)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	if err := p.Start(ctx); err != nil {
@@ -240,6 +244,7 @@ func goOn(t *testing.T, format int) {
 	if format >= 3 {
 		releasedAfter(t, all)
 	}
+	listedWaits(t, all)
 	doubts := 1
 	if format >= 5 { // a wave too
 		doubts = 2
@@ -359,4 +364,41 @@ func TestFoldersOfOtherVersionsAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// listedWaits compares the list of what waits with the runs themselves, and returns how many there are of each kind.
+func listedWaits(t *testing.T, all *fixture.Stores) map[plan.WaitKind]int {
+	t.Helper()
+	heads, _, err := all.Runs(t.Context(), fixture.Account, plan.Filter{}, "", 200)
+	complete, err2 := all.Complete(t.Context())
+	if err != nil || err2 != nil || !complete || len(heads) < 5 {
+		t.Fatalf("%d runs are listed, complete %v: %v, %v", len(heads), complete, err, err2)
+	}
+	want, got, kinds := []string{}, []string{}, map[plan.WaitKind]int{}
+	for _, h := range heads {
+		r, err := all.Run(t.Context(), fixture.Account, h.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range r.Waits() {
+			want = append(want, r.ID+" "+string(w.Kind)+" "+w.StepID.String())
+			kinds[w.Kind]++
+		}
+		if h.Done != r.DoneSteps() {
+			t.Errorf("%s: %d steps are done, and the list has %d", r.ID, r.DoneSteps(), h.Done)
+		}
+	}
+	list, _, err := all.Waiting(t.Context(), fixture.Account, "", fixture.Epoch, "", 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range list {
+		got = append(got, w.Run.ID+" "+string(w.Kind)+" "+w.StepID.String())
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("%q wait, and the list has %q", want, got)
+	}
+	return kinds
 }

@@ -44,6 +44,7 @@ func (a *api) records(store Store, checks []Check) {
 		method: http.MethodGet, path: "/api/runs/{id}/events", id: "listEvents", access: withChat,
 		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
 	}, s.events)
+	a.lists(s)
 	a.history(s)
 	register(a, operation{
 		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,

@@ -93,7 +93,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
-		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules " +
+		"revisePlan settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
 		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob")
 	approvers := []string{"approveStep"}
 	opens := []string{"health"}
@@ -192,6 +192,10 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 		{"POST", "/api/chats", `{"project_id":"` + projectID + `"}`, "project.not_found"},
 		{"GET", "/api/chats?project_id=" + projectID, "", "project.not_found"},
 		{"GET", "/api/chats?cursor=a-next", "", "cursor.invalid"},
+		{"GET", "/api/runs?chat_id=" + chatID, "", "chat.not_found"},
+		{"GET", "/api/runs?cursor=a-next", "", "cursor.invalid"},
+		{"GET", "/api/waiting?chat_id=" + chatID, "", "chat.not_found"},
+		{"GET", "/api/waiting?cursor=a-next", "", "cursor.invalid"},
 	} {
 		w := newSite().do(ask(other, c.method, c.path, c.body))
 		if got := decode(t, w)["code"]; got != c.code {

@@ -175,6 +175,7 @@ type Store interface {
 	plan.Reader
 	plan.BareReader
 	plan.StatusReader
+	plan.Lister
 	plan.EventReader
 	plan.RevisionReader
 	plan.ResultReader

@@ -47,6 +47,8 @@ var (
 
 // world implements every service in memory: one account's records, and a count of the calls.
 type world struct {
+	filter plan.Filter // of the last list of runs
+
 	mu       sync.Mutex
 	calls    int
 	turns    []turn.Request

@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/runs/plan"
+)
+
+// lists adds the routes that list what an account has over all its chats.
+func (a *api) lists(s records) {
+	register(a, operation{
+		method: http.MethodGet, path: "/api/runs", id: "listRuns", access: withChat,
+		summary: "List the runs, newest first", failures: []int{404, 422},
+	}, s.listRuns)
+	register(a, operation{
+		method: http.MethodGet, path: "/api/waiting", id: "listWaiting", access: withChat,
+		summary: "List what waits for a person, by the time at which it is due, the first one first", failures: []int{404, 422},
+	}, s.listWaiting)
+}
+
+// RunSummary is a run in a list.
+type RunSummary struct {
+	RunID       string        `json:"run_id"`
+	ChatID      string        `json:"chat_id"`
+	ProjectID   string        `json:"project_id,omitempty"`
+	Goal        string        `json:"goal"`
+	Status      plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
+	Digest      plan.Digest   `json:"digest"`
+	ExpiresAt   time.Time     `json:"expires_at"`
+	CreatedAt   time.Time     `json:"created_at"`
+	UpdatedAt   time.Time     `json:"updated_at"`
+	EndedAt     *time.Time    `json:"ended_at,omitempty"`
+	ProposedBy  string        `json:"proposed_by" doc:"the user who asked for it"`
+	ConfirmedBy string        `json:"confirmed_by,omitempty"`
+	Reason      string        `json:"reason,omitempty" doc:"why somebody rejected the draft"`
+	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
+	StepsDone   int           `json:"steps_done"`
+	StepsTotal  int           `json:"steps_total"`
+	Error       *plan.Failure `json:"error,omitempty"`
+	Waits       []RunWait     `json:"waits" nullable:"false" doc:"what waits for a person in it; one may be over"`
+}
+
+// RunWait is one thing of a run that waits for a person.
+type RunWait struct {
+	Kind    plan.WaitKind `json:"kind" enum:"draft,approval,doubt"`
+	StepID  string        `json:"step_id,omitempty" doc:"what an approval or a verdict names"`
+	AskedAt time.Time     `json:"asked_at"`
+	DueAt   *time.Time    `json:"due_at,omitempty" doc:"a doubt has no deadline"`
+}
+
+// RunList is a page of runs.
+type RunList struct {
+	Runs       []RunSummary `json:"runs" nullable:"false"`
+	Cursor     string       `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
+	Incomplete bool         `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+}
+
+// Wait is one thing that waits for a person, with what is needed to open it.
+type Wait struct {
+	RunWait
+	RunID    string      `json:"run_id"`
+	ChatID   string      `json:"chat_id"`
+	Title    string      `json:"title" doc:"of the step; of a draft, its goal"`
+	Goal     string      `json:"goal"`
+	Services []string    `json:"services" nullable:"false" doc:"names of the services that it calls"`
+	Digest   plan.Digest `json:"digest" doc:"of the plan, for a confirmation or an approval"`
+}
+
+// WaitList is a page of what waits.
+type WaitList struct {
+	Waiting    []Wait `json:"waiting" nullable:"false"`
+	Cursor     string `json:"cursor,omitempty" doc:"of the next page, when there is one. A page may have fewer than limit, or none, although there is one"`
+	Incomplete bool   `json:"incomplete,omitempty" doc:"runs that an earlier version wrote are still being added to the lists"`
+}
+
+func (s records) listRuns(ctx context.Context, in *struct {
+	PageInput
+	Status []plan.Status `query:"status" maxItems:"10" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded" doc:"only runs of these, separated by commas"`
+	ChatID string        `query:"chat_id" doc:"only the runs of this chat"`
+},
+) (*reply[RunList], error) {
+	account := caller(ctx).Account
+	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
+		return nil, err
+	}
+	complete, err := s.store.Complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: in.Status}, in.Cursor, in.size())
+	if err != nil {
+		return nil, err
+	}
+	v := RunList{Runs: make([]RunSummary, len(heads)), Cursor: cursor, Incomplete: !complete}
+	for i, h := range heads {
+		v.Runs[i] = showHead(h)
+	}
+	return answer(v), nil
+}
+
+func (s records) listWaiting(ctx context.Context, in *struct {
+	PageInput
+	ChatID string `query:"chat_id" doc:"only what waits in this chat"`
+},
+) (*reply[WaitList], error) {
+	account := caller(ctx).Account
+	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
+		return nil, err
+	}
+	complete, err := s.store.Complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waits, cursor, err := s.store.Waiting(ctx, account, in.ChatID, s.config.Now(), in.Cursor, in.size())
+	if err != nil {
+		return nil, err
+	}
+	v := WaitList{Waiting: make([]Wait, len(waits)), Cursor: cursor, Incomplete: !complete}
+	for i, w := range waits {
+		v.Waiting[i] = showListedWait(w)
+	}
+	return answer(v), nil
+}
+
+// chatOf returns an error for a chat that is not the account's; "" means none.
+func (s records) chatOf(ctx context.Context, account, id string) error {
+	if id == "" {
+		return nil
+	}
+	if !ids.Valid(id) {
+		return conversation.ErrChatNotFound
+	}
+	_, err := s.store.Chat(ctx, account, id)
+	return err
+}
+
+func showHead(h plan.Head) RunSummary {
+	v := RunSummary{
+		RunID: h.ID, ChatID: h.ChatID, ProjectID: h.ProjectID, Goal: h.Plan.Goal, Status: h.Status, Digest: h.Digest,
+		ExpiresAt: h.Plan.ExpiresAt.UTC(), CreatedAt: h.CreatedAt.UTC(), UpdatedAt: h.UpdatedAt.UTC(), EndedAt: optionalTime(h.EndedAt.UTC()),
+		ProposedBy: h.User, ConfirmedBy: h.Confirmer, Reason: h.Reason, Retries: h.Retries,
+		StepsDone: h.Done, StepsTotal: len(h.Plan.Steps), Error: h.Error, Waits: make([]RunWait, len(h.Open)),
+	}
+	for i, w := range h.Open {
+		v.Waits[i] = showWait(w)
+	}
+	return v
+}
+
+func showWait(w plan.Wait) RunWait {
+	return RunWait{Kind: w.Kind, StepID: w.StepID.String(), AskedAt: w.Asked.UTC(), DueAt: optionalTime(w.Due.UTC())}
+}
+
+func showListedWait(w plan.ListedWait) Wait {
+	p := w.Run.Plan
+	v := Wait{
+		RunWait: showWait(w.Wait), RunID: w.Run.ID, ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest,
+	}
+	if step, ok := p.Step(w.StepID); ok {
+		v.Title = step.Title
+	}
+	for _, b := range p.Bindings {
+		mine := w.StepID.IsZero() || b.StepID == w.Slot()
+		if mine && !b.StepID.Check() && !b.StepID.Undo() == !w.StepID.Undo() && !slices.Contains(v.Services, b.ServerName) {
+			v.Services = append(v.Services, b.ServerName)
+		}
+	}
+	return v
+}
