@@ -241,7 +241,7 @@ func TestFinalMessageTellsAStoredResult(t *testing.T) {
 	drive(t, w, r, "s2")
 	drive(t, w, r, "s1")
 	messages := w.Messages()
-	if last := messages[len(messages)-1].Content; w.Read(r.ID).Status != plan.Done || !strings.Contains(last, "room: 1") {
+	if last := messages[len(messages)-1].Content; w.Read(r.ID).Status != plan.Done || !strings.Contains(last, "| room | 1 |") {
 		t.Errorf("%s: %q", w.Read(r.ID).Status, last)
 	}
 }
