@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"piloto/internal/conversation"
@@ -80,11 +81,15 @@ type WaitList struct {
 
 func (s records) listRuns(ctx context.Context, in *struct {
 	PageInput
-	Status []plan.Status `query:"status" maxItems:"10" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded" doc:"only runs of these, separated by commas"`
-	ChatID string        `query:"chat_id" doc:"only the runs of this chat"`
+	Status []string `query:"status,explode" maxItems:"10" doc:"only runs of these, repeated or separated by commas: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded"`
+	ChatID string   `query:"chat_id" doc:"only the runs of this chat"`
 },
 ) (*reply[RunList], error) {
 	account := caller(ctx).Account
+	statuses, err := readStatuses(in.Status)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.chatOf(ctx, account, in.ChatID); err != nil {
 		return nil, err
 	}
@@ -92,7 +97,7 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: in.Status}, in.Cursor, in.size())
+	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +130,20 @@ func (s records) listWaiting(ctx context.Context, in *struct {
 		v.Waiting[i] = showListedWait(w)
 	}
 	return answer(v), nil
+}
+
+// readStatuses returns the statuses that a query names.
+func readStatuses(values []string) ([]plan.Status, error) {
+	var list []plan.Status
+	for _, value := range values {
+		for name := range strings.SplitSeq(value, ",") {
+			if !slices.Contains(plan.Statuses(), plan.Status(name)) {
+				return nil, errInvalid.At(field("enum", "query", "status"))
+			}
+			list = append(list, plan.Status(name))
+		}
+	}
+	return list, nil
 }
 
 // chatOf returns an error for a chat that is not the account's; "" means none.

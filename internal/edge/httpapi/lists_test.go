@@ -54,6 +54,9 @@ func TestListsNarrow(t *testing.T) {
 		{"/api/runs", 200, plan.Filter{}},
 		{"/api/runs?status=draft,in_doubt", 200, plan.Filter{Statuses: []plan.Status{plan.Draft, plan.InDoubt}}},
 		{"/api/runs?status=done&chat_id=" + chatID, 200, plan.Filter{ChatID: chatID, Statuses: []plan.Status{plan.Done}}},
+		{"/api/runs?status=draft&status=done", 200, plan.Filter{Statuses: []plan.Status{plan.Draft, plan.Done}}},
+		{"/api/runs?status=draft&status=finished", 422, plan.Filter{}},
+		{"/api/runs?status=", 200, plan.Filter{}}, // as if it were absent
 		{"/api/runs?status=finished", 422, plan.Filter{}},
 		{"/api/runs?status=done,", 422, plan.Filter{}},
 		{"/api/runs?limit=0", 422, plan.Filter{}},
