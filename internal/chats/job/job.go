@@ -36,21 +36,6 @@ const (
 // Terminal reports whether a job with this status has ended.
 func (s Status) Terminal() bool { return s == Success || s == Partial || s == Failed }
 
-// StopReason is the reason for which a job was ended before the agent was done.
-type StopReason string
-
-// The reasons.
-const (
-	MaxSteps       StopReason = "max_steps"
-	Timeout        StopReason = "timeout"
-	BudgetExceeded StopReason = "budget_exceeded"
-	ContextFull    StopReason = "context_full"
-	UserInterrupt  StopReason = "user_interrupt"
-	LLMError       StopReason = "llm_error"
-	WaitingExpired StopReason = "waiting_expired"
-	Blocked        StopReason = "blocked"
-)
-
 // Next says how the execution of a job goes on.
 type Next string
 
@@ -62,9 +47,11 @@ const (
 	NextEnd   Next = "end"   // it ended
 )
 
-// Graceful reports whether the model is asked once more, for a summary of what was done. A person who stops a job wants
+// Graceful reports whether the model of a job that is ended for a reason is asked once more, for a summary of what was done. A person who stops a job wants
 // no more of it, and a blocked one has no model.
-func (r StopReason) Graceful() bool { return r != "" && r != UserInterrupt && r != Blocked }
+func Graceful(r conversation.StopReason) bool {
+	return r != "" && r != conversation.StopPerson && r != conversation.StopBlocked
+}
 
 // MostLife is the longest time of a job, with its waits; the executions of its state machine end then, too.
 const MostLife = 7 * 24 * time.Hour
@@ -85,10 +72,10 @@ type Job struct {
 	TraceID   string     `json:"trace_id,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
 
-	Status     Status     `json:"status"`
-	StopReason StopReason `json:"stop_reason,omitempty"`
-	Why        string     `json:"why,omitempty"`    // what a person reads of a block: its cause, and what to do
-	StopAt     time.Time  `json:"stop_at,omitzero"` // when a person asked it to stop
+	Status     Status                  `json:"status"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
+	Why        string                  `json:"why,omitempty"`    // what a person reads of a block: its cause, and what to do
+	StopAt     time.Time               `json:"stop_at,omitzero"` // when a person asked it to stop
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`

@@ -287,7 +287,7 @@ func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 // posted.
 func (s *Service) abandon(ctx context.Context, j Job) error {
 	at := s.Now()
-	j.Status, j.StopReason, j.EndedAt, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, LLMError), at, at, ""
+	j.Status, j.StopReason, j.EndedAt, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, conversation.StopModel), at, at, ""
 	j.Output = locale.Text(locale.Tag(j.Locale), "job.abandoned")
 	m := conversation.Message{
 		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, At: at,

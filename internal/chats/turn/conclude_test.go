@@ -23,7 +23,7 @@ import (
 const asksRoom = "Reserva la Sala Norte de 10 a 11"
 
 // ended asks for a booking, confirms it and carries it out. The model's further answers are those of the conclusion.
-func (w *world) ended(t *testing.T, answers ...any) plan.Run {
+func (w *world) endedRun(t *testing.T, answers ...any) plan.Run {
 	t.Helper()
 	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte","start":"10:00"}`))}
 	reply := w.send(t, asksRoom)
@@ -72,7 +72,7 @@ func (w *world) left(t *testing.T) int {
 
 func TestRunIsConcludedOnce(t *testing.T) {
 	w := newWorld(t)
-	r := w.ended(t, replyWithUsage("Hecho: reservada la Sala Norte, de 10 a 11.", 30, 10))
+	r := w.endedRun(t, replyWithUsage("Hecho: reservada la Sala Norte, de 10 a 11.", 30, 10))
 	if r.Conclude != plan.ConcludeDue || w.left(t) != 1 {
 		t.Fatalf("%q, %d are due", r.Conclude, w.left(t))
 	}
@@ -116,7 +116,7 @@ func TestFiguresAndClaimsOfConclusionAreNoted(t *testing.T) {
 		{"Done: the Norte room is booked.", ""},
 	} {
 		w := newWorld(t)
-		w.conclude(t, w.ended(t, text(c.text)))
+		w.conclude(t, w.endedRun(t, text(c.text)))
 		got := ""
 		for _, n := range w.conclusions()[0].Notes {
 			got += n.Code + ": " + n.Text
@@ -141,7 +141,7 @@ func TestFinalMessageStandsAloneWithoutUsableConclusion(t *testing.T) {
 		"nobody knows the error": {errors.New("other"), credit.OutcomeFailed},
 	} {
 		w := newWorld(t)
-		r := w.ended(t, c.answer)
+		r := w.endedRun(t, c.answer)
 		sent := len(w.Requests())
 		w.conclude(t, r)
 		w.conclude(t, r)
@@ -156,7 +156,7 @@ func TestFinalMessageStandsAloneWithoutUsableConclusion(t *testing.T) {
 
 func TestLongConclusionIsCut(t *testing.T) {
 	w := newWorld(t)
-	w.conclude(t, w.ended(t, text(strings.Repeat("ñ ", 10_000))))
+	w.conclude(t, w.endedRun(t, text(strings.Repeat("ñ ", 10_000))))
 	if got := w.conclusions(); len(got) != 1 || len(got[0].Content) > 4<<10+3 || !strings.HasSuffix(got[0].Content, "…") {
 		t.Errorf("%d messages", len(got))
 	}
@@ -194,7 +194,7 @@ func TestNothingIsConcludedWhereNobodyWantsIt(t *testing.T) {
 		if c.before != nil {
 			c.before(w)
 		}
-		r := w.ended(t, text("Hecho."))
+		r := w.endedRun(t, text("Hecho."))
 		if n := w.left(t); n != c.due {
 			t.Errorf("%s: %d are due", name, n)
 		}
@@ -235,7 +235,7 @@ func TestNothingIsConcludedBeforeAnythingRan(t *testing.T) {
 func TestConclusionIsPaidLikeTurn(t *testing.T) {
 	w := newWorldWith(t, paidDeployment())
 	w.grant(t, 1)
-	r := w.ended(t, replyWithUsage("Hecho.", 10, 10))
+	r := w.endedRun(t, replyWithUsage("Hecho.", 10, 10))
 	before := w.standing(t)
 	w.conclude(t, r)
 	if now := w.standing(t); len(w.conclusions()) != 1 || now.Sessions[0].Used != before.Sessions[0].Used+20 || now.Sessions[0].Held() != 0 {
@@ -246,7 +246,7 @@ func TestConclusionIsPaidLikeTurn(t *testing.T) {
 func TestConclusionWithoutCreditIsQuietLine(t *testing.T) {
 	w := newWorldWith(t, paidDeployment())
 	w.grant(t, 1)
-	r := w.ended(t)
+	r := w.endedRun(t)
 	w.Pass(48 * time.Hour) // the session is over
 	w.conclude(t, r)
 	got := w.conclusions()
@@ -262,7 +262,7 @@ func (dying) Complete(context.Context, llm.Request) (llm.Reply, error) { panic("
 
 func TestConclusionOfDeadProcessIsAskedOnceMore(t *testing.T) {
 	w := newWorld(t)
-	r := w.ended(t)
+	r := w.endedRun(t)
 	die := func() {
 		defer func() { _ = recover() }()
 		_ = w.concluder().Conclude(context.Background(), fixture.Account, r.ID)
@@ -280,7 +280,7 @@ func TestConclusionOfDeadProcessIsAskedOnceMore(t *testing.T) {
 	}
 
 	w = newWorld(t)
-	r = w.ended(t)
+	r = w.endedRun(t)
 	w.service.Models = providers{dying{}}
 	for range 2 {
 		die()
@@ -296,7 +296,7 @@ func TestConclusionOfDeadProcessIsAskedOnceMore(t *testing.T) {
 // The conclusion is what the assistant said, for the next turn. What its service answered stays in its circle.
 func TestNextTurnReadsConclusion(t *testing.T) {
 	w := newWorld(t)
-	r := w.ended(t, text("Hecho: reservada la Sala Norte, de 10 a 11."))
+	r := w.endedRun(t, text("Hecho: reservada la Sala Norte, de 10 a 11."))
 	w.conclude(t, r)
 	w.model.answers = []any{text("A las 11.")}
 	if _, err := w.service.Send(t.Context(), turn.Request{Principal: auth.Principal{Account: fixture.Account, User: "ana"}, ChatID: w.Chat.ID, Message: "¿Hasta qué hora?", Locale: "es"}); err != nil {
@@ -312,7 +312,7 @@ func TestNextTurnReadsConclusion(t *testing.T) {
 // A message that the person writes meanwhile is still unanswered, and the conclusion stands after it.
 func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 	w := newWorld(t)
-	r := w.ended(t, text("Hecho."))
+	r := w.endedRun(t, text("Hecho."))
 	at := w.Clock()
 	must(t, w.Store.Say(t.Context(), fixture.Account, w.Chat.ID, conversation.Message{ID: w.IDs.New(at), Seq: w.IDs.New(at), Role: conversation.RoleUser, Kind: conversation.KindText, Content: "¿Y mañana?", At: at}))
 	w.Pass(time.Second)
@@ -325,7 +325,7 @@ func TestConclusionIsNoAnswerToLaterMessage(t *testing.T) {
 
 func TestRunWithoutQuestionAnswersItsGoal(t *testing.T) {
 	w := newWorld(t)
-	r := w.ended(t, text("Hecho."))
+	r := w.endedRun(t, text("Hecho."))
 	must(t, w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID))
 	must(t, w.Store.CreateChat(t.Context(), fixture.Account, w.Chat)) // its messages are gone
 	w.conclude(t, r)

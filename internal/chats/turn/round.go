@@ -57,7 +57,7 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 	}
 	if err := w.open(ctx); err != nil {
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there to whom it could answer
-			return job.NextClose, w.stop(ctx, job.Blocked)
+			return job.NextClose, w.stop(ctx, conversation.StopBlocked)
 		}
 		return "", err
 	}
@@ -96,27 +96,27 @@ func (w *work) last() *job.Round {
 }
 
 // overReason returns the reason to end the job before another round.
-func (w *work) overReason() job.StopReason {
+func (w *work) overReason() conversation.StopReason {
 	last, now := w.last(), w.service.Now()
 	switch {
 	case w.job.StopReason != "":
 		return w.job.StopReason
 	case !w.job.StopAt.IsZero():
-		return job.UserInterrupt
+		return conversation.StopPerson
 	case w.job.Worked >= time.Duration(w.job.Loop.TimeoutS)*time.Second, !now.Before(w.job.EndsAt):
-		return job.Timeout
+		return conversation.StopTime
 	case len(w.rounds) >= w.job.Loop.MaxSteps && !last.Handled.IsZero():
-		return job.MaxSteps
+		return conversation.StopSteps
 	}
 	return ""
 }
 
 // stop notes the reason for which the job is being ended.
-func (w *work) stop(ctx context.Context, reason job.StopReason) error {
+func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
 	return w.stopUnless(ctx, nil, reason)
 }
 
-func (w *work) stopUnless(ctx context.Context, err error, reason job.StopReason) error {
+func (w *work) stopUnless(ctx context.Context, err error, reason conversation.StopReason) error {
 	if err != nil || w.job.StopReason == reason {
 		return err
 	}
@@ -158,9 +158,9 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	case !gone && !r.Status.Terminal() && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
 		return job.NextWait, true, nil
 	case !gone && !r.Status.Terminal():
-		reason := job.UserInterrupt
+		reason := conversation.StopPerson
 		if w.job.StopAt.IsZero() {
-			reason = job.WaitingExpired
+			reason = conversation.StopExpired
 		}
 		return job.NextClose, true, w.stop(ctx, reason)
 	}

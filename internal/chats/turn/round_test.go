@@ -332,14 +332,14 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		order  job.Order
 		set    func(w *jobWorld)
 		status job.Status
-		reason job.StopReason
+		reason conversation.StopReason
 		calls  int // of the model, with the summary
 		says   string
 	}{
-		"looks for ever":            {job.Order{MaxSteps: 4}, forever, job.Partial, job.MaxSteps, 5, "search"},
-		"no time":                   {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, job.Timeout, 3, ""},
-		"a budget of one token":     {job.Order{BudgetMicros: 1}, forever, job.Partial, job.BudgetExceeded, 0, "presupuesto"},
-		"a model that is down":      {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, job.LLMError, 2, "no responde"},
+		"looks for ever":            {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
+		"no time":                   {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, conversation.StopTime, 3, ""},
+		"a budget of one token":     {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto"},
+		"a model that is down":      {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("")} }, job.Success, "", 1, ""},
 		"no such tool":              {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
 		"bad arguments": {job.Order{}, func(w *jobWorld) {
@@ -356,7 +356,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 			if j.Output == "" || w.last(t).Content != j.Output {
 				t.Errorf("its output is %q, the chat says %q", j.Output, w.last(t).Content)
 			}
-			if c.reason.Graceful() && c.calls > 0 {
+			if job.Graceful(c.reason) && c.calls > 0 {
 				if asked := w.model.asked[len(w.model.asked)-1]; len(asked.Tools) != 0 {
 					t.Error("the summary has tools")
 				}
@@ -379,7 +379,7 @@ func TestStopEndsAJobWithoutAnotherCall(t *testing.T) {
 		t.Errorf("woken %v", w.woken)
 	}
 	j = w.drive(t, j.ID)
-	if j.Status != job.Partial || j.StopReason != job.UserInterrupt || len(w.model.asked) != 1 || !strings.Contains(j.Output, "espera tu confirmación") {
+	if j.Status != job.Partial || j.StopReason != conversation.StopPerson || len(w.model.asked) != 1 || !strings.Contains(j.Output, "espera tu confirmación") {
 		t.Errorf("%+v", j)
 	}
 	if r := w.Read(w.ChatNow().PendingRunID); r.Status != plan.Draft {
@@ -460,7 +460,7 @@ func TestBlockedJobSaysWhy(t *testing.T) {
 	w := newJobWorld(t)
 	w.service.Eligibility = w.Eligibility(eligibility.Deployment{Providers: []eligibility.Platform{{Name: "test"}}, Assistant: fixture.Assistant("test", "m")})
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
-	if j.Status != job.Failed || j.StopReason != job.Blocked || !strings.Contains(j.Output, "clave") {
+	if j.Status != job.Failed || j.StopReason != conversation.StopBlocked || !strings.Contains(j.Output, "clave") {
 		t.Errorf("%+v", j)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -14,7 +15,7 @@ import (
 )
 
 // askRound asks the model for the next answer, and stores it. It returns the reason to end the job instead.
-func (w *work) askRound(ctx context.Context) (job.StopReason, error) {
+func (w *work) askRound(ctx context.Context) (conversation.StopReason, error) {
 	if w.block != nil {
 		return w.blockedReason(w.block), nil
 	}
@@ -25,7 +26,7 @@ func (w *work) askRound(ctx context.Context) (job.StopReason, error) {
 	request := w.request(false)
 	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if !w.limitSpending(r.Held, request) {
-		return job.BudgetExceeded, nil
+		return conversation.StopBudget, nil
 	}
 	return w.call(ctx, r)
 }
@@ -89,7 +90,7 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 }
 
 // call stores a round as asked, calls the model, and stores its answer.
-func (w *work) call(ctx context.Context, r job.Round) (job.StopReason, error) {
+func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, error) {
 	s := w.service
 	r.Asked, r.Provider, r.Model = s.Now(), w.use.Provider, w.use.Model
 	w.meter = w.roundMeter(r)
@@ -158,25 +159,25 @@ func (w *work) followStop(ctx context.Context) (context.Context, func()) {
 }
 
 // failedReason returns the reason to end a job whose model gave no answer.
-func (w *work) failedReason(ctx context.Context, err error) job.StopReason {
+func (w *work) failedReason(ctx context.Context, err error) conversation.StopReason {
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
 		return w.blockedReason(blocked.block)
 	}
 	if errors.Is(err, errStopped) || errors.Is(err, llm.ErrStopped) {
-		return job.UserInterrupt
+		return conversation.StopPerson
 	}
 	w.service.Log.WarnContext(ctx, "job.unanswered", "job_id", w.job.ID, "error", err)
-	return job.LLMError
+	return conversation.StopModel
 }
 
 // blockedReason returns the reason to end a job that may not call a model.
-func (w *work) blockedReason(b *eligibility.Block) job.StopReason {
+func (w *work) blockedReason(b *eligibility.Block) conversation.StopReason {
 	w.block = b
 	switch b.Reason {
 	case eligibility.BudgetExceeded:
-		return job.BudgetExceeded
+		return conversation.StopBudget
 	case eligibility.ProviderUnreachable, eligibility.RateLimited, eligibility.ProviderRefused:
-		return job.LLMError
+		return conversation.StopModel
 	}
-	return job.Blocked
+	return conversation.StopBlocked
 }

@@ -23,7 +23,7 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 		return err
 	}
 	if w.job.StopReason == "" { // every attempt at a round failed
-		w.job.StopReason = job.LLMError
+		w.job.StopReason = conversation.StopModel
 		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))
 	}
 	text, err := w.summary(ctx)
@@ -35,7 +35,7 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 
 // summary returns the last text of a job that is ended.
 func (w *work) summary(ctx context.Context) (string, error) {
-	if w.job.StopReason.Graceful() {
+	if job.Graceful(w.job.StopReason) {
 		text, err := w.askSummary(ctx)
 		if err == nil && strings.TrimSpace(text) != "" {
 			return text, nil
@@ -123,7 +123,7 @@ func (w *work) record(ctx context.Context) (string, error) {
 
 // end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id of
 // the job.
-func (w *work) end(ctx context.Context, reason job.StopReason, text string, rounds []job.Round, events ...job.Event) error {
+func (w *work) end(ctx context.Context, reason conversation.StopReason, text string, rounds []job.Round, events ...job.Event) error {
 	at := w.service.Now()
 	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
 	w.job.Output, w.job.EndedAt, w.job.Token = shorten(strings.TrimSpace(text)), at, ""
@@ -144,12 +144,12 @@ func (w *work) end(ctx context.Context, reason job.StopReason, text string, roun
 }
 
 // finalStatus returns the status of a job that ends for a reason.
-func (w *work) finalStatus(reason job.StopReason) job.Status {
+func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool { return len(r.Looks) > 0 || r.RunID != "" })
 	switch {
 	case reason == "":
 		return job.Success
-	case reason == job.Blocked, reason == job.LLMError && !acted:
+	case reason == conversation.StopBlocked, reason == conversation.StopModel && !acted:
 		return job.Failed
 	}
 	return job.Partial

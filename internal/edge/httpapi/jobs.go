@@ -77,26 +77,26 @@ func (r *JobRequest) Resolve(huma.Context) []error {
 
 // Job is the JSON form of a job.
 type Job struct {
-	JobID      string         `json:"job_id"`
-	Agent      string         `json:"agent"`
-	ChatID     string         `json:"chat_id"`
-	Prompt     string         `json:"prompt"`
-	DryRun     bool           `json:"dry_run,omitempty"`
-	Status     job.Status     `json:"status" enum:"running,waiting,success,partial,failed"`
-	StopReason job.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked" doc:"absent when the agent was done, or is not yet"`
-	Stopping   bool           `json:"stopping,omitempty" doc:"a person asked it to stop"`
-	Output     string         `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
-	WaitsFor   string         `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
-	Rounds     int            `json:"rounds" doc:"calls of its model"`
-	Looks      int            `json:"looks" doc:"reads that it made"`
-	CostMicros int64          `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
-	LostCalls  int            `json:"lost_calls,omitempty" doc:"calls whose answers were lost"`
-	MaxSteps   int            `json:"max_steps"`
-	Budget     int64          `json:"budget_micros,omitempty"`
-	CreatedAt  time.Time      `json:"created_at"`
-	UpdatedAt  time.Time      `json:"updated_at"`
-	EndsAt     time.Time      `json:"ends_at" doc:"the latest time of its end"`
-	EndedAt    *time.Time     `json:"ended_at,omitempty"`
+	JobID      string                  `json:"job_id"`
+	Agent      string                  `json:"agent"`
+	ChatID     string                  `json:"chat_id"`
+	Prompt     string                  `json:"prompt"`
+	DryRun     bool                    `json:"dry_run,omitempty"`
+	Status     job.Status              `json:"status" enum:"running,waiting,success,partial,failed"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked" doc:"absent when the agent was done, or is not yet"`
+	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
+	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
+	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
+	Rounds     int                     `json:"rounds" doc:"calls of its model"`
+	Looks      int                     `json:"looks" doc:"reads that it made"`
+	CostMicros int64                   `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
+	LostCalls  int                     `json:"lost_calls,omitempty" doc:"calls whose answers were lost"`
+	MaxSteps   int                     `json:"max_steps"`
+	Budget     int64                   `json:"budget_micros,omitempty"`
+	CreatedAt  time.Time               `json:"created_at"`
+	UpdatedAt  time.Time               `json:"updated_at"`
+	EndsAt     time.Time               `json:"ends_at" doc:"the latest time of its end"`
+	EndedAt    *time.Time              `json:"ended_at,omitempty"`
 }
 
 // JobList is a page of jobs.

@@ -13,11 +13,11 @@ import (
 	"piloto/internal/conversation"
 )
 
-// jobWorld has one job, which ended, of account a. It starts jobs of the agent build.
+// jobWorld has one job, which ended, of account a. It starts jobs of the agents build and openai.
 type jobWorld struct{ *world }
 
 var endedJob = job.Job{
-	ID: runID, Account: "a", User: "ana", Agent: "build", ChatID: chatID, Prompt: "haz", Status: job.Partial, StopReason: job.MaxSteps, Output: "hecho a medias",
+	ID: runID, Account: "a", User: "ana", Agent: "build", ChatID: chatID, Prompt: "haz", Status: job.Partial, StopReason: conversation.StopSteps, Output: "hecho a medias",
 	CreatedAt: noon, UpdatedAt: noon, EndsAt: noon.Add(job.MostLife), EndedAt: noon, Rounds: 2, Looks: 1, Micros: 7, Loop: agent.Loop{MaxSteps: 2},
 }
 
@@ -26,7 +26,7 @@ func (w jobWorld) Start(_ context.Context, o job.Order) (job.Job, error) {
 	switch {
 	case o.Agent == "venta":
 		return job.Job{}, agent.ErrNotALoop.With("agent", o.Agent)
-	case o.Agent != "build":
+	case o.Agent != "build" && o.Agent != "openai":
 		return job.Job{}, agent.ErrNoAgent.With("agent", o.Agent)
 	case o.ChatID != "" && o.ChatID != chatID:
 		return job.Job{}, conversation.ErrChatNotFound
@@ -42,7 +42,7 @@ func (w jobWorld) Stop(ctx context.Context, account, id string) (job.Job, error)
 	if _, err := w.Job(ctx, account, id); err != nil {
 		return job.Job{}, err
 	}
-	return job.Job{}, job.ErrEnded
+	return endedJob, nil
 }
 
 func (w jobWorld) Job(_ context.Context, account, id string) (job.Job, error) {
@@ -124,8 +124,8 @@ func TestJobsOfAnotherAccountAreNotFound(t *testing.T) {
 	if got := s.do(ask(other, "POST", "/api/jobs/"+runID+"/stop", "")); got.Code != http.StatusNotFound {
 		t.Errorf("stop: %d", got.Code)
 	}
-	if got := s.do(ask(talker, "POST", "/api/jobs/"+runID+"/stop", "")); got.Code != http.StatusConflict {
-		t.Errorf("stop of an ended one: %d", got.Code)
+	if got := s.do(ask(talker, "POST", "/api/jobs/"+runID+"/stop", "")); got.Code != http.StatusAccepted {
+		t.Errorf("stop: %d", got.Code)
 	}
 	if got := s.do(ask(talker, "GET", "/api/jobs/"+runID+"/events?after=1", "")); got.Code != http.StatusOK || strings.Contains(got.Body.String(), "job.started") {
 		t.Errorf("no new events: %d %s", got.Code, got.Body)

@@ -37,8 +37,6 @@ func ownID(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/api/runs"), strings.HasPrefix(path, "/api/jobs"):
 		return runID
-	case strings.HasPrefix(path, "/api/agents"):
-		return "build"
 	case strings.HasPrefix(path, "/api/mcps"):
 		return serverID
 	case strings.HasPrefix(path, "/api/webhooks"):
