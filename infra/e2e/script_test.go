@@ -32,6 +32,7 @@ import (
 //	[!] reads RE                    a message of the chat
 //	ends STATUS                     the run $RUN comes to that end, and its receipt holds
 //	halts                           the run $RUN comes to wait for an approval
+//	works STATUS                    the job $JOB comes to that status; keeps the run that it waits for as $RUN
 //	model start                     a model provider, which piloto start then uses
 //	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
 //	model request N                 its Nth request (-1: last), for json
@@ -57,7 +58,7 @@ func TestScripts(t *testing.T) {
 			"problem": command((*stage).isProblem), "json": command((*stage).hasJSON),
 			"body": command((*stage).hasBody), "keep": command((*stage).keep),
 			"chat": command((*stage).newChat), "say": command((*stage).say),
-			"reads": command((*stage).reads), "ends": command((*stage).ends), "halts": command((*stage).halts),
+			"reads": command((*stage).reads), "ends": command((*stage).ends), "halts": command((*stage).halts), "works": command((*stage).works),
 			"model": command((*stage).model), "service": command((*stage).service),
 			"register": command((*stage).register), "tools": command((*stage).toolServers),
 		},
@@ -350,6 +351,23 @@ func (s *stage) halts(args []string) error {
 		err := s.request([]string{"GET", "/api/runs/" + s.ts.Getenv("RUN")})
 		if err == nil && s.last.text("status") != "waiting" {
 			err = fmt.Errorf("want the run waiting, got %s", s.last)
+		}
+		return err
+	})
+}
+
+// works waits until the job has a status, and keeps the run that it waits for as $RUN.
+func (s *stage) works(args []string) error {
+	if len(args) != 1 {
+		return usage("works STATUS")
+	}
+	return eventually(patience, func() error {
+		err := s.request([]string{"GET", "/api/jobs/" + s.ts.Getenv("JOB")})
+		if err == nil && s.last.text("status") != args[0] {
+			err = fmt.Errorf("want the job %s, got %s", args[0], s.last)
+		}
+		if err == nil && s.last.text("waits_for") != "" {
+			s.ts.Setenv("RUN", s.last.text("waits_for"))
 		}
 		return err
 	})

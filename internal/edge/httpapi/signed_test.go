@@ -554,9 +554,9 @@ func FuzzSignedHeaders(f *testing.F) {
 }
 
 // TestOnlyRequestsWithAKeyAreKept: no route keeps the answer to a request that has no key, on any contract; a turn
-// keeps it under a key. A decision and a movement of credit have their key in their own rows.
+// and a job keep it under a key. A decision and a movement of credit have their key in their own rows.
 func TestOnlyRequestsWithAKeyAreKept(t *testing.T) {
-	keeping := map[string]bool{"send": true, "operatorChat": true, "agentChat": true}
+	keeping := map[string]bool{"startJob": true, "send": true, "operatorChat": true, "agentChat": true}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		s := newSite()
 		hooks := s.world.hooks
