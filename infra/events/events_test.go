@@ -33,10 +33,12 @@ type answer struct {
 }
 
 var answers = map[string]answer{
+	"agent":       {body: `"next":"end"`}, // there is no such job
 	"authorize":   {body: `"refused":"auth_required"`},
 	"chat":        {status: 503, body: "switch_unavailable"},
 	"conclude":    {body: `"runs":0`}, // no conclusion of it is due
 	"confirm":     {status: 404, body: "run.not_found"},
+	"jobs":        {status: 202, body: `"status":"running"`},
 	"mcp":         {status: 200, body: "[]"},
 	"eligibility": {status: 200, body: `"reason":"no_api_key"`},
 	"realtime":    {body: `"statusCode":403`},

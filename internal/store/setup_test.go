@@ -113,7 +113,7 @@ var otherMethods = strings.Fields(`
 	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
-	chats.AddMessages chats.AddNewMessages chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
+	chats.AddMessages chats.AddNewMessages chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
 	chats.DropAgent chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.Show
 	chats.Shown chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
 
@@ -201,7 +201,7 @@ func TestASetupIsReadAgainAfterAWhile(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		reads int32
-	}{{0, 7}, {29 * time.Second, 1}, {30 * time.Second, 7}, {59 * time.Second, 1}} {
+	}{{0, 8}, {29 * time.Second, 1}, {30 * time.Second, 8}, {59 * time.Second, 1}} {
 		calls.Store(0)
 		if _, err := s.Setup(ctx, setupOf, now.Add(c.after)); err != nil {
 			t.Fatal(err)

@@ -146,9 +146,9 @@ func TestAnAgentSeesItsServersOnly(t *testing.T) {
 func TestAnAgentIsBounded(t *testing.T) {
 	w := newLookWorld(t)
 	look := calls("look", lookAt(w.Server.ID, "/rooms"))
-	w.model.answers = []any{look, look, look, text("Tarde.")}
+	w.model.answers = []any{look, look, text("Hasta aquí."), text("Tarde.")}
 	w.choose(t, "build", `{"max_steps":2,"max_tokens":77}`)
-	if reply := w.send(t, "mira"); reply.Message.Content == "Tarde." || len(w.model.asked) != 2 || w.asked().MaxTokens != 77 {
+	if reply := w.send(t, "mira"); reply.Message.Content != "Hasta aquí." || reply.Message.StopReason != conversation.StopSteps || len(w.model.asked) != 3 || len(w.asked().Tools) != 0 || w.asked().MaxTokens != 77 {
 		t.Errorf("%d calls of %d tokens: %+v", len(w.model.asked), w.asked().MaxTokens, reply)
 	}
 }

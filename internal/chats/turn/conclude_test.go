@@ -303,7 +303,7 @@ func TestNextTurnReadsConclusion(t *testing.T) {
 		t.Fatal(err)
 	}
 	history := w.model.asked[len(w.model.asked)-1].Messages
-	said := history[len(history)-2]
+	said := history[len(history)-3] // before what is true of this turn, and the message
 	if said.Role != llm.Assistant || said.Content != "Hecho: reservada la Sala Norte, de 10 a 11." {
 		t.Errorf("%+v", history)
 	}

@@ -44,7 +44,10 @@ type work struct {
 func (s *Service) Round(ctx context.Context, account, id string) (job.Next, error) {
 	began := s.Now()
 	w, err := s.loadJob(ctx, account, id)
-	if err != nil || w.job.Status.Terminal() {
+	switch {
+	case errors.Is(err, job.ErrNotFound): // its rows are gone
+		return job.NextEnd, nil
+	case err != nil || w.job.Status.Terminal():
 		return job.NextEnd, err
 	}
 	if w.job.RunID != "" {

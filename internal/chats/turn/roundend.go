@@ -19,7 +19,10 @@ import (
 // is made from the record. A job that ended is left as it is.
 func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	w, err := s.loadJob(ctx, account, id)
-	if err != nil || w.job.Status.Terminal() {
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil
+	case err != nil || w.job.Status.Terminal():
 		return err
 	}
 	if w.job.StopReason == "" { // every attempt at a round failed

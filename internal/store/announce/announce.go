@@ -59,6 +59,11 @@ func (c Chats) Show(ctx context.Context, draft plan.Run, s plan.Sight, list ...c
 	return c.messages(ctx, draft.Account, draft.ChatID, list, c.Store.Show(ctx, draft, s, list...))
 }
 
+// DropAgent implements turn.Store.
+func (c Chats) DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error {
+	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.DropAgent(ctx, account, chatID, name, at, m))
+}
+
 // Runs is the store of runs, announced.
 type Runs struct {
 	*runs.Store
