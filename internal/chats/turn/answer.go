@@ -176,8 +176,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	var loads errgroup.Group // without a context: a failed read does not cancel the write of the message
 	loads.Go(func() error { updated, storeErr = store(message); return storeErr })
 	chat := q.chat
-	chosen := func(set setup.Setup) (actor, error) { return actorOf(chat, set.Agent) }
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, req, chat, chosen, w.equip); return })
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, req, chat, nil, w.equip); return })
 	for _, load := range w.loaders(ctx, message) {
 		loads.Go(load)
 	}
@@ -216,8 +215,8 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	return blocked, nil
 }
 
-// equip reads what the account has set, and hands it to take. who chooses the agent that works.
-func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat, who func(setup.Setup) (actor, error),
+// equip reads what the account has set, and hands it to take. The agent of a job works; nil: the one that the chat chose.
+func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat, working *actor,
 	take func(context.Context, setup.Setup) error,
 ) (eligibility.Snapshot, error) {
 	account, of := req.Principal.Account, setup.Of{Account: req.Principal.Account, ProjectID: chat.ProjectID, Agent: chat.Agent}
@@ -228,9 +227,12 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	if err != nil {
 		return eligibility.Snapshot{}, err
 	}
-	acting, err := who(set)
+	acting, err := actorOf(chat, set.Agent)
 	if err != nil {
 		return eligibility.Snapshot{}, err
+	}
+	if working != nil {
+		acting = *working
 	}
 	asked := acting.of(question(account, chat))
 	var snapshot eligibility.Snapshot

@@ -13,7 +13,6 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
-	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -223,8 +222,7 @@ func (w *work) open(ctx context.Context) error {
 	}
 	var snapshot eligibility.Snapshot
 	var loads errgroup.Group
-	itself := func(setup.Setup) (actor, error) { return w.agent, nil }
-	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, itself, w.equip); return })
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, &w.agent, w.equip); return })
 	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
 	if err := loads.Wait(); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -64,12 +63,6 @@ func (w jobWorld) JobEvents(_ context.Context, account, id string, after, limit 
 		return nil, nil
 	}
 	return []job.Event{{Seq: 1, At: noon, Type: job.EventStarted, Data: json.RawMessage(`{"agent":"build"}`)}}, nil
-}
-
-func keyed(p auth.Principal, body string) *http.Request {
-	r := ask(p, "POST", "/api/agents/build/jobs", body)
-	r.Header.Set("Idempotency-Key", "k")
-	return r
 }
 
 func TestJobIsStartedOnceUnderAKey(t *testing.T) {
