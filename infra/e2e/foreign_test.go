@@ -28,6 +28,8 @@ var ownNames = map[string]string{
 	"steps.[].id":          "a step of the plan that is sent",
 	"rules.[].id":          "a rule of those that are sent",
 	"after":                "a number of events of the run in the path",
+	"assistant.provider":   "a name of the asker's own, looked up when the agent works",
+	"dry_run":              "yes or no",
 	"fallback.[].provider": "the provider of an assistant, swept as such",
 }
 
@@ -114,15 +116,18 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	nothing := "01HZZZZZZZZZZZZZZZZZZZZZZZ"
 	type attempt struct{ id, missing, path, body string } // ID is replaced by the name
 	sweep := map[string]attempt{
-		"POST /api/send chat_id":           {chat, nothing, "", `{"chat_id":"ID","message":"Hola"}`},
-		"POST /api/chats project_id":       {project, nothing, "", `{"project_id":"ID"}`},
-		"GET /api/chats project_id":        {project, nothing, "/api/chats?project_id=ID", ""},
-		"PATCH /api/chats/{id} project_id": {project, nothing, "/api/chats/" + mine, `{"project_id":"ID"}`},
-		"POST /api/projects mcp_ids":       {server, nothing, "", `{"name":"x","mcp_ids":["ID"]}`},
-		"PATCH /api/projects/{id} mcp_ids": {server, nothing, "/api/projects/" + folder, `{"mcp_ids":["ID"]}`},
-		"PUT /api/rules rules.[].server":   {server, nothing, "", `{"rules":[{"effect":"deny","server":"ID","reason":"x"}]}`},
-		"POST /ai/ledger of":               {paid, nothing, "", `{"kind":"refund","of":"ID","reason":"mine"}`},
-		"PUT /ai/assistant provider":       {"ours", "none", "", `{"provider":"ID","model":"m"}`},
+		"POST /api/send chat_id":               {chat, nothing, "", `{"chat_id":"ID","message":"Hola"}`},
+		"GET /api/runs chat_id":                {chat, nothing, "/api/runs?chat_id=ID", ""},
+		"GET /api/waiting chat_id":             {chat, nothing, "/api/waiting?chat_id=ID", ""},
+		"POST /api/agents/{name}/jobs chat_id": {chat, nothing, "/api/agents/plan/jobs", `{"chat_id":"ID","prompt":"Mira"}`},
+		"POST /api/chats project_id":           {project, nothing, "", `{"project_id":"ID"}`},
+		"GET /api/chats project_id":            {project, nothing, "/api/chats?project_id=ID", ""},
+		"PATCH /api/chats/{id} project_id":     {project, nothing, "/api/chats/" + mine, `{"project_id":"ID"}`},
+		"POST /api/projects mcp_ids":           {server, nothing, "", `{"name":"x","mcp_ids":["ID"]}`},
+		"PATCH /api/projects/{id} mcp_ids":     {server, nothing, "/api/projects/" + folder, `{"mcp_ids":["ID"]}`},
+		"PUT /api/rules rules.[].server":       {server, nothing, "", `{"rules":[{"effect":"deny","server":"ID","reason":"x"}]}`},
+		"POST /ai/ledger of":                   {paid, nothing, "", `{"kind":"refund","of":"ID","reason":"mine"}`},
+		"PUT /ai/assistant provider":           {"ours", "none", "", `{"provider":"ID","model":"m"}`},
 		"PATCH /api/runs/{id}/plan steps.[].mcp_id": {
 			server, nothing, "/api/runs/" + draft.text("run.run_id") + "/plan", strings.Replace(step(""), own, "ID", 1),
 		},
@@ -229,7 +234,13 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 			c.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":3,"reason":"alta"}`)
 			c.must(t, 200, "PUT", fmt.Sprint("/api/router/", company+1), object("context", "Un spa."))
 		}
+		server := c.must(t, 201, "POST", "/api/mcps", object("url", startOrders(t).url())).text("mcp_id")
+		for range 2 {
+			propose(t, c, model, c.chat(t), map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+			work(t, c, model)
+		}
 		pages = append(pages, map[string]string{
+			"/api/runs": "/api/runs?limit=1", "/api/waiting": "/api/waiting?limit=1", "/api/jobs": "/api/jobs?limit=1",
 			"/api/chats": "/api/chats?limit=1", "/ai/ledger": "/ai/ledger?limit=1", "/api/router/companies": "/api/router/companies?limit=1",
 			"/api/chats/{id}/messages": "/api/chats/" + chat + "/messages?limit=1", "/operator/session/{id}": "/operator/session/s?",
 		})

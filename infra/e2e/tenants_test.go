@@ -46,6 +46,8 @@ func TestAccountsAreIsolated(t *testing.T) {
 		}
 		return all.String()
 	}
+	done := work(t, ours, model)
+	ours.must(t, 200, "PUT", "/api/agents/ours", object("version", 0, "prompt", "Mira."))
 	before, wealth := accountData(t, ours, chat, run.text("run.run_id")), money()
 
 	digest := run.text("run.digest")
@@ -60,6 +62,8 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"/memory/{session_id}":     {"shared-name", "other-name"},
 		"/api/turns/{id}":          {later, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/router/{id_empresa}": {"7", "8"},
+		"/api/jobs/{id}":           {done, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/api/agents/{name}":       {"ours", "none"},
 	}
 	// Names that both accounts may use: both get the same kind of answer.
 	alike := []string{"/memory/{session_id}", "/api/router/{id_empresa}"}
@@ -74,6 +78,8 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"PUT /ai/providers/{name}/key":     object("key", "stolen"),
 		"PUT /api/projects/{id}/assistant": object("provider", "openai", "model", "gpt-4o"),
 		"POST /api/chats/{id}/answer":      "{}",
+		"POST /api/agents/{name}/jobs":     object("prompt", "mine"),
+		"POST /api/jobs/{id}/stop":         "{}",
 		"PUT /api/router/{id_empresa}":     object("context", "Suyo."),
 	}
 	var document struct {
@@ -94,7 +100,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		}
 		for method := range operations {
 			method = strings.ToUpper(method)
-			if method+" "+path == "PUT /ai/providers/{name}" {
+			if method+" "+path == "PUT /ai/providers/{name}" || method+" "+path == "PUT /api/agents/{name}" {
 				continue // this creates an object of their own, below
 			}
 			body := bodies[method+" "+path]

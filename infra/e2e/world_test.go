@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -85,6 +86,23 @@ func (d *deployment) mustStart(t testing.TB) {
 	if err := d.start(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// work has an agent that only looks end a job of a client.
+func work(t testing.TB, c *client, model *provider) string {
+	t.Helper()
+	model.will(reply{text: "Hecho."})
+	id := c.must(t, 202, "POST", "/api/agents/plan/jobs", object("prompt", "Mira qué hay")).text("job_id")
+	err := eventually(patience, func() error {
+		if a := c.must(t, 200, "GET", "/api/jobs/"+id, ""); a.text("status") != "success" {
+			return fmt.Errorf("the job has not ended: %s", a)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // propose makes the model propose one request, and returns the answer with its run.
