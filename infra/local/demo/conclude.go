@@ -38,7 +38,7 @@ func conclude(r endedRun, asked string) string {
 		return s.done(r, goal)
 	case "in_doubt":
 		return s.say("end.in_doubt", goal)
-	case "cancelled":
+	case "cancelled", "expired", "superseded":
 		return s.say("end.cancelled", goal) + s.undone(r)
 	}
 	return s.say("end.error", goal, strings.TrimRight(r.Error, ".")) + s.undone(r)

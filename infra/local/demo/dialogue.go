@@ -124,7 +124,7 @@ func (d dialogue) decide() decision {
 	return d.act(ops)
 }
 
-// report tells the result of a call: the draft that it made, what was read, or the reason of its refusal. After a read
+// report tells the result of a call: the draft that it made, what came of its plan, what was read, or the reason of its refusal. After a read
 // for something that writes, it goes on.
 func (d dialogue) report(ops []operation, result string) decision {
 	var made struct {
@@ -132,6 +132,10 @@ func (d dialogue) report(ops []operation, result string) decision {
 	}
 	if json.Unmarshal([]byte(result), &made) == nil && made.Run != "" {
 		return decision{text: d.say("draft_ready")}
+	}
+	var ended endedRun // the plan of a job
+	if json.Unmarshal([]byte(result), &ended) == nil && ended.Goal != "" && ended.Status != "" {
+		return decision{text: conclude(ended, d.text)}
 	}
 	read, ok := readOf(result)
 	if !ok {

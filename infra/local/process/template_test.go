@@ -17,8 +17,8 @@ func TestTemplateIsReadWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tpl.Tables) != 1 || len(tpl.StateMachines) != 2 {
-		t.Fatalf("%d tables and %d state machines, want one and two", len(tpl.Tables), len(tpl.StateMachines))
+	if len(tpl.Tables) != 1 || len(tpl.StateMachines) != 3 {
+		t.Fatalf("%d tables and %d state machines, want one and three", len(tpl.Tables), len(tpl.StateMachines))
 	}
 	for _, m := range tpl.StateMachines {
 		definition, err := tpl.Definition(m, d)

@@ -121,10 +121,13 @@ type JobEventList struct {
 func showJob(j job.Job) Job {
 	v := Job{
 		JobID: j.ID, Agent: j.Agent, ChatID: j.ChatID, Prompt: j.Prompt, DryRun: j.DryRun, Status: j.Status, StopReason: j.StopReason,
-		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, WaitsFor: j.RunID, Rounds: j.Rounds, Looks: j.Looks,
+		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Rounds: j.Rounds, Looks: j.Looks,
 		CostMicros: j.Micros, LostCalls: j.Lost, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
 	}
-	if j.Status.Terminal() {
+	switch {
+	case j.Status == job.Waiting:
+		v.WaitsFor = j.RunID
+	case j.Status.Terminal():
 		v.EndedAt = &j.EndedAt
 	}
 	return v
