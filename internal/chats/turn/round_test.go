@@ -325,7 +325,7 @@ func (d *dyingJobs) AnswerRound(ctx context.Context, j job.Job, r job.Round) err
 func TestJobIsEndedForAReason(t *testing.T) {
 	forever := func(w *jobWorld) {
 		for i := range 60 {
-			w.model.answers = append(w.model.answers, calls("look", lookAt(w.Server.ID, fmt.Sprintf("/rooms?capacity=%d", i))))
+			w.model.answers = append(w.model.answers, calls("look", lookAt(w.Server.ID, fmt.Sprintf("/bookings/%d", i))))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -398,6 +398,31 @@ func TestAgentsThatOnlyLookProposeNothing(t *testing.T) {
 		if j.Status != job.Success || w.ChatNow().PendingRunID != "" || !strings.Contains(w.model.lastTool(), "there is no tool") {
 			t.Errorf("%s: %+v after %s", name, j, w.model.lastTool())
 		}
+	}
+}
+
+// What a job read in an earlier round counts: a look at a service of another circle is proposed, and its outcome counts, too.
+func TestCirclesHoldOverTheRoundsOfAJob(t *testing.T) {
+	w := newJobWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("look", lookAt(shop.ID, "/orders/1"))}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if j.Status != job.Waiting || len(w.Requests()) != 1 {
+		t.Fatalf("%+v after %v", j, w.Requests())
+	}
+	r := w.Read(j.RunID)
+	if len(r.Plan.Steps) != 1 || r.Plan.Steps[0].MCPID != shop.ID || r.Plan.Steps[0].Method != "GET" {
+		t.Fatalf("%+v", r.Plan)
+	}
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	sent := len(w.Requests())
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/bookings/9"))}
+	if j = w.drive(t, j.ID); j.Status != job.Waiting || len(w.Requests()) != sent {
+		t.Errorf("it read on: %s %d of %d requests, told %s", j.Status, len(w.Requests()), sent, w.model.lastTool())
 	}
 }
 
