@@ -161,7 +161,6 @@ func NewEvent(at time.Time, kind string, data map[string]any) (Event, error) {
 // Faults of jobs.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "job.not_found")
-	ErrMoved    = fault.ErrMoved // another writer was faster
 	ErrEnded    = fault.New(fault.Conflict, "job.ended")
 )
 

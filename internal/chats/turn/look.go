@@ -155,10 +155,19 @@ func (d *dialog) readCircles() []string {
 		add(id)
 	}
 	for _, r := range d.runs {
-		for _, st := range r.Steps { // an error has words of the service, too
-			if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
-				add(s.MCPID)
-			}
+		for _, id := range dataOf(r) {
+			add(id)
+		}
+	}
+	return list
+}
+
+// dataOf returns the ids of the servers whose data the outcome of a run has. An error has words of the service, too.
+func dataOf(r plan.Run) []string {
+	var list []string
+	for _, st := range r.Steps {
+		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
+			list = append(list, s.MCPID)
 		}
 	}
 	return list

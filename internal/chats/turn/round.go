@@ -14,6 +14,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
@@ -135,7 +136,7 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 	w.job.DueAt = w.job.UpdatedAt.Add(job.CheckEvery)
 	for {
 		saved, err := w.service.Jobs.SaveJob(ctx, w.job, rounds, slices.Clone(events)...)
-		if !errors.Is(err, job.ErrMoved) {
+		if !errors.Is(err, fault.ErrMoved) {
 			if err == nil {
 				w.job = saved
 			}
@@ -183,23 +184,12 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return "", false, err
 	}
 	w.runs = []plan.Run{r}
-	w.addCircles(w.circlesOf(r)...)
+	w.addCircles(dataOf(r)...)
 	w.job.RunID, w.job.Token, w.job.Status = "", "", job.Running
 	return "", false, w.save(ctx, []job.Round{*last}, e)
 }
 
-// circlesOf returns the circles of the services whose data the outcome of a run has. The catalogue is not loaded, so
-// each is of its service; open gives the services their circles.
-func (w *work) circlesOf(r plan.Run) []string {
-	var list []string
-	for _, st := range r.Steps {
-		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
-			list = append(list, s.MCPID)
-		}
-	}
-	return list
-}
-
+// addCircles notes services whose data the model has read. open gives them their circles.
 func (w *work) addCircles(more ...string) {
 	for _, c := range more {
 		if !slices.Contains(w.job.ReadFrom, c) {
@@ -348,8 +338,8 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 
 // callTools hands the calls of a round to their tools.
 func (w *work) callTools(ctx context.Context, r *job.Round) error {
-	before, asking := len(w.looks.made), ctx
-	reply, over, err := w.handleCalls(ctx, asking, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
+	before := len(w.looks.made)
+	reply, over, err := w.handleCalls(ctx, ctx, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
 	if err != nil {
 		return err
 	}

@@ -93,11 +93,7 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 func (d *dialog) dataFrom() []string {
 	list := slices.Clone(d.readFrom)
 	for _, r := range d.runs {
-		for _, s := range r.Plan.Steps {
-			if st := r.State(s.ID); st.Result != nil || st.Error != nil {
-				list = append(list, s.MCPID)
-			}
-		}
+		list = append(list, dataOf(r)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
