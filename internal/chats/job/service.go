@@ -286,8 +286,15 @@ func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 // abandon ends a job whose execution could not end it. Its message has the id of the one that the execution would have
 // posted.
 func (s *Service) abandon(ctx context.Context, j Job) error {
-	at := s.Now()
-	j.Status, j.StopReason, j.EndedAt, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, conversation.StopModel), at, at, ""
+	if j.EndedAt.IsZero() {
+		j.EndedAt = s.Now()
+		var err error
+		if j, err = s.Store.SaveJob(ctx, j, nil); err != nil {
+			return err
+		}
+	}
+	at := j.EndedAt
+	j.Status, j.StopReason, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, conversation.StopModel), at, ""
 	j.Output = locale.Text(locale.Tag(j.Locale), "job.abandoned")
 	m := conversation.Message{
 		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, At: at,
@@ -305,8 +312,7 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 	return err
 }
 
-// EndSeq returns the position of a job's last message in its chat.
-// It is after what was said in the same millisecond.
+// EndSeq returns the position of a job's last message in its chat, after what was said in the same millisecond.
 func EndSeq(j Job) string { return ids.DeriveAt(j.EndedAt.Add(time.Millisecond), "job", j.ID, "end") }
 
 // waitIsOver reports whether a job waits for a run that ended, or was asked to stop.

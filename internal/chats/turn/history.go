@@ -79,10 +79,10 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 		}
 		for _, s := range slices.Backward(m.Sources) {
 			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
-			if m.Seq >= message.Seq || s.Answer == "" && !concluded {
+			if m.Seq >= message.Seq || s.Answer == "" && s.AnswerHash == "" && !concluded {
 				continue
 			}
-			if readFrom = append(readFrom, s.MCPID); concluded {
+			if readFrom = append(readFrom, s.MCPID); concluded || s.Answer == "" { // of some only the text is here
 				continue
 			}
 			if read += len(s.Answer) + len(s.URL); read <= readBytes {

@@ -170,7 +170,7 @@ func TestJobLooksProposesWaitsAndGoesOn(t *testing.T) {
 	if got := w.model.lastTool(); !strings.Contains(got, `"status":"done"`) || !strings.Contains(got, "n1") {
 		t.Errorf("the model was told %s", got)
 	}
-	if m := w.last(t); m.Content != j.Output || m.By == nil || m.By.Agent != "build" || len(m.Sources) != 1 || m.ID != conversation.AnswerID(j.MessageID) {
+	if m := w.last(t); m.Content != j.Output || m.By == nil || m.By.Agent != "build" || len(m.Sources) != 2 || m.Sources[1].AnswerHash == "" || m.ID != conversation.AnswerID(j.MessageID) {
 		t.Errorf("%+v", m)
 	}
 	if got, want := w.events(t, j.ID), "started round looked round proposed resumed round ended"; got != want {
@@ -224,7 +224,8 @@ func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 		for range 20 {
 			next, err := w.service.Round(t.Context(), fixture.Account, id)
 			if errors.Is(err, errDied) {
-				dying.left = 1 << 30 // it dies once
+				dying.left = 1 << 30 // it dies once, and the next invocation comes later
+				w.Pass(2 * time.Second)
 				continue
 			}
 			if err != nil {

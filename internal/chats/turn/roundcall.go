@@ -163,6 +163,9 @@ func (w *work) failedReason(ctx context.Context, err error) conversation.StopRea
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
 		return w.blockedReason(blocked.block)
 	}
+	if errors.Is(err, errContextFull) {
+		return conversation.StopContext
+	}
 	if errors.Is(err, errStopped) || errors.Is(err, llm.ErrStopped) {
 		return conversation.StopPerson
 	}

@@ -124,12 +124,18 @@ func (w *work) record(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id of
-// the job.
+// end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id and
+// a place of the job.
 func (w *work) end(ctx context.Context, reason conversation.StopReason, text string, rounds []job.Round, events ...job.Event) error {
-	at := w.service.Now()
+	if w.job.EndedAt.IsZero() { // it is the place of the message, so it is stored before that
+		w.job.EndedAt = w.service.Now()
+		if err := w.save(ctx, nil); err != nil {
+			return err
+		}
+	}
+	at := w.job.EndedAt
 	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
-	w.job.Output, w.job.EndedAt, w.job.Token = shorten(strings.TrimSpace(text)), at, ""
+	w.job.Output, w.job.Token = shorten(strings.TrimSpace(text)), ""
 	if w.job.Output == "" {
 		w.job.Output = locale.Text(w.req.Locale, "turn.empty")
 	}
@@ -162,7 +168,11 @@ func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 func (w *work) say(ctx context.Context, text string) error {
 	m := conversation.Message{
 		ID: conversation.AnswerID(w.job.MessageID), Seq: job.EndSeq(w.job), Role: conversation.RoleAssistant, Kind: conversation.KindText,
-		Content: text, At: w.job.EndedAt, Sources: w.lastSources(),
+		Content: text, At: w.job.EndedAt,
+	}
+	var err error
+	if m.Sources, err = w.lastSources(ctx); err != nil {
+		return err
 	}
 	if last := w.last(); last != nil {
 		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
@@ -174,7 +184,7 @@ func (w *work) say(ctx context.Context, text string) error {
 		}
 		m.Notes = notes
 	}
-	err := retry.Do(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		return w.service.Store.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
 	})
 	if errors.Is(err, conversation.ErrChatNotFound) {
@@ -183,22 +193,36 @@ func (w *work) say(ctx context.Context, text string) error {
 	return err
 }
 
-// lastSources returns the newest reads of a job, which stand under its last message. Those that do not fit are there
-// without what they answered.
-func (w *work) lastSources() []conversation.Source {
+// lastSources returns the newest reads of a job and what its plans were answered, which stand under its last message.
+// Those that do not fit are there without what they answered.
+func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 	var list []conversation.Source
 	size := 0
+	add := func(s conversation.Source) {
+		known := slices.ContainsFunc(list, func(o conversation.Source) bool { return o.MCPID == s.MCPID })
+		if len(list) < sourcesOfJob || !known { // each service is there, because the next looks depend on it
+			list = append(list, s)
+		}
+	}
 	for _, r := range slices.Backward(w.rounds) {
 		for _, l := range slices.Backward(r.Looks) {
 			s := l.Source
 			if size += len(s.Answer); size > bytesOfSources {
 				s.Answer, s.Cut = "", true
 			}
-			if len(list) < sourcesOfJob {
-				list = append(list, s)
-			}
+			add(s)
+		}
+		if r.RunID == "" {
+			continue
+		}
+		run, err := w.service.Store.Bare(ctx, w.job.Account, r.RunID)
+		if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+			return nil, err
+		}
+		for _, s := range slices.Backward(resultsOf(run)) {
+			add(s)
 		}
 	}
 	slices.Reverse(list)
-	return list
+	return list, nil
 }
