@@ -43,8 +43,10 @@ func concludeLater(r plan.Run, at time.Time) kv.Write {
 
 // TakeConclusion implements run.Concluder. It leaves the row in its place in the list.
 func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, until time.Time) (run.Conclusion, error) {
-	failpoint.At("runs", "conclusion.taken", "before")
-	defer failpoint.At("runs", "conclusion.taken", "after")
+	if failpoint.On {
+		failpoint.At("runs", "conclusion.taken", "before")
+		defer failpoint.At("runs", "conclusion.taken", "after")
+	}
 	c := run.Conclusion{Key: run.Key{Account: account, RunID: runID}, Until: kv.Time(kv.Millis(until))}
 	var row conclusionRow
 	err := s.table.Get(ctx, kv.Run(account, runID), conclusionKey, &row, run.ErrConcluded)
@@ -67,8 +69,10 @@ func (s *Store) TakeConclusion(ctx context.Context, account, runID string, at, u
 
 // EndConclusion implements run.Concluder.
 func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, outcome string, at time.Time, said ...conversation.Message) error {
-	failpoint.At("runs", "conclusion.ended", "before")
-	defer failpoint.At("runs", "conclusion.ended", "after")
+	if failpoint.On {
+		failpoint.At("runs", "conclusion.ended", "before")
+		defer failpoint.At("runs", "conclusion.ended", "after")
+	}
 	writes := []kv.Write{kv.Update(kv.Run(c.Account, c.RunID), conclusionKey, "SET outcome = :outcome REMOVE DuePK, DueSK",
 		"taken_until = :mine AND attribute_not_exists(outcome)", kv.Item{":outcome": kv.S(outcome), ":mine": kv.N(kv.Millis(c.Until))}, run.ErrConcluding)}
 	if len(said) > 0 {
