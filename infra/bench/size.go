@@ -8,11 +8,11 @@ import (
 )
 
 // beyond lists the executables with a limit of their own in bytes: under 1 % over what they have, so that a small change
-// breaks no build. chat and turn link most: models, agents, the router and previews, and a classifier of texts. The
-// deployed executables are arm64, where sections begin at 64 KB, so that a size grows by as much at once: chat and turn
-// have 15,138,978 there, over their aim of 15 MB. An amd64 executable is for one machine.
+// breaks no build. turn links most: models, agents, the router and previews, and a classifier of texts. The deployed
+// executables are arm64, where sections begin at 64 KB, so that a size grows by as much at once. An amd64 executable is for
+// one machine.
 var beyond = map[string]int64{
-	"arm64/chat": 15_150_000, "amd64/chat": 16_700_000, "arm64/turn": 15_150_000, "amd64/turn": 16_700_000, "amd64/agent": 15_100_000,
+	"amd64/chat": 16_500_000, "arm64/turn": 15_150_000, "amd64/turn": 16_700_000, "amd64/agent": 15_100_000,
 }
 
 // checkSizes prints the sizes of the executables under folder (ARCH/FUNCTION/bootstrap, as `make build` builds

@@ -45,6 +45,7 @@ var answers = map[string]answer{
 	"reason":      {failed: "Task.Failed"},
 	"records":     {status: 201, body: "Salas de la semana"},
 	"lifecycle":   {failed: "Task.Failed"},
+	"router":      {status: 200, body: `"reason":"no_api_key"`},
 	"step":        {failed: "Task.Failed"},
 	"sweep":       {body: "0"},
 	"turn":        {body: "{}"}, // it belongs to no turn

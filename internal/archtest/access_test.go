@@ -35,7 +35,9 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
 	"chat": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes),
+	"router": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution !Ref TurnRun", wakes),
 	"turn": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
 	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
@@ -87,16 +89,17 @@ func on(resource string, actions ...string) []string {
 // withheld maps each policy that denies a part of the table to the functions without it, each with a reason.
 var withheld = map[string]map[string]string{
 	"NoServerKeysPolicy": {
-		"mcp":   "stores the keys of servers",
-		"step":  "sends them to tools",
-		"chat":  "sends them with what is looked up for a plan before anybody confirms it",
-		"turn":  "does what chat does, for longer",
-		"agent": "sends them with what the rounds of a job look up",
+		"mcp":    "stores the keys of servers",
+		"step":   "sends them to tools",
+		"chat":   "sends them with what is looked up for a plan before anybody confirms it",
+		"router": "sends them with what its agents look up",
+		"turn":   "does what chat and router do, for longer",
+		"agent":  "sends them with what the rounds of a job look up",
 	},
 	"NoAgentKeysPolicy": {
-		"mcp":  "stores the keys of agents",
-		"chat": "sends them to agents",
-		"turn": "sends them to agents",
+		"mcp":    "stores the keys of agents",
+		"router": "sends them to agents",
+		"turn":   "sends them to agents",
 	},
 	"NoTokensPolicy": {
 		"authorize": "looks tokens up, and keeps sessions that are used",

@@ -11,8 +11,8 @@ import (
 // other function may link them, even indirectly.
 var costly = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema":    {}, // compiles its meta-schemas at each start: tests compare with it
-	"piloto/internal/tools/schema":             {"agent", "chat", "mcp", "step", "turn"},
-	"github.com/modelcontextprotocol/go-sdk":   {"agent", "chat", "mcp", "step", "turn"},
+	"piloto/internal/tools/schema":             {"agent", "chat", "mcp", "router", "step", "turn"},
+	"github.com/modelcontextprotocol/go-sdk":   {"agent", "chat", "mcp", "router", "step", "turn"},
 	"github.com/yuin/goldmark":                 {"web"},
 	"github.com/aws/aws-sdk-go-v2/service/kms": {"lifecycle", "sweep"},
 	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and queries the network

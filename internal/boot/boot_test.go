@@ -184,11 +184,10 @@ func TestATurnMayTakeItsConfiguredTimeWithoutAGateway(t *testing.T) {
 	if got := (World{within: lambdaTime}).limits(Waits{600}); got.Model != 10*time.Minute || got.Route >= 15*time.Minute-turnMargin {
 		t.Errorf("apart from its request: %+v", got)
 	}
-	slow := Answering{Waits: Waits{600}, Business: Business{Wait: 20}, Delegation: Delegation{Timeout: 120}}
-	if life := holdLife((World{within: lambdaTime}).limits(slow.Waits), slow); life < 740*time.Second {
+	if life := holdLife((World{within: lambdaTime}).limits(Waits{600}), 140*time.Second); life < 740*time.Second {
 		t.Errorf("a hold ends after %v, before its turn", life)
 	}
-	if life := holdLife(turn.Limits{Model: 20 * time.Second}, Answering{}); life != credit.HoldLife {
+	if life := holdLife(turn.Limits{Model: 20 * time.Second}, 0); life != credit.HoldLife {
 		t.Errorf("the hold of a short turn ends after %v", life)
 	}
 	if p := (Delegation{Failures: 5, Reset: 60, Timeout: 120}).policy(); p.Probe <= 2*time.Minute {

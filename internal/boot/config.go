@@ -88,17 +88,30 @@ type (
 		AI
 		Drafts
 		Waits
+	}
+	// Later is the configuration of turns that are answered after their requests.
+	Later struct {
+		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"`
+		LongTurns   bool   `env:"LONG_TURNS"` // answer every turn that way, so that the timeout of an HTTP API cuts none
+	}
+	// Routing is the configuration of the functions whose turns may be delegated to agents.
+	Routing struct {
+		Answering
 		Business
 		Delegation
 	}
 	// ChatConfig is the configuration of functions/chat.
 	ChatConfig struct {
 		Answering
-		TurnMachine string `env:"TURN_MACHINE_ARN,required,notEmpty"` // for turns that are answered after their requests
-		LongTurns   bool   `env:"LONG_TURNS"`                         // answer every turn that way, so that the timeout of an HTTP API cuts none
+		Later
+	}
+	// RouterConfig is the configuration of functions/router.
+	RouterConfig struct {
+		Routing
+		Later
 	}
 	// TurnConfig is the configuration of functions/turn.
-	TurnConfig struct{ Answering }
+	TurnConfig struct{ Routing }
 	// EligibilityConfig is the configuration of functions/eligibility.
 	EligibilityConfig struct {
 		Config

@@ -123,15 +123,19 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.turnSite(c.Answering)
-	s.http.Async = &httpapi.Async{Start: stepfn.New(w.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
-	if !w.Patient {
-		s.http.Async.Most = routeTime
-		if c.LongTurns {
-			s.http.Async.Wait = routeTime
-		}
-	}
+	s := w.turnSite(c.Answering).answeringLater(c.Later)
+	s.http.Once = s.replays()
 	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t))), nil
+}
+
+// Router builds functions/router.
+func Router(w World, e Environment, t Tools) (http.Handler, error) {
+	c, err := read[RouterConfig](e)
+	if err != nil {
+		return nil, err
+	}
+	s := w.turnSite(c.Answering).withSigning(Signing{c.KeyPrefix}).answeringLater(c.Later)
+	return s.serve(httpapi.Router(s.http, s.routedTurns(c.Routing, t))), nil
 }
 
 // Turn builds functions/turn. Its turns have no route that times out.
@@ -141,8 +145,8 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := w.turnSite(c.Answering)
-	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t)))}
+	s := w.turnSite(c.Answering).withSigning(Signing{c.KeyPrefix})
+	apart := httpapi.AsyncServer{Config: s.http, Handler: s.serve(httpapi.Apart(s.http, s.routedTurns(c.Routing, t)))}
 	return task(s, func(ctx context.Context, in statemachines.TurnInput) (struct{}, error) {
 		if in.GiveUp {
 			return struct{}{}, apart.GiveUp(ctx, in.AccountID, in.TurnID)
@@ -153,19 +157,39 @@ func Turn(w World, e Environment, t Tools) (gateway.Function, error) {
 
 // turnSite returns the site of a function that answers turns.
 func (w World) turnSite(c Answering) site {
-	return w.site(c.Config).withPush(c.Push).withSigning(Signing{c.KeyPrefix}).waking()
+	return w.site(c.Config).withPush(c.Push).waking()
+}
+
+// answeringLater returns the site with the start of turns that are answered after their requests.
+func (s site) answeringLater(c Later) site {
+	s.http.Async = &httpapi.Async{Start: stepfn.New(s.StepFunctions, c.TurnMachine).StartTurn, Most: longestWait}
+	if !s.Patient {
+		s.http.Async.Most = routeTime
+		if c.LongTurns {
+			s.http.Async.Wait = routeTime
+		}
+	}
+	return s
 }
 
 // turns returns the service that answers messages.
 func (s site) turns(c Answering, t Tools) *turn.Service {
 	eligible, models := s.eligibilityService(c.AI)
 	credits, limits := s.credits(), s.limits(c.Waits)
-	credits.Life = holdLife(limits, c)
+	credits.Life = holdLife(limits, 0)
 	return &turn.Service{
 		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Looks: s.looks(t), Eligibility: eligible, Credit: credits, Models: models,
-		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Router: s.router(c.Business, c.Delegation, t), Limits: limits, AloneSince: s.AloneSince,
+		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
 		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
+}
+
+// routedTurns returns the service that answers messages, also by agents. It keeps a hold while an agent answers.
+func (s site) routedTurns(c Routing, t Tools) *turn.Service {
+	turns := s.turns(c.Answering, t)
+	turns.Router = s.router(c.Business, c.Delegation, t)
+	turns.Credit.Life = holdLife(turns.Limits, seconds(c.Wait)+seconds(c.Timeout))
+	return turns
 }
 
 // Confirm builds functions/confirm.

@@ -68,9 +68,9 @@ func (w World) limits(c Waits) turn.Limits {
 	return turn.Limits{Model: min(seconds(c.ModelWait), most), Route: most}
 }
 
-// holdLife returns the life of a turn's hold. The router keeps its hold while an agent answers.
-func holdLife(l turn.Limits, c Answering) time.Duration {
-	return max(credit.HoldLife, l.Model+seconds(c.Wait)+seconds(c.Timeout)+turnMargin)
+// holdLife returns the life of a turn's hold. more is the time for which a turn may wait for others than its model.
+func holdLife(l turn.Limits, more time.Duration) time.Duration {
+	return max(credit.HoldLife, l.Model+more+turnMargin)
 }
 
 // TurnTime returns the longest time of a turn in a Patient world, for the environment of a function that answers

@@ -26,7 +26,7 @@ import (
 
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
-	"chat": tools.Chat, "confirm": boot.Confirm, "jobs": boot.JobRoutes, "eligibility": boot.Eligibility, "mcp": registry.New,
+	"chat": tools.Chat, "router": tools.Router, "confirm": boot.Confirm, "jobs": boot.JobRoutes, "eligibility": boot.Eligibility, "mcp": registry.New,
 	"records": boot.Records, "web": web.New,
 }
 
@@ -92,7 +92,7 @@ func (f *functions) build(worldOf func(template.Function) (boot.World, error), d
 // functionTimeout returns the time limit of a function. In one process no route has a time limit of
 // its own, so a turn may take the sum of its configured timeouts.
 func functionTimeout(fn template.Function, e boot.Environment) (time.Duration, error) {
-	if fn.Name != "chat" && fn.Name != "turn" && fn.Name != "agent" {
+	if fn.Name != "chat" && fn.Name != "router" && fn.Name != "turn" && fn.Name != "agent" {
 		return fn.Timeout, nil
 	}
 	turn, err := boot.TurnTime(e)

@@ -1,4 +1,4 @@
-// Package tools builds the checks and calls of tools for functions/chat, functions/turn, functions/agent and functions/step. Only
+// Package tools builds the checks and calls of tools for functions/chat, functions/router, functions/turn, functions/agent and functions/step. Only
 // these and package registry link its code.
 package tools
 
@@ -17,6 +17,9 @@ import (
 // StartChat runs functions/chat.
 func StartChat() { boot.StartHTTP(Chat) }
 
+// StartRouter runs functions/router.
+func StartRouter() { boot.StartHTTP(Router) }
+
 // StartTurn runs functions/turn.
 func StartTurn() { boot.StartTask(Turn) }
 
@@ -28,6 +31,9 @@ func StartStep() { boot.StartTask(Step) }
 
 // Chat builds functions/chat.
 func Chat(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Chat(w, e, all) }
+
+// Router builds functions/router.
+func Router(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Router(w, e, all) }
 
 // Turn builds functions/turn.
 func Turn(w boot.World, e boot.Environment) (gateway.Function, error) { return boot.Turn(w, e, all) }

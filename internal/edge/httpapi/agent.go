@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"piloto/internal/access/rate"
 	"piloto/internal/access/replay"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
@@ -158,6 +160,30 @@ type AgentAnswer struct {
 type AgentFailure struct {
 	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time"`
 	RetryAt string `json:"retry_at,omitempty" format:"date-time" doc:"it is not called before"`
+}
+
+// Router serves functions/router: POST /api/agent/chat, the contract of document 001.
+func Router(c Config, turns Turns) http.Handler {
+	a := newAPI(c)
+	a.routed(turns)
+	return a.handler()
+}
+
+// Apart serves the routes of functions/chat and of functions/router, for turns that are answered apart from their requests.
+func Apart(c Config, turns Turns) http.Handler {
+	a := newAPI(c)
+	a.chat(turns)
+	a.routed(turns)
+	return a.handler()
+}
+
+func (a *api) routed(turns Turns) {
+	a.function = FunctionRouter
+	register(a, operation{
+		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, long: true, describe: describeLong, signed: true,
+		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
+		failures: []int{409, 413, 415, 422, 503},
+	}, messageHandler{a.config, turns}.agent)
 }
 
 func (s messageHandler) agent(ctx context.Context, in *struct {

@@ -53,7 +53,7 @@ func postAgentChat(t *testing.T, h http.Handler, body, key string) (int, map[str
 
 func chatOf(t *testing.T, turns httpapi.Turns) http.Handler {
 	now, newID, log := func() time.Time { return fixture.Epoch }, ids.NewSource(nil).New, slog.New(slog.DiscardHandler)
-	return httpapi.Chat(httpapi.Config{
+	return httpapi.Router(httpapi.Config{
 		Now: now, NewID: newID, Trace: func(context.Context) string { return "trace" }, Log: log,
 		Once: &replay.Once{Store: fixture.Table(t), NewID: newID, Now: now, Log: log},
 	}, turns)

@@ -38,7 +38,7 @@ func newAsyncSite(change ...func(*Config)) *asyncSite {
 	}
 	turns := waiting{a.world, a.letGo}
 	serving := a.config
-	a.apart = AsyncServer{Config: serving, Handler: Chat(serving, turns)}
+	a.apart = AsyncServer{Config: serving, Handler: Apart(serving, turns)}
 	later := Async{Most: 5 * time.Second}
 	later.Start = func(_ context.Context, account, id string) error {
 		if a.failed != nil {
@@ -53,7 +53,7 @@ func newAsyncSite(change ...func(*Config)) *asyncSite {
 		return nil
 	}
 	a.config.Async = &later
-	a.made[FunctionChat] = Chat(a.config, turns)
+	a.made[FunctionChat], a.made[FunctionRouter] = Chat(a.config, turns), Router(a.config, turns)
 	return a
 }
 

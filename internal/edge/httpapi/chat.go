@@ -15,9 +15,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// Chat serves the routes that answer a message: POST /api/send, POST /operator/chat and POST /api/agent/chat; those
-// that request an answer and stop it; the one that reads the answer of a long turn; and PATCH /api/runs/{id}/plan,
-// which writes a plan as a turn does.
+// Chat serves functions/chat: the routes that answer a message (POST /api/send and POST /operator/chat); those that
+// request an answer and stop it; the one that reads the answer of a long turn; and PATCH /api/runs/{id}/plan, which
+// writes a plan as a turn does.
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
@@ -36,11 +36,6 @@ func (a *api) chat(turns Turns) {
 		summary:  "Send a message in a session that the client names (Operator API)",
 		failures: []int{409, 410, 413, 415, 422, 503},
 	}, messageHandler{a.config, turns}.operator)
-	register(a, operation{
-		method: http.MethodPost, path: agentPath, id: "agentChat", access: withChat, class: rate.Turns, long: true, describe: describeLong, signed: true,
-		summary:  "Route a message: answered by the model's decision, or by the agent that it delegates to",
-		failures: []int{409, 413, 415, 422, 503},
-	}, messageHandler{a.config, turns}.agent)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats/{id}/answer", id: "answerChat", access: withChat, optionalBody: true, class: rate.Turns, long: true, describe: describeLong,
 		summary:  "Have what was last said answered: in manual mode, or after a block",

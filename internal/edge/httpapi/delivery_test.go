@@ -70,7 +70,7 @@ func TestADeliveryToTheRouterIsOneTurn(t *testing.T) {
 	var functions []http.Handler
 	for range 2 {
 		log := slog.New(slog.DiscardHandler)
-		functions = append(functions, httpapi.Chat(httpapi.Config{
+		functions = append(functions, httpapi.Router(httpapi.Config{
 			Now: now, NewID: newID, Trace: func(context.Context) string { return "trace" }, Log: log, Webhooks: service(),
 			Once: &replay.Once{Store: table, NewID: newID, Now: now, Log: log},
 		}, turns))

@@ -22,6 +22,7 @@ func (a *whole) bodySchema(op *huma.Operation) *huma.Schema { return bodySchema(
 func describe() *whole {
 	a := newAPI(Config{})
 	a.chat(nil)
+	a.routed(nil)
 	a.confirm(nil)
 	a.jobs(nil)
 	a.ai(AIServices{})

@@ -61,7 +61,7 @@ func TestRoutes(t *testing.T) {
 
 func TestEveryFunctionServesExactlyItsRoutes(t *testing.T) {
 	s, served := newSite(), map[string]int{}
-	for _, function := range []Function{FunctionChat, FunctionConfirm, FunctionJobs, FunctionEligibility, FunctionRegistry, FunctionRecords} {
+	for _, function := range []Function{FunctionChat, FunctionRouter, FunctionConfirm, FunctionJobs, FunctionEligibility, FunctionRegistry, FunctionRecords} {
 		for _, to := range s.handler(function).(*router).routes {
 			served[to.method+" "+to.pattern]++
 			if to.function != function {

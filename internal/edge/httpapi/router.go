@@ -257,6 +257,7 @@ type Function string
 // Functions of this package.
 const (
 	FunctionChat        Function = "chat"
+	FunctionRouter      Function = "router"
 	FunctionConfirm     Function = "confirm"
 	FunctionJobs        Function = "jobs"
 	FunctionEligibility Function = "eligibility"

@@ -547,6 +547,8 @@ func (s *site) handler(f Function) http.Handler {
 	switch f {
 	case FunctionChat:
 		s.made[f] = Chat(s.config, s.world)
+	case FunctionRouter:
+		s.made[f] = Router(s.config, s.world)
 	case FunctionConfirm:
 		s.made[f] = Confirm(s.config, s.world)
 	case FunctionJobs:
