@@ -73,6 +73,7 @@ func (s *SetupStore) read(ctx context.Context, of setup.Of) (out setup.Setup, er
 			out.Router, err = s.stores.Router.RouterSettings(ctx, of.Account, of.Company)
 			return
 		})
+		reads.Go(func() (err error) { out.Loops, err = s.stores.Registry.AgentChanges(ctx, of.Account); return })
 	}
 	if of.Agent != "" {
 		reads.Go(func() (err error) { out.Agent, err = s.stores.Registry.AgentChange(ctx, of.Account, of.Agent); return })

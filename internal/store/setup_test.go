@@ -201,7 +201,7 @@ func TestASetupIsReadAgainAfterAWhile(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		reads int32
-	}{{0, 8}, {29 * time.Second, 1}, {30 * time.Second, 8}, {59 * time.Second, 1}} {
+	}{{0, 9}, {29 * time.Second, 1}, {30 * time.Second, 9}, {59 * time.Second, 1}} {
 		calls.Store(0)
 		if _, err := s.Setup(ctx, setupOf, now.Add(c.after)); err != nil {
 			t.Fatal(err)

@@ -28,8 +28,10 @@ var (
 	ErrForbidden = fault.New(fault.Upstream, "agent.unauthorized")   // it refused our key
 )
 
-// Agent is a specialised server that answers delegated messages. Chat is its approved tool.
+// Agent answers delegated messages: a specialised server, whose approved tool is Chat, or the account's model under the
+// prompt of Loop.
 type Agent struct {
+	Loop     *Loop // nil: a server
 	Name     string
 	About    string
 	Keywords []string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
 
@@ -58,12 +59,7 @@ func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
 		return nil, err
 	}
 	var entries []Entry
-	for _, name := range Shipped() {
-		if !slices.ContainsFunc(changes, func(c Change) bool { return c.Name == name }) {
-			changes = append(changes, Change{Name: name})
-		}
-	}
-	for _, c := range changes {
+	for _, c := range withShipped(changes) {
 		if c.ServerID == "" {
 			e, err := c.entry()
 			if err != nil {
@@ -76,6 +72,39 @@ func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return entries, nil
+}
+
+// Delegates returns the loops that a router may delegate to, by name: those that its settings name and, where these name
+// no agent, the account's own that have keywords. No other takes part, because an agent for the account's own people may
+// tell what is not for everybody who writes.
+func Delegates(s Settings, changes []Change, tag locale.Tag) ([]Agent, error) {
+	var out []Agent
+	for _, c := range withShipped(changes) {
+		if c.ServerID != "" {
+			continue
+		}
+		l, err := c.Loop(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		named := slices.ContainsFunc(s.Agents, func(n string) bool { return strings.EqualFold(n, c.Name) })
+		if named || s.Agents == nil && !IsShipped(c.Name) && len(l.Keywords) > 0 {
+			out = append(out, Agent{Name: l.Name, About: l.DescriptionIn(tag), Keywords: l.Keywords, Loop: &l})
+		}
+	}
+	slices.SortFunc(out, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// withShipped adds the shipped agents whose name has no row.
+func withShipped(changes []Change) []Change {
+	all := slices.Clone(changes)
+	for _, name := range Shipped() {
+		if !slices.ContainsFunc(changes, func(c Change) bool { return c.Name == name }) {
+			all = append(all, Change{Name: name})
+		}
+	}
+	return all
 }
 
 // Get returns an agent of an account: ErrNoAgent.

@@ -31,7 +31,7 @@ const (
 // Settings holds an account's settings of its router, for all of its companies or for one of
 // them. The zero value sets nothing.
 type Settings struct {
-	Agents     []string          `json:"agents"`      // that may be delegated to; nil: all, empty: none
+	Agents     []string          `json:"agents"`      // that may be delegated to; nil: all servers, and the loops that have keywords; empty: none
 	ContextURL string            `json:"context_url"` // where the business context is asked for
 	Context    string            `json:"context"`     // the business context itself, instead of a URL
 	Prompts    map[string]string `json:"prompts"`     // texts in place of the prompt's own, by section
@@ -62,13 +62,14 @@ func Merge(account, company Settings) Settings {
 }
 
 // SettingsStore stores settings by account and company; company 0 holds the account's settings
-// for all. Servers returns the account's servers, with its agents.
+// for all. Servers and AgentChanges return the account's agents.
 type SettingsStore interface {
 	RouterLayers(ctx context.Context, account string, company int64) (wide, own Settings, err error)
 	PutRouterSettings(ctx context.Context, account string, company int64, s Settings) error
 	DeleteRouterSettings(ctx context.Context, account string, company int64) error
 	RouterCompanies(ctx context.Context, account, cursor string, limit int) (companies []int64, next string, err error)
 	tool.ServerLister
+	AgentChanges(ctx context.Context, account string) ([]Change, error)
 }
 
 // Manager changes the router settings of accounts. Addresses checks a URL against the policy: it
@@ -96,7 +97,11 @@ func (m *Manager) PutSettings(ctx context.Context, account string, company int64
 	if err != nil {
 		return own, inForce, err
 	}
-	if s, err = m.validate(s, servers); err != nil {
+	changes, err := m.Store.AgentChanges(ctx, account)
+	if err != nil {
+		return own, inForce, err
+	}
+	if s, err = m.validate(s, agentsOf(servers, changes)); err != nil {
 		return own, inForce, err
 	}
 	s.UpdatedAt = m.Now()
@@ -117,15 +122,25 @@ func (m *Manager) Companies(ctx context.Context, account, cursor string, limit i
 	return m.Store.RouterCompanies(ctx, account, cursor, limit)
 }
 
-// validate returns settings in the stored form, or an error with every field error.
-func (m *Manager) validate(s Settings, servers []tool.Server) (Settings, error) {
+// agentsOf returns the names of the agents of an account, of both kinds.
+func agentsOf(servers []tool.Server, changes []Change) []string {
 	var names []string
 	for _, server := range servers {
 		if server.IsAgent() {
 			names = append(names, server.Name)
 		}
 	}
+	for _, c := range withShipped(changes) {
+		if c.ServerID == "" {
+			names = append(names, c.Name)
+		}
+	}
 	slices.Sort(names)
+	return names
+}
+
+// validate returns settings in the stored form, or an error with every field error. names are those of the agents.
+func (m *Manager) validate(s Settings, names []string) (Settings, error) {
 	agents, wrong := validateAgents(s.Agents, names)
 	unknown := slices.ContainsFunc(wrong, func(f fault.Field) bool { return f.Type == "unknown_agent" })
 	s.Agents = agents

@@ -25,5 +25,6 @@ type Setup struct {
 	Servers []tool.Server
 	Rules   rule.Set
 	Router  agent.Settings // in force for the company
+	Loops   []agent.Change // of the account's agents, when the router's settings are read
 	Agent   agent.Change   // of the agent that the chat chose
 }

@@ -71,11 +71,10 @@ func (d *dialog) loaders(ctx context.Context, message conversation.Message) []fu
 
 // equip implements strategy.
 func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
-	if d.job == nil {
-		d.agent, err = actorOf(d.chat, set.Agent)
-	}
-	if err != nil {
-		return err
+	if d.agent.Name == "" { // neither a job nor the router chose it
+		if d.agent, err = actorOf(d.chat, set.Agent); err != nil {
+			return err
+		}
 	}
 	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
 	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
@@ -129,6 +128,9 @@ func (d *dialog) endEarly(ctx context.Context, message conversation.Message, sna
 func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 	if snapshot.Assistant != nil {
 		d.persona = snapshot.Assistant.Persona
+	}
+	if d.req.Route != nil {
+		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
 	d.tools = d.agent.tools(turnTools(d.listed, d.pending != nil))

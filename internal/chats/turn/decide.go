@@ -235,6 +235,9 @@ func (s *Service) lastSight(ctx context.Context, req Request, chat conversation.
 
 // Viewer returns the key of the request's sender as a viewer of the chat.
 func (r Request) Viewer() string {
+	if r.Route != nil { // a customer is shown no plan
+		return ""
+	}
 	contract, person := "send", ""
 	if r.Session != nil {
 		contract, person = "operator", r.Session.UserID

@@ -21,6 +21,7 @@ type meter struct {
 	log     *slog.Logger
 	count   func(ctx context.Context, reply Reply, err error)
 	settled bool
+	routed  *Routed // the agent to which the router delegated the turn; nil: it is not delegated to a loop
 }
 
 func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *meter {
@@ -44,6 +45,9 @@ func (m *meter) settle(ctx context.Context, reply Reply, err error) {
 		return
 	}
 	m.settled = true
+	if reply.Routed == nil && reply.Block == nil {
+		reply.Routed = m.routed
+	}
 	m.Turn.Outcome = string(reply.Kind)
 	switch {
 	case err != nil:

@@ -59,6 +59,7 @@ type routing struct {
 	settings agent.Settings
 	business string
 	agents   []agent.Agent
+	set      setup.Setup
 }
 
 // Route answers one message of a session, with the model's response or with the answer of an
@@ -103,11 +104,15 @@ func (r *routing) loaders(ctx context.Context, message conversation.Message) []f
 // equip implements strategy.
 func (r *routing) equip(ctx context.Context, set setup.Setup) (err error) {
 	account, company := r.req.Principal.Account, r.req.Route.Persona.Company
-	r.settings = set.Router
+	r.set, r.settings = set, set.Router
 	if r.business = r.settings.Context; r.business == "" {
 		r.business = r.service.Router.Business.Read(ctx, account, company, cmp.Or(r.settings.ContextURL, r.service.Router.Context))
 	}
-	r.agents, err = r.service.loadAgents(ctx, account, set.Servers)
+	if r.agents, err = r.service.loadAgents(ctx, account, set.Servers); err != nil {
+		return err
+	}
+	loops, err := agent.Delegates(set.Router, set.Loops, r.req.Locale)
+	r.agents = append(r.agents, loops...)
 	return err
 }
 
@@ -152,12 +157,16 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	default:
 		return false, Reply{}, nil
 	}
-	routed := Routed{Action: agent.Respond}
-	if by := r.previous.By; by != nil && by.Agent != "" {
-		routed = Routed{Action: agent.Delegate, Agent: by.Agent}
+	reply, err := r.service.previousReply(ctx, r.req, r.chat, r.previous)
+	if err != nil {
+		return true, Reply{}, err
 	}
-	r.remember(ctx, r.previous.Content, routed.Agent)
-	return true, Reply{Kind: replyOf(r.previous.Kind), Message: r.previous, Chat: r.chat, By: r.previous.By, Routed: &routed}, nil
+	reply.Routed = &Routed{Action: agent.Respond}
+	if by := r.previous.By; by != nil && by.Agent != "" {
+		reply.Routed = &Routed{Action: agent.Delegate, Agent: by.Agent}
+	}
+	r.remember(ctx, reply.ForCustomer(r.req.Locale), reply.Routed.Agent)
+	return true, reply, nil
 }
 
 // prepare implements strategy.
@@ -186,6 +195,8 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	switch {
 	case !ok:
 		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true})
+	case decision.Action == agent.Delegate && r.named(decision.Agent).Loop != nil:
+		return r.converseAs(ctx, asking, *r.named(decision.Agent).Loop)
 	case decision.Action == agent.Delegate:
 		waiting, cancel := r.service.Limits.withDeadline(ctx, r.began, r.service.Now())
 		defer cancel()
@@ -231,8 +242,7 @@ func (r *routing) parseDecision(answer llm.Reply) (agent.Decision, error) {
 // delegate calls an agent and returns its answer. When the agent fails, the text names it and
 // the next step for the user.
 func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Routed) {
-	at := slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })
-	answer, err := r.askAgent(ctx, r.agents[at], agent.Message{
+	answer, err := r.askAgent(ctx, r.named(name), agent.Message{
 		Text: r.req.Message, Session: r.req.ChatID, Context: r.agentContext(), Idempotency: r.incoming.ID, TraceID: r.req.TraceID,
 	})
 	routed := Routed{Action: agent.Delegate, Asked: name, Attempts: answer.Attempts, Failures: answer.Failures, Failure: err}
@@ -252,6 +262,11 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 		key = "router.agent_open"
 	}
 	return locale.Say(key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
+}
+
+// named returns the agent of a name that was offered.
+func (r *routing) named(name string) agent.Agent {
+	return r.agents[slices.IndexFunc(r.agents, func(a agent.Agent) bool { return a.Name == name })]
 }
 
 // askAgent calls an agent. For a request that may be retried, it first records the call: after a
@@ -299,10 +314,18 @@ func (r *routing) agentContext() map[string]any {
 		}
 	}
 	c["id_empresa"] = p.Company
-	if recent := r.memory.Recent(); len(recent) > 0 {
+	if recent := r.shareable(); len(recent) > 0 {
 		c["historial"] = recent
 	}
 	return c
+}
+
+// shareable returns the exchanges that a server may hear. What a loop answered may have come from a service, whose data
+// goes to no other.
+func (r *routing) shareable() []agent.Exchange {
+	return slices.DeleteFunc(slices.Clone(r.memory.Recent()), func(e agent.Exchange) bool {
+		return slices.ContainsFunc(r.set.Loops, func(c agent.Change) bool { return c.ServerID == "" && c.Name == e.Agent }) || agent.IsShipped(e.Agent)
+	})
 }
 
 // finish stores the answer, adds the exchange to the session's memory and settles the turn's

@@ -144,16 +144,18 @@ func (c *AgentConfig) bad(typ string, member ...any) {
 // AgentAnswer is document 001's answer. AgentUsed is null when the router answered itself, and when the chosen
 // agent could not be reached; then Reply explains it.
 type AgentAnswer struct {
-	Reply     string              `json:"reply"`
-	SessionID string              `json:"session_id"`
-	AgentUsed *string             `json:"agent_used"`
-	Action    agent.Action        `json:"action" enum:"delegate,respond"`
-	ChatID    string              `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
-	Notes     []conversation.Note `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
-	Agent     string              `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
-	Failure   *AgentFailure       `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
-	Manual    bool                `json:"manual,omitempty" doc:"a person took over: reply only confirms that the message came, and need not be sent"`
-	Block     *Block              `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
+	Reply     string                `json:"reply"`
+	SessionID string                `json:"session_id"`
+	AgentUsed *string               `json:"agent_used"`
+	Action    agent.Action          `json:"action" enum:"delegate,respond"`
+	ChatID    string                `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
+	Notes     []conversation.Note   `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
+	Agent     string                `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
+	Failure   *AgentFailure         `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
+	Run       *Run                  `json:"run,omitempty" doc:"the plan that an agent of yours proposed: nothing ran. Reply tells the customer that somebody decides on it"`
+	Sources   []conversation.Source `json:"sources,omitempty" doc:"what an agent of yours read for its answer; for you, and not for the customer"`
+	Manual    bool                  `json:"manual,omitempty" doc:"a person took over: reply only confirms that the message came, and need not be sent"`
+	Block     *Block                `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
 }
 
 // AgentFailure is the reason why an agent did not answer.
@@ -226,7 +228,12 @@ func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
 	case got.Block != nil:
 		v.Reply = locale.Text(lang, "router.busy")
 	case got.Routed != nil:
-		v.Action = got.Routed.Action
+		v.Reply, v.Action = got.ForCustomer(lang), got.Routed.Action
+		v.Sources = got.Message.Sources
+		if got.Run != nil {
+			run := showRun(*got.Run)
+			v.Run = &run
+		}
 		v.Manual = got.Routed.Manual
 		if name := got.Routed.Agent; name != "" {
 			v.AgentUsed = &name

@@ -82,7 +82,7 @@ type companyInput struct {
 
 // RouterRequest is the body that replaces the settings of a router.
 type RouterRequest struct {
-	Agents     []string          `json:"agents,omitempty" doc:"that may be delegated to, by name, at most 50; all when absent, none when empty"`
+	Agents     []string          `json:"agents,omitempty" doc:"that may be delegated to, by name, at most 50; when absent, all servers and those of your own that have keywords; none when empty"`
 	ContextURL string            `json:"context_url,omitempty" maxLength:"2048" doc:"where the business context is asked for"`
 	Context    string            `json:"context,omitempty" maxLength:"16384" doc:"the business context itself, instead of a URL; at most 16 KB"`
 	Prompts    map[string]string `json:"prompts,omitempty" doc:"texts in place of the sections identity, business, state, delegation and direct; at most 4000 characters each"`
@@ -90,7 +90,7 @@ type RouterRequest struct {
 
 // RouterValues are the settings of a router.
 type RouterValues struct {
-	Agents     []string          `json:"agents" nullable:"true" doc:"null: all"`
+	Agents     []string          `json:"agents" nullable:"true" doc:"null: all servers, and those of your own that have keywords"`
 	ContextURL string            `json:"context_url"`
 	Context    string            `json:"context"`
 	Prompts    map[string]string `json:"prompts"`

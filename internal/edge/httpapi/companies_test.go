@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -74,6 +75,10 @@ func (o *companyStore) Servers(_ context.Context, account string) ([]tool.Server
 
 func newCompanyStore() *companyStore {
 	return &companyStore{set: map[string]map[int64]agent.Settings{}}
+}
+
+func (*companyStore) AgentChanges(context.Context, string) ([]agent.Change, error) {
+	return []agent.Change{{Name: "tendero", Version: 1, Patch: json.RawMessage(`{}`)}}, nil
 }
 
 func (o *companyStore) manager() *agent.Manager {
@@ -173,7 +178,7 @@ func TestAnUnknownAgentIsRefusedWithTheKnownNames(t *testing.T) {
 	for _, c := range []struct {
 		who  auth.Principal
 		want string
-	}{{boss, "Venta, reserva"}, {other, "—"}} {
+	}{{boss, "Venta, build, plan, reserva, resume, review, tendero"}, {other, "build, plan, resume, review, tendero"}} {
 		_, h := companyRoutes()
 		w := send(h, ask(c.who, "PUT", "/api/router", `{"agents":["cita"]}`))
 		if detail, _ := decode(t, w)["detail"].(string); w.Code != 422 || !strings.Contains(detail, "son: "+c.want+".") {

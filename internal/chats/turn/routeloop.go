@@ -1,0 +1,63 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/ground/locale"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// converseAs has a loop that the router's model chose answer a customer: by a conversation under its prompt, within its
+// bounds, in the same turn. What it proposes is a draft of the chat. A customer's message confirms nothing, because only the
+// model's decision is asked of it: a person of the account confirms.
+func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, error) {
+	s := r.service
+	d := s.dialog(r.req, r.chat)
+	d.began, d.meter, d.agent, d.chat.Agent = r.began, r.meter, actor{Loop: l}, l.Name
+	var loads errgroup.Group
+	for _, load := range d.loaders(ctx, r.incoming) {
+		loads.Go(load)
+	}
+	loads.Go(func() error { return d.equip(ctx, r.set) })
+	snapshot, err := s.Eligibility.Snapshot(ctx, d.agent.of(question(r.req.Principal.Account, r.chat)), r.set.AI)
+	if loadErr := loads.Wait(); err == nil {
+		err = loadErr
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := d.prepare(snapshot); err != nil {
+		return Reply{}, err
+	}
+	if block := d.resolve(snapshot); block != nil {
+		return s.storeBlock(ctx, r.req, r.chat, block)
+	}
+	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}
+	r.meter.routed = &routed
+	reply, err := d.converse(ctx, asking)
+	if err != nil || reply.Block != nil {
+		return reply, err
+	}
+	reply.Routed = &routed
+	r.remember(ctx, reply.ForCustomer(r.req.Locale), l.Name)
+	return reply, nil
+}
+
+// ForCustomer returns what a customer of the router hears. A plan is for the account's own people, who confirm it.
+func (r Reply) ForCustomer(tag locale.Tag) string {
+	if r.Kind == KindPlan {
+		return locale.Text(tag, "router.proposed")
+	}
+	return r.Message.Content
+}
+
+// customerPersona says for whom an agent speaks that the router chose, and to whom.
+func (r Request) customerPersona() string {
+	p := r.Route.Persona
+	lines := []string{locale.Text(r.Locale, "prompt.customer"), p.Name, p.Goal, p.Personality, p.Modality}
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n")
+}
