@@ -10,6 +10,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
@@ -97,7 +98,10 @@ func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 	if j, err = s.Store.CreateJob(ctx, j, started); err != nil {
 		return Job{}, err
 	}
-	if err := s.Executions.StartJob(ctx, account, j.ID); err != nil { // the sweep starts it
+	failpoint.Here("job.start.before")
+	err = s.Executions.StartJob(ctx, account, j.ID)
+	failpoint.Here("job.start.after")
+	if err != nil { // the sweep starts it
 		s.Log.WarnContext(ctx, "job.not_started", "account", account, "job_id", j.ID, "error", err)
 	}
 	s.Log.InfoContext(ctx, "job.started", "account", account, "job_id", j.ID, "agent", j.Agent)
@@ -169,7 +173,7 @@ func (s *Service) Stop(ctx context.Context, account, id string) (Job, error) {
 		return []Event{e}, err
 	})
 	if err == nil && j.Token != "" {
-		if wakeErr := s.Executions.Wake(ctx, j.Token); wakeErr != nil { // the sweep wakes it
+		if wakeErr := s.wake(ctx, j.Token); wakeErr != nil { // the sweep wakes it
 			s.Log.WarnContext(ctx, "job.not_woken", "job_id", id, "error", wakeErr)
 		}
 	}
@@ -195,7 +199,15 @@ func (s *Service) Await(ctx context.Context, account, id, token string) error {
 	if err != nil || !over {
 		return err
 	}
-	return s.Executions.Wake(ctx, token)
+	return s.wake(ctx, token)
+}
+
+// wake resumes the execution that waits with a token.
+func (s *Service) wake(ctx context.Context, token string) error {
+	failpoint.Here("job.wake.before")
+	err := s.Executions.Wake(ctx, token)
+	failpoint.Here("job.wake.after")
+	return err
 }
 
 // RunEnded resumes the job that waits for a run which ended. A failure is logged: the sweep repeats it.
@@ -205,7 +217,7 @@ func (s *Service) RunEnded(ctx context.Context, r plan.Run) {
 	}
 	j, err := s.Store.Job(ctx, r.Account, r.JobID)
 	if err == nil && j.Token != "" && j.RunID == r.ID {
-		err = s.Executions.Wake(ctx, j.Token)
+		err = s.wake(ctx, j.Token)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		s.Log.WarnContext(ctx, "job.not_woken", "job_id", r.JobID, "run_id", r.ID, "error", err)
@@ -271,7 +283,7 @@ func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 		}
 		if over {
 			swept.Woken++
-			if err := s.Executions.Wake(ctx, j.Token); err != nil {
+			if err := s.wake(ctx, j.Token); err != nil {
 				return err
 			}
 		}

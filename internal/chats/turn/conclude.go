@@ -194,7 +194,9 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 	}
 	asking, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
+	failpoint.Here("conclude.model.before")
 	answer, err := w.modelCaller.ask(asking, false)
+	failpoint.Here("conclude.model.after")
 	blocked, isBlock := errors.AsType[errBlocked](err)
 	switch {
 	case isBlock:

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
@@ -230,7 +231,9 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 			l.source.Error, err = "internal error: this cannot be read now", nil
 		}
 	}()
+	failpoint.Here("look.before")
 	seen, err := d.service.Looks.Look(ctx, a.run, s)
+	failpoint.Here("look.after")
 	if errors.Is(err, plan.ErrLookAsks) {
 		return l, err
 	}

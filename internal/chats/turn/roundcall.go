@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -100,7 +101,9 @@ func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, 
 	asking, cancel := context.WithTimeout(ctx, s.modelTime())
 	defer cancel()
 	asking, stopped := w.followStop(asking)
+	failpoint.Here("round.model.before")
 	answer, err := w.ask(asking, false)
+	failpoint.Here("round.model.after")
 	stopped()
 	if err != nil {
 		w.meter.settle(ctx, Reply{}, err)

@@ -45,10 +45,7 @@ func (m *Machine) StartTurn(ctx context.Context, account, turnID string) error {
 
 // StartJob starts the execution of a job. It returns nil when the execution was already started.
 func (m *Machine) StartJob(ctx context.Context, account, jobID string) error {
-	failpoint.Here("stepfn.start.before")
-	err := m.start(ctx, jobID, statemachines.JobInput{JobID: jobID, AccountID: account})
-	failpoint.Here("stepfn.start.after")
-	return err
+	return m.start(ctx, jobID, statemachines.JobInput{JobID: jobID, AccountID: account})
 }
 
 func (m *Machine) start(ctx context.Context, name string, input any) error {

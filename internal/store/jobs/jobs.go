@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/store/kv"
 )
@@ -124,6 +126,11 @@ func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (
 
 // SaveJob implements job.Store.
 func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
+	if failpoint.On && len(events) > 0 { // a write is a failpoint of its own for each list of events
+		name := nameOf(events)
+		failpoint.At("jobs", name, "before")
+		defer failpoint.At("jobs", name, "after")
+	}
 	seen := j.Version
 	j, writes, err := writesOf(j, events)
 	if err != nil {
@@ -136,6 +143,15 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	row, err := rowOfJob(j)
 	saved := kv.Put(row, "version = :seen", fault.ErrMoved).With(kv.Item{":seen": kv.N(seen)}).Unless(err)
 	return j, s.table.Commit(ctx, append(writes, saved)...)
+}
+
+// nameOf returns the types of events as the name of a failpoint.
+func nameOf(events []job.Event) string {
+	var types []string
+	for _, e := range events {
+		types = append(types, strings.TrimPrefix(e.Type, "job."))
+	}
+	return strings.Join(types, "+")
 }
 
 // writesOf numbers the events of a write, and returns the job after it with the write of the events.
