@@ -79,6 +79,8 @@ func (a *aws) remaining(v *user) (later bool, left error) {
 			left, later = errors.Join(left, fmt.Errorf("%s of %s is left to do", due, pk)), true
 		case strings.HasPrefix(due, "UNPLACED#"): // the run ended, and the sweep places its receipt in the chain
 			left, later = errors.Join(left, fmt.Errorf("the receipt of run %s has no place", id)), true
+		case sk == "JOB" && executions[text(row["job_id"])] != 1:
+			left = errors.Join(left, fmt.Errorf("job %s was started %d times", text(row["job_id"]), executions[text(row["job_id"])]))
 		case sk != "RUN":
 		case due != "" || !slices.Contains(terminal, status):
 			left = errors.Join(left, fmt.Errorf("run %s is %s, and due", id, status))
@@ -89,6 +91,9 @@ func (a *aws) remaining(v *user) (later bool, left error) {
 		}
 		if sk == "RUN" {
 			delete(executions, id)
+		}
+		if sk == "JOB" {
+			delete(executions, text(row["job_id"]))
 		}
 	}
 	for id := range executions {

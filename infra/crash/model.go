@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -9,22 +10,28 @@ import (
 	"time"
 )
 
-// model is a provider with the OpenAI chat-completions protocol. A user's message names the plan
-// that it proposes ("plan three"). The same message always gets the same response.
+// model is a provider with the OpenAI chat-completions protocol. A user's message names the script that it follows ("plan
+// three"): it makes the calls of the script, one after the other, and then answers in words. The same conversation
+// always gets the same calls.
 type model struct {
 	url    string
 	server *http.Server
 
-	mu    sync.Mutex
-	plans map[string]string // the arguments of propose_plan, by name
+	mu      sync.Mutex
+	scripts map[string][]toolCall
+	asked   map[string]int // requests that follow a script, by the user's message
+	answers int            // that were given to them
 }
+
+// toolCall is a call of one tool.
+type toolCall struct{ tool, arguments string }
 
 func newModel() (*model, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	m := &model{url: "http://" + l.Addr().String() + "/v1", plans: map[string]string{}}
+	m := &model{url: "http://" + l.Addr().String() + "/v1", scripts: map[string][]toolCall{}, asked: map[string]int{}}
 	m.server = &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
 	go func() { _ = m.server.Serve(l) }()
 	return m, nil
@@ -32,52 +39,83 @@ func newModel() (*model, error) {
 
 func (m *model) close() { _ = m.server.Close() }
 
-// setServer gives the model the plans, with the id of a server in place of its placeholder.
+// setServer gives the model the scripts, with the id of a server in place of its placeholder.
 func (m *model) setServer(placeholder, server string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, p := range plans {
-		if was, ok := m.plans[name]; ok {
-			p = was
+	for name, calls := range scripts() {
+		if was, ok := m.scripts[name]; ok {
+			calls = was
 		}
-		m.plans[name] = strings.ReplaceAll(p, placeholder, server)
+		for i := range calls {
+			calls[i].arguments = strings.ReplaceAll(calls[i].arguments, placeholder, server)
+		}
+		m.scripts[name] = calls
 	}
+}
+
+// timesAsked returns how often the model was asked to follow the script of a user's message.
+func (m *model) timesAsked(message string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked[message]
+}
+
+// follow returns the next call of the script that a message names, and a text that no other answer has. It returns nil
+// when the message names none, or all calls were made.
+func (m *model) follow(message string, done int) (next *toolCall, text string) {
+	_, name, ok := strings.Cut(message, "plan ")
+	name, _, _ = strings.Cut(name, " ")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	script := m.scripts[name]
+	if !ok || script == nil {
+		return nil, "De acuerdo."
+	}
+	m.asked[message]++
+	m.answers++
+	text = fmt.Sprintf("De acuerdo, %d.", m.answers)
+	if done < len(script) {
+		next = &script[done]
+	}
+	return next, text
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Messages []struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
+			Role    string `json:"role"`
+			Content string `json:"content"`
 		} `json:"messages"`
 		Format json.RawMessage `json:"response_format"` // of a decision
 		Tools  json.RawMessage `json:"tools"`
 	}
-	if json.NewDecoder(r.Body).Decode(&in) != nil || r.URL.Path != "/v1/chat/completions" {
+	if json.NewDecoder(r.Body).Decode(&in) != nil || len(in.Messages) == 0 || r.URL.Path != "/v1/chat/completions" {
 		http.NotFound(w, r)
 		return
 	}
-	said := ""
+	said, done := "", 0
 	for _, message := range in.Messages {
-		if message.Role == "user" {
-			said = string(message.Content)
+		switch message.Role {
+		case "user":
+			said, done = message.Content, 0
+		case "tool":
+			done++
 		}
 	}
-	message, finish := map[string]any{"role": "assistant", "content": "De acuerdo."}, "stop"
-	if len(in.Messages) > 0 && strings.Contains(string(in.Messages[0].Content), "ended") && in.Format == nil && in.Tools == nil {
-		message["content"] = "Hecho."
-	} else if in.Format != nil {
+	message, finish := map[string]any{"role": "assistant"}, "stop"
+	switch {
+	case in.Format != nil:
 		message["content"] = object("action", "delegate", "agent_name", agentName, "response", "")
-	} else if _, name, ok := strings.Cut(said, "plan "); ok {
-		name, _, _ = strings.Cut(strings.Trim(name, `"\ `), " ")
-		name = strings.TrimFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
-		m.mu.Lock()
-		arguments := m.plans[name]
-		m.mu.Unlock()
-		if arguments != "" {
+	case in.Tools == nil && strings.Contains(in.Messages[0].Content, "ended"): // what came of a run
+		message["content"] = "Hecho."
+	default:
+		next, text := m.follow(said, done)
+		message["content"] = text
+		if next != nil {
 			finish = "tool_calls"
 			message["tool_calls"] = []any{map[string]any{
-				"id": "call_1", "type": "function", "function": map[string]any{"name": "propose_plan", "arguments": arguments},
+				"id": "call_1", "type": "function", "function": map[string]any{"name": next.tool, "arguments": next.arguments},
 			}}
 		}
 	}

@@ -2,6 +2,20 @@ package main
 
 import "strconv"
 
+// scripts returns what the model calls, by name: a plan, or the calls one after the other.
+func scripts() map[string][]toolCall {
+	all := map[string][]toolCall{
+		"book": {
+			{"look", `{"mcp_id":"$S","path":"/rooms"}`},
+			{"mcp_request", `{"mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}}`},
+		},
+	}
+	for name, arguments := range plans {
+		all[name] = []toolCall{{"propose_plan", arguments}}
+	}
+	return all
+}
+
 // plans are the plans that the model proposes, by name. $S stands for the service, and $T for the
 // server with tools.
 var plans = map[string]string{

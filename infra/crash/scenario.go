@@ -141,5 +141,8 @@ var scenarios = []scenario{
 	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: sequence(propose("again"), (*user).confirm, awaitEnd), check: checkRetry},
 	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: registerAgent, drive: (*user).route, check: checkRoute, slow: true},
 	{name: "watched", says: "a socket receives a plan while it is proposed, confirmed and run", drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd), check: checkWatch},
+	{name: "looked", says: "a turn looks at the service, and then proposes", setup: allowReads, drive: sequence(propose("book"), (*user).confirm, awaitEnd), check: checkLook},
+	{name: "job", says: "an agent looks, proposes, waits, hears what came of its plan, and ends; it is paid for", env: credits, setup: sequence(chargeTurns, allowReads), drive: sequence((*user).startJob, awaitProposal, (*user).confirm, awaitEnd, awaitJobEnd), check: checkJob("success", "", 3)},
+	{name: "dismissed", says: "the same, started under a key, and stopped while it waits; its plan is rejected", setup: allowReads, drive: sequence((*user).startJobOnce, awaitProposal, (*user).stopJob, awaitJobEnd, (*user).cancel, awaitEnd), check: checkJob("partial", "user_interrupt", 2), slow: true},
 	{name: "unfound", says: "the same, without an effect: a third check does not find it", setup: sequence(propose("never"), (*user).confirm, awaitTwoChecks), off: away, drive: awaitEnd, check: checkOrder(true), limit: pauses},
 }

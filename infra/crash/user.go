@@ -28,6 +28,7 @@ type user struct {
 	d       *deployment
 
 	chat, run, digest string
+	job               string
 	first             string // the digest before an edit
 	session           string // session id for the router
 	watch             *watch
@@ -197,7 +198,7 @@ func (v *user) waitFor(states ...string) (string, error) {
 			return status, nil
 		}
 		if v.isLate(late) {
-			if err := v.skipAhead(); err != nil {
+			if err := v.skipAhead(away); err != nil {
 				return "", err
 			}
 		}
@@ -215,7 +216,7 @@ func (v *user) isLate(late time.Time) bool {
 // awaitCredits waits until the sweep may have released the credits that a dead function holds.
 func (v *user) awaitCredits() error {
 	if v.isLate(time.Time{}) {
-		return v.skipAhead()
+		return v.skipAhead(away)
 	}
 	if !v.swept {
 		return errors.New("nothing died, and the credits are held")
@@ -224,10 +225,10 @@ func (v *user) awaitCredits() error {
 	return nil
 }
 
-// skipAhead starts the process again with a clock that is five minutes ahead, so that the sweep finds overdue work.
-func (v *user) skipAhead() error {
+// skipAhead starts the process again after the machine was off, so that the sweep finds overdue work.
+func (v *user) skipAhead(off time.Duration) error {
 	v.swept = true
-	return v.d.kill(away)
+	return v.d.kill(off)
 }
 
 // waitForEnd waits for the end of the run.
