@@ -117,7 +117,7 @@ func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (
 	}
 	row, err := rowOfJob(j)
 	created := kv.Put(row, "attribute_not_exists(PK)", kv.ErrTaken).Unless(err)
-	err = s.table.Commit(ctx, append(writes, created)...)
+	err = s.table.Commit(ctx, append([]kv.Write{created}, writes...)...) // the job first: when it is there, its events are, too
 	if errors.Is(err, kv.ErrTaken) {
 		return s.Job(ctx, j.Account, j.ID)
 	}
