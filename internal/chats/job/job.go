@@ -19,6 +19,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/models/credit"
 )
 
 // Status is the state of a job.
@@ -106,12 +107,13 @@ type Round struct {
 	Lost    bool      `json:"lost,omitempty"`    // its answer was lost, or there was none: what it may have cost is counted
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
 
-	Answered time.Time `json:"answered,omitzero"`
-	Text     string    `json:"text,omitempty"`
-	Calls    []Call    `json:"calls,omitempty"`
-	Micros   int64     `json:"micros,omitempty"`
-	Provider string    `json:"provider,omitempty"`
-	Model    string    `json:"model,omitempty"`
+	Answered time.Time    `json:"answered,omitzero"`
+	Text     string       `json:"text,omitempty"`
+	Calls    []Call       `json:"calls,omitempty"`
+	Micros   int64        `json:"micros,omitempty"`
+	Used     *credit.Turn `json:"used,omitempty"` // the record of its usage, which is written after the answer
+	Provider string       `json:"provider,omitempty"`
+	Model    string       `json:"model,omitempty"`
 
 	Handled time.Time `json:"handled,omitzero"`
 	Results []string  `json:"results,omitempty"` // of the calls, in their order

@@ -268,22 +268,19 @@ func (w *work) readText(of conversation.Source) func() ([]string, error) {
 // handle does what the last answer asks for, and stores what became of it.
 func (w *work) handle(ctx context.Context, began time.Time) (job.Next, error) {
 	r := w.last()
-	w.job.Rounds = len(w.rounds)
-	w.job.Micros += r.Micros
-	answered, err := job.NewEvent(r.Answered, job.EventAnswered, map[string]any{
-		"round": r.N, "text": r.Text, "calls": callNames(r.Calls), "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros,
-	})
-	if err != nil {
-		return "", err
+	if len(r.Calls) == 0 {
+		if err := w.beginEnd(ctx); err != nil {
+			return "", err
+		}
 	}
 	if w.use == nil { // the model was chosen when it was asked
 		w.use = &eligibility.Selection{}
 		w.use.Provider, w.use.Model = r.Provider, r.Model
 	}
-	if w.meter == nil {
-		w.meter = &meter{settled: true}
+	answered, err := w.count(ctx, r)
+	if err != nil {
+		return "", err
 	}
-	r.Handled = w.service.Now()
 	if len(r.Calls) == 0 {
 		w.job.Worked += w.service.Now().Sub(began)
 		return job.NextEnd, w.end(ctx, "", r.Text, []job.Round{*r}, answered)
@@ -298,6 +295,19 @@ func (w *work) handle(ctx context.Context, began time.Time) (job.Next, error) {
 		w.job.RunID, w.job.Status, next = r.RunID, job.Waiting, job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
+}
+
+// count adds an answered round to the job as handled, and returns its event. Its caller stores both at once.
+func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
+	if w.meter == nil { // another invocation asked the model
+		w.settleAgain(ctx, r)
+	}
+	r.Handled = w.service.Now()
+	w.job.Rounds = len(w.rounds)
+	w.job.Micros += r.Micros
+	return job.NewEvent(r.Answered, job.EventAnswered, map[string]any{
+		"round": r.N, "text": r.Text, "calls": callNames(r.Calls), "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros,
+	})
 }
 
 // answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan.

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
@@ -214,60 +215,77 @@ func TestJobHearsOfEveryEndOfItsPlan(t *testing.T) {
 }
 
 func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
-	for after := 1; after < 40; after++ {
-		w := newJobWorld(t)
-		thinks := &thinker{w: w}
-		w.service.Models = providers{thinks}
-		id := w.start(t, "build", job.Order{}).ID
-		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
-		w.service.Jobs = dying
-		for range 20 {
-			next, err := w.service.Round(t.Context(), fixture.Account, id)
-			if errors.Is(err, errDied) {
-				dying.left = 1 << 30 // it dies once, and the next invocation comes later
-				w.Pass(2 * time.Second)
-				continue
+	for name, c := range map[string]struct {
+		order               job.Order
+		status              job.Status
+		posts, calls, least int // least: writes, counted before and after
+	}{
+		"to its end":    {job.Order{}, job.Success, 1, 3, 20},
+		"to its bounds": {job.Order{MaxSteps: 1}, job.Partial, 0, 2, 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := 1
+			for ; ; after++ {
+				w := newJobWorld(t)
+				thinks := &thinker{w: w}
+				w.service.Models = providers{thinks}
+				id := w.start(t, "build", c.order).ID
+				dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+				w.service.Jobs = dying
+				w.driveDying(t, id, dying)
+				j, posts, answers := w.job(t, id), 0, 0
+				for _, r := range w.Requests() {
+					if r.Method == "POST" {
+						posts++
+					}
+				}
+				for _, m := range w.Messages() {
+					if m.ID == conversation.AnswerID(j.MessageID) {
+						answers++
+					}
+				}
+				if j.Status != c.status || j.Lost > 1 || posts != c.posts || answers != 1 || thinks.calls > c.calls+j.Lost {
+					t.Fatalf("after %d writes: %d requests, %d answers, %d calls: %+v", after, posts, answers, thinks.calls, j)
+				}
+				w.events(t, id)
+				if spent, charged := w.spent(t, id), w.charged(t); j.Micros == 0 || j.Micros != spent || j.Micros != charged {
+					t.Fatalf("after %d writes: it cost %d, its events say %d, and %d were charged", after, j.Micros, spent, charged)
+				}
+				if !dying.died {
+					break // it had fewer writes than that
+				}
 			}
-			if err != nil {
+			if after <= c.least {
+				t.Errorf("a job has only %d writes", after-1)
+			}
+		})
+	}
+}
+
+// driveDying makes the steps of a job to its end. An invocation that dies is followed by another one, and its plan is
+// confirmed.
+func (w *jobWorld) driveDying(t testing.TB, id string, dying *dyingJobs) {
+	t.Helper()
+	for range 30 {
+		next, err := w.service.Round(t.Context(), fixture.Account, id)
+		if err == nil && next == job.NextClose {
+			next, err = job.NextEnd, w.service.CloseJob(t.Context(), fixture.Account, id)
+		}
+		switch {
+		case errors.Is(err, errDied):
+			w.Pass(2 * time.Second) // the next invocation comes later
+		case err != nil:
+			t.Fatal(err)
+		case next == job.NextWait:
+			if err := w.Confirm(w.Read(w.job(t, id).RunID)); err != nil {
 				t.Fatal(err)
 			}
-			if next == job.NextWait {
-				if err := w.Confirm(w.Read(w.job(t, id).RunID)); err != nil {
-					t.Fatal(err)
-				}
-				w.Execute(w.job(t, id).RunID)
-			}
-			if next == job.NextEnd {
-				break
-			}
-		}
-		j := w.job(t, id)
-		if j.Status != job.Success || j.Lost > 1 {
-			t.Fatalf("after %d writes: %+v", after, j)
-		}
-		posts, answers := 0, 0
-		for _, r := range w.Requests() {
-			if r.Method == "POST" {
-				posts++
-			}
-		}
-		for _, m := range w.Messages() {
-			if m.ID == conversation.AnswerID(j.MessageID) {
-				answers++
-			}
-		}
-		if posts != 1 || answers != 1 || thinks.calls < 3 || thinks.calls > 3+j.Lost {
-			t.Fatalf("after %d writes: %d requests, %d answers, %d calls, %d lost", after, posts, answers, thinks.calls, j.Lost)
-		}
-		w.events(t, id)
-		if dying.left > 0 && dying.left < 1<<29 {
-			if after < 8 {
-				t.Fatalf("a job has only %d writes", after)
-			}
-			return // it had fewer writes than that
+			w.Execute(w.job(t, id).RunID)
+		case next == job.NextEnd:
+			return
 		}
 	}
-	t.Error("a job has 40 writes and more")
+	t.Fatal("it does not end")
 }
 
 // thinker is a model that answers by what it was told: it looks, proposes, and says that it is done.
@@ -278,33 +296,40 @@ type thinker struct {
 
 func (k *thinker) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	k.calls++
+	reply := text("fin")
 	switch last := r.Messages[len(r.Messages)-1]; {
 	case last.Role != llm.ToolRole:
-		return calls("look", lookAt(k.w.Server.ID, "/rooms")), nil
+		reply = calls("look", lookAt(k.w.Server.ID, "/rooms"))
 	case strings.Contains(last.Content, `"l1"`):
-		return calls("mcp_request", k.w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), nil
+		reply = calls("mcp_request", k.w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
 	}
-	return text("fin"), nil
+	reply.Usage = llm.Usage{Input: 11, Output: 7}
+	return reply, nil
 }
 
 var errDied = errors.New("the process died")
 
-// dyingJobs loses the process before or after its n-th write.
+// dyingJobs loses the process before or after its n-th write, once.
 type dyingJobs struct {
 	job.Store
 	left int
+	died bool
+}
+
+func (d *dyingJobs) dies() bool {
+	d.left--
+	d.died = d.died || d.left == 0
+	return d.left == 0
 }
 
 func (d *dyingJobs) write(f func() error) error {
-	d.left--
-	if d.left == 0 {
+	if d.dies() {
 		return errDied
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	d.left--
-	if d.left == 0 {
+	if d.dies() {
 		return errDied
 	}
 	return nil
@@ -473,12 +498,76 @@ func TestLostCallIsChargedAsHeld(t *testing.T) {
 	if got := w.events(t, id); got != "started lost round ended" {
 		t.Error(got)
 	}
-	total := int64(0)
-	for _, turn := range w.usage(t) {
-		total += turn.Micros
-	}
-	if total != j.Micros {
+	if total := w.charged(t); total != j.Micros {
 		t.Errorf("%d are recorded, and %d were spent", total, j.Micros)
+	}
+}
+
+// An invocation died after it stored an answer, and before it charged the call.
+func TestAnswerOfADeadInvocationIsCountedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		stop   bool
+		status job.Status
+		calls  []job.Call
+		events string
+	}{
+		"it was the last":        {false, job.Success, nil, "started round ended"},
+		"the job was stopped":    {true, job.Partial, []job.Call{{ID: "c", Name: "look", Arguments: "{}"}}, "started stopping round ended"},
+		"the stop came too late": {true, job.Partial, nil, "started stopping round ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			id := w.start(t, "build", job.Order{}).ID
+			r := job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}
+			if err := w.Store.AskRound(t.Context(), w.job(t, id), r); err != nil {
+				t.Fatal(err)
+			}
+			r.Answered, r.Text, r.Calls, r.Micros = w.Clock(), "aquí está", c.calls, 70
+			r.Used = &credit.Turn{ID: w.IDs.New(w.Clock()), At: w.Clock(), User: "ana", ChatID: w.Chat.ID, Outcome: string(turn.KindRound), Micros: 70}
+			if err := w.Store.AnswerRound(t.Context(), w.job(t, id), r); err != nil {
+				t.Fatal(err)
+			}
+			if c.stop {
+				if _, err := w.jobs.Stop(t.Context(), fixture.Account, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j := w.drive(t, id)
+			if j.Status != c.status || j.Rounds != 1 || j.Micros != 70 || w.charged(t) != 70 || len(w.model.asked) != 0 {
+				t.Errorf("%+v, charged %d, after %d calls", j, w.charged(t), len(w.model.asked))
+			}
+			if got := w.events(t, id); got != c.events {
+				t.Errorf("%s, want %s", got, c.events)
+			}
+		})
+	}
+}
+
+// A person stops a job whose call was lost with its invocation: what it may have cost counts.
+func TestLostCallOfAStoppedJobIsCounted(t *testing.T) {
+	w := newJobWorld(t)
+	id := w.start(t, "build", job.Order{}).ID
+	if err := w.Store.AskRound(t.Context(), w.job(t, id), job.Round{N: 1, Attempt: 1, Asked: w.Clock(), Held: 700, Provider: "test", Model: "m"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.jobs.Stop(t.Context(), fixture.Account, id); err != nil {
+		t.Fatal(err)
+	}
+	j := w.drive(t, id)
+	if j.Status != job.Partial || j.Lost != 1 || j.Micros != 700 || w.charged(t) != 700 || len(w.model.asked) != 0 {
+		t.Errorf("%+v, charged %d", j, w.charged(t))
+	}
+}
+
+func TestJobThatIsStartedAgainIsTheSame(t *testing.T) {
+	w := newJobWorld(t)
+	first := w.start(t, "build", job.Order{})
+	again, err := w.jobs.Start(t.Context(), job.Order{
+		ID: first.ID, At: first.CreatedAt, Principal: auth.Principal{Account: fixture.Account, User: "ana"}, Locale: locale.Spanish, Agent: "build",
+		Prompt: first.Prompt, ChatID: first.ChatID,
+	})
+	if err != nil || again.ID != first.ID || w.events(t, first.ID) != "started" {
+		t.Errorf("%v %+v %s", err, again, w.events(t, first.ID))
 	}
 }
 
@@ -491,15 +580,33 @@ func TestBlockedJobSaysWhy(t *testing.T) {
 	}
 }
 
-func (w *jobWorld) usage(t testing.TB) []credit.Turn {
+// charged returns what the account's records of usage cost, in millionths of a US dollar.
+func (w *jobWorld) charged(t testing.TB) (sum int64) {
 	t.Helper()
-	var list []credit.Turn
 	err := w.Store.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(c credit.Turn) bool {
-		list = append(list, c)
+		sum += c.Micros
 		return true
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return sum
+}
+
+// spent returns what the calls of a job cost by its events.
+func (w *jobWorld) spent(t testing.TB, id string) (sum int64) {
+	t.Helper()
+	list, err := w.Store.JobEvents(t.Context(), fixture.Account, id, 0, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		var data struct {
+			Cost int64 `json:"cost_micros"`
+		}
+		if e.Type != job.EventEnded && json.Unmarshal(e.Data, &data) == nil {
+			sum += data.Cost
+		}
+	}
+	return sum
 }

@@ -90,6 +90,17 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 	return w.save(ctx, []job.Round{*r}, e)
 }
 
+// settleAgain charges a call whose answer was stored by an invocation that may have died before it charged it.
+func (w *work) settleAgain(ctx context.Context, r *job.Round) {
+	w.meter = &meter{settled: true}
+	if r.Used == nil { // it was stored before records were kept with it
+		return
+	}
+	if err := w.service.Credit.Settle(ctx, credit.Hold{ID: r.Used.ID, Account: w.job.Account, Asked: true}, *r.Used); err != nil {
+		w.service.Log.ErrorContext(ctx, "job.unsettled", "job_id", w.job.ID, "round", r.N, "micros", r.Micros, "error", err)
+	}
+}
+
 // call stores a round as asked, calls the model, and stores its answer.
 func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, error) {
 	s := w.service
@@ -98,6 +109,7 @@ func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, 
 	if err := s.Jobs.AskRound(ctx, w.job, r); err != nil {
 		return "", err
 	}
+	w.rounds = append(w.rounds, r)
 	asking, cancel := context.WithTimeout(ctx, s.modelTime())
 	defer cancel()
 	asking, stopped := w.followStop(asking)
@@ -107,27 +119,30 @@ func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, 
 	stopped()
 	if err != nil {
 		w.meter.settle(ctx, Reply{}, err)
-		r.Micros = w.meter.Turn.Micros
-		w.job.Micros += r.Micros
-		return w.failedReason(ctx, err), w.forget(ctx, r)
+		return w.failedReason(ctx, err), w.forget(ctx)
 	}
 	r.Answered, r.Text = s.Now(), answer.Text
 	for _, c := range answer.Calls {
 		r.Calls = append(r.Calls, job.Call(c))
 	}
 	r.Provider, r.Model, r.Micros = w.use.Provider, answer.Model, w.meter.Turn.Micros
-	err = s.Jobs.AnswerRound(ctx, w.job, r)
-	w.meter.settle(ctx, Reply{Kind: KindRound, By: w.by()}, nil)
-	if err == nil {
-		w.rounds = append(w.rounds, r)
+	used := w.meter.Turn
+	used.Outcome = string(KindRound)
+	r.Used = &used
+	if err := s.Jobs.AnswerRound(ctx, w.job, r); err != nil { // it is lost, and counted as such later
+		return "", err
 	}
-	return "", err
+	*w.last() = r
+	w.meter.settle(ctx, Reply{Kind: KindRound, By: w.by()}, nil)
+	return "", nil
 }
 
 // forget notes that a call failed, so that it is not counted as lost.
-func (w *work) forget(ctx context.Context, r job.Round) error {
-	r.Lost = true
-	return w.save(ctx, []job.Round{r})
+func (w *work) forget(ctx context.Context) error {
+	r := w.last()
+	r.Lost, r.Micros = true, w.meter.Turn.Micros
+	w.job.Micros += r.Micros
+	return w.save(ctx, []job.Round{*r})
 }
 
 // roundMeter returns the meter of one call of a job.

@@ -29,11 +29,37 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 		w.job.StopReason = conversation.StopModel
 		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))
 	}
+	if err := w.countOpen(ctx); err != nil {
+		return err
+	}
 	text, err := w.summary(ctx)
 	if err != nil {
 		return err
 	}
+	if err := w.countOpen(ctx); err != nil {
+		return err
+	}
 	return w.end(ctx, w.job.StopReason, text, nil)
+}
+
+// countOpen counts the last call of a job that is being ended, when that was not done. What its answer asks for is not
+// done any more.
+func (w *work) countOpen(ctx context.Context) error {
+	last := w.last()
+	switch {
+	case last == nil || !last.Handled.IsZero():
+		return nil
+	case last.Answered.IsZero():
+		return w.chargeLost(ctx, last)
+	}
+	for range last.Calls {
+		last.Results = append(last.Results, `{"error":"the job ended before this was done"}`)
+	}
+	answered, err := w.count(ctx, last)
+	if err != nil {
+		return err
+	}
+	return w.save(ctx, []job.Round{*last}, answered)
 }
 
 // summary returns the last text of a job that is ended.
@@ -50,10 +76,7 @@ func (w *work) summary(ctx context.Context) (string, error) {
 
 // askSummary asks the model once, without tools, what was done and what is open.
 func (w *work) askSummary(ctx context.Context) (string, error) {
-	if last := w.last(); last != nil && last.Closing {
-		if last.Answered.IsZero() {
-			return "", w.chargeLost(ctx, last)
-		}
+	if last := w.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
 	}
 	if err := w.open(ctx); err != nil {
@@ -78,17 +101,7 @@ func (w *work) askSummary(ctx context.Context) (string, error) {
 	if reason, err := w.call(ctx, r); err != nil || reason != "" {
 		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
 	}
-	last := w.last()
-	last.Handled = w.service.Now()
-	w.job.Micros += last.Micros
-	w.job.Rounds = len(w.rounds)
-	answered, err := job.NewEvent(last.Answered, job.EventAnswered, map[string]any{
-		"round": last.N, "text": last.Text, "calls": []string{}, "provider": last.Provider, "model": last.Model, "cost_micros": last.Micros,
-	})
-	if err != nil {
-		return "", err
-	}
-	return last.Text, w.save(ctx, []job.Round{*last}, answered)
+	return w.last().Text, nil
 }
 
 func (w *work) reasonText() string {
@@ -127,11 +140,8 @@ func (w *work) record(ctx context.Context) (string, error) {
 // end stores the last text of a job as its message, and the job as ended. It may be repeated: the message has an id and
 // a place of the job.
 func (w *work) end(ctx context.Context, reason conversation.StopReason, text string, rounds []job.Round, events ...job.Event) error {
-	if w.job.EndedAt.IsZero() { // it is the place of the message, so it is stored before that
-		w.job.EndedAt = w.service.Now()
-		if err := w.save(ctx, nil); err != nil {
-			return err
-		}
+	if err := w.beginEnd(ctx); err != nil {
+		return err
 	}
 	at := w.job.EndedAt
 	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
@@ -150,6 +160,16 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 	}
 	w.service.Log.InfoContext(ctx, "job.ended", "account", w.job.Account, "job_id", w.job.ID, "status", w.job.Status, "stop_reason", reason)
 	return w.save(ctx, rounds, append(events, ended)...)
+}
+
+// beginEnd stores the time of the job's end, which is the place of its last message. Nothing that is to be stored later
+// may have been changed before, because it would be counted again after a crash.
+func (w *work) beginEnd(ctx context.Context) error {
+	if !w.job.EndedAt.IsZero() {
+		return nil
+	}
+	w.job.EndedAt = w.service.Now()
+	return w.save(ctx, nil)
 }
 
 // finalStatus returns the status of a job that ends for a reason.
