@@ -73,6 +73,16 @@ func (v *user) startJobOnce() error {
 	}
 }
 
+// findJob finds the job that an earlier process started.
+func (v *user) findJob() error {
+	list, err := v.get("/api/jobs")
+	if err == nil && list.text("jobs.0.job_id") == "" {
+		err = fmt.Errorf("there is no job: %s", list)
+	}
+	v.setJob(list.text("jobs.0.job_id"), list.text("jobs.0.chat_id"))
+	return err
+}
+
 func (v *user) setJob(id, chat string) {
 	v.job, v.chat = id, chat
 	v.acked.chats = append(v.acked.chats, chat)
@@ -137,6 +147,7 @@ func (v *user) stopJob() error {
 
 // jobView is a job and its events, as the API shows them.
 type jobView struct {
+	Prompt string
 	Status string
 	Reason string `json:"stop_reason"`
 	Output string
@@ -157,8 +168,9 @@ type jobView struct {
 }
 
 // checkJob returns the check of a job that ended in a state, for a reason, after a number of rounds: it ended once, no
-// answer of its model was handled twice, its events have no gap, and what it cost adds up.
-func checkJob(status, reason string, rounds int) func(*user) error {
+// answer of its model was handled twice, its events have no gap, and what it cost adds up. lost is the number of calls
+// that were lost before its client came.
+func checkJob(status, reason string, rounds, lost int) func(*user) error {
 	return func(v *user) error {
 		var s jobView
 		r, err := v.get("/api/jobs/" + v.job)
@@ -170,7 +182,7 @@ func checkJob(status, reason string, rounds int) func(*user) error {
 		if s.Status != status || s.Reason != reason || s.Rounds != rounds || s.Looks != 1 {
 			wrong = append(wrong, fmt.Errorf("want %s %s after %d rounds and a look", status, reason, rounds))
 		}
-		wrong = append(wrong, v.checkJobEvents(s), v.checkJobCalls(s), v.checkJobCost(s), v.checkJobChat(s), v.checkNothingElse())
+		wrong = append(wrong, v.checkJobEvents(s), v.checkJobCalls(s, lost), v.checkJobCost(s), v.checkJobChat(s), v.checkNothingElse())
 		if err := errors.Join(wrong...); err != nil {
 			return fmt.Errorf("%w\n%s\n%s", err, r, events)
 		}
@@ -213,10 +225,10 @@ func (v *user) checkJobEvents(s jobView) error {
 }
 
 // checkJobCalls checks that the model was not asked again for what it had answered. A death loses at most one call.
-func (v *user) checkJobCalls(s jobView) error {
+func (v *user) checkJobCalls(s jobView, lost int) error {
 	deaths, err := v.d.deathCount()
-	asked := v.model.timesAsked(v.prompt())
-	if asked < s.Rounds || asked > s.Rounds+s.Lost || s.Lost > deaths {
+	asked := v.model.timesAsked(s.Prompt)
+	if asked < s.Rounds || asked > s.Rounds+s.Lost || s.Lost < lost || s.Lost > lost+deaths {
 		err = errors.Join(err, fmt.Errorf("the model was asked %d times in %d rounds; %d calls were lost, and there were %d deaths", asked, s.Rounds, s.Lost, deaths))
 	}
 	return err
@@ -288,18 +300,21 @@ func (v *user) checkJobChat(s jobView) error {
 	return nil
 }
 
-// checkNothingElse checks that the account has one job and one plan, and that nothing waits.
+// checkNothingElse checks that the account has one job and one plan, and that nothing waits but a step in doubt.
 func (v *user) checkNothingElse() error {
 	var wrong []error
-	for path, most := range map[string]int{"/api/jobs": 1, "/api/runs": 1, "/api/waiting": 0} {
-		r, err := v.get(path)
+	for _, list := range []string{"jobs", "runs"} {
+		r, err := v.get("/api/" + list)
 		wrong = append(wrong, err)
-		list := strings.TrimPrefix(path, "/api/")
-		if next := fmt.Sprintf("%s.%d", list, most); r.text(next+".chat_id") != "" {
-			wrong = append(wrong, fmt.Errorf("%s has more than %d: %s", path, most, r))
+		if r.text(list+".0.chat_id") == "" || r.text(list+".1.chat_id") != "" {
+			wrong = append(wrong, fmt.Errorf("there is not one of %s", r))
 		}
 	}
-	return errors.Join(wrong...)
+	r, err := v.get("/api/waiting")
+	if kind := r.text("waiting.0.kind"); err == nil && (kind != "" && kind != "doubt" || r.text("waiting.1.kind") != "") {
+		err = fmt.Errorf("this waits: %s", r)
+	}
+	return errors.Join(append(wrong, err)...)
 }
 
 // checkLook checks that the card of a turn that looked names the request that it made.

@@ -285,6 +285,9 @@ Some scenarios check more:
 - A request is repeated only after a refusal or a crash.
 - A message that is repeated under its key gets the same answer. It is in the chat and in the memory once.
 - An agent is called again only after the client was told that the outcome of the first call is unknown.
+- A job ends once, with one last message. No answer of its model is handled twice, and none is asked for again unless it was lost.
+  Its events have no gap. What its calls cost, with the lost ones, is what the account is charged.
+- The card of a turn that looked names the request.
 - A listener receives every event once and in order. It misses nothing that was stored while it was
   connected, and nothing untrue was pushed.
 
@@ -294,7 +297,7 @@ A sign shows how the run ended:
 |---|---|
 | ✓ | as without a kill |
 | ? | in doubt: it was killed between an unsafe request, or a call of an agent, and the answer; the chat says so |
-| ~ | not within six seconds: the machine was off for five more minutes, and the sweep found the run, or what it held |
+| ~ | not within six seconds: the machine was off for five more minutes, or twenty for a job, and the sweep found the run or the job, or what it held |
 | another word | the state it ended in |
 
 ## Scenarios
