@@ -27,6 +27,8 @@ type work struct {
 	Apart bool   `json:"apart"` // each write has its own fdatasync
 
 	Routed bool `json:"routed"`
+	Job    bool `json:"job"`
+	Looks  int  `json:"looks"`
 }
 
 func startFloor(sys *system, path string) (*floor, error) {
@@ -50,6 +52,8 @@ func leastWrites(s scenario) int {
 	switch {
 	case s.routed:
 		return 0
+	case s.job:
+		return 3*(s.looks+1) + 1
 	case !s.run:
 		return 2
 	case s.wide:
@@ -97,8 +101,11 @@ func (f *floor) do(asked work) error {
 	if asked.Routed {
 		return f.relay()
 	}
-	if err := write(); err != nil { // the message; confirmed
+	if err := write(); err != nil { // the message; confirmed; started
 		return err
+	}
+	if asked.Job {
+		return f.rounds(asked, write)
 	}
 	step := func() error {
 		if err := write(); err != nil {
@@ -123,6 +130,30 @@ func (f *floor) do(asked work) error {
 		}
 	}
 	return errors.Join(err, write()) // the result; finished
+}
+
+// rounds makes the rounds of a job: asked, answered and handled. The job ends with the last one.
+func (f *floor) rounds(asked work, write func() error) error {
+	for n := range asked.Looks + 1 {
+		if err := write(); err != nil {
+			return err
+		}
+		if err := f.caller.do(http.MethodPost, f.sys.modelURL+"/v1/chat/completions", f.sys.model.last(asked.Kind), nil); err != nil {
+			return err
+		}
+		if err := write(); err != nil {
+			return err
+		}
+		if n < asked.Looks {
+			if err := f.get(f.sys.shelfURL+itemsPath(n, 0), nil); err != nil {
+				return err
+			}
+		}
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // relay is a bare proxy: it calls the model, and then the agent.

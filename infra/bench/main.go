@@ -162,7 +162,7 @@ func (b *bench) measure() error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return nil
+	return b.looks()
 }
 
 // probe measures the two basic operations of a floor.
@@ -197,6 +197,8 @@ func (b *bench) compare(s scenario) (c compared, err error) {
 	switch {
 	case s.run:
 		c.system = newRuns(b.sys, s)
+	case s.job:
+		c.system = newJobs(b.sys, s)
 	case s.routed:
 		c.system = &routes{sys: b.sys, of: s}
 	}

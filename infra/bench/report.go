@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -14,6 +15,7 @@ type report struct {
 	Machine machine      `json:"machine"`
 	Latency []latency    `json:"latency"`
 	Load    []throughput `json:"throughput"`
+	Looks   []looked     `json:"looks,omitempty"`
 	Took    float64      `json:"seconds"`
 }
 
@@ -114,7 +116,7 @@ func (r report) table(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%s\t%.3f\t%.3f\t%s\t\n", t.Name, t.Clients, t.Operations, t.Rate,
 			t.FloorRate, t.ApartRate, ms(t.CPU), ms(t.FloorCPU), t.Ratio, t.RatioApart, t.verdict())
 	}
-	if err := w.Flush(); err != nil {
+	if err := errors.Join(w.Flush(), r.lookTable(out)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%.0f s. floor: the same POSTs and the writes that must follow one another; equal: as many writes as the system makes;\n"+

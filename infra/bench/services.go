@@ -31,8 +31,34 @@ func listen(h http.Handler) (origin string, stop func(), err error) {
 // request of each kind, so that the floors can repeat it.
 type model struct {
 	mu      sync.Mutex
-	answers map[string][]byte // by kind
+	answers map[string][][]byte // by kind: the looks that it asks for, and the last one
 	asked   map[string][]byte
+	over    chan struct{} // closed by the next last answer of looks; nil: nobody waits
+}
+
+// watch returns a channel that is closed when the model gives the next last answer.
+func (m *model) watch() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over = make(chan struct{})
+	return m.over
+}
+
+// answer returns the answer to a request of a kind, by the number of results that the request has; nil: there is none.
+func (m *model) answer(kind string, body []byte) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked[kind] = body
+	list := m.answers[kind]
+	if len(list) == 0 {
+		return nil
+	}
+	n := min(bytes.Count(body, []byte(`"role":"tool"`)), len(list)-1)
+	if n == len(list)-1 && m.over != nil {
+		close(m.over)
+		m.over = nil
+	}
+	return list[n]
 }
 
 // promptFor returns the message of a person that gets an answer of a kind.
@@ -59,11 +85,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, conclusion)
 		return
 	}
-	m.mu.Lock()
-	answer, known := m.answers[kind]
-	m.asked[kind] = body
-	m.mu.Unlock()
-	if !known {
+	answer := m.answer(kind, body)
+	if answer == nil {
 		http.Error(w, "no answer for "+kind, http.StatusNotFound)
 		return
 	}
@@ -83,8 +106,16 @@ func (m *model) last(kind string) []byte {
 	return m.asked[kind]
 }
 
-// script prepares the answer for a scenario: a text, or a plan over the service.
+// script prepares the answers for a scenario: a text or a plan over the service, after its looks.
 func (m *model) script(s scenario, mcpID string) error {
+	var messages []map[string]any
+	for n := range s.looks {
+		call, err := lookCall(s, mcpID, n)
+		if err != nil {
+			return err
+		}
+		messages = append(messages, call)
+	}
 	message := map[string]any{"role": "assistant", "content": "El pedido 4711 salió ayer y llega mañana."}
 	if s.routed {
 		message["content"] = `{"action":"delegate","agent_name":"` + agentName + `","response":""}`
@@ -99,15 +130,22 @@ func (m *model) script(s scenario, mcpID string) error {
 			"function": map[string]any{"name": "propose_plan", "arguments": string(arguments)},
 		}}}
 	}
-	answer, err := json.Marshal(map[string]any{
-		"id": "c1", "object": "chat.completion", "created": 1, "model": "script",
-		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": message}},
-		"usage":   map[string]any{"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990},
-	})
+	var answers [][]byte
+	for _, message := range append(messages, message) {
+		answer, err := json.Marshal(map[string]any{
+			"id": "c1", "object": "chat.completion", "created": 1, "model": "script",
+			"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": message}},
+			"usage":   map[string]any{"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990},
+		})
+		if err != nil {
+			return err
+		}
+		answers = append(answers, answer)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answers[s.kind] = answer
-	return err
+	m.answers[s.kind] = answers
+	return nil
 }
 
 // agentName is the name of the agent in decisions.

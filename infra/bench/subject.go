@@ -17,9 +17,15 @@ type scenario struct {
 	told   bool   // and the model tells what came of it; only its cost is counted
 	steps  int    // of the plan; 0: no plan
 	wide   bool   // the steps do not depend on each other
-	loads  []int  // concurrencies at which throughput is measured
-	most   float64
-	least  map[int]float64 // aims: latency at most this times the floor's; throughput at least
+
+	job     bool // a job of an agent; else a turn or a run
+	looks   int  // that the model asks for before it answers, one in each reply
+	refused bool // the looks are of no operation, so that nothing is sent
+	ms      int  // that the service takes for each
+
+	loads []int // concurrencies at which throughput is measured
+	most  float64
+	least map[int]float64 // aims: latency at most this times the floor's; throughput at least
 }
 
 var scenarios = []scenario{
@@ -30,6 +36,12 @@ var scenarios = []scenario{
 	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 2, least: map[int]float64{32: 0.3}},
 	{name: "run of 20", kind: "twenty", run: true, steps: 20, most: 2},
 	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
+}
+
+// jobScenarios are measured after the others, when the service that is read is registered.
+var jobScenarios = []scenario{
+	{name: "job of 1 round", kind: "job", job: true, most: 4},
+	{name: "job of 10 rounds", kind: "jobs", job: true, looks: 9, most: 4},
 }
 
 // paidScenarios are counted in a deployment whose turns cost credits.
@@ -132,7 +144,7 @@ type floors struct {
 
 // newFloor returns a floor of a scenario with extra writes beyond the least.
 func newFloor(f *floor, of scenario, extra int) *floors {
-	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Routed: of.routed, Extra: extra}}
+	return &floors{f, work{Kind: of.kind, Steps: of.steps, Wide: of.wide, Turn: !of.run, Routed: of.routed, Job: of.job, Looks: of.looks, Extra: extra}}
 }
 
 // apart returns the same floor with an fdatasync for each write.

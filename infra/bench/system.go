@@ -28,7 +28,7 @@ type system struct {
 
 	agent *concierge
 
-	modelURL, echoURL, agentURL string
+	modelURL, echoURL, agentURL, shelfURL string
 
 	countersURL string // of a deployment in a process of its own
 
@@ -45,14 +45,14 @@ type system struct {
 func newSystem(ctx context.Context) (*system, error) {
 	s := &system{
 		caller: newCaller(ctx, token),
-		model:  &model{answers: map[string][]byte{}, asked: map[string][]byte{}},
+		model:  &model{answers: map[string][][]byte{}, asked: map[string][]byte{}},
 		echo:   &echo{watched: map[string]*watch{}},
 		agent:  newConcierge(),
 	}
 	for _, part := range []struct {
 		url     *string
 		handler http.Handler
-	}{{&s.modelURL, s.model}, {&s.echoURL, s.echo}, {&s.agentURL, s.agent}} {
+	}{{&s.modelURL, s.model}, {&s.echoURL, s.echo}, {&s.agentURL, s.agent}, {&s.shelfURL, shelf{}}} {
 		origin, stop, err := listen(part.handler)
 		if err != nil {
 			return nil, errors.Join(err, s.close())
