@@ -151,9 +151,14 @@ func referencesOf(s plan.Step) []ref.Reference {
 
 // read makes one read; nil when it is not allowed, or has no usable result.
 func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup) *plan.Result {
-	seen, err := p.makeRead(ctx, r, s, rules, look, func(server tool.Server, op tool.Operation) bool {
-		return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method
-	})
+	var seen plan.Look
+	b, err := p.target(ctx, r, s)
+	if err == nil {
+		b.rules = rules
+		seen, err = p.makeRead(ctx, r, s, b, look, func(server tool.Server, op tool.Operation) bool {
+			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method
+		})
+	}
 	if errors.Is(err, errNotRead) {
 		return nil
 	}

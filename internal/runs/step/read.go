@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -52,23 +54,33 @@ var (
 func (x Reader) Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, error) {
 	ctx, cancel := context.WithTimeout(ctx, LookTime)
 	defer cancel()
-	rules, err := x.Store.Rules(ctx, r.Account)
-	if err != nil {
-		return plan.Look{}, err
+	var b bound
+	var rules rule.Set
+	var reads errgroup.Group // at once, because they are most of what a look adds to its request
+	reads.Go(func() (err error) { rules, err = x.Store.Rules(ctx, r.Account); return err })
+	reads.Go(func() (err error) { b, err = x.target(ctx, r, s); return err })
+	var seen plan.Look
+	err := reads.Wait()
+	if err == nil {
+		b.rules = rules
+		none := func(string) (ref.Result, bool) { return ref.Result{}, false }
+		seen, err = x.makeRead(ctx, r, s, b, none, func(server tool.Server, op tool.Operation) bool { return server.MayRead(op.Entry) })
 	}
-	none := func(string) (ref.Result, bool) { return ref.Result{}, false }
-	seen, err := x.makeRead(ctx, r, s, rules, none, func(server tool.Server, op tool.Operation) bool { return server.MayRead(op.Entry) })
 	x.Log.InfoContext(ctx, "step.looked", "mcp_id", s.MCPID, "request_hash", seen.Hash, "status", seen.Status(), "error", err)
 	return seen, err
 }
 
-// makeRead sends one read, if its server allows it. An error that is errNotRead says that nothing was sent.
-func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.Look, error) {
-	b := bound{rules: rules}
-	var err error
+// target returns the server and the operation of a read, if its binding still holds.
+func (x Reader) target(ctx context.Context, r plan.Run, s plan.Step) (b bound, err error) {
 	if b.server, b.op, err = run.Bound(ctx, x.Store, r, s); err != nil {
-		return plan.Look{}, errors.Join(errNotRead, err)
+		err = errors.Join(errNotRead, err)
 	}
+	return b, err
+}
+
+// makeRead sends one read, if its server allows it. An error that is errNotRead says that nothing was sent.
+func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, look ref.Lookup, allows func(tool.Server, tool.Operation) bool) (plan.Look, error) {
+	var err error
 	if !allows(b.server, b.op) {
 		return plan.Look{}, errAsks
 	}
@@ -81,7 +93,7 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, rules rul
 	}
 	c := rule.CallOf(s, b.server.Name)
 	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
-	switch rules.Judge(c).Effect {
+	switch b.rules.Judge(c).Effect {
 	case rule.Deny:
 		return plan.Look{}, errDenied
 	case rule.Ask:
