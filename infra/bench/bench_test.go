@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,7 @@ func TestFloorCountsOnlySequentialWrites(t *testing.T) {
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
 		body:   []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"message":"x","session_id":"s","context":{}}}}`),
 	}
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, jobScenarios) {
 		if err := sys.model.script(s, "m1"); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestQuantileReturnsSmallestSufficientValue(t *testing.T) {
 // once.
 func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 	o := options{
-		json: true, only: regexp.MustCompile("turn|run of 1|side"), dir: t.TempDir(), template: filepath.Join("..", "..", "template.yaml"),
+		json: true, only: regexp.MustCompile("turn|run of 1|side|look|job of 1 round"), dir: t.TempDir(), template: filepath.Join("..", "..", "template.yaml"),
 		latency: time.Millisecond, slice: time.Millisecond, rounds: 1, counted: 1,
 	}
 	var out bytes.Buffer
@@ -110,7 +111,7 @@ func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds, loads := 0, 0
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, jobScenarios) {
 		if !o.only.MatchString(s.name) {
 			continue
 		}
@@ -125,6 +126,14 @@ func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 	}
 	for _, l := range r.Load {
 		if l.Operations < l.Clients || l.Rate <= 0 || l.FloorRate <= 0 || l.ApartRate <= 0 || l.CPU <= 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if len(r.Looks) != len(lookScenarios) {
+		t.Fatalf("%d kinds of looks, want %d", len(r.Looks), len(lookScenarios))
+	}
+	for _, l := range r.Looks {
+		if l.Operations < 3 || l.Turn <= 0 || l.Refused <= 0 || l.Get <= 0 || l.Ratio == 0 {
 			t.Errorf("%+v", l)
 		}
 	}

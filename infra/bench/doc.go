@@ -25,6 +25,7 @@
 //	turn          2      the message, before the model is called; the result
 //	run of k    2k + 2   confirmed; before and after each call; finished
 //	routed      0        it is a bare proxy: the POSTs to the model and to the agent
+//	job of k    3k + 1   started; each round as asked, as answered and as done. The job ends with the last one
 //
 // It parses nothing, checks nothing and answers with one constant. Waves of steps are called side by side. Its
 // writers share an fdatasync exactly as those of infra/localaws/disk share a commit: the first writer without a
@@ -43,6 +44,15 @@
 // throughputs over all slices. A slice of the system is a fixed number of operations, including the tail in which
 // not all clients are busy. A slice of a floor lasts as long. Every run is checked after its end: a run that is not
 // done, or a number of calls of the service that differs from the plan's steps, fails the benchmark.
+//
+// # Looks and jobs
+//
+// What a look adds is the time of a turn that looks minus that of the same turn whose look is refused before it is
+// sent: both call the model twice. The two and the bare GET of the same service, over a kept connection, alternate;
+// the median of the differences is compared with the median of the GET. A job is timed from the POST that starts it
+// until a GET says that it is done; it is read only after the model gave the last answer, as the end of a run. Its
+// agent looks once in each round but the last. A job of one round is the start and the end of a job, mostly; the aim is
+// for a round of a longer one.
 //
 // # Cold starts and sizes
 //
