@@ -130,16 +130,16 @@ func (m *units) count(f func() error) (usage, error) {
 	return m.used, err
 }
 
-// transitions counts the transitions of the execution of a run: the states that were entered, and the repetitions of
+// transitions counts the transitions of the execution of a run or a job: the states that were entered, and the repetitions of
 // tasks. It returns when the execution has ended.
-func (m *units) transitions(ctx context.Context, run string) (int, error) {
+func (m *units) transitions(ctx context.Context, name string) (int, error) {
 	client := sfn.New(sfn.Options{Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, HTTPClient: m.client, BaseEndpoint: aws.String("http://engines.local")})
 	machines, err := client.ListStateMachines(ctx, &sfn.ListStateMachinesInput{})
 	if err != nil {
 		return 0, err
 	}
 	for _, machine := range machines.StateMachines {
-		arn := strings.Replace(*machine.StateMachineArn, ":stateMachine:", ":execution:", 1) + ":" + run
+		arn := strings.Replace(*machine.StateMachineArn, ":stateMachine:", ":execution:", 1) + ":" + name
 		for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 			out, err := client.GetExecutionHistory(ctx, &sfn.GetExecutionHistoryInput{ExecutionArn: &arn, MaxResults: 1000})
 			if err != nil {
@@ -164,7 +164,7 @@ func (m *units) transitions(ctx context.Context, run string) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("run %s has no execution that ended", run)
+	return 0, fmt.Errorf("%s has no execution that ended", name)
 }
 
 // costOf is what one operation costs.
@@ -206,7 +206,7 @@ func costsOf(ctx context.Context, o options, shared int) ([]costOf, error) {
 	if err != nil || shared > 1 {
 		return list, err
 	}
-	for _, of := range [][]scenario{paidScenarios, toldScenarios} {
+	for _, of := range [][]scenario{paidScenarios, toldScenarios, lookingScenarios} {
 		more, err := costsIn(ctx, o, shared, of)
 		if err != nil {
 			return nil, err
@@ -221,7 +221,11 @@ func costsIn(ctx context.Context, o options, shared int, of []scenario) (list []
 	d := deployed{parameters: maps.Clone(process.Unlimited()), paid: of[0].paid, units: &units{}}
 	d.parameters["StepsPerInvocation"] = fmt.Sprint(shared)
 	err = withDeployment(ctx, o, d, func(folder string, sys *system) error {
-		mcp, err := sys.register()
+		register := sys.register
+		if of[0].looks > 0 {
+			register = sys.registerShelf
+		}
+		mcp, err := register()
 		if err != nil {
 			return err
 		}
@@ -260,7 +264,7 @@ func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, e
 	}
 	var least costOf
 	for n := range counted + 1 {
-		if sc.run {
+		if sc.run || sc.job {
 			if chat, err = newChat(); err != nil {
 				return least, err
 			}
@@ -276,7 +280,7 @@ func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, e
 			least.usage, least.logs = least.least(c.usage), min(least.logs, c.logs)
 		}
 	}
-	if sc.run {
+	if sc.run || sc.job {
 		if chat, err = newChat(); err != nil {
 			return least, err
 		}
@@ -306,6 +310,16 @@ func (s *system) costOfOne(ctx context.Context, sc scenario, chat, log string) (
 		}
 		d, err = s.say(chat, sc)
 		return err
+	}
+	if sc.job {
+		operate = func() error {
+			id, err := s.work(chat, sc)
+			if err != nil {
+				return err
+			}
+			c.transitions, err = s.units.transitions(ctx, id)
+			return err
+		}
 	}
 	if sc.run { // its turn is not a part of it
 		if err := operate(); err != nil {

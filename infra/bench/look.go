@@ -74,9 +74,14 @@ func (j *jobs) prepare(n int) error {
 	})
 }
 
-// operate starts a job and returns when it is done. It reads the job only after the model gave the last answer, again
-// and again after 0.4 ms or 1/25 of the time so far.
 func (j *jobs) operate() error {
+	_, err := j.sys.work(<-j.chats, j.of)
+	return err
+}
+
+// work starts a job in a chat, and returns its id when it is done. It reads the job only after the model gave the last
+// answer, again and again after 0.4 ms or 1/25 of the time so far.
+func (s *system) work(chat string, sc scenario) (string, error) {
 	began := time.Now()
 	var is struct {
 		ID     string `json:"job_id"`
@@ -84,29 +89,29 @@ func (j *jobs) operate() error {
 		Rounds int
 		Looks  int
 	}
-	over := j.sys.model.watch()
-	err := j.sys.post(j.sys.origin+"/api/agents/build/jobs", map[string]any{"prompt": promptFor(j.of.kind), "chat_id": <-j.chats}, &is)
+	over := s.model.watch()
+	err := s.post(s.origin+"/api/agents/build/jobs", map[string]any{"prompt": promptFor(sc.kind), "chat_id": chat}, &is)
 	if err != nil {
-		return err
+		return "", err
 	}
 	select {
 	case <-over:
 	case <-time.After(runLimit):
-		return fmt.Errorf("job %s: no last answer after %v", is.ID, runLimit)
+		return "", fmt.Errorf("job %s: no last answer after %v", is.ID, runLimit)
 	}
 	for is.Status == "running" {
 		if time.Since(began) > runLimit {
-			return fmt.Errorf("job %s has not ended after %v", is.ID, runLimit)
+			return "", fmt.Errorf("job %s has not ended after %v", is.ID, runLimit)
 		}
 		time.Sleep(max(400*time.Microsecond, time.Since(began)/25))
-		if err := j.sys.get(j.sys.origin+"/api/jobs/"+is.ID, &is); err != nil {
-			return err
+		if err := s.get(s.origin+"/api/jobs/"+is.ID, &is); err != nil {
+			return "", err
 		}
 	}
-	if is.Status != "success" || is.Rounds != j.of.looks+1 || is.Looks != j.of.looks {
-		return fmt.Errorf("job %s ended %q after %d rounds and %d looks", is.ID, is.Status, is.Rounds, is.Looks)
+	if is.Status != "success" || is.Rounds != sc.looks+1 || is.Looks != sc.looks {
+		return "", fmt.Errorf("job %s ended %q after %d rounds and %d looks", is.ID, is.Status, is.Rounds, is.Looks)
 	}
-	return nil
+	return is.ID, nil
 }
 
 // bareGet makes the request of a look, and nothing else.

@@ -50,6 +50,9 @@ var paidScenarios = []scenario{{name: "turn, text, with credits", kind: "text", 
 // toldScenarios are counted with what the model tells of them.
 var toldScenarios = []scenario{{name: "run of 1, and what came of it", kind: "one", run: true, steps: 1, told: true}}
 
+// lookingScenarios are counted in a deployment with a service that is read.
+var lookingScenarios = []scenario{{name: "turn, text, after a look", kind: "look", looks: 1}, jobScenarios[1]}
+
 // subject is one of the compared programs.
 type subject interface {
 	// prepare prepares n operations; it is not timed.
