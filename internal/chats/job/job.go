@@ -91,12 +91,18 @@ type Job struct {
 	Lost     int           `json:"lost,omitempty"` // calls whose answers were lost
 	RunID    string        `json:"run_id,omitempty"`
 	Token    string        `json:"token,omitempty"` // of the execution that waits
+	Waited   time.Time     `json:"waited,omitzero"` // since when it waits
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
 	DueAt   time.Time `json:"-"` // when the sweep looks at it
+	Listed  bool      `json:"-"` // its stored row stands in the list of what waits; the store sets it
 	Version int64     `json:"-"`
 }
+
+// WaitsForPerson reports whether a job waits until a person decided about its plan. One that was asked to stop waits no
+// longer.
+func (j Job) WaitsForPerson() bool { return j.Status == Waiting && j.StopAt.IsZero() }
 
 // Round is one call of a model, and what became of the tool calls in its answer.
 type Round struct {

@@ -146,7 +146,7 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 		if err != nil {
 			return err
 		}
-		w.job.Version, w.job.StopAt, w.job.Events = now.Version, now.StopAt, now.Events
+		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed = now.Version, now.StopAt, now.Events, now.Listed
 	}
 }
 
@@ -292,7 +292,7 @@ func (w *work) handle(ctx context.Context, began time.Time) (job.Next, error) {
 	w.job.Worked += w.service.Now().Sub(began)
 	next := job.NextRound
 	if r.RunID != "" {
-		w.job.RunID, w.job.Status, next = r.RunID, job.Waiting, job.NextWait
+		w.job.RunID, w.job.Status, w.job.Waited, next = r.RunID, job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
 }

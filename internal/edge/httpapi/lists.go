@@ -63,13 +63,18 @@ type RunList struct {
 
 // Wait is one thing that waits for a person, with what is needed to open it.
 type Wait struct {
-	RunWait
-	RunID    string      `json:"run_id"`
-	ChatID   string      `json:"chat_id"`
-	Title    string      `json:"title" doc:"of the step; of a draft, its goal"`
-	Goal     string      `json:"goal"`
-	Services []string    `json:"services" nullable:"false" doc:"names of the services that it calls"`
-	Digest   plan.Digest `json:"digest" doc:"of the plan, for a confirmation or an approval"`
+	Kind     plan.WaitKind `json:"kind" enum:"draft,approval,doubt,job"`
+	StepID   string        `json:"step_id,omitempty" doc:"what an approval or a verdict names"`
+	AskedAt  time.Time     `json:"asked_at"`
+	DueAt    *time.Time    `json:"due_at,omitempty" doc:"a doubt has no deadline; a job ends then, with what it has"`
+	RunID    string        `json:"run_id" doc:"of a job, the plan for which it waits"`
+	JobID    string        `json:"job_id,omitempty" doc:"the job; of a plan, the job that proposed it"`
+	Agent    string        `json:"agent,omitempty" doc:"of a job"`
+	ChatID   string        `json:"chat_id"`
+	Title    string        `json:"title" doc:"of the step; of a draft, its goal; of a job, the beginning of its prompt"`
+	Goal     string        `json:"goal,omitempty" doc:"of the plan; a job has none"`
+	Services []string      `json:"services" nullable:"false" doc:"names of the services that it calls"`
+	Digest   plan.Digest   `json:"digest,omitempty" doc:"of the plan, for a confirmation or an approval; a job has none"`
 }
 
 // WaitList is a page of what waits.
@@ -176,9 +181,16 @@ func showWait(w plan.Wait) RunWait {
 }
 
 func showListedWait(w plan.ListedWait) Wait {
-	p := w.Run.Plan
+	p, shown := w.Run.Plan, showWait(w.Wait)
+	if w.Kind == plan.WaitJob {
+		return Wait{
+			Kind: w.Kind, AskedAt: shown.AskedAt, DueAt: shown.DueAt, RunID: w.Job.RunID, JobID: w.Job.ID, Agent: w.Job.Agent,
+			ChatID: w.Job.ChatID, Title: w.Job.Title, Services: []string{},
+		}
+	}
 	v := Wait{
-		RunWait: showWait(w.Wait), RunID: w.Run.ID, ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest,
+		Kind: w.Kind, StepID: shown.StepID, AskedAt: shown.AskedAt, DueAt: shown.DueAt, RunID: w.Run.ID, JobID: w.Run.JobID,
+		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest,
 	}
 	if step, ok := p.Step(w.StepID); ok {
 		v.Title = step.Title

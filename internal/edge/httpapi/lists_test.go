@@ -101,4 +101,12 @@ func TestWaitNamesWhatItIsAbout(t *testing.T) {
 			t.Errorf("%s %s: %q %q", c.wait.Kind, c.wait.StepID, got.Title, got.Services)
 		}
 	}
+	job := plan.JobWait{ID: "j", Agent: "build", ChatID: "c", Title: "Reserva", RunID: "r"}
+	got := showListedWait(plan.ListedWait{Wait: plan.Wait{Kind: plan.WaitJob, Asked: noon, Due: noon}, Job: job})
+	if got.Kind != plan.WaitJob || got.JobID != "j" || got.Agent != "build" || got.ChatID != "c" || got.Title != "Reserva" || got.RunID != "r" || !got.DueAt.Equal(noon) {
+		t.Errorf("%+v", got)
+	}
+	if got := showListedWait(plan.ListedWait{Wait: plan.Wait{Kind: plan.WaitDraft}, Run: plan.Head{Run: plan.Run{JobID: "j"}}}); got.JobID != "j" {
+		t.Errorf("a draft of a job: %+v", got)
+	}
 }

@@ -9,17 +9,18 @@ import (
 // WaitKind is what waits for a person.
 type WaitKind string
 
-// The kinds of a wait of a run.
+// The kinds of a wait. All but the last are waits of a run.
 const (
 	WaitDraft    WaitKind = "draft"    // to be confirmed
 	WaitApproval WaitKind = "approval" // a step, to be approved or refused
 	WaitDoubt    WaitKind = "doubt"    // a step in doubt of a run that ended, to be resolved
+	WaitJob      WaitKind = "job"      // a job of an agent, until the plan that it proposed ended
 )
 
-// Wait is one thing of a run that waits for a person.
+// Wait is one thing that waits for a person.
 type Wait struct {
 	Kind   WaitKind
-	StepID EffectID  // zero for a draft. Elements in doubt wait as their step, undos of elements one after the other
+	StepID EffectID  // zero for a draft and for a job. Elements in doubt wait as their step, undos of elements one after the other
 	Asked  time.Time // since when it waits
 	Due    time.Time // until when it waits; zero for a doubt, which has no deadline
 }
@@ -92,10 +93,20 @@ type Head struct {
 	Open    []Wait    // what waits for a person
 }
 
-// ListedWait is one wait in the list of an account, with its run.
+// ListedWait is one wait in the list of an account, with its run, or with its job when it is the wait of one.
 type ListedWait struct {
 	Wait
 	Run Head
+	Job JobWait
+}
+
+// JobWait is what lists show of a job that waits.
+type JobWait struct {
+	ID     string
+	Agent  string
+	ChatID string
+	Title  string // the beginning of its prompt
+	RunID  string // the plan for which it waits
 }
 
 // Filter narrows the list of an account's runs. Empty members narrow nothing.

@@ -12,6 +12,7 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[roundRow](),
 		kvtest.Row[eventsRow](),
 		kvtest.Row[textRow](),
+		kvtest.Row[waitRow](),
 		kvtest.Document(jobDocument),
 		kvtest.Document(roundDocument),
 		kvtest.Document(eventList),

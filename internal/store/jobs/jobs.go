@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
 
@@ -25,6 +27,7 @@ const (
 	roundKind = "ROUND#"
 	eventKind = "EVENT#"
 	textKind  = "TEXT#"
+	waitKind  = "WAIT"
 	dueJobs   = "JOBS"
 )
 
@@ -48,7 +51,8 @@ type jobRow struct {
 	Account string `dynamodbav:"account"`
 	Job     []byte `dynamodbav:"job"` // JSON of job.Job, gzipped when that is shorter
 	Version int64  `dynamodbav:"version"`
-	DuePK   string `dynamodbav:"DuePK,omitempty"` // until it ended
+	Listed  bool   `dynamodbav:"listed,omitempty"` // its waitRow has a place in the list
+	DuePK   string `dynamodbav:"DuePK,omitempty"`  // until it ended
 	DueSK   string `dynamodbav:"DueSK,omitempty"`
 	TTL     int64  `dynamodbav:"ttl"`
 }
@@ -57,7 +61,7 @@ func rowOfJob(j job.Job) (jobRow, error) {
 	raw, err := jobDocument.Pack(j)
 	row := jobRow{
 		PK: kv.Job(j.Account, j.ID), SK: jobKind, ListPK: jobsOf(j.Account), ListSK: kv.At(j.CreatedAt, j.ID),
-		JobID: j.ID, Account: j.Account, Job: raw, Version: j.Version, TTL: j.EndsAt.Add(life).Unix(),
+		JobID: j.ID, Account: j.Account, Job: raw, Version: j.Version, Listed: j.Listed, TTL: j.EndsAt.Add(life).Unix(),
 	}
 	if !j.Status.Terminal() {
 		row.DuePK, row.DueSK = kv.DueList(dueJobs, j.Account), kv.At(j.DueAt, j.ID)
@@ -67,7 +71,7 @@ func rowOfJob(j job.Job) (jobRow, error) {
 
 func (row jobRow) job() (job.Job, error) {
 	j, err := jobDocument.Unpack(row.Job)
-	j.ID, j.Account, j.Version = row.JobID, row.Account, row.Version
+	j.ID, j.Account, j.Version, j.Listed = row.JobID, row.Account, row.Version, row.Listed
 	var ms int64
 	if _, scanErr := fmt.Sscanf(row.DueSK, "%d#", &ms); scanErr == nil {
 		j.DueAt = kv.Time(ms)
@@ -109,6 +113,47 @@ type textRow struct {
 	TTL  int64  `dynamodbav:"ttl"`
 }
 
+// waitRow is a job that waits for a person. When it waits no longer it has no place in the list.
+type waitRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	ListPK string `dynamodbav:"GSI1PK,omitempty"`
+	ListSK string `dynamodbav:"GSI1SK,omitempty"`
+	ChatID string `dynamodbav:"chat_id"`
+	Agent  string `dynamodbav:"agent"`
+	Title  string `dynamodbav:"title"`
+	RunID  string `dynamodbav:"run_id,omitempty"`
+	Asked  int64  `dynamodbav:"asked_at"` // unix milliseconds, as Due
+	Due    int64  `dynamodbav:"due_at"`
+	TTL    int64  `dynamodbav:"ttl"`
+}
+
+func rowOfWait(j job.Job) waitRow {
+	row := waitRow{
+		PK: kv.Job(j.Account, j.ID), SK: waitKind, ChatID: j.ChatID, Agent: j.Agent, Title: conversation.Title(j.Prompt), RunID: j.RunID,
+		Asked: kv.Millis(j.Waited), Due: kv.Millis(j.EndsAt), TTL: j.EndsAt.Add(life).Unix(),
+	}
+	if j.Listed {
+		row.ListPK, row.ListSK = kv.Waiting(j.Account), kv.At(j.EndsAt, j.ID)
+	}
+	return row
+}
+
+var errNoWait = errors.New("jobs: it never waited")
+
+// WaitOf reads the wait of a job for a list; nil when the job does not wait.
+func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.ListedWait, error) {
+	var row waitRow
+	err := table.Get(ctx, kv.Job(account, id), waitKind, &row, errNoWait)
+	if errors.Is(err, errNoWait) || err == nil && row.ListPK == "" {
+		return nil, nil
+	}
+	return &plan.ListedWait{
+		Wait: plan.Wait{Kind: plan.WaitJob, Asked: kv.Time(row.Asked), Due: kv.Time(row.Due)},
+		Job:  plan.JobWait{ID: id, Agent: row.Agent, ChatID: row.ChatID, Title: row.Title, RunID: row.RunID},
+	}, err
+}
+
 // CreateJob implements job.Store.
 func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (job.Job, error) {
 	j, writes, err := writesOf(j, events)
@@ -131,7 +176,7 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 		failpoint.At("jobs", name, "before")
 		defer failpoint.At("jobs", name, "after")
 	}
-	seen := j.Version
+	seen, listed := j.Version, j.Listed
 	j, writes, err := writesOf(j, events)
 	if err != nil {
 		return j, err
@@ -139,6 +184,9 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	for _, r := range rounds {
 		row, err := rowOfRound(j, r)
 		writes = append(writes, kv.Put(row, "", nil).Unless(err))
+	}
+	if j.Listed = j.WaitsForPerson(); j.Listed || listed {
+		writes = append(writes, kv.Put(rowOfWait(j), "", nil))
 	}
 	row, err := rowOfJob(j)
 	saved := kv.Put(row, "version = :seen", fault.ErrMoved).With(kv.Item{":seen": kv.N(seen)}).Unless(err)

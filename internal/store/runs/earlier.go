@@ -96,7 +96,7 @@ func places(r plan.Run) []kv.Write {
 	for _, w := range r.Waits() {
 		if w.Kind == plan.WaitDraft {
 			set += ", GSI1PK = :waits, GSI1SK = :by"
-			values[":waits"], values[":by"] = kv.S(waitingOf(r.Account)), kv.S(kv.At(w.Due, r.ID))
+			values[":waits"], values[":by"] = kv.S(kv.Waiting(r.Account)), kv.S(kv.At(w.Due, r.ID))
 		} else {
 			writes = append(writes, putWait(r, w))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/runs/plan"
+	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 )
 
@@ -16,7 +17,7 @@ import (
 // event, which nothing writes again: with its own row, each step would also write the index.
 func runsOf(account string) string { return kv.Account(account) + "#RUNS" }
 
-// listReads is the number of runs that are read at once for a page.
+// listReads is the number of rows that are read at once for a page.
 const listReads = 8
 
 // Runs implements plan.Lister.
@@ -25,13 +26,16 @@ func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor 
 	span.Newest = true
 	scope := strings.Join([]string{span.Of(), f.ChatID, statusText(f.Statuses)}, "\x00")
 	return kv.Pick(ctx, s.table, scope, span, cursor, limit, func(part []kv.Place) ([]*plan.Head, error) {
-		heads, err := s.heads(ctx, account, part, func(p kv.Place) bool { return f.ChatID == "" || p.ChatID == f.ChatID })
-		for i, h := range heads {
-			if h != nil && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, h.Status) {
-				heads[i] = nil
+		return readPlaces(part, func(p kv.Place) (*plan.Head, error) {
+			if f.ChatID != "" && p.ChatID != f.ChatID {
+				return nil, nil
 			}
-		}
-		return heads, err
+			h, err := s.headAt(ctx, account, p)
+			if h != nil && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, h.Status) {
+				h = nil
+			}
+			return h, err
+		})
 	})
 }
 
@@ -47,22 +51,45 @@ func statusText(list []plan.Status) string {
 // Waiting implements plan.Lister. An index may lag behind the table, so it only tells where to look: what a page shows
 // is read from the table.
 func (s *Store) Waiting(ctx context.Context, account, chatID string, at time.Time, cursor string, limit int) ([]plan.ListedWait, string, error) {
-	span := kv.Listed(waitingOf(account))
+	span := kv.Listed(kv.Waiting(account))
 	return kv.Pick(ctx, s.table, span.Of()+"\x00"+chatID, span, cursor, limit, func(part []kv.Place) ([]*plan.ListedWait, error) {
-		heads, err := s.heads(ctx, account, part, func(p kv.Place) bool { return chatID == "" || p.ChatID == chatID })
-		found := make([]*plan.ListedWait, len(part))
-		for i, h := range heads {
-			if h == nil {
-				continue
+		return readPlaces(part, func(p kv.Place) (*plan.ListedWait, error) {
+			if chatID != "" && p.ChatID != chatID {
+				return nil, nil
 			}
-			for _, w := range h.Open {
-				if w.Open(at) && keyOf(w) == part[i].SK {
-					found[i] = &plan.ListedWait{Wait: w, Run: *h}
-				}
+			if _, id, ok := kv.JobOf(p.PK); ok {
+				return s.jobWait(ctx, account, id, at)
 			}
-		}
-		return found, err
+			return s.runWait(ctx, account, p, at)
+		})
 	})
+}
+
+// runWait reads the wait of a run that stands at a place; nil when it waits no longer.
+func (s *Store) runWait(ctx context.Context, account string, p kv.Place, at time.Time) (*plan.ListedWait, error) {
+	h, err := s.headAt(ctx, account, p)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	for _, w := range h.Open {
+		if w.Open(at) && keyOf(w) == p.SK {
+			return &plan.ListedWait{Wait: w, Run: *h}, nil
+		}
+	}
+	return nil, nil
+}
+
+// jobWait reads the wait of a job; nil when it waits no longer, or when its chat was deleted.
+func (s *Store) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
+	w, err := jobs.WaitOf(ctx, s.table, account, id)
+	if w == nil || err != nil || !w.Open(at) {
+		return nil, err
+	}
+	chat, err := s.table.Row(ctx, kv.Account(account), "CHAT#"+w.Job.ChatID)
+	if chat == nil || err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // keyOf returns the key of the row that stands in the list for a wait.
@@ -73,29 +100,33 @@ func keyOf(w plan.Wait) string {
 	return waitKey + w.Slot().String()
 }
 
-// heads reads the runs of the places that keep wants, nil for others and for runs that are gone.
-func (s *Store) heads(ctx context.Context, account string, places []kv.Place, keep func(kv.Place) bool) ([]*plan.Head, error) {
-	heads, errs := make([]*plan.Head, len(places)), make([]error, len(places))
+// readPlaces reads what the rows of places stand for, several at once.
+func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T, error) {
+	found, errs := make([]*T, len(places)), make([]error, len(places))
 	turns := make(chan struct{}, listReads)
 	var reads sync.WaitGroup
 	for i, p := range places {
-		_, id, ok := kv.RunOf(p.PK)
-		if !ok || !keep(p) {
-			continue
-		}
 		turns <- struct{}{}
 		reads.Go(func() {
 			defer func() { <-turns }()
-			h, err := s.head(ctx, account, id)
-			if err == nil {
-				heads[i] = &h
-			} else if !errors.Is(err, plan.ErrRunNotFound) {
-				errs[i] = err
-			}
+			found[i], errs[i] = read(p)
 		})
 	}
 	reads.Wait()
-	return heads, errors.Join(errs...)
+	return found, errors.Join(errs...)
+}
+
+// headAt reads the run of a place, nil when it is gone.
+func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
+	_, id, ok := kv.RunOf(p.PK)
+	if !ok {
+		return nil, nil
+	}
+	h, err := s.head(ctx, account, id)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return nil, nil
+	}
+	return &h, err
 }
 
 // head reads what lists show of a run, as the last write left it. A run that an earlier version wrote does not count

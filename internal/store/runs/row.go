@@ -59,7 +59,7 @@ type runRow struct {
 	UpdatedAt int64    `dynamodbav:"updated_at"`
 	DuePK     string   `dynamodbav:"DuePK,omitempty"`
 	DueSK     string   `dynamodbav:"DueSK,omitempty"`
-	ListPK    string   `dynamodbav:"GSI1PK,omitempty"` // of a draft: waitingOf
+	ListPK    string   `dynamodbav:"GSI1PK,omitempty"` // of a draft: kv.Waiting
 	ListSK    string   `dynamodbav:"GSI1SK,omitempty"`
 	Done      *int     `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
 	EndedAt   int64    `dynamodbav:"ended_at,omitempty"`
@@ -77,7 +77,7 @@ func rowOfRun(r plan.Run) runRow {
 		row.DuePK, row.DueSK = kv.DueList(dueRuns, r.Account), kv.At(r.DueAt, r.ID)
 	}
 	if r.Status == plan.Draft {
-		row.ListPK, row.ListSK = waitingOf(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
+		row.ListPK, row.ListSK = kv.Waiting(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
 	}
 	done := r.DoneSteps()
 	row.Done = &done

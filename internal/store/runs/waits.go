@@ -8,13 +8,8 @@ import (
 	"piloto/internal/store/kv"
 )
 
-// waitingOf is the list of what waits for a person in an account, by the time at which it is due. A draft stands in it
-// with the row of its run, and an approval or a doubt with a waitRow. Rows of other stores may stand in it too: a new
-// kind of them needs a case in Waiting.
-func waitingOf(account string) string { return kv.Account(account) + "#WAITING" }
-
-// waitKey begins the keys of the waits of steps. They follow the plan of the run, so that one query reads the row of
-// the run, its plan and its waits, and not the states of its steps.
+// waitKey begins the keys of the waits of steps; a draft waits with the row of its run. They follow the plan of the run,
+// so that one query reads the row of the run, its plan and its waits, and not the states of its steps.
 const waitKey = "RUN#WAIT#"
 
 // waitRow is a step, or its undo, that waits for a person. When it waits no longer it has no place in a list.
@@ -36,7 +31,7 @@ func (row waitRow) wait() plan.Wait {
 
 func putWait(r plan.Run, w plan.Wait) kv.Write {
 	return kv.Put(waitRow{
-		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: waitingOf(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
+		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: kv.Waiting(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
 		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due),
 	}, "", nil)
 }
@@ -48,7 +43,7 @@ func (t *transition) mirror() {
 	if draft := t.from.Status == plan.Draft; draft && t.next.Status != plan.Draft {
 		t.remove = append(t.remove, "GSI1PK", "GSI1SK")
 	} else if draft && !t.apart && !was[0].Due.Equal(is[0].Due) {
-		t.update("GSI1PK = :waits, GSI1SK = :by", kv.Item{":waits": kv.S(waitingOf(t.from.Account)), ":by": kv.S(kv.At(is[0].Due, t.from.ID))})
+		t.update("GSI1PK = :waits, GSI1SK = :by", kv.Item{":waits": kv.S(kv.Waiting(t.from.Account)), ":by": kv.S(kv.At(is[0].Due, t.from.ID))})
 	}
 	for _, w := range is {
 		if w.Kind != plan.WaitDraft && !slices.Contains(was, w) {
