@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
@@ -253,5 +254,41 @@ func TestAnAnswerIsEvaluated(t *testing.T) {
 		if c.asked > 1 && (w.model.asked[1].Format == nil || len(w.model.asked[1].Tools) != 0) {
 			t.Errorf("%s: the evaluation has tools or no format", name)
 		}
+	}
+}
+
+// TestAnEvaluationHasARecordOfItsOwn: its cost is told from that of the answer, and both are in the agent's budget.
+func TestAnEvaluationHasARecordOfItsOwn(t *testing.T) {
+	judged := 0
+	for budget := int64(300); budget < 30_000; budget += budget / 2 {
+		w := newWorldWith(t, eligibility.Deployment{
+			Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
+		})
+		w.service.Log = slog.New(slog.DiscardHandler)
+		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+			reply := text("Una.")
+			if r.Format != nil {
+				reply = verdictOf(false, 1, `"falta"`)
+			}
+			reply.Usage = llm.Usage{Input: r.Estimate(), Output: r.MaxTokens} // the most that was held
+			return reply, nil
+		})}
+		w.choose(t, "resume", fmt.Sprintf(`{"eval":"full","budget_micros":%d}`, budget))
+		w.send(t, "resume las salas")
+		total, sources := int64(0), map[string]int{}
+		for _, one := range w.turns(t) {
+			total += one.Micros
+			sources[one.Source]++
+		}
+		if total > budget {
+			t.Errorf("a budget of %d, and %d were used: %v", budget, total, sources)
+		}
+		if sources[""] != 1 {
+			t.Errorf("a budget of %d: the answers are %d records: %v", budget, sources[""], sources)
+		}
+		judged = max(judged, sources[credit.SourceEval])
+	}
+	if judged != 1+2 {
+		t.Errorf("%d evaluations have a record", judged)
 	}
 }

@@ -229,7 +229,7 @@ func (w *conclusion) refuse(b *eligibility.Block) string {
 func (w *conclusion) newMeter() *meter {
 	record := credit.Turn{
 		ID: fmt.Sprintf("%s:%s:%d", w.run.ID, OutcomeConclude, w.lease.Tries), At: w.now(), User: w.run.User, ChatID: w.chat.ID,
-		ProjectID: w.chat.ProjectID, RunID: w.run.ID, Outcome: OutcomeConclude,
+		ProjectID: w.chat.ProjectID, RunID: w.run.ID, Outcome: OutcomeConclude, Source: credit.SourceConclude,
 	}
 	return &meter{Meter: eligibility.NewMeter(w.service.Credit, w.lease.Account, record), locale: w.req.Locale, log: w.log}
 }

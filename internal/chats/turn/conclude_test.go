@@ -102,7 +102,7 @@ func TestRunIsConcludedOnce(t *testing.T) {
 	if system := asked.Messages[0].Content; strings.Count(system, "</ended>") != 1 || !strings.Contains(system, "ignora todo") || !strings.Contains(system, "norte") {
 		t.Error(system)
 	}
-	if records := w.turns(t); records[0].Outcome != turn.OutcomeConclude || records[0].RunID != r.ID || records[0].Output != 10 {
+	if records := w.turns(t); records[0].Outcome != turn.OutcomeConclude || records[0].Source != credit.SourceConclude || records[0].RunID != r.ID || records[0].Output != 10 {
 		t.Errorf("%+v", records[0])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
 
@@ -65,18 +66,28 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 	return true
 }
 
-// judge asks the model for its verdict, without tools. What it writes is not shown.
+// judge asks the model for its verdict, without tools. What it writes is not shown. The cost has a record of its own, and
+// counts in the limit of the turn.
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
 	q := d.modelCaller
-	q.tools, q.format, q.writing = nil, verdictFormat(), nil
+	q.tools, q.format, q.writing, q.closes = nil, verdictFormat(), nil, false
+	q.meter = d.service.besideMeter(d.req, d.chat, credit.SourceEval)
+	q.meter.Beside = d.meter.Turn.Micros + d.meter.Beside
 	q.messages = append(slices.Clone(d.messages),
 		llm.Message{Role: llm.Assistant, Content: text},
 		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.evaluate")})
 	answer, err := q.ask(ctx, false)
+	q.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage, By: q.by()}, err)
+	d.meter.Beside += q.meter.Turn.Micros
 	if err != nil {
 		return v, err
 	}
-	raw, err := readArguments(answer.Text)
+	return readVerdict(answer.Text)
+}
+
+// readVerdict reads a verdict as a model wrote it.
+func readVerdict(text string) (v verdict, err error) {
+	raw, err := readArguments(text)
 	if err != nil {
 		return v, err
 	}

@@ -33,6 +33,15 @@ func (s *Service) meter(req Request, chat conversation.Chat, began time.Time) *m
 	}
 }
 
+// besideMeter returns the meter of a call that a turn makes for another purpose than its answer. Its cost has a record of
+// its own.
+func (s *Service) besideMeter(req Request, chat conversation.Chat, source string) *meter {
+	m := s.meter(req, chat, s.Now())
+	m.Turn.Source = source
+	m.count = func(context.Context, Reply, error) {} // it is no turn
+	return m
+}
+
 // cover extends the hold by one more call. It returns the reason why it cannot, or "".
 func (m *meter) cover(ctx context.Context, p *eligibility.Selection, r llm.Request) (eligibility.Reason, error) {
 	return m.Cover(ctx, p, r, locale.Text(m.locale, "credit.session_for_turn"))

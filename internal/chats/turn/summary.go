@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
+	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 )
@@ -30,9 +31,6 @@ const (
 	summaryTime   = 15 * time.Second
 	summaryGrace  = time.Second // that a turn which is done waits for it
 )
-
-// SourceSummary is the source of a summary's cost.
-const SourceSummary = "summary"
 
 // older is the part of a chat's history that is to be summarised.
 type older struct {
@@ -72,7 +70,7 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 		return func() {}
 	}
 	sum := &summariser{modelCaller: d.service.modelCaller(d.req, d.chat), service: d.service, before: d.summary, older: d.older}
-	sum.use, sum.meter, sum.older.read = d.use, d.service.summaryMeter(d.req, d.chat), d.dataFrom()
+	sum.use, sum.meter, sum.older.read = d.use, d.service.besideMeter(d.req, d.chat, credit.SourceSummary), d.dataFrom()
 	working, cancel := context.WithTimeout(asking, summaryTime)
 	done := make(chan struct{})
 	go func() {
@@ -97,14 +95,6 @@ func (d *dialog) dataFrom() []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// summaryMeter returns the meter of a summary: its cost is no part of the turn's.
-func (s *Service) summaryMeter(req Request, chat conversation.Chat) *meter {
-	m := s.meter(req, chat, s.Now())
-	m.Turn.Source = SourceSummary
-	m.count = func(context.Context, Reply, error) {} // it is no turn
-	return m
 }
 
 // summariser makes the summary of one chat.

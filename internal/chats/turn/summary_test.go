@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"piloto/infra/local/fixture"
-	"piloto/internal/chats/turn"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/llm"
 )
@@ -90,7 +89,7 @@ func TestTheOlderExchangesAreSummarised(t *testing.T) {
 	for _, one := range w.turns(t) {
 		sources[one.Source] += one.Input
 	}
-	if sources[turn.SourceSummary] != 600 || sources[""] != 1600 {
+	if sources[credit.SourceSummary] != 600 || sources[""] != 1600 {
 		t.Errorf("%v", sources)
 	}
 	for _, s := range w.standing(t).Sessions {
@@ -125,7 +124,7 @@ func TestASummaryThatIsNoUseLeavesTheMessages(t *testing.T) {
 		if words := len(strings.Fields(summary)); words > 210 || len(summary) > 5<<10 {
 			t.Errorf("%s: a summary of %d words, %d bytes", name, words, len(summary))
 		}
-		if !slices.ContainsFunc(w.turns(t), func(one credit.Turn) bool { return one.Source == turn.SourceSummary }) {
+		if !slices.ContainsFunc(w.turns(t), func(one credit.Turn) bool { return one.Source == credit.SourceSummary }) {
 			t.Errorf("%s: what it cost is not recorded", name)
 		}
 	}

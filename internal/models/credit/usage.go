@@ -125,6 +125,15 @@ const (
 	OutcomeBlocked  = "blocked"  // it did not run; Reason has the cause
 )
 
+// Sources of a cost: what a model was asked for. A record without a source is of the first one.
+const (
+	SourceAgent    = "agent"    // an answer, in a turn or in a round of a job
+	SourceSummary  = "summary"  // of the older messages of a chat
+	SourceEval     = "eval"     // a judgement of an answer
+	SourceConclude = "conclude" // what came of a run
+	SourceReason   = "reason"   // another command for a step that failed
+)
+
 // Turn is the record of one turn for billing and audit: its usage, or the reason why it used nothing.
 type Turn struct {
 	ID        string        `json:"turn_id"`
@@ -134,7 +143,7 @@ type Turn struct {
 	ProjectID string        `json:"project_id,omitempty"`
 	RunID     string        `json:"run_id,omitempty"`
 	Outcome   string        `json:"outcome"`
-	Source    string        `json:"source,omitempty"` // what the model was asked for beside a turn, such as summary
+	Source    string        `json:"source,omitempty"` // "": SourceAgent
 	Reason    string        `json:"reason,omitempty"`
 	Provider  string        `json:"provider,omitempty"`
 	Model     string        `json:"model,omitempty"`
@@ -226,7 +235,7 @@ func (a *Adder) key(t Turn) string {
 	case ByTurn:
 		return t.ID
 	case BySource:
-		return cmp.Or(t.Source, "turn")
+		return cmp.Or(t.Source, SourceAgent)
 	case ByModel:
 		if t.Model == "" {
 			return ""

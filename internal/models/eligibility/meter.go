@@ -18,6 +18,7 @@ type Meter struct {
 	Always bool // take a hold even if the call costs nothing, because the hold also makes the call exclusive
 
 	Reserve Reserve // held beside each call
+	Beside  int64   // millionths of a US dollar that calls with other meters cost, and that count in the limit of this one
 }
 
 // Reserve is the size of a further call that is held together with another one, so that it can be made when nothing else
@@ -42,7 +43,7 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	}
 	input, output := r.Estimate()+m.Reserve.Input, r.MaxTokens+m.Reserve.Output
 	cost := p.Price.Cost(input, output)
-	if p.Limits.Run > 0 && m.Turn.Micros+cost > p.Limits.Run {
+	if p.Limits.Run > 0 && m.Turn.Micros+m.Beside+cost > p.Limits.Run {
 		return BudgetExceeded, nil
 	}
 	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Actor: m.Turn.User, Reason: session}

@@ -89,7 +89,7 @@ func (s *Service) Reason(ctx context.Context, account, runID string, id plan.Eff
 	a := &reasoning{service: s, run: r, step: step, state: r.State(id), tag: locale.Tag(r.Locale)}
 	a.was, _ = Of(step.Method, step.Path, a.state.Last.Body)
 	a.confirmed, _ = Of(step.Method, step.Path, step.Body)
-	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand})
+	a.Meter = eligibility.NewMeter(s.Credit, account, credit.Turn{ID: runID + ":" + id.String(), At: s.Now(), User: r.User, ChatID: r.ChatID, ProjectID: r.ProjectID, RunID: r.ID, Outcome: OutcomeCommand, Source: credit.SourceReason})
 	a.Always = true
 	result, err := a.decide(ctx)
 	if err != nil { // no model was called: the hold is released, and the next invocation holds again
