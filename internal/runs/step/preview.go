@@ -26,14 +26,17 @@ const (
 // previews (Server.Reads), bound, matched, checked and built as any step is, that no rule of the
 // account denies or asks about. The results are used to name objects. They are not stored and never
 // become a step's result. A failed read only leaves out a target.
+//
+// As a look of a turn, a read is made only when what it may carry is of its server's circle: what the model had read
+// when it wrote the plan, and the results that the read refers to.
 type Preview struct{ Reader }
 
 // Targets returns the targets of each step of a draft, in the order of its steps; none for steps
-// that only read. It takes at most limit.
-func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target {
+// that only read. circles are those whose data the model had read when it wrote the plan. It takes at most limit.
+func (p Preview) Targets(ctx context.Context, r plan.Run, circles []string, limit time.Duration) [][]plan.Target {
 	found := make([][]plan.Target, len(r.Plan.Steps))
 	seen := map[string]ref.Result{}
-	for _, st := range p.Look(ctx, r, limit) {
+	for _, st := range p.Look(ctx, r, circles, limit) {
 		seen[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
 	look := func(id string) (ref.Result, bool) { res, ok := seen[id]; return res, ok }
@@ -60,7 +63,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
 // not need each other, within limit. It returns the steps that succeeded, with their results, and
 // the steps whose results the draft takes from an earlier run.
-func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
+func (p Preview) Look(ctx context.Context, r plan.Run, circles []string, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	waves, err := plan.Waves(r.Plan.Steps)
@@ -69,10 +72,14 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 		return nil
 	}
 	known := map[string]ref.Result{}
+	circleOf := map[string]string{} // of each known result
 	var seen []plan.StepState
 	for _, st := range r.Steps {
 		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
 			known[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+			if circleOf[st.StepID.String()], err = p.circle(ctx, r, st.StepID); err != nil {
+				return nil
+			}
 			seen = append(seen, st)
 		}
 	}
@@ -82,19 +89,24 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	}
 	look := func(id string) (ref.Result, bool) { res, ok := known[id]; return res, ok }
 	for _, wave := range waves {
-		results := make([]*plan.Result, len(wave))
+		results, from := make([]*plan.Result, len(wave)), make([]string, len(wave))
 		var reads sync.WaitGroup // a failed read leaves its result nil
 		for i, id := range wave {
 			s, _ := r.Plan.Step(id)
 			_, done := known[id.Step()]
 			if !done && wanted[id.Step()] && isHarmless(s) && !slices.ContainsFunc(s.Needs, func(n string) bool { _, ok := known[n]; return !ok }) {
-				reads.Go(func() { results[i] = p.read(ctx, r, s, rules, look) })
+				carried := slices.Clone(circles)
+				for _, name := range referencesOf(s) {
+					carried = append(carried, circleOf[name.Step])
+				}
+				reads.Go(func() { results[i], from[i] = p.read(ctx, r, s, rules, look, carried) })
 			}
 		}
 		reads.Wait()
 		for i, res := range results {
 			if res != nil {
 				known[wave[i].Step()] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
+				circleOf[wave[i].Step()] = from[i]
 				seen = append(seen, plan.StepState{StepID: wave[i], Status: plan.StepDone, Result: res})
 			}
 		}
@@ -149,23 +161,33 @@ func referencesOf(s plan.Step) []ref.Reference {
 	return all
 }
 
-// read makes one read; nil when it is not allowed, or has no usable result.
-func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup) *plan.Result {
+// circle returns the circle of the server of a step.
+func (p Preview) circle(ctx context.Context, r plan.Run, id plan.EffectID) (string, error) {
+	s, _ := r.Plan.Step(id)
+	server, err := p.Store.Server(ctx, r.Account, s.MCPID)
+	return server.Circle(), err
+}
+
+// read makes one read, and returns its result and the circle of its server; nil when it is not allowed, or has no usable
+// result. carried are the circles whose data may be in it.
+func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.Set, look ref.Lookup, carried []string) (res *plan.Result, circle string) {
 	var seen plan.Look
 	b, err := p.target(ctx, r, s)
 	if err == nil {
 		b.rules = rules
 		seen, err = p.makeRead(ctx, r, s, b, look, func(server tool.Server, op tool.Operation) bool {
-			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method
+			circle = server.Circle()
+			foreign := func(c string) bool { return c != circle }
+			return server.Previews() && server.Kind == tool.KindOpenAPI && op.Method == s.Method && !slices.ContainsFunc(carried, foreign)
 		})
 	}
 	if errors.Is(err, errNotRead) {
-		return nil
+		return nil, ""
 	}
 	if err != nil || seen.Result.Status/100 != 2 || seen.Result.Truncated {
 		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", s.MCPID, "step", s.ID, "status", seen.Status(), "error", err)
-		return nil
+		return nil, ""
 	}
 	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
-	return seen.Result
+	return seen.Result, circle
 }
