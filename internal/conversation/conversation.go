@@ -136,6 +136,8 @@ type Message struct {
 	Notes []Note `json:"notes,omitempty"`
 	// Sources are the reads that were made for the message.
 	Sources []Source `json:"sources,omitempty"`
+	// ReadFrom are the ids of the services whose data the model's prompt had, so that the text may have it, too.
+	ReadFrom []string `json:"-"`
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
 	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired"`

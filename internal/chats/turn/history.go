@@ -77,6 +77,9 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
 			runIDs = append(runIDs, m.RunID)
 		}
+		if m.Seq < message.Seq {
+			readFrom = append(readFrom, m.ReadFrom...)
+		}
 		for _, s := range slices.Backward(m.Sources) {
 			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
 			if m.Seq >= message.Seq || s.Answer == "" && s.AnswerHash == "" && !concluded {

@@ -163,9 +163,10 @@ func (d *dialog) readCircles() []string {
 	return list
 }
 
-// dataOf returns the ids of the servers whose data the outcome of a run has. An error has words of the service, too.
+// dataOf returns the ids of the servers whose data a run has, in its plan or in its outcome. An error has words of the
+// service, too.
 func dataOf(r plan.Run) []string {
-	var list []string
+	list := slices.Clone(r.ReadFrom)
 	for _, st := range r.Steps {
 		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
 			list = append(list, s.MCPID)

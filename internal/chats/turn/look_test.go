@@ -12,6 +12,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -378,5 +379,74 @@ func TestANamedToolIsRead(t *testing.T) {
 		if c.calls == 1 && (string(caller.called[0].Arguments) != `{"q":"sala"}` || caller.called[0].Fingerprint != "f1" || reply.Message.Sources[0].Tool != "find" || !strings.Contains(w.model.lastTool(), "Sala Norte")) {
 			t.Errorf("%+v, %+v", caller.called[0], reply.Message.Sources)
 		}
+	}
+}
+
+// textual is a model without the tokens for a summary. It answers with a text, or with what it is told to call.
+type textual struct{ calls []any }
+
+// Complete implements llm.Model.
+func (m *textual) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
+	if len(r.Tools) == 0 {
+		return llm.Reply{}, llm.ErrRefused
+	}
+	if len(m.calls) == 0 {
+		return text("La Sala Norte, n1."), nil
+	}
+	next := m.calls[0].(llm.Reply)
+	m.calls = m.calls[1:]
+	return next, nil
+}
+
+// A text has what its prompt had, also when the read that it came from is too far back to be loaded.
+func TestTextsKeepTheCirclesOfTheirPrompt(t *testing.T) {
+	w := newLookWorld(t)
+	w.service.Log = slog.New(slog.DiscardHandler)
+	model := &textual{calls: []any{calls("look", lookAt(w.Server.ID, "/rooms"))}}
+	w.service.Models = providers{model}
+	for range 35 {
+		w.send(t, "¿Qué sala hay?")
+	}
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	model.calls = []any{calls("look", lookAt(shop.ID, "/orders/n1"))}
+	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 1 {
+		t.Errorf("%+v after %+v", reply.Message, w.Requests())
+	}
+}
+
+// Messages that were stored before they named the services of their prompt have their reads.
+func TestReadsOfEarlierMessagesKeepTheirCircle(t *testing.T) {
+	w := newLookWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	id := w.IDs.New(w.Clock())
+	err := w.Store.AddMessages(t.Context(), fixture.Account, w.Chat.ID, "", w.Clock(), conversation.Message{
+		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "La Sala Norte.", At: w.Clock(),
+		Sources: []conversation.Source{{ID: "l1", MCPID: w.Server.ID, Answer: rooms, AnswerHash: "h"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.model.answers = []any{calls("look", lookAt(shop.ID, "/orders/n1"))}
+	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 0 {
+		t.Errorf("%+v after %+v", reply.Message, w.Requests())
+	}
+}
+
+// A plan names the services whose data the model had read, also after a change.
+func TestAPlanNamesWhatItMayHaveDataOf(t *testing.T) {
+	w := newLookWorld(t)
+	first := w.proposeDraft(t, bookNorth)
+	if r := w.Read(first.ID); len(r.ReadFrom) != 0 {
+		t.Errorf("%q", r.ReadFrom)
+	}
+	w.model.answers = []any{
+		calls("look", lookAt(w.Server.ID, "/rooms")),
+		calls("revise_plan", fmt.Sprintf(`{"steps":[{"id":"s1","title":"a","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":"n1"}}]}`, w.Server.ID)),
+	}
+	w.send(t, "mejor otra")
+	if r := w.Read(first.ID); r.Plan.Revision != 2 || fmt.Sprint(r.ReadFrom) != "["+w.Server.ID+"]" {
+		t.Errorf("revision %d: %q", r.Plan.Revision, r.ReadFrom)
 	}
 }

@@ -125,6 +125,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	if d.concludes {
 		r.Conclude = plan.ConcludeWanted
 	}
+	r.ReadFrom = d.dataFrom()
 	if d.job != nil {
 		r.JobID = d.job.ID
 	}

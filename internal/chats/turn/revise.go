@@ -168,16 +168,17 @@ func changedDoneSteps(before, next plan.Plan) []fault.Field {
 
 // change is a new plan for a draft, ready to be stored.
 type change struct {
-	tag     locale.Tag
-	before  plan.Run
-	next    plan.Plan
-	by      string
-	model   *conversation.By // nil: a person wrote the plan
-	reads   []conversation.Source
-	circles []string       // whose data the model had read; nil: a person wrote the plan, and saw its arguments
-	data    map[string]any // data of the event
-	asked   Request        // the request that it answers; the zero Request for a person's own edit
-	viewer  string         // viewer that gets the answer
+	tag      locale.Tag
+	before   plan.Run
+	next     plan.Plan
+	by       string
+	model    *conversation.By // nil: a person wrote the plan
+	reads    []conversation.Source
+	circles  []string       // whose data the model had read; nil: a person wrote the plan, and saw its arguments
+	readFrom []string       // the ids of the services of that data
+	data     map[string]any // data of the event
+	asked    Request        // the request that it answers; the zero Request for a person's own edit
+	viewer   string         // viewer that gets the answer
 	// said returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -231,6 +232,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		shown := r
 		shown.Plan, shown.Digest = c.next, digest
+		r.ReadFrom = union(r.ReadFrom, c.readFrom)
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
 			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Shown: shown.Sighted(c.viewer, at),
 		})
@@ -261,7 +263,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, circles: d.looks.circles, data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, circles: d.looks.circles, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))

@@ -222,6 +222,7 @@ func (w *work) open(ctx context.Context) error {
 		return err
 	}
 	w.addRounds()
+	w.addCircles(w.dataFrom()...)
 	w.corrections = -1 << 30 // its steps bound a job
 	w.block = w.resolve(snapshot)
 	return nil

@@ -610,3 +610,26 @@ func (w *jobWorld) spent(t testing.TB, id string) (sum int64) {
 	}
 	return sum
 }
+
+// The plan of a job has what the job read: a turn of the same chat takes it to no other circle. So does its last message.
+func TestWhatAJobWritesKeepsItsCircle(t *testing.T) {
+	w := newJobWorld(t)
+	shop := w.register(t)
+	w.reads(t, shop.ID, tool.ReadsOn, "")
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
+	if j := w.drive(t, w.start(t, "build", job.Order{}).ID); j.Status != job.Waiting {
+		t.Fatalf("%+v", j)
+	}
+	w.model.answers = []any{calls("look", lookAt(shop.ID, "/orders/n1"))}
+	if reply := w.send(t, "¿y pedidos?"); reply.Kind != turn.KindPlan || len(w.Requests()) != 1 {
+		t.Errorf("%+v after %+v", reply.Message, w.Requests())
+	}
+	w.Chat = w.NewChat()
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("La Sala Norte.")}
+	w.send(t, "¿salas?")
+	w.model.answers = []any{text("La Sala Norte, n1.")}
+	w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if m := w.last(t); m.Content != "La Sala Norte, n1." || fmt.Sprint(m.ReadFrom) != "["+w.Server.ID+"]" {
+		t.Errorf("%+v", m)
+	}
+}

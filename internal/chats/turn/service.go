@@ -181,12 +181,13 @@ func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation
 }
 
 // told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
-// that were made for it, and how it ended when it was no success.
+// that were made for it, the ids of the services whose data it may have, and how it ended when it was no success.
 type told struct {
-	by      *conversation.By
-	notes   []conversation.Note
-	sources []conversation.Source
-	ending  ending
+	by       *conversation.By
+	notes    []conversation.Note
+	sources  []conversation.Source
+	readFrom []string
+	ending   ending
 }
 
 // ending is how an answer ended; the zero ending is a success.
@@ -199,7 +200,7 @@ type ending struct {
 func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat, kind conversation.Kind, text locale.Phrase, beside told) (Reply, error) {
 	at := s.Now()
 	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
-	answer.Notes, answer.Sources = beside.notes, beside.sources
+	answer.Notes, answer.Sources, answer.ReadFrom = beside.notes, beside.sources, beside.readFrom
 	answer.Status, answer.StopReason = beside.ending.status, beside.ending.reason
 	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}

@@ -87,12 +87,23 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 	}
 }
 
-// dataFrom returns the ids of the servers whose data the prompt of this turn has, of reads and of runs.
+// dataFrom returns the ids of the servers whose data the prompt of this turn has by now, of reads and of runs.
 func (d *dialog) dataFrom() []string {
-	list := slices.Clone(d.readFrom)
+	list := d.readFrom
 	for _, r := range d.runs {
-		list = append(list, dataOf(r)...)
+		list = union(list, dataOf(r))
 	}
+	for _, l := range d.looks.made {
+		if l.source.Answer != "" {
+			list = union(list, []string{l.source.MCPID})
+		}
+	}
+	return union(list, nil)
+}
+
+// union returns the members of two lists, each once, sorted.
+func union(a, b []string) []string {
+	list := slices.Concat(a, b)
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -181,6 +181,7 @@ type Run struct {
 	Reason    string     // the user's reason for rejecting the draft
 	Retries   string     // the run that this one continues
 	JobID     string     `json:"-"` // the job that proposed it and waits for its end
+	ReadFrom  []string   `json:"-"` // ids of the services whose data its plan may have, because a model that had read it wrote the plan
 	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
 	Next      string     // the run that was last proposed to continue this one
 	UndoAt    *time.Time // when the undo of its effects began

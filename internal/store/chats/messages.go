@@ -29,25 +29,26 @@ const messageFormat = 4
 
 // Said is one message of a row.
 type Said struct {
-	ID      string      `dynamodbav:"id"`
-	Role    string      `dynamodbav:"role"`
-	Kind    string      `dynamodbav:"kind"`
-	Content string      `dynamodbav:"content"`
-	RunID   string      `dynamodbav:"run_id,omitempty"`
-	Code    string      `dynamodbav:"code,omitempty"`
-	Action  string      `dynamodbav:"action,omitempty"`
-	By      *byRow      `dynamodbav:"by,omitempty"`
-	Notes   []noteRow   `dynamodbav:"notes,omitempty"`
-	Sources []sourceRow `dynamodbav:"sources,omitempty"`
-	Status  string      `dynamodbav:"status,omitempty"`
-	Stop    string      `dynamodbav:"stop_reason,omitempty"`
-	At      int64       `dynamodbav:"at"`
+	ID       string      `dynamodbav:"id"`
+	Role     string      `dynamodbav:"role"`
+	Kind     string      `dynamodbav:"kind"`
+	Content  string      `dynamodbav:"content"`
+	RunID    string      `dynamodbav:"run_id,omitempty"`
+	Code     string      `dynamodbav:"code,omitempty"`
+	Action   string      `dynamodbav:"action,omitempty"`
+	By       *byRow      `dynamodbav:"by,omitempty"`
+	Notes    []noteRow   `dynamodbav:"notes,omitempty"`
+	Sources  []sourceRow `dynamodbav:"sources,omitempty"`
+	ReadFrom []string    `dynamodbav:"read_from,omitempty"`
+	Status   string      `dynamodbav:"status,omitempty"`
+	Stop     string      `dynamodbav:"stop_reason,omitempty"`
+	At       int64       `dynamodbav:"at"`
 }
 
 func saidOf(m conversation.Message) Said {
 	return Said{
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
-		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), At: kv.Millis(m.At),
+		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
 		Status: string(m.Status), Stop: string(m.StopReason),
 	}
 }
@@ -55,7 +56,7 @@ func saidOf(m conversation.Message) Said {
 func (s Said) message(seq string) conversation.Message {
 	return conversation.Message{
 		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
-		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), At: kv.Time(s.At),
+		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 	}
 }

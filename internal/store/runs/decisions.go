@@ -49,6 +49,9 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	t.update("digest = :digest, expires_at = :expires, v = :format", kv.Item{
 		":digest": kv.S(string(rev.Digest)), ":expires": kv.N(kv.Millis(rev.Plan.ExpiresAt)), ":format": kv.N(runFormat),
 	})
+	if len(r.ReadFrom) > 0 {
+		t.update("read_from = :read_from", kv.Item{":read_from": kv.List(r.ReadFrom)})
+	}
 	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
 	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
