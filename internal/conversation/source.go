@@ -1,6 +1,9 @@
 package conversation
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Source is a read that was made for an answer, without a confirmation: what was asked of a service, and what it said.
 type Source struct {
@@ -21,4 +24,6 @@ type Source struct {
 	Answer string `json:"answer,omitempty"`
 	Cut    bool   `json:"cut,omitempty"`
 	Error  string `json:"error,omitempty"` // why there is no answer
+	// Call is the read, as the tool mcp_request takes it: {mcp_id, method, path, query} or {mcp_id, tool, body}.
+	Call json.RawMessage `json:"call,omitempty"`
 }

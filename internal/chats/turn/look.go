@@ -224,7 +224,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	s := a.run.Plan.Steps[0]
 	l = look{call: a.call, source: conversation.Source{
-		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: a.server.BaseURL + s.Path, At: d.service.Now().UTC(),
+		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: a.server.BaseURL + s.Path, At: d.service.Now().UTC(), Call: a.raw,
 	}}
 	defer func() {
 		if cause := recover(); cause != nil {

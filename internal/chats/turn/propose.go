@@ -136,6 +136,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
 	d.service.addTargets(ctx, &r, d.looks.circles, d.began.Add(d.service.modelTime()))
+	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
 		return Reply{}, err

@@ -174,11 +174,13 @@ type change struct {
 	by       string
 	model    *conversation.By // nil: a person wrote the plan
 	reads    []conversation.Source
-	circles  []string       // whose data the model had read; nil: a person wrote the plan, and saw its arguments
-	readFrom []string       // the ids of the services of that data
-	data     map[string]any // data of the event
-	asked    Request        // the request that it answers; the zero Request for a person's own edit
-	viewer   string         // viewer that gets the answer
+	answers  []plan.Answered // what the model had read, the newest first
+	said     string          // the message that it answers
+	circles  []string        // whose data the model had read; nil: a person wrote the plan, and saw its arguments
+	readFrom []string        // the ids of the services of that data
+	data     map[string]any  // data of the event
+	asked    Request         // the request that it answers; the zero Request for a person's own edit
+	viewer   string          // viewer that gets the answer
 	// said returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -226,7 +228,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
 		card.By, card.Sources = c.model, c.reads
-		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at}
+		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
 		if c.model != nil {
 			rev.Model = c.model.Model
 		}
@@ -263,7 +265,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, circles: d.looks.circles, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), said: d.incoming.Content, circles: d.looks.circles, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.req.Viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))

@@ -45,6 +45,9 @@ type Store interface {
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
+	// Retake replaces the values of a draft's plan that were read, after they were read again, with the event that tells
+	// it. It returns fault.ErrMoved when the draft is not as it was read.
+	Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error)
 	// Show records that a viewer is shown a draft, and adds messages with it, while the chat
 	// waits for that draft. Otherwise it returns fault.ErrMoved. Shown returns the plan that the
 	// viewer was shown last, at a time; the zero Sight after that record expired.

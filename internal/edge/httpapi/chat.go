@@ -16,8 +16,8 @@ import (
 )
 
 // Chat serves functions/chat: the routes that answer a message (POST /api/send and POST /operator/chat); those that
-// request an answer and stop it; the one that reads the answer of a long turn; and PATCH /api/runs/{id}/plan, which
-// writes a plan as a turn does.
+// request an answer and stop it; the one that reads the answer of a long turn; and those that
+// write a plan and read for it as a turn does (PATCH /api/runs/{id}/plan, POST /api/runs/{id}/look).
 func Chat(c Config, turns Turns) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)

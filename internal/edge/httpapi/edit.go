@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"piloto/internal/access/rate"
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/ref"
@@ -15,6 +16,8 @@ import (
 type Editor interface {
 	// Revise replaces the steps of a draft by those that a person wrote; plan.ErrInvalid names all faults.
 	Revise(ctx context.Context, e turn.Edit) (plan.Run, error)
+	// LookAgain reads again what the values of a draft were taken from.
+	LookAgain(ctx context.Context, e turn.Edit) (plan.Run, error)
 }
 
 func (a *api) edits(e Editor) {
@@ -23,6 +26,16 @@ func (a *api) edits(e Editor) {
 		summary:  "Change a draft: a new revision with a new digest; the one before can be confirmed no more",
 		failures: []int{404, 409, 410, 413, 415, 422},
 	}, planHandler{a.config, e}.revise)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/look", id: "lookAgain", access: withChat, class: rate.Decisions,
+		summary:  "Read again what the values of a draft were taken from; the draft and its digest stay as they are",
+		failures: []int{404, 409, 410, 413, 415, 422, 502},
+	}, planHandler{a.config, e}.lookAgain)
+}
+
+// LookAgainRequest is the body of POST /api/runs/{id}/look.
+type LookAgainRequest struct {
+	Digest plan.Digest `json:"digest" pattern:"^[0-9a-f]{64}$" doc:"of the plan as it was shown"`
 }
 
 // EditRequest is the body of an edit: all steps of the new plan.
@@ -106,4 +119,21 @@ func (e planHandler) revise(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return answer(showRun(revised)), nil
+}
+
+func (e planHandler) lookAgain(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body LookAgainRequest
+},
+) (*reply[Run], error) {
+	if !ids.Valid(in.ID) {
+		return nil, plan.ErrRunNotFound
+	}
+	looked, err := e.editor.LookAgain(ctx, turn.Edit{
+		Principal: caller(ctx), RunID: in.ID, Digest: in.Body.Digest, Locale: requestInfoFrom(ctx).lang, TraceID: e.config.Trace(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(showRun(looked)), nil
 }

@@ -32,6 +32,7 @@ type Run struct {
 	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
 	Stopping    bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
 	Undoing     bool          `json:"undoing,omitempty" doc:"what was done is being undone"`
+	Taken       []plan.Taken  `json:"taken,omitempty" doc:"values of its steps that stood in what was read before it was proposed. What was read more than ten minutes ago may have changed: POST …/look reads it again"`
 	Steps       []Step        `json:"steps" nullable:"false"`
 	Error       *plan.Failure `json:"error,omitempty"`
 }
@@ -156,7 +157,7 @@ func showRun(r plan.Run) Run {
 		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, Replaces: r.Plan.Replaces, ExpiresAt: r.Plan.ExpiresAt.UTC(),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale, Ceiling: r.Plan.Ceiling,
 		ConfirmedBy: r.Confirmer, Reason: r.Reason, Retries: r.Retries,
-		Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
+		Taken: r.Taken, Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
 	v.Undoable, v.Changing = r.Plan.Undoable()

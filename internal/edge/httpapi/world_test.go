@@ -250,6 +250,11 @@ func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
 }
 
 // Revise checks the steps as those of a draft.
+func (w *world) LookAgain(_ context.Context, e turn.Edit) (plan.Run, error) {
+	d, err := w.decided(e.Principal.Account, e.RunID)
+	return d.Run, err
+}
+
 func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
 	w.edits = append(w.edits, e)
 	d, err := w.decided(e.Principal.Account, e.RunID)

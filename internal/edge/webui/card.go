@@ -49,8 +49,12 @@ type card struct {
 	Waits   int // steps that wait now
 	Doubts  int // effects in doubt that a person must resolve
 	Retry   bool
-	Ended   *aftermath // effects left by an unsuccessful end
-	Receipt bool       // it was confirmed and is over
+
+	Rereads   bool      // values of its steps were read, and can be read again
+	ReadUntil time.Time // when the earliest of those reads is old
+	ReadOld   bool
+	Ended     *aftermath // effects left by an unsuccessful end
+	Receipt   bool       // it was confirmed and is over
 }
 
 // cardStep is one step: its request and its result.
@@ -79,6 +83,7 @@ type cardStep struct {
 	Check    *check
 	Ask      *plannedAsk
 	Targets  []resolvedTarget
+	Taken    []takenValue
 	Approval *approval
 	Doubt    *doubt
 	Items    *items
@@ -86,6 +91,13 @@ type cardStep struct {
 	Command  *replacement
 	Reused   bool   // the result of an earlier run
 	Whole    string // address of the complete answer, when only a part is shown
+}
+
+// takenValue is a value of a step that was read.
+type takenValue struct {
+	Value, Service, Called render.HTML
+	At                     time.Time
+	Gone                   bool
 }
 
 // crossing is a transfer of data from one origin to another.
@@ -128,6 +140,7 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 		c.Elapsed = a.elapsed(events)
 	}
 	c.Completed = c.Finished + c.Skipped
+	c.ReadOld = !c.ReadUntil.IsZero() && !now.Before(c.ReadUntil)
 	c.Receipt = run.Status.Terminal() && !c.Dead
 	c.Ended = a.aftermath()
 	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()

@@ -1,7 +1,10 @@
 package webui
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -28,5 +31,23 @@ func TestAPlanThatWasChangedHasOneCard(t *testing.T) {
 		if (lines[i].Card != nil) != want.card || lines[i].Earlier != want.earlier {
 			t.Errorf("line %d: card %v, earlier %v", i, lines[i].Card != nil, lines[i].Earlier)
 		}
+	}
+}
+
+// TestCardOffersToLookAgain: when what its values come from was read long ago, and can be read again.
+func TestCardOffersToLookAgain(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{ExpiresAt: at.Add(time.Hour), Steps: []plan.Step{{ID: plan.EffectOf("s1")}}}}
+	run.Taken = []plan.Taken{{StepID: plan.EffectOf("s1"), Value: "e1\u202e", Service: "Salas", At: at, Call: json.RawMessage(`{}`), Gone: true}}
+	for after, old := range map[time.Duration]bool{0: false, plan.TakenLife - 1: false, plan.TakenLife: true} {
+		c := newCard(run, nil, locale.Spanish, at.Add(after))
+		v := c.Steps[0].Taken
+		if !c.Rereads || c.ReadOld != old || len(v) != 1 || !v[0].Gone || strings.Contains(string(v[0].Value), "\u202e") {
+			t.Errorf("after %v: %v, %+v", after, c.ReadOld, v)
+		}
+	}
+	run.Taken[0].Call = nil
+	if c := newCard(run, nil, locale.Spanish, at.Add(time.Hour-1)); c.Rereads {
+		t.Error("it offers to look where nothing can be read")
 	}
 }

@@ -121,6 +121,16 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		a.card.Asks++
 		v.Ask = &plannedAsk{Maybe: s.Ask.Maybe, Reason: a.show(s.Ask.Reason), Another: s.Ask.Another, Length: formatMinutes(s.Ask.Minutes)}
 	}
+	for _, t := range a.run.Taken {
+		if t.StepID != s.ID {
+			continue
+		}
+		v.Taken = append(v.Taken, takenValue{Value: a.show(t.Value), Service: a.show(t.Service), Called: a.show(t.Called), At: t.At, Gone: t.Gone})
+		if until := t.At.Add(plan.TakenLife); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
+			a.card.ReadUntil = until
+		}
+		a.card.Rereads = a.card.Rereads || len(t.Call) > 0
+	}
 	for _, t := range s.Targets {
 		v.Targets = append(v.Targets, resolvedTarget{Ref: a.reference("${" + t.Ref + "}"), Label: a.show(t.Label), Value: a.inline(t.Value)})
 	}

@@ -154,4 +154,5 @@ type Revision struct {
 	For    string    `json:"for,omitempty"`   // the person for whom a chat client's session edited it
 	Model  string    `json:"model,omitempty"` // the model that wrote it, if one did
 	At     time.Time `json:"at"`
+	Taken  []Taken   `json:"taken,omitempty"` // the plan's values that were read; of the plan that stands, as they were read last
 }

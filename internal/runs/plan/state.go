@@ -181,6 +181,7 @@ type Run struct {
 	Reason    string     // the user's reason for rejecting the draft
 	Retries   string     // the run that this one continues
 	JobID     string     `json:"-"` // the job that proposed it and waits for its end
+	Taken     []Taken    `json:"-"` // the values of its plan that were read
 	ReadFrom  []string   `json:"-"` // ids of the services whose data its plan may have, because a model that had read it wrote the plan
 	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
 	Next      string     // the run that was last proposed to continue this one
@@ -313,6 +314,7 @@ const (
 	EventStepDoubt  = "step.in_doubt"
 
 	EventRevised      = "run.revised"
+	EventLooked       = "run.looked" // what was read for a draft was read again
 	EventUndoing      = "run.undoing"
 	EventRetried      = "run.retried" // another run continues this one
 	EventStepSkipped  = "step.skipped"

@@ -122,6 +122,12 @@ func (r Runs) Revise(ctx context.Context, draft plan.Run, chat conversation.Chat
 	return r.run(ctx, next, true, rec, err)
 }
 
+// Retake implements turn.Store.
+func (r Runs) Retake(ctx context.Context, draft plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error) {
+	next, err := r.Store.Retake(ctx, draft, taken, rec)
+	return r.run(ctx, next, false, rec, err)
+}
+
 // Confirm implements run.Store.
 func (r Runs) Confirm(ctx context.Context, draft plan.Run, chat conversation.Chat, by, user string, due time.Time, rec run.Record) (plan.Run, error) {
 	next, err := r.Store.Confirm(ctx, draft, chat, by, user, due, rec)

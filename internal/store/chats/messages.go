@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -102,13 +103,14 @@ type sourceRow struct {
 	Answer      string `dynamodbav:"answer,omitempty"`
 	Cut         bool   `dynamodbav:"cut,omitempty"`
 	Error       string `dynamodbav:"error,omitempty"`
+	Call        string `dynamodbav:"call,omitempty"` // JSON
 }
 
 func sourceRows(list []conversation.Source) []sourceRow {
 	var rows []sourceRow
 	for _, s := range list {
 		rows = append(rows, sourceRow{
-			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error,
+			s.ID, s.MCPID, s.Service, s.Tool, s.Method, s.URL, s.Status, kv.Millis(s.At), s.RequestHash, s.AnswerHash, s.Bytes, s.Answer, s.Cut, s.Error, string(s.Call),
 		})
 	}
 	return rows
@@ -117,8 +119,12 @@ func sourceRows(list []conversation.Source) []sourceRow {
 func sources(rows []sourceRow) []conversation.Source {
 	var list []conversation.Source
 	for _, r := range rows {
+		var call json.RawMessage
+		if r.Call != "" {
+			call = json.RawMessage(r.Call)
+		}
 		list = append(list, conversation.Source{
-			ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
+			Call: call, ID: r.ID, MCPID: r.MCPID, Service: r.Service, Tool: r.Tool, Method: r.Method, URL: r.URL, Status: r.Status, At: kv.Time(r.At),
 			RequestHash: r.RequestHash, AnswerHash: r.AnswerHash, Bytes: r.Bytes, Answer: r.Answer, Cut: r.Cut, Error: r.Error,
 		})
 	}

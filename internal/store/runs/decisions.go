@@ -55,8 +55,37 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
 	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
-	t.next.Plan, t.next.Digest = rev.Plan, rev.Digest
+	t.next.Plan, t.next.Digest, t.next.Taken = rev.Plan, rev.Digest, rev.Taken
 	t.next.Steps = arrange(rev.Plan, r.Steps)
+	return s.commit(ctx, t)
+}
+
+// Retake implements turn.Store.
+func (s *Store) Retake(ctx context.Context, r plan.Run, taken []plan.Taken, rec run.Record) (plan.Run, error) {
+	if r.Status != plan.Draft {
+		return r, fault.ErrMoved
+	}
+	row, err := s.table.Row(ctx, kv.Run(r.Account, r.ID), planKey)
+	if err != nil {
+		return r, err
+	}
+	if row == nil { // of a draft of format 1, which has no values that were read
+		return r, fault.ErrMoved
+	}
+	rev, err := revisionOf(row)
+	switch {
+	case err != nil:
+		return r, err
+	case rev.Digest != r.Digest:
+		return r, fault.ErrMoved
+	}
+	t, err := stay(r, rec)
+	if err != nil {
+		return r, err
+	}
+	rev.Taken = taken
+	t.add(current(r, rev))
+	t.next.Taken = taken
 	return s.commit(ctx, t)
 }
 

@@ -149,7 +149,9 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 	}
 	for _, it := range items[1:] {
 		if kv.Text(it, "SK") == planKey {
-			h.Plan, err = planOf(it)
+			var rev plan.Revision
+			rev, err = revisionOf(it)
+			h.Plan, h.Taken = rev.Plan, rev.Taken
 		} else if kv.Text(it, "GSI1PK") != "" {
 			var w waitRow
 			err = kv.Decode(it, &w)

@@ -123,17 +123,17 @@ func (row runRow) run() (plan.Run, error) {
 	return r, nil
 }
 
-// planOf returns the plan of a run's revision.
-func planOf(it kv.Item) (plan.Plan, error) {
+// revisionOf returns the revision of its row.
+func revisionOf(it kv.Item) (plan.Revision, error) {
 	var row revisionRow
 	if err := kv.Decode(it, &row); err != nil {
-		return plan.Plan{}, err
+		return plan.Revision{}, err
 	}
 	rev, err := revisions.Unpack(row.Revision)
 	if err != nil {
-		return plan.Plan{}, fmt.Errorf("store: %s %s: %w", row.PK, row.SK, err)
+		return rev, fmt.Errorf("store: %s %s: %w", row.PK, row.SK, err)
 	}
-	return rev.Plan, nil
+	return rev, nil
 }
 
 // eventRow is the events of one transaction: its last one, whose number is in the key, and in Before

@@ -67,9 +67,11 @@ func (s *Store) Bare(ctx context.Context, account, id string) (plan.Run, error) 
 	}
 	items = items[1:]
 	if len(items) > 0 && kv.Text(items[0], "SK") == planKey {
-		if r.Plan, err = planOf(items[0]); err != nil {
+		rev, err := revisionOf(items[0])
+		if err != nil {
 			return r, err
 		}
+		r.Plan, r.Taken = rev.Plan, rev.Taken
 		items = items[1:]
 	}
 	states := make([]plan.StepState, len(items))
@@ -133,7 +135,7 @@ func (s *Store) Propose(ctx context.Context, r plan.Run, chat conversation.Chat,
 	t.apart = true
 	t.post(rec)
 	t.add(
-		current(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At}),
+		current(r, plan.Revision{Plan: r.Plan, Digest: r.Digest, By: r.User, Model: modelOf(rec), At: rec.At, Taken: r.Taken}),
 		kv.Put(rowOfRun(t.next), "attribute_not_exists(PK)", errIDTaken),
 	)
 	condition, values := "attribute_not_exists(pending_run_id)", kv.Item{":run": kv.S(r.ID)}

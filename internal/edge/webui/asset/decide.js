@@ -53,5 +53,11 @@ export const actions = {
       if (outcome === "retry") await goOn(answer);
       else toast(t("resolved"));
     }),
+  "look-again": (button) =>
+    onCard(button, async ({ run, digest }) => {
+      const looked = await api("POST", path(run, "look"), { digest });
+      const gone = looked.taken?.some((v) => v.gone);
+      announce(t(gone ? "looked_gone" : "looked_same"));
+    }),
   "retry-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "retry"), {}))),
 };

@@ -53,6 +53,7 @@ const full = new Intl.DateTimeFormat(lang, { dateStyle: "long", timeStyle: "shor
 export function tellTime(root = document) {
   const now = Date.now();
   const over = [];
+  for (const later of root.querySelectorAll("[data-from]")) later.hidden = now < Date.parse(later.dataset.from);
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
     const seconds = (now - at) / 1000;

@@ -1,0 +1,173 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/chats/setup"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/redact"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// ErrNotLookedAgain is the error of a draft whose values could not be read again.
+var ErrNotLookedAgain = fault.New(fault.Upstream, "plan.not_looked_again")
+
+// answers returns what the model has read, the newest first: of this turn or job whole, of earlier turns as it stands in the
+// prompt.
+func (d *dialog) answers() []plan.Answered {
+	var list []plan.Answered
+	for _, s := range d.reads {
+		list = append(list, answered(s, s.Answer))
+	}
+	for _, l := range d.looks.made {
+		text := l.source.Answer
+		if l.lines != nil {
+			text = strings.Join(l.lines, "\n")
+		}
+		list = append(list, answered(l.source, text))
+	}
+	slices.Reverse(list)
+	return list
+}
+
+func answered(s conversation.Source, text string) plan.Answered {
+	return plan.Answered{MCPID: s.MCPID, Service: s.Service, Called: calledAt(s), At: s.At, Call: s.Call, Answer: text}
+}
+
+// calledAt names the request of a read.
+func calledAt(s conversation.Source) string {
+	if s.Tool != "" {
+		return s.Tool
+	}
+	return s.Method + " " + s.URL
+}
+
+// LookAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
+// digest stay as they are: a value that is no longer there is marked. A value whose service does not answer stays as it was
+// read before.
+//
+// It returns plan.ErrStale when Digest is not the draft's; plan.ErrExpired, plan.ErrNotPending, plan.ErrAlreadyRunning or
+// plan.ErrRunNotFound when there is no draft; ErrNotLookedAgain when nothing could be read.
+func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
+	account, began := e.Principal.Account, s.Now()
+	r, err := s.Store.Run(ctx, account, e.RunID)
+	if err != nil {
+		return r, err
+	}
+	if err := checkEditable(r, e.Digest, began); err != nil {
+		return r, err
+	}
+	set, err := s.Store.Setup(ctx, setup.Of{Account: account, ProjectID: r.ProjectID}, began)
+	if err != nil {
+		return r, err
+	}
+	d := s.drafter(account, e.Locale)
+	d.rules = set.Rules
+	if d.listed, err = s.loadCatalogue(ctx, account, set); err != nil {
+		return r, err
+	}
+	reads := s.readAgain(ctx, d, r, e)
+	taken, hashes := slices.Clone(r.Taken), []map[string]any{}
+	for _, one := range reads {
+		if one.err != nil {
+			continue
+		}
+		for i, t := range taken {
+			if string(t.Call) == one.call {
+				taken[i] = t.Again(one.answer, one.at)
+			}
+		}
+		hashes = append(hashes, map[string]any{"call": json.RawMessage(one.call), "request_hash": one.seen.Hash, "answer_hash": one.seen.Result.SHA256})
+	}
+	if len(hashes) == 0 {
+		return r, ErrNotLookedAgain
+	}
+	next, err := s.Store.Retake(ctx, r, taken, run.Record{
+		At: s.Now(), Type: plan.EventLooked, Data: map[string]any{"by": e.Principal.User, "trace_id": e.TraceID, "reads": hashes, "gone": gone(taken)},
+	})
+	if errors.Is(err, fault.ErrMoved) {
+		return r, plan.ErrStale
+	}
+	return next, err
+}
+
+// gone lists the values that are no longer there.
+func gone(taken []plan.Taken) []string {
+	list := []string{}
+	for _, t := range taken {
+		if t.Gone {
+			list = append(list, t.StepID.String()+" "+t.Where)
+		}
+	}
+	return list
+}
+
+// reread is a read that was made again.
+type reread struct {
+	call   string
+	seen   plan.Look
+	answer string
+	at     time.Time
+	err    error
+}
+
+// readAgain makes each call once that the values of a draft were taken from.
+func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) []reread {
+	var list []reread
+	for _, t := range r.Taken {
+		if len(t.Call) > 0 && !slices.ContainsFunc(list, func(o reread) bool { return o.call == string(t.Call) }) && len(list) < maxLooks {
+			list = append(list, reread{call: string(t.Call)})
+		}
+	}
+	var reads errgroup.Group
+	reads.SetLimit(looksAtOnce)
+	for i := range list {
+		reads.Go(func() error {
+			one := &list[i]
+			one.seen, one.err = s.lookOnce(ctx, d, r, e.Principal, e.Locale, one.call)
+			one.at = s.Now().UTC()
+			if res := one.seen.Result; one.err == nil && (one.seen.Failed || res.Status >= 300) {
+				one.err = ErrNotLookedAgain
+			}
+			if one.err != nil {
+				s.Log.InfoContext(ctx, "turn.not_looked_again", "run_id", r.ID, "error", one.err)
+			} else {
+				one.answer = redact.Text(string(one.seen.Result.Body))
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // each has its own error
+	return list
+}
+
+// lookOnce makes one read, as the tool mcp_request takes it. The service's setting and the rules decide as they do for a turn.
+func (s *Service) lookOnce(ctx context.Context, d drafter, r plan.Run, p auth.Principal, tag locale.Tag, call string) (plan.Look, error) {
+	step, wrong := readRequest(json.RawMessage(call))
+	if len(wrong) > 0 {
+		return plan.Look{}, ErrNotLookedAgain.At(wrong...)
+	}
+	bound, wrong, err := d.draft(ctx, plan.Proposal{Steps: []plan.ProposedStep{step}})
+	switch {
+	case err != nil:
+		return plan.Look{}, err
+	case len(wrong) > 0: // the service changed meanwhile
+		return plan.Look{}, ErrNotLookedAgain.At(wrong...)
+	case s.Looks == nil:
+		return plan.Look{}, ErrNotLookedAgain
+	}
+	return s.Looks.Look(ctx, plan.Run{
+		ID: r.ID, Account: r.Account, User: p.User, ChatID: r.ChatID, ProjectID: r.ProjectID, Locale: string(tag), TraceID: r.TraceID, Plan: bound,
+	}, bound.Steps[0])
+}

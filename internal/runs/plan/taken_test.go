@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTakenFromNamesWhatWasRead(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	p := Plan{Steps: []Step{{
+		ID: EffectOf("s1"), Method: "POST", Path: "/rooms/n%20orte/bookings", Query: json.RawMessage(`{"day":"2026-03-03"}`),
+		Body: json.RawMessage(`{"room":"e1","people":6,"price":20.5,"note":"ventana","tags":[{"id":"t-9"}],"of":"${s0.body.id}"}`),
+	}}}
+	older := Answered{Service: "Viejo", At: at.Add(-time.Hour), Answer: `{"id":"e1","t":"t-9"}`}
+	newer := Answered{Service: "Salas", At: at, Answer: `[{"id":"e1","price":20.5,"name":"n orte","free":"2026-03-03"}]`}
+	got := map[string]string{}
+	for _, v := range p.TakenFrom([]Answered{newer, older}, "para el 2026-03-03, con Ventana", nil) {
+		got[v.Where] = v.Value + " " + v.Service
+	}
+	want := map[string]string{"path": "n orte Salas", "body.room": "e1 Salas", "body.price": "20.5 Salas", "body.tags.0.id": "t-9 Viejo"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestTakenFromKeepsWhatStaysInItsPlace: of a plan that was changed, by a person or by a model that read nothing new.
+func TestTakenFromKeepsWhatStaysInItsPlace(t *testing.T) {
+	step := func(room, price string) Plan {
+		return Plan{Steps: []Step{{ID: EffectOf("s1"), Body: json.RawMessage(`{"room":"` + room + `","price":"` + price + `"}`)}}}
+	}
+	before := step("e1", "20").TakenFrom([]Answered{{Answer: `["e1","20"]`, Service: "Salas"}}, "", nil)
+	after := step("n1", "20").TakenFrom(nil, "", before)
+	if len(before) != 2 || len(after) != 1 || after[0].Where != "body.price" || after[0].Service != "Salas" {
+		t.Errorf("%+v, then %+v", before, after)
+	}
+}
+
+func TestTakenStandsInAText(t *testing.T) {
+	for answer, want := range map[string]bool{
+		"sala e1 libre": true, "e1": true, "(e1)": true, "e10": false, "re1": false, "e1-b, y e1": true, "é1 e1é": false, "": false, `{"a":"e1"}`: true, `{"a":"e1 y más"}`: false,
+	} {
+		if got := !(Taken{Value: "e1"}).Again(answer, time.Time{}).Gone; got != want {
+			t.Errorf("%q has it: %v", answer, got)
+		}
+	}
+}
+
+func TestTakenIsBounded(t *testing.T) {
+	var all []string
+	for i := range 500 {
+		all = append(all, fmt.Sprintf(`"v-%d"`, i))
+	}
+	list := "[" + strings.Join(all, ",") + "]"
+	p := Plan{Steps: []Step{{ID: EffectOf("s1"), Body: json.RawMessage(list)}}}
+	if got := p.TakenFrom([]Answered{{Answer: list}}, "", nil); len(got) != mostTaken {
+		t.Errorf("%d values", len(got))
+	}
+}
+
+func TestTakenIsOldAfterTenMinutes(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	v := Taken{At: at}
+	if v.Old(at.Add(TakenLife-1)) || !v.Old(at.Add(TakenLife)) {
+		t.Error("it is old at another time")
+	}
+}
