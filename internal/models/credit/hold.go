@@ -172,10 +172,9 @@ func (s *Service) Drop(ctx context.Context, h Hold) error {
 // meanwhile, the usage is charged all the same. A hold that was never taken has a zero time.
 func (s *Service) Settle(ctx context.Context, h Hold, t Turn) error {
 	h, err := s.present(ctx, h, t)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.Store.Settle(ctx, h, t)
 	}
-	err = s.Store.Settle(ctx, h, t)
 	if errors.Is(err, ErrSettled) {
 		s.Log.WarnContext(ctx, "credit.settled_late", "turn_id", t.ID, "micros", t.Micros)
 		err = s.Store.SettleLate(ctx, h, t)
@@ -193,6 +192,9 @@ func (s *Service) present(ctx context.Context, h Hold, t Turn) (Hold, error) {
 		kept, err := s.Kept(ctx, h)
 		if err == nil || !errors.Is(err, ErrSettled) {
 			return kept, err
+		}
+		if done, err := s.Store.Recorded(ctx, h.Account, t.ID); err != nil || done {
+			return h, cmp.Or(err, ErrAlreadyWritten)
 		}
 	}
 	if !h.At.IsZero() || t.Micros == 0 {

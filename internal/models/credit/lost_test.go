@@ -251,3 +251,47 @@ func TestARefundedSessionIsNotOpenedAgain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// reservations counts the holds that are taken.
+type reservations struct {
+	credit.Store
+	n int
+}
+
+// Reserve implements credit.Store.
+func (r *reservations) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) error {
+	r.n++
+	return r.Store.Reserve(ctx, h, l)
+}
+
+// A turn that settles what another process settled for it takes no hold for that, which could exceed a limit. One whose
+// hold was released is charged all the same.
+func TestSettlingAgainTakesNoHold(t *testing.T) {
+	for _, released := range []bool{false, true} {
+		b := newBank(table.New(t))
+		b.grant(t, 1)
+		id := b.IDs.New(b.clock())
+		h, err := b.turn(id, 100, 2_000, credit.Limits{Day: 2_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent, taken := int64(1_500), 0
+		if released {
+			spent, taken = 1_900, 1
+			err = b.Drop(ctx, h)
+		} else {
+			err = b.Settle(ctx, h, credit.Turn{ID: id, At: b.clock(), Charged: 50, Input: 50, Micros: spent})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &reservations{Store: b.Store}
+		b.Store = counted
+		if err := b.Settle(ctx, credit.Hold{ID: id, Account: h.Account, Asked: true}, credit.Turn{ID: id, At: b.clock(), Micros: 1_900}); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.standing(t); counted.n != taken || s.Day != spent {
+			t.Errorf("released %t: %d holds were taken, and %d are spent", released, counted.n, s.Day)
+		}
+	}
+}

@@ -44,6 +44,8 @@ type Store interface {
 	SettleLate(ctx context.Context, h Hold, t Turn) error
 	// Hold returns a hold (consistent read); ErrSettled when it is gone.
 	Hold(ctx context.Context, account, id string) (Hold, error)
+	// Recorded reports whether the usage of a turn was recorded (consistent read).
+	Recorded(ctx context.Context, account, id string) (bool, error)
 	// Release ends the hold of a turn that was cut off. A turn whose record was written is charged by it. It
 	// returns ErrSettled when the hold is gone.
 	Release(ctx context.Context, h Hold) (charged bool, err error)

@@ -167,6 +167,17 @@ func releasedTurn(h credit.Hold) credit.Turn {
 	return turn
 }
 
+// Recorded reports whether the usage of a turn was recorded.
+func (s *Store) Recorded(ctx context.Context, account, id string) (bool, error) {
+	it, err := s.table.Row(ctx, walletKey(account), "U#"+id)
+	if err != nil || it == nil {
+		return false, err
+	}
+	var row turnRow
+	err = kv.Decode(it, &row)
+	return row.Outcome != credit.OutcomeReleased, err
+}
+
 // turnsPage is how many records are read at once.
 const turnsPage = 500
 
