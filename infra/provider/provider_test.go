@@ -185,6 +185,108 @@ func TestStructuredAnswer(t *testing.T) {
 	}
 }
 
+// shown is a deployment whose model is the independent server, and whose service is the demonstration's.
+type shown struct {
+	*testing.T
+	origin string
+}
+
+// written returns the number of bookings that reached the service.
+func (s shown) written() (n int) {
+	for _, one := range call(s.T, s.origin, "GET", "/demo/rooms/ledger", nil)["items"].([]any) {
+		if one.(map[string]any)["method"] == "POST" {
+			n++
+		}
+	}
+	return n
+}
+
+// confirm confirms a plan that books the cheapest room, and waits until the chat says in words what came of it: of a plan of
+// a job the job says it.
+func (s shown) confirm(run string) {
+	s.Helper()
+	before, path := s.written(), "/api/runs/"+run
+	draft := call(s.T, s.origin, "GET", path, nil)
+	steps, _ := draft["steps"].([]any)
+	if len(steps) != 1 || !strings.Contains(fmt.Sprint(steps[0]), "room_id:este") {
+		s.Fatalf("the plan is %v", draft)
+	}
+	call(s.T, s.origin, "POST", path+"/confirm", map[string]any{"digest": draft["digest"]})
+	s.until(path, func(now map[string]any) bool { return now["status"] == "done" })
+	if after := s.written(); after != before+1 {
+		s.Errorf("%d bookings became %d", before, after)
+	}
+	s.until(fmt.Sprintf("/api/chats/%s/messages", draft["chat_id"]), func(now map[string]any) bool {
+		return strings.Contains(fmt.Sprint(now), "Hecho: la Sala Este es tuya")
+	})
+}
+
+// until reads a thing of the API until it is as it should be.
+func (s shown) until(path string, is func(map[string]any) bool) map[string]any {
+	s.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		now := call(s.T, s.origin, "GET", path, nil)
+		if is(now) {
+			return now
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("%s is %v", path, now)
+		}
+	}
+}
+
+// TestIndependentProviderLooksProposesAndConcludes asks, orders and gives a job, with the tool calls of a server that is
+// not ours.
+func TestIndependentProviderLooksProposesAndConcludes(t *testing.T) {
+	folder, port := requireServer(t)
+	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))
+	servers := call(t, origin, "GET", "/api/mcps", nil)["mcps"].([]any)
+	provide(t, folder, port, servers[0].(map[string]any)["mcp_id"].(string))
+	const free = "Libres: Sala Este, Sala Norte, Sala Sur, Sala Oeste, Auditorio."
+
+	t.Run("page", func(t *testing.T) {
+		s := shown{t, origin}
+		chat := call(t, origin, "POST", "/api/chats", map[string]any{})["chat_id"]
+		send := func(message string) map[string]any {
+			return call(t, origin, "POST", "/api/send", map[string]any{"chat_id": chat, "message": message})
+		}
+		asked := send("¿qué salas hay libres el 2030-01-02?")
+		if message, _ := asked["message"].(map[string]any); asked["kind"] != "message" || message["content"] != free || len(message["sources"].([]any)) != 1 {
+			t.Errorf("%v", asked)
+		}
+		ordered := send("ocupa la más barata el 2030-01-02")
+		if ordered["kind"] != "plan" || s.written() != 0 {
+			t.Fatalf("%v", ordered)
+		}
+		s.confirm(ordered["run"].(map[string]any)["run_id"].(string))
+	})
+	t.Run("operator", func(t *testing.T) {
+		send := func(message string) map[string]any {
+			return call(t, origin, "POST", "/operator/chat", map[string]any{"session_id": "s1", "message": message})
+		}
+		if asked := send("¿qué salas hay libres el 2030-01-03?"); asked["response"] != free || asked["tool_calls"] != nil || len(asked["sources"].([]any)) != 1 {
+			t.Errorf("%v", asked)
+		}
+		ordered := send("ocupa la más barata el 2030-01-03")
+		calls, _ := ordered["tool_calls"].([]any)
+		if len(calls) != 1 {
+			t.Fatalf("%v", ordered)
+		}
+		shown{t, origin}.confirm(calls[0].(map[string]any)["run_id"].(string))
+	})
+	t.Run("job", func(t *testing.T) {
+		s := shown{t, origin}
+		begun := call(t, origin, "POST", "/api/agents/build/jobs", map[string]any{"prompt": "encárgate de una sala para el 2030-01-04"})
+		path := fmt.Sprintf("/api/jobs/%s", begun["job_id"])
+		waiting := s.until(path, func(now map[string]any) bool { return now["status"] == "waiting" })
+		s.confirm(waiting["waits_for"].(string))
+		ended := s.until(path, func(now map[string]any) bool { return now["status"] != "waiting" && now["status"] != "running" })
+		if ended["status"] != "success" || ended["output"] != "Hecho: la Sala Este es tuya." || ended["rounds"] != 3.0 || ended["looks"] != 1.0 {
+			t.Errorf("%v", ended)
+		}
+	})
+}
+
 func TestIndependentProvider(t *testing.T) {
 	folder, port := requireServer(t)
 	origin := start(t, fmt.Sprintf("http://127.0.0.1:%d/v1", port))

@@ -10,6 +10,25 @@ const { LLMock } = await import(pathToFileURL(require.resolve("@copilotkit/aimoc
 
 const step = (id, method, path, rest) => ({ id, title: id, mcp_id: mcp, method, path, ...rest });
 const mock = new LLMock({ port: Number(port) });
+
+// What came of a run; then a question, an order and a job: each looks first, and goes on from the rows.
+mock.on({ systemMessage: "<ended>" }, { content: "Hecho: la Sala Este es tuya, de 10:00 a 11:00." });
+const call = (name, args) => ({ toolCalls: [{ name, arguments: JSON.stringify(args) }] });
+const rows = (req) => JSON.parse(JSON.parse(req.messages.at(-1).content).answer).items;
+const cheapest = (req) => rows(req).reduce((a, b) => (b.price_per_hour < a.price_per_hour ? b : a));
+const day = (req) => /\d{4}-\d\d-\d\d/.exec(JSON.stringify(req.messages.findLast((m) => m.role === "user").content))[0];
+const look = (req) => call("look", { mcp_id: mcp, path: "/rooms", query: { capacity: 4, free_on: day(req) } });
+const book = (req) => call("mcp_request", {
+  mcp_id: mcp, method: "POST", path: "/reservations", body: { room_id: cheapest(req).id, date: day(req), start: "10:00", end: "11:00", people: 4 },
+});
+for (const asked of [/qué salas/, /la más barata/, /encárgate/]) {
+  mock.on({ userMessage: asked, hasToolResult: false }, look);
+}
+mock.on({ userMessage: /qué salas/, hasToolResult: true }, (req) => ({ content: "Libres: " + rows(req).map((room) => room.name).join(", ") + "." }));
+mock.on({ userMessage: /la más barata/, hasToolResult: true }, book);
+mock.on({ userMessage: /encárgate/, toolResultContains: '"status":"done"' }, { content: "Hecho: la Sala Este es tuya." });
+mock.on({ userMessage: /encárgate/, hasToolResult: true }, book);
+
 mock.onMessage(/hola/, { content: "Hola desde fuera." });
 mock.onMessage(/reserva/, {
   toolCalls: [{
