@@ -68,7 +68,7 @@ crash: ## Kill the process, and single functions, at every failpoint (docs/crash
 	go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md
 
 .PHONY: provider
-provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider and an MCP server that are not ours (needs npm)
+provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider, an MCP server and a service that are not ours (needs npm; PowerDNS)
 	PILOTO_AIMOCK=$(AIMOCK) PILOTO_EVERYTHING=$(EVERYTHING) go test -count=1 ./infra/provider
 
 .PHONY: n8n

@@ -24,12 +24,7 @@ func startReferenceServer(t *testing.T, transport, path string) string {
 	if folder == "" {
 		t.Skip("PILOTO_EVERYTHING names no folder with @modelcontextprotocol/server-everything; `make provider` does")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
+	port := freePort(t)
 	ctx, stop := context.WithCancel(context.Background())
 	server := exec.CommandContext(ctx, "node",
 		filepath.Join(folder, "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), transport)

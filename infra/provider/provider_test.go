@@ -138,12 +138,18 @@ func requireServer(t *testing.T) (folder string, port int) {
 	if folder = os.Getenv("PILOTO_AIMOCK"); folder == "" {
 		t.Skip("PILOTO_AIMOCK names no folder with @copilotkit/aimock; `make provider` does")
 	}
+	return folder, freePort(t)
+}
+
+// freePort returns a port on which nothing listens.
+func freePort(t *testing.T) int {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	return folder, listener.Addr().(*net.TCPAddr).Port
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // provide starts that server; its plans call service.
