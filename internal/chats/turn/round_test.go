@@ -583,14 +583,24 @@ func TestBlockedJobSaysWhy(t *testing.T) {
 // charged returns what the account's records of usage cost, in millionths of a US dollar.
 func (w *jobWorld) charged(t testing.TB) (sum int64) {
 	t.Helper()
+	for _, one := range w.usage(t) {
+		sum += one.Micros
+	}
+	return sum
+}
+
+// usage returns the records of calls.
+func (w *jobWorld) usage(t testing.TB) []credit.Turn {
+	t.Helper()
+	var list []credit.Turn
 	err := w.Store.Turns(t.Context(), fixture.Account, w.Clock().Add(-time.Hour), w.Clock().Add(time.Hour), func(c credit.Turn) bool {
-		sum += c.Micros
+		list = append(list, c)
 		return true
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sum
+	return list
 }
 
 // spent returns what the calls of a job cost by its events.
