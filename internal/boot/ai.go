@@ -288,7 +288,7 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	decisions, models := s.eligibilityService(c.AI)
 	return s.serve(httpapi.AI(s.http, httpapi.AIServices{
 		Decisions: decisions, Settings: decisions.Manager(keyStore{models.secrets}, s.addresses),
-		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats,
+		Wallet: s.credits(), Books: s.stores.Wallet, Models: models, Owned: s.stores.Chats, Loops: s.stores.Registry,
 	})), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/eligibility"
 )
 
 // Errors of the registry of agents.
@@ -95,6 +96,15 @@ func (l Loop) MayUse(tool string) bool {
 // MayCall reports whether the agent may use a server.
 func (l Loop) MayCall(serverID string) bool {
 	return l.Servers == nil || slices.Contains(l.Servers, serverID)
+}
+
+// Asked returns a question about a turn that the agent answers: with its model and its bounds.
+func (l Loop) Asked(q eligibility.Question) eligibility.Question {
+	q.Need.Output, q.Budget = l.MaxTokens, l.BudgetMicros
+	if m := l.Assistant; m != nil {
+		q.Choice = &eligibility.Choice{Provider: m.Provider, Model: m.Model}
+	}
+	return q
 }
 
 // PromptIn returns the agent's prompt. One that is shipped and has no prompt of the account is in the language.

@@ -11,7 +11,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 )
@@ -32,15 +31,6 @@ func actorOf(chat conversation.Chat, c agent.Change) (actor, error) {
 		return actor{gone: chat.Agent}, nil
 	}
 	return actor{Loop: l}, err
-}
-
-// of adds the agent's model and bounds to a question about the turn.
-func (a actor) of(q eligibility.Question) eligibility.Question {
-	q.Need.Output, q.Budget = a.MaxTokens, a.BudgetMicros
-	if m := a.Assistant; m != nil {
-		q.Choice = &eligibility.Choice{Provider: m.Provider, Model: m.Model}
-	}
-	return q
 }
 
 // rounds returns the number of model calls that a turn may make.

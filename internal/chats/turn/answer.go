@@ -234,7 +234,7 @@ func (s *Service) equip(ctx context.Context, req Request, chat conversation.Chat
 	if working != nil {
 		acting = *working
 	}
-	asked := acting.of(question(account, chat))
+	asked := acting.Asked(question(account, chat))
 	var snapshot eligibility.Snapshot
 	var reads errgroup.Group
 	reads.Go(func() (err error) {

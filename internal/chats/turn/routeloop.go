@@ -23,7 +23,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 		loads.Go(load)
 	}
 	loads.Go(func() error { return d.equip(ctx, r.set) })
-	snapshot, err := s.Eligibility.Snapshot(ctx, d.agent.of(question(r.req.Principal.Account, r.chat)), r.set.AI)
+	snapshot, err := s.Eligibility.Snapshot(ctx, d.agent.Asked(question(r.req.Principal.Account, r.chat)), r.set.AI)
 	if loadErr := loads.Wait(); err == nil {
 		err = loadErr
 	}

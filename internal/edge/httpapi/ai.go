@@ -3,9 +3,11 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -202,9 +204,28 @@ func (s aiHandler) decide(ctx context.Context, r EligibilityRequest, place strin
 			return nil, errInvalid.At(field("value_error", place, "project_id"))
 		}
 		q.ProjectID, q.Mode = chat.ProjectID, eligibility.Mode(chat.Automation)
+		if q, err = s.askedBy(ctx, q, chat.Agent); err != nil {
+			return nil, err
+		}
 	}
 	plan, block := s.Decisions.Eligibility(ctx, q)
 	return answer(showEligibility(plan, block, requestInfoFrom(ctx).lang)), nil
+}
+
+// askedBy returns a question with the model and the bounds of the agent that a chat chose. A turn goes on without an agent that
+// was deleted, and so does the question.
+func (s aiHandler) askedBy(ctx context.Context, q eligibility.Question, name string) (eligibility.Question, error) {
+	if name == "" {
+		return q, nil
+	}
+	l, err := agent.Resolve(ctx, s.Loops, q.Account, name)
+	switch {
+	case errors.Is(err, agent.ErrNoAgent), errors.Is(err, agent.ErrNotALoop):
+		return q, nil
+	case err != nil:
+		return q, err
+	}
+	return l.Asked(q), nil
 }
 
 // project returns an error for a project that is not the caller's.

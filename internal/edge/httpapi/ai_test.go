@@ -220,6 +220,14 @@ func TestEligibilityUsesTheNamedChat(t *testing.T) {
 	if got := decode(t, s.do(ask(talker, "GET", "/ai/eligibility?chat_id="+chatID, ""))); got["fallback"] == nil {
 		t.Errorf("the chat's project does not count: %v", got)
 	}
+	s.chat.ProjectID, s.chat.Agent = "", "caro"
+	if got := decode(t, s.do(ask(talker, "GET", "/ai/eligibility?chat_id="+chatID, ""))); got["canExecute"] != false || got["block"].(map[string]any)["reason"] != "no_api_key" {
+		t.Errorf("the model of the chat's agent does not count: %v", got)
+	}
+	s.chat.Agent = "borrado"
+	if got := decode(t, s.do(ask(talker, "GET", "/ai/eligibility?chat_id="+chatID, ""))); got["canExecute"] != true || got["fallback"] != nil {
+		t.Errorf("an agent that is gone counts: %v", got)
+	}
 	s.chat.Automation = "off"
 	got := decode(t, s.do(ask(talker, "GET", "/ai/eligibility?chat_id="+chatID, "")))
 	block, _ := got["block"].(map[string]any)

@@ -80,6 +80,7 @@ type AIServices struct {
 	Books     Books
 	Models    eligibility.Models // to probe a provider
 	Owned     Owned
+	Loops     agent.LoopReader
 }
 
 // Decisions decides whether an account gets answers, and from which provider.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/models/credit"
@@ -82,7 +84,17 @@ func (s *settingsStore) services(c Config) AIServices {
 	}
 	settings := deciding.Manager(s, func(base string) (string, error) { return tool.NormalizeURL(base, tool.Policy{}) })
 	wallet := &credit.Service{Store: s, IDs: ids.NewSource(zeros{}), Now: c.Now, Log: c.Log}
-	return AIServices{Decisions: deciding, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world}
+	return AIServices{Decisions: deciding, Settings: settings, Wallet: wallet, Books: s, Models: s, Owned: s.world, Loops: oneLoop{}}
+}
+
+// oneLoop is an account with one agent of its own, «caro», which has a model that nobody may use.
+type oneLoop struct{}
+
+func (oneLoop) AgentChange(_ context.Context, _, name string) (agent.Change, error) {
+	if name != "caro" {
+		return agent.Change{}, nil
+	}
+	return agent.Change{Name: name, Version: 1, Patch: json.RawMessage(`{"prompt":"Mira.","assistant":{"provider":"groq","model":"enorme"},"max_tokens":77}`)}, nil
 }
 
 // zeros is a source without entropy, so that ids in tests are constant.
