@@ -206,7 +206,7 @@ func TestJobsAtOnceNeverExceedWhatThereIs(t *testing.T) {
 			all.Wait()
 			close(ended)
 			watch.Wait()
-			lostNow, doneNow := w.checkEnded(t, ids, c.stopped)
+			lostNow, doneNow := w.checkEnded(t, ids, c.stopped, c.credits > 0)
 			lost, done = lost+lostNow, done+doneNow
 		})
 	}
@@ -247,7 +247,7 @@ func (w *jobWorld) watchSpending(t *testing.T, limits credit.Limits, ended <-cha
 }
 
 // checkEnded checks how the jobs ended, and that what they say they spent is what the account spent.
-func (w *jobWorld) checkEnded(t *testing.T, ids []string, stopped conversation.StopReason) (lost, done int) {
+func (w *jobWorld) checkEnded(t *testing.T, ids []string, stopped conversation.StopReason, credits bool) (lost, done int) {
 	spent, reasons, ours := int64(0), map[string]int{}, map[string]bool{}
 	for _, id := range ids {
 		j := w.job(t, id)
@@ -264,6 +264,9 @@ func (w *jobWorld) checkEnded(t *testing.T, ids []string, stopped conversation.S
 	recorded, ofJobs := int64(0), int64(0)
 	for _, one := range w.usage(t) {
 		recorded += one.Micros
+		if credits && one.Micros > 0 && one.Charged == 0 {
+			t.Errorf("a call that cost something took no credit: %+v", one)
+		}
 		if ours[one.ChatID] {
 			ofJobs += one.Micros
 		}

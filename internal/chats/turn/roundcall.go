@@ -72,12 +72,15 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 	if r.Lost {
 		return nil
 	}
-	id := w.roundTurn(*r)
+	hold := credit.Hold{ID: w.roundTurn(*r), Account: w.job.Account, Asked: true}
 	turn := credit.Turn{
-		ID: id, At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID, Outcome: credit.OutcomeFailed,
+		ID: hold.ID, At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID, Outcome: credit.OutcomeFailed,
 		Provider: r.Provider, Model: r.Model, Estimated: true, Micros: r.Held,
 	}
-	if err := w.service.Credit.Settle(ctx, credit.Hold{ID: id, Account: w.job.Account, Asked: true}, turn); err != nil {
+	if kept, err := w.service.Credit.Kept(ctx, hold); err == nil {
+		turn.Charged = kept.Tokens()
+	}
+	if err := w.service.Credit.Settle(ctx, hold, turn); err != nil {
 		w.service.Log.WarnContext(ctx, "job.lost_unsettled", "job_id", w.job.ID, "round", r.N, "error", err) // the sweep releases the hold
 	}
 	e, err := job.NewEvent(w.service.Now(), job.EventLost, map[string]any{"round": r.N, "cost_micros": r.Held})
