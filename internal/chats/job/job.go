@@ -30,7 +30,7 @@ const (
 	Running Status = "running" // a round goes on, or is about to begin
 	Waiting Status = "waiting" // its plan waits for a person, or runs
 	Success Status = "success"
-	Partial Status = "partial" // it was ended before the agent was done
+	Partial Status = "partial" // it was ended before the agent was done, or its evaluation says that something is missing
 	Failed  Status = "failed"
 )
 
@@ -112,6 +112,7 @@ type Round struct {
 	Held    int64     `json:"held"`              // the most that the call may cost, millionths of a US dollar
 	Lost    bool      `json:"lost,omitempty"`    // its answer was lost, or there was none: what it may have cost is counted
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
+	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
 
 	Answered time.Time    `json:"answered,omitzero"`
 	Text     string       `json:"text,omitempty"`
@@ -125,6 +126,11 @@ type Round struct {
 	Results []string  `json:"results,omitempty"` // of the calls, in their order
 	Looks   []Look    `json:"looks,omitempty"`
 	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
+}
+
+// IsText reports whether the model was done with this round: it answered in text.
+func (r Round) IsText() bool {
+	return !r.Answered.IsZero() && len(r.Calls) == 0 && !r.Eval && !r.Closing
 }
 
 // Call is a tool call in an answer, as llm.Call.
@@ -152,6 +158,7 @@ type Event struct {
 const (
 	EventStarted  = "job.started"
 	EventAnswered = "job.round"    // a model answered: round, text, calls, cost
+	EventJudged   = "job.judged"   // an answer was judged: round, verdict, cost
 	EventLost     = "job.lost"     // the answer of a call was lost: round, what it may have cost
 	EventLooked   = "job.looked"   // a read was made: request and hashes
 	EventProposed = "job.proposed" // a plan was proposed: run_id

@@ -62,7 +62,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 	d.corrected++
 	d.messages = append(d.messages,
 		llm.Message{Role: llm.Assistant, Content: text},
-		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.correct", "issues", strings.Join(v.Issues, "; "), "suggestion", v.Suggestion)})
+		correction(d.req.Locale, v))
 	return true
 }
 

@@ -42,7 +42,6 @@ type work struct {
 // Round makes the next step of a job, and says how its execution goes on. It may be repeated: a round that was answered
 // is not asked again, and a plan that was proposed is not proposed again. An error is of the store.
 func (s *Service) Round(ctx context.Context, account, id string) (job.Next, error) {
-	began := s.Now()
 	w, err := s.loadJob(ctx, account, id)
 	switch {
 	case errors.Is(err, job.ErrNotFound): // its rows are gone
@@ -64,13 +63,19 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 		}
 		return "", err
 	}
-	last := w.last()
-	if last == nil || last.Answered.IsZero() || !last.Handled.IsZero() {
-		if reason, err := w.askRound(ctx); reason != "" || err != nil {
-			return job.NextClose, w.stopUnless(ctx, err, reason)
+	if last := w.last(); last == nil || last.Answered.IsZero() || !last.Handled.IsZero() {
+		judges := w.toJudge()
+		reason, err := w.askRound(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case reason != "" && judges && reason != conversation.StopPerson:
+			return job.NextEnd, w.endUnjudged(ctx)
+		case reason != "":
+			return job.NextClose, w.stop(ctx, reason)
 		}
 	}
-	return w.handle(ctx, began)
+	return w.handle(ctx)
 }
 
 // loadJob reads a job with its rounds.
@@ -98,17 +103,21 @@ func (w *work) last() *job.Round {
 	return &w.rounds[len(w.rounds)-1]
 }
 
-// overReason returns the reason to end the job before another round.
+// overReason returns the reason to end the job before another round. An answer that waits for its evaluation is judged
+// although the steps or the time of the agent are used up.
 func (w *work) overReason() conversation.StopReason {
-	last, now := w.last(), w.service.Now()
+	now := w.service.Now()
+	steps, _ := w.tally()
 	switch {
 	case w.job.StopReason != "":
 		return w.job.StopReason
 	case !w.job.StopAt.IsZero():
 		return conversation.StopPerson
+	case w.toJudge():
+		return ""
 	case w.job.Worked >= time.Duration(w.job.Loop.TimeoutS)*time.Second, !now.Before(w.job.EndsAt):
 		return conversation.StopTime
-	case len(w.rounds) >= w.job.Loop.MaxSteps && !last.Handled.IsZero():
+	case steps >= w.job.Loop.MaxSteps && !w.last().Handled.IsZero():
 		return conversation.StopSteps
 	}
 	return ""
@@ -116,12 +125,8 @@ func (w *work) overReason() conversation.StopReason {
 
 // stop notes the reason for which the job is being ended.
 func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
-	return w.stopUnless(ctx, nil, reason)
-}
-
-func (w *work) stopUnless(ctx context.Context, err error, reason conversation.StopReason) error {
-	if err != nil || w.job.StopReason == reason {
-		return err
+	if w.job.StopReason == reason {
+		return nil
 	}
 	w.job.StopReason = reason
 	if w.block != nil {
@@ -241,6 +246,11 @@ func (w *work) addRounds() {
 		if r.Handled.IsZero() {
 			continue
 		}
+		if r.Eval {
+			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
+			w.messages = append(w.messages, correction(w.req.Locale, v))
+			continue
+		}
 		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
 		for k, call := range r.Calls {
 			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
@@ -267,36 +277,36 @@ func (w *work) readText(of conversation.Source) func() ([]string, error) {
 }
 
 // handle does what the last answer asks for, and stores what became of it.
-func (w *work) handle(ctx context.Context, began time.Time) (job.Next, error) {
+func (w *work) handle(ctx context.Context) (job.Next, error) {
 	r := w.last()
-	if len(r.Calls) == 0 {
-		if err := w.beginEnd(ctx); err != nil {
-			return "", err
-		}
-	}
 	if w.use == nil { // the model was chosen when it was asked
 		w.use = &eligibility.Selection{}
 		w.use.Provider, w.use.Model = r.Provider, r.Model
+	}
+	switch {
+	case r.Eval:
+		return w.handleVerdict(ctx)
+	case len(r.Calls) == 0 && !w.evaluates(r.Text):
+		return job.NextEnd, w.endWith(ctx, r)
 	}
 	answered, err := w.count(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	if len(r.Calls) == 0 {
-		w.job.Worked += w.service.Now().Sub(began)
-		return job.NextEnd, w.end(ctx, "", r.Text, []job.Round{*r}, answered)
-	}
 	events := []job.Event{answered}
 	if err := w.answerCalls(ctx, r, &events); err != nil {
 		return "", err
 	}
-	w.job.Worked += w.service.Now().Sub(began)
+	w.addTime()
 	next := job.NextRound
 	if r.RunID != "" {
 		w.job.RunID, w.job.Status, w.job.Waited, next = r.RunID, job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
 }
+
+// addTime adds the time of this invocation to what the job worked.
+func (w *work) addTime() { w.job.Worked += w.service.Now().Sub(w.began) }
 
 // count adds an answered round to the job as handled, and returns its event. Its caller stores both at once.
 func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
@@ -306,13 +316,22 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 	r.Handled = w.service.Now()
 	w.job.Rounds = len(w.rounds)
 	w.job.Micros += r.Micros
-	return job.NewEvent(r.Answered, job.EventAnswered, map[string]any{
-		"round": r.N, "text": r.Text, "calls": callNames(r.Calls), "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros,
-	})
+	data := map[string]any{"round": r.N, "provider": r.Provider, "model": r.Model, "cost_micros": r.Micros}
+	if r.Eval {
+		if v, err := readVerdict(r.Text); err == nil { // else it says nothing
+			data["completed"], data["confidence"], data["issues"] = v.Completed, v.Confidence, v.Issues
+		}
+		return job.NewEvent(r.Answered, job.EventJudged, data)
+	}
+	data["text"], data["calls"] = r.Text, callNames(r.Calls)
+	return job.NewEvent(r.Answered, job.EventAnswered, data)
 }
 
 // answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan.
 func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Event) error {
+	if len(r.Calls) == 0 {
+		return nil
+	}
 	s := w.service
 	w.runID = ids.DeriveAt(r.Answered, "job", w.job.ID, strconv.Itoa(r.N))
 	r.Results = make([]string, len(r.Calls))

@@ -24,6 +24,9 @@ func (w *work) askRound(ctx context.Context) (conversation.StopReason, error) {
 	if err != nil {
 		return "", err
 	}
+	if r.Eval = w.toJudge(); r.Eval {
+		w.askToJudge()
+	}
 	request := w.request(false)
 	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if !w.limitSpending(r.Held, request) {
@@ -62,9 +65,20 @@ func (w *work) limitSpending(held int64, request llm.Request) bool {
 	return true
 }
 
-// roundTurn returns the id of the usage record of a call.
-func (w *work) roundTurn(r job.Round) string {
-	return ids.DeriveAt(r.Asked, "round", w.job.ID, strconv.Itoa(r.N), strconv.Itoa(r.Attempt))
+// sourceOf returns the source of the cost of a round.
+func sourceOf(r job.Round) string {
+	if r.Eval {
+		return credit.SourceEval
+	}
+	return credit.SourceAgent
+}
+
+// roundRecord returns the record of the usage of a call, as it is before the call.
+func (w *work) roundRecord(r job.Round) credit.Turn {
+	return credit.Turn{
+		ID: ids.DeriveAt(r.Asked, "round", w.job.ID, strconv.Itoa(r.N), strconv.Itoa(r.Attempt)), At: r.Asked, User: w.job.User,
+		ChatID: w.job.ChatID, ProjectID: w.job.ProjectID, Source: sourceOf(r),
+	}
 }
 
 // chargeLost counts what a call whose answer was lost may have cost as spent, once.
@@ -72,11 +86,9 @@ func (w *work) chargeLost(ctx context.Context, r *job.Round) error {
 	if r.Lost {
 		return nil
 	}
-	hold := credit.Hold{ID: w.roundTurn(*r), Account: w.job.Account, Asked: true}
-	turn := credit.Turn{
-		ID: hold.ID, At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID, Outcome: credit.OutcomeFailed,
-		Provider: r.Provider, Model: r.Model, Estimated: true, Micros: r.Held,
-	}
+	turn := w.roundRecord(*r)
+	turn.Outcome, turn.Provider, turn.Model, turn.Estimated, turn.Micros = credit.OutcomeFailed, r.Provider, r.Model, true, r.Held
+	hold := credit.Hold{ID: turn.ID, Account: w.job.Account, Asked: true}
 	if kept, err := w.service.Credit.Kept(ctx, hold); err == nil {
 		turn.Charged = kept.Tokens()
 	}
@@ -150,9 +162,8 @@ func (w *work) forget(ctx context.Context) error {
 
 // roundMeter returns the meter of one call of a job.
 func (w *work) roundMeter(r job.Round) *meter {
-	turn := credit.Turn{ID: w.roundTurn(r), At: r.Asked, User: w.job.User, ChatID: w.job.ChatID, ProjectID: w.job.ProjectID}
 	return &meter{
-		Meter:  eligibility.NewMeter(w.service.Credit, w.job.Account, turn),
+		Meter:  eligibility.NewMeter(w.service.Credit, w.job.Account, w.roundRecord(r)),
 		locale: w.req.Locale, log: w.service.Log, count: func(context.Context, Reply, error) {},
 	}
 }

@@ -64,6 +64,10 @@ func (w *work) countOpen(ctx context.Context) error {
 
 // summary returns the last text of a job that is ended.
 func (w *work) summary(ctx context.Context) (string, error) {
+	if answer, v := w.lastAnswer(); answer != nil { // the agent was done, and was to answer better
+		w.verdict = v
+		return answer.Text, nil
+	}
 	if job.Graceful(w.job.StopReason) {
 		text, err := w.askSummary(ctx)
 		if err == nil && strings.TrimSpace(text) != "" {
@@ -174,9 +178,9 @@ func (w *work) beginEnd(ctx context.Context) error {
 
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
-	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool { return len(r.Looks) > 0 || r.RunID != "" })
+	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool { return len(r.Looks) > 0 || r.RunID != "" || r.IsText() })
 	switch {
-	case reason == "":
+	case reason == "" && !w.verdict.partial():
 		return job.Success
 	case reason == conversation.StopBlocked, reason == conversation.StopModel && !acted:
 		return job.Failed
@@ -194,15 +198,21 @@ func (w *work) say(ctx context.Context, text string) error {
 	if m.Sources, err = w.lastSources(ctx); err != nil {
 		return err
 	}
-	if last := w.last(); last != nil {
+	last := w.last()
+	if answer, _ := w.lastAnswer(); answer != nil {
+		last = answer
+	}
+	if last != nil {
 		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
 	}
 	if w.job.StopReason == "" {
-		notes, err := w.notes(ctx, text)
-		if err != nil {
+		if m.Notes, err = w.notes(ctx, text); err != nil {
 			return err
 		}
-		m.Notes = notes
+	}
+	m.Notes = append(m.Notes, w.partialNote()...)
+	if w.job.Status != job.Success {
+		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
 	}
 	err = retry.Do(ctx, func() error {
 		return w.service.Store.AddMessages(ctx, w.job.Account, w.job.ChatID, "", w.job.EndedAt, m)
