@@ -29,8 +29,8 @@ type (
 	AccessStore = access.Store
 	// ChatStore is the store of chats and projects, announced.
 	ChatStore = announce.Chats
-	// JobStore is the store of jobs.
-	JobStore = jobs.Store
+	// JobStore is the store of jobs, announced.
+	JobStore = announce.Jobs
 	// ReceiptStore is the store of chains of receipts.
 	ReceiptStore = receipts.Store
 	// RegistryStore is the store of registered services.
@@ -53,7 +53,7 @@ type Stores struct {
 
 	Access   *AccessStore
 	Chats    ChatStore
-	Jobs     *JobStore
+	Jobs     JobStore
 	Receipts *ReceiptStore
 	Registry *RegistryStore
 	Router   *RouterStore
@@ -79,10 +79,11 @@ func New(client Client, name string) Stores { return Over(kv.New(client, name)) 
 func Over(t *kv.Table) Stores {
 	s := Stores{
 		Table:  t,
-		Access: access.New(t), Jobs: jobs.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
+		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
 		Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
+		Jobs:  JobStore{Store: jobs.New(t), Notifier: realtime.Nobody},
 
 		versions: setups.New(t),
 	}
@@ -90,9 +91,9 @@ func Over(t *kv.Table) Stores {
 	return s
 }
 
-// Announcing returns the same stores, whose commits of chats and runs are announced.
+// Announcing returns the same stores, whose commits of chats, runs and jobs are announced.
 func (s Stores) Announcing(to realtime.Notifier) Stores {
-	s.Chats.Notifier, s.Runs.Notifier = to, to
+	s.Chats.Notifier, s.Runs.Notifier, s.Jobs.Notifier = to, to, to
 	return s
 }
 

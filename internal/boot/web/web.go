@@ -29,7 +29,7 @@ func page(p boot.Page) http.Handler {
 		facts.RealtimeURL = p.Config.URL
 	}
 	return webui.New(webui.Deps{
-		Chats: p.Stores.Chats, Runs: runs{p.Stores.Runs, p.Stores.Receipts}, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
+		Chats: p.Stores.Chats, Runs: runs{p.Stores.Runs, p.Stores.Receipts}, Jobs: p.Stores.Jobs, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
 		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
 		DropConnections: func(ctx context.Context, account, session string) error {
 			return realtime.Disconnect(ctx, p.Stores.Access, account, session, p.Now())

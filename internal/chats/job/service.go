@@ -81,7 +81,7 @@ func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 		return Job{}, err
 	}
 	prompt := conversation.Message{
-		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: o.Prompt, At: o.At,
+		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: o.Prompt, JobID: j.ID, At: o.At,
 	}
 	title := ""
 	if chat.Title == "" {
@@ -309,7 +309,7 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 	j.Status, j.StopReason, j.UpdatedAt, j.Token = Failed, cmp.Or(j.StopReason, conversation.StopModel), at, ""
 	j.Output = locale.Text(locale.Tag(j.Locale), "job.abandoned")
 	m := conversation.Message{
-		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, At: at,
+		ID: conversation.AnswerID(j.MessageID), Seq: EndSeq(j), Role: conversation.RoleAssistant, Kind: conversation.KindNotice, Content: j.Output, JobID: j.ID, At: at,
 	}
 	err := retry.Do(ctx, func() error { return s.Chats.AddMessages(ctx, j.Account, j.ChatID, "", at, m) })
 	if err != nil && !errors.Is(err, conversation.ErrChatNotFound) {

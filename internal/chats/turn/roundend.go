@@ -192,7 +192,7 @@ func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 func (w *work) say(ctx context.Context, text string) error {
 	m := conversation.Message{
 		ID: conversation.AnswerID(w.job.MessageID), Seq: job.EndSeq(w.job), Role: conversation.RoleAssistant, Kind: conversation.KindText,
-		Content: text, At: w.job.EndedAt, ReadFrom: w.job.ReadFrom,
+		Content: text, JobID: w.job.ID, At: w.job.EndedAt, ReadFrom: w.job.ReadFrom,
 	}
 	var err error
 	if m.Sources, err = w.lastSources(ctx); err != nil {

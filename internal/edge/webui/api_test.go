@@ -43,7 +43,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
-		Chats: m, Runs: m, Servers: m, Breakers: m, Webhooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
 	})
 	return w
 }
@@ -155,12 +155,16 @@ func (w *world) api() http.Handler {
 		if mode, ok := body["automation"].(string); ok {
 			c.Automation = mode
 		}
+		if agent, ok := body["agent"].(string); ok {
+			c.Agent = agent
+		}
 		w.chats[c.ID] = c
 		tell(rw, 200, c)
 	})
 	locked("POST /api/send", w.send)
 	locked("POST /api/chats/{id}/answer", w.answerLast)
 	w.aiRoutes(mux, locked)
+	w.jobRoutes(locked)
 	w.hookRoutes(mux)
 	w.decisionRoutes(locked)
 	locked("POST /api/runs/{id}/confirm", w.confirm)

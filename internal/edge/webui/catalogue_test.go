@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/models/credit"
@@ -66,6 +67,9 @@ func families() map[string][]string {
 	}
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))
+	}
+	for _, s := range []job.Status{job.Running, job.Waiting, job.Success, job.Partial, job.Failed} {
+		f["page.job."] = append(f["page.job."], string(s))
 	}
 	f["page.receipt.unsigned."] = []string{receipt.NotEnded, receipt.Pending}
 	for _, k := range []string{"not_found", "signed_out", "forbidden", "too_many", "unavailable", "internal"} {

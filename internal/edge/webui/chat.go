@@ -54,6 +54,7 @@ type line struct {
 	Instead string      // the note about a replaced provider
 	Agent   string      // the agent that answered
 	Stopped bool        // a person stopped the answer here
+	Job     *jobView    // that the message began
 }
 
 // newView is a conversation without messages.
@@ -169,7 +170,12 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	if err != nil {
 		return nil, err
 	}
-	cards, err := s.cards(ctx, v, messages)
+	var cards map[string]*card
+	var jobs map[string]*jobView
+	err = runAll(
+		func() (err error) { cards, err = s.cards(ctx, v, messages); return },
+		func() (err error) { jobs, err = s.jobs(ctx, v, messages); return },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +187,9 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	}
 	for _, m := range messages {
 		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
+			if m.Role == conversation.RoleUser {
+				l.Job = jobs[m.JobID]
+			}
 			view.Lines = append(view.Lines, l)
 		}
 	}
@@ -239,35 +248,40 @@ func openLast(lines []line) {
 	}
 }
 
-// cards reads the runs that the messages name, at most eight at a time. A missing run leaves its message without a
-// card.
+// cards reads the runs that the messages name. A missing run leaves its message without a card.
 func (s *site) cards(ctx context.Context, v visit, messages []conversation.Message) (map[string]*card, error) {
-	cards := map[string]*card{}
 	var ids []string
 	for _, m := range messages {
-		if _, seen := cards[m.RunID]; m.RunID != "" && !seen && (m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal) {
-			cards[m.RunID] = nil
+		if m.RunID != "" && !slices.Contains(ids, m.RunID) && (m.Kind == conversation.KindPlan || m.Kind == conversation.KindFinal) {
 			ids = append(ids, m.RunID)
 		}
 	}
-	got, errs := make([]*card, len(ids)), make([]error, len(ids))
+	return readAll(ids, func(id string) (*card, error) { return s.card(ctx, v, id) })
+}
+
+// readAll reads what has the ids, at most eight at a time. What is missing is left out.
+func readAll[T any](ids []string, read func(id string) (*T, error)) (map[string]*T, error) {
+	got, errs := make([]*T, len(ids)), make([]error, len(ids))
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, plan.MaxParallel)
 	for i, id := range ids {
 		wait.Go(func() {
 			slots <- struct{}{}
-			got[i], errs[i] = s.card(ctx, v, id)
+			got[i], errs[i] = read(id)
 			<-slots
 		})
 	}
 	wait.Wait()
+	all := map[string]*T{}
 	for i, id := range ids {
 		if errs[i] != nil && !isMissing(errs[i]) {
 			return nil, errs[i]
 		}
-		cards[id] = got[i]
+		if errs[i] == nil {
+			all[id] = got[i]
+		}
 	}
-	return cards, nil
+	return all, nil
 }
 
 // newLine returns the line of a message, and false for a progress message, which is in the card.

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
@@ -29,18 +30,21 @@ type memory struct {
 	messages map[string][]conversation.Message // by chat, oldest first
 	runs     map[string]plan.Run
 	events   map[string][]plan.Event
-	servers  map[string]tool.Server
-	entries  map[string][]tool.Entry
-	projects map[string]conversation.Project
-	planned  map[string][]plan.Revision // plans of a run
-	links    map[int]receipt.Link       // of the chain of receipts
-	signing  []receipt.Key              // keys of the receipts' signatures
-	rules    rule.Set
-	breakers []agent.Breaker
-	hooks    []auth.Webhook
-	secrets  map[string]string // of webhooks, by id
-	purse    *purse
-	tell     func(kind string, data map[string]any) // notifies listeners of a write
+	jobs     map[string]job.Job
+
+	jobEvents map[string][]job.Event // by job
+	servers   map[string]tool.Server
+	entries   map[string][]tool.Entry
+	projects  map[string]conversation.Project
+	planned   map[string][]plan.Revision // plans of a run
+	links     map[int]receipt.Link       // of the chain of receipts
+	signing   []receipt.Key              // keys of the receipts' signatures
+	rules     rule.Set
+	breakers  []agent.Breaker
+	hooks     []auth.Webhook
+	secrets   map[string]string // of webhooks, by id
+	purse     *purse
+	tell      func(kind string, data map[string]any) // notifies listeners of a write
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -49,7 +53,7 @@ func newMemory(now func() time.Time) *memory {
 		tokens: map[string]auth.Token{}, chats: map[string]conversation.Chat{}, messages: map[string][]conversation.Message{},
 		runs: map[string]plan.Run{}, events: map[string][]plan.Event{}, servers: map[string]tool.Server{},
 		entries: map[string][]tool.Entry{}, projects: map[string]conversation.Project{}, purse: newPurse(),
-		planned: map[string][]plan.Revision{},
+		planned: map[string][]plan.Revision{}, jobs: map[string]job.Job{}, jobEvents: map[string][]job.Event{},
 		secrets: map[string]string{},
 		tell:    func(string, map[string]any) {},
 	}

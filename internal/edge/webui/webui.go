@@ -10,6 +10,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -68,10 +69,11 @@ type Facts struct {
 
 // Deps are the services of the page. Now is the clock, for expiry and "5 min ago". Without Assistants and Credits
 // their views do not exist, and Facts names the provider. Without Breakers no state of agents is shown, and without
-// Webhooks or Rules their views do not exist.
+// Webhooks or Rules their views do not exist, and without Jobs no job is shown.
 type Deps struct {
 	Chats           Chats
 	Runs            Runs
+	Jobs            job.Reader
 	Servers         Servers
 	Breakers        agent.BreakerLister
 	Webhooks        auth.WebhookLister

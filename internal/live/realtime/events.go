@@ -9,6 +9,7 @@ import (
 const (
 	TypeMessage   = "message"              // {conversationId, message}
 	TypeRun       = "run"                  // {conversationId, run_id, status, event}; without event: something happened that has no number yet
+	TypeJob       = "job"                  // {conversationId, job_id, status, rounds}
 	TypeChat      = "chat"                 // {conversationId}, to who has another chat open
 	TypeBlocked   = "ai:execution_blocked" // {reason, conversationId, message, action}
 	TypeText      = "ai:text"              // {conversationId, turn, offset, text}
@@ -50,6 +51,12 @@ func Run(chatID, runID string, e plan.Event) Event {
 func Moved(chatID, runID string, status plan.Status) Event {
 	data := fields{"status": status}
 	return Event{Type: TypeRun, ChatID: chatID, RunID: runID, Data: data, hint: data}
+}
+
+// Job returns the event of a job in which something happened: its status (job.Status) and its rounds after it.
+func Job(chatID, jobID, status string, rounds int) Event {
+	data := fields{"job_id": jobID, "status": status, "rounds": rounds}
+	return Event{Type: TypeJob, ChatID: chatID, Data: data, hint: data}
 }
 
 // Changed returns the event of a chat in which something happened, for clients that have another one open.

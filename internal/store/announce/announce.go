@@ -1,4 +1,4 @@
-// Package announce owns that open clients hear of commits: its Chats and Runs are the stores of
+// Package announce owns that open clients hear of commits: its Chats, Runs and Jobs are the stores of
 // those names, and tell a realtime.Notifier about each commit that succeeded. A commit never
 // waits for a client, and never fails because of one.
 package announce
@@ -7,12 +7,14 @@ import (
 	"context"
 	"time"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/jobs"
 	"piloto/internal/store/runs"
 )
 
@@ -184,4 +186,30 @@ func (r Runs) MoveRun(ctx context.Context, active plan.Run, moves ...run.Move) (
 		inChat = inChat && (m.End == nil || m.End.Chat.ID != "")
 	}
 	return r.run(ctx, next, inChat, all, err)
+}
+
+// Jobs is the store of jobs, announced.
+type Jobs struct {
+	*jobs.Store
+	Notifier realtime.Notifier
+}
+
+// job announces what happened in a job.
+func (s Jobs) job(ctx context.Context, j job.Job, events []job.Event, err error) (job.Job, error) {
+	if err == nil && len(events) > 0 {
+		s.Notifier.Notify(ctx, j.Account, realtime.Job(j.ChatID, j.ID, string(j.Status), j.Rounds))
+	}
+	return j, err
+}
+
+// CreateJob implements job.Store.
+func (s Jobs) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (job.Job, error) {
+	j, err := s.Store.CreateJob(ctx, j, events...)
+	return s.job(ctx, j, events, err)
+}
+
+// SaveJob implements job.Store.
+func (s Jobs) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
+	j, err := s.Store.SaveJob(ctx, j, rounds, events...)
+	return s.job(ctx, j, events, err)
 }

@@ -58,11 +58,15 @@ func typeText(e ast.Expr) string {
 }
 
 // TestEveryTransitionIsAnnounced: a method that takes a record moves a run, and one that takes
-// messages adds them. Runs and Chats have each of them, or clients would not hear of it.
+// messages or events of a job adds them. Runs, Chats and Jobs have each of them, or clients would not hear of it.
 func TestEveryTransitionIsAnnounced(t *testing.T) {
-	for _, c := range []struct{ folder, announced, param string }{
-		{"../runs", "Runs", "run.Record"},
-		{"../chats", "Chats", "conversation.Message"},
+	for _, c := range []struct {
+		folder, announced, param string
+		least                    int
+	}{
+		{"../runs", "Runs", "run.Record", 3},
+		{"../chats", "Chats", "conversation.Message", 3},
+		{"../jobs", "Jobs", "job.Event", 2},
 	} {
 		own, found := methods(t, ".", c.announced, c.param), 0
 		for name, takes := range methods(t, c.folder, "Store", c.param) {
@@ -74,7 +78,7 @@ func TestEveryTransitionIsAnnounced(t *testing.T) {
 				t.Errorf("%s.%s announces nothing", c.announced, name)
 			}
 		}
-		if found < 3 {
+		if found < c.least {
 			t.Errorf("%d methods of %s take a %s", found, c.folder, c.param)
 		}
 	}

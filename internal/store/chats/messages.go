@@ -35,6 +35,7 @@ type Said struct {
 	Kind     string      `dynamodbav:"kind"`
 	Content  string      `dynamodbav:"content"`
 	RunID    string      `dynamodbav:"run_id,omitempty"`
+	JobID    string      `dynamodbav:"job_id,omitempty"`
 	Code     string      `dynamodbav:"code,omitempty"`
 	Action   string      `dynamodbav:"action,omitempty"`
 	By       *byRow      `dynamodbav:"by,omitempty"`
@@ -48,7 +49,7 @@ type Said struct {
 
 func saidOf(m conversation.Message) Said {
 	return Said{
-		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, Code: m.Code, Action: m.Action,
+		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, JobID: m.JobID, Code: m.Code, Action: m.Action,
 		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
 		Status: string(m.Status), Stop: string(m.StopReason),
 	}
@@ -56,7 +57,7 @@ func saidOf(m conversation.Message) Said {
 
 func (s Said) message(seq string) conversation.Message {
 	return conversation.Message{
-		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, Code: s.Code,
+		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, JobID: s.JobID, Code: s.Code,
 		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 	}

@@ -1,11 +1,12 @@
 // The choice of the agent that answers the open conversation, beside the composer.
 
 import { api, Problem } from "./api.js";
-import { clear, problem } from "./notice.js";
+import { busy, clear, problem } from "./notice.js";
 import { el } from "./text.js";
-import { thread, view } from "./view.js";
+import { refreshChat, thread, view } from "./view.js";
 
 const select = document.getElementById("agent");
+const asJob = document.getElementById("as-job");
 
 // The agents that may be chosen, by name; undefined until they were asked for.
 let agents;
@@ -46,6 +47,30 @@ function draw() {
   }
   if (select.value !== chosen) select.value = chosen;
   select.title = agents?.get(chosen) || "";
+  asJob.parentElement.hidden = !chosen || select.parentElement.hidden;
+}
+
+/** worker is the agent that a message is a job for; "" when it is to be answered in a turn. */
+export const worker = () => (asJob.checked && !asJob.parentElement.hidden ? view().dataset.agent : "");
+
+/** startJob has an agent work on a message in a chat. */
+export const startJob = (agent, chat, prompt) => api("POST", `/api/agents/${encodeURIComponent(agent)}/jobs`, { chat_id: chat, prompt });
+
+/** stopJob asks the job of a button to stop. */
+export function stopJob(button) {
+  const place = () => document.getElementById("job-" + button.dataset.job)?.querySelector("[data-problem]");
+  return busy(button, async () => {
+    clear(place());
+    try {
+      await api("POST", `/api/jobs/${encodeURIComponent(button.dataset.job)}/stop`);
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      await refreshChat().catch(() => {});
+      if (place()) problem(place(), failure);
+      return;
+    }
+    await refreshChat().catch(() => {});
+  });
 }
 
 /** setAgent keeps the choice: with the chat, or until there is one. */

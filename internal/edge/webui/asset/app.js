@@ -1,7 +1,7 @@
 // The page's script: it sends, follows and swaps. What is shown comes from the
 // server; one listener for each kind of event finds what was meant by its name.
 
-import { setAgent, startAgents } from "./agents.js";
+import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { askAnswer, startComposer, write } from "./chat.js";
 import * as credits from "./credits.js";
@@ -38,6 +38,7 @@ const actions = {
   "to-end": () => toEnd(true),
   "recheck": retryCheck,
   "stop": stopWriting,
+  "stop-job": stopJob,
 };
 
 const changes = {

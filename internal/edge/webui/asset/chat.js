@@ -1,6 +1,6 @@
 // The conversation: the composer, sending, and the local guard.
 
-import { keepAgent } from "./agents.js";
+import { keepAgent, startJob, worker } from "./agents.js";
 import { api, Problem } from "./api.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { decides, loadWords } from "./guard.js";
@@ -112,7 +112,26 @@ async function send() {
     beginning = false;
     fit();
   }
-  await deliver(chat, text, mine, about);
+  const agent = worker();
+  if (agent) await hand(agent, chat, text, mine);
+  else await deliver(chat, text, mine, about);
+}
+
+// hand gives a message to an agent as a job, which goes on after the answer.
+async function hand(agent, chat, text, mine) {
+  try {
+    await startJob(agent, chat, text);
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    failed(mine, text, failure);
+    return;
+  }
+  if (view().dataset.chat === chat) {
+    await refreshChat([mine]).catch(() => {});
+    followAll();
+    toEnd(true);
+  }
+  refreshChats();
 }
 
 async function deliver(chat, text, mine, about) {

@@ -3,7 +3,7 @@
 
 import { recheck } from "./eligible.js";
 import { follow, followAll } from "./run.js";
-import { look, startSocket } from "./socket.js";
+import { connected, look, startSocket } from "./socket.js";
 import { refreshChat, refreshChats, thread, view } from "./view.js";
 import { fade, write } from "./writing.js";
 
@@ -14,6 +14,7 @@ export function startLive() {
   for (const change of ["entered", "begun"]) document.addEventListener(change, look);
   setInterval(() => !document.hidden && everything(), safety * 1000);
   setInterval(fade, 5000);
+  setInterval(() => !document.hidden && !connected() && document.querySelector(".job[data-live]") && refreshChat().then(followAll).catch(() => {}), 5000);
 }
 
 /** everything brings the view and the list up to date. */
@@ -52,6 +53,9 @@ function event(type, data) {
       if (!here(data)) return;
       if (document.getElementById("run-" + data.run_id)) follow(data.run_id);
       else refreshChat().catch(() => {});
+      return;
+    case "job":
+      if (here(data)) refreshChat().catch(() => {});
       return;
     case "ai:execution_blocked":
       if (here(data)) recheck();

@@ -278,6 +278,12 @@ function reconcile(list, fresh) {
       after = next;
       continue;
     }
+    if (next.matches(".job")) {
+      const grew = old.dataset.seq !== next.dataset.seq;
+      if (grew) replaceKept(old, next);
+      after = grew ? next : old;
+      continue;
+    }
     const card = old.querySelector(".card");
     const card2 = next.querySelector(".card");
     if (card && card2) {

@@ -1,0 +1,93 @@
+package webui
+
+import (
+	"context"
+	"encoding/json"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+)
+
+// jobEvents is the number of events of a job that are read for its line.
+const jobEvents = 500
+
+// jobView is a job in its chat, below its prompt.
+type jobView struct {
+	ID    string
+	Agent string
+	Seq   int    // of its last event: the script replaces the line when it grew
+	State string // of the icon, as of a step
+	Says  string // what it does now, or how it ended
+	Live  bool   // it can be stopped
+	Dry   bool   // it proposes nothing
+	Read  []conversation.Source
+}
+
+// jobView reads a job. What it read is shown while it goes on: its last message has that afterwards.
+func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error) {
+	j, err := s.Jobs.Job(ctx, v.who.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	view := &jobView{ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Dry: j.DryRun}
+	if j.Status.Terminal() {
+		return view, nil
+	}
+	events, err := s.Jobs.JobEvents(ctx, v.who.Account, id, max(0, j.Events-jobEvents), jobEvents)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		if e.Type != job.EventLooked {
+			continue
+		}
+		source := conversation.Source{At: e.At}
+		if err := json.Unmarshal(e.Data, &source); err != nil {
+			return nil, err
+		}
+		view.Read = append(view.Read, source)
+	}
+	return view, nil
+}
+
+func jobState(j job.Job) string {
+	switch j.Status {
+	case job.Running, job.Waiting:
+		return string(j.Status)
+	case job.Success:
+		return "done"
+	case job.Partial:
+		return "in_doubt"
+	}
+	return "error"
+}
+
+// jobSays says what a job does now, or how it ended.
+func jobSays(j job.Job, tag locale.Tag) string {
+	key, n := "page.job."+string(j.Status), j.Rounds
+	switch {
+	case !j.Status.Terminal() && !j.StopAt.IsZero():
+		key = "page.job.stopping"
+	case j.Status == job.Running:
+		n++ // the one that goes on
+	case j.Status == job.Partial && j.StopReason == "":
+		key = "page.job.unsure"
+	}
+	reason := ""
+	if j.StopReason != "" {
+		reason = locale.Text(tag, "job.stopped."+string(j.StopReason))
+	}
+	return locale.Text(tag, key, "n", itoa(n), "reason", reason)
+}
+
+// jobs reads the jobs that the messages began. One that is gone leaves its message without a line.
+func (s *site) jobs(ctx context.Context, v visit, messages []conversation.Message) (map[string]*jobView, error) {
+	var ids []string
+	for _, m := range messages {
+		if s.Jobs != nil && m.JobID != "" && m.Role == conversation.RoleUser {
+			ids = append(ids, m.JobID)
+		}
+	}
+	return readAll(ids, func(id string) (*jobView, error) { return s.jobView(ctx, v, id) })
+}
