@@ -180,7 +180,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	return &turn.Service{
 		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Looks: s.looks(t), Eligibility: eligible, Credit: credits, Models: models,
 		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
-		DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
+		Questions: s.jobs(Jobs{}), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
 

@@ -55,6 +55,8 @@ type Chat struct {
 	LastRunStatus string     `json:"last_run_status,omitempty"`
 	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
 
+	// AskingJobID is the job whose question the next message of a person answers. It may have ended meanwhile.
+	AskingJobID string `json:"asking_job_id,omitempty"`
 	// Automation is the mode that sets when messages are answered; "" means the assistant's
 	// mode.
 	Automation string `json:"automation,omitempty"`

@@ -77,12 +77,14 @@ type Class string
 const (
 	ClassLook  Class = "look"
 	ClassWrite Class = "write"
+	ClassAsk   Class = "ask" // it asks the person
 )
 
 // ToolClasses has the names of the tools of a turn, which Loop.Tools matches, with their classes.
 var ToolClasses = map[string]Class{
 	"look": ClassLook, "read_result": ClassLook, "search_tools": ClassLook,
 	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite,
+	"ask_person": ClassAsk,
 }
 
 // looksOnly are the tools of an agent that proposes nothing.

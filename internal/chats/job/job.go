@@ -28,7 +28,7 @@ type Status string
 // The states of a job. The last three are final.
 const (
 	Running Status = "running" // a round goes on, or is about to begin
-	Waiting Status = "waiting" // its plan waits for a person, or runs
+	Waiting Status = "waiting" // its plan or its question waits for a person, or the plan runs
 	Success Status = "success"
 	Partial Status = "partial" // it was ended before the agent was done, or its evaluation says that something is missing
 	Failed  Status = "failed"
@@ -83,15 +83,18 @@ type Job struct {
 	EndsAt    time.Time `json:"ends_at"` // the latest time of its end
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 
-	Rounds   int           `json:"rounds"`         // that were begun
-	Worked   time.Duration `json:"worked"`         // of all rounds, nanoseconds; waits do not count
-	Looks    int           `json:"looks"`          // that were made
-	Events   int           `json:"events"`         // that were written
-	Micros   int64         `json:"micros"`         // spent, with what lost calls may have cost; millionths of a US dollar
-	Lost     int           `json:"lost,omitempty"` // calls whose answers were lost
-	RunID    string        `json:"run_id,omitempty"`
-	Token    string        `json:"token,omitempty"` // of the execution that waits
-	Waited   time.Time     `json:"waited,omitzero"` // since when it waits
+	Rounds   int           `json:"rounds"`             // that were begun
+	Worked   time.Duration `json:"worked"`             // of all rounds, nanoseconds; waits do not count
+	Looks    int           `json:"looks"`              // that were made
+	Events   int           `json:"events"`             // that were written
+	Micros   int64         `json:"micros"`             // spent, with what lost calls may have cost; millionths of a US dollar
+	Lost     int           `json:"lost,omitempty"`     // calls whose answers were lost
+	RunID    string        `json:"run_id,omitempty"`   // the plan that it waits for
+	Question string        `json:"question,omitempty"` // that it waits for an answer to
+	Reply    string        `json:"reply,omitempty"`    // the answer, until the next round has it
+	ReplyID  string        `json:"reply_id,omitempty"` // its message
+	Token    string        `json:"token,omitempty"`    // of the execution that waits
+	Waited   time.Time     `json:"waited,omitzero"`    // since when it waits
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
@@ -100,9 +103,12 @@ type Job struct {
 	Version int64     `json:"-"`
 }
 
-// WaitsForPerson reports whether a job waits until a person decided about its plan. One that was asked to stop waits no
-// longer.
-func (j Job) WaitsForPerson() bool { return j.Status == Waiting && j.StopAt.IsZero() }
+// WaitsForPerson reports whether a job waits until a person decided about its plan, or answered its question. One that
+// was asked to stop waits no longer.
+func (j Job) WaitsForPerson() bool { return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" }
+
+// AsksPerson reports whether a job waits for the answer to a question.
+func (j Job) AsksPerson() bool { return j.WaitsForPerson() && j.Question != "" }
 
 // Round is one call of a model, and what became of the tool calls in its answer.
 type Round struct {
@@ -126,6 +132,8 @@ type Round struct {
 	Results []string  `json:"results,omitempty"` // of the calls, in their order
 	Looks   []Look    `json:"looks,omitempty"`
 	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
+
+	Question string `json:"question,omitempty"` // that it asked the person
 }
 
 // IsText reports whether the model was done with this round: it answered in text.
@@ -162,7 +170,9 @@ const (
 	EventLost     = "job.lost"     // the answer of a call was lost: round, what it may have cost
 	EventLooked   = "job.looked"   // a read was made: request and hashes
 	EventProposed = "job.proposed" // a plan was proposed: run_id
-	EventResumed  = "job.resumed"  // its plan ended: run_id, status
+	EventAsked    = "job.asked"    // the person was asked: round, question
+	EventReplied  = "job.replied"  // the person answered: message_id
+	EventResumed  = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
 	EventStopping = "job.stopping"
 	EventEnded    = "job.ended"
 )

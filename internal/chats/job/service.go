@@ -172,12 +172,40 @@ func (s *Service) Stop(ctx context.Context, account, id string) (Job, error) {
 		e, err := NewEvent(j.StopAt, EventStopping, map[string]any{})
 		return []Event{e}, err
 	})
-	if err == nil && j.Token != "" {
-		if wakeErr := s.wake(ctx, j.Token); wakeErr != nil { // the sweep wakes it
-			s.Log.WarnContext(ctx, "job.not_woken", "job_id", id, "error", wakeErr)
-		}
+	if err == nil {
+		s.resume(ctx, j)
 	}
 	return j, err
+}
+
+// resume resumes a job that waits. A failure is logged: the sweep repeats it.
+func (s *Service) resume(ctx context.Context, j Job) {
+	if j.Token == "" {
+		return
+	}
+	if err := s.wake(ctx, j.Token); err != nil {
+		s.Log.WarnContext(ctx, "job.not_woken", "job_id", j.ID, "run_id", j.RunID, "error", err)
+	}
+}
+
+// Reply gives a person's message to the job that asks in its chat. It reports false when the job waits for no answer, and
+// true again for the message that it took.
+func (s *Service) Reply(ctx context.Context, account, id, messageID, text string) (taken bool, err error) {
+	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
+		if taken = j.ReplyID == messageID; taken || !j.AsksPerson() {
+			return nil, nil
+		}
+		j.Reply, j.ReplyID, taken = text, messageID, true
+		e, err := NewEvent(s.Now(), EventReplied, map[string]any{"message_id": messageID})
+		return []Event{e}, err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err == nil && taken {
+		s.resume(ctx, j)
+	}
+	return taken && err == nil, err
 }
 
 // Await notes the token with which the execution of a job waits for its plan. When there is nothing to wait for any
@@ -216,10 +244,10 @@ func (s *Service) RunEnded(ctx context.Context, r plan.Run) {
 		return
 	}
 	j, err := s.Store.Job(ctx, r.Account, r.JobID)
-	if err == nil && j.Token != "" && j.RunID == r.ID {
-		err = s.wake(ctx, j.Token)
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	switch {
+	case err == nil && j.RunID == r.ID:
+		s.resume(ctx, j)
+	case err != nil && !errors.Is(err, ErrNotFound):
 		s.Log.WarnContext(ctx, "job.not_woken", "job_id", r.JobID, "run_id", r.ID, "error", err)
 	}
 }
@@ -327,13 +355,17 @@ func (s *Service) abandon(ctx context.Context, j Job) error {
 // EndSeq returns the position of a job's last message in its chat, after what was said in the same millisecond.
 func EndSeq(j Job) string { return ids.DeriveAt(j.EndedAt.Add(time.Millisecond), "job", j.ID, "end") }
 
-// waitIsOver reports whether a job waits for a run that ended, or was asked to stop.
+// waitIsOver reports whether a job waits for a run that ended or for a question that was answered, or was asked to stop.
 func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
 	if j.Token == "" {
 		return false, nil
 	}
-	if j.RunID == "" || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) {
+	nothing := j.RunID == "" && (j.Question == "" || j.Reply != "")
+	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) {
 		return true, nil
+	}
+	if j.RunID == "" {
+		return false, nil
 	}
 	status, err := s.Runs.Status(ctx, j.Account, j.RunID)
 	if errors.Is(err, plan.ErrRunNotFound) {

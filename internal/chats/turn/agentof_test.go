@@ -49,6 +49,7 @@ func toolsOf(r llm.Request) string {
 // TestToolsOfATurnHaveAClass: what an agent's globs match is what a turn has.
 func TestToolsOfATurnHaveAClass(t *testing.T) {
 	draft := newLookWorld(t)
+	draft.choose(t, "build", "")
 	draft.model.answers = []any{calls("mcp_request", draft.request("DELETE", "/bookings/9", "")), text("Vale.")}
 	draft.send(t, "borra la 9")
 	draft.send(t, "¿y cuál es?")

@@ -45,6 +45,7 @@ type dialog struct {
 	looks       looks
 	job         *job.Job // whose round this is; nil: a turn
 	runID       string   // of the plan that a round proposes
+	question    *inquiry // that a round asks
 	concludes   bool     // the model tells what comes of the plan of this turn
 	searches    int
 	corrections int
@@ -133,7 +134,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = d.agent.tools(turnTools(d.listed, d.pending != nil))
+	d.tools = d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""}))
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -304,6 +305,15 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 	}
 	d.look(asking, b.reads, results, p)
+	if b.question != nil {
+		if d.job == nil {
+			reply, err := d.askInTurn(ctx, b.question)
+			return reply, true, err
+		}
+		if d.question = b.question; p.any() {
+			p.early = toolError("", "nothing was proposed: you asked the person in the same reply; propose again when you have their answer")
+		}
+	}
 	if p.any() && len(p.wrong) == 0 && p.refused == "" && p.early == "" { // a plan without one of its steps would be a different plan
 		reply, wrong, err := d.handleProposals(ctx, *p)
 		if err != nil || len(wrong) == 0 {
@@ -319,7 +329,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 	}
 	for i, call := range answer.Calls {
-		if results[i] == "" {
+		if results[i] == "" && (d.question == nil || d.question.at != i) { // the person answers that call
 			results[i] = cmp.Or(p.early, toolErrors(p.wrong))
 		}
 		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})

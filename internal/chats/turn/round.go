@@ -49,7 +49,7 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 	case err != nil || w.job.Status.Terminal():
 		return job.NextEnd, err
 	}
-	if w.job.RunID != "" {
+	if w.job.Status == job.Waiting {
 		if next, waits, err := w.resume(ctx); waits || err != nil {
 			return next, err
 		}
@@ -155,43 +155,61 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 	}
 }
 
-// resume gives the outcome of the job's plan to the call that proposed it. waits reports that the plan has not ended,
-// or that the job ends without it.
+// resume gives the outcome of the job's plan, or the answer to its question, to the call that waits for it. waits reports
+// that there is none yet, or that the job ends without it.
 func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error) {
-	r, err := w.service.Store.Bare(ctx, w.job.Account, w.job.RunID)
-	gone := errors.Is(err, plan.ErrRunNotFound)
+	wait := w.ended
+	if w.job.Question != "" {
+		wait = func(context.Context) (string, map[string]any, error) { return w.replied() }
+	}
+	told, data, err := wait(ctx)
 	switch {
-	case err != nil && !gone:
+	case err != nil:
 		return "", false, err
-	case !gone && !r.Status.Terminal() && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
+	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
 		return job.NextWait, true, nil
-	case !gone && !r.Status.Terminal():
+	case told == "":
 		reason := conversation.StopPerson
 		if w.job.StopAt.IsZero() {
 			reason = conversation.StopExpired
 		}
 		return job.NextClose, true, w.stop(ctx, reason)
 	}
-	told := `{"status":"deleted"}`
-	if !gone {
-		if told, err = outcomes([]plan.Run{r}, w.service.Now()); err != nil {
-			return "", false, err
-		}
-	}
 	last := w.last()
 	for i, result := range last.Results {
 		if result == "" {
-			last.Results[i] = strings.TrimSpace(told)
+			last.Results[i] = told
 		}
 	}
-	e, err := job.NewEvent(w.service.Now(), job.EventResumed, map[string]any{"run_id": w.job.RunID, "status": r.Status})
+	e, err := job.NewEvent(w.service.Now(), job.EventResumed, data)
 	if err != nil {
 		return "", false, err
 	}
+	asked := w.job.Question != ""
+	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
+	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
+		return "", false, err
+	}
+	if asked {
+		w.endAsking(ctx)
+	}
+	return "", false, nil
+}
+
+// ended returns what the call is told of the end of the job's plan; "" when it has not ended.
+func (w *work) ended(ctx context.Context) (told string, data map[string]any, err error) {
+	r, err := w.service.Store.Bare(ctx, w.job.Account, w.job.RunID)
+	data = map[string]any{"run_id": w.job.RunID, "status": r.Status}
+	switch {
+	case errors.Is(err, plan.ErrRunNotFound):
+		return `{"status":"deleted"}`, data, nil
+	case err != nil || !r.Status.Terminal():
+		return "", nil, err
+	}
+	told, err = outcomes([]plan.Run{r}, w.service.Now())
 	w.runs = []plan.Run{r}
 	w.addCircles(dataOf(r)...)
-	w.job.RunID, w.job.Token, w.job.Status = "", "", job.Running
-	return "", false, w.save(ctx, []job.Round{*last}, e)
+	return strings.TrimSpace(told), data, err
 }
 
 // addCircles notes services whose data the model has read. open gives them their circles.
@@ -299,8 +317,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	}
 	w.addTime()
 	next := job.NextRound
-	if r.RunID != "" {
-		w.job.RunID, w.job.Status, w.job.Waited, next = r.RunID, job.Waiting, w.service.Now(), job.NextWait
+	if r.RunID != "" || r.Question != "" {
+		w.job.RunID, w.job.Question, w.job.Status, w.job.Waited, next = r.RunID, r.Question, job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
 }
@@ -327,7 +345,7 @@ func (w *work) count(ctx context.Context, r *job.Round) (job.Event, error) {
 	return job.NewEvent(r.Answered, job.EventAnswered, data)
 }
 
-// answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan.
+// answerCalls answers the tool calls of a round: it makes its looks, and proposes its plan or asks its question.
 func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Event) error {
 	if len(r.Calls) == 0 {
 		return nil
@@ -358,10 +376,14 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 		*events = append(*events, e)
 	}
 	w.job.Looks += len(r.Looks)
-	if r.RunID == "" {
+	kind, data := job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID}
+	switch {
+	case r.Question != "":
+		kind, data = job.EventAsked, map[string]any{"round": r.N, "question": r.Question}
+	case r.RunID == "":
 		return nil
 	}
-	e, err := job.NewEvent(s.Now(), job.EventProposed, map[string]any{"round": r.N, "run_id": r.RunID})
+	e, err := job.NewEvent(s.Now(), kind, data)
 	*events = append(*events, e)
 	return err
 }
@@ -385,9 +407,20 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	}
 	results := w.messages[len(w.messages)-len(r.Calls):]
 	for i, m := range results {
-		r.Results[i] = cmp.Or(m.Content, "{}")
+		if w.question == nil || w.question.at != i {
+			r.Results[i] = cmp.Or(m.Content, "{}")
+		}
 	}
-	return nil
+	if w.question == nil {
+		return nil
+	}
+	posed, err := w.pose(ctx, r)
+	if posed {
+		r.Question = w.question.text
+	} else {
+		r.Results[w.question.at] = toolError("", "it was not asked: another question waits for its answer in this chat; go on without it")
+	}
+	return err
 }
 
 // dryRun returns the result of each proposal in a job that proposes nothing, else "".

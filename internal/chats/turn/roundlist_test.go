@@ -54,10 +54,13 @@ func (w *jobLists) listed(t *rapid.T) (jobs, drafts []string) {
 func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &jobLists{jobWorld: newJobWorld(t), waits: map[string]bool{}}
-		w.Store.RunStore.Jobs = w.jobWorld.jobs
+		w.Store.RunStore.Jobs, w.service.Questions = w.jobWorld.jobs, w.jobWorld.jobs
 		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
-			if len(r.Tools) == 0 || r.Messages[len(r.Messages)-1].Role == llm.ToolRole {
+			switch last := r.Messages[len(r.Messages)-1]; {
+			case len(r.Tools) == 0 || last.Role == llm.ToolRole:
 				return text("fin"), nil
+			case strings.Contains(last.Content, "Pregunta"):
+				return calls("ask_person", askFor), nil
 			}
 			return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)), nil
 		})}
@@ -76,7 +79,7 @@ func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 			"start": func(rt *rapid.T) {
 				w.Chat = rapid.SampledFrom(w.chats).Draw(rt, "chat")
 				w.Pass(time.Second)
-				j := w.start(t, "build", job.Order{})
+				j := w.start(t, "build", job.Order{Prompt: rapid.SampledFrom([]string{"Reserva una sala", "Pregunta y reserva"}).Draw(rt, "prompt")})
 				w.jobs = append(w.jobs, j)
 				goOn(j)
 			},
@@ -94,6 +97,14 @@ func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 				if j := w.job(t, one(rt).ID); j.RunID != "" { // one that ended is refused
 					_, _ = w.Runs.Cancel(context.Background(), run.Cancellation{Account: fixture.Account, User: "ana", RunID: j.RunID})
 				}
+			},
+			"say": func(rt *rapid.T) {
+				w.Chat = rapid.SampledFrom(w.chats).Draw(rt, "chat")
+				w.Pass(time.Second)
+				if asking := w.ChatNow().AskingJobID; asking != "" {
+					w.waits[asking] = false // it is the answer, or it comes too late
+				}
+				w.send(t, "la primera")
 			},
 			"stop": func(rt *rapid.T) {
 				j := one(rt)
@@ -117,7 +128,7 @@ func TestListOfWhatWaitsHasTheJobsThatWait(t *testing.T) {
 					rt.Fatalf("the list has %q, and %q wait", got, want)
 				}
 				for _, id := range drafts {
-					if !slices.ContainsFunc(w.jobs, func(j job.Job) bool { return j.ID == id }) {
+					if id != "" && !slices.ContainsFunc(w.jobs, func(j job.Job) bool { return j.ID == id }) {
 						rt.Fatalf("a draft of the job %q", id)
 					}
 				}

@@ -64,6 +64,8 @@ type Store interface {
 	// Otherwise it returns conversation.ErrAnswering. EndAnswer releases the lease.
 	TakeAnswer(ctx context.Context, a conversation.Answering, at time.Time) error
 	EndAnswer(ctx context.Context, a conversation.Answering, at time.Time, messages ...conversation.Message) error
+	// SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before.
+	SetAsking(ctx context.Context, account, chatID, before, now string) error
 	// Summary returns the summary of a chat, at a time; the zero Summary when there is none.
 	Summary(ctx context.Context, account, chatID string, at time.Time) (conversation.Summary, error)
 	PutSummary(ctx context.Context, account, chatID string, s conversation.Summary) error
@@ -100,6 +102,7 @@ type Service struct {
 	Previews    Previewer     // nil: drafts have no preview
 	Looks       Looker        // nil: a turn reads nothing
 	Jobs        job.Store     // nil: it makes no rounds of jobs
+	Questions   Questions     // nil: no job asks
 
 	Router Router
 	Limits Limits
@@ -135,6 +138,10 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 			s.count(ctx, req, began, reply, err)
 			return reply, err
 		}
+	}
+	if reply, taken, err := s.replyToJob(ctx, req, chat); taken || err != nil {
+		s.count(ctx, req, began, reply, err)
+		return reply, err
 	}
 	return s.answer(ctx, req, chat)
 }

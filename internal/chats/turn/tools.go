@@ -18,6 +18,7 @@ const (
 	toolSearch  = "search_tools"
 	toolLook    = "look"
 	toolResult  = "read_result"
+	toolAsk     = "ask_person"
 )
 
 // toolClass is what a call of a tool comes to.
@@ -36,8 +37,15 @@ const (
 type toolSpec struct {
 	llm.Tool
 	class toolClass
-	needs func(listed []tool.Listed, pending bool) bool // whether a turn has it; nil: each has
+	needs func(offer) bool // whether a turn has it; nil: each has
 	do    func(ctx context.Context, d *dialog, c toolCall) (string, error)
+}
+
+// offer is what decides which tools a turn has.
+type offer struct {
+	listed  []tool.Listed
+	pending bool // a draft waits that the model may change
+	agent   bool // an agent works
 }
 
 // toolCall is one call of a reply. batch collects the calls that are answered together.
@@ -48,10 +56,12 @@ type toolCall struct {
 	batch *batch
 }
 
-// batch is what the calls of one reply ask for together: looks, which run at once, and proposals, which become one plan.
+// batch is what the calls of one reply ask for together: looks, which run at once, proposals, which become one plan, and
+// one question.
 type batch struct {
 	reads     []asked
 	proposals proposals
+	question  *inquiry
 }
 
 // specOf returns the tool with a name; nil when there is none.
@@ -64,8 +74,9 @@ func specOf(name string) *toolSpec {
 	return nil
 }
 
-func needsLook(listed []tool.Listed, _ bool) bool   { return mayLook(listed) }
-func needsDraft(_ []tool.Listed, pending bool) bool { return pending }
+func needsLook(o offer) bool  { return mayLook(o.listed) }
+func needsDraft(o offer) bool { return o.pending }
+func needsAgent(o offer) bool { return o.agent }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
 func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
@@ -112,14 +123,14 @@ func callable(s tool.Server) func(tool.Entry) bool {
 
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and
 // with revise_plan where a draft waits. It is the last one, because tools are the beginning of a prompt, too.
-func turnTools(listed []tool.Listed, pending bool) []llm.Tool {
+func turnTools(o offer) []llm.Tool {
 	var list []llm.Tool
 	for _, t := range toolTable {
-		if t.needs == nil || t.needs(listed, pending) {
+		if t.needs == nil || t.needs(o) {
 			list = append(list, t.Tool)
 		}
 	}
-	if hasNamedTools(listed) {
+	if hasNamedTools(o.listed) {
 		return withToolNames(list)
 	}
 	return list
@@ -244,6 +255,23 @@ var toolTable = []toolSpec{
     "lines": {"type": "integer", "description": "how many"}
   },
   "required": ["id", "from"],
+  "additionalProperties": false
+}`),
+		},
+	},
+	{
+		class: classAsk, needs: needsAgent, do: doAsk,
+		Tool: llm.Tool{
+			Name: toolAsk,
+			Description: "Ask the person what you cannot find out, one question at a time; their answer is the result. It confirms nothing: what writes " +
+				"is proposed and confirmed as ever. Pregunta a la persona lo que no puedas averiguar.",
+			Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "question": {"type": "string", "description": "in the person's language"},
+    "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some"}
+  },
+  "required": ["question"],
   "additionalProperties": false
 }`),
 		},

@@ -87,6 +87,7 @@ type Job struct {
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
+	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
 	Rounds     int                     `json:"rounds" doc:"calls of its model"`
 	Looks      int                     `json:"looks" doc:"reads that it made"`
 	CostMicros int64                   `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
@@ -126,7 +127,7 @@ func showJob(j job.Job) Job {
 	}
 	switch {
 	case j.Status == job.Waiting:
-		v.WaitsFor = j.RunID
+		v.WaitsFor, v.Question = j.RunID, j.Question
 	case j.Status.Terminal():
 		v.EndedAt = &j.EndedAt
 	}

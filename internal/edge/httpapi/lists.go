@@ -67,11 +67,11 @@ type Wait struct {
 	StepID   string        `json:"step_id,omitempty" doc:"what an approval or a verdict names"`
 	AskedAt  time.Time     `json:"asked_at"`
 	DueAt    *time.Time    `json:"due_at,omitempty" doc:"a doubt has no deadline; a job ends then, with what it has"`
-	RunID    string        `json:"run_id" doc:"of a job, the plan for which it waits"`
+	RunID    string        `json:"run_id,omitempty" doc:"of a job, the plan for which it waits, if it does not ask"`
 	JobID    string        `json:"job_id,omitempty" doc:"the job; of a plan, the job that proposed it"`
 	Agent    string        `json:"agent,omitempty" doc:"of a job"`
 	ChatID   string        `json:"chat_id"`
-	Title    string        `json:"title" doc:"of the step; of a draft, its goal; of a job, the beginning of its prompt"`
+	Title    string        `json:"title" doc:"of the step; of a draft, its goal; of a job, the beginning of what it asks, or of its prompt"`
 	Goal     string        `json:"goal,omitempty" doc:"of the plan; a job has none"`
 	Services []string      `json:"services" nullable:"false" doc:"names of the services that it calls"`
 	Digest   plan.Digest   `json:"digest,omitempty" doc:"of the plan, for a confirmation or an approval; a job has none"`

@@ -20,6 +20,7 @@ type jobView struct {
 	State string // of the icon, as of a step
 	Says  string // what it does now, or how it ended
 	Live  bool   // it can be stopped
+	Asks  bool   // the next message answers it
 	Dry   bool   // it proposes nothing
 	Read  []conversation.Source
 }
@@ -30,7 +31,9 @@ func (s *site) jobView(ctx context.Context, v visit, id string) (*jobView, error
 	if err != nil {
 		return nil, err
 	}
-	view := &jobView{ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Dry: j.DryRun}
+	view := &jobView{
+		ID: j.ID, Agent: plain(j.Agent), Seq: j.Events, State: jobState(j), Says: jobSays(j, v.tag), Live: !j.Status.Terminal() && j.StopAt.IsZero(), Asks: j.AsksPerson(), Dry: j.DryRun,
+	}
 	if j.Status.Terminal() {
 		return view, nil
 	}
@@ -69,6 +72,8 @@ func jobSays(j job.Job, tag locale.Tag) string {
 	switch {
 	case !j.Status.Terminal() && !j.StopAt.IsZero():
 		key = "page.job.stopping"
+	case j.AsksPerson():
+		key = "page.job.asks"
 	case j.Status == job.Running:
 		n++ // the one that goes on
 	case j.Status == job.Partial && j.StopReason == "":

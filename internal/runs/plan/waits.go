@@ -14,7 +14,7 @@ const (
 	WaitDraft    WaitKind = "draft"    // to be confirmed
 	WaitApproval WaitKind = "approval" // a step, to be approved or refused
 	WaitDoubt    WaitKind = "doubt"    // a step in doubt of a run that ended, to be resolved
-	WaitJob      WaitKind = "job"      // a job of an agent, until the plan that it proposed ended
+	WaitJob      WaitKind = "job"      // a job of an agent, until the plan that it proposed ended, or its question is answered
 )
 
 // Wait is one thing that waits for a person.
@@ -105,8 +105,8 @@ type JobWait struct {
 	ID     string
 	Agent  string
 	ChatID string
-	Title  string // the beginning of its prompt
-	RunID  string // the plan for which it waits
+	Title  string // the beginning of its question, or of its prompt when it waits for a plan
+	RunID  string // the plan for which it waits; "" when it asks
 }
 
 // Filter narrows the list of an account's runs. Empty members narrow nothing.

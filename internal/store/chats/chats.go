@@ -44,6 +44,7 @@ type chatRow struct {
 	Automated string `dynamodbav:"automation,omitempty"`
 	Agent     string `dynamodbav:"agent_name,omitempty"`
 	Conclude  string `dynamodbav:"conclude,omitempty"`
+	Asking    string `dynamodbav:"asking_job_id,omitempty"`
 	SessionID string `dynamodbav:"session_id,omitempty"`
 	Company   int64  `dynamodbav:"company,omitempty"`
 	UserID    string `dynamodbav:"user_id,omitempty"`
@@ -84,7 +85,7 @@ func (row chatRow) chat() conversation.Chat {
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
-		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
+		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, AskingJobID: row.Asking, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 	}
 	if row.LastTS != 0 {
 		at := kv.Time(row.LastTS)
@@ -222,6 +223,19 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 func (s *Store) DropAgent(ctx context.Context, account, id, name string, at time.Time, m conversation.Message) error {
 	w := Touch(account, id, at, "", "agent_name", "agent_name = :agent", kv.Item{":agent": kv.S(name)})
 	return s.table.Commit(ctx, append(Append(account, id, []conversation.Message{m}), w)...)
+}
+
+// SetAsking changes the job that asks in a chat; "" is none. It returns fault.ErrMoved when it was not before, or when
+// there is no such chat.
+func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) error {
+	set, condition, values := "REMOVE asking_job_id", "attribute_exists(PK) AND attribute_not_exists(asking_job_id)", kv.Item{}
+	if now != "" {
+		set, values[":now"] = "SET asking_job_id = :now", kv.S(now)
+	}
+	if before != "" {
+		condition, values[":before"] = "attribute_exists(PK) AND asking_job_id = :before", kv.S(before)
+	}
+	return s.table.Do(ctx, kv.Update(kv.Account(account), "CHAT#"+id, set, condition, values, fault.ErrMoved))
 }
 
 // DeleteChat removes a chat and its messages. A chat with an active run stays:

@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,7 @@ type waitRow struct {
 
 func rowOfWait(j job.Job) waitRow {
 	row := waitRow{
-		PK: kv.Job(j.Account, j.ID), SK: waitKind, ChatID: j.ChatID, Agent: j.Agent, Title: conversation.Title(j.Prompt), RunID: j.RunID,
+		PK: kv.Job(j.Account, j.ID), SK: waitKind, ChatID: j.ChatID, Agent: j.Agent, Title: conversation.Title(cmp.Or(j.Question, j.Prompt)), RunID: j.RunID,
 		Asked: kv.Millis(j.Waited), Due: kv.Millis(j.EndsAt), TTL: j.EndsAt.Add(life).Unix(),
 	}
 	if j.Listed {

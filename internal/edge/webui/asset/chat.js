@@ -94,7 +94,7 @@ async function send() {
   let chat;
   try {
     await loadWords();
-    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting]");
+    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting], .job[data-asks]");
     if (nothingOpen && decides(text)) {
       mine.classList.remove("sending");
       mine.after(el("li", { class: "line assistant", "data-local": true },

@@ -1,0 +1,238 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+)
+
+const askFor = `{"question":"¿Para cuántas personas?","options":["4","6"]}`
+
+// newAskWorld is a world of jobs that may ask.
+func newAskWorld(t testing.TB, answers ...any) *jobWorld {
+	w := newJobWorld(t, answers...)
+	w.service.Questions = w.jobs
+	return w
+}
+
+func (w *jobWorld) waiting(t testing.TB) []plan.ListedWait {
+	t.Helper()
+	list, _, err := w.Store.Waiting(t.Context(), fixture.Account, "", w.Clock(), "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestJobAsksAndGoesOnWithTheAnswer: the question stands in the chat and in the list of what waits, and the next message in
+// the chat is the result of the call, and no turn.
+func TestJobAsksAndGoesOnWithTheAnswer(t *testing.T) {
+	w := newAskWorld(t, calls("ask_person", askFor), text("Hecho para seis."))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if j.Status != job.Waiting || j.RunID != "" || !strings.HasPrefix(j.Question, "¿Para cuántas personas?") || w.ChatNow().AskingJobID != j.ID {
+		t.Fatalf("%+v", j)
+	}
+	if m := w.last(t); m.Content != "¿Para cuántas personas?\n- 4\n- 6" || m.Role != conversation.RoleAssistant || m.By.Agent != "build" || m.JobID != j.ID {
+		t.Errorf("%+v", m)
+	}
+	if list := w.waiting(t); len(list) != 1 || list[0].Kind != plan.WaitJob || list[0].Job.ID != j.ID || list[0].Job.RunID != "" || !strings.Contains(list[0].Job.Title, "cuántas") {
+		t.Errorf("%+v", list)
+	}
+	if next, err := w.service.Round(t.Context(), fixture.Account, j.ID); next != job.NextWait || err != nil {
+		t.Errorf("without an answer: %s %v", next, err)
+	}
+	w.Pass(time.Minute)
+	reply := w.send(t, "sí, para seis")
+	if reply.Kind != turn.KindNotice || len(w.model.asked) != 1 || len(w.woken) != 1 || w.last(t).Content != "sí, para seis" {
+		t.Fatalf("%+v after %d calls, woken %v", reply, len(w.model.asked), w.woken)
+	}
+	if list := w.waiting(t); len(list) != 0 {
+		t.Errorf("after the answer: %+v", list)
+	}
+	j = w.drive(t, j.ID)
+	if j.Status != job.Success || j.Output != "Hecho para seis." || j.Question != "" || w.model.lastTool() != `{"answer":"sí, para seis"}` || w.ChatNow().AskingJobID != "" {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+	if got := w.events(t, j.ID); got != "started round asked replied resumed round ended" {
+		t.Error(got)
+	}
+	w.send(t, "gracias")
+	if len(w.model.asked) != 3 {
+		t.Errorf("the next message is no turn: %d calls", len(w.model.asked))
+	}
+}
+
+// TestAMessageAnswersAQuestionOnce: a repeated one, and one more, change nothing.
+func TestAMessageAnswersAQuestionOnce(t *testing.T) {
+	w := newAskWorld(t, calls("ask_person", askFor))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	for _, c := range []struct {
+		message, text string
+		taken         bool
+	}{{"m1", "seis", true}, {"m1", "seis", true}, {"m2", "ocho", false}} {
+		taken, err := w.jobs.Reply(t.Context(), fixture.Account, j.ID, c.message, c.text)
+		if err != nil || taken != c.taken {
+			t.Errorf("%s: %v %v", c.message, taken, err)
+		}
+	}
+	if now := w.job(t, j.ID); now.Reply != "seis" || now.ReplyID != "m1" {
+		t.Errorf("%+v", now)
+	}
+	if taken, err := w.jobs.Reply(t.Context(), fixture.Account, "gone", "m1", "x"); taken || err != nil {
+		t.Error(taken, err)
+	}
+}
+
+// TestQuestionsAreJudgedAsCalls: what is wrong with one is a result, and nothing is proposed beside one.
+func TestQuestionsAreJudgedAsCalls(t *testing.T) {
+	book := func(w *jobWorld) llm.Call {
+		return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)).Calls[0]
+	}
+	ask := func(arguments string) llm.Call { return calls("ask_person", arguments).Calls[0] }
+	for name, c := range map[string]struct {
+		calls  func(w *jobWorld) []llm.Call
+		asks   bool
+		result string // of a call
+	}{
+		"no question":   {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":" "}`)} }, false, "must be a question"},
+		"other members": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","to":"all"}`)} }, false, "to"},
+		"an empty one":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["a",""]}`)} }, false, "must be a text"},
+		"too many": {func(*jobWorld) []llm.Call {
+			return []llm.Call{ask(`{"question":"¿?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`)}
+		}, false, "at most 10"},
+		"two of them": {func(*jobWorld) []llm.Call { return []llm.Call{ask(askFor), ask(askFor)} }, true, "one question at a time"},
+		"with a plan": {func(w *jobWorld) []llm.Call { return []llm.Call{ask(askFor), book(w)} }, true, "nothing was proposed"},
+		"with a look": {func(w *jobWorld) []llm.Call {
+			return []llm.Call{ask(askFor), calls("look", lookAt(w.Server.ID, "/rooms")).Calls[0]}
+		}, true, "Norte"},
+		"after the plan": {func(w *jobWorld) []llm.Call { return []llm.Call{book(w), ask(askFor)} }, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAskWorld(t)
+			w.model.answers = []any{llm.Reply{Calls: c.calls(w)}}
+			j := w.start(t, "build", job.Order{})
+			if _, err := w.service.Round(t.Context(), fixture.Account, j.ID); err != nil {
+				t.Fatal(err)
+			}
+			if now := w.job(t, j.ID); now.AsksPerson() != c.asks || w.ChatNow().PendingRunID != "" {
+				t.Errorf("%+v", now)
+			}
+			rounds, err := w.Store.Rounds(t.Context(), fixture.Account, j.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := rounds[0].Results
+			if all := strings.Join(results, " "); !strings.Contains(all, c.result) || slices.Contains(results, "") != c.asks {
+				t.Errorf("%q", results)
+			}
+		})
+	}
+}
+
+// TestOneJobAsksInAChat: another one is told so. A question whose job was stopped, or ended, is in nobody's way.
+func TestOneJobAsksInAChat(t *testing.T) {
+	w := newAskWorld(t, calls("ask_person", askFor), calls("ask_person", askFor), text("Sin preguntar."))
+	first := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	w.Pass(time.Second)
+	second := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if second.Status != job.Success || !strings.Contains(w.model.lastTool(), "another question waits") || w.ChatNow().AskingJobID != first.ID {
+		t.Errorf("%+v, told %s", second, w.model.lastTool())
+	}
+	if _, err := w.jobs.Stop(t.Context(), fixture.Account, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Second)
+	w.model.answers = []any{calls("ask_person", askFor)}
+	third := w.drive(t, w.start(t, "build", job.Order{}).ID) // the first one was stopped, and has not ended yet
+	if third.Status != job.Waiting || w.ChatNow().AskingJobID != third.ID {
+		t.Errorf("%+v, asking %s", third, w.ChatNow().AskingJobID)
+	}
+	if first = w.drive(t, first.ID); first.Status != job.Partial || first.StopReason != conversation.StopPerson || w.ChatNow().AskingJobID != third.ID {
+		t.Errorf("%+v, asking %s", first, w.ChatNow().AskingJobID)
+	}
+	w.Pass(job.MostLife)
+	third = w.drive(t, third.ID)
+	if third.Status != job.Partial || third.StopReason != conversation.StopExpired || w.ChatNow().AskingJobID != "" || len(w.waiting(t)) != 0 {
+		t.Errorf("%+v, asking %s", third, w.ChatNow().AskingJobID)
+	}
+}
+
+// TestAQuestionEndsATurn: the person answers with the next message. Nothing that stands beside it is proposed.
+func TestAQuestionEndsATurn(t *testing.T) {
+	w := newLookWorld(t)
+	w.choose(t, "build", "")
+	both := calls("ask_person", askFor)
+	both.Calls = append(both.Calls, calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)).Calls...)
+	w.model.answers = []any{both, text("Para seis, entonces.")}
+	reply := w.send(t, "reserva una sala")
+	if reply.Kind != turn.KindMessage || reply.Message.Content != "¿Para cuántas personas?\n- 4\n- 6" || w.ChatNow().PendingRunID != "" || len(w.model.asked) != 1 {
+		t.Errorf("%+v after %d calls", reply, len(w.model.asked))
+	}
+	if reply = w.send(t, "seis"); reply.Message.Content != "Para seis, entonces." {
+		t.Errorf("%+v", reply)
+	}
+	w.choose(t, "", "")
+	w.model.answers = []any{calls("ask_person", askFor), text("Vale.")}
+	if w.send(t, "reserva"); !strings.Contains(w.model.lastTool(), "there is no tool") {
+		t.Errorf("without an agent: %s", w.model.lastTool())
+	}
+}
+
+// TestJobThatAsksDiesAtAnyWrite: the question is posed once, and answered once.
+func TestJobThatAsksDiesAtAnyWrite(t *testing.T) {
+	for after := 1; after < 40; after++ {
+		w := newAskWorld(t)
+		w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
+			if r.Messages[len(r.Messages)-1].Role == llm.ToolRole {
+				return text("fin"), nil
+			}
+			return calls("ask_person", askFor), nil
+		})}
+		id := w.start(t, "build", job.Order{}).ID
+		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		w.service.Jobs = dying
+		for range 20 {
+			next, err := w.service.Round(t.Context(), fixture.Account, id)
+			if errors.Is(err, errDied) {
+				dying.left = 1 << 30
+				w.Pass(2 * time.Second)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next == job.NextWait {
+				w.send(t, "seis")
+			}
+			if next == job.NextEnd {
+				break
+			}
+		}
+		asked := 0
+		for _, m := range w.Messages() {
+			if m.JobID == id && strings.HasPrefix(m.Content, "¿Para") {
+				asked++
+			}
+		}
+		if j := w.job(t, id); j.Status != job.Success || j.Output != "fin" || asked != 1 {
+			t.Fatalf("after %d writes: asked %d times: %+v", after, asked, j)
+		}
+		if dying.left > 0 && dying.left < 1<<29 {
+			if after < 8 {
+				t.Fatalf("a job has only %d writes", after)
+			}
+			return
+		}
+	}
+	t.Error("a job has 40 writes and more")
+}

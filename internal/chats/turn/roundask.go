@@ -1,0 +1,58 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/retry"
+)
+
+// pose puts the question of a round into the chat, and notes in the chat that the job asks. It may be repeated: the
+// message has an id and a place of the round. It reports false, and poses nothing, while another job asks in the chat,
+// because the next message could not answer both.
+func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
+	s, j, before := w.service, w.job, w.chat.AskingJobID
+	if before != "" && before != j.ID {
+		other, err := s.Jobs.Job(ctx, j.Account, before)
+		if err != nil && !errors.Is(err, job.ErrNotFound) || err == nil && other.AsksPerson() {
+			return false, err
+		}
+	}
+	if err := s.Store.SetAsking(ctx, j.Account, j.ChatID, before, j.ID); err != nil {
+		if errors.Is(err, fault.ErrMoved) { // another job began to ask
+			err = nil
+		}
+		return false, err
+	}
+	id := ids.DeriveAt(r.Answered.Add(time.Millisecond), "job", j.ID, "question", strconv.Itoa(r.N))
+	m := conversation.Message{
+		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: w.question.text, JobID: j.ID, At: r.Answered, ReadFrom: j.ReadFrom,
+		By: &conversation.By{Agent: j.Agent, Provider: r.Provider, Model: r.Model},
+	}
+	err := retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
+	return err == nil, err
+}
+
+// endAsking notes in the chat that the job asks no more. A note that stays does no harm: it is compared with the job.
+func (w *work) endAsking(ctx context.Context) {
+	err := w.service.Store.SetAsking(ctx, w.job.Account, w.job.ChatID, w.job.ID, "")
+	if err != nil && !errors.Is(err, fault.ErrMoved) {
+		w.service.Log.WarnContext(ctx, "job.asking_left", "job_id", w.job.ID, "error", err)
+	}
+}
+
+// replied returns what the call is told of the person's answer; "" when there is none yet.
+func (w *work) replied() (told string, data map[string]any, err error) {
+	if w.job.Reply == "" {
+		return "", nil, nil
+	}
+	raw, err := json.Marshal(map[string]string{"answer": w.job.Reply})
+	return string(raw), map[string]any{"message_id": w.job.ReplyID}, err
+}
