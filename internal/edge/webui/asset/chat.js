@@ -113,7 +113,7 @@ async function send() {
     fit();
   }
   const agent = worker();
-  if (agent) await hand(agent, chat, text, mine);
+  if (agent && !document.querySelector(".job[data-asks]")) await hand(agent, chat, text, mine);
   else await deliver(chat, text, mine, about);
 }
 
