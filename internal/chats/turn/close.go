@@ -114,14 +114,23 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 	return d.giveUp(ctx, notice)
 }
 
-// lastWords makes the closing call, with what was held for it.
+// lastWords makes the closing call of a turn, with what was held for it.
 func (d *dialog) lastWords(asking context.Context, stop conversation.StopReason) (llm.Reply, error) {
 	if d.first != nil && (d.first.Reason == eligibility.NoAPIKey || d.first.Reason == eligibility.RateLimited) {
 		return llm.Reply{}, errBlocked{d.first} // the provider is not to be called
 	}
+	r, err := d.closingRequest(locale.Text(d.req.Locale, "turn.closed."+string(stop)), closeOutput)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	return d.lastCall(asking, r)
+}
+
+// closingRequest returns the closing call of a turn or of a job, whose answer has at most a number of tokens. What the
+// model has no room for is dropped.
+func (d *dialog) closingRequest(why string, most int) (llm.Request, error) {
 	r := d.request(false)
-	output := min(closeOutput, r.MaxTokens)
-	why := locale.Text(d.req.Locale, "turn.closed."+string(stop))
+	output := min(most, r.MaxTokens)
 	end := llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.close", "why", why)}
 	r.Tools, r.MaxTokens = nil, output+end.Estimate()
 	tokens := d.use.Window
@@ -130,9 +139,14 @@ func (d *dialog) lastWords(asking context.Context, stop conversation.StopReason)
 	}
 	kept, fits := window.Fit(r, tokens, d.answered)
 	if !fits {
-		return llm.Reply{}, errContextFull
+		return r, errContextFull
 	}
 	r.Messages, r.MaxTokens = slices.Concat(kept, []llm.Message{end}), output
+	return r, nil
+}
+
+// lastCall makes a call of the chosen model, and of no other.
+func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, error) {
 	d.meter.Reserve = eligibility.Reserve{}
 	refused, err := d.meter.cover(asking, d.use, r)
 	if err != nil {

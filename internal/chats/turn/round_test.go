@@ -369,10 +369,14 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		calls  int // of the model, with the summary
 		says   string
 	}{
-		"looks for ever":            {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
-		"no time":                   {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, conversation.StopTime, 3, ""},
-		"a budget of one token":     {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto"},
-		"a model that is down":      {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
+		"looks for ever":        {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
+		"no time":               {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, conversation.StopTime, 3, ""},
+		"a budget of one token": {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto"},
+		"a model that is down":  {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
+		"a prompt without room": {job.Order{Prompt: strings.Repeat("áéíóú", 3200)}, func(w *jobWorld) {
+			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
+			w.service.Eligibility = w.Eligibility(d, "openai", "groq")
+		}, job.Partial, conversation.StopContext, 0, "ya no cabe en el modelo"},
 		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("")} }, job.Success, "", 1, ""},
 		"no such tool":              {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
 		"bad arguments": {job.Order{}, func(w *jobWorld) {

@@ -32,7 +32,7 @@ func (w *work) askRound(ctx context.Context) (conversation.StopReason, error) {
 	if !w.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
-	return w.call(ctx, r)
+	return w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.ask(asking, false) })
 }
 
 // nextRound returns the round to ask: another attempt at the last one when its answer was lost, else a new one.
@@ -116,8 +116,9 @@ func (w *work) settleAgain(ctx context.Context, r *job.Round) {
 	}
 }
 
-// call stores a round as asked, calls the model, and stores its answer.
-func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, error) {
+// call stores a round as asked, asks the model, and stores its answer. It returns the reason to end the job when there is
+// no answer.
+func (w *work) call(ctx context.Context, r job.Round, ask func(context.Context) (llm.Reply, error)) (conversation.StopReason, error) {
 	s := w.service
 	r.Asked, r.Provider, r.Model = s.Now(), w.use.Provider, w.use.Model
 	w.meter = w.roundMeter(r)
@@ -129,7 +130,7 @@ func (w *work) call(ctx context.Context, r job.Round) (conversation.StopReason, 
 	defer cancel()
 	asking, stopped := w.followStop(asking)
 	failpoint.Here("round.model.before")
-	answer, err := w.ask(asking, false)
+	answer, err := ask(asking)
 	failpoint.Here("round.model.after")
 	stopped()
 	if err != nil {

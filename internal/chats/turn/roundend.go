@@ -93,21 +93,22 @@ func (w *work) askSummary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Closing = true
-	w.tools = nil
-	w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "job.close", "reason", w.reasonText())})
-	w.use.Estimate.Output = closingTokens
-	request := w.request(false)
-	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
+	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens)
+	if err != nil {
+		return "", err
+	}
+	r.Closing, r.Held = true, w.use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if budget := w.job.Loop.BudgetMicros; budget > 0 && w.job.Micros+r.Held > budget {
 		return "", errors.New("the budget has no room for it")
 	}
-	if reason, err := w.call(ctx, r); err != nil || reason != "" {
+	reason, err := w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.lastCall(asking, request) })
+	if err != nil || reason != "" {
 		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
 	}
 	return w.last().Text, nil
 }
 
+// reasonText returns why the job is ended, as a part of a sentence.
 func (w *work) reasonText() string {
 	return locale.Text(w.req.Locale, "job.stopped."+string(w.job.StopReason))
 }
