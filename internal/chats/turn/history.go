@@ -59,44 +59,33 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	if err != nil {
 		return chatHistory{}, err
 	}
-	later := slices.ContainsFunc(messages, func(m conversation.Message) bool {
+	h := chatHistory{previous: previousAnswer(messages, req)}
+	h.later = slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other
 	})
-	summary, err := s.summaryOf(ctx, req, chat.ID, messages)
-	if err != nil {
+	if h.summary, err = s.summaryOf(ctx, req, chat.ID, messages); err != nil {
 		return chatHistory{}, err
 	}
-	history := []llm.Message{{Role: llm.User, Content: message.Content}}
+	messages = h.addTexts(req.Locale, messages, message)
+	h.addReads(messages, message)
+	h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages)
+	return h, err
+}
+
+// addTexts adds a message and the texts before it, as far as they fit and are not summarised. It returns the messages
+// from the first one that does not fit, or all.
+func (h *chatHistory) addTexts(tag locale.Tag, messages []conversation.Message, message conversation.Message) []conversation.Message {
+	newest := messages
+	h.history = []llm.Message{{Role: llm.User, Content: message.Content}}
 	var said []conversation.Message
 	size := len(message.Content)
-	var runIDs []string
-	var reads []conversation.Source
-	var readFrom []string
-	read := 0
-	for _, m := range slices.Backward(messages) {
-		if m.RunID != "" && !slices.Contains(runIDs, m.RunID) && len(runIDs) < historyRuns {
-			runIDs = append(runIDs, m.RunID)
-		}
-		if m.Seq < message.Seq {
-			readFrom = append(readFrom, m.ReadFrom...)
-		}
-		for _, s := range slices.Backward(m.Sources) {
-			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
-			if m.Seq >= message.Seq || s.Answer == "" && s.AnswerHash == "" && !concluded {
-				continue
-			}
-			if readFrom = append(readFrom, s.MCPID); concluded || s.Answer == "" { // of some only the text is here
-				continue
-			}
-			if read += len(s.Answer) + len(s.URL); read <= readBytes {
-				reads = append(reads, s)
-			}
-		}
+	for i, m := range slices.Backward(messages) {
 		own := m.Kind == conversation.KindText && (m.Role == conversation.RoleUser || m.RunID == "") || m.Kind == conversation.KindConclusion
-		if !own || m.Seq >= message.Seq || m.Seq <= summary.Until {
+		if !own || m.Seq >= message.Seq || m.Seq <= h.summary.Until {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {
+			newest = messages[i:]
 			break
 		}
 		role := llm.Assistant
@@ -104,25 +93,62 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 			role = llm.User
 		}
 		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text; the list is reversed below
-			history = append(history, llm.Message{Role: llm.System, Content: locale.Text(req.Locale, "prompt.only_text")})
+			h.history = append(h.history, llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.only_text")})
 		}
-		history, said = append(history, llm.Message{Role: role, Content: m.Content}), append(said, m)
+		h.history, said = append(h.history, llm.Message{Role: role, Content: m.Content}), append(said, m)
 	}
+	slices.Reverse(h.history)
 	slices.Reverse(said)
-	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // also when newer messages hide them
-		if id != "" && !slices.Contains(runIDs, id) {
-			runIDs = append(runIDs, id)
+	h.older = olderPart(said)
+	return newest
+}
+
+// addReads adds the reads of the answers before a message, as far as they fit, and the servers whose data may be in these
+// answers.
+func (h *chatHistory) addReads(messages []conversation.Message, message conversation.Message) {
+	size := 0
+	for _, m := range slices.Backward(messages) {
+		if m.Seq >= message.Seq {
+			continue
+		}
+		h.readFrom = append(h.readFrom, m.ReadFrom...)
+		for _, s := range slices.Backward(m.Sources) {
+			concluded := m.Kind == conversation.KindConclusion // its text has what the services of its run answered
+			if s.Answer == "" && s.AnswerHash == "" && !concluded {
+				continue
+			}
+			if h.readFrom = append(h.readFrom, s.MCPID); concluded || s.Answer == "" { // of some only the text is here
+				continue
+			}
+			if size += len(s.Answer) + len(s.URL); size <= readBytes {
+				h.reads = append(h.reads, s)
+			}
 		}
 	}
-	slices.Reverse(history)
-	slices.Reverse(runIDs)
-	slices.Reverse(reads)
-	runs := make([]plan.Run, len(runIDs))
-	var loads errgroup.Group
-	for i, id := range runIDs {
-		loads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, req.Principal.Account, id); return })
+	slices.Reverse(h.reads)
+	h.readFrom = append(h.readFrom, h.summary.Read...)
+}
+
+// runsOf reads the newest runs that messages name, the oldest first, and those that go on or wait in the chat.
+func (s *Service) runsOf(ctx context.Context, account string, chat conversation.Chat, messages []conversation.Message) ([]plan.Run, error) {
+	var ids []string
+	for _, m := range slices.Backward(messages) {
+		if m.RunID != "" && !slices.Contains(ids, m.RunID) && len(ids) < historyRuns {
+			ids = append(ids, m.RunID)
+		}
 	}
-	return chatHistory{history, runs, reads, append(readFrom, summary.Read...), summary, olderPart(said), later, previousAnswer(messages, req)}, loads.Wait()
+	for _, id := range []string{chat.ActiveRunID, chat.PendingRunID} { // also when newer messages hide them
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Reverse(ids)
+	runs := make([]plan.Run, len(ids))
+	var loads errgroup.Group
+	for i, id := range ids {
+		loads.Go(func() (err error) { runs[i], err = s.Store.Bare(ctx, account, id); return })
+	}
+	return runs, loads.Wait()
 }
 
 // summaryOf returns the summary of a chat that is long enough to have one.
