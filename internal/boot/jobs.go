@@ -51,7 +51,7 @@ type jobRoutes struct {
 func (s site) jobs(c Jobs) *job.Service {
 	return &job.Service{
 		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: s.stores.Registry, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
-		IDs: s.IDs, Now: s.Now, Log: s.log,
+		IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince,
 	}
 }
 

@@ -43,6 +43,10 @@ type Service struct {
 	IDs        *ids.Source
 	Now        func() time.Time
 	Log        *slog.Logger
+
+	// AloneSince is the start of the only process: what an earlier one left is looked at, whenever it is due. Zero for
+	// any other deployment.
+	AloneSince time.Time
 }
 
 // Order asks for a job. Its ID and At are those of the request, so that a repeated one is the same job.
@@ -271,7 +275,11 @@ const (
 // before them. A job that cannot be repaired does not block the others; the errors are joined.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	list, err := s.Store.DueJobs(ctx, s.Now(), sweepLimit)
+	until := s.Now()
+	if left := s.AloneSince.Add(waitEvery); left.After(until) {
+		until = left
+	}
+	list, err := s.Store.DueJobs(ctx, until, sweepLimit)
 	problems := []error{err}
 	for _, k := range list {
 		if ctx.Err() != nil {
@@ -288,7 +296,7 @@ func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 
 func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 	j, err := s.Store.Job(ctx, k.Account, k.ID)
-	if err != nil || j.Status.Terminal() || s.Now().Before(j.DueAt) {
+	if err != nil || j.Status.Terminal() || !s.isDue(j) {
 		return err
 	}
 	execution, err := s.Executions.ExecutionOf(ctx, j.ID)
@@ -316,11 +324,21 @@ func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {
 			}
 		}
 	}
-	every := CheckEvery
+	return s.postpone(ctx, k, j.checkEvery())
+}
+
+// isDue reports whether the sweep looks at a job now. What the only process writes is due later than what an earlier
+// process wrote.
+func (s *Service) isDue(j Job) bool {
+	return !s.Now().Before(j.DueAt) || j.DueAt.Before(s.AloneSince.Add(j.checkEvery()))
+}
+
+// checkEvery returns how often the sweep looks at a job.
+func (j Job) checkEvery() time.Duration {
 	if j.Status == Waiting {
-		every = waitEvery
+		return waitEvery
 	}
-	return s.postpone(ctx, k, every)
+	return CheckEvery
 }
 
 // abandon ends a job whose execution could not end it. Its message has the id of the one that the execution would have

@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,7 @@ type jobWorld struct {
 	jobs    *job.Service
 	started []string
 	woken   []string
+	state   run.Execution // of every execution; "": it runs
 }
 
 func newJobWorld(t testing.TB, answers ...any) *jobWorld {
@@ -65,7 +67,7 @@ func (e executions) Wake(_ context.Context, token string) error {
 }
 
 func (e executions) ExecutionOf(context.Context, string) (run.Execution, error) {
-	return run.ExecutionRunning, nil
+	return cmp.Or(e.w.state, run.ExecutionRunning), nil
 }
 
 // start starts a job of an agent in the world's chat.
@@ -567,6 +569,57 @@ func TestLostCallOfAStoppedJobIsCounted(t *testing.T) {
 	j := w.drive(t, id)
 	if j.Status != job.Partial || j.Lost != 1 || j.Micros != 700 || w.charged(t) != 700 || len(w.model.asked) != 0 {
 		t.Errorf("%+v, charged %d", j, w.charged(t))
+	}
+}
+
+// The sweep repairs what a process that died left of a job: at its time, or at once when no other process can be at it.
+func TestSweepRepairsJobsThatADeadProcessLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		state   run.Execution
+		waits   bool // its plan ended, and nobody woke it
+		after   time.Duration
+		repairs func(w *jobWorld, j job.Job) bool
+	}{
+		"never started": {run.ExecutionNone, false, 6 * time.Second, func(w *jobWorld, _ job.Job) bool { return len(w.started) == 2 }},
+		"never woken":   {run.ExecutionRunning, true, 16 * time.Minute, func(w *jobWorld, _ job.Job) bool { return len(w.woken) == 1 }},
+		"its execution ended": {run.ExecutionEnded, false, 6 * time.Second, func(w *jobWorld, j job.Job) bool {
+			return j.Status == job.Failed && w.last(t).Content == j.Output && j.Output != ""
+		}},
+	} {
+		for _, alone := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", alone: ", alone), func(t *testing.T) {
+				w := newJobWorld(t)
+				w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
+				id := w.start(t, "build", job.Order{}).ID
+				if c.waits {
+					if err := w.Confirm(w.Read(w.drive(t, id).RunID)); err != nil {
+						t.Fatal(err)
+					}
+					w.Execute(w.job(t, id).RunID)
+				}
+				w.state = c.state
+				sweep := func() {
+					t.Helper()
+					if swept, err := w.jobs.Sweep(t.Context()); err != nil || swept.Failed > 0 {
+						t.Fatalf("%+v %v", swept, err)
+					}
+				}
+				if sweep(); c.repairs(w, w.job(t, id)) {
+					t.Fatal("repaired at once, although another process may be at it")
+				}
+				if alone {
+					w.Pass(time.Second)
+					w.jobs.AloneSince = w.Clock()
+				} else {
+					w.Pass(c.after)
+				}
+				for range 2 { // and not again
+					if sweep(); !c.repairs(w, w.job(t, id)) {
+						t.Errorf("started %d, woken %d: %+v", len(w.started), len(w.woken), w.job(t, id))
+					}
+				}
+			})
+		}
 	}
 }
 
