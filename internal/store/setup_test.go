@@ -114,7 +114,7 @@ var otherMethods = strings.Fields(`
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddNewMessages chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked
-	chats.DropAgent chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.Show
+	chats.DropAgent chats.Expire chats.LeftAnswers chats.Messages chats.NoteAsked chats.OpenSession chats.Project chats.Projects chats.Say chats.Session chats.SetAsking chats.Show
 	chats.Shown chats.StopAsked chats.TakeAnswer chats.UpdateChat`)
 
 // TestEveryMethodIsASettingOrNot: a new method of a store with settings says what it is.
