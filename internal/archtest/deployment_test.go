@@ -218,6 +218,20 @@ func TestVariablesOfTemplateAndConfigurationMatch(t *testing.T) {
 	}
 }
 
+// TestStateMachinesHaveTheNameThatOneMachineGivesThem: a policy names a machine that it cannot refer to, and it has to hold
+// in both deployments.
+func TestStateMachinesHaveTheNameThatOneMachineGivesThem(t *testing.T) {
+	for id, r := range rawResources(t) {
+		name := find(r, "Properties", "Name")
+		if kind := find(r, "Type"); kind == nil || kind.Value != "AWS::Serverless::StateMachine" || name == nil {
+			continue
+		}
+		if want := "${AWS::StackName}-" + id; name.Tag != "!Sub" || name.Value != want {
+			t.Errorf("%s is named %s, and %s on one machine", id, name.Value, want)
+		}
+	}
+}
+
 // bootStructs returns the struct types of internal/boot.
 func bootStructs(t *testing.T) map[string]*ast.StructType {
 	structs := map[string]*ast.StructType{}
