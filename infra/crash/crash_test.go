@@ -43,7 +43,7 @@ func TestNothingIsLostWhereverTheProcessDies(t *testing.T) {
 		"runs.step.done", "runs.step.done+run.finished", "runs.run.started+handed_out", "runs.handed_out", "runs.handed.step.started", "runs.handed.step.done", "runs.taken_back", "runs.taken_back+run.finished", "runs.step.approval_asked", "runs.step.approved", "stepfn.wake", "runs.RequestCancel",
 		"runs.BeginUndo", "runs.Discard", "runs.step.settled", "runs.run.finished", "runs.conclusion.taken", "runs.conclusion.ended", "chats.AddNewMessages", "chats.Say", "turn.model", "wallet.Reserve", "wallet.BuySession", "wallet.Settle", "wallet.Release",
 		"runs.Postpone", "runs.Revise", "router.Remember", "access.AddConnection", "realtime.number", "replay.claim", "replay.finish", "mcp.call", "look", "conclude.model",
-		"jobs.CreateJob", "jobs.AskRound", "jobs.AnswerRound", "jobs.round+looked", "jobs.round+proposed", "jobs.resumed", "jobs.round+ended", "jobs.stopping", "jobs.ended", "round.model", "job.start", "job.wake",
+		"jobs.CreateJob", "jobs.AskRound", "jobs.AnswerRound", "jobs.round+looked", "jobs.round+proposed", "jobs.resumed", "jobs.round+ended", "jobs.judged", "jobs.judged+ended", "jobs.stopping", "jobs.ended", "round.model", "job.start", "job.wake",
 		"states.Round.LambdaFunctionStarted", "jobs.lost", "states.Wait.TaskStarted", "states.Wait.TaskSubmitted", "states.Close.LambdaFunctionStarted", "states.StatusChange", "states.Step.LambdaFunctionStarted", "states.Effect.LambdaFunctionStarted", "states.Settle.LambdaFunctionStarted", "states.Seal.LambdaFunctionStarted", "states.SealFirst.LambdaFunctionStarted", "states.Conclude.LambdaFunctionStarted", "disk.commit", "disk.checkpoint", "disk.segment.remove",
 	} {
 		for _, side := range []string{".before", ".after"} {

@@ -29,10 +29,13 @@ func allowReads(v *user) error {
 // prompt returns the prompt of the job of a round, which no other round has.
 func (v *user) prompt() string { return "Haz el plan book (" + filepath.Base(v.d.folder) + ")" }
 
-// startJob starts a job. When the response is lost, the list of jobs shows whether it was started.
-func (v *user) startJob() error {
+func startJob(v *user) error { return v.startJob("off") }
+
+// startJob starts a job whose answer is judged so. When the response is lost, the list of jobs shows whether it was
+// started.
+func (v *user) startJob(eval string) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt()))
+		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt(), "eval", eval))
 		switch {
 		case err == nil && r.status == http.StatusAccepted:
 			v.setJob(r.text("job_id"), r.text("chat_id"))
@@ -199,20 +202,20 @@ func (v *user) checkJobEvents(s jobView) error {
 			wrong = append(wrong, fmt.Errorf("event %d of the job has number %d", i+1, e.Seq))
 		}
 		count[e.Type]++
-		if e.Type != "job.round" {
+		if e.Type != "job.round" && e.Type != "job.judged" {
 			continue
 		}
-		if e.Data.Round != count[e.Type] || told[e.Data.Text] {
-			wrong = append(wrong, fmt.Errorf("round %d is the %d. one that was handled, with %q", e.Data.Round, count[e.Type], e.Data.Text))
+		if handled := count["job.round"] + count["job.judged"]; e.Data.Round != handled || told[e.Data.Text] {
+			wrong = append(wrong, fmt.Errorf("round %d is the %d. one that was handled, with %q", e.Data.Round, handled, e.Data.Text))
 		}
-		told[e.Data.Text] = true
+		told[e.Data.Text] = e.Type == "job.round"
 	}
 	stopped, resumed := 0, 1
 	if s.Reason != "" {
 		stopped, resumed = 1, 0
 	}
 	for kind, want := range map[string]int{
-		"job.started": 1, "job.round": s.Rounds, "job.looked": s.Looks, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
+		"job.started": 1, "job.round": s.Rounds - count["job.judged"], "job.looked": s.Looks, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
 	} {
 		if count[kind] != want {
 			wrong = append(wrong, fmt.Errorf("%s happened %d times, not %d", kind, count[kind], want))
@@ -238,7 +241,7 @@ func (v *user) checkJobCalls(s jobView, lost int) error {
 func (v *user) checkJobCost(s jobView) error {
 	sum := int64(0)
 	for _, e := range s.Events {
-		if e.Type == "job.round" || e.Type == "job.lost" {
+		if e.Type == "job.round" || e.Type == "job.judged" || e.Type == "job.lost" {
 			sum += e.Data.Cost
 		}
 	}

@@ -87,24 +87,29 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Role    string `json:"role"`
 			Content string `json:"content"`
 		} `json:"messages"`
-		Format json.RawMessage `json:"response_format"` // of a decision
+		Format json.RawMessage `json:"response_format"` // of a decision, or of an evaluation
 		Tools  json.RawMessage `json:"tools"`
 	}
 	if json.NewDecoder(r.Body).Decode(&in) != nil || len(in.Messages) == 0 || r.URL.Path != "/v1/chat/completions" {
 		http.NotFound(w, r)
 		return
 	}
-	said, done := "", 0
+	said, done, told := "", 0, 0 // told: answers in words
 	for _, message := range in.Messages {
 		switch message.Role {
 		case "user":
-			said, done = message.Content, 0
+			said, done, told = message.Content, 0, 0
 		case "tool":
-			done++
+			done, told = done+1, 0
+		case "assistant":
+			told++
 		}
 	}
 	message, finish := map[string]any{"role": "assistant"}, "stop"
 	switch {
+	case strings.Contains(string(in.Format), "confidence"): // an evaluation: the second answer is complete
+		m.follow(said, done)
+		message["content"] = object("completed", told > 1, "confidence", 0.9, "issues", []string{}, "suggestion", "Dilo otra vez.")
 	case in.Format != nil:
 		message["content"] = object("action", "delegate", "agent_name", agentName, "response", "")
 	case in.Tools == nil && strings.Contains(in.Messages[0].Content, "ended"): // what came of a run
