@@ -23,13 +23,15 @@ const (
 )
 
 // Exchange is one message and its answer, by an agent or directly (Agent is "" then). ID is the
-// message's ID: a retried message is the same exchange; "" means no ID.
+// message's ID: a retried message is the same exchange; "" means no ID. ReadFrom are the ids of the services whose data the
+// answer may have, because the model that wrote it had read them.
 type Exchange struct {
 	ID       string
 	User     string
 	Agent    string
 	Response string
 	At       time.Time
+	ReadFrom []string
 }
 
 // MarshalJSON encodes an exchange in the format of document 001: {"user", "agent": null when it
@@ -124,7 +126,7 @@ func (m Memory) Current() string {
 func (e Exchange) storedForm() Exchange {
 	return Exchange{
 		ID: e.ID, User: truncate(cleanText(e.User), maxSide), Agent: truncate(cleanText(e.Agent), maxSpeaker), Response: truncate(cleanText(e.Response), maxSide),
-		At: e.At.UTC().Truncate(time.Millisecond),
+		At: e.At.UTC().Truncate(time.Millisecond), ReadFrom: e.ReadFrom,
 	}
 }
 

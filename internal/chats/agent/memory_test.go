@@ -56,7 +56,7 @@ func TestMemoryHoldsNewestExchangesThatFit(t *testing.T) {
 			if m.Current() != e.Agent || !m.Has(e) {
 				t.Fatalf("the newest is not there: %+v", m)
 			}
-			if shown := m.Recent(); len(shown) != min(want, agent.Shown) || shown[len(shown)-1] != e {
+			if shown := m.Recent(); len(shown) != min(want, agent.Shown) || !cmp.Equal(shown[len(shown)-1], e) {
 				t.Fatalf("%d are shown of %d", len(shown), want)
 			}
 		}

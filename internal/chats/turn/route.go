@@ -165,7 +165,7 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	if by := r.previous.By; by != nil && by.Agent != "" {
 		reply.Routed = &Routed{Action: agent.Delegate, Agent: by.Agent}
 	}
-	r.remember(ctx, reply.ForCustomer(r.req.Locale), reply.Routed.Agent)
+	r.remember(ctx, reply.ForCustomer(r.req.Locale), reply.Routed.Agent, r.previous.ReadFrom)
 	return true, reply, nil
 }
 
@@ -320,11 +320,20 @@ func (r *routing) agentContext() map[string]any {
 	return c
 }
 
+// readFrom returns the ids of the services whose data the router's prompt has: of what loops answered, and of what the
+// router's own model wrote when it had read that.
+func (r *routing) readFrom() (list []string) {
+	for _, e := range r.memory.Recent() {
+		list = union(list, e.ReadFrom)
+	}
+	return list
+}
+
 // shareable returns the exchanges that a server may hear. What a loop answered may have come from a service, whose data
-// goes to no other.
+// goes to no other, and neither does what was written from it.
 func (r *routing) shareable() []agent.Exchange {
 	return slices.DeleteFunc(slices.Clone(r.memory.Recent()), func(e agent.Exchange) bool {
-		return slices.ContainsFunc(r.set.Loops, func(c agent.Change) bool { return c.ServerID == "" && c.Name == e.Agent }) || agent.IsShipped(e.Agent)
+		return len(e.ReadFrom) > 0 || slices.ContainsFunc(r.set.Loops, func(c agent.Change) bool { return c.ServerID == "" && c.Name == e.Agent }) || agent.IsShipped(e.Agent)
 	})
 }
 
@@ -333,7 +342,10 @@ func (r *routing) shareable() []agent.Exchange {
 func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed) (reply Reply, err error) {
 	by, answer := r.by(), text.In(r.req.Locale)
 	by.Agent = routed.Agent
-	kind := conversation.KindText
+	kind, readFrom := conversation.KindText, []string(nil)
+	if routed.Action == agent.Respond {
+		readFrom = r.readFrom()
+	}
 	if routed.Failure != nil || routed.Undecided { // a fixed system text
 		kind = conversation.KindNotice
 	}
@@ -345,10 +357,10 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	defer cancel()
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed)})
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed), readFrom: readFrom})
 	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
-	writes.Go(func() { r.remember(ctx, answer, routed.Agent) })
+	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })
 	writes.Wait()
 	reply.Routed = &routed
 	if err == nil && routed.Failure != nil {
@@ -367,8 +379,8 @@ func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []co
 }
 
 // remember adds the message and its answer to the session's memory.
-func (r *routing) remember(ctx context.Context, text, by string) {
-	e := agent.Exchange{ID: r.incoming.ID, User: r.req.Message, Agent: by, Response: text, At: r.began}
+func (r *routing) remember(ctx context.Context, text, by string, readFrom []string) {
+	e := agent.Exchange{ID: r.incoming.ID, User: r.req.Message, Agent: by, Response: text, At: r.began, ReadFrom: readFrom}
 	if err := r.service.Router.Memory.Remember(ctx, r.req.Principal.Account, r.memory, e); err != nil {
 		r.service.Log.ErrorContext(ctx, "router.memory_unwritten", "session_id", r.req.ChatID, "error", err)
 	}

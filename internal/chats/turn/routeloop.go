@@ -43,7 +43,7 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 		return reply, err
 	}
 	reply.Routed = &routed
-	r.remember(ctx, reply.ForCustomer(r.req.Locale), l.Name)
+	r.remember(ctx, reply.ForCustomer(r.req.Locale), l.Name, reply.Message.ReadFrom)
 	return reply, nil
 }
 

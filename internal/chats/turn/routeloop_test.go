@@ -10,6 +10,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -135,5 +136,46 @@ func TestAServerDoesNotHearWhatALoopRead(t *testing.T) {
 	heard, _ := json.Marshal(p.messages[0].Context["historial"])
 	if text := string(heard); strings.Contains(text, "La Norte.") || !strings.Contains(text, "Buenas.") {
 		t.Errorf("the server hears %s", text)
+	}
+}
+
+// told records what agents that are servers are told.
+type told struct{ contexts []string }
+
+// Ask implements turn.Agents.
+func (l *told) Ask(_ context.Context, _ string, _ agent.Agent, m agent.Message) (agent.Answer, error) {
+	raw, err := json.Marshal(m.Context)
+	l.contexts = append(l.contexts, string(raw))
+	return agent.Answer{Text: "vale", Attempts: 1}, err
+}
+
+// A server that is an agent is told neither what a loop answered nor what the router's own model wrote when it had read that.
+func TestAServerIsNotToldWhatALoopRead(t *testing.T) {
+	w := newTillWorld(t, till)
+	heard := &told{}
+	w.service.Router.Agents = heard
+	w.model.answers = []any{
+		delegateTo("tendero"), calls("look", lookAt(w.Server.ID, "/rooms")), text("Queda la Sala Norte."),
+		decisionReply("Ya te dije: la Sala Norte."), decisionReply("Buenos días."), delegateTo("loro"),
+	}
+	for range 4 {
+		w.route(t, w.IDs.New(w.Clock()), "¿qué queda?", w.Clock())
+	}
+	if len(heard.contexts) != 1 || strings.Contains(heard.contexts[0], "Sala Norte") {
+		t.Errorf("%q", heard.contexts)
+	}
+	for _, e := range w.memory(t).Exchanges[:3] {
+		if len(e.ReadFrom) != 1 || e.ReadFrom[0] != w.Server.ID {
+			t.Errorf("%+v", e)
+		}
+	}
+	list, _, err := w.Store.Messages(t.Context(), fixture.Account, conversation.RouterChat(fixture.Account, 7, "s"), "", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if m.Content == "Ya te dije: la Sala Norte." && len(m.ReadFrom) != 1 {
+			t.Errorf("%+v", m)
+		}
 	}
 }

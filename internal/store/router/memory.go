@@ -48,17 +48,18 @@ type memoryRow struct {
 var exchanges = kv.Document[[]exchangeRow]{Name: "exchanges"}
 
 type exchangeRow struct {
-	ID       string `json:"id,omitempty"`
-	User     string `json:"user"`
-	Agent    string `json:"agent,omitempty"`
-	Response string `json:"response"`
-	At       int64  `json:"at"`
+	ID       string   `json:"id,omitempty"`
+	User     string   `json:"user"`
+	Agent    string   `json:"agent,omitempty"`
+	Response string   `json:"response"`
+	At       int64    `json:"at"`
+	ReadFrom []string `json:"read_from,omitempty"`
 }
 
 func rowOfMemory(account string, m agent.Memory) (memoryRow, error) {
 	list := make([]exchangeRow, len(m.Exchanges))
 	for i, e := range m.Exchanges {
-		list[i] = exchangeRow{e.ID, e.User, e.Agent, e.Response, kv.Millis(e.At)}
+		list[i] = exchangeRow{e.ID, e.User, e.Agent, e.Response, kv.Millis(e.At), e.ReadFrom}
 	}
 	data, err := exchanges.Pack(list)
 	company := companyKey(m.Company)
@@ -80,7 +81,7 @@ func (row memoryRow) memory() (agent.Memory, error) {
 		return m, fmt.Errorf("store: %s %s: %w", row.PK, row.SK, err)
 	}
 	for _, e := range list {
-		m.Exchanges = append(m.Exchanges, agent.Exchange{ID: e.ID, User: e.User, Agent: e.Agent, Response: e.Response, At: kv.Time(e.At)})
+		m.Exchanges = append(m.Exchanges, agent.Exchange{ID: e.ID, User: e.User, Agent: e.Agent, Response: e.Response, At: kv.Time(e.At), ReadFrom: e.ReadFrom})
 	}
 	return m, err
 }
