@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/models/llm"
@@ -179,7 +180,8 @@ type saying struct {
 // puppet is a model that says what was drawn, with the marks that its prompts have. A call without tools repeats every mark.
 type puppet struct {
 	*wire
-	left []saying
+	left      []saying
+	decisions []string // names of agents; "": it answers by itself
 }
 
 // Complete implements llm.Model.
@@ -192,6 +194,9 @@ func (m *puppet) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 		for _, c := range said.Calls {
 			held = append(held, marked.FindAllString(c.Arguments, -1)...)
 		}
+	}
+	if r.Format != nil {
+		return m.decide(held), nil
 	}
 	if len(r.Tools) == 0 {
 		return llm.Reply{Text: "Sé esto: " + strings.Join(held, " ")}, nil
@@ -212,6 +217,32 @@ func (m *puppet) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 		reply.Calls = append(reply.Calls, llm.Call{ID: fmt.Sprint("c", i), Name: name, Arguments: arguments})
 	}
 	return reply, nil
+}
+
+// decide returns a decision of the router's model: it answers by itself with what it knows, or hands over.
+func (m *puppet) decide(held []string) llm.Reply {
+	to := ""
+	if len(m.decisions) > 0 {
+		to, m.decisions = m.decisions[0], m.decisions[1:]
+	}
+	if to == "" {
+		return decisionReply("Sé esto: " + strings.Join(held, " "))
+	}
+	return delegateTo(to)
+}
+
+// listeners are the agents of the router that are servers. What they are told has no data of a service.
+type listeners struct{ *wire }
+
+// Ask implements turn.Agents.
+func (l listeners) Ask(_ context.Context, _ string, a agent.Agent, m agent.Message) (agent.Answer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	told, err := json.Marshal(m.Context)
+	if marks := marked.FindAllString(string(told)+m.Text, -1); len(marks) > 0 {
+		l.wrong = append(l.wrong, fmt.Sprintf("the agent %s is told %q", a.Name, marks))
+	}
+	return agent.Answer{Text: "confirmo", Attempts: 1}, err
 }
 
 // call returns the tool call that an act is.
@@ -288,6 +319,11 @@ func newCircleWorld(t *testing.T) *circleWorld {
 		}
 	}
 	w.service.Models, w.service.Log = providers{w.puppet}, slog.New(slog.DiscardHandler)
+	w.service.Router = turn.Router{Memory: agent.Sessions{Store: w.Store, Now: w.Clock}, Business: unknownBusiness{}, Agents: listeners{w.wire}}
+	w.parrot(t)
+	if _, err := (agent.Registry{Store: w.Store, Now: w.Clock}).Put(t.Context(), fixture.Account, "ana", "tendero", 0, json.RawMessage(till)); err != nil {
+		t.Fatal(err)
+	}
 	w.service.Looks, w.service.Previews = reader("look"), step.Preview{Reader: reader("preview")}
 	w.Steps.Sender, w.Steps.Caller = tap{w.wire, "step"}, tap{w.wire, "step"}
 	for i := range 4 {
@@ -355,13 +391,22 @@ func (w *circleWorld) allow(rt *rapid.T, p *party) {
 	}
 }
 
-// say sends a message by the contract of the page, or of the Operator API.
+// say sends a message by the contract of the page, of the Operator API or of the router.
 func (w *circleWorld) say(rt *rapid.T, way string) {
 	r := w.message("¿Qué hay? Haz lo que haga falta.")
-	if way == "operator" {
+	var err error
+	switch way {
+	case "page":
+		_, err = w.service.Send(context.Background(), r)
+	case "operator":
 		r.ChatID, r.Session = "session-"+w.Chat.ID, &turn.Session{UserID: "ana"}
+		_, err = w.service.Send(context.Background(), r)
+	case "router":
+		r.ChatID, r.Route = "routed-"+w.Chat.ID, &turn.Route{Persona: agent.Persona{Company: 7}}
+		w.puppet.decisions = rapid.SliceOfN(rapid.SampledFrom([]string{"tendero", "tendero", "loro", ""}), 1, 1).Draw(rt, "decision")
+		_, err = w.service.Route(context.Background(), r)
 	}
-	if _, err := w.service.Send(context.Background(), r); err != nil {
+	if err != nil {
 		rt.Fatal(err)
 	}
 }
@@ -424,10 +469,13 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 	w := newCircleWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		w.begin(t, rt)
+		events := rapid.SampledFrom([][]string{
+			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "settings", "drift"}, {"router"},
+		}).Draw(rt, "kinds of events")
 		for range rapid.IntRange(1, 6).Draw(rt, "events") {
 			w.puppet.left = rapid.SliceOfN(drawSaying(), 1, 5).Draw(rt, "replies")
-			switch event := rapid.SampledFrom([]string{"page", "page", "page", "operator", "job", "job", "job", "confirm", "confirm", "settings", "drift"}).Draw(rt, "event"); event {
-			case "page", "operator":
+			switch event := rapid.SampledFrom(events).Draw(rt, "event"); event {
+			case "page", "operator", "router":
 				w.say(rt, event)
 			case "job":
 				id := w.start(t, "build", job.Order{Prompt: "Haz lo que haga falta."}).ID
