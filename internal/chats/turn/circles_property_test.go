@@ -44,6 +44,7 @@ type wire struct {
 	replies int
 	held    []string // marks in the prompt of the reply that is being handled
 	running *plan.Run
+	again   bool     // a person asked on a card to make reads again that were made before
 	looked  int      // how many reads left without a confirmation
 	stepped int      // how many requests of confirmed plans did
 	wrong   []string // violations
@@ -114,6 +115,9 @@ func (x tap) judge(p *party, e tool.Entry, carries string) {
 		violates("nobody allowed it")
 	}
 	x.looked++
+	if x.again {
+		return
+	}
 	for _, mark := range slices.Concat(x.held, marked.FindAllString(carries, -1)) {
 		if from := x.from(mark); circleOf(from) != circleOf(p) {
 			violates("data of " + from.Name + " was read")
@@ -470,7 +474,7 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w.begin(t, rt)
 		events := rapid.SampledFrom([][]string{
-			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "settings", "drift"}, {"router"},
+			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"}, {"router"},
 		}).Draw(rt, "kinds of events")
 		for range rapid.IntRange(1, 6).Draw(rt, "events") {
 			w.puppet.left = rapid.SliceOfN(drawSaying(), 1, 5).Draw(rt, "replies")
@@ -487,6 +491,13 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 			case "confirm":
 				if id := w.ChatNow().PendingRunID; id != "" {
 					w.confirmed(rt, id)
+				}
+			case "look again":
+				if id := w.ChatNow().PendingRunID; id != "" {
+					r := w.Read(id)
+					w.again = true
+					_, _ = w.lookAgain(&r, r.Digest)
+					w.again = false
 				}
 			case "settings":
 				w.allow(rt, rapid.SampledFrom(w.parties).Draw(rt, "party"))
