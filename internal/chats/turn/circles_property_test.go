@@ -474,7 +474,7 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w.begin(t, rt)
 		events := rapid.SampledFrom([][]string{
-			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"}, {"router"},
+			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"}, {"router"}, {"job"},
 		}).Draw(rt, "kinds of events")
 		for range rapid.IntRange(1, 6).Draw(rt, "events") {
 			w.puppet.left = rapid.SliceOfN(drawSaying(), 1, 5).Draw(rt, "replies")
