@@ -1,14 +1,15 @@
 // Package job owns the work of an agent that takes longer than a turn: its states, its rounds, and what starts, stops,
 // wakes and repairs it.
 //
-// A job is a prompt for an agent. It goes in rounds: each is one call of a model, and what becomes of the tool calls in
-// its answer. Package turn makes the rounds; the state machine AgentJob calls it for one after the other. A plan that a
-// round proposes is a draft as any other: the job waits until it ended, and its outcome is the result of the call.
+// A job is a prompt for an agent. It works in rounds. A round is one call of a model, and what becomes of the tool calls
+// in its answer. Package turn makes a round; the state machine AgentJob asks it for one after the other. A plan that a
+// round proposes is a draft as any other. The job waits until the plan ended, and its outcome is the result of the call.
+// A question waits for the next message of a person in the same way.
 //
-// Invariants: a round is stored as asked before its model is called, and its answer before anything is done with it, so
-// a killed round is asked again and never answered twice. What a lost call may have cost is counted as spent. A job
-// ends once, and its last message stands in its chat. One execution writes a job; others only ask it to stop, and every
-// write is conditional on the version that was read.
+// Invariants: a round is stored before its model is called, and its answer is stored before anything is done with it. So
+// a round that was killed is asked again, and no round is answered twice. What a lost call may have cost counts as spent.
+// A job ends once, and its last message stands in its chat. One execution makes the rounds of a job. Others ask it to
+// stop, or answer its question. Every write has the condition that the version is the one that was read.
 package job
 
 import (
@@ -43,13 +44,13 @@ type Next string
 // What follows a step of a job.
 const (
 	NextRound Next = "round"
-	NextWait  Next = "wait"  // until its plan ended
-	NextClose Next = "close" // it is ended, with a summary
+	NextWait  Next = "wait"  // until its plan ended, or its question was answered
+	NextClose Next = "close" // it is ended, with a last text
 	NextEnd   Next = "end"   // it ended
 )
 
-// Graceful reports whether the model of a job that is ended for a reason is asked once more, for a summary of what was done. A person who stops a job wants
-// no more of it, and a blocked one has no model.
+// Graceful reports whether the model of a job that is ended for a reason is asked for a last text. It is not asked after
+// a person stopped the job, because they want no more of it, nor when it may not be asked at all.
 func Graceful(r conversation.StopReason) bool {
 	return r != "" && r != conversation.StopPerson && r != conversation.StopBlocked
 }
@@ -83,10 +84,10 @@ type Job struct {
 	EndsAt    time.Time `json:"ends_at"` // the latest time of its end
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 
-	Rounds   int           `json:"rounds"`             // that were begun
+	Rounds   int           `json:"rounds"`             // that were answered
 	Worked   time.Duration `json:"worked"`             // of all rounds, nanoseconds; waits do not count
-	Looks    int           `json:"looks"`              // that were made
-	Events   int           `json:"events"`             // that were written
+	Looks    int           `json:"looks"`              // how many were made
+	Events   int           `json:"events"`             // how many were written
 	Micros   int64         `json:"micros"`             // spent, with what lost calls may have cost; millionths of a US dollar
 	Lost     int           `json:"lost,omitempty"`     // calls whose answers were lost
 	RunID    string        `json:"run_id,omitempty"`   // the plan that it waits for
@@ -116,7 +117,7 @@ type Round struct {
 	Attempt int       `json:"attempt"` // of the call, from 1
 	Asked   time.Time `json:"asked"`
 	Held    int64     `json:"held"`              // the most that the call may cost, millionths of a US dollar
-	Lost    bool      `json:"lost,omitempty"`    // its answer was lost, or there was none: what it may have cost is counted
+	Lost    bool      `json:"lost,omitempty"`    // there is no answer, and what the call may have cost is counted
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
 	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
 

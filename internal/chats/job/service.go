@@ -140,8 +140,8 @@ func (s *Service) chat(ctx context.Context, o Order, j *Job) (conversation.Chat,
 	return chat, s.Chats.CreateChat(ctx, account, chat)
 }
 
-// change reads a job, changes it and stores it, and repeats that while another writer is faster. f returns the events of
-// the change; without any, nothing is stored.
+// change reads a job, changes it and stores it. When another writer was faster, it does so again. f returns the events of
+// the change; without events nothing is stored.
 func (s *Service) change(ctx context.Context, account, id string, f func(j *Job) ([]Event, error)) (Job, error) {
 	var out Job
 	err := retry.Do(ctx, func() error {
@@ -161,7 +161,7 @@ func (s *Service) change(ctx context.Context, account, id string, f func(j *Job)
 	return out, err
 }
 
-// Stop asks a job to stop. The round that goes on is ended; a plan of the job that waits or runs stays as it is. It
+// Stop asks a job to stop. The call of its model is ended. A plan of the job that waits or runs stays as it is. It
 // returns ErrNotFound and ErrEnded.
 func (s *Service) Stop(ctx context.Context, account, id string) (Job, error) {
 	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
@@ -212,8 +212,8 @@ func (s *Service) Reply(ctx context.Context, account, id, messageID, text string
 	return taken && err == nil, err
 }
 
-// Await notes the token with which the execution of a job waits for its plan. When there is nothing to wait for any
-// more, the execution goes on at once.
+// Await stores the token with which the execution of a job waits for its plan, or for the answer to its question. When
+// there is nothing to wait for any more, the execution goes on at once.
 func (s *Service) Await(ctx context.Context, account, id, token string) error {
 	var j Job
 	err := retry.Do(ctx, func() (err error) {
@@ -341,8 +341,8 @@ func (j Job) checkEvery() time.Duration {
 	return CheckEvery
 }
 
-// abandon ends a job whose execution could not end it. Its message has the id of the one that the execution would have
-// posted.
+// abandon ends a job whose execution could not end it. Its message has the id of the message that the execution would have
+// stored.
 func (s *Service) abandon(ctx context.Context, j Job) error {
 	if j.EndedAt.IsZero() {
 		j.EndedAt = s.Now()

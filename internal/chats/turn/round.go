@@ -25,13 +25,14 @@ import (
 // Bounds of a job.
 const (
 	mostJobLooks   = 200
-	closingTokens  = 600 // of the summary of a job that is ended
+	closingTokens  = 600 // of the last text of a job that is ended
 	stopJobEvery   = time.Second
 	sourcesOfJob   = 24       // under its last message
 	bytesOfSources = 96 << 10 // of their answers
 )
 
-// work is a job at one of its steps. It converses as a turn does, with the rounds of the job after its prompt.
+// work is a job while one of its rounds is made. It converses as a turn does; in its prompt the rounds of the job follow
+// the message.
 type work struct {
 	*dialog
 	job    job.Job
@@ -39,8 +40,8 @@ type work struct {
 	block  *eligibility.Block // the reason why no model can be asked now
 }
 
-// Round makes the next step of a job, and says how its execution goes on. It may be repeated: a round that was answered
-// is not asked again, and a plan that was proposed is not proposed again. An error is of the store.
+// Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
+// is not asked again, and a plan that was proposed is not proposed again. It returns errors of the store only.
 func (s *Service) Round(ctx context.Context, account, id string) (job.Next, error) {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
@@ -123,7 +124,7 @@ func (w *work) overReason() conversation.StopReason {
 	return ""
 }
 
-// stop notes the reason for which the job is being ended.
+// stop stores the reason for which the job is being ended.
 func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
 	if w.job.StopReason == reason {
 		return nil
@@ -246,7 +247,7 @@ func (w *work) open(ctx context.Context) error {
 	}
 	w.addRounds()
 	w.addCircles(w.dataFrom()...)
-	w.corrections = -1 << 30 // its steps bound a job
+	w.corrections = -1 << 30 // a job has no bound of its own for wrong calls, because its steps bound it
 	w.block = w.resolve(snapshot)
 	return nil
 }

@@ -226,7 +226,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 		set    func(w *jobWorld)
 		status job.Status
 		reason conversation.StopReason
-		calls  int // of the model, with the summary
+		calls  int // of the model, with the last one
 		says   string
 	}{
 		"looks for ever":        {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
@@ -255,7 +255,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 			}
 			if job.Graceful(c.reason) && c.calls > 0 {
 				if asked := w.model.asked[len(w.model.asked)-1]; len(asked.Tools) != 0 {
-					t.Error("the summary has tools")
+					t.Error("the last call has tools")
 				}
 			}
 			if again, err := w.service.Round(t.Context(), fixture.Account, j.ID); again != job.NextEnd || err != nil {

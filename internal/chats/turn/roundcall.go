@@ -48,8 +48,8 @@ func (w *work) nextRound(ctx context.Context) (job.Round, error) {
 	return job.Round{N: last.N, Attempt: last.Attempt + 1}, nil
 }
 
-// limitSpending bounds the calls by what is left of the budget, after what the summary of the job may cost. It reports
-// whether the next call fits.
+// limitSpending bounds the calls by what is left of the budget without the cost of the last text. It reports whether the
+// next call fits.
 func (w *work) limitSpending(held int64, request llm.Request) bool {
 	budget := w.job.Loop.BudgetMicros
 	if budget == 0 {

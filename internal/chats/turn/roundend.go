@@ -15,8 +15,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// CloseJob ends a job that is being ended, or whose execution ended: the model writes a summary of what was done, or it
-// is made from the record. A job that ended is left as it is.
+// CloseJob ends a job that is being ended, or whose execution failed. The model writes the last text, which says what was
+// done and what is open; when it cannot, the text is made from the record. A job that ended is left as it is.
 func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
@@ -32,7 +32,7 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	if err := w.countOpen(ctx); err != nil {
 		return err
 	}
-	text, err := w.summary(ctx)
+	text, err := w.lastText(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	return w.end(ctx, w.job.StopReason, text, nil)
 }
 
-// countOpen counts the last call of a job that is being ended, when that was not done. What its answer asks for is not
-// done any more.
+// countOpen counts the last call of a job that is being ended, when it is not counted yet. What its answer asks for is
+// not done any more.
 func (w *work) countOpen(ctx context.Context) error {
 	last := w.last()
 	switch {
@@ -62,24 +62,24 @@ func (w *work) countOpen(ctx context.Context) error {
 	return w.save(ctx, []job.Round{*last}, answered)
 }
 
-// summary returns the last text of a job that is ended.
-func (w *work) summary(ctx context.Context) (string, error) {
+// lastText returns the last text of a job that is ended.
+func (w *work) lastText(ctx context.Context) (string, error) {
 	if answer, v := w.lastAnswer(); answer != nil { // the agent was done, and was to answer better
 		w.verdict = v
 		return answer.Text, nil
 	}
 	if job.Graceful(w.job.StopReason) {
-		text, err := w.askSummary(ctx)
+		text, err := w.askLastText(ctx)
 		if err == nil && strings.TrimSpace(text) != "" {
 			return text, nil
 		}
-		w.service.Log.WarnContext(ctx, "job.no_summary", "job_id", w.job.ID, "stop_reason", w.job.StopReason, "error", err)
+		w.service.Log.WarnContext(ctx, "job.no_last_text", "job_id", w.job.ID, "stop_reason", w.job.StopReason, "error", err)
 	}
 	return w.record(ctx)
 }
 
-// askSummary asks the model once, without tools, what was done and what is open.
-func (w *work) askSummary(ctx context.Context) (string, error) {
+// askLastText asks the model once, without tools, what was done and what is open.
+func (w *work) askLastText(ctx context.Context) (string, error) {
 	if last := w.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
 	}
@@ -227,8 +227,8 @@ func (w *work) say(ctx context.Context, text string) error {
 	return err
 }
 
-// lastSources returns the newest reads of a job and what its plans were answered, which stand under its last message.
-// Those that do not fit are there without what they answered.
+// lastSources returns what stands under the last message of a job: its newest reads, and the answers to its plans. Those
+// that do not fit are there without their answers.
 func (w *work) lastSources(ctx context.Context) ([]conversation.Source, error) {
 	var list []conversation.Source
 	size := 0
