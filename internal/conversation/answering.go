@@ -24,12 +24,12 @@ var ErrAnswering = errors.New("conversation: it is being answered")
 // died before it recorded the outcome.
 var ErrAsked = errors.New("conversation: an agent was asked, and nobody knows what came of it")
 
-// Unanswered returns the last message of a user, when no answer and no plan follows it.
+// Unanswered returns the last message of a user, when no answer and no plan follows it, and no job has it.
 func Unanswered(messages []Message) (Message, bool) {
 	for _, m := range slices.Backward(messages) {
 		switch {
 		case m.Role == RoleUser:
-			return m, true
+			return m, m.JobID == ""
 		case m.Kind == KindText || m.Kind == KindPlan || m.Kind == KindFinal:
 			return m, false
 		}

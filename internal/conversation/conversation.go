@@ -129,7 +129,7 @@ type Message struct {
 	Kind    Kind      `json:"kind"`
 	Content string    `json:"content"`
 	RunID   string    `json:"run_id,omitempty"`
-	JobID   string    `json:"job_id,omitempty"` // the job that it began, or that ended with it
+	JobID   string    `json:"job_id,omitempty"` // the job that it began (then it has its id), asks for, answers or ends
 	Code    string    `json:"code,omitempty"`
 	Action  string    `json:"action,omitempty"` // of a block: the next step for the user
 	At      time.Time `json:"at"`

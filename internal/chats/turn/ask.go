@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"piloto/internal/conversation"
@@ -81,14 +82,28 @@ type Questions interface {
 	Reply(ctx context.Context, account, jobID, messageID, text string) (bool, error)
 }
 
-// replyToJob gives a message to the job that asks in the chat. It reports false when none does.
+// replyToJob gives a message to the job that asks in the chat. It reports false when none does. A message that a job took
+// when it was served before is not answered by a turn either, although that job may have gone on.
 func (s *Service) replyToJob(ctx context.Context, req Request, chat conversation.Chat) (Reply, bool, error) {
-	if chat.AskingJobID == "" || s.Questions == nil {
+	if s.Questions == nil {
 		return Reply{}, false, nil
 	}
-	at := s.Now()
+	account, at := req.Principal.Account, s.Now()
+	if s.mayBeRepeat(req) {
+		messages, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
+		if err != nil {
+			return Reply{}, false, err
+		}
+		if slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == req.MessageID && m.JobID != "" }) {
+			return s.transientNotice(req, chat, "turn.job_has_it"), true, nil
+		}
+	}
+	if chat.AskingJobID == "" {
+		return Reply{}, false, nil
+	}
 	message := s.userMessage(req, at)
-	taken, err := s.Questions.Reply(ctx, req.Principal.Account, chat.AskingJobID, message.ID, req.Message)
+	message.JobID = chat.AskingJobID
+	taken, err := s.Questions.Reply(ctx, account, chat.AskingJobID, message.ID, req.Message)
 	if err != nil || !taken {
 		return Reply{}, false, err
 	}

@@ -93,6 +93,36 @@ func TestAMessageAnswersAQuestionOnce(t *testing.T) {
 	}
 }
 
+// TestAMessageThatAJobHasIsNoTurn: a request that is served again, after the job went on, is answered as it was, and nobody
+// can have that message answered, or the prompt of a job.
+func TestAMessageThatAJobHasIsNoTurn(t *testing.T) {
+	w := newAskWorld(t, calls("ask_person", askFor))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if _, open := conversation.Unanswered(w.Messages()[:1]); open {
+		t.Error("the prompt of a job is to be answered")
+	}
+	w.Pass(time.Minute)
+	r := w.message("seis")
+	r.MessageID, r.MessageAt, r.MayRepeat = w.IDs.New(w.Clock()), w.Clock(), true
+	for range 2 {
+		reply, err := w.service.Send(t.Context(), r)
+		if err != nil || reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "trabajo") {
+			t.Fatalf("%+v %v", reply, err)
+		}
+		if m := w.Messages()[2]; m.ID != r.MessageID || m.JobID != j.ID {
+			t.Errorf("%+v", m)
+		}
+		if _, open := conversation.Unanswered(w.Messages()[:3]); open {
+			t.Error("the answer to a question is to be answered")
+		}
+		w.drive(t, j.ID)
+		w.Pass(time.Minute)
+	}
+	if got := w.Messages(); len(got) != 4 || len(w.model.asked) != 2 {
+		t.Errorf("%d messages after %d calls", len(got), len(w.model.asked))
+	}
+}
+
 // TestQuestionsAreJudgedAsCalls: what is wrong with one is a result, and nothing is proposed beside one.
 func TestQuestionsAreJudgedAsCalls(t *testing.T) {
 	book := func(w *jobWorld) llm.Call {

@@ -187,9 +187,7 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	}
 	for _, m := range messages {
 		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
-			if m.Role == conversation.RoleUser {
-				l.Job = jobs[m.JobID]
-			}
+			l.Job = jobs[m.ID]
 			view.Lines = append(view.Lines, l)
 		}
 	}

@@ -90,7 +90,7 @@ func jobSays(j job.Job, tag locale.Tag) string {
 func (s *site) jobs(ctx context.Context, v visit, messages []conversation.Message) (map[string]*jobView, error) {
 	var ids []string
 	for _, m := range messages {
-		if s.Jobs != nil && m.JobID != "" && m.Role == conversation.RoleUser {
+		if s.Jobs != nil && m.JobID != "" && m.JobID == m.ID { // others answer its question, or end it
 			ids = append(ids, m.JobID)
 		}
 	}

@@ -103,9 +103,10 @@ func TestJobSaysHowFarItHasCome(t *testing.T) {
 			w := newWorld(at(noon), Facts{Provider: "openai", Model: "gpt-4o-mini"})
 			w.chats["c1"] = conversation.Chat{ID: "c1", UpdatedAt: noon}
 			w.messages["c1"] = []conversation.Message{
-				{ID: "m1", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "reserva", JobID: "j1", At: noon},
+				{ID: "j1", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "reserva", JobID: "j1", At: noon},
+				{ID: "m1", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "seis", JobID: "j1", At: noon},
 				{ID: "m2", Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "hecho", JobID: "j1", At: noon},
-				{ID: "m3", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "otro", JobID: "gone", At: noon},
+				{ID: "gone", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "otro", JobID: "gone", At: noon},
 			}
 			c.job.ID, c.job.Account, c.job.Agent, c.job.ChatID, c.job.Events = "j1", "acc", "build", "c1", 2
 			w.jobs["j1"] = c.job
