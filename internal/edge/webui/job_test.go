@@ -134,14 +134,7 @@ func TestJobSaysHowFarItHasCome(t *testing.T) {
 // TestAJobIsBegunFollowedAndStopped from the page: it shows each round as it comes, and survives a reload.
 func TestAJobIsBegunFollowedAndStopped(t *testing.T) {
 	b := open(t, 1280, 900)
-	b.until(`document.querySelectorAll("#agent option").length === 2`)
-	if eval[bool](b, `document.getElementById("as-job").checkVisibility()`) {
-		t.Error("a job without an agent is offered")
-	}
-	b.do(chromedp.SetValue(chromedp.CSS("#agent"), "build"))
-	eval[bool](b, `document.getElementById("agent").dispatchEvent(new Event("change", {bubbles: true}))`)
-	b.see("#as-job")
-	b.click("#as-job")
+	b.asJob()
 	b.say("reserva la sala más barata")
 	b.see(`.job [data-action="stop-job"]`)
 	b.until(`document.querySelectorAll(".line.user").length === 1 && document.querySelector(".job-says").innerText === "Trabaja, ronda 1"`)
@@ -179,6 +172,40 @@ func TestAJobIsBegunFollowedAndStopped(t *testing.T) {
 	b.world.mu.Unlock()
 	b.until(`document.querySelector(".job-says").innerText.includes("una persona lo ha parado")`)
 	b.picture("job-ended")
+}
+
+// asJob has the agent build work on the next message.
+func (b *browser) asJob() {
+	b.Helper()
+	b.until(`document.querySelectorAll("#agent option").length === 2`)
+	if eval[bool](b, `document.getElementById("as-job").checkVisibility()`) {
+		b.Error("a job without an agent is offered")
+	}
+	b.do(chromedp.SetValue(chromedp.CSS("#agent"), "build"))
+	eval[bool](b, `document.getElementById("agent").dispatchEvent(new Event("change", {bubbles: true}))`)
+	b.see("#as-job")
+	b.click("#as-job")
+}
+
+// TestAQuestionOfAJobIsAnsweredWithTheNextMessage: also when it reads as a yes to a plan, and the choice of a job is still on.
+func TestAQuestionOfAJobIsAnsweredWithTheNextMessage(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.asJob()
+	b.say("reserva la sala más barata")
+	b.see(".job[data-live]")
+	b.world.mu.Lock()
+	for id := range b.jobs {
+		b.moveJob(id, job.EventAsked, nil, func(j *job.Job) { j.Status, j.Question = job.Waiting, "¿La Sur?" })
+	}
+	b.world.mu.Unlock()
+	b.see(".job[data-asks]")
+	b.say("sí")
+	b.until(`document.querySelectorAll(".line.user:not(.sending)").length === 2`)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.jobs) != 1 || len(b.sends) != 1 || !strings.Contains(b.sends[0], "sí") {
+		t.Errorf("%d jobs, and the messages %q", len(b.jobs), b.sends)
+	}
 }
 
 // TestAJobThatEndedMeanwhileSaysSo at its line, when somebody stops it.
