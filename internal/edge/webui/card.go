@@ -83,7 +83,7 @@ type cardStep struct {
 	Check    *check
 	Ask      *plannedAsk
 	Targets  []resolvedTarget
-	Taken    []takenValue
+	Taken    []takenValues
 	Approval *approval
 	Doubt    *doubt
 	Items    *items
@@ -93,11 +93,12 @@ type cardStep struct {
 	Whole    string // address of the complete answer, when only a part is shown
 }
 
-// takenValue is a value of a step that was read.
-type takenValue struct {
-	Value, Service, Called render.HTML
-	At                     time.Time
-	Gone                   bool
+// takenValues are the values of a step that one read answered.
+type takenValues struct {
+	Values          []render.HTML
+	Service, Called render.HTML
+	At              time.Time
+	Gone            bool
 }
 
 // crossing is a transfer of data from one origin to another.

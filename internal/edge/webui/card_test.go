@@ -38,15 +38,16 @@ func TestAPlanThatWasChangedHasOneCard(t *testing.T) {
 func TestCardOffersToLookAgain(t *testing.T) {
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{ExpiresAt: at.Add(time.Hour), Steps: []plan.Step{{ID: plan.EffectOf("s1")}}}}
-	run.Taken = []plan.Taken{{StepID: plan.EffectOf("s1"), Value: "e1\u202e", Service: "Salas", At: at, Call: json.RawMessage(`{}`), Gone: true}}
+	one := plan.Taken{StepID: plan.EffectOf("s1"), Value: "e1\u202e", Service: "Salas", At: at, Call: json.RawMessage(`{}`), Gone: true}
+	run.Taken = []plan.Taken{one, one}
 	for after, old := range map[time.Duration]bool{0: false, plan.TakenLife - 1: false, plan.TakenLife: true} {
 		c := newCard(run, nil, locale.Spanish, at.Add(after))
 		v := c.Steps[0].Taken
-		if !c.Rereads || c.ReadOld != old || len(v) != 1 || !v[0].Gone || strings.Contains(string(v[0].Value), "\u202e") {
+		if !c.Rereads || c.ReadOld != old || len(v) != 1 || !v[0].Gone || len(v[0].Values) != 2 || strings.Contains(string(v[0].Values[0]), "\u202e") {
 			t.Errorf("after %v: %v, %+v", after, c.ReadOld, v)
 		}
 	}
-	run.Taken[0].Call = nil
+	run.Taken[0].Call, run.Taken[1].Call = nil, nil
 	if c := newCard(run, nil, locale.Spanish, at.Add(time.Hour-1)); c.Rereads {
 		t.Error("it offers to look where nothing can be read")
 	}

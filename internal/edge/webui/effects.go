@@ -2,6 +2,7 @@ package webui
 
 import (
 	"net/url"
+	"slices"
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
@@ -125,7 +126,14 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		if t.StepID != s.ID {
 			continue
 		}
-		v.Taken = append(v.Taken, takenValue{Value: a.show(t.Value), Service: a.show(t.Service), Called: a.show(t.Called), At: t.At, Gone: t.Gone})
+		one := takenValues{Service: a.show(t.Service), Called: a.show(t.Called), At: t.At, Gone: t.Gone}
+		same := slices.IndexFunc(v.Taken, func(o takenValues) bool {
+			return o.Called == one.Called && o.Service == one.Service && o.At.Equal(one.At) && o.Gone == one.Gone
+		})
+		if same < 0 {
+			v.Taken, same = append(v.Taken, one), len(v.Taken)
+		}
+		v.Taken[same].Values = append(v.Taken[same].Values, a.show(t.Value))
 		if until := t.At.Add(plan.TakenLife); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
 			a.card.ReadUntil = until
 		}
