@@ -10,9 +10,9 @@ BOOTSTRAPS := $(foreach a,$(ARCHS),$(foreach f,$(FUNCTIONS),build/$(a)/$(f)/boot
 
 # lambda.norpc drops the RPC mode of runtimes that are gone, nethttpomithttp2 what nobody
 # speaks here (package outbound). Code that is inlined is larger: only what computes much is
-# inlined, which is Go's runtime, its encodings and its ciphers (docs/adr/0015). Lambda's arm64 is Graviton2
+# inlined, which is Go's runtime and its ciphers (docs/adr/0015). Lambda's arm64 is Graviton2
 # or newer, which has the instructions of ARMv8.2: without them each atomic operation is there twice.
-BUILD := CGO_ENABLED=0 GOOS=linux GOARM64=v8.2 go build -race=false -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags "-s -w" -gcflags "github.com/...=-l" -gcflags "golang.org/...=-l" -gcflags "mvdan.cc/...=-l" -gcflags "piloto/...=-l" -gcflags "net/...=-l" -gcflags "crypto/...=-l" -gcflags "crypto/internal/...=" -gcflags "vendor/...=-l" -gcflags "encoding/gob=-l" -gcflags "encoding/asn1=-l" -gcflags "log/...=-l" -gcflags "mime/...=-l" -gcflags "text/...=-l" -gcflags "fmt=-l" -gcflags "os/...=-l" -gcflags "io/...=-l" -gcflags "context=-l" -gcflags "html=-l" -gcflags "regexp/syntax=-l"
+BUILD := CGO_ENABLED=0 GOOS=linux GOARM64=v8.2 go build -race=false -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags "-s -w" -gcflags "github.com/...=-l" -gcflags "golang.org/...=-l" -gcflags "mvdan.cc/...=-l" -gcflags "piloto/...=-l" -gcflags "net/...=-l" -gcflags "crypto/...=-l" -gcflags "crypto/internal/...=" -gcflags "vendor/...=-l" -gcflags "log/...=-l" -gcflags "mime/...=-l" -gcflags "text/...=-l" -gcflags "fmt=-l" -gcflags "os/...=-l" -gcflags "io/...=-l" -gcflags "context=-l" -gcflags "html=-l" -gcflags "regexp/syntax=-l" -gcflags "sort=-l" -gcflags "time=-l" -gcflags "regexp=-l" -gcflags "bufio=-l" -gcflags "compress/...=-l" -gcflags "path/...=-l" -gcflags "maps=-l" -gcflags "sync=-l" -gcflags "reflect=-l" -gcflags "slices=-l" -gcflags "strings=-l" -gcflags "bytes=-l" -gcflags "strconv=-l" -gcflags "encoding/...=-l" -gcflags "math/big=-l" -gcflags "unicode/...=-l" -gcflags "errors=-l"
 
 # Tools live outside the tree, at the versions that are pinned here and in infra/tools.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// beyond lists the executables with a limit of their own in bytes: under 1 % over what they have, so that a small change
+// beyond lists the executables with a limit of their own in bytes: 1 to 2 % over what they have, so that a small change
 // breaks no build. turn links most: models, agents, the router and previews, and a classifier of texts. The deployed
 // executables are arm64, where sections begin at 64 KB, so that a size grows by as much at once. An amd64 executable is for
 // one machine.
 var beyond = map[string]int64{
-	"amd64/chat": 16_500_000, "arm64/turn": 15_150_000, "amd64/turn": 16_700_000, "amd64/agent": 15_100_000,
+	"arm64/turn": 15_400_000, "amd64/turn": 16_900_000, "amd64/chat": 16_600_000, "amd64/router": 16_300_000, "amd64/agent": 15_200_000,
 }
 
 // checkSizes prints the sizes of the executables under folder (ARCH/FUNCTION/bootstrap, as `make build` builds

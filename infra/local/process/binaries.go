@@ -20,8 +20,10 @@ const bootstrap = "bootstrap"
 // notInlined are the compiler's flags of packages that compute little.
 var notInlined = []string{
 	"github.com/...=-l", "golang.org/...=-l", "mvdan.cc/...=-l", "piloto/...=-l", "net/...=-l", "crypto/...=-l", "crypto/internal/...=",
-	"vendor/...=-l", "encoding/gob=-l", "encoding/asn1=-l", "log/...=-l", "mime/...=-l", "text/...=-l",
+	"vendor/...=-l", "log/...=-l", "mime/...=-l", "text/...=-l",
 	"fmt=-l", "os/...=-l", "io/...=-l", "context=-l", "html=-l", "regexp/syntax=-l",
+	"sort=-l", "time=-l", "regexp=-l", "bufio=-l", "compress/...=-l", "path/...=-l", "maps=-l", "sync=-l", "reflect=-l",
+	"slices=-l", "strings=-l", "bytes=-l", "strconv=-l", "encoding/...=-l", "math/big=-l", "unicode/...=-l", "errors=-l",
 }
 
 // buildFlags returns the flags of BUILD in the Makefile, which explains them, with further tags.
