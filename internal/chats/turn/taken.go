@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -77,29 +77,45 @@ func (s *Service) LookAgain(ctx context.Context, e Edit) (plan.Run, error) {
 	if d.listed, err = s.loadCatalogue(ctx, account, set); err != nil {
 		return r, err
 	}
-	reads := s.readAgain(ctx, d, r, e)
-	taken, hashes := slices.Clone(r.Taken), []map[string]any{}
-	for _, one := range reads {
-		if one.err != nil {
-			continue
+	reads := slices.DeleteFunc(s.readAgain(ctx, d, r, e), func(one reread) bool { return one.err != nil })
+	if len(reads) == 0 {
+		return r, ErrNotLookedAgain
+	}
+	err = retry.Do(ctx, func() error { // somebody else may be looking again
+		if r, err = s.Store.Run(ctx, account, e.RunID); err != nil {
+			return err
 		}
-		for i, t := range taken {
+		if err := checkEditable(r, e.Digest, s.Now()); err != nil {
+			return err
+		}
+		r, err = s.Store.Retake(ctx, r, retaken(r.Taken, reads), looked(r, reads, e, s.Now()))
+		return err
+	})
+	return r, err
+}
+
+// retaken returns the values of a draft as they were read again.
+func retaken(before []plan.Taken, reads []reread) []plan.Taken {
+	taken := slices.Clone(before)
+	for i, t := range taken {
+		for _, one := range reads {
 			if string(t.Call) == one.call {
 				taken[i] = t.Again(one.answer, one.at)
 			}
 		}
+	}
+	return taken
+}
+
+// looked returns the event of what was read again.
+func looked(r plan.Run, reads []reread, e Edit, at time.Time) run.Record {
+	hashes := []map[string]any{}
+	for _, one := range reads {
 		hashes = append(hashes, map[string]any{"call": json.RawMessage(one.call), "request_hash": one.seen.Hash, "answer_hash": one.seen.Result.SHA256})
 	}
-	if len(hashes) == 0 {
-		return r, ErrNotLookedAgain
-	}
-	next, err := s.Store.Retake(ctx, r, taken, run.Record{
-		At: s.Now(), Type: plan.EventLooked, Data: map[string]any{"by": e.Principal.User, "trace_id": e.TraceID, "reads": hashes, "gone": gone(taken)},
-	})
-	if errors.Is(err, fault.ErrMoved) {
-		return r, plan.ErrStale
-	}
-	return next, err
+	return run.Record{At: at, Type: plan.EventLooked, Data: map[string]any{
+		"by": e.Principal.User, "trace_id": e.TraceID, "reads": hashes, "gone": gone(retaken(r.Taken, reads)),
+	}}
 }
 
 // gone lists the values that are no longer there.

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,5 +90,27 @@ func TestADraftIsLookedAtAgain(t *testing.T) {
 	}
 	if _, err = w.lookAgain(r, r.Digest); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("a run: %v", err)
+	}
+}
+
+// TestTwoLookAgainAtOnce: both have their answer, because neither changed the plan.
+func TestTwoLookAgainAtOnce(t *testing.T) {
+	w := newLookWorld(t)
+	w.model.answers = []any{
+		calls("look", lookAt(w.Server.ID, "/rooms")), calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)),
+	}
+	r := w.send(t, "reserva la barata").Run
+	errs := make([]error, 6)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, errs[i] = w.lookAgain(r, r.Digest) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	now, err := w.Store.Run(context.Background(), fixture.Account, r.ID)
+	if err != nil || now.EventSeq != r.EventSeq+len(errs) {
+		t.Errorf("%d events, %v", now.EventSeq, err)
 	}
 }
