@@ -382,6 +382,12 @@ func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
 	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) {
 		return true, nil
 	}
+	switch _, err := s.Chats.Chat(ctx, j.Account, j.ChatID); {
+	case errors.Is(err, conversation.ErrChatNotFound): // nobody decides there
+		return true, nil
+	case err != nil:
+		return false, err
+	}
 	if j.RunID == "" {
 		return false, nil
 	}

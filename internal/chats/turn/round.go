@@ -168,7 +168,11 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	case err != nil:
 		return "", false, err
 	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
-		return job.NextWait, true, nil
+		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
+			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
+		}
+		return job.NextWait, true, err
 	case told == "":
 		reason := conversation.StopPerson
 		if w.job.StopAt.IsZero() {

@@ -446,3 +446,33 @@ func TestWhatAJobWritesKeepsItsCircle(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestJobEndsWhenItsChatIsDeleted: nobody can decide about its plan there, or answer its question.
+func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
+	for name, asks := range map[string]llm.Reply{
+		"a plan": {}, "a question": calls("ask_person", `{"question":"¿Para cuántas personas?"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.service.Questions = w.jobs
+			if w.model.answers = []any{asks}; len(asks.Calls) == 0 {
+				w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
+			}
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			if err := w.jobs.Await(t.Context(), fixture.Account, j.ID, "token"); err != nil || j.Status != job.Waiting {
+				t.Fatal(j.Status, err)
+			}
+			if err := w.Store.DeleteChat(t.Context(), fixture.Account, j.ChatID); err != nil {
+				t.Fatal(err)
+			}
+			w.state = run.ExecutionRunning
+			w.Pass(16 * time.Minute)
+			if swept, err := w.jobs.Sweep(t.Context()); err != nil || len(w.woken) != 1 {
+				t.Fatalf("%+v, %v: it is woken %d times", swept, err, len(w.woken))
+			}
+			if j = w.drive(t, j.ID); j.Status != job.Failed || j.StopReason != conversation.StopBlocked || len(w.Requests()) != 0 {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
+}
