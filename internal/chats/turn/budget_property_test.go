@@ -287,5 +287,8 @@ func (w *jobWorld) checkEnded(t *testing.T, ids []string, stopped conversation.S
 	if reasons[string(stopped)] == 0 {
 		t.Errorf("none ended with %q: %v", stopped, reasons)
 	}
+	if n := reasons[string(conversation.StopBlocked)]; stopped != conversation.StopBlocked && n > len(ids)/4 {
+		t.Errorf("%d ended because others held the room for a while", n)
+	}
 	return lost, reasons[""]
 }

@@ -27,6 +27,7 @@ const (
 	mostJobLooks   = 200
 	closingTokens  = 600 // of the last text of a job that is ended
 	stopJobEvery   = time.Second
+	mostBusy       = 20       // attempts of a call whose credit others hold, of 30 s each
 	sourcesOfJob   = 24       // under its last message
 	bytesOfSources = 96 << 10 // of their answers
 )
@@ -70,6 +71,9 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 		switch {
 		case err != nil:
 			return "", err
+		case reason != "" && w.isBusy():
+			w.addTime()
+			return job.NextRound, w.save(ctx, nil)
 		case reason != "" && judges && reason != conversation.StopPerson:
 			return job.NextEnd, w.endUnjudged(ctx)
 		case reason != "":
@@ -326,6 +330,12 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		w.job.RunID, w.job.Question, w.job.Status, w.job.Waited, next = r.RunID, r.Question, job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
+}
+
+// isBusy reports whether others hold the credit that the last call needs: it is tried again, because they release it. Each
+// try has waited for it.
+func (w *work) isBusy() bool {
+	return w.block != nil && w.block.Reason == eligibility.Busy && w.last() != nil && w.last().Attempt < mostBusy
 }
 
 // addTime adds the time of this invocation to what the job worked.
