@@ -156,6 +156,7 @@ func TestJobsAtOnceNeverExceedWhatThereIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.limits.Day, c.limits.Month = c.limits.Day*int64(jobs)/200, c.limits.Month*int64(jobs)/200
+			c.credits = c.credits * int64(jobs) / 200
 			w := newJobWorld(t)
 			w.world.service.Log = slog.New(slog.DiscardHandler)
 			w.service.Models = providers{spender{w.world}}

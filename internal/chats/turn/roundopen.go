@@ -1,0 +1,95 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/conversation"
+	"piloto/internal/models/eligibility"
+	"piloto/internal/models/llm"
+)
+
+// addCircles notes services whose data the model has read. open gives them their circles.
+func (w *work) addCircles(more ...string) {
+	for _, c := range more {
+		if !slices.Contains(w.job.ReadFrom, c) {
+			w.job.ReadFrom = append(w.job.ReadFrom, c)
+		}
+	}
+}
+
+// open reads what a round needs, and writes its prompt.
+func (w *work) open(ctx context.Context) error {
+	s, j := w.service, w.job
+	chat, err := s.Store.Chat(ctx, j.Account, j.ChatID)
+	if err != nil {
+		return err
+	}
+	w.chat = chat
+	w.chat.Agent = j.Agent // it works, whatever the chat chose
+	w.incoming = conversation.Message{
+		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: j.Prompt, At: j.CreatedAt,
+	}
+	var snapshot eligibility.Snapshot
+	var loads errgroup.Group
+	loads.Go(func() (err error) { snapshot, err = s.equip(ctx, w.req, chat, &w.agent, w.equip); return })
+	loads.Go(func() (err error) { w.chatHistory, err = s.loadHistory(ctx, w.req, chat, w.incoming); return })
+	if err := loads.Wait(); err != nil {
+		return err
+	}
+	w.readFrom = append(w.readFrom, j.ReadFrom...)
+	if err := w.prepare(snapshot); err != nil {
+		return err
+	}
+	w.addRounds()
+	w.addCircles(w.dataFrom()...)
+	w.corrections = -1 << 30 // a job has no bound of its own for wrong calls, because its steps bound it
+	w.block = w.resolve(snapshot)
+	return nil
+}
+
+// addRounds adds the rounds to the prompt, and what they read to the looks.
+func (w *work) addRounds() {
+	w.looks.most = mostJobLooks
+	since := 0 // what was read before a plan ended may be read again
+	for i, r := range w.rounds {
+		if r.RunID != "" {
+			since = i + 1
+		}
+	}
+	for i, r := range w.rounds {
+		if r.Handled.IsZero() {
+			continue
+		}
+		if r.Eval {
+			v, _ := readVerdict(r.Text) // it can be read, because the job went on after it
+			w.messages = append(w.messages, correction(w.req.Locale, v))
+			continue
+		}
+		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		for k, call := range r.Calls {
+			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+		}
+		for _, l := range r.Looks {
+			made := look{call: l.Call, source: l.Source, read: w.readText(l.Source)}
+			if i < since {
+				made.call = ""
+			}
+			w.looks.made = append(w.looks.made, made)
+		}
+	}
+}
+
+// readText returns the function that reads the lines of the answer of an earlier round.
+func (w *work) readText(of conversation.Source) func() ([]string, error) {
+	return func() ([]string, error) {
+		if !of.Cut {
+			return strings.Split(of.Answer, "\n"), nil
+		}
+		text, err := w.service.Jobs.Text(context.Background(), w.job.Account, w.job.ID, of.ID)
+		return strings.Split(text, "\n"), err
+	}
+}
