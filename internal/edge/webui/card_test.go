@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -42,9 +43,17 @@ func TestCardOffersToLookAgain(t *testing.T) {
 	run.Taken = []plan.Taken{one, one}
 	for after, old := range map[time.Duration]bool{0: false, plan.TakenLife - 1: false, plan.TakenLife: true} {
 		c := newCard(run, nil, locale.Spanish, at.Add(after))
-		v := c.Steps[0].Taken
-		if !c.Rereads || c.ReadOld != old || len(v) != 1 || !v[0].Gone || len(v[0].Values) != 2 || strings.Contains(string(v[0].Values[0]), "\u202e") {
+		if v := c.Steps[0].Taken; !c.Rereads || c.ReadOld != old || len(v) != 1 || !v[0].Gone || len(v[0].Values) != 2 {
 			t.Errorf("after %v: %v, %+v", after, c.ReadOld, v)
+		}
+		var b bytes.Buffer
+		if err := loadViews(loadAssets(), func() time.Time { return at }).render(&b, locale.Spanish, "card", c); err != nil {
+			t.Fatal(err)
+		}
+		shown := b.String()
+		offers := strings.Contains(shown, `data-from="2026-03-02T09:10:00Z">`)
+		if offers != old || !strings.Contains(shown, `data-action="look-again"`) || strings.Count(shown, "<code>e1") != 2 || strings.Contains(shown, "\u202e") {
+			t.Errorf("after %v the card is\n%s", after, shown)
 		}
 	}
 	run.Taken[0].Call, run.Taken[1].Call = nil, nil
