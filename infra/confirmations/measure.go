@@ -168,7 +168,10 @@ func (s *subject) confirm(ctx context.Context, run, digest string) (times int, e
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		var now struct {
 			Status string
-			Steps  []struct{ ID, Status string }
+			Steps  []struct {
+				ID, Status string
+				Error      struct{ Message string }
+			}
 		}
 		if err := s.call(ctx, "GET", "/api/runs/"+run, nil, &now); err != nil {
 			return times, err

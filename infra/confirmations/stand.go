@@ -19,15 +19,19 @@ func newService(d document, text []byte) *httptest.Server {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		for at, rows := range d.answers {
+		rows, found := d.answers[r.Method+" "+r.URL.Path] // an address is more than a pattern that matches it
+		for at, of := range d.answers {
 			method, pattern, _ := strings.Cut(at, " ")
-			if match, err := path.Match(pattern, r.URL.Path); err == nil && match && method == r.Method {
-				if r.Method == http.MethodPost {
-					w.WriteHeader(http.StatusCreated)
-				}
-				_, _ = io.WriteString(w, rows)
-				return
+			if match, err := path.Match(pattern, r.URL.Path); !found && err == nil && match && method == r.Method {
+				rows, found = of, true
 			}
+		}
+		if found {
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusCreated)
+			}
+			_, _ = io.WriteString(w, rows)
+			return
 		}
 		w.WriteHeader(http.StatusNotFound)
 	}))
