@@ -27,3 +27,11 @@ type Source struct {
 	// Call is the read, as the tool mcp_request takes it: {mcp_id, method, path, query} or {mcp_id, tool, body}.
 	Call json.RawMessage `json:"call,omitempty"`
 }
+
+// Called names the request of a read: the method and the address, or the tool.
+func (s Source) Called() string {
+	if s.Tool != "" {
+		return s.Tool
+	}
+	return s.Method + " " + s.URL
+}

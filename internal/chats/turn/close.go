@@ -163,11 +163,7 @@ func (d *dialog) readPhrase() locale.Phrase {
 	lines := []locale.Phrase{locale.Say("turn.closed.read")}
 	for _, s := range d.sources {
 		if s.Answer != "" {
-			called := s.Tool
-			if called == "" {
-				called = s.Method + " " + s.URL
-			}
-			lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, called)))
+			lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, s.Called())))
 		}
 	}
 	return locale.Joined{Phrases: lines, Between: "\n"}

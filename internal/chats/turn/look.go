@@ -347,12 +347,8 @@ func (l look) again() string {
 }
 
 func resultText(s conversation.Source, note string) string {
-	called := s.Tool
-	if called == "" {
-		called = s.Method + " " + s.URL
-	}
 	text, err := json.Marshal(lookResult{
-		ID: s.ID, Service: s.Service, Called: called, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
+		ID: s.ID, Service: s.Service, Called: s.Called(), At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
 	})
 	if err != nil {
 		return toolError("", "the answer cannot be shown")

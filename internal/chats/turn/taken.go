@@ -42,15 +42,7 @@ func (d *dialog) answers() []plan.Answered {
 }
 
 func answered(s conversation.Source, text string) plan.Answered {
-	return plan.Answered{MCPID: s.MCPID, Service: s.Service, Called: calledAt(s), At: s.At, Call: s.Call, Answer: text}
-}
-
-// calledAt names the request of a read.
-func calledAt(s conversation.Source) string {
-	if s.Tool != "" {
-		return s.Tool
-	}
-	return s.Method + " " + s.URL
+	return plan.Answered{MCPID: s.MCPID, Service: s.Service, Called: s.Called(), At: s.At, Call: s.Call, Answer: text}
 }
 
 // LookAgain reads again what the values of a draft were taken from, as a person asked for on its card. The draft and its
