@@ -134,7 +134,7 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 			v.Taken, same = append(v.Taken, one), len(v.Taken)
 		}
 		v.Taken[same].Values = append(v.Taken[same].Values, a.show(t.Value))
-		if until := t.At.Add(plan.TakenLife); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
+		if until := t.Until(); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
 			a.card.ReadUntil = until
 		}
 		a.card.Rereads = a.card.Rereads || len(t.Call) > 0

@@ -32,8 +32,8 @@ const TakenLife = 10 * time.Minute
 // mostTaken bounds the values of a plan that are named.
 const mostTaken = 40
 
-// Old reports whether a value was read too long ago to be relied on.
-func (t Taken) Old(at time.Time) bool { return !at.Before(t.At.Add(TakenLife)) }
+// Until returns the time from which a value is too old to be relied on.
+func (t Taken) Until() time.Time { return t.At.Add(TakenLife) }
 
 // Answered is a read with its answer, from which values may be taken.
 type Answered struct {
@@ -84,7 +84,7 @@ type literal struct{ where, value string }
 func (s Step) literals() []literal {
 	var list []literal
 	add := func(where, value string) {
-		if IsTelling(value) {
+		if isTelling(value) {
 			list = append(list, literal{where, value})
 		}
 	}
@@ -102,8 +102,8 @@ func (s Step) literals() []literal {
 	return list
 }
 
-// IsTelling reports whether a text says by itself which value it is: a word or a number of two signs and more.
-func IsTelling(text string) bool {
+// isTelling reports whether a text says by itself which value it is: a word or a number of two signs and more.
+func isTelling(text string) bool {
 	signs := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

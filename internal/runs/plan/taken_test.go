@@ -59,11 +59,3 @@ func TestTakenIsBounded(t *testing.T) {
 		t.Errorf("%d values", len(got))
 	}
 }
-
-func TestTakenIsOldAfterTenMinutes(t *testing.T) {
-	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	v := Taken{At: at}
-	if v.Old(at.Add(TakenLife-1)) || !v.Old(at.Add(TakenLife)) {
-		t.Error("it is old at another time")
-	}
-}
