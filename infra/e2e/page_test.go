@@ -30,7 +30,16 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.pictures("looked")
 	b.say("Reserva la más barata")
 	b.see(".card[data-draft]")
-	b.reads(".card", `POST[\s\S]*"room_id": "sur"`)
+	b.reads(".card", `POST[\s\S]*"room_id": "sur"[\s\S]*sur[\s\S]*leído en Reservas`)
+
+	// After ten minutes the card offers to look again: here the button is pressed before.
+	b.until(`(document.querySelector(".card [data-from]").hidden = false, document.querySelector('[data-action="look-again"]').click(), true)`)
+	b.until(`document.body.textContent.includes("los valores siguen ahí")`)
+	b.see(".card[data-draft]")
+	looked, _ := value[string](b, `document.querySelector(".card[data-draft]").dataset.run`)
+	if event := c.must(t, 200, "GET", "/api/runs/"+looked+"/events", "").text("events.1.type"); event != "run.looked" {
+		t.Errorf("the button made the event %q", event)
+	}
 	b.click(`.card[data-draft] [data-action="cancel-run"]`)
 	b.see(`.card[data-status="cancelled"]`)
 
@@ -61,7 +70,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	}
 	b.reads(".card .card-foot", `Caduca en`)
 	b.pictures("draft")
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "1" { // the look above
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "2" { // the looks above
 		t.Errorf("%s requests were sent before the confirm", n)
 	}
 
@@ -69,8 +78,8 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.see(`.card[data-status="done"]`)
 	b.see(`.line.outcome[data-status="done"]`)
 	b.reads(".line.outcome", `finalizado con estado done: 3 de 3.*Sala Este`)
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "4" {
-		t.Errorf("a look and three steps are %s requests", n)
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "5" {
+		t.Errorf("two looks and three steps are %s requests", n)
 	}
 	b.pictures("done")
 
@@ -83,7 +92,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.see(".card[data-draft]")
 	b.click(`.card[data-draft] [data-action="cancel-run"]`)
 	b.see(`.card[data-status="cancelled"]`)
-	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "4" {
+	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "5" {
 		t.Errorf("after a cancel there are %s requests", n)
 	}
 
