@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -25,13 +24,22 @@ func startReferenceServer(t *testing.T, transport, path string) string {
 		t.Skip("PILOTO_EVERYTHING names no folder with @modelcontextprotocol/server-everything; `make provider` does")
 	}
 	port := freePort(t)
-	ctx, stop := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, "node",
+	address := startServer(t, port, []string{fmt.Sprintf("PORT=%d", port)}, "node",
 		filepath.Join(folder, "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), transport)
-	server.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	return "http://" + address + path
+}
+
+// startServer starts a program with variables, waits until it listens at a port of this machine, and returns the address.
+// The program ends with the test.
+func startServer(t *testing.T, port int, variables []string, program string, arguments ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, program, arguments...)
+	server.Env = append(os.Environ(), variables...)
 	var said lockedText
 	server.Stdout, server.Stderr = &said, &said
 	if err := server.Start(); err != nil {
+		stop()
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -46,10 +54,10 @@ func startReferenceServer(t *testing.T, transport, path string) string {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err == nil {
 			_ = c.Close()
-			return "http://" + address + path
+			return address
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("it does not listen: ", errors.Join(err, errors.New(said.String())))
+			t.Fatalf("it does not listen: %v\n%s", err, said.String())
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package provider
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 const dnsKey = "the-key-of-the-name-server"
@@ -46,32 +43,8 @@ security-poll-suffix=
 	if err := os.WriteFile(filepath.Join(folder, "pdns.conf"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, program, "--config-dir="+folder, "--daemon=no", "--guardian=no", "--setuid=", "--setgid=")
-	var said lockedText
-	server.Stdout, server.Stderr = &said, &said
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = server.Wait()
-		_ = os.RemoveAll(folder)
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	address := fmt.Sprintf("127.0.0.1:%d", api)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = c.Close()
-			return "http://" + address
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not listen: %v\n%s", err, said.String())
-		}
-	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // after the program ended
+	return "http://" + startServer(t, api, nil, program, "--config-dir="+folder, "--daemon=no", "--guardian=no", "--setuid=", "--setgid=")
 }
 
 // zonesOf returns the names of the zones that PowerDNS has, asked without Piloto.
