@@ -94,7 +94,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// conclusion is the answer to what came of a run.
+// conclusion is the answer of the model that writes a conclusion.
 const conclusion = `{"id":"c1","object":"chat.completion","created":1,"model":"script",
 	"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hecho: pedido el 4711."}}],
 	"usage":{"prompt_tokens":900,"completion_tokens":20,"total_tokens":920}}`

@@ -203,7 +203,7 @@ func (s *system) route(session string, sc scenario) error {
 	return err
 }
 
-// newChat creates a chat in which the model does not tell what came of a run.
+// newChat creates a chat whose runs have no conclusion.
 func (s *system) newChat() (string, error) {
 	id, err := s.newTellingChat()
 	if err == nil {

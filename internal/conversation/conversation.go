@@ -63,7 +63,7 @@ type Chat struct {
 	// Agent is the name of the agent that answers, of kind loop; "" means the assistant alone.
 	Agent string `json:"agent,omitempty"`
 
-	// Conclude says whether the model tells what came of a run of the chat: "on" or "off"; "" means as the
+	// Conclude says whether the model writes a conclusion of each run of the chat: "on" or "off"; "" means as the
 	// assistant says.
 	Conclude string `json:"conclude,omitempty" enum:"on,off"`
 

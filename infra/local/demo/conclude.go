@@ -10,7 +10,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// endedRun is a run that ended, as the prompt for what came of it has it.
+// endedRun is a run that ended, in the form in which the prompt of a conclusion has it.
 type endedRun struct {
 	Goal   string
 	Status string

@@ -235,7 +235,7 @@ func (m *puppet) decide(held []string) llm.Reply {
 	return delegateTo(to)
 }
 
-// listeners are the agents of the router that are servers. What they are told has no data of a service.
+// listeners are the servers that the router delegates to. The data of a service must not reach them.
 type listeners struct{ *wire }
 
 // Ask implements turn.Agents.
@@ -381,7 +381,7 @@ func (w *circleWorld) begin(t *testing.T, rt *rapid.T) {
 	w.wrong, w.held, w.replies = nil, nil, 0
 }
 
-// allow draws what may be read of a party.
+// allow draws a setting: what turns may read of a service.
 func (w *circleWorld) allow(rt *rapid.T, p *party) {
 	p.reads = tool.Reads{
 		Mode:   rapid.SampledFrom([]tool.ReadMode{tool.ReadsOn, tool.ReadsOn, tool.ReadsOn, tool.ReadsPreview, tool.ReadsOff}).Draw(rt, "mode"),

@@ -74,7 +74,7 @@ func (w Wait) Slot() EffectID {
 	return EffectOf(w.StepID.Step())
 }
 
-// At is the time by which a wait is listed: its deadline. What has none is due since it waits.
+// At returns the time by which a wait is listed: its deadline, or else the time at which it began.
 func (w Wait) At() time.Time {
 	if w.Due.IsZero() {
 		return w.Asked
