@@ -16,7 +16,7 @@ func (w *world) more(rw http.ResponseWriter, r *http.Request, _ map[string]any) 
 		return
 	}
 	for range 2 {
-		if run.Status.Active() && run.Status != plan.Waiting {
+		if !w.held && run.Status.Active() && run.Status != plan.Waiting {
 			w.advance(&run)
 		}
 	}

@@ -28,6 +28,7 @@ type world struct {
 	keys  []string // Idempotency-Keys of confirmations
 	asked []string // bodies of POST /api/mcps and of PUT …/key
 	down  bool     // every API call gets 503
+	held  bool     // runs do not move on
 	ai    *eligibility.Manager
 	hub   *hub
 	tale  []string                 // the pieces of a streamed answer
@@ -101,6 +102,13 @@ func (w *world) isDown() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.down
+}
+
+// hold keeps runs where they are, or lets them move on.
+func (w *world) hold(held bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = held
 }
 
 func (w *world) setDown(down bool) {

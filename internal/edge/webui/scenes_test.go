@@ -195,6 +195,7 @@ func TestACardStaysUnderAPressedPointer(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("reserva")
 	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
+	b.hold(true) // what is asked for before the press is in place by then
 	b.click(confirmButton)
 	b.until(`document.querySelector('.card[data-live] [data-action="cancel-run"]:not(:disabled)') !== null`)
 	const fetched = `performance.getEntriesByType("resource").filter((e) => /\/ui\/(runs|chats)\/[^/]+$/.test(e.name)).length`
@@ -210,6 +211,7 @@ func TestACardStaysUnderAPressedPointer(t *testing.T) {
 		return [x + width / 2, y + height / 2];
 	})()`)
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	b.hold(false)
 	b.until(fetched + ` > window.fetched`)
 	b.until(`new Promise((done) => setTimeout(done, 50, true))`) // what was fetched could be shown by now
 	if !eval[bool](b, `stop.isConnected && stop.dataset.action === "cancel-run"`) {
