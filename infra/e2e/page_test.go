@@ -40,7 +40,8 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	if event := c.must(t, 200, "GET", "/api/runs/"+looked+"/events", "").text("events.1.type"); event != "run.looked" {
 		t.Errorf("the button made the event %q", event)
 	}
-	b.click(`.card[data-draft] [data-action="cancel-run"]`)
+	b.click(`.card[data-draft] [data-action="reject-run"]`)
+	b.click("#ask-yes")
 	b.see(`.card[data-status="cancelled"]`)
 
 	// Where nothing may be read, the plan has every step.
@@ -90,7 +91,8 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 
 	b.say("Reserva una sala para 6 pasado mañana a las 9")
 	b.see(".card[data-draft]")
-	b.click(`.card[data-draft] [data-action="cancel-run"]`)
+	b.click(`.card[data-draft] [data-action="reject-run"]`)
+	b.click("#ask-yes")
 	b.see(`.card[data-status="cancelled"]`)
 	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "5" {
 		t.Errorf("after a cancel there are %s requests", n)

@@ -52,6 +52,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
+		Summary: oneLine(entry.Summary),
 	}}
 	return wrong, nil
 }

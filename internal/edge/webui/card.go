@@ -26,8 +26,13 @@ type card struct {
 	Expires time.Time
 	Seq     int // number of the run's last event when it was read; later ones are requested from there
 	Steps   []cardStep
+	Rows    []stepRow // the same steps, those that are alike together
+	Graph   *graph
+	Left    int    // steps that are neither done nor skipped
+	Remains string // about how long they take
 	Writes  int
 	Destroy int
+	Costs   int // changing steps with an amount of money
 	Finished,
 	Total int
 	Skipped   int // skipped because of their conditions
@@ -63,8 +68,11 @@ type cardStep struct {
 	Key    string // unique on the page
 	Number int
 	Title  render.HTML
+	Plain  string // the title without markup
 	State  plan.StepStatus
 	call
+	Says     sentence
+	Costs    []saidValue // amounts of money in it
 	Risk     plan.Risk
 	Needs    []int // numbers of steps
 	Attempts int
@@ -75,7 +83,8 @@ type cardStep struct {
 	SentBody *code
 	Answer   *answer
 	Error    render.HTML
-	Folded   bool // the request is folded, because it was confirmed
+	Folded   bool // what is beside the request is folded, because it was confirmed
+	Request  bool // the request is unfolded: it has more than its sentence says, or what must be seen
 
 	When     render.HTML // condition of the step
 	Each     render.HTML // list whose elements the step runs for
@@ -141,6 +150,8 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 		c.Elapsed = a.elapsed(events)
 	}
 	c.Completed = c.Finished + c.Skipped
+	c.Left, c.Remains = c.Total-c.Completed, a.remaining()
+	c.Rows, c.Graph = a.rowsOf(c.Steps), graphOf(c.Steps)
 	c.ReadOld = !c.ReadUntil.IsZero() && !now.Before(c.ReadUntil)
 	c.Receipt = run.Status.Terminal() && !c.Dead
 	c.Ended = a.aftermath()
@@ -242,11 +253,18 @@ func (a cardBuilder) elapsed(events []plan.Event) string {
 func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	binding, _ := a.run.Plan.Binding(s.ID)
 	state := a.run.State(s.ID)
+	marked := a.card.Marked
+	a.card.Marked = false
 	v := cardStep{
-		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(s.Title), State: state.Status,
+		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(s.Title), Plain: plain(s.Title), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, usedSteps(s)),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
+	}
+	v.Says = a.sentence(s, binding)
+	v.Costs = v.Says.costs()
+	if len(v.Costs) > 0 && v.Risk != plan.Read {
+		a.card.Costs++
 	}
 	switch v.Risk {
 	case plan.Write:
@@ -270,7 +288,15 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
+	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || a.card.Marked
+	v.Request = mustSee && !v.Folded
+	a.card.Marked = a.card.Marked || marked
 	return v
+}
+
+// number returns the number of a step, from 1; 0 for none.
+func (a cardBuilder) number(id string) int {
+	return 1 + slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
 }
 
 // origin returns the description of the step that a reference names.
@@ -281,10 +307,8 @@ func (a cardBuilder) origin(id string) string {
 	case plan.CheckName:
 		return locale.Text(a.words.tag, "page.step.reference_check")
 	}
-	for i, s := range a.run.Plan.Steps {
-		if s.ID.Step() == id {
-			return locale.Text(a.words.tag, "page.step.reference", "n", itoa(i+1), "title", plain(s.Title))
-		}
+	if n := a.number(id); n > 0 {
+		return locale.Text(a.words.tag, "page.step.reference", "n", itoa(n), "title", plain(a.run.Plan.Steps[n-1].Title))
 	}
 	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
 }

@@ -188,7 +188,7 @@ func (w *world) revise(rw http.ResponseWriter, r *http.Request, body map[string]
 	}
 	next.Bindings = nil
 	for _, s := range steps {
-		next.Bindings = append(next.Bindings, plan.Binding{StepID: s.ID, MCPID: s.MCPID, ServerName: "Salas de demostración", BaseURL: roomsURL, Template: s.Path, Fingerprint: "f"})
+		next.Bindings = append(next.Bindings, plan.Binding{StepID: s.ID, MCPID: s.MCPID, ServerName: "Salas de demostración", BaseURL: roomsURL, Template: templateOf(s.Path), Fingerprint: "f"})
 	}
 	run.Plan = next
 	before := run.Digest

@@ -47,7 +47,8 @@ func fullPlan(now time.Time) plan.Plan {
 		},
 	}
 	bind := func(id, server, name, base string) {
-		p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.ParseEffect(id), MCPID: server, ServerName: name, BaseURL: base, Fingerprint: "f"})
+		step, _ := p.Step(plan.ParseEffect(id))
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: plan.ParseEffect(id), MCPID: server, ServerName: name, BaseURL: base, Template: templateOf(step.Path), Fingerprint: "f"})
 	}
 	for _, id := range []string{"s1", "s2", "s4", "undo:s2", "check:s2"} {
 		bind(id, "rooms", "Salas de demostración", roomsURL)

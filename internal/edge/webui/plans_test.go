@@ -2,6 +2,7 @@ package webui
 
 import (
 	"encoding/json"
+	"regexp"
 	"testing"
 	"time"
 
@@ -29,9 +30,21 @@ func roomPlan(now time.Time) plan.Plan {
 		},
 	}
 	for _, s := range p.Steps {
-		p.Bindings = append(p.Bindings, plan.Binding{StepID: s.ID, MCPID: "rooms", ServerName: "Salas de demostración", BaseURL: roomsURL, Template: s.Path, Fingerprint: "f"})
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: s.ID, MCPID: "rooms", ServerName: "Salas de demostración", BaseURL: roomsURL, Template: templateOf(s.Path), Fingerprint: "f"})
 	}
 	return p
+}
+
+var parameter = regexp.MustCompile(`\$\{[^}]*\}|/\d+`)
+
+// templateOf returns the template of a path: a reference or a number is a parameter.
+func templateOf(path string) string {
+	return parameter.ReplaceAllStringFunc(path, func(value string) string {
+		if value[0] == '/' {
+			return "/{id}"
+		}
+		return "{id}"
+	})
 }
 
 // draft returns a waiting run of a plan.

@@ -21,7 +21,18 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 	b.say("Reserva una sala para 6 mañana a las 10")
 	b.see(confirmButton)
 	b.until(`document.querySelectorAll(".line[data-local], .thinking").length === 0`)
+	short := eval[string](b, `document.querySelector(".card").innerText`)
+	for _, want := range []string{"people 6", "date viernes 6 de marzo", "room id id del primero de items, en el paso 1", "http://127.0.0.1:9100", "3 pasos", "1 escribe"} {
+		if !strings.Contains(short, want) || strings.Contains(short, "${s1") {
+			t.Errorf("the folded card lacks %q:\n%s", want, short)
+		}
+	}
+	if at := eval[string](b, `document.activeElement.id`); at != "message" {
+		t.Errorf("the focus went to %q", at)
+	}
+	b.click(`[data-action="unfold"]`)
 	card := eval[string](b, `document.querySelector(".card").innerText`)
+	b.click(`[data-action="unfold"]`)
 	for _, want := range []string{
 		"Reservar una sala para 6 mañana a las 10", "Pendiente de confirmar", "http://127.0.0.1:9100/rooms", "9007199254740993",
 		"${s1.body.items[0].id}", "escribe", "Caduca en", "Salas de demostración",
@@ -30,9 +41,7 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
-	if at := eval[string](b, `document.activeElement.id`); at != "message" {
-		t.Errorf("the focus went to %q", at)
-	}
+	b.do(chromedp.Focus(chromedp.CSS("#message")))
 	b.enter()
 	b.write("#message", "  ")
 	b.enter()
@@ -255,7 +264,8 @@ func TestCancellingADraftLeavesItVisiblyDead(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.say("reserva")
 	b.see(confirmButton)
-	b.click(`.card [data-action="cancel-run"]`)
+	b.click(`.card [data-action="reject-run"]`)
+	b.click("#ask-yes")
 	b.until(`document.querySelector(".card[data-dead][data-status=cancelled]") !== null`)
 	if n := eval[int](b, `document.querySelectorAll(".card button").length`); n != 0 {
 		t.Errorf("%d buttons are left", n)

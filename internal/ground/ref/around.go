@@ -43,6 +43,18 @@ func ValueAndLabel(r Reference, look Lookup) (json.RawMessage, string, error) {
 	return v, label(holder, itself), nil
 }
 
+// NameOf returns the member that names the thing that an object describes, such as its title; "" when it has none.
+func NameOf(object map[string]any) string {
+	for _, like := range nameLike {
+		for name, v := range object {
+			if text, ok := v.(string); ok && strings.EqualFold(name, like) && Line(text) != "" {
+				return Line(text)
+			}
+		}
+	}
+	return ""
+}
+
 type member struct{ name, text string }
 
 // label returns a label from the scalar members of an object. The member itself is used only when there is no

@@ -84,7 +84,7 @@ var (
 	stepFields = []string{
 		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}
-	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "mcp_id"}
+	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "summary", "mcp_id"}
 )
 
 // nestedFields lists the fields that are compared member by member.

@@ -118,6 +118,9 @@ type Binding struct {
 	Template    string   `json:"template"` // the path as it stands in the OpenAPI document
 	Fingerprint string   `json:"fingerprint"`
 	Auth        string   `json:"auth,omitempty"` // where the server's key is sent; empty: the server has no key
+	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
+	// says nothing. The title of a step may be the model's; this is not.
+	Summary string `json:"summary,omitempty"`
 }
 
 // Plan is a proposed goal and its steps. It does not change after a user saw it: an edit is a new

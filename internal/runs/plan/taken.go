@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"piloto/internal/ground/ref"
 )
 
 // Taken is a literal value of a step that stood in the answer of a read, which the model saw before it wrote the plan. It is
@@ -18,6 +20,7 @@ type Taken struct {
 	StepID  EffectID        `json:"step_id"`
 	Where   string          `json:"where" doc:"path, or the place in the query or the body: body.items.0.id"`
 	Value   string          `json:"value"`
+	Label   string          `json:"label,omitempty" doc:"what the answer calls the thing with this id, such as Sala Norte"`
 	MCPID   string          `json:"mcp_id"`
 	Service string          `json:"service"`
 	Called  string          `json:"called" doc:"METHOD and address, or the tool"`
@@ -47,7 +50,7 @@ type Answered struct {
 // message has were not taken. earlier are the values of the plan before this one: those that are still in their place stay.
 func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Taken {
 	said = strings.ToLower(said)
-	read := make([]func(string) bool, len(answers))
+	read := make([]func(string) (string, bool), len(answers))
 	for i, a := range answers {
 		read[i] = valuesIn(a.Answer)
 	}
@@ -58,10 +61,11 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 				return list
 			}
 			old := slices.IndexFunc(earlier, func(t Taken) bool { return t.StepID == s.ID && t.Where == l.where && t.Value == l.value })
-			switch at := slices.IndexFunc(read, func(has func(string) bool) bool { return has(l.value) }); {
+			switch at := slices.IndexFunc(read, func(has func(string) (string, bool)) bool { _, is := has(l.value); return is }); {
 			case at >= 0 && !strings.Contains(said, strings.ToLower(l.value)):
 				a := answers[at]
-				list = append(list, Taken{StepID: s.ID, Where: l.where, Value: l.value, MCPID: a.MCPID, Service: a.Service, Called: a.Called, At: a.At, Call: a.Call})
+				label, _ := read[at](l.value)
+				list = append(list, Taken{StepID: s.ID, Where: l.where, Value: l.value, Label: label, MCPID: a.MCPID, Service: a.Service, Called: a.Called, At: a.At, Call: a.Call})
 			case old >= 0:
 				list = append(list, earlier[old])
 			}
@@ -72,7 +76,8 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 
 // Again returns the value as another read of the same call leaves it.
 func (t Taken) Again(answer string, at time.Time) Taken {
-	t.At, t.Gone = at, !valuesIn(answer)(t.Value)
+	_, is := valuesIn(answer)(t.Value)
+	t.At, t.Gone = at, !is
 	return t
 }
 
@@ -113,22 +118,25 @@ func isTelling(text string) bool {
 	return signs >= 2 && len(text) <= 200 && !strings.Contains(text, "${")
 }
 
-// valuesIn returns whether a value stands in an answer: as a whole value of JSON, or else between other signs.
-func valuesIn(answer string) func(string) bool {
-	values := map[string]bool{}
-	if eachValue(json.RawMessage(answer), "", func(_, value string) { values[value] = true }) {
-		return func(v string) bool { return values[v] }
+// valuesIn returns whether a value stands in an answer: as a whole value of JSON, or else between other signs. label is the
+// name of the thing whose id the value is, when the answer has both.
+func valuesIn(answer string) func(value string) (label string, is bool) {
+	values := map[string]string{}
+	if root, ok := decodeValue(json.RawMessage(answer)); ok {
+		walkValue(root, "", func(_, value string) { values[value] = values[value] })
+		nameValues(root, values, map[string]bool{})
+		return func(v string) (string, bool) { label, is := values[v]; return label, is }
 	}
 	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
-	return func(v string) bool {
+	return func(v string) (string, bool) {
 		for rest := answer; ; {
 			before, after, found := strings.Cut(rest, v)
 			if !found {
-				return false
+				return "", false
 			}
 			left, right := []rune(lastRune(before)), []rune(firstRune(after))
 			if (len(left) == 0 || !isPart(left[0])) && (len(right) == 0 || !isPart(right[0])) {
-				return true
+				return "", true
 			}
 			rest = after
 		}
@@ -154,17 +162,61 @@ func lastRune(s string) string {
 
 // eachValue calls f for each text and number of a JSON value, with its place. It reports whether raw is JSON.
 func eachValue(raw json.RawMessage, where string, f func(where, value string)) bool {
+	v, ok := decodeValue(raw)
+	if ok {
+		walkValue(v, where, f)
+	}
+	return ok
+}
+
+func decodeValue(raw json.RawMessage) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var v any
 	if d.Decode(&v) != nil {
-		return false
+		return nil, false
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return false
+	_, err := d.Token()
+	return v, err == io.EOF
+}
+
+// nameValues adds labels to the ids in a value: an object with an id and a name says which thing the id means. An id with
+// several names, such as 1 of two kinds of things, is unclear and gets none.
+func nameValues(v any, labels map[string]string, unclear map[string]bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			nameValues(e, labels, unclear)
+		}
+	case map[string]any:
+		name := ref.NameOf(v)
+		for member, e := range v {
+			nameValues(e, labels, unclear)
+			if name == "" || !isID(member) || e == nil {
+				continue
+			}
+			id := ""
+			switch e := e.(type) {
+			case string:
+				id = e
+			case json.Number:
+				id = e.String()
+			}
+			before := labels[id]
+			unclear[id] = unclear[id] || before != "" && before != name
+			if labels[id] = name; unclear[id] {
+				labels[id] = ""
+			}
+		}
 	}
-	walkValue(v, where, f)
-	return true
+}
+
+// isID reports whether a member is the id of the object that holds it, and not of another.
+func isID(member string) bool {
+	switch strings.ToLower(member) {
+	case "id", "_id", "uuid", "guid", "key", "slug", "code", "sku":
+		return true
+	}
+	return false
 }
 
 func walkValue(v any, where string, f func(where, value string)) {

@@ -38,6 +38,21 @@ func TestTakenFromKeepsWhatStaysInItsPlace(t *testing.T) {
 	}
 }
 
+// TestTakenIsCalledAsItsAnswerDoes: the answer says which thing an id means, unless it means two.
+func TestTakenIsCalledAsItsAnswerDoes(t *testing.T) {
+	p := Plan{Steps: []Step{{ID: EffectOf("s1"), Body: json.RawMessage(`{"room":"norte","owner":"u-7","twice":"x-1","day":"10:00"}`)}}}
+	answer := `{"rooms":[{"id":"norte","name":"Sala Norte","owner":{"ID":"u-7","title":"Ana\nRuiz"},"from":"10:00"}],
+		"a":{"id":"x-1","name":"Una"},"b":{"id":"x-1","name":"Otra"},"c":{"id":"x-1","name":"Una"}}`
+	got := map[string]string{}
+	for _, v := range p.TakenFrom([]Answered{{Answer: answer}}, "", nil) {
+		got[v.Where] = v.Label
+	}
+	want := map[string]string{"body.room": "Sala Norte", "body.owner": "Ana Ruiz", "body.twice": "", "body.day": ""}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestTakenStandsInAText(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"sala e1 libre": true, "e1": true, "(e1)": true, "e10": false, "re1": false, "e1-b, y e1": true, "é1 e1é": false, "": false, `{"a":"e1"}`: true, `{"a":"e1 y más"}`: false,

@@ -13,6 +13,7 @@ import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import * as rules from "./rules.js";
+import * as seen from "./seen.js";
 import { tellTime } from "./text.js";
 import * as webhooks from "./webhooks.js";
 import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd } from "./view.js";
@@ -28,6 +29,7 @@ const actions = {
   ...decisions.actions,
   ...edit.actions,
   ...rules.actions,
+  ...seen.actions,
   "confirm-run": confirmRun,
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
@@ -146,4 +148,5 @@ startAgents();
 arrived();
 toEnd();
 showAsked();
+seen.startSeen();
 startLive();

@@ -3,6 +3,7 @@
 
 import { api, fragment, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
+import { readOn } from "./seen.js";
 import { connected } from "./socket.js";
 import { letGo, refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
 import { t } from "./text.js";
@@ -25,7 +26,8 @@ function keyFor(card) {
   return keys.get(what);
 }
 
-export const confirmRun = (button) => decide(button, "confirm");
+/** confirmRun confirms the plan of a card, when all of it was in sight; else it shows what was not. */
+export const confirmRun = (button) => (readOn(button.closest(".card")) ? undefined : decide(button, "confirm"));
 export const cancelRun = (button) => decide(button, "cancel");
 
 function decide(button, verb) {

@@ -1,0 +1,331 @@
+package webui
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+)
+
+// sentence is a call as a person reads it: what its service says that it does, and its values by their names. It is
+// made of what is sent, and not of the model's words.
+type sentence struct {
+	What   render.HTML // the summary of the operation; "" when the document has none, or the title says the same
+	Values []saidValue
+	Whole  bool // every value of the call is in it, to its end
+}
+
+// saidValue is one value of a call.
+type saidValue struct {
+	Name, Value render.HTML
+	Sent        render.HTML // the value that is sent, when Value is its name, or the name of what it will be
+	From        string      // where the name comes from, or the reference
+	Money       bool
+}
+
+// Limits of a sentence. What they cut makes it incomplete, and the request is unfolded.
+const (
+	mostSaid    = 10  // values
+	longestSaid = 140 // characters of a text
+	mostListed  = 8   // elements of a list of single values
+	deepestSaid = 3   // objects within each other
+)
+
+// sentence returns the sentence of a step.
+func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
+	w := sentenceWriter{card: a, step: s, sentence: sentence{Whole: true}}
+	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
+		w.What = a.show(title)
+	}
+	values, fits := pathValues(b.Template, s.Path)
+	w.Whole = fits || s.Tool != ""
+	for _, v := range values {
+		w.text("path", v.name, v.value, false)
+	}
+	w.object(s.Query, "query", "", 0)
+	w.object(s.Body, "body", "", 0)
+	return w.sentence
+}
+
+// costs returns the values that are amounts of money.
+func (s sentence) costs() (list []saidValue) {
+	for _, v := range s.Values {
+		if v.Money {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+type sentenceWriter struct {
+	sentence
+	card cardBuilder
+	step plan.Step
+}
+
+// object says the members of a JSON object, in their order. Another value is said as a whole.
+func (w *sentenceWriter) object(raw json.RawMessage, where, name string, depth int) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || depth == 0 && string(raw) == "null" {
+		return
+	}
+	if raw[0] != '{' || depth == deepestSaid {
+		w.value(raw, where, name)
+		return
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		w.Whole = false
+		return
+	}
+	empty := depth > 0
+	for dec.More() {
+		key, err := dec.Token()
+		var v json.RawMessage
+		if err != nil || dec.Decode(&v) != nil {
+			w.Whole = false
+			return
+		}
+		member, _ := key.(string)
+		w.object(v, where+"."+member, strings.TrimSpace(name+" "+member), depth+1)
+		empty = false
+	}
+	if empty {
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+	}
+}
+
+// value says a value that is no object, or too deep in one.
+func (w *sentenceWriter) value(raw json.RawMessage, where, name string) {
+	var text string
+	switch {
+	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
+		w.text(where, name, text, isMoney(name))
+	case string(raw) == "true":
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.yes")})
+	case string(raw) == "false":
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.no")})
+	case string(raw) == "null":
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+	case raw[0] == '[':
+		w.list(raw, where, name)
+	case raw[0] == '{':
+		w.Whole = false
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.object")})
+	default: // a number
+		v := saidValue{Name: w.name(name), Value: w.card.show(w.number(string(raw), name)), Money: isMoney(name)}
+		w.put(w.named(v, where, string(raw)))
+	}
+}
+
+// text says a text: a date as a date, a reference as what is known of it.
+func (w *sentenceWriter) text(where, name, text string, money bool) {
+	v := saidValue{Name: w.name(name), Money: money}
+	switch {
+	case ref.Whole(text):
+		v.Value, v.Sent, v.From = w.reference(text)
+	case ref.Contains(text):
+		p := visibleWriter{step: w.card.origin}
+		p.text(w.clip(text))
+		v.Value = p.html()
+		w.card.card.Marked = w.card.card.Marked || p.marked
+	case text == "":
+		v.Value = w.word("page.says.empty")
+	default:
+		if date, ok := w.card.words.date(text, w.card.now); ok {
+			v.Value, v.From = w.card.show(date), text
+			break
+		}
+		v.Value = w.card.show(w.clip(text))
+		v = w.named(v, where, text)
+	}
+	w.put(v)
+}
+
+// named gives a value the name that the answer from which it was read has for it.
+func (w *sentenceWriter) named(v saidValue, where, value string) saidValue {
+	for _, t := range w.card.run.Taken {
+		if t.StepID == w.step.ID && t.Value == value && t.Label != "" && t.Label != value && t.Where == where {
+			v.Sent, v.Value = v.Value, w.card.show(t.Label)
+			v.From = locale.Text(w.card.words.tag, "page.says.named", "service", plain(t.Service))
+			return v
+		}
+	}
+	return v
+}
+
+// reference says the result of an earlier step: the name of the thing, when it is known, else where it will be found.
+func (w *sentenceWriter) reference(text string) (value, sent render.HTML, from string) {
+	tag := w.card.words.tag
+	refs, err := ref.InText(text)
+	if err != nil || len(refs) != 1 {
+		return w.card.reference(text), "", ""
+	}
+	r := refs[0]
+	for _, t := range w.step.Targets {
+		if t.Ref == r.String() {
+			return w.card.show(t.Label), w.card.inline(t.Value), w.card.origin(r.Step)
+		}
+	}
+	var parts []string // the innermost first
+	for _, s := range slices.Backward(r.Path) {
+		name := string(w.card.show(humanName(s.Name)))
+		switch {
+		case s.IsIdx && s.Index == 0:
+			parts = append(parts, locale.Text(tag, "page.says.first"))
+		case s.IsIdx:
+			parts = append(parts, locale.Text(tag, "page.says.nth", "n", itoa(s.Index+1)))
+		case len(parts) == 0:
+			parts = append(parts, name)
+		default:
+			parts = append(parts, locale.Text(tag, "page.says.in", "name", name))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, locale.Text(tag, wholeParts[r.Part]))
+	}
+	at := locale.Text(tag, "page.says.element")
+	if n := w.card.number(r.Step); n > 0 {
+		at = locale.Text(tag, "page.says.step", "n", itoa(n))
+	}
+	if len(parts) > 1 {
+		at = ", " + at
+	} else {
+		at = " " + at
+	}
+	said := strings.Join(parts, " ") + at
+	return render.HTML(said), "", w.card.origin(r.Step) //nolint:gosec // texts of the catalogue, and parts that are HTML
+}
+
+// wholeParts are the names of a whole part of a result.
+var wholeParts = map[string]string{"body": "page.says.body", "status": "page.says.status", "headers": "page.says.headers"}
+
+// list says the elements of a list of single values, or how many there are.
+func (w *sentenceWriter) list(raw json.RawMessage, where, name string) {
+	var elements []json.RawMessage
+	if json.Unmarshal(raw, &elements) != nil || len(elements) == 0 {
+		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+		return
+	}
+	single := !slices.ContainsFunc(elements, func(e json.RawMessage) bool { return e[0] == '{' || e[0] == '[' })
+	if !single || len(elements) > mostListed {
+		w.Whole = false
+		w.put(saidValue{Name: w.name(name), Value: render.HTML(locale.Text(w.card.words.tag, "page.says.elements", "n", itoa(len(elements))))}) //nolint:gosec // a text of the catalogue
+		return
+	}
+	one := sentenceWriter{card: w.card, step: w.step, sentence: sentence{Whole: true}}
+	var values []string
+	for i, e := range elements {
+		one.value(e, where+"."+strconv.Itoa(i), name)
+	}
+	w.Whole = w.Whole && one.Whole
+	v := saidValue{Name: w.name(name)}
+	for _, e := range one.Values {
+		values = append(values, string(e.Value))
+		v.Money = v.Money || e.Money
+	}
+	v.Value = render.HTML(strings.Join(values, ", ")) //nolint:gosec // made of parts that are HTML
+	w.put(v)
+}
+
+// put adds a value, if there is room for it. An amount always has.
+func (w *sentenceWriter) put(v saidValue) {
+	if len(w.Values) >= mostSaid && !v.Money {
+		w.Whole = false
+		return
+	}
+	w.Values = append(w.Values, v)
+}
+
+// clip shortens a text that is too long for a sentence.
+func (w *sentenceWriter) clip(text string) string {
+	runes := []rune(text)
+	if len(runes) <= longestSaid {
+		return text
+	}
+	w.Whole = false
+	return string(runes[:longestSaid-1]) + "…"
+}
+
+func (w *sentenceWriter) word(key string) render.HTML {
+	return render.HTML(locale.Text(w.card.words.tag, key)) //nolint:gosec // a text of the catalogue
+}
+
+func (w *sentenceWriter) name(name string) render.HTML { return w.card.show(humanName(name)) }
+
+// number writes a number as it is sent, with the sign of its language before the decimals. The digits of an amount are
+// grouped, and those of another number, which may be an id, are not.
+func (w *sentenceWriter) number(digits, name string) string {
+	whole, decimals, broken := strings.Cut(digits, ".")
+	if strings.ContainsAny(digits, "eE") {
+		return digits
+	}
+	if isMoney(name) {
+		whole = w.card.words.group(whole)
+	}
+	if !broken {
+		return whole
+	}
+	if w.card.words.tag == locale.Spanish {
+		return whole + "," + decimals
+	}
+	return whole + "." + decimals
+}
+
+// moneyNames are the words that name an amount of money.
+var moneyNames = []string{
+	"amount", "price", "cost", "fee", "total", "subtotal", "charge", "payment", "deposit", "refund", "discount", "balance", "salary", "budget",
+	"importe", "precio", "coste", "costo", "monto", "tarifa", "pago", "abono", "reembolso", "descuento", "saldo", "fianza", "presupuesto",
+}
+
+// isMoney reports whether a name is that of an amount of money.
+func isMoney(name string) bool {
+	return slices.ContainsFunc(strings.Fields(humanName(name)), func(word string) bool { return slices.Contains(moneyNames, word) })
+}
+
+// humanName returns the words of a name: "roomId" and "room_id" are "room id".
+func humanName(name string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range name {
+		switch {
+		case r == '_' || r == '-' || r == '.':
+			r = ' '
+		case unicode.IsUpper(r) && (unicode.IsLower(last) || unicode.IsDigit(last)):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// pathValue is a parameter of a path.
+type pathValue struct{ name, value string }
+
+// pathValues returns the parameters of a path by its template, and whether the path has the form of the template.
+func pathValues(template, path string) (list []pathValue, fits bool) {
+	names, values := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(names) != len(values) {
+		return nil, false
+	}
+	for i, name := range names {
+		if !strings.Contains(name, "{") {
+			continue
+		}
+		value := values[i]
+		if text, err := url.PathUnescape(value); err == nil && !ref.Contains(value) {
+			value = text
+		}
+		list = append(list, pathValue{strings.NewReplacer("{", " ", "}", " ").Replace(name), value})
+	}
+	return list, true
+}

@@ -1,0 +1,183 @@
+package webui
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+
+	"github.com/chromedp/chromedp"
+)
+
+var markup = regexp.MustCompile(`<[^>]*>`)
+
+// spoken returns the values of a sentence as text: "name=value" or "name=value (sent)".
+func spoken(s sentence) string {
+	var all []string
+	for _, v := range s.Values {
+		text := string(v.Name) + "=" + string(v.Value)
+		if v.Sent != "" {
+			text += " (" + string(v.Sent) + ")"
+		}
+		all = append(all, markup.ReplaceAllString(text, ""))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestSentencesSayWhatIsSent(t *testing.T) {
+	long := strings.Repeat("largo ", 40)
+	many := `{"a1":1,"a2":1,"a3":1,"a4":1,"a5":1,"a6":1,"a7":1,"a8":1,"a9":1,"a10":1,"a11":1,"total":7}`
+	for _, c := range []struct {
+		template, path, query, body string
+		want                        string
+		whole                       bool
+	}{
+		{"/rooms", "/rooms", `{"freeOn":"2026-03-06","capacity":6}`, "", "free on=viernes 6 de marzo; capacity=6", true},
+		{"/rooms/{roomId}/x-{n}", "/rooms/norte%201/x-7", "", `null`, "room id=norte 1; x n=x-7", true},
+		{"/a", "/a", "", `{"at":"2027-01-02T10:00:30+01:00","on":"2026-02-30","t":"2026-03-06T09:05"}`, "at=sábado 2 de enero de 2027, 10:00:30 UTC+01:00; on=2026-02-30; t=viernes 6 de marzo, 09:05", true},
+		{"/a", "/a", "", `{"paid":true,"late":false,"note":null,"who":"","list":[],"more":{}}`, "paid=sí; late=no; note=vacío; who=vacío; list=vacío; more=vacío", true},
+		{"/a", "/a", "", `{"amount":1234567.50,"ticket":9007199254740993,"rate":0.5,"big":1e400}`, "amount=1.234.567,50; ticket=9007199254740993; rate=0,5; big=1e400", true},
+		{"/a", "/a", "", `{"address":{"city":"Lugo","geo":{"lat":43.01,"far":{"x":1}}}}`, "address city=Lugo; address geo lat=43,01; address geo far=(ver la petición)", false},
+		{"/a", "/a", "", `{"tags":["a","b"],"rows":[{"x":1},{"x":2}]}`, "tags=a, b; rows=2 elementos", false},
+		{"/a", "/a", "", `{"text":"` + long + `"}`, "text=" + long[:139] + "…", false},
+		{"/a", "/a", "", many, "a1=1; a2=1; a3=1; a4=1; a5=1; a6=1; a7=1; a8=1; a9=1; a10=1; total=7", false},
+		{"/a", "/a", "", `{"id":"${s1.body.rooms[2].id}","all":"${s1.body}","mix":"Sala ${s1.body.name}"}`, "id=id del n.º 3 de rooms, en el paso 1; all=lo que responde en el paso 1; mix=Sala ${s1.body.name}", true},
+		{"/a/{id}", "/a/${s1.body[\"x/y\"]}", "", "", "", false},
+		{"", "", "", `["x",1]`, "=x, 1", true},
+		{"/a", "/a", "", `{"room":"norte\u202e"}`, "room=norte⟦U+202E⟧", true},
+	} {
+		s := plan.Step{ID: plan.EffectOf("s2"), Title: "x", Method: "POST", Path: c.path, Query: json.RawMessage(c.query), Body: json.RawMessage(c.body)}
+		run := plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Primero"}, s}}}
+		a := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+		got := a.sentence(s, plan.Binding{Template: c.template})
+		if text := spoken(got); text != c.want || got.Whole != c.whole {
+			t.Errorf("%s %s%s:\n%s, whole %v; want\n%s", c.path, c.query, c.body, text, got.Whole, c.want)
+		}
+	}
+}
+
+// TestSentencesNameThings: by the name that the answer had from which the value was read, and by the operation's summary
+// where the title is another.
+func TestSentencesNameThings(t *testing.T) {
+	s := plan.Step{ID: plan.EffectOf("s1"), Title: "Ver el tiempo", Method: "POST", Path: "/r", Body: json.RawMessage(`{"room":"norte","twin":"norte","of":"${s0.body.id}"}`), Targets: []plan.Target{{Ref: "s0.body.id", Label: "Ana", Value: json.RawMessage(`7`)}}}
+	run := plan.Run{Plan: plan.Plan{Steps: []plan.Step{s}}, Taken: []plan.Taken{{StepID: s.ID, Where: "body.room", Value: "norte", Label: "Sala <Norte>", Service: "Salas"}}}
+	a := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+	got := a.sentence(s, plan.Binding{Template: "/r", Summary: "Borra todo"})
+	if text := spoken(got); text != "room=Sala &lt;Norte&gt; (norte); twin=norte; of=Ana (7)" || got.What != "Borra todo" || got.Values[0].From != "Así lo llama Salas" {
+		t.Errorf("%s, %q, %q", text, got.What, got.Values[0].From)
+	}
+	if got := a.sentence(s, plan.Binding{Template: "/r", Summary: "ver el TIEMPO"}); got.What != "" {
+		t.Errorf("the title is said twice: %q", got.What)
+	}
+}
+
+// manyOrders is a plan of n steps that differ in some values.
+func manyOrders(n int) plan.Plan {
+	p := roomPlan(time.Now())
+	p.Goal, p.Steps, p.Bindings = "Pedir mucho", nil, nil
+	for i := range n {
+		id := plan.EffectOf("s" + strconv.Itoa(i+1))
+		p.Steps = append(p.Steps, plan.Step{ID: id, Title: "Pedido " + strconv.Itoa(i+1), MCPID: "rooms", Method: "POST", Path: "/orders", Body: json.RawMessage(fmt.Sprintf(`{"client":"c-%d","count":%d,"unit":"caja"}`, i, i+1)), Needs: []string{}, Risk: plan.Write})
+		p.Bindings = append(p.Bindings, plan.Binding{StepID: id, MCPID: "rooms", ServerName: "Pedidos", BaseURL: roomsURL, Template: "/orders", Fingerprint: "f", Summary: "Crea un pedido"})
+	}
+	return p
+}
+
+func TestEqualStepsAreATable(t *testing.T) {
+	c := newCard(draft(manyOrders(12)), nil, locale.Spanish, time.Now())
+	if len(c.Rows) != 1 || c.Rows[0].Group == nil {
+		t.Fatalf("%d rows", len(c.Rows))
+	}
+	g := c.Rows[0].Group
+	if fmt.Sprint(g.Names) != "[client count]" || len(g.Same) != 1 || len(g.Rows) != 12 || g.Rows[11].Values[1].Value != "12" {
+		t.Errorf("%+v", g)
+	}
+	for name, change := range map[string]func(*plan.Step){
+		"method":   func(s *plan.Step) { s.Method, s.Risk = "DELETE", plan.Destructive },
+		"approval": func(s *plan.Step) { s.Ask = &plan.Ask{Reason: "x"} },
+		"undo":     func(s *plan.Step) { s.Undo = &plan.Undo{} },
+		"members":  func(s *plan.Step) { s.Body = json.RawMessage(`{"client":"c","count":1,"unit":"caja","gift":true}`) },
+		"hidden":   func(s *plan.Step) { s.Body = json.RawMessage(`{"client":"c\u202e","count":1,"unit":"caja"}`) },
+		"needs":    func(s *plan.Step) { s.Needs = []string{"s1"} },
+	} {
+		p := manyOrders(5)
+		change(&p.Steps[2])
+		if c := newCard(draft(p), nil, locale.Spanish, time.Now()); len(c.Rows) != 5 {
+			t.Errorf("%s: a step that differs is in the table: %d rows", name, len(c.Rows))
+		}
+	}
+	r := draft(manyOrders(12))
+	r.Status = plan.Running
+	if c := newCard(r, nil, locale.Spanish, time.Now()); len(c.Rows) != 12 {
+		t.Errorf("a run has %d rows", len(c.Rows))
+	}
+}
+
+func TestGraphsShowWhatNeedsWhat(t *testing.T) {
+	g := graphOf([]cardStep{{Number: 1}, {Number: 2, Needs: []int{1}}, {Number: 3, Needs: []int{1}}, {Number: 4, Needs: []int{2, 3}}, {Number: 5}})
+	at := map[string]bool{}
+	for _, n := range g.Nodes {
+		at[fmt.Sprint(n.X, n.Y)] = true
+	}
+	if len(at) != 5 || len(g.Edges) != 4 || g.Nodes[3].X <= g.Nodes[2].X || g.Nodes[1].X != g.Nodes[2].X || g.Nodes[4].X != g.Nodes[0].X || g.Dots {
+		t.Errorf("%+v", g)
+	}
+	if graphOf(make([]cardStep, 1)) != nil || graphOf([]cardStep{{Needs: []int{2}}, {Needs: []int{9}}}) == nil {
+		t.Error("a graph of one step, or none of two")
+	}
+}
+
+// TestALongPlanIsReadBeforeItIsConfirmed: the foot is in sight all the time, counts what was not, and a confirmation shows
+// that first.
+func TestALongPlanIsReadBeforeItIsConfirmed(t *testing.T) {
+	b := open(t, 1366, 768)
+	p := manyOrders(9)
+	for i := range p.Steps { // so that they are no table
+		p.Steps[i].Body = json.RawMessage(fmt.Sprintf(`{"m%d":1}`, i))
+	}
+	b.world.mu.Lock()
+	b.chats["long"] = conversation.Chat{ID: "long", Title: "Larga"}
+	b.propose("long", p)
+	b.world.mu.Unlock()
+	b.visit("/?chat=long")
+	b.see(confirmButton)
+	b.until(`document.querySelector("[data-unseen]").innerText.startsWith("Quedan")`)
+	inSight := `(() => { const { top, bottom } = document.querySelector('` + confirmButton + `').getBoundingClientRect(); return top > 0 && bottom <= innerHeight && document.elementFromPoint(700, top - 4) !== null })()`
+	if !eval[bool](b, inSight) {
+		t.Error("the button to confirm is out of sight")
+	}
+	b.picture("long")
+	b.until(`!document.querySelector('` + confirmButton + `').disabled`)
+	b.click(confirmButton)
+	b.until(`document.activeElement.matches(".step")`)
+	if now := b.theRun(0); now.Status != plan.Draft {
+		t.Errorf("a plan that was not read is %s", now.Status)
+	}
+	for range 9 { // reading on
+		b.do(chromedp.KeyEvent("\t"))
+		eval[bool](b, `(document.getElementById("scroller").scrollBy(0, 300), true)`)
+		eval[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(done, 60, true)))`)
+	}
+	b.until(`document.querySelector("[data-unseen]").hidden`)
+	b.click(confirmButton)
+	b.until(`document.querySelector(".card[data-draft]") === null`)
+
+	b.world.mu.Lock()
+	b.chats["other"] = conversation.Chat{ID: "other", Title: "Otra"}
+	p.ID, p.Goal = "01JPLAN0000000000000000009", "Otro"
+	b.propose("other", p)
+	b.world.mu.Unlock()
+	b.visit("/?chat=other")
+	b.until(`!document.querySelector("[data-unseen]").hidden && !document.querySelector('` + confirmButton + `').disabled`)
+	b.click(`[data-action="seen"]`)
+	b.until(`document.activeElement.dataset.action === "confirm-run"`)
+	b.click(confirmButton)
+	b.until(`document.querySelector(".card[data-draft]") === null`)
+}
