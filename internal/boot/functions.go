@@ -97,7 +97,9 @@ func (s site) serve(h http.Handler) http.Handler {
 }
 
 func (s site) runs(m Machine) *run.Service {
-	service := &run.Service{Store: s.planStores(), Catalogue: s.planStores(), IDs: s.IDs, Now: s.Now, Log: s.log}
+	service := &run.Service{
+		Store: s.planStores(), Catalogue: s.planStores(), Resolver: step.Resolver{Store: s.planStores()}, IDs: s.IDs, Now: s.Now, Log: s.log,
+	}
 	if m.ARN != "" {
 		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
 	}

@@ -27,10 +27,25 @@ func (a *api) decisions(d runHandler) {
 		failures: []int{404, 409, 413, 415, 422},
 	}, d.resolve)
 	register(a, operation{
+		method: http.MethodPost, path: "/api/decisions", id: "decideMany", access: withApprove, class: rate.Decisions,
+		summary:  "Decide about several plans and steps, each by its own digest; each has an answer of its own",
+		failures: []int{413, 415, 422},
+	}, d.decideMany)
+	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
 		failures: []int{404, 409, 413, 415, 422},
 	}, d.retry)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/undo", id: "undoRun", access: withChat, optionalBody: true, status: http.StatusCreated,
+		summary:  "Make a draft that undoes what a run did, where its plan declares how; the newest change first",
+		failures: []int{404, 409, 413, 415, 422},
+	}, d.again(Runs.Reverse))
+	register(a, operation{
+		method: http.MethodPost, path: "/api/runs/{id}/repeat", id: "repeatRun", access: withChat, optionalBody: true, status: http.StatusCreated,
+		summary:  "Make a draft of the same plan once more",
+		failures: []int{404, 409, 413, 415, 422},
+	}, d.again(Runs.Repeat))
 }
 
 // ApproveRequest is the body of an approval or a refusal.
@@ -113,4 +128,26 @@ func (d runHandler) retry(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return answer(RunAnswer{showRun(decided.Run)}), nil
+}
+
+type againInput struct {
+	ID   string `path:"id"`
+	Body struct{}
+}
+
+// again returns the handler of a draft that comes after a run.
+func (d runHandler) again(propose func(Runs, context.Context, run.Again) (run.Decision, error)) func(context.Context, *againInput) (*reply[RunAnswer], error) {
+	return func(ctx context.Context, in *againInput) (*reply[RunAnswer], error) {
+		if !ids.Valid(in.ID) {
+			return nil, plan.ErrRunNotFound
+		}
+		who := caller(ctx)
+		decided, err := propose(d.runs, ctx, run.Again{
+			Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return answer(RunAnswer{showRun(decided.Run)}), nil
+	}
 }

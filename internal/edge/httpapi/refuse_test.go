@@ -16,7 +16,8 @@ import (
 var bodies = map[string]string{
 	"send": `{"chat_id":"` + chatID + `","message":"hola"}`, "operatorChat": `{"message":"hola"}`,
 	"confirmRun": `{"digest":"` + string(digest) + `"}`, "cancelRun": `{"digest":"` + string(digest) + `"}`,
-	"approveStep": `{"step_id":"s2"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`,
+	"approveStep": `{"step_id":"s2"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`, "undoRun": `{}`, "repeatRun": `{}`,
+	"decideMany": `{"items":[{"run_id":"` + runID + `","digest":"` + string(digest) + `","decision":"approve"}]}`,
 	"lookAgain":  `{"digest":"` + string(digest) + `"}`,
 	"revisePlan": `{"digest":"` + string(digest) + `","steps":[{"mcp_id":"` + serverID + `","method":"GET","path":"/rooms"}]}`,
 	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerReads": `{"mode":"on"}`,
@@ -92,9 +93,9 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
-		"revisePlan lookAgain settleStep retryRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
+		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
 		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob")
-	approvers := []string{"approveStep"}
+	approvers := []string{"approveStep", "decideMany"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		path := pathOf(r, ownID(r.pattern))

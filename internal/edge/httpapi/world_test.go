@@ -66,6 +66,7 @@ type world struct {
 	approved []run.Approval
 	resolved []run.Resolution
 	retried  []run.Retrial
+	again    []run.Again
 	edits    []turn.Edit
 	ruled    rule.Set
 	refusal  error // error of the next decision
@@ -249,12 +250,21 @@ func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
 	return d, err
 }
 
-// Revise checks the steps as those of a draft.
+func (w *world) Reverse(_ context.Context, a run.Again) (run.Decision, error) {
+	w.again = append(w.again, a)
+	d, err := w.decided(a.Account, a.RunID)
+	d.Run.ID, d.Run.Status = ghostID, plan.Draft
+	return d, err
+}
+
+func (w *world) Repeat(ctx context.Context, a run.Again) (run.Decision, error) { return w.Reverse(ctx, a) }
+
 func (w *world) LookAgain(_ context.Context, e turn.Edit) (plan.Run, error) {
 	d, err := w.decided(e.Principal.Account, e.RunID)
 	return d.Run, err
 }
 
+// Revise checks the steps as those of a draft.
 func (w *world) Revise(_ context.Context, e turn.Edit) (plan.Run, error) {
 	w.edits = append(w.edits, e)
 	d, err := w.decided(e.Principal.Account, e.RunID)

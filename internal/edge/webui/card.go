@@ -54,6 +54,7 @@ type card struct {
 	Waits   int // steps that wait now
 	Doubts  int // effects in doubt that a person must resolve
 	Retry   bool
+	Undo    bool // it left something that can be undone
 
 	Rereads   bool      // values of its steps were read, and can be read again
 	ReadUntil time.Time // when the earliest of those reads is old
@@ -154,6 +155,7 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	c.Rows, c.Graph = a.rowsOf(c.Steps), graphOf(c.Steps)
 	c.ReadOld = !c.ReadUntil.IsZero() && !now.Before(c.ReadUntil)
 	c.Receipt = run.Status.Terminal() && !c.Dead
+	c.Undo = c.Receipt && slices.ContainsFunc(c.Steps, func(v cardStep) bool { return v.Undo != nil && v.remains() })
 	c.Ended = a.aftermath()
 	c.Retry = c.Receipt && run.Status != plan.Done && c.Doubts == 0 && a.hasRemaining()
 	return c
@@ -169,6 +171,14 @@ func (a cardBuilder) hasRemaining() bool {
 		resolvedDone := state.Resolved != nil && state.Resolved.Outcome == plan.OutcomeDone
 		return state.Status != plan.StepDone && state.Status != plan.StepSkipped && !resolvedDone
 	})
+}
+
+// remains reports whether an effect of the step was done, and was not undone.
+func (v cardStep) remains() bool {
+	if v.Items == nil {
+		return v.State == plan.StepDone && !v.Reused && !v.Undone.isDone()
+	}
+	return slices.ContainsFunc(v.Items.List, func(e effect) bool { return e.State == plan.StepDone && !e.Undone.isDone() })
 }
 
 func hasStarted(run plan.Run) bool {

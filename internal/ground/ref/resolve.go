@@ -83,6 +83,11 @@ func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
 	})
 }
 
+// Literal returns a JSON text in which no string value is read as a reference.
+func Literal(raw json.RawMessage) (json.RawMessage, error) {
+	return mapStrings(raw, func(s string) (json.RawMessage, error) { return marshal(strings.ReplaceAll(s, "${", "$${")) })
+}
+
 // value returns the JSON value that replaces a string value.
 func (rs results) value(s string) (json.RawMessage, error) {
 	parts, err := split(s)

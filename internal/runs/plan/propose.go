@@ -91,14 +91,14 @@ func (a *arranger) report(typ, msg string, loc ...any) {
 // completeStep returns the proposed step i with the defaults of its absent fields.
 func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	s := Step{
-		ID: EffectOf(p.ID), Title: shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
+		ID: EffectOf(p.ID), Title: Shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
 		Path: p.Path, Query: p.Query, Body: p.Body, When: p.When, ForEach: p.ForEach,
 	}
 	if p.ID == "" {
 		s.ID = EffectOf("s" + strconv.Itoa(i+1))
 	}
 	if s.Title == "" {
-		s.Title = shorten(s.Called(), MaxTitle)
+		s.Title = Shorten(s.Called(), MaxTitle)
 	}
 	s.Risk = RiskOf(s.Method)
 	switch {
@@ -263,7 +263,8 @@ func (a *arranger) checkJSON(raw json.RawMessage, loc []any) {
 // Line returns a text on one line; see ref.Line.
 func Line(s string) string { return ref.Line(s) }
 
-func shorten(s string, most int) string {
+// Shorten returns a text on one line, of at most so many characters.
+func Shorten(s string, most int) string {
 	s = Line(s)
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"

@@ -316,7 +316,8 @@ const (
 	EventRevised      = "run.revised"
 	EventLooked       = "run.looked" // what was read for a draft was read again
 	EventUndoing      = "run.undoing"
-	EventRetried      = "run.retried" // another run continues this one
+	EventRetried      = "run.retried"  // another run continues this one
+	EventReversed     = "run.reversed" // another run was proposed that undoes effects of this one
 	EventStepSkipped  = "step.skipped"
 	EventStepExpanded = "step.expanded"
 	EventStepAsked    = "step.approval_asked"

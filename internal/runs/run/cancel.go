@@ -28,6 +28,8 @@ func (s *Service) Cancel(ctx context.Context, c Cancellation) (Decision, error) 
 			return plan.ErrStale
 		case r.Status == plan.Draft && !at.Before(r.Plan.ExpiresAt), r.Status == plan.Expired:
 			return plan.ErrExpired
+		case r.Status.Active() && c.DraftOnly:
+			return plan.ErrAlreadyRunning
 		case r.Status == plan.Draft:
 			return s.discard(ctx, r, chat, c, &d)
 		case r.Status == plan.Queued:
@@ -117,10 +119,4 @@ func releaseChat(chat conversation.Chat, r plan.Run) conversation.Chat {
 }
 
 // shorten returns a note on one line, with at most maxNote characters.
-func shorten(text string) string {
-	text = plan.Line(text)
-	if runes := []rune(text); len(runes) > maxNote {
-		return string(runes[:maxNote-1]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return plan.Shorten(text, maxNote) }

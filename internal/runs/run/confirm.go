@@ -39,9 +39,11 @@ type Cancellation struct {
 	RunID   string
 	Digest  plan.Digest // optional: the request is refused when the draft has another digest
 	Reason  string      // of a rejection, optional: the reason, for the model
-	Typed   string
-	Also    locale.Phrase // an additional sentence of the answer, about another run of the chat; nil for none
-	Locale  locale.Tag
+	// DraftOnly refuses a run that was confirmed: plan.ErrAlreadyRunning while it is active.
+	DraftOnly bool
+	Typed     string
+	Also      locale.Phrase // an additional sentence of the answer, about another run of the chat; nil for none
+	Locale    locale.Tag
 }
 
 // Confirm moves a draft to queued, once, if it is the plan that the user saw, and starts its

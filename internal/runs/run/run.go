@@ -60,6 +60,7 @@ type Store interface {
 	plan.Reader
 	plan.BareReader
 	plan.RevisionReader
+	plan.EventReader
 	conversation.ChatReader
 	Proposer
 	Mover
@@ -193,6 +194,7 @@ type Service struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 
+	Resolver  Resolver      // of the calls that undo a run; needed by Reverse only
 	Sealer    Sealer        // nil: only its sweep seals
 	DraftLife time.Duration // how long a draft that continues a run can be confirmed
 }

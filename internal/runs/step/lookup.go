@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
@@ -16,7 +17,7 @@ import (
 // pieces is read once, at its first use; err is the error of that read.
 type results struct {
 	ctx    context.Context // of the current invocation
-	store  Store
+	store  plan.ResultReader
 	run    plan.Run
 	effect plan.EffectID
 	read   map[string]*ref.Result
@@ -111,6 +112,35 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	body, err := ref.ResolveJSON(step.Body, look)
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
 }
+
+// Resolver resolves calls by what is stored of their runs.
+type Resolver struct{ Store plan.ResultReader }
+
+// Resolved implements run.Resolver. A value that looks like a reference is none.
+func (x Resolver) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error) {
+	s, ok := r.Plan.Step(id)
+	binding, bound := r.Plan.Binding(id)
+	if !ok || !bound {
+		return plan.Call{}, fmt.Errorf("run %s has no call %s", r.ID, id)
+	}
+	from := &results{ctx: ctx, store: x.Store, run: r, effect: id, read: map[string]*ref.Result{}}
+	args, err := resolve(s, binding.Template, from.lookup)
+	if from.err != nil {
+		return plan.Call{}, from.err
+	}
+	if err != nil {
+		return plan.Call{}, errUnresolvable.With("step", s.Title).With("reason", err.Error())
+	}
+	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
+	if call.Query, err = ref.Literal(args.Query); err != nil {
+		return call, err
+	}
+	call.Body, err = ref.Literal(args.Body)
+	return call, err
+}
+
+// errUnresolvable is the error of a call whose values no result has.
+var errUnresolvable = fault.New(fault.Conflict, "run.undo_unresolvable")
 
 // changedByResult reports whether resolved references change a step's command so that a person must see it.
 // For an undo it reports whether they change it so that it is not sent, because no person could

@@ -24,8 +24,8 @@ function decideStep(button, decision) {
   });
 }
 
-// A new draft goes on from a run that ended: it is shown where it asks.
-async function goOn(answer) {
+// A new draft comes after a run that ended: it is shown where it asks.
+async function goOn(answer, said) {
   await refreshChat();
   const id = answer?.run?.run_id;
   const card = id && document.getElementById("run-" + id);
@@ -34,7 +34,7 @@ async function goOn(answer) {
     card.setAttribute("tabindex", "-1");
     card.focus({ preventScroll: true });
   }
-  toast(t("retried"));
+  toast(said);
 }
 
 export const actions = {
@@ -50,7 +50,7 @@ export const actions = {
     onCard(button, async ({ run }) => {
       const { step, outcome } = button.dataset;
       const answer = await api("POST", path(run, "settle"), { step_id: step, outcome, ...noteOf(button) });
-      if (outcome === "retry") await goOn(answer);
+      if (outcome === "retry") await goOn(answer, t("retried"));
       else toast(t("resolved"));
     }),
   "look-again": (button) =>
@@ -59,5 +59,7 @@ export const actions = {
       const gone = looked.taken?.some((v) => v.gone);
       announce(t(gone ? "looked_gone" : "looked_same"));
     }),
-  "retry-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "retry"), {}))),
+  "retry-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "retry"), {}), t("retried"))),
+  "undo-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "undo"), {}), t("undo_proposed"))),
+  "repeat-run": (button) => onCard(button, async ({ run }) => goOn(await api("POST", path(run, "repeat"), {}), t("repeat_proposed"))),
 };

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// ErrNothingToUndo is the error of a run that left nothing that can be undone.
+var ErrNothingToUndo = fault.New(fault.Conflict, "run.nothing_to_undo")
+
+// Resolver resolves the references of an effect's call by the results of its run.
+type Resolver interface {
+	// Resolved returns the call of an effect with values in the place of its references. It fails with a conflict when
+	// a result has no such value.
+	Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error)
+}
+
+// Again is a person's request for a draft that comes after a run: its undo, or the same plan once more.
+type Again struct {
+	Account string
+	User    string
+	RunID   string
+	Viewer  string // the viewer who is shown the draft
+	Locale  locale.Tag
+	TraceID string
+}
+
+// Reverse proposes the declared undos of what a run did, the newest change first, as a new draft of its chat. The calls of
+// the draft have values, and no references. What another confirmed draft of this kind undid, or may still undo, is left out.
+//
+// It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active, or such a draft; ErrUnresolved while
+// one of its steps is in doubt; ErrNothingToUndo; plan.ErrStale when a binding no longer holds; and
+// conversation.ErrChatNotFound.
+func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
+	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
+		if id := unresolvedStep(r); !id.IsZero() {
+			step, _ := r.Plan.Step(id)
+			return plan.Plan{}, nil, ErrUnresolved.With("step", step.Title)
+		}
+		undos, err := s.notReversed(ctx, r)
+		if err != nil {
+			return plan.Plan{}, nil, err
+		}
+		p, err := s.reversal(ctx, r, undos, a.Locale)
+		return p, undos, err
+	})
+}
+
+// Repeat proposes the plan of a run once more, as a new draft of its chat: whatever became of the run, all of its steps are
+// done when the draft is confirmed. Its errors are those of Reverse, without ErrNothingToUndo and ErrUnresolved.
+func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
+	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
+		p := r.Plan
+		p.Steps = slices.Clone(p.Steps)
+		for i := range p.Steps {
+			p.Steps[i].Targets = nil // what its references named then
+		}
+		return p, nil, nil
+	})
+}
+
+// again proposes the plan that make returns for a run, with the effects of the run that it undoes.
+func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.Plan, []plan.EffectID, error)) (Decision, error) {
+	var d Decision
+	err := s.decide(ctx, a.Account, a.RunID, func(r plan.Run, chat conversation.Chat) error {
+		if chat.ID == "" {
+			return conversation.ErrChatNotFound
+		}
+		if r.Status.Active() {
+			return plan.ErrAlreadyRunning
+		}
+		at := s.Now()
+		p, undos, err := make(r)
+		if err != nil {
+			return err
+		}
+		p.ID, p.Revision, p.Replaces, p.Reuse = s.IDs.New(at), 1, "", nil
+		p.ExpiresAt = at.Add(s.DraftLife).UTC().Truncate(time.Second)
+		next := plan.Run{
+			ID: s.IDs.New(at), Account: r.Account, User: a.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
+			Locale: string(a.Locale), TraceID: a.TraceID, Plan: p, ReadFrom: r.ReadFrom, Conclude: wantedAgain(r.Conclude),
+		}
+		if raw, err := json.Marshal(p); err != nil {
+			return err
+		} else if len(raw) > plan.MaxPlanSize {
+			return plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
+		}
+		if next.Digest, err = p.Digest(); err != nil {
+			return err
+		}
+		if err := s.checkBindings(ctx, next); err != nil {
+			return err
+		}
+		if len(undos) > 0 { // before the draft, so that no undo that was confirmed is unknown
+			if _, err = s.Store.MoveRun(ctx, r, Move{Record: Record{
+				At: at, Type: plan.EventReversed, Data: map[string]any{"run_id": next.ID, "by": a.User, "undos": undos[:len(p.Steps)]},
+			}}); err != nil {
+				return err
+			}
+		}
+		d, err = s.propose(ctx, next, chat, a.Viewer)
+		return err
+	})
+	return d, err
+}
+
+// reversal returns the plan of undos of a run.
+func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
+	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal)}
+	for _, id := range undos[:min(len(undos), plan.MaxSteps)] {
+		call, err := s.Resolver.Resolved(ctx, r, id)
+		if err != nil {
+			return p, err
+		}
+		undo, _ := r.Plan.Step(id)
+		binding, ok := r.Plan.Binding(id)
+		if !ok {
+			return p, fmt.Errorf("run %s: %s has no binding", r.ID, id)
+		}
+		step := plan.Step{
+			ID: plan.EffectOf("s" + strconv.Itoa(len(p.Steps)+1)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
+			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Body: call.Body,
+			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
+		}
+		if n := len(p.Steps); n > 0 {
+			step.Needs = []string{p.Steps[n-1].ID.Step()}
+		}
+		binding.StepID = step.ID
+		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
+	}
+	if len(p.Steps) == 0 {
+		return p, ErrNothingToUndo
+	}
+	return p, nil
+}
+
+// reversed is the data of the event that names a draft which undoes effects of the run: its first step is the first of Undos.
+type reversed struct {
+	RunID string          `json:"run_id"`
+	Undos []plan.EffectID `json:"undos"`
+}
+
+// notReversed returns the undos of a run that are neither done nor under way, the newest change first.
+func (s *Service) notReversed(ctx context.Context, r plan.Run) ([]plan.EffectID, error) {
+	over := map[plan.EffectID]bool{}
+	for _, st := range r.Steps {
+		over[st.StepID] = st.StepID.Undo() && wasDone(st)
+	}
+	for after := 0; ; {
+		events, err := s.Store.Events(ctx, r.Account, r.ID, after, eventsPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			after = e.Seq
+			var of reversed
+			if e.Type != plan.EventReversed || json.Unmarshal(e.Data, &of) != nil {
+				continue
+			}
+			if err := s.addReversed(ctx, r, of, over); err != nil {
+				return nil, err
+			}
+		}
+		if len(events) < eventsPage {
+			break
+		}
+	}
+	return slices.DeleteFunc(UndoIDs(r), func(id plan.EffectID) bool { return over[id] }), nil
+}
+
+// eventsPage is the number of events that are read at once.
+const eventsPage = 200
+
+// addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
+func (s *Service) addReversed(ctx context.Context, r plan.Run, of reversed, over map[plan.EffectID]bool) error {
+	before, err := s.Store.Run(ctx, r.Account, of.RunID)
+	switch {
+	case fault.KindOf(err) == fault.NotFound: // it was not proposed after all
+		return nil
+	case err != nil:
+		return err
+	case before.Status.Active():
+		return plan.OtherRunning("other", before)
+	}
+	if id := unresolvedStep(before); !id.IsZero() {
+		step, _ := before.Plan.Step(id)
+		return ErrUnresolved.With("step", step.Title)
+	}
+	for i, id := range of.Undos {
+		if i < len(before.Plan.Steps) && wasDone(before.State(before.Plan.Steps[i].ID)) {
+			over[id] = true
+		}
+	}
+	return nil
+}
