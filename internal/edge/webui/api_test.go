@@ -36,6 +36,8 @@ type world struct {
 	stops map[string]chan struct{} // by chat
 	looks looks
 
+	decisions []map[string]any // that were asked for together
+
 	lastBody []byte // of the request that holds the lock, with all of its digits
 }
 
@@ -172,6 +174,7 @@ func (w *world) api() http.Handler {
 	locked("POST /api/send", w.send)
 	locked("POST /api/chats/{id}/answer", w.answerLast)
 	w.aiRoutes(mux, locked)
+	w.listRoutes(locked)
 	w.jobRoutes(locked)
 	w.hookRoutes(mux)
 	w.decisionRoutes(locked)

@@ -68,6 +68,9 @@ func families() map[string][]string {
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))
 	}
+	for _, k := range []plan.WaitKind{plan.WaitDraft, plan.WaitApproval, plan.WaitDoubt, plan.WaitJob} {
+		f["page.wait."] = append(f["page.wait."], string(k))
+	}
 	for _, s := range []job.Status{job.Running, job.Waiting, job.Success, job.Partial, job.Failed} {
 		f["page.job."] = append(f["page.job."], string(s))
 	}

@@ -14,7 +14,7 @@ import (
 // shell is the whole page around one view.
 type shell struct {
 	Title string
-	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, credits, webhooks, error
+	Name  string // of the view: new, chat, servers, server, projects, project, assistants, assistant, waiting, runs, credits, webhooks, error
 	View  render.HTML
 	Side  sidebar
 	Facts Facts
@@ -54,7 +54,7 @@ func (s *site) boot(tag locale.Tag) (boot, error) {
 }
 
 // index serves the page. The address selects the view: ?chat=ID, ?project=ID, ?view=servers|projects|assistants
-// with &id=, ?view=credits|webhooks|rules, ?approve=RUN with &step=, or ?view=receipt with &run=, which is a page
+// with &id=, ?view=waiting|runs|credits|webhooks|rules, ?approve=RUN with &step=, or ?view=receipt with &run=, which is a page
 // of its own.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
@@ -132,6 +132,12 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 	case q.Get("view") == "credits":
 		d, err := s.credits(ctx, v)
 		return "credits", locale.Text(v.tag, "page.credits"), d, "", err
+	case q.Get("view") == "waiting":
+		d, err := s.waiting(ctx, v)
+		return "waiting", locale.Text(v.tag, "page.waiting"), d, "", err
+	case q.Get("view") == "runs":
+		d, err := s.history(ctx, v)
+		return "runs", locale.Text(v.tag, "page.runs"), d, "", err
 	case q.Get("view") == "rules":
 		d, err := s.rules(ctx, v)
 		return "rules", locale.Text(v.tag, "page.rules"), d, "", err

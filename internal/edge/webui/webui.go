@@ -27,10 +27,11 @@ type Chats interface {
 	conversation.MessageReader
 }
 
-// Runs reads runs, their events in order after a sequence number, their plans, the oldest first, and the signatures
-// of their receipts.
+// Runs reads runs, their lists, their events in order after a sequence number, their plans, the oldest first, and the
+// signatures of their receipts.
 type Runs interface {
 	plan.Reader
+	plan.Lister
 	plan.EventReader
 	plan.RevisionReader
 	receipt.Reader
@@ -119,6 +120,9 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/runs/{id}", s.runFragment)
 	fragment("/ui/runs/{id}/edit", s.editFragment)
 	fragment("/ui/approve/{id}", s.approveFragment)
+	fragment("/ui/waiting", s.waitingFragment)
+	fragment("/ui/runs", s.runsFragment)
+	fragment("/ui/runs.csv", s.runsFile)
 	fragment("/ui/rules", s.rulesFragment)
 	fragment("/ui/servers", s.serversFragment)
 	fragment("/ui/servers/{id}", s.serverFragment)

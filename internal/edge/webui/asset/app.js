@@ -15,6 +15,7 @@ import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import * as rules from "./rules.js";
 import * as seen from "./seen.js";
 import { tellTime } from "./text.js";
+import * as waiting from "./waiting.js";
 import * as webhooks from "./webhooks.js";
 import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd } from "./view.js";
 import { render, stopWriting, takeAway, writing } from "./writing.js";
@@ -30,6 +31,7 @@ const actions = {
   ...edit.actions,
   ...rules.actions,
   ...seen.actions,
+  ...waiting.actions,
   "confirm-run": confirmRun,
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
@@ -44,6 +46,7 @@ const actions = {
 };
 
 const changes = {
+  ...waiting.changes,
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
   "agent": setAgent,
@@ -150,3 +153,4 @@ toEnd();
 showAsked();
 seen.startSeen();
 startLive();
+waiting.startWaiting();

@@ -4,6 +4,7 @@
 import { recheck } from "./eligible.js";
 import { follow, followAll } from "./run.js";
 import { connected, look, startSocket } from "./socket.js";
+import { waitingChanged } from "./waiting.js";
 import { refreshChat, refreshChats, thread, view } from "./view.js";
 import { fade, write } from "./writing.js";
 
@@ -20,6 +21,7 @@ export function startLive() {
 /** everything brings the view and the list up to date. */
 export function everything() {
   refreshChats();
+  waitingChanged();
   if (!thread()) return;
   if (view().dataset.chat) refreshChat().then(followAll).catch(() => {});
 }
@@ -50,11 +52,13 @@ function event(type, data) {
       return;
     case "run":
       list();
+      waitingChanged();
       if (!here(data)) return;
       if (document.getElementById("run-" + data.run_id)) follow(data.run_id);
       else refreshChat().catch(() => {});
       return;
     case "job":
+      waitingChanged();
       if (here(data)) refreshChat().catch(() => {});
       return;
     case "ai:execution_blocked":

@@ -22,18 +22,32 @@ export function single(work) {
 }
 
 /** partOf returns where the fragment of an address of the page is served. */
-function partOf(url) {
+export function partOf(url) {
   const q = url.searchParams;
   const id = encodeURIComponent(q.get("id") || "");
   if (q.get("chat")) return "/ui/chats/" + encodeURIComponent(q.get("chat"));
   if (q.get("view") === "servers") return "/ui/servers" + (id && "/" + id);
   if (q.get("view") === "projects") return "/ui/projects" + (id && "/" + id);
   if (q.get("view") === "assistants") return "/ui/assistants" + (id && "/" + id);
+  if (q.get("view") === "waiting" || q.get("view") === "runs") {
+    const rest = new URLSearchParams(q);
+    rest.delete("view");
+    return "/ui/" + q.get("view") + (rest.size ? "?" + rest : "");
+  }
   if (q.get("view") === "webhooks") return "/ui/webhooks";
   if (q.get("view") === "rules") return "/ui/rules";
   if (q.get("approve")) return "/ui/approve/" + encodeURIComponent(q.get("approve")) + "?step=" + encodeURIComponent(q.get("step") || "");
   if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");
   return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
+}
+
+let named = ""; // the view
+let waiting = ""; // how many things wait for the person
+
+/** entitle says in the title of the window which view is open, and how much waits; what is not given stays. */
+export function entitle(title = named, count = waiting) {
+  [named, waiting] = [title, count];
+  document.title = (count && `(${count}) `) + title + " · Piloto";
 }
 
 let going = 0;
@@ -92,7 +106,7 @@ const landing = () =>
 export function arrived() {
   const v = view();
   document.body.dataset.view = v.dataset.name;
-  document.title = (v.dataset.title || "") + " · Piloto";
+  entitle(v.dataset.title || "");
   for (const link of document.querySelectorAll("[data-of]")) {
     if (link.dataset.of.split(" ").includes(v.dataset.name)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -235,7 +249,7 @@ const look = single(async () => {
   if (view().dataset.agent === actor) view().dataset.agent = agent;
   view().toggleAttribute("data-ai-off", "aiOff" in fresh.dataset);
   frame(fresh);
-  document.title = title + " · Piloto";
+  entitle(title);
   gone.forEach((line) => line.remove());
   const added = reconcile(thread(), fresh.querySelector("#thread"));
   document.dispatchEvent(new CustomEvent("lines", { detail: { chat, added } }));

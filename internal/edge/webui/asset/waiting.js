@@ -1,0 +1,235 @@
+// What waits for the person: its number wherever the page is, its list, and the decisions
+// about several of its entries. Each entry shows its whole card in its place.
+
+import { api, fragment, Problem } from "./api.js";
+import { announce, busy, clear, problem, toast } from "./notice.js";
+import { follow } from "./run.js";
+import { el, icon, t, tellTime } from "./text.js";
+import { entitle, go, partOf, view } from "./view.js";
+
+const most = 100; // that are counted
+const badge = () => document.getElementById("waiting-count");
+const list = () => document.getElementById("waits");
+const rows = () => [...(list()?.querySelectorAll(".wait") || [])];
+const telling = "piloto.tell";
+
+let known; // the ids of what waited at the last look
+
+/** startWaiting counts what waits, and keeps its list up to date. */
+export function startWaiting() {
+  document.addEventListener("toggle", (e) => e.target.matches?.(".wait-fold") && e.target.open && unfold(e.target), true);
+  document.addEventListener("keydown", keys);
+  document.addEventListener("entered", offerToTell);
+  offerToTell();
+  waitingChanged();
+}
+
+let later;
+
+/** waitingChanged looks again, for all that changes within a moment. */
+export function waitingChanged() {
+  later ??= setTimeout(() => {
+    later = undefined;
+    count().catch(() => {});
+    if (list()) refresh().catch(() => {});
+  }, 500);
+}
+
+async function count() {
+  const { waiting, cursor } = await api("GET", "/api/waiting?limit=" + most);
+  const plans = new Set(waiting.filter((w) => w.kind !== "job").map((w) => w.run_id));
+  const all = waiting.filter((w) => w.kind !== "job" || !plans.has(w.run_id));
+  const text = all.length ? all.length + (cursor ? "+" : "") : "";
+  const place = badge();
+  place.textContent = text;
+  place.hidden = !text;
+  entitle(undefined, text);
+  const sign = document.querySelector("link[rel=icon]");
+  sign.dataset.plain ??= sign.getAttribute("href");
+  sign.setAttribute("href", text ? sign.dataset.waiting : sign.dataset.plain);
+  const ids = new Set(all.map((w) => [w.kind, w.run_id, w.step_id, w.job_id].join()));
+  const fresh = known && all.filter((w) => !known.has([w.kind, w.run_id, w.step_id, w.job_id].join()));
+  known = ids;
+  if (fresh?.length) tell(fresh);
+}
+
+// tell says outside the page that something began to wait, where that is wanted and the page is not looked at.
+function tell(fresh) {
+  if (!document.hidden || !mayTell()) return;
+  const note = new Notification(t("waiting_title"), { body: fresh.map((w) => w.title).join("\n").slice(0, 200), tag: "piloto-waiting", icon: document.querySelector("link[rel=icon]").href });
+  note.onclick = () => {
+    focus();
+    note.close();
+    location.assign("/?view=waiting");
+  };
+}
+
+const mayTell = () => "Notification" in window && Notification.permission === "granted" && stored() === "on";
+
+function stored() {
+  try {
+    return localStorage.getItem(telling);
+  } catch {
+    return null; // there is no storage: nothing is told
+  }
+}
+
+function offerToTell() {
+  const button = document.querySelector('[data-action="tell-me"]');
+  if (!button || !("Notification" in window)) return;
+  button.hidden = false;
+  button.lastElementChild.textContent = mayTell() ? t("tell_me_on") : t("tell_me");
+}
+
+async function toggleTelling() {
+  const on = !mayTell() && (await Notification.requestPermission()) === "granted";
+  try {
+    localStorage.setItem(telling, on ? "on" : "off");
+  } catch { /* it is asked again next time */ }
+  if (!on && Notification.permission === "denied") toast(t("tell_me_no"));
+  offerToTell();
+}
+
+async function unfold(fold) {
+  const row = fold.closest(".wait");
+  const place = fold.querySelector("[data-place]");
+  if (!row.dataset.run || place.firstElementChild) return;
+  try {
+    const card = await cardOf(row.dataset.run);
+    place.replaceChildren(card);
+    follow(row.dataset.run);
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    problem(place, failure);
+  }
+}
+
+async function cardOf(run) {
+  const part = await fragment("/ui/runs/" + encodeURIComponent(run));
+  const card = part.nodes[0];
+  tellTime(card);
+  return card;
+}
+
+// refresh takes over what waits by now. An entry that is open stays, because it may be read.
+async function refresh() {
+  const part = await fragment(partOf(new URL(location.href)));
+  const now = list();
+  const next = part.nodes[0]?.querySelector("#waits");
+  if (!now || !next) return;
+  for (const old of rows()) {
+    const same = next.querySelector("#" + CSS.escape(old.id));
+    const open = old.querySelector(".wait-fold").open;
+    if (!same && !open) old.remove();
+    else if (!same) old.dataset.gone = "";
+    else if (open || old.querySelector(":checked, :focus")) same.replaceWith(old);
+  }
+  const focused = document.activeElement;
+  now.replaceChildren(...next.childNodes, ...rows().filter((row) => "gone" in row.dataset));
+  focused?.isConnected && focused !== document.body && focused.focus({ preventScroll: true });
+  tellTime(now);
+  picked();
+}
+
+function keys(e) {
+  if (!list() || e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("input:not([type=checkbox]), textarea, select, dialog")) return;
+  const all = rows();
+  const at = all.indexOf(document.activeElement.closest?.(".wait"));
+  const go = { j: 1, k: -1 }[e.key];
+  if (go) all[Math.min(all.length - 1, Math.max(0, at + go))]?.querySelector("summary").focus();
+  else if (e.key === "x" && at >= 0) all[at].querySelector(".wait-pick")?.click();
+  else return;
+  e.preventDefault();
+}
+
+const chosen = () => rows().filter((row) => row.querySelector(".wait-pick")?.checked);
+
+function picked() {
+  const bar = document.getElementById("together");
+  if (!bar) return;
+  const n = chosen().length;
+  bar.hidden = n < 1;
+  document.getElementById("together-count").textContent = t("picked", { n });
+}
+
+let reviewed = []; // the rows and the cards that are decided together
+
+async function review() {
+  const dialog = document.getElementById("review");
+  const place = document.getElementById("review-place");
+  const picks = chosen().slice(0, 50);
+  const cards = await Promise.all(picks.map((row) => cardOf(row.dataset.run)));
+  reviewed = picks.map((row, i) => ({ row, card: cards[i] }));
+  compare(cards);
+  place.replaceChildren(...reviewed.map(({ row, card }) => el("section", { class: "reviewed", "data-of": row.id }, card, el("div", { "data-said": true }))));
+  dialog.showModal();
+}
+
+// compare marks the values that are equal in all cards, so that those which differ stand out.
+function compare(cards) {
+  if (cards.length < 2) return;
+  const values = cards.map((card) => [...card.querySelectorAll(".said-pair strong")]);
+  if (values.some((list) => list.length !== values[0].length)) return;
+  values[0].forEach((_, i) => {
+    if (values.every((list) => list[i].textContent === values[0][i].textContent)) values.forEach((list) => list[i].classList.add("same"));
+  });
+}
+
+function decideAll(button) {
+  const yes = Boolean(button.dataset.yes);
+  const left = reviewed.filter(({ row }) => row.isConnected);
+  const items = left.map(({ row, card }) => ({
+    run_id: row.dataset.run,
+    digest: card.dataset.digest, // of the plan that is shown
+    ...(row.dataset.kind === "approval" ? { step_id: row.dataset.step, decision: yes ? "approve" : "refuse" } : { decision: yes ? "confirm" : "reject" }),
+  }));
+  return busy(button, async () => {
+    try {
+      const answer = await api("POST", "/api/decisions", { items });
+      let done = 0;
+      answer.items.forEach((item, i) => {
+        const { row } = left[i];
+        const said = document.querySelector(`[data-of="${CSS.escape(row.id)}"] [data-said]`);
+        if (item.problem) problem(said, new Problem(item.problem, item.status));
+        else {
+          done++;
+          said.closest(".reviewed").remove();
+          row.remove();
+        }
+      });
+      reviewed = left.filter(({ row }) => row.isConnected);
+      announce(t("decided", { done, n: items.length }));
+      toast(t("decided", { done, n: items.length }));
+      if (reviewed.length === 0) close();
+      waitingChanged();
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      problem(view().querySelector("[data-problem]"), failure);
+      close();
+    }
+  });
+}
+
+function close() {
+  document.getElementById("review").close();
+  picked();
+  (rows()[0]?.querySelector("summary") || view()).focus();
+}
+
+// moreRows adds the next page of a list.
+async function moreRows(button) {
+  const part = await fragment(button.dataset.of);
+  const table = part.nodes[0]?.querySelector("tbody"); // rows come in a table, because they are read in no other place
+  if (part.ok) button.closest(".more").replaceWith(...(table ? table.children : part.nodes));
+}
+
+export const actions = { "tell-me": toggleTelling, "review": review, "review-close": close, "decide-all": decideAll, "more-rows": moreRows };
+
+// filter shows the list that a form's values leave.
+function filter(input) {
+  const q = new URLSearchParams(new FormData(input.form));
+  for (const [name, value] of [...q]) if (!value) q.delete(name);
+  return go("/?" + q, { focus: false }).then(() => document.querySelector(`[data-filter] [name="${CSS.escape(input.name)}"]`)?.focus());
+}
+
+export const changes = { "pick": picked, "filter": filter };

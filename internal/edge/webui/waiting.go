@@ -1,0 +1,230 @@
+package webui
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+)
+
+// waitingView is what waits for the viewer, over all chats, by the time at which it is due.
+type waitingView struct {
+	Rows     []waitRow
+	More     string // address of the next page
+	Only     bool   // only more of the list, without its frame
+	Filter   waitFilter
+	Services []string // of what was read, for the filter
+	Agents   []string
+	Partly   bool // runs of an earlier version are still being added
+	Facts    Facts
+}
+
+// waitFilter narrows the list. Empty members narrow nothing.
+type waitFilter struct {
+	Kind, Service, Agent, Risk string
+	Money                      bool // only with an amount of money
+}
+
+// waitRow is one thing that waits, as one row.
+type waitRow struct {
+	Key      string // unique on the page
+	Kind     plan.WaitKind
+	RunID    string
+	StepID   string
+	ChatID   string
+	Chat     string // title
+	Title    render.HTML
+	Goal     render.HTML // of the plan, when the title is that of a step
+	Services []render.HTML
+	Agent    string
+	Risk     plan.Risk
+	Steps    int
+	Costs    []saidValue
+	Says     []saidValue // of its first changing step
+	Digest   string
+	AskedAt  time.Time
+	DueAt    time.Time
+	Link     string // the page where it is decided
+
+	services []string
+}
+
+// decides reports whether it is decided by a yes or a no, so that several can be decided together.
+func (r waitRow) decides() bool { return r.Kind == plan.WaitDraft || r.Kind == plan.WaitApproval }
+
+// Bounds of one page of the list.
+const (
+	waitingPage  = 50
+	waitingReads = 6 // pages that are read to fill one, when a filter leaves few
+)
+
+func (s *site) waitingFragment(w http.ResponseWriter, v visit) error {
+	view, err := s.waiting(v.Context(), v)
+	if err != nil {
+		return err
+	}
+	s.write(w, v, http.StatusOK, "waiting", view)
+	return nil
+}
+
+func (s *site) waiting(ctx context.Context, v visit) (*waitingView, error) {
+	q := v.URL.Query()
+	view := &waitingView{
+		Only:   q.Get("cursor") != "",
+		Filter: waitFilter{Kind: q.Get("kind"), Service: q.Get("service"), Agent: q.Get("agent"), Risk: q.Get("risk"), Money: q.Get("money") != ""},
+	}
+	complete, err := s.Runs.Complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view.Partly = !complete
+	cursor := q.Get("cursor")
+	for range waitingReads {
+		var list []plan.ListedWait
+		if list, cursor, err = s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), cursor, waitingPage); err != nil {
+			return nil, err
+		}
+		view.add(s.waitRows(v, list))
+		if cursor == "" || len(view.Rows) >= waitingPage {
+			break
+		}
+	}
+	if cursor != "" {
+		q.Set("cursor", cursor)
+		view.More = q.Encode()
+	}
+	var who responder
+	err = runAll(
+		func() (err error) { who, err = s.responder(ctx, v, ""); return },
+		func() error { return s.nameChats(ctx, v, view.Rows) },
+	)
+	view.Facts = who.Facts
+	return view, err
+}
+
+// add adds the rows that the filter lets through.
+func (view *waitingView) add(rows []waitRow) {
+	for _, r := range rows {
+		view.Services = addNew(view.Services, r.services...)
+		if r.Agent != "" {
+			view.Agents = addNew(view.Agents, r.Agent)
+		}
+		if view.Filter.passes(r) {
+			view.Rows = append(view.Rows, r)
+		}
+	}
+}
+
+func addNew(list []string, more ...string) []string {
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func (f waitFilter) passes(r waitRow) bool {
+	return (f.Kind == "" || f.Kind == string(r.Kind)) && (f.Service == "" || slices.Contains(r.services, f.Service)) &&
+		(f.Agent == "" || f.Agent == r.Agent) && (f.Risk == "" || f.Risk == string(r.Risk)) && (!f.Money || len(r.Costs) > 0)
+}
+
+// waitRows returns the rows of what waits. A job that waits for a plan is told with the plan.
+func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
+	agents := map[string]string{} // by run
+	listed := map[string]bool{}
+	for _, w := range list {
+		if w.Kind == plan.WaitJob {
+			agents[w.Job.RunID] = w.Job.Agent
+		} else {
+			listed[w.Run.ID] = true
+		}
+	}
+	var rows []waitRow
+	for _, w := range list {
+		switch {
+		case w.Kind != plan.WaitJob:
+			r := s.runRow(v, w)
+			r.Agent = agents[w.Run.ID]
+			rows = append(rows, r)
+		case !listed[w.Job.RunID]:
+			rows = append(rows, waitRow{
+				Key: "wait-" + w.Job.ID, Kind: w.Kind, RunID: w.Job.RunID, ChatID: w.Job.ChatID, Title: display(w.Job.Title), Agent: w.Job.Agent,
+				AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(w.Job.ChatID),
+			})
+		}
+	}
+	return rows
+}
+
+// runRow returns the row of a plan, or of a step of one.
+func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
+	run := w.Run.Run
+	a := cardBuilder{run: run, card: &card{}, words: words{tag: v.tag, now: s.Now}, now: s.Now()}
+	r := waitRow{
+		Key: "wait-" + run.ID + "-" + w.Slot().String(), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(run.Plan.Goal),
+		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
+	}
+	if step, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
+		r.Title, r.Goal = display(step.Title), r.Title
+		r.Link = "/?approve=" + url.QueryEscape(run.ID) + "&step=" + url.QueryEscape(w.StepID.String())
+	}
+	for _, step := range run.Plan.Steps {
+		if !w.StepID.IsZero() && step.ID.Step() != w.StepID.Step() {
+			continue
+		}
+		b, _ := run.Plan.Binding(step.ID)
+		risk := plan.RiskOf(step.Method).Raised(step.Risk == plan.Destructive)
+		if risk == plan.Destructive || r.Risk == plan.Read {
+			r.Risk = risk
+		}
+		if risk != plan.Read {
+			says := a.sentence(step, b)
+			r.Costs = append(r.Costs, says.costs()...)
+			if r.Says == nil {
+				r.Says = says.Values
+			}
+		}
+		if !slices.Contains(r.services, b.ServerName) {
+			r.services = append(r.services, b.ServerName)
+			r.Services = append(r.Services, display(b.ServerName))
+		}
+	}
+	return r
+}
+
+// nameChats reads the titles of the chats of rows.
+func (s *site) nameChats(ctx context.Context, v visit, rows []waitRow) error {
+	titles := map[string]string{}
+	for _, r := range rows {
+		titles[r.ChatID] = ""
+	}
+	var reads []func() error
+	found := make(chan [2]string, len(titles))
+	for id := range titles {
+		reads = append(reads, func() error {
+			c, err := s.Chats.Chat(ctx, v.who.Account, id)
+			if isMissing(err) { // it was deleted meanwhile
+				return nil
+			}
+			found <- [2]string{id, c.Title}
+			return err
+		})
+	}
+	err := runAll(reads...)
+	close(found)
+	for pair := range found {
+		titles[pair[0]] = pair[1]
+	}
+	for i, r := range rows {
+		if rows[i].Chat = titles[r.ChatID]; rows[i].Chat == "" {
+			rows[i].Chat = locale.Text(v.tag, "page.chat.untitled")
+		}
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package webui
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+
+	"github.com/chromedp/chromedp"
+)
+
+// waitingWorld has a draft, a draft that destroys and has an amount, an approval, a doubt, and a job that asks.
+func waitingWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(at(noon), Facts{Demo: true})
+	w.chats["c1"] = conversation.Chat{ID: "c1", Title: "Salas <b>"}
+	w.chats["c2"] = conversation.Chat{ID: "c2"}
+	add := func(id, chat string, r plan.Run) {
+		r.ID, r.ChatID, r.User = id, chat, "ana"
+		w.runs[id] = r
+	}
+	add("01JRUN00000000000000000001", "c1", draft(roomPlan(noon)))
+	dear := roomPlan(noon.Add(-time.Hour))
+	dear.Goal, dear.Steps[1].Method, dear.Steps[1].Risk = "Borrar y pagar", "DELETE", plan.Destructive
+	dear.Steps[1].Body = json.RawMessage(`{"amount":1250.5}`)
+	add("01JRUN00000000000000000002", "c2", draft(dear))
+	waits := draft(fullPlan(noon))
+	waits.Status = plan.Waiting
+	waits.Steps = []plan.StepState{{StepID: plan.EffectOf("s4"), Status: plan.StepWaiting, Approval: &plan.Approval{AskedAt: noon, ExpiresAt: noon.Add(time.Minute)}}}
+	add("01JRUN00000000000000000003", "c1", waits)
+	doubt := draft(roomPlan(noon))
+	doubt.Status = plan.InDoubt
+	doubt.Steps = []plan.StepState{{StepID: plan.EffectOf("s2"), Status: plan.StepInDoubt, UpdatedAt: noon.Add(-time.Hour)}}
+	add("01JRUN00000000000000000004", "c1", doubt)
+	w.jobs["j1"] = job.Job{ID: "j1", Agent: "ventas", ChatID: "gone", Prompt: "¿Cuál?", Status: job.Waiting}
+	return w
+}
+
+func TestWhatWaitsLooksLikeItsGolden(t *testing.T) {
+	w := waitingWorld(t)
+	golden(t, "waiting.html", dense(get(t, w.page, "/ui/waiting", ana).Body.String()))
+	golden(t, "runs.html", dense(get(t, w.page, "/ui/runs", ana).Body.String()))
+	golden(t, "waiting_none.html", dense(get(t, newWorld(at(noon), Facts{}).page, "/ui/waiting", ana).Body.String()))
+}
+
+func TestWhatWaitsIsFiltered(t *testing.T) {
+	w := waitingWorld(t)
+	for query, want := range map[string]int{
+		"": 5, "kind=draft": 2, "kind=approval": 1, "kind=doubt": 1, "kind=job": 1, "kind=odd": 0, "risk=destructive": 2, "risk=write": 2, "money=1": 1,
+		"agent=ventas": 1, "service=Nadie": 0, "service=Salas+de+demostraci%C3%B3n": 4, "service=Correo": 0, "kind=draft&money=1": 1,
+	} {
+		if n := strings.Count(get(t, w.page, "/ui/waiting?"+query, ana).Body.String(), `class="wait"`); n != want {
+			t.Errorf("%s: %d rows, want %d", query, n, want)
+		}
+	}
+	for query, want := range map[string]int{"": 4, "status=draft": 2, "q=PAGAR": 1, "q=nada": 0, "q=%3Cb%3E": 0} {
+		if n := strings.Count(get(t, w.page, "/ui/runs?"+query, ana).Body.String(), "<tr data-run"); n != want {
+			t.Errorf("%s: %d runs, want %d", query, n, want)
+		}
+	}
+	if code := get(t, w.page, "/ui/runs?status=odd", ana).Code; code != http.StatusBadRequest {
+		t.Errorf("an unknown status: %d", code)
+	}
+}
+
+func TestTheFileOfRunsHoldsNoFormula(t *testing.T) {
+	w := waitingWorld(t)
+	r := w.runs["01JRUN00000000000000000001"]
+	r.Plan.Goal = "=HYPERLINK(\"x\")\n, \"y\""
+	w.runs[r.ID] = r
+	got := get(t, w.page, "/ui/runs.csv?status=draft", ana)
+	lines := got.Body.String()
+	if got.Header().Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(lines, "\"'=HYPERLINK(\"\"x\"\")\n, \"\"y\"\"\",") || !strings.HasPrefix(lines, "run_id,status,goal,") {
+		t.Errorf("%v\n%s", got.Header(), lines)
+	}
+	if code := get(t, w.page, "/ui/runs.csv?status=odd", ana).Code; code != http.StatusBadRequest {
+		t.Errorf("an unknown status: %d", code)
+	}
+}
+
+// TestWhatWaitsIsDecidedByKeyboard: found by its number, opened, chosen, compared and decided together, each by the digest of
+// the plan that was shown.
+func TestWhatWaitsIsDecidedByKeyboard(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.world.mu.Lock()
+	for i, room := range []string{"norte", "sur"} {
+		id := fmt.Sprint("w", i)
+		b.chats[id] = conversation.Chat{ID: id, Title: "Sala " + room}
+		p := manyOrders(1)
+		p.ID, p.Goal = p.ID[:25]+fmt.Sprint(i), "Pedir para "+room
+		p.Steps[0].Body = json.RawMessage(`{"client":"` + room + `","unit":"caja"}`)
+		b.propose(id, p)
+	}
+	b.world.mu.Unlock()
+	b.visit("/")
+	b.until(`document.getElementById("waiting-count").textContent === "2" && document.title.startsWith("(2) ") && document.querySelector("link[rel=icon]").href.includes("icon-waiting")`)
+	b.click(`a[href="/?view=waiting"]`)
+	b.until(`document.querySelectorAll(".wait").length === 2`)
+	b.picture("waiting")
+	press := func(key string) { b.do(chromedp.KeyEvent(key)) }
+	press("j")
+	b.until(`document.activeElement.matches(".wait:first-child summary")`)
+	press("\r")
+	b.see(".wait:first-child .card " + `[data-action="confirm-run"]`)
+	press("j")
+	b.until(`document.activeElement.matches(".wait:nth-child(2) summary")`)
+	press("x")
+	press("k")
+	press("x")
+	b.until(`document.getElementById("together-count").textContent.startsWith("2 ")`)
+	b.click(`[data-action="review"]`)
+	b.until(`document.querySelectorAll("#review[open] .card").length === 2`)
+	b.picture("review")
+	if same := eval[string](b, `[...document.querySelectorAll("#review strong.same")].map(e => e.textContent).join()`); same != "caja,caja" {
+		t.Errorf("what is equal: %q", same)
+	}
+	b.world.mu.Lock() // one of them changes meanwhile
+	for id, r := range b.runs {
+		if r.Plan.Goal == "Pedir para sur" {
+			r.Digest = "moved"
+			b.runs[id] = r
+		}
+	}
+	b.world.mu.Unlock()
+	b.click(`[data-action="decide-all"][data-yes="yes"]`)
+	b.until(`document.querySelectorAll("#review .reviewed").length === 1 && document.querySelector("#review .problem").innerText.includes("ha cambiado")`)
+	b.click(`[data-action="review-close"]`)
+	b.until(`document.querySelectorAll(".wait").length === 1`)
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	if len(b.decisions) != 2 || b.decisions[0]["decision"] != "confirm" || b.decisions[0]["step_id"] != nil {
+		t.Errorf("%v", b.decisions)
+	}
+}
