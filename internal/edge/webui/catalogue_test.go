@@ -37,7 +37,7 @@ func families() map[string][]string {
 	f["page.rule.effect."] = f["page.rule."]
 	f["page.field."] = []string{
 		"goal", "title", "server", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
-		"step", "binding", "ceiling", "reuse", "plan",
+		"step", "binding", "ceiling", "reuse", "undoes", "plan",
 	}
 	for _, r := range eligibility.Swappable() {
 		f["page.by."] = append(f["page.by."], string(r))

@@ -80,7 +80,7 @@ func (p Plan) digestForm() Plan {
 // The fields of a plan and of a step, by their JSON names, in the order in which a person reads
 // them. Fields that are compared separately are left out.
 var (
-	planFields = []string{"goal", "expires_at", "ceiling", "reuse", "plan_id", "revision", "replaces"}
+	planFields = []string{"goal", "expires_at", "ceiling", "reuse", "undoes", "plan_id", "revision", "replaces"}
 	stepFields = []string{
 		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}

@@ -141,6 +141,8 @@ type Plan struct {
 	// Reuse names the earlier run that this plan continues, and the steps whose results are taken
 	// from it.
 	Reuse *Reuse `json:"reuse,omitempty"`
+	// Undoes names the run whose effects all steps undo, as its own plan declared. An edit makes it another plan.
+	Undoes string `json:"undoes,omitempty"`
 }
 
 // Reuse lists the steps whose results a plan takes from an earlier run.

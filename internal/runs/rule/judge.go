@@ -87,7 +87,7 @@ func waitMinutes(r Rule) int {
 // A step that is done for each element of a list asks once for all elements; a single element can
 // only be denied. An undo cannot wait, because it runs after the other steps have stopped: a rule
 // that asks denies it. An undo that destroys something without a rule is allowed, because the user
-// confirmed it with its step.
+// confirmed it with its step; so is each step of a plan that undoes a run.
 func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.Ask, denied *Rule) {
 	v := s.Judge(c)
 	switch {
@@ -99,7 +99,7 @@ func (s Set) AskFor(step plan.Step, p plan.Plan, c Call, why string) (ask *plan.
 		ask := &plan.Ask{Reason: v.Rule.Reason, Rule: v.Rule.ID, Another: v.Rule.Another, Minutes: waitMinutes(v.Rule)}
 		ask.Maybe = !s.alwaysAsks(c) && (step.Risk != plan.Destructive || len(p.Steps) == 1)
 		return ask, nil
-	case step.Risk == plan.Destructive && len(p.Steps) > 1:
+	case step.Risk == plan.Destructive && len(p.Steps) > 1 && p.Undoes == "":
 		return &plan.Ask{Reason: why, Minutes: Minutes}, nil
 	}
 	return nil, nil

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
 )
 
 // ErrNothingToUndo is the error of a run that left nothing that can be undone.
@@ -60,6 +61,7 @@ func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
 		p := r.Plan
+		p.Undoes = ""
 		p.Steps = slices.Clone(p.Steps)
 		for i := range p.Steps {
 			p.Steps[i].Targets = nil // what its references named then
@@ -115,7 +117,11 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 
 // reversal returns the plan of undos of a run.
 func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
-	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal)}
+	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal), Undoes: r.ID}
+	rules, err := s.Catalogue.Rules(ctx, r.Account)
+	if err != nil {
+		return p, err
+	}
 	for _, id := range undos[:min(len(undos), plan.MaxSteps)] {
 		call, err := s.Resolver.Resolved(ctx, r, id)
 		if err != nil {
@@ -127,7 +133,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 			return p, fmt.Errorf("run %s: %s has no binding", r.ID, id)
 		}
 		step := plan.Step{
-			ID: plan.EffectOf("s" + strconv.Itoa(len(p.Steps)+1)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
+			ID: reversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
 			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Body: call.Body,
 			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
 		}
@@ -135,6 +141,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 			step.Needs = []string{p.Steps[n-1].ID.Step()}
 		}
 		binding.StepID = step.ID
+		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // what is denied is found with the bindings
 		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
 	}
 	if len(p.Steps) == 0 {
@@ -142,6 +149,9 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 	}
 	return p, nil
 }
+
+// reversalStep returns the id of a step of a plan that undoes a run, by its number from 0.
+func reversalStep(n int) plan.EffectID { return plan.EffectOf("s" + strconv.Itoa(n+1)) }
 
 // reversed is the data of the event that names a draft which undoes effects of the run: its first step is the first of Undos.
 type reversed struct {
@@ -183,6 +193,9 @@ const eventsPage = 200
 // addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
 func (s *Service) addReversed(ctx context.Context, r plan.Run, of reversed, over map[plan.EffectID]bool) error {
 	before, err := s.Store.Run(ctx, r.Account, of.RunID)
+	if err == nil {
+		before, err = s.newestRun(ctx, before) // it may have been retried
+	}
 	switch {
 	case fault.KindOf(err) == fault.NotFound: // it was not proposed after all
 		return nil
@@ -196,9 +209,7 @@ func (s *Service) addReversed(ctx context.Context, r plan.Run, of reversed, over
 		return ErrUnresolved.With("step", step.Title)
 	}
 	for i, id := range of.Undos {
-		if i < len(before.Plan.Steps) && wasDone(before.State(before.Plan.Steps[i].ID)) {
-			over[id] = true
-		}
+		over[id] = over[id] || wasDone(before.State(reversalStep(i)))
 	}
 	return nil
 }

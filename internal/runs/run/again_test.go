@@ -49,7 +49,7 @@ func TestReverseProposesTheUndosOnce(t *testing.T) {
 		t.Fatalf("%s, %+v", next.Status, next.Plan)
 	}
 	if steps[0].Called() != "POST /bookings" || string(steps[0].Body) != `{"room":"$${s1.body.id}"}` || steps[1].Called() != "DELETE /bookings/r%201" ||
-		steps[1].Risk != plan.Destructive || len(steps[1].Needs) != 1 || steps[1].Title != "Deshacer: Una" {
+		steps[1].Risk != plan.Destructive || steps[1].Ask != nil || next.Plan.Undoes != done.ID || len(steps[1].Needs) != 1 || steps[1].Title != "Deshacer: Una" {
 		t.Errorf("%+v", steps)
 	}
 	again, err := w.reverse(done.ID) // nobody confirmed the first one
@@ -69,6 +69,14 @@ func TestReverseProposesTheUndosOnce(t *testing.T) {
 	})
 	w.Execute(again.ID)
 	w.finish(t, again.ID, "Run.StepFailed")
+	retried, err := w.retry(again.ID) // which is confirmed, and fails again
+	must(t, err)
+	must(t, w.Confirm(w.Read(retried.Run.ID)))
+	if _, err := w.reverse(done.ID); !errors.Is(err, plan.ErrAlreadyRunning) {
+		t.Errorf("while the undo is retried: %v", err)
+	}
+	w.Execute(retried.Run.ID)
+	w.finish(t, retried.Run.ID, "Run.StepFailed")
 	rest, err := w.reverse(done.ID)
 	must(t, err)
 	if left := w.Read(rest.ID).Plan.Steps; len(left) != 1 || left[0].Method != "DELETE" {
