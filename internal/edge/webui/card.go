@@ -121,6 +121,8 @@ type answer struct {
 	Bytes     int
 	Body      *code
 	Blocks    []block
+	Read      *legible // the body as a person reads it; nil: as it is
+	Step      string   // where more of it is
 	Truncated bool
 }
 
@@ -367,18 +369,29 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	}
 	switch {
 	case state.Result != nil && v.Tool != "":
-		v.Answer = toolAnswer(*state.Result, state.Status, a.room())
+		v.Answer = toolAnswer(*state.Result, state.Status, a.room(), a.read)
 		v.Answer.Truncated = v.Answer.Truncated || state.Result.Apart > 0
 	case state.Result != nil:
 		r := state.Result.Shortened(a.room())
 		v.Answer = &answer{
 			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,
-			Body: answerBody(r.Body), Truncated: r.Truncated || r.Apart > 0,
+			Body: answerBody(r.Body), Truncated: r.Truncated || r.Apart > 0, Step: a.rows(state.StepID),
+		}
+		if !state.Result.Truncated && state.Result.Apart == 0 {
+			v.Answer.Read = a.read(state.Result.Body)
 		}
 	}
 	if r := state.Result; r != nil && (r.Apart > 0 || len(r.Body) > a.room()) {
 		v.Whole = a.result(state.StepID)
 	}
+}
+
+// read returns the legible form of a value.
+func (a cardBuilder) read(raw json.RawMessage) *legible { return a.words.read(raw, 0, a.room(), a.now) }
+
+// rows returns the address of the rows of an effect's answer.
+func (a cardBuilder) rows(id plan.EffectID) string {
+	return "/ui/runs/" + url.PathEscape(a.run.ID) + "/rows/" + url.PathEscape(id.String())
 }
 
 // result returns the address of an effect's complete answer.

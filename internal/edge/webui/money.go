@@ -90,3 +90,22 @@ func marshal(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err
 }
+
+// number writes a number as it is sent, with the sign of its language before the decimals. The digits of an amount are
+// grouped, and those of another number, which may be an id, are not.
+func (w words) number(digits, name string) string {
+	whole, decimals, broken := strings.Cut(digits, ".")
+	if strings.ContainsAny(digits, "eE") {
+		return digits
+	}
+	if isMoney(name) {
+		whole = w.group(whole)
+	}
+	if !broken {
+		return whole
+	}
+	if w.tag == locale.Spanish {
+		return whole + "," + decimals
+	}
+	return whole + "." + decimals
+}

@@ -10,13 +10,15 @@ import (
 )
 
 // block is one part of a tool's result. Text is shown. Other content is described by type, address and size, and is
-// neither fetched nor rendered (guarantee I31).
+// not fetched (guarantee I31). A small image is shown from its own bytes.
 type block struct {
 	Kind  string      // text, image, audio, resource, resource_link, data or other
 	Name  render.HTML // a name or an address, as text
 	Media render.HTML // a media type
 	Bytes int         // size of hidden content; 0 when unknown
 	Body  *code       // visible content
+	Image string      // the bytes of a small image, as an address (data:)
+	Read  *legible    // the content as a person reads it
 }
 
 // mostBlocks is the largest number of parts that are shown.
@@ -30,8 +32,8 @@ type content struct {
 	Resource *content
 }
 
-// toolAnswer converts a tool's result; room is the number of bytes that may be shown.
-func toolAnswer(r plan.Result, status plan.StepStatus, room int) *answer {
+// toolAnswer converts a tool's result; room is the number of bytes that may be shown, and read returns the legible form of a value.
+func toolAnswer(r plan.Result, status plan.StepStatus, room int, read func(json.RawMessage) *legible) *answer {
 	a := &answer{OK: status == plan.StepDone, Bytes: r.Bytes, Truncated: r.Truncated}
 	var result struct {
 		Content    []json.RawMessage
@@ -47,7 +49,7 @@ func toolAnswer(r plan.Result, status plan.StepStatus, room int) *answer {
 		w.add(raw, result.Structured)
 	}
 	if body := w.json(result.Structured); body != nil {
-		a.Blocks = append(a.Blocks, block{Kind: "data", Body: body})
+		a.Blocks = append(a.Blocks, block{Kind: "data", Body: body, Read: read(result.Structured)})
 	}
 	return a
 }
@@ -75,7 +77,11 @@ func (w *blockWriter) add(raw, structured json.RawMessage) {
 			w.answer.Blocks = append(w.answer.Blocks, block{Kind: c.Type, Body: w.text(c.Text)})
 		}
 	case "image", "audio":
-		w.answer.Blocks = append(w.answer.Blocks, placeholder(c.Type, c))
+		b := placeholder(c.Type, c)
+		if c.Type == "image" {
+			b.Image = picture(c.Data)
+		}
+		w.answer.Blocks = append(w.answer.Blocks, b)
 	case "resource_link":
 		w.answer.Blocks = append(w.answer.Blocks, placeholder(c.Type, c))
 	case "resource":

@@ -81,24 +81,12 @@ func (w *sentenceWriter) object(raw json.RawMessage, where, name string, depth i
 		w.value(raw, where, name)
 		return
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		w.Whole = false
-		return
+	members, ok := jsonMembers(raw)
+	w.Whole = w.Whole && ok
+	for _, m := range members {
+		w.object(m.value, where+"."+m.name, strings.TrimSpace(name+" "+m.name), depth+1)
 	}
-	empty := depth > 0
-	for dec.More() {
-		key, err := dec.Token()
-		var v json.RawMessage
-		if err != nil || dec.Decode(&v) != nil {
-			w.Whole = false
-			return
-		}
-		member, _ := key.(string)
-		w.object(v, where+"."+member, strings.TrimSpace(name+" "+member), depth+1)
-		empty = false
-	}
-	if empty {
+	if empty := len(members) == 0 && depth > 0; empty {
 		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
 	}
 }
@@ -121,7 +109,7 @@ func (w *sentenceWriter) value(raw json.RawMessage, where, name string) {
 		w.Whole = false
 		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.object")})
 	default: // a number
-		v := saidValue{Name: w.name(name), Value: w.card.show(w.number(string(raw), name)), Money: isMoney(name)}
+		v := saidValue{Name: w.name(name), Value: w.card.show(w.card.words.number(string(raw), name)), Money: isMoney(name)}
 		w.put(w.named(v, where, string(raw)))
 	}
 }
@@ -260,25 +248,6 @@ func (w *sentenceWriter) word(key string) render.HTML {
 }
 
 func (w *sentenceWriter) name(name string) render.HTML { return w.card.show(humanName(name)) }
-
-// number writes a number as it is sent, with the sign of its language before the decimals. The digits of an amount are
-// grouped, and those of another number, which may be an id, are not.
-func (w *sentenceWriter) number(digits, name string) string {
-	whole, decimals, broken := strings.Cut(digits, ".")
-	if strings.ContainsAny(digits, "eE") {
-		return digits
-	}
-	if isMoney(name) {
-		whole = w.card.words.group(whole)
-	}
-	if !broken {
-		return whole
-	}
-	if w.card.words.tag == locale.Spanish {
-		return whole + "," + decimals
-	}
-	return whole + "." + decimals
-}
 
 // moneyNames are the words that name an amount of money.
 var moneyNames = []string{

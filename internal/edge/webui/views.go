@@ -61,7 +61,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 
 		// Methods of views, because templates cannot call methods.
 		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": hooksView.full,
-		"gone": sessionRow.usedOrHeld, "decides": waitRow.decides, "level": gauge.level, "preset": serverView.preset,
+		"gone": sessionRow.usedOrHeld, "decides": waitRow.decides, "rest": readTable.rest, "next": readTable.next, "level": gauge.level, "preset": serverView.preset,
 	}
 }
 

@@ -119,6 +119,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/chats/{id}", s.chatFragment)
 	fragment("/ui/runs/{id}", s.runFragment)
 	fragment("/ui/runs/{id}/edit", s.editFragment)
+	fragment("/ui/runs/{id}/rows/{step}", s.rowsFragment)
 	fragment("/ui/approve/{id}", s.approveFragment)
 	fragment("/ui/waiting", s.waitingFragment)
 	fragment("/ui/runs", s.runsFragment)

@@ -216,6 +216,20 @@ function close() {
   (rows()[0]?.querySelector("summary") || view()).focus();
 }
 
+// sortRows sorts a table by a column, and the other way around when it is sorted by it.
+function sortRows(button) {
+  const head = button.closest("th");
+  const body = head.closest("table").tBodies[0];
+  const at = head.cellIndex;
+  const down = head.getAttribute("aria-sort") === "ascending";
+  for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const value = (row) => row.cells[at].dataset.sort;
+  const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+  const rows = [...body.rows].filter((row) => !row.matches(".more")).sort((a, b) => (down ? -1 : 1) * compare(value(a), value(b)));
+  body.prepend(...rows);
+}
+
 // moreRows adds the next page of a list.
 async function moreRows(button) {
   const part = await fragment(button.dataset.of);
@@ -223,7 +237,7 @@ async function moreRows(button) {
   if (part.ok) button.closest(".more").replaceWith(...(table ? table.children : part.nodes));
 }
 
-export const actions = { "tell-me": toggleTelling, "review": review, "review-close": close, "decide-all": decideAll, "more-rows": moreRows };
+export const actions = { "tell-me": toggleTelling, "review": review, "review-close": close, "decide-all": decideAll, "more-rows": moreRows, "sort-rows": sortRows };
 
 // filter shows the list that a form's values leave.
 function filter(input) {

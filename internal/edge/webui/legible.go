@@ -1,0 +1,297 @@
+package webui
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/render"
+	"piloto/internal/runs/plan"
+)
+
+// legible is a JSON value as a person reads it: an object as its fields, a list of objects as a table, a list of other
+// values as a list. What it leaves out is in the raw value beside it.
+type legible struct {
+	Fields []readField
+	Tables []readTable
+	List   []readValue
+	Cut    bool // something is left out
+}
+
+// readField is a member of an object; nested ones have the names of all, "address city".
+type readField struct {
+	Name  render.HTML
+	Value readValue
+}
+
+// readValue is a single value. A long text is folded after its beginning.
+type readValue struct {
+	Text   render.HTML
+	Rest   render.HTML // the text in full, when Text is only its beginning
+	Number bool
+	Sort   string // by what a table is sorted
+}
+
+// readTable is a list of objects. A row lacks the values that its object does not have.
+type readTable struct {
+	Name   render.HTML // of the member that holds it; "" for the whole value
+	Names  []render.HTML
+	Rows   [][]readValue
+	Total  int
+	From   int // number of the first row, from 0
+	Folded int // columns that are left out
+}
+
+// next returns the number of the first row after those of the table, and rest how many come.
+func (t readTable) next() int { return t.From + len(t.Rows) }
+func (t readTable) rest() int { return t.Total - t.next() }
+
+// Limits of a legible.
+const (
+	mostFields   = 40
+	mostColumns  = 12
+	rowsShown    = 50
+	longestCell  = 160       // characters
+	largestRead  = 256 << 10 // bytes of a value that is read
+	deepestField = 3         // objects within each other
+)
+
+// read returns the legible form of a value from one row of its lists on, of about so many bytes; nil for a value that reads
+// best as it is, such as a text.
+func (w words) read(raw json.RawMessage, from, room int, now time.Time) *legible {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || len(raw) > largestRead || raw[0] != '{' && raw[0] != '[' {
+		return nil
+	}
+	r := reader{words: w, from: from, room: room, now: now}
+	if raw[0] == '[' {
+		r.list(raw, "")
+	} else {
+		r.object(raw, "", 0)
+	}
+	if len(r.Fields)+len(r.Tables)+len(r.List) == 0 {
+		return nil
+	}
+	return &r.legible
+}
+
+type reader struct {
+	legible
+	words words
+	from  int
+	room  int // bytes that are left
+	now   time.Time
+}
+
+func (r *reader) object(raw json.RawMessage, name string, depth int) {
+	members, ok := jsonMembers(raw)
+	if !ok || depth == deepestField {
+		r.Cut = true
+		return
+	}
+	for _, m := range members {
+		full := strings.TrimSpace(name + " " + m.name)
+		switch {
+		case m.value[0] == '{':
+			r.object(m.value, full, depth+1)
+		case m.value[0] == '[':
+			r.list(m.value, full)
+		case len(r.Fields) < mostFields && r.room > 0:
+			r.Fields = append(r.Fields, readField{display(humanName(full)), r.value(m.value, full)})
+		default:
+			r.Cut = true
+		}
+	}
+}
+
+// list reads a list: as a table when all of its elements are objects.
+func (r *reader) list(raw json.RawMessage, name string) {
+	var elements []json.RawMessage
+	if json.Unmarshal(raw, &elements) != nil || len(elements) == 0 {
+		if name != "" {
+			r.Fields = append(r.Fields, readField{display(humanName(name)), readValue{Text: r.none()}})
+		}
+		return
+	}
+	objects, singles := 0, 0
+	for _, e := range elements {
+		switch e[0] {
+		case '{':
+			objects++
+		case '[':
+		default:
+			singles++
+		}
+	}
+	switch {
+	case objects == len(elements):
+		r.table(elements, name)
+	case singles == len(elements) && name == "":
+		for _, e := range elements[:min(rowsShown, len(elements))] {
+			if r.room <= 0 {
+				r.Cut = true
+				break
+			}
+			r.List = append(r.List, r.value(e, ""))
+		}
+		r.Cut = r.Cut || len(elements) > rowsShown
+	case singles == len(elements) && len(elements) <= rowsShown:
+		var texts []string
+		for _, e := range elements {
+			texts = append(texts, string(r.value(e, name).Text))
+		}
+		r.Fields = append(r.Fields, readField{display(humanName(name)), readValue{Text: render.HTML(strings.Join(texts, ", "))}}) //nolint:gosec // made of parts that are HTML
+	default:
+		r.Cut = true
+	}
+}
+
+func (r *reader) table(elements []json.RawMessage, name string) {
+	t := readTable{Total: len(elements), From: r.from}
+	if name != "" {
+		t.Name = display(humanName(name))
+	}
+	column := map[string]int{}
+	// The columns are those of the first rows, whichever page it is.
+	for _, e := range elements[:min(rowsShown, len(elements))] {
+		members, _ := jsonMembers(e)
+		for _, m := range members {
+			if _, known := column[m.name]; known {
+				continue
+			}
+			column[m.name] = len(column)
+			if len(t.Names) < mostColumns {
+				t.Names = append(t.Names, display(humanName(m.name)))
+			}
+		}
+	}
+	t.Folded = len(column) - len(t.Names)
+	for i, e := range elements[min(r.from, len(elements)):min(r.from+rowsShown, len(elements))] {
+		if i > 0 && r.room <= 0 { // the others come as those of the next page
+			break
+		}
+		row := make([]readValue, len(t.Names))
+		members, _ := jsonMembers(e)
+		for _, m := range members {
+			if at, ok := column[m.name]; ok && at < len(row) {
+				row[at] = r.value(m.value, m.name)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	r.Cut = r.Cut || t.Folded > 0
+	r.Tables = append(r.Tables, t)
+}
+
+// value reads a single value. One that holds others is told by its size.
+func (r *reader) value(raw json.RawMessage, name string) readValue {
+	v := r.single(raw, name)
+	r.room -= len(v.Text) + len(v.Rest) + 16
+	return v
+}
+
+func (r *reader) single(raw json.RawMessage, name string) readValue {
+	var text string
+	switch raw[0] {
+	case '"':
+		if json.Unmarshal(raw, &text) != nil {
+			return readValue{Text: display(string(raw))}
+		}
+		if date, ok := r.words.date(text, r.now); ok {
+			return readValue{Text: display(date), Sort: text}
+		}
+		if runes := []rune(text); len(runes) > longestCell {
+			if len(text) > r.room {
+				r.Cut = true
+				return readValue{Text: display(string(runes[:longestCell])) + "…", Sort: string(runes[:longestCell])}
+			}
+			return readValue{Text: display(string(runes[:longestCell])) + "…", Rest: prose(text), Sort: string(runes[:longestCell])}
+		}
+		return readValue{Text: display(text), Sort: text}
+	case 't':
+		return readValue{Text: r.word("page.says.yes"), Sort: "1"}
+	case 'f':
+		return readValue{Text: r.word("page.says.no"), Sort: "0"}
+	case 'n':
+		return readValue{Text: r.none()}
+	case '{':
+		r.Cut = true
+		return readValue{Text: r.word("page.read.object")}
+	case '[':
+		var elements []json.RawMessage
+		_ = json.Unmarshal(raw, &elements) // it was decoded as JSON already
+		r.Cut = r.Cut || len(elements) > 0
+		return readValue{Text: render.HTML(locale.Text(r.words.tag, "page.says.elements", "n", itoa(len(elements))))} //nolint:gosec // a text of the catalogue
+	}
+	return readValue{Text: display(r.words.number(string(raw), name)), Number: true, Sort: string(raw)}
+}
+
+func (r *reader) none() render.HTML { return r.word("page.says.empty") }
+
+func (r *reader) word(key string) render.HTML {
+	return render.HTML(locale.Text(r.words.tag, key)) //nolint:gosec // a text of the catalogue
+}
+
+// jsonMember is a member of a JSON object.
+type jsonMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// jsonMembers returns the members of an object in their order, and whether it is one.
+func jsonMembers(raw json.RawMessage) (list []jsonMember, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		var v json.RawMessage
+		if err != nil || dec.Decode(&v) != nil {
+			return list, false
+		}
+		text, _ := name.(string)
+		list = append(list, jsonMember{text, v})
+	}
+	return list, true
+}
+
+// rowsFragment serves the next rows of a table in an answer: of the effect that the path names, ?table= by its number, ?from= a row.
+func (s *site) rowsFragment(w http.ResponseWriter, v visit) error {
+	q := v.URL.Query()
+	n, from := atoi(q.Get("table")), atoi(q.Get("from"))
+	if !ids.Valid(v.PathValue("id")) || n < 0 || from < 0 {
+		return plan.ErrRunNotFound
+	}
+	run, err := s.Runs.Run(v.Context(), v.who.Account, v.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	id := plan.ParseEffect(v.PathValue("step"))
+	state := run.State(id)
+	if state.Result == nil || state.Result.Truncated || state.Result.Apart > 0 {
+		return plan.ErrStepNotFound
+	}
+	read := words{tag: v.tag, now: s.Now}.read(state.Result.Body, from, 2*resultShown, s.Now())
+	if read == nil || n >= len(read.Tables) {
+		return plan.ErrStepNotFound
+	}
+	s.write(w, v, http.StatusOK, "rows-page", []any{read.Tables[n], cardBuilder{run: run}.rows(id), n})
+	return nil
+}
+
+// atoi returns a number that is not negative; -1 for anything else, 0 for nothing.
+func atoi(text string) int {
+	if text == "" {
+		return 0
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+		return n
+	}
+	return -1
+}
