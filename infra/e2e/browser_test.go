@@ -130,6 +130,12 @@ func (b *browser) reads(css, pattern string) {
 	}
 }
 
+// unfold shows the whole requests of the plan that waits.
+func (b *browser) unfold() {
+	b.Helper()
+	b.until(`(document.querySelectorAll(".card[data-draft] details[data-request]").forEach((fold) => (fold.open = true)), true)`)
+}
+
 func (b *browser) click(css string) {
 	b.Helper()
 	b.until(still) // a moving element is not yet at its place

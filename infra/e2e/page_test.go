@@ -30,11 +30,12 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	b.pictures("looked")
 	b.say("Reserva la más barata")
 	b.see(".card[data-draft]")
+	b.unfold()
 	b.reads(".card", `POST[\s\S]*"room_id": "sur"[\s\S]*sur[\s\S]*leído en Reservas`)
 
 	// After ten minutes the card offers to look again: here the button is pressed before.
 	b.until(`(document.querySelector(".card [data-from]").hidden = false, document.querySelector('[data-action="look-again"]').click(), true)`)
-	b.until(`document.body.textContent.includes("los valores siguen ahí")`)
+	b.until(`document.getElementById("announce").textContent.includes("los valores siguen ahí")`)
 	b.see(".card[data-draft]")
 	looked, _ := value[string](b, `document.querySelector(".card[data-draft]").dataset.run`)
 	if event := c.must(t, 200, "GET", "/api/runs/"+looked+"/events", "").text("events.1.type"); event != "run.looked" {
@@ -54,6 +55,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	if digest, _ := value[string](b, `document.querySelector(".card").dataset.digest`); digest != run.text("digest") {
 		t.Errorf("the card's digest is %s, the plan's %s", digest, run.text("digest"))
 	}
+	b.unfold()
 	// Every step completely: method, host, path and arguments.
 	host := "http://" + d.addr
 	for step, want := range map[string][]string{
@@ -69,7 +71,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 			}
 		}
 	}
-	b.reads(".card .card-foot", `Caduca en`)
+	b.reads(".card .card-facts", `Caduca en`)
 	b.pictures("draft")
 	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "2" { // the looks above
 		t.Errorf("%s requests were sent before the confirm", n)
@@ -77,8 +79,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 
 	b.click(`.card [data-action="confirm-run"]`)
 	b.see(`.card[data-status="done"]`)
-	b.see(`.line.outcome[data-status="done"]`)
-	b.reads(".line.outcome", `finalizado con estado done: 3 de 3.*Sala Este`)
+	b.reads(".line.outcome", `Hecho: 3 de 3 pasos[\s\S]*Sala Este`)
 	if n := c.must(t, 200, "GET", "/demo/rooms/ledger", "").text("count"); n != "5" {
 		t.Errorf("two looks and three steps are %s requests", n)
 	}
@@ -150,7 +151,7 @@ func TestPersonWatchesRun(t *testing.T) {
 	plan()
 	b.click(`.card[data-draft] [data-action="confirm-run"]`)
 	b.see(`.card[data-status="in_doubt"]`)
-	b.reads(".line.outcome:last-of-type", `no se sabe si se aplicó`)
+	b.reads(".line.outcome:last-of-type", `En duda`)
 	b.pictures("doubt")
 
 	// The provider fails: the page reports the failure and the next action.

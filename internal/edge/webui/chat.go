@@ -282,6 +282,11 @@ func readAll[T any](ids []string, read func(id string) (*T, error)) (map[string]
 	return all, nil
 }
 
+// outcomes are the sentences about the end of a run.
+var outcomes = map[plan.Status]string{
+	plan.Done: "page.outcome.done", plan.Failed: "page.outcome.error", plan.Cancelled: "page.outcome.cancelled", plan.InDoubt: "page.outcome.in_doubt",
+}
+
 // newLine returns the line of a message, and false for a progress message, which is in the card.
 func newLine(m conversation.Message, cards map[string]*card, provider string, tag locale.Tag) (line, bool) {
 	l := line{Message: m, Text: prose(m.Content)}
@@ -299,6 +304,9 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 		}
 		if c != nil {
 			l.Status = c.Status
+			if key := outcomes[c.Status]; key != "" { // the card says the rest
+				l.Text = prose(locale.Text(tag, key, "done", itoa(c.Completed), "n", itoa(c.Total)))
+			}
 		}
 	case conversation.KindBlocked:
 		l.Text = prose(strings.TrimLeft(m.Content, "⚠️ "))

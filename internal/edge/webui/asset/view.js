@@ -72,7 +72,7 @@ export async function go(address, { push = true, focus = true, keep = false } = 
   document.body.classList.remove("drawer");
   arrived();
   restore();
-  if (focus) landing().focus({ preventScroll: true });
+  if (focus && !writes()) landing().focus({ preventScroll: true });
   toEnd();
   showAsked();
   refreshChats();
@@ -96,6 +96,9 @@ function keepsake() {
     if (document.activeElement === document.body) view().focus({ preventScroll: true });
   };
 }
+
+// writes reports whether somebody began to write while the view was on its way.
+const writes = () => document.activeElement?.id === "message" && document.activeElement.checkVisibility();
 
 // landing is where the focus goes in a new view: where one writes, but not on a
 // device whose keyboard would then cover what was just opened.
