@@ -190,7 +190,7 @@ func TestPushedDataIsOnlyText(t *testing.T) {
 // waitForSocket waits for the page's socket.
 func (b *browser) waitForSocket() {
 	b.Helper()
-	b.until(`import(document.querySelector("script[type=module]").src.replace("app.js", "socket.js")).then(s => s.connected())`)
+	b.until(`document.documentElement.dataset.connection === "live"`)
 }
 
 func TestAnAnswerGrowsAndEscapeStopsIt(t *testing.T) {

@@ -59,6 +59,10 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			r = r.WithContext(auth.NewContext(r.Context(), p))
 		}
 	}
+	if strings.HasPrefix(r.URL.Path, "/source/") { // a module of the script, for a test that calls it
+		http.StripPrefix("/source/", http.FileServer(http.Dir("asset"))).ServeHTTP(rw, r)
+		return
+	}
 	if r.URL.Path == "/realtime" {
 		w.hub.ServeHTTP(rw, r)
 		return

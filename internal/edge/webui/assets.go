@@ -1,7 +1,6 @@
 package webui
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -13,14 +12,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
-//go:embed asset
+// The scripts and the style sheet in bundle/ are made of asset/ by a test, which compares them. words.json has the closed lists
+// with which the page answers a confirmation of nothing without the server; a test compares them with those of
+// package intent.
+//
+//go:embed bundle asset/icon.svg asset/words.json
 var assetFiles embed.FS
 
 // assets are the files of the page, by name, under one version: the hash of all files. The page links to
-// /assets/VERSION/NAME, whose content never changes, and modules that import each other by relative path stay
-// within their version.
+// /assets/VERSION/NAME, whose content never changes.
 type assets struct {
 	version string
 	files   map[string]asset
@@ -28,34 +31,26 @@ type assets struct {
 
 type asset struct {
 	body []byte
+	zip  func() []byte // body, compressed once
 	mime string
-	etag string
+	etag string // weak, because it is the same for the compressed body
 }
 
-// loadAssets reads the files and joins asset/css into app.css. words.json has the closed lists with which the page
-// answers a confirmation of nothing without the server; a test compares them with those of package intent.
 func loadAssets() assets {
 	a := assets{files: map[string]asset{}}
-	var css bytes.Buffer
-	err := fs.WalkDir(assetFiles, "asset", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(assetFiles, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		body, err := assetFiles.ReadFile(name)
-		if err != nil {
-			return err
+		if err == nil {
+			a.add(path.Base(name), body)
 		}
-		if path.Ext(name) == ".css" {
-			css.Write(body)
-			return nil
-		}
-		a.add(path.Base(name), body)
-		return nil
+		return err
 	})
 	if err != nil {
 		panic(fmt.Sprintf("webui: embedded assets: %v", err)) // an error in the program
 	}
-	a.add("app.css", css.Bytes())
 	a.version = a.hash()
 	return a
 }
@@ -75,7 +70,10 @@ func (a assets) add(name string, body []byte) {
 		kind = mime.TypeByExtension(path.Ext(name))
 	}
 	sum := sha256.Sum256(body)
-	a.files[name] = asset{body: body, mime: kind, etag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+	a.files[name] = asset{
+		body: body, mime: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`,
+		zip: sync.OnceValue(func() []byte { return zipped(body) }),
+	}
 }
 
 func (a assets) hash() string {
@@ -99,10 +97,10 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	if !versioned {
 		version, name = "", version
 	}
-	a.send(w, r, name, version == a.version)
+	a.sendFile(w, r, name, version == a.version)
 }
 
-func (a assets) send(w http.ResponseWriter, r *http.Request, name string, forever bool) {
+func (a assets) sendFile(w http.ResponseWriter, r *http.Request, name string, forever bool) {
 	f, ok := a.files[name]
 	if !ok {
 		http.NotFound(w, r)
@@ -110,6 +108,7 @@ func (a assets) send(w http.ResponseWriter, r *http.Request, name string, foreve
 	}
 	h := w.Header()
 	h.Set("ETag", f.etag)
+	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
 	if forever {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -119,5 +118,5 @@ func (a assets) send(w http.ResponseWriter, r *http.Request, name string, foreve
 		return
 	}
 	h.Set("Content-Type", f.mime)
-	_, _ = w.Write(f.body) // the client may be gone; there is nothing left to do
+	send(w, r, http.StatusOK, f.body, f.zip)
 }

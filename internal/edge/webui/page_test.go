@@ -186,7 +186,7 @@ func TestEveryPageAndFragmentIsCompleteAndGuarded(t *testing.T) {
 		"/ui/servers/rooms":           "Reserva una sala",
 		"/ui/projects":                "1 servicio",
 		"/ui/projects/p1":             "Servicios permitidos",
-		"/assets/" + "app.js":         "import",
+		"/assets/" + "app.js":         "addEventListener",
 		"/assets/" + "app.css":        ":root",
 		"/assets/anything/words.json": `"confirmo"`,
 		"/assets/" + "icon.svg":       "<svg",

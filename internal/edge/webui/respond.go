@@ -145,9 +145,8 @@ func (s *site) write(w http.ResponseWriter, v visit, status int, name string, da
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Cookie, Accept-Language")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone; there is nothing left to do
+	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding")
+	send(w, v.Request, status, b.Bytes(), func() []byte { return zipped(b.Bytes()) })
 }
 
 // html renders a template for use in another one.

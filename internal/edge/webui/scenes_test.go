@@ -97,7 +97,7 @@ func TestAYesConfirmsThePlanShownWhenItWasBegun(t *testing.T) {
 	read := eval[string](b, `document.querySelector(".card").dataset.digest`)
 	b.write("#message", "confirmo")
 	b.revisedElsewhere()
-	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "run.js")).then(r => r.refreshCard(document.querySelector(".card").dataset.run)).then(() => true)`)
+	eval[bool](b, `import("/source/run.js").then(r => r.refreshCard(document.querySelector(".card").dataset.run)).then(() => true)`)
 	b.until(`document.querySelector(".card").dataset.digest !== ` + quoted(read))
 	b.enter()
 	b.until(`document.getElementById("message").value === ""`)
@@ -152,7 +152,7 @@ func TestRefusalsAreShownAtTheirPlace(t *testing.T) {
 		t.Error(said)
 	}
 	b.picture("refused")
-	eval[bool](b, `import(document.querySelector("script[type=module]").src.replace("app.js", "view.js")).then(v => v.refreshChat()).then(() => true)`)
+	eval[bool](b, `import("/source/view.js").then(v => v.refreshChat()).then(() => true)`)
 	b.click(".line.user.failed .button") // it is still there
 	if text := eval[string](b, `document.getElementById("message").value`); text != "un 503 por favor" {
 		t.Errorf("the message came back as %q", text)
@@ -366,7 +366,7 @@ func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
 	texts, want := utterances(t)
 	raw, _ := json.Marshal(texts)
 	got := eval[[]bool](b, `(async () => {
-		const guard = await import(document.querySelector("script[type=module]").src.replace("app.js", "guard.js"));
+		const guard = await import("/source/guard.js");
 		await guard.loadWords();
 		return `+string(raw)+`.map(guard.decides);
 	})()`)

@@ -2,7 +2,7 @@
 // Without the socket the same is asked for now and then.
 
 import { recheck } from "./eligible.js";
-import { follow, followAll } from "./run.js";
+import { follow } from "./run.js";
 import { connected, look, startSocket } from "./socket.js";
 import { waitingChanged } from "./waiting.js";
 import { refreshChat, refreshChats, thread, view } from "./view.js";
@@ -15,7 +15,7 @@ export function startLive() {
   for (const change of ["entered", "begun"]) document.addEventListener(change, look);
   setInterval(() => !document.hidden && everything(), safety * 1000);
   setInterval(fade, 5000);
-  setInterval(() => !document.hidden && !connected() && document.querySelector(".job[data-live]") && refreshChat().then(followAll).catch(() => {}), 5000);
+  setInterval(() => !document.hidden && !connected() && document.querySelector(".job[data-live]") && refreshChat().catch(() => {}), 5000);
 }
 
 /** everything brings the view and the list up to date. */
@@ -23,7 +23,7 @@ export function everything() {
   refreshChats();
   waitingChanged();
   if (!thread()) return;
-  if (view().dataset.chat) refreshChat().then(followAll).catch(() => {});
+  if (view().dataset.chat) refreshChat().catch(() => {});
 }
 
 const here = (data) => thread() && Boolean(data.conversationId) && data.conversationId === view().dataset.chat;

@@ -71,6 +71,7 @@ function lost() {
   clearTimeout(silence);
   socket = seq = undefined;
   greeted = false;
+  delete document.documentElement.dataset.connection;
   again();
 }
 
@@ -132,6 +133,7 @@ function ponged(last) {
   const fresh = !greeted;
   const behind = fresh || last > seq;
   greeted = true;
+  document.documentElement.dataset.connection = "live";
   attempts = 0;
   seq = Math.max(seq ?? 0, last || 0);
   if (behind) missed();
