@@ -38,12 +38,15 @@ type world struct {
 
 	decisions []map[string]any // that were asked for together
 
+	answers map[string][]byte // of POST /api/send, by Idempotency-Key
+	unheard bool              // the next answer of POST /api/send is lost
+
 	lastBody []byte // of the request that holds the lock, with all of its digits
 }
 
 func newWorld(now func() time.Time, facts Facts) *world {
 	m := newMemory(now)
-	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}}
+	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
 		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
@@ -67,6 +70,10 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.hub.ServeHTTP(rw, r)
 		return
 	}
+	if r.URL.Path == "/health" {
+		tell(rw, map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusOK}[w.isDown()], map[string]any{})
+		return
+	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/ai/") {
 		if strings.HasPrefix(r.URL.Path, "/ui/chats/") {
 			defer w.looks.one()()
@@ -83,6 +90,17 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.api().ServeHTTP(rw, r)
 	}
+}
+
+// keeper keeps the body that a handler writes, and sends it when the handler has not lost it.
+type keeper struct {
+	http.ResponseWriter
+	body []byte
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	k.body = append(k.body, p...)
+	return k.ResponseWriter.Write(p)
 }
 
 // looks counts the reads of a conversation, and the concurrent ones.
@@ -255,6 +273,20 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 	text, _ := body["message"].(string)
 	raw, _ := json.Marshal(body)
 	w.sends = append(w.sends, string(raw))
+	key := r.Header.Get("Idempotency-Key")
+	if known, ok := w.answers[key]; ok && key != "" {
+		_, _ = rw.Write(known)
+		return
+	}
+	kept := &keeper{ResponseWriter: rw}
+	rw = kept
+	defer func() {
+		w.answers[key] = kept.body
+		if w.unheard {
+			w.unheard = false
+			panic(http.ErrAbortHandler)
+		}
+	}()
 	if strings.Contains(text, "429") {
 		rw.Header().Set("Retry-After", "3")
 		refuse(rw, 429, "request.too_many", "Llegan demasiadas peticiones seguidas.")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -22,8 +24,9 @@ var shots = flag.String("shots", "", "a folder to leave pictures of the page in"
 type browser struct {
 	*testing.T
 	*world
-	ctx  context.Context
-	base string
+	ctx    context.Context
+	base   string
+	server *httptest.Server
 }
 
 func chromium(t *testing.T) string {
@@ -48,13 +51,13 @@ func open(t *testing.T, width, height int64) *browser {
 	w := newWorld(time.Now, Facts{Provider: "demo", Model: "reglas", Demo: true, Local: true})
 	w.furnish()
 	server := httptest.NewServer(w)
-	t.Cleanup(server.Close)
 	ctx, stop := context.WithTimeout(context.Background(), 10*patience)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
 	t.Cleanup(stop)
-	b := &browser{T: t, world: w, ctx: ctx, base: server.URL}
+	b := &browser{T: t, world: w, ctx: ctx, base: server.URL, server: server}
+	t.Cleanup(func() { b.server.Close() })
 	_ = w.PutToken(ctx, auth.Token{Hash: hashOf("once"), Kind: auth.KindCode, Account: w.account, User: "ana", Scopes: ana.Scopes, ExpiresAt: time.Now().Add(time.Hour)})
 	b.do(chromedp.EmulateViewport(width, height))
 	heard := b.listen()
@@ -67,6 +70,25 @@ func open(t *testing.T, width, height int64) *browser {
 	b.visit("/signin?code=once")
 	b.see("#message")
 	return b
+}
+
+// stop ends the server and every connection to it.
+func (b *browser) stop() {
+	b.server.Listener.Close()
+	b.hub.cut()
+	b.server.CloseClientConnections()
+	b.server.Close()
+}
+
+// start serves the world again, at the same address.
+func (b *browser) start() {
+	b.Helper()
+	listener, err := net.Listen("tcp", b.server.Listener.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.world}}
+	b.server.Start()
 }
 
 // listen returns the console errors when the browser is closed.

@@ -154,7 +154,7 @@ func TestALostSocketLeavesPollingAndComesBack(t *testing.T) {
 	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
 	b.hub.set(func(h *hub) { h.away = true })
 	b.hub.cut()
-	b.until(`document.documentElement.dataset.connection !== "live"`)
+	b.until(`!document.documentElement.hasAttribute("data-live")`)
 	b.click(confirmButton)
 	b.until(`document.querySelector(".card[data-status=done]") !== null && document.querySelector(".line.outcome") !== null`)
 	b.world.mu.Lock()

@@ -1,5 +1,6 @@
 // Calls to this origin: the JSON API for what changes, /ui/ for what is shown.
 
+import { doubt } from "./connection.js";
 import { lang, t } from "./text.js";
 
 /** Problem is an RFC 9457 problem, or no answer at all (status 0). */
@@ -21,8 +22,11 @@ const noAnswer = () => new Problem({ title: t("network"), action: t("network_do"
 async function request(url, options, seconds) {
   const stop = AbortSignal.timeout(seconds * 1000);
   try {
-    return await fetch(url, { credentials: "same-origin", redirect: "error", signal: stop, ...options });
+    const response = await fetch(url, { credentials: "same-origin", redirect: "error", signal: stop, ...options });
+    if (response.status >= 502 && response.status <= 504) doubt();
+    return response;
   } catch {
+    doubt();
     throw noAnswer();
   }
 }
@@ -37,6 +41,9 @@ const hurried = (response) => new Problem({
 function signedOut(response) {
   if (response.status === 401) location.assign("/");
 }
+
+/** newKey returns a key under which the server does something once. */
+export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 /** api sends JSON and returns what was answered; every failure is a Problem. A body
     that is a text is JSON already. */

@@ -1,7 +1,8 @@
 // The conversation: the composer, sending, and the local guard.
 
 import { keepAgent, startJob, worker } from "./agents.js";
-import { api, Problem } from "./api.js";
+import { api, newKey, Problem } from "./api.js";
+import { returned } from "./connection.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { decides, loadWords } from "./guard.js";
 import { announce, busy, clear, problem } from "./notice.js";
@@ -14,6 +15,8 @@ const form = document.getElementById("composer");
 const input = document.getElementById("message");
 const button = document.getElementById("send");
 const saying = document.getElementById("composer-problem");
+
+const patience = 120; // seconds in which a message is sent again by itself
 
 let beginning = false; // a message is on its way into the thread
 let last = "";
@@ -138,12 +141,14 @@ async function deliver(chat, text, mine, about) {
   const body = { chat_id: chat, message: text };
   const shown = pendingCard();
   if (shown) body.digest = (about?.chat === chat && about.digest) || shown.dataset.digest;
+  const key = newKey();
   let delivered = false;
   expect(chat);
   if (delay()) setTimeout(fit, delay());
   toEnd(true);
   try {
-    const reply = await api("POST", "/api/send", body);
+    const post = () => api("POST", "/api/send", body, { "Idempotency-Key": key });
+    const reply = await post().catch((failure) => again(failure, mine, post));
     delivered = true;
     await show(chat, reply, [mine]);
   } catch (failure) {
@@ -155,6 +160,26 @@ async function deliver(chat, text, mine, about) {
     }
   } finally {
     arrived(chat);
+  }
+}
+
+// again sends a message once more whose request got no answer. It waits until the server answers, and looks whether
+// the message arrived. The server serves a key once: what has arrived is answered, and not said twice.
+async function again(failure, mine, post) {
+  if (!(failure instanceof Problem) || failure.status) throw failure;
+  const note = el("p", { class: "fine" }, t("sends_later"));
+  mine.append(note);
+  const back = await returned(patience);
+  note.remove();
+  if (!back) throw failure;
+  await refreshChat();
+  for (;;) {
+    try {
+      return await post();
+    } catch (second) {
+      if (second.code !== "request.in_progress") throw second; // else it has arrived
+      await new Promise((next) => setTimeout(next, 2000));
+    }
   }
 }
 
@@ -197,7 +222,7 @@ function own(text) {
   return line;
 }
 
-// failed says at the message what became of it; nothing is sent again by itself.
+// failed says at the message what became of it.
 function failed(line, text, failure, delivered) {
   line.classList.remove("sending");
   if (delivered || !line.isConnected) { // it is stored, whatever became of the answer

@@ -3,16 +3,27 @@
 
 import { recheck } from "./eligible.js";
 import { follow } from "./run.js";
+import { reachable } from "./connection.js";
 import { connected, look, startSocket } from "./socket.js";
+import { again, refreshChat, refreshChats, thread, view } from "./view.js";
 import { waitingChanged } from "./waiting.js";
-import { refreshChat, refreshChats, thread, view } from "./view.js";
-import { fade, write } from "./writing.js";
+import { fade, render, write } from "./writing.js";
+
+let typed = false; // something is written in a form of the view, which would be lost with it
 
 const safety = 60; // seconds between two looks, whatever the socket says
 
 export function startLive() {
   startSocket(event, everything, () => (thread() && view().dataset.chat) || "");
   for (const change of ["entered", "begun"]) document.addEventListener(change, look);
+  document.addEventListener("connection", () => {
+    render();
+    if (!reachable()) return;
+    everything();
+    if (!thread() && !typed) again();
+  });
+  document.addEventListener("entered", () => (typed = false));
+  document.addEventListener("input", (e) => (typed ||= Boolean(view()?.contains(e.target))));
   setInterval(() => !document.hidden && everything(), safety * 1000);
   setInterval(fade, 5000);
   setInterval(() => !document.hidden && !connected() && document.querySelector(".job[data-live]") && refreshChat().catch(() => {}), 5000);

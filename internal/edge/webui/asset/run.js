@@ -1,7 +1,7 @@
 // Runs: confirming and cancelling what is on the screen, and following a run by
 // its events until it ends, whatever happens to the connection meanwhile.
 
-import { api, fragment, Problem } from "./api.js";
+import { api, fragment, newKey, Problem } from "./api.js";
 import { announce, busy, clear, problem } from "./notice.js";
 import { readOn } from "./seen.js";
 import { connected } from "./socket.js";
@@ -21,7 +21,7 @@ const keys = new Map();
 function keyFor(card) {
   const what = card.dataset.run + card.dataset.digest;
   if (!keys.has(what)) {
-    keys.set(what, [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join(""));
+    keys.set(what, newKey());
   }
   return keys.get(what);
 }
@@ -120,14 +120,12 @@ async function watch(run) {
     if (!card) return;
     try {
       const { events } = await api("GET", `/api/runs/${encodeURIComponent(run)}/events?after=${card.dataset.seq}`);
-      if (lost) connection(true);
       lost = 0;
       wait = events.length ? 0.4 : Math.min(5, wait * 1.4);
       if (events.length) await refreshCard(run);
     } catch (failure) {
       if (failure instanceof Problem && failure.status >= 400 && failure.status < 500 && failure.status !== 429) return;
       lost++;
-      connection(false);
       continue;
     }
     const now = cardOf(run);
@@ -166,9 +164,4 @@ function pause(run, seconds) {
     document.addEventListener("visibilitychange", seen);
     followed.set(run, wake);
   });
-}
-
-export function connection(ok) {
-  const sign = document.getElementById("connection");
-  if (sign) sign.hidden = ok;
 }

@@ -3,6 +3,7 @@
 // new connection, say that something may have been missed, and it is asked for.
 
 import { api, Problem } from "./api.js";
+import { doubt, reachable } from "./connection.js";
 
 const pingSeconds = 25;
 const newSeconds = 3; // until the second ping: who pushes may not know a connection that is younger than 2 s
@@ -32,14 +33,14 @@ export function startSocket(onEvent, onMissed, openChat) {
   heard = onEvent;
   missed = onMissed;
   chat = openChat;
-  addEventListener("online", () => !socket && connect());
+  document.addEventListener("connection", () => reachable() && !socket && connect());
   document.addEventListener("visibilitychange", () => !document.hidden && !socket && connect());
   connect();
 }
 
 async function connect() {
   clearTimeout(retry);
-  if (over || socket) return;
+  if (over || socket || !reachable()) return; // it is called again when the server answers
   socket = true; // so that there is one attempt at a time
   try {
     const place = await api("POST", "/api/realtime");
@@ -71,7 +72,8 @@ function lost() {
   clearTimeout(silence);
   socket = seq = undefined;
   greeted = false;
-  delete document.documentElement.dataset.connection;
+  document.documentElement.removeAttribute("data-live");
+  doubt();
   again();
 }
 
@@ -133,7 +135,7 @@ function ponged(last) {
   const fresh = !greeted;
   const behind = fresh || last > seq;
   greeted = true;
-  document.documentElement.dataset.connection = "live";
+  document.documentElement.setAttribute("data-live", "");
   attempts = 0;
   seq = Math.max(seq ?? 0, last || 0);
   if (behind) missed();

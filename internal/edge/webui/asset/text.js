@@ -46,7 +46,8 @@ function span(seconds) {
   return Math.floor(seconds / 86400) + " d";
 }
 
-const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
+/** clock formats a moment as hours and minutes. */
+export const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
 const full = new Intl.DateTimeFormat(lang, { dateStyle: "long", timeStyle: "short" });
 
 /** tellTime brings every <time> up to date; it returns the drafts whose time is over. */
@@ -61,7 +62,9 @@ export function tellTime(root = document) {
     if ("clock" in time.dataset) time.textContent = clock.format(at);
     else if ("ago" in time.dataset && seconds >= 60) time.textContent = time.dataset.ago ? t("ago", { span: span(seconds) }) : span(seconds);
     else if ("ahead" in time.dataset) time.textContent = seconds < 0 ? span(-seconds) : t("just_now");
-    else if ("since" in time.dataset) time.textContent = span(seconds);
+    else if ("since" in time.dataset) {
+      if (!document.documentElement.hasAttribute("data-lost")) time.textContent = span(seconds); // else nobody knows whether it goes on
+    }
     else if ("until" in time.dataset) {
       if (seconds < 0) time.textContent = span(-seconds);
       else {

@@ -265,7 +265,7 @@ const look = single(async () => {
 // frame takes over what stands around the lines: all of it when the conversation
 // has just begun, else its title.
 function frame(fresh) {
-  if (document.getElementById("connection")) {
+  if (view().querySelector(".to-end")) {
     document.getElementById("view-title").replaceWith(fresh.querySelector("#view-title"));
     return;
   }

@@ -3,6 +3,7 @@
 // end is the server's.
 
 import { api, Problem } from "./api.js";
+import { reachable } from "./connection.js";
 import { clear, problem } from "./notice.js";
 import { el, icon, t } from "./text.js";
 import { atEnd, refreshChat, thread, toEnd, view } from "./view.js";
@@ -125,7 +126,7 @@ export function render() {
   if (line && line !== shown) line.replaceWith(shown);
   if (thread().lastElementChild !== shown) thread().append(shown);
   if (text) fill(shown.querySelector(".prose"), text);
-  shown.querySelector(".dots").textContent = s.stopping ? t("stopping") : t("thinking");
+  shown.querySelector(".dots").textContent = !reachable() ? t("unreachable") : s.stopping ? t("stopping") : t("thinking");
   if (!stay) toEnd();
 }
 
