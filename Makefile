@@ -18,6 +18,7 @@ BUILD := CGO_ENABLED=0 GOOS=linux GOARM64=v8.2 go build -race=false -tags lambda
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
 LINT  := $(CACHE)/tools/golangci-lint
 AIMOCK := $(CACHE)/aimock@1.43.0
+AXE := $(CACHE)/axe-core@4.14.1
 EVERYTHING := $(CACHE)/everything@2026.8.31
 CFNLINT := $(CACHE)/cfn-lint@1.51.0/bin/cfn-lint
 DYNALITE := $(CACHE)/dynalite@4.0.0
@@ -70,6 +71,10 @@ crash: ## Kill the process, and single functions, at every failpoint (docs/crash
 .PHONY: provider
 provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider, an MCP server and a service that are not ours (needs npm; PowerDNS)
 	PILOTO_AIMOCK=$(AIMOCK) PILOTO_EVERYTHING=$(EVERYTHING) go test -count=1 ./infra/provider
+
+.PHONY: axe
+axe: $(AXE)/node_modules/axe-core/axe.min.js ## Look at every view of the page with axe, in both languages and themes and three widths (needs npm, chromium)
+	PILOTO_AXE=$(AXE) go test -count=1 ./internal/edge/webui -run Axe
 
 .PHONY: n8n
 n8n: ## Import the workflows into a real n8n and drive them (needs npm; several minutes the first time)
@@ -161,6 +166,9 @@ $(CFNLINT):
 
 $(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
+
+$(AXE)/node_modules/axe-core/axe.min.js:
+	npm install --silent --no-audit --no-fund --prefix $(AXE) axe-core@4.14.1
 
 $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(EVERYTHING) @modelcontextprotocol/server-everything@2026.8.31

@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	gfm "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	renderedhtml "github.com/yuin/goldmark/renderer/html"
@@ -42,6 +43,7 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 				util.Prioritized(countedBlock{parser.NewParagraphParser()}, 1000),
 			),
 			parser.WithInlineParsers(
+				util.Prioritized(countedInline{extension.NewTaskCheckBoxParser()}, 0), // before links
 				util.Prioritized(countedInline{parser.NewCodeSpanParser()}, 100),
 				util.Prioritized(countedLinks{countedInline{parser.NewLinkParser()}}, 200),
 				util.Prioritized(countedInline{parser.NewAutoLinkParser()}, 300),
@@ -94,11 +96,37 @@ func convert(text string) (made string, err error) {
 	if depth(doc) > maxNested {
 		return "", errSpent
 	}
+	prepare(doc)
 	w := limited{left: 64<<10 + 16*len(source)}
 	if err := markdown().Renderer().Render(&w, source, doc); err != nil {
 		return "", err
 	}
 	return w.b.String(), nil
+}
+
+// direction lets each block have the direction of its first letter.
+var direction = []byte("auto")
+
+// prepare gives the blocks of a text their direction, and its headings levels without gaps from 2, the highest of a
+// text within a page.
+func prepare(doc ast.Node) {
+	var open []int // levels of the headings around, as the text has them
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			for len(open) > 0 && open[len(open)-1] >= n.Level {
+				open = open[:len(open)-1]
+			}
+			open = append(open, n.Level)
+			n.Level = min(len(open)+1, 6)
+		case *ast.Paragraph, *ast.Blockquote, *ast.List, *ast.ListItem, *gfm.TableCell:
+			n.SetAttributeString("dir", direction)
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // depth returns the depth of the tree.
@@ -149,7 +177,7 @@ func escapeInvisible(s string) string {
 	return b.String()
 }
 
-// safeNodes renders the nodes that could refer to other origins.
+// safeNodes renders the nodes that could refer to other origins, and those that the page shows in its own way.
 type safeNodes struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -160,6 +188,10 @@ func (safeNodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindRawHTML, rawHTML)
 	reg.Register(ast.KindHTMLBlock, htmlBlock)
 	reg.Register(ast.KindHeading, heading)
+	reg.Register(ast.KindCodeBlock, codeBlock)
+	reg.Register(ast.KindFencedCodeBlock, codeBlock)
+	reg.Register(gfm.KindTable, table)
+	reg.Register(gfm.KindTaskCheckBox, task)
 }
 
 // externalLink returns the address of a link to another page, and its host; "" for any other link: relative,
@@ -259,14 +291,57 @@ func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	return ast.WalkContinue, nil
 }
 
-// heading renders the model's headings two levels lower, below those of the page.
 func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	level := min(n.(*ast.Heading).Level+2, 6)
-	tag := "h" + string(rune('0'+level)) + ">"
+	tag := "h" + string(rune('0'+n.(*ast.Heading).Level))
 	if entering {
-		_, _ = w.WriteString("<" + tag)
+		_, _ = w.WriteString("<" + tag + ` dir="auto">`)
 	} else {
-		_, _ = w.WriteString("</" + tag + "\n")
+		_, _ = w.WriteString("</" + tag + ">\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// codeBlock renders a block of code, which can be scrolled by keyboard. The script adds a button that copies it.
+func codeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	var b strings.Builder
+	lines := n.Lines()
+	for i := range lines.Len() {
+		s := lines.At(i)
+		b.Write(s.Value(source))
+	}
+	language := ""
+	if fence, ok := n.(*ast.FencedCodeBlock); ok && fence.Info != nil {
+		language = languageOf(string(fence.Info.Segment.Value(source)))
+	}
+	_, _ = w.WriteString(`<figure class="code">`)
+	if language != "" {
+		_, _ = w.WriteString("<figcaption>" + escapeHTML(language) + "</figcaption>")
+	}
+	_, _ = w.WriteString(`<pre tabindex="0"><code>` + highlighted(language, b.String()) + "</code></pre></figure>\n")
+	return ast.WalkContinue, nil
+}
+
+// table renders a table in a box of its own, which can be scrolled by keyboard.
+func table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString(`<div class="table-wrap" tabindex="0"><table>` + "\n")
+	} else {
+		_, _ = w.WriteString("</table></div>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// task renders the box of a task as a sign, because nobody can tick it here.
+func task(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		sign := "☐"
+		if n.(*gfm.TaskCheckBox).IsChecked {
+			sign = "☑"
+		}
+		_, _ = w.WriteString(`<span class="task">` + sign + "</span> ")
 	}
 	return ast.WalkContinue, nil
 }
