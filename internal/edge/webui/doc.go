@@ -30,6 +30,6 @@
 //   - The API decides whether a turn may run: the page shows its answer, reason and
 //     remedy, and infers nothing.
 //   - A push is only a hint (guarantee I29): the page shows the data that it requested
-//     afterwards. An answer in progress is text in a line of its own, until its message
-//     replaces it. Without the socket everything still arrives.
+//     afterwards. An answer in progress stands in a line of its own, until its message
+//     replaces it: its complete blocks are rendered here, as the message will be, and the rest is text. Without the socket everything still arrives.
 package webui

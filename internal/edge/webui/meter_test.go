@@ -247,3 +247,14 @@ func TestTextsAreRenderedOnceAndTheCacheIsBounded(t *testing.T) {
 		t.Error(len(k.newer))
 	}
 }
+
+func BenchmarkHighlighted(b *testing.B) {
+	for name, text := range map[string]string{"words": strings.Repeat("is ", 21_000), "texts": strings.Repeat(`"\`, 32_000), "comments": strings.Repeat("/* ", 21_000)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				highlighted("sql", text)
+			}
+		})
+	}
+}

@@ -71,7 +71,7 @@ func (s *site) checkRate(next http.Handler) http.Handler {
 
 // take counts a request that changes data, for its user or, when nobody is signed in, for its address.
 func (s *site) take(v visit) error {
-	if v.Method == http.MethodGet || v.Method == http.MethodHead {
+	if v.Method == http.MethodGet || v.Method == http.MethodHead || v.Pattern == textRoute {
 		return nil
 	}
 	who := rate.Address(v.RemoteAddr)

@@ -114,6 +114,7 @@ func New(deps Deps) http.Handler {
 	page("POST /ui/lang", s.chooseLanguage)
 	mux.HandleFunc("GET /assets/{path...}", s.assets.serve)
 
+	mux.Handle(textRoute, s.serve(requireUser(s.textFragment), true))
 	fragment("/ui/new", s.newFragment)
 	fragment("/ui/chats", s.chatsFragment)
 	fragment("/ui/chats/{id}", s.chatFragment)

@@ -81,9 +81,10 @@ async function later(turn) {
   }
 }
 
-/** fragment returns the nodes of a part of the page, and whether it is the view of an error. */
-export async function fragment(url) {
-  const response = await request(url, { headers: { Accept: "text/html", "Accept-Language": lang } }, 20);
+/** fragment returns the nodes of a part of the page, and whether it is the view of an error; text is what the part is made of. */
+export async function fragment(url, text) {
+  const asked = text === undefined ? {} : { method: "POST", body: text };
+  const response = await request(url, { ...asked, headers: { Accept: "text/html", "Accept-Language": lang } }, 20);
   signedOut(response);
   if (response.status === 429) throw hurried(response);
   const type = response.headers.get("Content-Type") || "";

@@ -4,6 +4,7 @@
 import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { askAnswer, startComposer, write } from "./chat.js";
+import { copyCode, offerCopies } from "./blocks.js";
 import * as credits from "./credits.js";
 import * as decisions from "./decide.js";
 import * as edit from "./edit.js";
@@ -43,6 +44,7 @@ const actions = {
   "recheck": retryCheck,
   "stop": stopWriting,
   "stop-job": stopJob,
+  "copy-code": copyCode,
 };
 
 const changes = {
@@ -124,6 +126,7 @@ document.addEventListener("view", () => {
   document.getElementById("main").inert = document.body.classList.contains("drawer");
   followAll();
   render();
+  offerCopies();
 });
 document.addEventListener("entered", assistants.askStatus);
 document.addEventListener("lines", takeAway);

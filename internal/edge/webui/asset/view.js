@@ -307,13 +307,21 @@ function reconcile(list, fresh) {
       if (stamp(card) !== stamp(card2)) replaceKept(card, card2);
     } else if (card) { // its plan was changed: the card stands further down
       old.replaceChildren(...next.childNodes);
-    } else if (old.innerHTML !== next.innerHTML && !old.querySelector("time")) {
+    } else if (bare(old) !== next.innerHTML && !old.querySelector("time")) {
       old.replaceChildren(...next.childNodes);
     }
     after = old;
   }
   adopt(list, added);
   return added;
+}
+
+// bare is what the server sent of a line: without the buttons that the page added.
+function bare(line) {
+  if (!line.querySelector(".copy-code")) return line.innerHTML;
+  const copy = line.cloneNode(true);
+  copy.querySelectorAll(".copy-code").forEach((button) => button.remove());
+  return copy.innerHTML;
 }
 
 // adopt drops messages on their way that the server has by now: those of the same

@@ -1,8 +1,9 @@
-// The answer that is being written: its text as it comes, and how to stop it.
-// What comes is shown as text and as nothing else; what stands in the chat in the
-// end is the server's.
+// The answer that is being written: its text as it comes, and how to stop it. What
+// comes is shown as text until the server rendered it; what stands in the chat in
+// the end is the server's.
 
 import { api, Problem } from "./api.js";
+import { ask, fill } from "./blocks.js";
 import { reachable } from "./connection.js";
 import { clear, problem } from "./notice.js";
 import { el, icon, t } from "./text.js";
@@ -20,6 +21,7 @@ const of = (chat) => {
   if (!answers.has(chat)) answers.set(chat, { waiting: 0, since: 0, heard: Date.now() });
   return answers.get(chat);
 };
+const none = () => ({ text: "", nodes: [], rendered: 0 }); // of an answer without a word
 const here = () => answers.get(view().dataset.chat);
 const active = (s) => Boolean(s && !s.done && (s.waiting || s.turn));
 
@@ -60,15 +62,15 @@ export function write(type, { conversationId: chat, turn, offset, text }) {
     if (s.waiting && !s.other) return; // the request itself tells
     if (s.waiting) {
       ended.add(turn);
-      Object.assign(s, { done: true, other: false, turn: undefined, text: "" });
+      Object.assign(s, { done: true, other: false, turn: undefined, ...none() });
     } else forget(chat);
     if (chat === view().dataset.chat) refreshChat().catch(() => {}).then(render);
     return;
   }
   if (s.turn !== turn) { // an answer after the one that was waited for is another's
-    Object.assign(s, { turn, text: "", bytes: 0, lost: type === "ai:text" && offset !== 0, other: Boolean(s.done), done: false, stopping: false });
+    Object.assign(s, { turn, ...none(), bytes: 0, lost: type === "ai:text" && offset !== 0, other: Boolean(s.done), done: false, stopping: false });
   }
-  if (type === "ai:text_reset") Object.assign(s, { text: "", bytes: 0, lost: false });
+  if (type === "ai:text_reset") Object.assign(s, { ...none(), bytes: 0, lost: false });
   else if (!s.lost && !s.stopping && typeof text === "string") add(s, offset, text);
   render();
 }
@@ -94,7 +96,7 @@ export function takeAway({ detail: { chat, added } }) {
   if (!s.waiting) forget(chat);
   else {
     if (s.turn) ended.add(s.turn);
-    Object.assign(s, { done: true, turn: undefined, text: "" });
+    Object.assign(s, { done: true, turn: undefined, ...none() });
   }
   render();
 }
@@ -125,7 +127,10 @@ export function render() {
   const shown = line && line.classList.contains("live") === Boolean(text) ? line : drawn(Boolean(text));
   if (line && line !== shown) line.replaceWith(shown);
   if (thread().lastElementChild !== shown) thread().append(shown);
-  if (text) fill(shown.querySelector(".prose"), text);
+  if (text) {
+    fill(shown.querySelector(".prose"), s);
+    ask(s, render);
+  }
   shown.querySelector(".dots").textContent = !reachable() ? t("unreachable") : s.stopping ? t("stopping") : t("thinking");
   if (!stay) toEnd();
 }
@@ -137,14 +142,7 @@ function drawn(live) {
   if (!live) return el("li", { class: "thinking", id: "writing", "data-local": true }, avatar, dots);
   dots.classList.add("unseen");
   return el("li", { class: "line assistant live", id: "writing", "data-local": true, "aria-busy": "true" },
-    avatar, el("div", { class: "said" }, el("div", { class: "prose raw", dir: "auto" }), dots));
-}
-
-// fill adds what is new, so that what a reader selected stays selected.
-function fill(place, text) {
-  const node = place.firstChild;
-  if (node && text.startsWith(node.data)) node.appendData(text.slice(node.data.length));
-  else place.textContent = text;
+    avatar, el("div", { class: "said" }, el("div", { class: "prose" }, el("div", { class: "blocks" }), el("div", { class: "raw", dir: "auto" })), dots));
 }
 
 /** stopWriting stops the answer; what was written so far stays. */
