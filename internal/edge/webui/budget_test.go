@@ -20,7 +20,7 @@ func TestFirstSightStaysInItsBudget(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.proposePlan("reserva")
 	// A chat with a plan also asks for what happened to both since the page was rendered.
-	for path, most := range map[string]int{"/": 9, "/?chat=" + b.onlyChat(): 11, "/?view=servers": 9} {
+	for path, most := range map[string]int{"/": 10, "/?chat=" + b.onlyChat(): 12, "/?view=servers": 9} {
 		b.do(withoutCache)
 		b.visit(path)
 		b.waitForSocket()

@@ -177,6 +177,7 @@ func TestAJobIsBegunFollowedAndStopped(t *testing.T) {
 // asJob has the agent build work on the next message.
 func (b *browser) asJob() {
 	b.Helper()
+	b.click("#message") // the agents are asked for then
 	b.until(`document.querySelectorAll("#agent option").length === 2`)
 	if eval[bool](b, `document.getElementById("as-job").checkVisibility()`) {
 		b.Error("a job without an agent is offered")

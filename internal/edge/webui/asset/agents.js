@@ -11,12 +11,10 @@ const asJob = document.getElementById("as-job");
 // The agents that may be chosen, by name; undefined until they were asked for.
 let agents;
 
-/** startAgents begins. The agents are asked for with the first conversation, and when the choice is opened. */
+/** startAgents begins. The agents are asked for when somebody comes near the choice, and when it is opened. */
 export function startAgents() {
-  document.addEventListener("entered", () => {
-    if (thread() && !agents) ask();
-    draw();
-  });
+  for (const near of ["pointerover", "focusin"]) select.form.addEventListener(near, () => agents || ask(), { once: true });
+  document.addEventListener("entered", draw);
   document.addEventListener("view", draw);
   select.addEventListener("focus", ask);
 }

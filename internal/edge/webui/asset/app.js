@@ -11,14 +11,16 @@ import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
 import { arrange, submit } from "./form.js";
 import { everything, startLive } from "./live.js";
+import { landing } from "./focus.js";
 import * as manage from "./manage.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import * as rules from "./rules.js";
 import * as seen from "./seen.js";
 import { tellTime } from "./text.js";
+import { tellRuns } from "./told.js";
 import * as waiting from "./waiting.js";
 import * as webhooks from "./webhooks.js";
-import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd } from "./view.js";
+import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd, view } from "./view.js";
 import { render, stopWriting, takeAway, writing } from "./writing.js";
 
 const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits, ...edit.submits, ...rules.submits };
@@ -40,7 +42,7 @@ const actions = {
   "example": (button) => write(button.textContent),
   "older": older,
   "more-chats": moreChats,
-  "to-end": () => toEnd(true),
+  "to-end": () => (toEnd(true), landing().focus({ preventScroll: true })),
   "recheck": retryCheck,
   "stop": stopWriting,
   "stop-job": stopJob,
@@ -110,9 +112,9 @@ new MutationObserver((records) => {
     if (node.nodeType !== Node.ELEMENT_NODE) continue;
     const draft = node.matches(".card[data-draft]") ? node : node.querySelector(".card[data-draft]");
     const button = draft?.querySelector('[data-action="confirm-run"]');
-    if (!button || button.disabled) continue;
+    if (!button || button.disabled || button === document.activeElement) continue;
     button.disabled = true;
-    setTimeout(() => (button.disabled = button.getAttribute("aria-busy") === "true"), 500);
+    setTimeout(() => (button.disabled = false), 500);
   }
 }).observe(document.getElementById("place"), { childList: true, subtree: true });
 
@@ -124,6 +126,7 @@ document.addEventListener("scroll", (e) => {
 
 document.addEventListener("view", () => {
   document.getElementById("main").inert = document.body.classList.contains("drawer");
+  tellRuns(view());
   followAll();
   render();
   offerCopies();

@@ -4,6 +4,7 @@ import { keepAgent, startJob, worker } from "./agents.js";
 import { api, newKey, Problem } from "./api.js";
 import { returned } from "./connection.js";
 import { delay, keepMode, recheck } from "./eligible.js";
+import { rest } from "./focus.js";
 import { decides, loadWords } from "./guard.js";
 import { announce, busy, clear, problem } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
@@ -75,6 +76,7 @@ function free() {
 function fit() {
   button.disabled = !free() || input.value.trim() === "";
   button.hidden = !free() && writing();
+  if (document.activeElement === button) rest();
   if (CSS.supports("field-sizing", "content")) return;
   input.rows = Math.min(12, input.value.split("\n").length);
 }
@@ -238,9 +240,8 @@ function failed(line, text, failure, delivered) {
 }
 
 function say(reply) {
-  const card = pendingCard();
-  if (reply.kind === "plan" && card) announce(t("plan_asks", { goal: card.querySelector(".goal").textContent }));
-  else if (reply.message?.answered_by?.stopped) announce(t("stopped"));
+  if (["plan", "queued", "cancelled"].includes(reply.kind)) return; // its card tells it
+  if (reply.message?.answered_by?.stopped) announce(t("stopped"));
   else if (reply.kind === "blocked") announce(t("blocked", { why: reply.block?.message || reply.message?.content || "" }));
   else announce(reply.message?.content || t("new_message"));
 }

@@ -1,5 +1,6 @@
 // How the page speaks up: problems where they belong, toasts, the live region.
 
+import { rest } from "./focus.js";
 import { el, icon, t } from "./text.js";
 
 /** problem shows a failure inside place, replacing what was said there before. */
@@ -12,7 +13,7 @@ export function problem(place, failure) {
   if (failure.action) text.append(el("p", { class: "problem-do" }, failure.action));
   if (failure.trace) text.append(el("p", { class: "problem-trace" }, t("trace") + " ", el("code", {}, failure.trace)));
   const box = el("div", { class: "problem", role: "alert" }, icon("warn"), text,
-    el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => box.remove() }, icon("close")));
+    el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => (box.remove(), rest()) }, icon("close")));
   place.replaceChildren(box);
   box.scrollIntoView({ block: "nearest" });
   return box;
@@ -26,11 +27,11 @@ const where = (loc) => {
 /** clear takes back what problem said. */
 export const clear = (place) => place?.replaceChildren();
 
-/** announce says something to who does not see the page. */
+/** announce says something to who does not see the page. Texts that come together are all said. */
 export function announce(text) {
-  const region = document.getElementById("announce");
-  region.textContent = "";
-  requestAnimationFrame(() => (region.textContent = text));
+  const said = el("p", {}, text);
+  document.getElementById("announce").append(said);
+  setTimeout(() => said.remove(), 10_000);
 }
 
 /** toast says that something worked, for a moment. */
@@ -76,15 +77,14 @@ export function ask({ title, text = "", yes, label, value, danger, optional, lon
   });
 }
 
-/** busy runs work with its button switched off, so that nothing is sent twice. */
+/** busy runs work with its button switched off, so that nothing is sent twice. The button keeps the focus. */
 export async function busy(button, work) {
-  if (button.disabled) return;
-  button.disabled = true;
-  button.setAttribute("aria-busy", "true");
+  if (button.disabled || button.ariaBusy === "true") return;
+  button.ariaBusy = button.ariaDisabled = "true"; // not disabled, which would take its focus away
   try {
     return await work();
   } finally {
-    button.disabled = false;
-    button.removeAttribute("aria-busy");
+    button.ariaBusy = button.ariaDisabled = null;
+    if (!button.isConnected) rest();
   }
 }

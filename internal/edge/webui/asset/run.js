@@ -2,14 +2,13 @@
 // its events until it ends, whatever happens to the connection meanwhile.
 
 import { api, fragment, newKey, Problem } from "./api.js";
-import { announce, busy, clear, problem } from "./notice.js";
+import { busy, clear, problem } from "./notice.js";
 import { readOn } from "./seen.js";
 import { connected } from "./socket.js";
 import { letGo, refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
-import { t } from "./text.js";
+import { tellRun } from "./told.js";
 
 const cardOf = (id) => document.getElementById("run-" + id);
-const goalOf = (card) => card.querySelector(".goal").textContent;
 
 /** pendingCard is the newest draft on the screen. */
 export const pendingCard = () => [...document.querySelectorAll(".card[data-draft]")].at(-1);
@@ -77,13 +76,10 @@ export async function refreshCard(run) {
   if (!old || !part.ok) return old;
   const next = part.nodes[0];
   const wasAtEnd = atEnd();
-  const before = old.dataset.status;
   const said = old.querySelector("[data-problem]").firstChild;
   replaceKept(old, next);
   if (said) next.querySelector("[data-problem]").append(said);
-  if (before !== next.dataset.status) {
-    announce(t("run_status", { goal: goalOf(next), status: next.querySelector(".status").textContent.trim() }));
-  }
+  tellRun(next);
   if (wasAtEnd) toEnd(true);
   return next;
 }

@@ -2,6 +2,7 @@
 // what the reader unfolded, scrolled to or was about to press.
 
 import { fragment } from "./api.js";
+import { landing, rest } from "./focus.js";
 import { problem } from "./notice.js";
 import { tellTime } from "./text.js";
 
@@ -100,11 +101,6 @@ function keepsake() {
 // writes reports whether somebody began to write while the view was on its way.
 const writes = () => document.activeElement?.id === "message" && document.activeElement.checkVisibility();
 
-// landing is where the focus goes in a new view: where one writes, but not on a
-// device whose keyboard would then cover what was just opened.
-const landing = () =>
-  (matchMedia("(hover: hover)").matches && document.querySelector("[data-view=chat] #message, [data-view=new] #message")) || view();
-
 /** arrived brings the frame up to the view in it. */
 export function arrived() {
   const v = view();
@@ -130,12 +126,13 @@ export const refreshChats = single(async () => {
     if (!part.ok) return;
     const list = now.querySelector(".chat-list");
     const top = list?.scrollTop || 0;
-    const focused = now.contains(document.activeElement) && document.activeElement.dataset.chat;
+    const at = document.activeElement;
+    const focused = now.contains(at) && (at.id ? "#" + at.id : at.dataset.chat ? `[data-chat="${CSS.escape(at.dataset.chat)}"]` : ".new-chat");
     const next = part.nodes[0];
     document.getElementById("chats").replaceWith(next);
     const fresh = next.querySelector(".chat-list");
     if (fresh) fresh.scrollTop = top;
-    if (focused) next.querySelector(`[data-chat="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) (next.querySelector(focused) || next.querySelector(".new-chat")).focus();
     tellTime(next);
   } catch { /* the list stays as it was; the next change brings it up to date */ }
 });
@@ -145,7 +142,9 @@ export async function moreChats(button) {
   const now = document.getElementById("chats");
   const q = new URLSearchParams({ project: now.dataset.project, chat: view().dataset.chat || "", cursor: button.dataset.cursor });
   const part = await fragment("/ui/chats?" + q);
-  if (part.ok) button.closest("li").replaceWith(...part.nodes);
+  if (!part.ok) return;
+  button.closest("li").replaceWith(...part.nodes);
+  part.nodes[0]?.querySelector("a, button")?.focus({ preventScroll: true });
 }
 
 /** atEnd reports whether the newest line is in sight. */
@@ -193,11 +192,12 @@ addEventListener("pointerdown", () => {
 export const letGo = () => down;
 
 /** replaceKept puts next in the place of old, with the same folds open, the same
-    scroll positions, and the focus where it was. */
+    scroll positions, and the focus where it was, or on the state of a card. */
 export function replaceKept(old, next) {
   const active = document.activeElement;
-  const keep = old.contains(active) ? active.dataset.keep : undefined;
-  const inside = old.contains(active) ? active.dataset.action || active.closest("[data-key]")?.dataset.key || keep : undefined;
+  const had = old.contains(active);
+  const keep = had ? active.dataset.keep : undefined;
+  const inside = had ? active.dataset.action || active.closest("[data-key]")?.dataset.key || keep : undefined;
   for (const typed of old.querySelectorAll("[data-keep]")) {
     const same = next.querySelector(`[data-keep="${CSS.escape(typed.dataset.keep)}"]`);
     if (same) same.value = typed.value;
@@ -210,13 +210,14 @@ export function replaceKept(old, next) {
   old.replaceWith(next);
   next.querySelectorAll("pre.code").forEach((pre, i) => (pre.scrollTop = marks[i] || 0));
   tellTime(next);
-  if (!inside) return;
-  const again = (keep && next.querySelector(`[data-keep="${CSS.escape(keep)}"]`)) || next.querySelector(`[data-action="${CSS.escape(inside)}"]:not(:disabled)`) ||
-    next.querySelector(`details[data-key="${CSS.escape(inside)}"] > summary`);
+  if (!had) return;
+  const again = (keep && next.querySelector(`[data-keep="${CSS.escape(keep)}"]`)) || (inside && (next.querySelector(`[data-action="${CSS.escape(inside)}"]:not(:disabled)`) ||
+    next.querySelector(`details[data-key="${CSS.escape(inside)}"] > summary`)));
   if (again) again.focus({ preventScroll: true });
   else {
-    next.setAttribute("tabindex", "-1");
-    next.focus({ preventScroll: true });
+    const state = next.querySelector(".status") || next; // what became of it
+    state.setAttribute("tabindex", "-1");
+    state.focus({ preventScroll: true });
   }
 }
 
@@ -349,6 +350,7 @@ export async function older(button) {
   const s = scroller();
   const below = s.scrollHeight - s.scrollTop;
   document.getElementById("older").replaceWith(...part.nodes);
+  (part.nodes[0].querySelector("button") || view()).focus({ preventScroll: true });
   tellTime(thread());
   s.scrollTop = s.scrollHeight - below;
 }
