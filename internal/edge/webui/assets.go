@@ -19,7 +19,7 @@ import (
 // with which the page answers a confirmation of nothing without the server; a test compares them with those of
 // package intent.
 //
-//go:embed bundle asset/icon.svg asset/icon-waiting.svg asset/words.json
+//go:embed bundle asset/*.svg asset/*.png asset/words.json
 var assetFiles embed.FS
 
 // assets are the files of the page, by name, under one version: the hash of all files. The page links to
@@ -64,6 +64,8 @@ func (a assets) add(name string, body []byte) {
 		kind = "text/css; charset=utf-8"
 	case ".svg":
 		kind = "image/svg+xml"
+	case ".png":
+		kind = "image/png"
 	case ".json":
 		kind = "application/json"
 	default:

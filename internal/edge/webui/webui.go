@@ -98,7 +98,7 @@ type site struct {
 }
 
 // New returns the handler of every route of the page. It expects the principal in the request's context
-// (auth.FromContext). Without one only the sign-in form, the assets and POST /ui/lang are served.
+// (auth.FromContext). Without one only the sign-in form, the assets, the manifest and POST /ui/lang are served.
 func New(deps Deps) http.Handler {
 	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
 	s.views = loadViews(s.assets, deps.Now)
@@ -108,6 +108,7 @@ func New(deps Deps) http.Handler {
 	fragment := func(pattern string, h handler) { mux.Handle("GET "+pattern, s.serve(requireUser(h), true)) }
 
 	page("GET /{$}", s.index)
+	page("GET /manifest.webmanifest", s.manifest)
 	page("GET /signin", s.useCode)
 	page("POST /signin", s.useToken)
 	page("POST /signout", s.signOut)
@@ -147,7 +148,7 @@ func policy(realtime string) string {
 		connect += " " + u.Scheme + "://" + u.Host
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-		"connect-src " + connect + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+		"connect-src " + connect + "; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }
 
 func withSecurityHeaders(next http.Handler, policy string) http.Handler {
