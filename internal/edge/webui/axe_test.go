@@ -60,7 +60,7 @@ func (b *browser) everyView() map[string]string {
 		"new": "/", "draft": "/?chat=c-draft", "running": "/?chat=c-running", "done": "/?chat=c-done", "doubt": "/?chat=c-doubt", "failed": "/?chat=c-failed",
 		"waiting": "/?chat=c-waiting", "approval": "/?approve=" + waiting + "&step=s2", "receipt": "/?view=receipt&run=" + done,
 		"servers": "/?view=servers", "server": "/?view=servers&id=rooms", "projects": "/?view=projects", "project": "/?view=projects&id=p1",
-		"assistants": "/?view=assistants", "assistant": "/?view=assistants&id=p1", "credits": "/?view=credits", "rules": "/?view=rules", "webhooks": "/?view=webhooks", "inbox": "/?view=waiting", "runs": "/?view=runs",
+		"assistants": "/?view=assistants", "assistant": "/?view=assistants&id=p1", "credits": "/?view=credits", "rules": "/?view=rules", "webhooks": "/?view=webhooks", "inbox": "/?view=waiting", "settings": "/?view=settings", "runs": "/?view=runs",
 		"missing": "/?chat=none",
 	}
 }

@@ -23,10 +23,12 @@ import (
 // families are the keys that end in a value.
 func families() map[string][]string {
 	f := map[string][]string{
-		"page.risk.":   {string(plan.Read), string(plan.Write), string(plan.Destructive)},
-		"page.dead.":   {string(plan.Cancelled), string(plan.Expired), string(plan.Superseded)},
-		"page.state.":  {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled), string(plan.StepPending), string(plan.StepWaiting), string(plan.StepSkipped)},
-		"page.server.": {"online", "offline"},
+		"page.risk.":     {string(plan.Read), string(plan.Write), string(plan.Destructive)},
+		"page.dead.":     {string(plan.Cancelled), string(plan.Expired), string(plan.Superseded)},
+		"page.state.":    {string(plan.StepRunning), string(plan.StepDone), string(plan.StepFailed), string(plan.StepInDoubt), string(plan.StepCancelled), string(plan.StepPending), string(plan.StepWaiting), string(plan.StepSkipped)},
+		"page.server.":   {"online", "offline"},
+		"page.theme.":    {"light", "dark"},
+		"page.language.": {string(locale.Spanish), string(locale.English)},
 	}
 	f["page.undone."] = f["page.state."]
 	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}

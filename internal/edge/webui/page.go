@@ -147,6 +147,8 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 			return "", "", nil, "", err
 		}
 		return "chat", c.Chat.Title, c, c.Chat.ProjectID, nil
+	case q.Get("view") == "settings":
+		return "settings", locale.Text(v.tag, "page.settings"), s.settings(v), "", nil
 	case q.Get("view") == "webhooks":
 		d, err := s.webhooks(ctx, v)
 		return "webhooks", locale.Text(v.tag, "page.webhooks"), d, "", err

@@ -135,7 +135,7 @@ func (s *site) fail(w http.ResponseWriter, v visit, err error, fragment bool) {
 // write renders a template completely before it sends the first byte, so that a failure never leaves half a page.
 func (s *site) write(w http.ResponseWriter, v visit, status int, name string, data any) {
 	var b bytes.Buffer
-	if err := s.views.render(&b, v.tag, name, data); err != nil {
+	if err := s.views.renderThemed(&b, v.tag, theme(v.Request), name, data); err != nil {
 		if s.Log != nil {
 			s.Log.LogAttrs(v.Context(), slog.LevelError, "webui.template", slog.Any("error", err))
 		}
@@ -154,17 +154,6 @@ func (s *site) html(tag locale.Tag, name string, data any) (render.HTML, error) 
 	var b bytes.Buffer
 	err := s.views.render(&b, tag, name, data)
 	return render.HTML(b.String()), err //nolint:gosec // the template escaped it
-}
-
-// chooseLanguage stores the language and returns to the page of the form.
-func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
-	v.Body = http.MaxBytesReader(w, v.Body, 4<<10)
-	http.SetCookie(w, &http.Cookie{
-		Name: langCookie, Value: string(locale.Match(v.FormValue("lang"))), Path: "/",
-		MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.Request),
-	})
-	http.Redirect(w, v.Request, back(v.Request), http.StatusSeeOther)
-	return nil
 }
 
 // back returns the address of this site's page that sent the form, and never that of another site.

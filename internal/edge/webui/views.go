@@ -22,13 +22,21 @@ var escapedTemplates string
 // views are the templates, with the functions of each language.
 type views struct {
 	set   *render.Set
-	funcs map[locale.Tag]render.Funcs
+	funcs map[look]render.Funcs
+}
+
+// look is how a page is shown: its language, and its theme, or "" for that of the system.
+type look struct {
+	tag   locale.Tag
+	theme string
 }
 
 func loadViews(a assets, now func() time.Time) views {
-	v := views{render.New(render.Sections(escapedTemplates)), map[locale.Tag]render.Funcs{}}
+	v := views{render.New(render.Sections(escapedTemplates)), map[look]render.Funcs{}}
 	for _, tag := range locale.Tags() {
-		v.funcs[tag] = templateFuncs(a, words{tag: tag, now: now})
+		for _, theme := range []string{"", "light", "dark"} {
+			v.funcs[look{tag, theme}] = templateFuncs(a, words{tag: tag, theme: theme, now: now})
+		}
 	}
 	return v
 }
@@ -38,6 +46,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 	return render.Funcs{
 		"t":       w.text,
 		"lang":    func() string { return string(w.tag) },
+		"theme":   func() string { return w.theme },
 		"display": display,
 		"plain":   plain,
 		"asset":   a.url,
@@ -66,13 +75,18 @@ func templateFuncs(a assets, w words) render.Funcs {
 }
 
 func (v views) render(w io.Writer, tag locale.Tag, name string, data any) error {
-	return v.set.Execute(w, name, data, v.funcs[tag])
+	return v.renderThemed(w, tag, "", name, data)
+}
+
+func (v views) renderThemed(w io.Writer, tag locale.Tag, theme, name string, data any) error {
+	return v.set.Execute(w, name, data, v.funcs[look{tag, theme}])
 }
 
 // words formats times and sizes in one language.
 type words struct {
-	tag locale.Tag
-	now func() time.Time
+	tag   locale.Tag
+	theme string
+	now   func() time.Time
 }
 
 // text is locale.Text for values of any type.

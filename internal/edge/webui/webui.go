@@ -98,7 +98,7 @@ type site struct {
 }
 
 // New returns the handler of every route of the page. It expects the principal in the request's context
-// (auth.FromContext). Without one only the sign-in form, the assets, the manifest and POST /ui/lang are served.
+// (auth.FromContext). Without one only the sign-in form, the assets, the manifest, POST /ui/lang and POST /ui/theme are served.
 func New(deps Deps) http.Handler {
 	s := &site{Deps: deps, assets: loadAssets(), origin: http.NewCrossOriginProtection()}
 	s.views = loadViews(s.assets, deps.Now)
@@ -113,6 +113,7 @@ func New(deps Deps) http.Handler {
 	page("POST /signin", s.useToken)
 	page("POST /signout", s.signOut)
 	page("POST /ui/lang", s.chooseLanguage)
+	page("POST /ui/theme", s.chooseTheme)
 	mux.HandleFunc("GET /assets/{path...}", s.assets.serve)
 
 	mux.Handle(textRoute, s.serve(requireUser(s.textFragment), true))
@@ -134,6 +135,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/assistants", s.assistantsFragment)
 	fragment("/ui/assistants/{id}", s.assistantFragment)
 	fragment("/ui/credits", s.creditsFragment)
+	fragment("/ui/settings", s.settingsFragment)
 	fragment("/ui/webhooks", s.webhooksFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)

@@ -36,6 +36,7 @@ export function partOf(url) {
     return "/ui/" + q.get("view") + (rest.size ? "?" + rest : "");
   }
   if (q.get("view") === "webhooks") return "/ui/webhooks";
+  if (q.get("view") === "settings") return "/ui/settings";
   if (q.get("view") === "rules") return "/ui/rules";
   if (q.get("approve")) return "/ui/approve/" + encodeURIComponent(q.get("approve")) + "?step=" + encodeURIComponent(q.get("step") || "");
   if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");

@@ -1,0 +1,76 @@
+package webui
+
+import (
+	"net/http"
+
+	"piloto/internal/ground/locale"
+)
+
+const themeCookie = "piloto_theme"
+
+// theme returns the theme that was chosen on the page, "light" or "dark"; "" means that of the system.
+func theme(r *http.Request) string {
+	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		return c.Value
+	}
+	return ""
+}
+
+// settingsView has what a person chose for this browser.
+type settingsView struct {
+	Facts    Facts
+	Language locale.Tag // "": that of the browser
+	Theme    string     // "": that of the system
+	Themes   []string
+}
+
+func (s *site) settings(v visit) settingsView {
+	view := settingsView{Facts: s.Facts, Theme: theme(v.Request), Themes: []string{"", "light", "dark"}}
+	if c, err := v.Cookie(langCookie); err == nil {
+		view.Language = locale.Match(c.Value)
+	}
+	return view
+}
+
+func (s *site) settingsFragment(w http.ResponseWriter, v visit) error {
+	s.write(w, v, http.StatusOK, "settings", s.settings(v))
+	return nil
+}
+
+// chooseLanguage stores the language, or forgets it when the browser's is to be used, and returns to the page of the form.
+func (s *site) chooseLanguage(w http.ResponseWriter, v visit) error {
+	lang := chosen(w, v, "lang")
+	if lang != "" {
+		lang = string(locale.Match(lang))
+	}
+	s.remember(w, v, langCookie, lang)
+	return nil
+}
+
+// chooseTheme stores the theme, or forgets it when the system's is to be used, and returns to the page of the form.
+func (s *site) chooseTheme(w http.ResponseWriter, v visit) error {
+	theme := chosen(w, v, "theme")
+	if theme != "light" && theme != "dark" {
+		theme = ""
+	}
+	s.remember(w, v, themeCookie, theme)
+	return nil
+}
+
+// chosen returns a field of a small form.
+func chosen(w http.ResponseWriter, v visit, name string) string {
+	v.Body = http.MaxBytesReader(w, v.Body, 4<<10)
+	return v.FormValue(name)
+}
+
+// remember stores a choice in this browser for a year; "" deletes it.
+func (s *site) remember(w http.ResponseWriter, v visit, name, value string) {
+	age := 365 * 24 * 3600
+	if value == "" {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(v.Request),
+	})
+	http.Redirect(w, v.Request, back(v.Request), http.StatusSeeOther)
+}
