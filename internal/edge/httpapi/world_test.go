@@ -257,7 +257,9 @@ func (w *world) Reverse(_ context.Context, a run.Again) (run.Decision, error) {
 	return d, err
 }
 
-func (w *world) Repeat(ctx context.Context, a run.Again) (run.Decision, error) { return w.Reverse(ctx, a) }
+func (w *world) Repeat(ctx context.Context, a run.Again) (run.Decision, error) {
+	return w.Reverse(ctx, a)
+}
 
 func (w *world) LookAgain(_ context.Context, e turn.Edit) (plan.Run, error) {
 	d, err := w.decided(e.Principal.Account, e.RunID)
