@@ -7,6 +7,7 @@ import (
 
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
+	"piloto/internal/tools/tool"
 
 	"github.com/chromedp/chromedp"
 )
@@ -87,7 +88,8 @@ func TestAPlanIsEditedAndItsChangesAreSeen(t *testing.T) {
 	b.until(`document.querySelector(".card[data-status=done]") !== null`)
 }
 
-func TestAnEditOfAPlanThatMovedChangesNothing(t *testing.T) {
+// TestAnEditOfAPlanThatMovedKeepsWhatWasTyped: both are shown, nothing was changed, and the next try is for the plan as it is.
+func TestAnEditOfAPlanThatMovedKeepsWhatWasTyped(t *testing.T) {
 	b := open(t, 1280, 1000)
 	b.proposePlan("reserva")
 	b.click(`.card [data-action="edit-run"]`)
@@ -95,9 +97,57 @@ func TestAnEditOfAPlanThatMovedChangesNothing(t *testing.T) {
 	b.revisedElsewhere()
 	b.set(`#editor [name=goal]`, "El mío")
 	b.click(`#editor .primary`)
-	b.see(".card .problem")
-	if said := eval[string](b, `document.querySelector(".card").innerText`); !strings.Contains(said, "Otro objetivo") || !strings.Contains(said, "ha cambiado mientras lo editabas") {
+	b.see("#editor .problem")
+	if said := eval[string](b, `document.getElementById("editor").innerText`); !strings.Contains(said, "Otro objetivo") || !strings.Contains(said, "ha cambiado mientras lo editabas") {
 		t.Error(said)
+	}
+	if goal := eval[string](b, `document.querySelector("#editor [name=goal]").value`); goal != "El mío" {
+		t.Errorf("what was typed became %q", goal)
+	}
+	if r := b.theRun(0); r.Plan.Goal != "Otro objetivo" {
+		t.Errorf("the plan is %q", r.Plan.Goal)
+	}
+	b.picture("edit-moved")
+	b.click(`#editor .primary`)
+	b.until(`!document.getElementById("editor").open && document.querySelector(".card .goal").innerText === "El mío"`)
+}
+
+// TestAPlanIsEditedByItsSchema: labels, choices and dates of the document, what it requires, a member and a step that are added,
+// another order.
+func TestAPlanIsEditedByItsSchema(t *testing.T) {
+	b := open(t, 1280, 1000)
+	b.world.mu.Lock()
+	b.operations = map[string]tool.Operation{"POST /reservations": {Body: &tool.Body{Schema: json.RawMessage(`{"type":"object","required":["date","room_id"],"properties":{
+		"date":{"type":"string","format":"date","title":"Día"},"kind":{"enum":["corta","larga"]},"note":{"type":"string","description":"Para <la> sala"},"room_id":{"type":"string"}}}`)}}}
+	b.world.mu.Unlock()
+	b.proposePlan("reserva")
+	b.click(`.card [data-action="edit-run"]`)
+	b.see("#editor .edit-step")
+	step := `#editor [data-edit-step][data-id=s2] `
+	if said := eval[string](b, `document.querySelector('`+step+`').textContent`); !strings.Contains(said, "Día") || !strings.Contains(said, "obligatorio") || !strings.Contains(said, "Para <la> sala") {
+		t.Error(said)
+	}
+	b.picture("edit-schema")
+	b.click(step + ".more-members > summary")
+	eval[bool](b, `(document.querySelector('`+step+`[data-member=kind]').value = '"larga"', true)`)
+	b.set(step+`[data-member=date]`, "")
+	b.click(`#editor .primary`)
+	b.until(`document.activeElement.dataset.member === "date" && document.querySelector("#editor .field-error").innerText === "Hace falta un valor."`)
+	b.set(step+`[data-member=date]`, "2026-03-09")
+	eval[bool](b, `((s) => { s.value = "GET /rooms"; s.dispatchEvent(new Event("change", {bubbles: true})); return true })(document.querySelector("#editor [data-change=add-step]"))`)
+	b.see(`#editor [data-id=s4]`)
+	b.click(`#editor [data-id=s4] [data-action="edit-up"]`)
+	if order := eval[string](b, `[...document.querySelectorAll("#editor [data-edit-step]")].map(s => s.dataset.id).join()`); order != "s1,s2,s4,s3" {
+		t.Error(order)
+	}
+	b.click(`#editor .primary`)
+	b.until(`!document.getElementById("editor").open`)
+	body := string(b.theRun(0).Plan.Steps[1].Body)
+	if !strings.Contains(body, `"kind":"larga"`) || !strings.Contains(body, `"date":"2026-03-09"`) || strings.Contains(body, "note") || !strings.Contains(body, "9007199254740993") {
+		t.Error(body)
+	}
+	if steps := b.theRun(0).Plan.Steps; len(steps) != 4 || steps[2].Called() != "GET /rooms" {
+		t.Errorf("%+v", steps)
 	}
 }
 

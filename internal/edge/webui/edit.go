@@ -4,19 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"strings"
+	"slices"
 
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
-// editView is the editor of a draft: the editable parts of each step, with the digest of the plan.
+// editView is the editor of a draft: the editable parts of each step, with the digest of the plan, and the calls that a step
+// may be added for.
 type editView struct {
-	Run    string
-	Digest string
-	Goal   string
-	Steps  []editStep
+	Run      string
+	Digest   string
+	Goal     string
+	Steps    []editStep
+	Services []editService
 }
+
+// editService is a service with the calls that a step may be added for.
+type editService struct {
+	ID, Name string
+	Calls    []editCall
+}
+
+type editCall struct{ Called, Summary string }
 
 // editStep holds a step's texts unchanged, without display, because they are sent back. Rest is the JSON of the parts
 // that the editor does not change.
@@ -29,6 +40,8 @@ type editStep struct {
 	Tool   bool
 	Rest   string
 	Needs  string // JSON; when the step is removed, its dependents get these instead
+	Each   string // the list whose elements the step runs for, as a reference
+	When   string // the condition, as JSON
 	Parts  []editPart
 	Open   bool
 }
@@ -39,13 +52,21 @@ type editPart struct {
 	Text    string // JSON, indented
 	Flat    bool
 	Members []member
+	More    []member // that the document has, and the plan does not
 }
 
-// member is a scalar of a body. Raw is its JSON: an unchanged value is sent back with its original digits.
+// member is a member of a query or a body. Raw is its JSON: an unchanged value is sent back with its original digits.
 type member struct {
-	Name, Kind, Raw, Text string // Kind: text, number or truth
+	Name, Kind, Raw, Text string // Kind: text, number, truth, choice, date or json
 	Long                  bool
+	Label, Help           string // of the document
+	Needed                bool   // the document requires it; any other one is left out when it is empty
+	Absent                bool   // the plan does not have it
+	Options               []option
 }
+
+// option is one of the values that the document allows.
+type option struct{ Raw, Text string }
 
 func (s *site) editFragment(w http.ResponseWriter, v visit) error {
 	id := v.PathValue("id")
@@ -59,31 +80,41 @@ func (s *site) editFragment(w http.ResponseWriter, v visit) error {
 	if run.Status != plan.Draft {
 		return plan.ErrRunNotFound
 	}
-	view, err := newEdit(run)
+	services, err := s.editable(v)
 	if err != nil {
 		return err
 	}
+	view, err := newEdit(run, func(step plan.Step) (tool.Operation, bool) {
+		b, _ := run.Plan.Binding(step.ID)
+		return s.operation(v, services, step.MCPID, tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template})
+	})
+	if err != nil {
+		return err
+	}
+	view.Services = callsOf(services)
 	s.write(w, v, http.StatusOK, "edit", view)
 	return nil
 }
 
-func newEdit(run plan.Run) (*editView, error) {
+// newEdit returns the editor of a run's draft. of finds the operation of a step in its document.
+func newEdit(run plan.Run, of func(plan.Step) (tool.Operation, bool)) (*editView, error) {
 	view := &editView{Run: run.ID, Digest: string(run.Digest), Goal: run.Plan.Goal}
 	for i, s := range run.Plan.Steps {
 		rest, err := restOf(s)
 		if err != nil {
 			return nil, err
 		}
+		op, _ := of(s)
 		e := editStep{
 			Number: i + 1, ID: s.ID.String(), Title: s.Title, Called: plain(s.Called()), Path: s.Path, Tool: s.Tool != "", Rest: rest, Needs: needsOf(s),
-			Open: len(run.Plan.Steps) <= 3,
+			Open: len(run.Plan.Steps) <= 3, Each: s.ForEach, Parts: partsOf(s, op),
 		}
-		if !e.Tool {
-			e.Parts = append(e.Parts, partOf("query", s.Query))
-		}
-		e.Parts = append(e.Parts, partOf("body", s.Body))
-		if plan.RiskOf(s.Method) == plan.Read && len(s.Body) == 0 && !e.Tool {
-			e.Parts = e.Parts[:1]
+		if s.When != nil {
+			raw, err := json.Marshal(s.When)
+			if err != nil {
+				return nil, err
+			}
+			e.When = string(raw)
 		}
 		view.Steps = append(view.Steps, e)
 	}
@@ -93,19 +124,14 @@ func newEdit(run plan.Run) (*editView, error) {
 // restOf returns the JSON of a proposed step without the parts that the editor changes.
 func restOf(s plan.Step) (string, error) {
 	p := struct {
-		ID      string `json:"id"`
-		MCPID   string `json:"mcp_id"`
-		Tool    string `json:"tool,omitempty"`
-		Method  string `json:"method"`
-		When    any    `json:"when,omitempty"`
-		ForEach string `json:"for_each,omitempty"`
-		Undo    any    `json:"undo,omitempty"`
-		NoUndo  bool   `json:"no_undo,omitempty"`
-		Verify  any    `json:"verify,omitempty"`
-	}{NoUndo: s.NoUndo, ID: s.ID.String(), MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, ForEach: s.ForEach}
-	if s.When != nil {
-		p.When = s.When
-	}
+		ID     string `json:"id"`
+		MCPID  string `json:"mcp_id"`
+		Tool   string `json:"tool,omitempty"`
+		Method string `json:"method"`
+		Undo   any    `json:"undo,omitempty"`
+		NoUndo bool   `json:"no_undo,omitempty"`
+		Verify any    `json:"verify,omitempty"`
+	}{NoUndo: s.NoUndo, ID: s.ID.String(), MCPID: s.MCPID, Tool: s.Tool, Method: s.Method}
 	if s.Undo != nil && !s.Undo.Suggested { // a suggested undo is suggested again
 		p.Undo = s.Undo.Call
 	}
@@ -124,58 +150,74 @@ func needsOf(s plan.Step) string {
 	return string(raw)
 }
 
-// mostMembers is the largest number of members in a form; a larger body is edited as JSON.
-const mostMembers = 24
+// partsOf returns the query and the body of a step, with what its document says of them.
+func partsOf(s plan.Step, op tool.Operation) (parts []editPart) {
+	if s.Tool == "" {
+		parts = append(parts, partOf("query", s.Query, queryFields(op)))
+	}
+	if s.Tool != "" || plan.RiskOf(s.Method) != plan.Read || len(s.Body) > 0 {
+		var fields []schemaField
+		if op.Body != nil {
+			fields = fieldsOf(op.Body.Schema)
+		}
+		parts = append(parts, partOf("body", s.Body, fields))
+	}
+	return parts
+}
 
-func partOf(name string, raw json.RawMessage) editPart {
+// mostMembers is the largest number of members in a form; a larger body is edited as JSON.
+const mostMembers = 40
+
+func partOf(name string, raw json.RawMessage, fields []schemaField) editPart {
 	p := editPart{Name: name}
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == "{}" {
-		return p
+	if string(raw) == "null" || string(raw) == "{}" {
+		raw = nil
 	}
-	p.Text = string(raw)
-	var pretty bytes.Buffer
-	if json.Indent(&pretty, raw, "", "  ") == nil {
-		p.Text = pretty.String()
+	if len(raw) > 0 {
+		p.Text = string(raw)
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, raw, "", "  ") == nil {
+			p.Text = pretty.String()
+		}
+		if p.Members, p.Flat = membersOf(raw, fields); !p.Flat {
+			return p
+		}
 	}
-	p.Members, p.Flat = membersOf(raw)
+	for _, f := range fields {
+		has := slices.ContainsFunc(p.Members, func(m member) bool { return m.Name == f.name })
+		if has || len(p.Members)+len(p.More) >= mostMembers {
+			continue
+		}
+		m := f.member(nil)
+		m.Absent = true
+		if f.needed {
+			p.Members = append(p.Members, m)
+		} else {
+			p.More = append(p.More, m)
+		}
+	}
+	p.Flat = len(p.Members)+len(p.More) > 0
 	return p
 }
 
-// membersOf parses a flat object of strings, numbers and booleans, in order; false for any other value.
-func membersOf(raw json.RawMessage) (list []member, flat bool) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+// membersOf parses an object, in its order; false for any other value.
+func membersOf(raw json.RawMessage, fields []schemaField) (list []member, flat bool) {
+	all, ok := jsonMembers(raw)
+	if !ok || len(all) > mostMembers {
 		return nil, false
 	}
 	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		name, ok := t.(string)
-		if err != nil || !ok || seen[name] || len(list) == mostMembers {
+	for _, one := range all {
+		if seen[one.name] {
 			return nil, false
 		}
-		seen[name] = true
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return nil, false
+		seen[one.name] = true
+		f := schemaField{name: one.name}
+		if i := slices.IndexFunc(fields, func(f schemaField) bool { return f.name == one.name }); i >= 0 {
+			f = fields[i]
 		}
-		m := member{Name: name, Raw: string(value)}
-		switch c := value[0]; {
-		case c == '"':
-			if json.Unmarshal(value, &m.Text) != nil {
-				return nil, false
-			}
-			m.Kind, m.Long = "text", len(m.Text) > 80 || strings.ContainsAny(m.Text, "\r\n")
-		case c == 't' || c == 'f':
-			m.Kind, m.Text = "truth", m.Raw
-		case c == '-' || c >= '0' && c <= '9':
-			m.Kind, m.Text = "number", m.Raw
-		default:
-			return nil, false
-		}
-		list = append(list, m)
+		list = append(list, f.member(one.value))
 	}
 	return list, len(list) > 0
 }

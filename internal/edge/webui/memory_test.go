@@ -35,16 +35,18 @@ type memory struct {
 	jobEvents map[string][]job.Event // by job
 	servers   map[string]tool.Server
 	entries   map[string][]tool.Entry
-	projects  map[string]conversation.Project
-	planned   map[string][]plan.Revision // plans of a run
-	links     map[int]receipt.Link       // of the chain of receipts
-	signing   []receipt.Key              // keys of the receipts' signatures
-	rules     rule.Set
-	breakers  []agent.Breaker
-	hooks     []auth.Webhook
-	secrets   map[string]string // of webhooks, by id
-	purse     *purse
-	tell      func(kind string, data map[string]any) // notifies listeners of a write
+
+	operations map[string]tool.Operation // by "METHOD /path", or the tool's name
+	projects   map[string]conversation.Project
+	planned    map[string][]plan.Revision // plans of a run
+	links      map[int]receipt.Link       // of the chain of receipts
+	signing    []receipt.Key              // keys of the receipts' signatures
+	rules      rule.Set
+	breakers   []agent.Breaker
+	hooks      []auth.Webhook
+	secrets    map[string]string // of webhooks, by id
+	purse      *purse
+	tell       func(kind string, data map[string]any) // notifies listeners of a write
 }
 
 func newMemory(now func() time.Time) *memory {
@@ -216,6 +218,15 @@ func (m *memory) Entries(_ context.Context, _ string, s tool.Server) ([]tool.Ent
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries[s.ID], nil
+}
+
+func (m *memory) Operation(_ context.Context, _ string, _ tool.Server, e tool.Entry) (tool.Operation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if op, ok := m.operations[e.String()]; ok {
+		return op, nil
+	}
+	return tool.Operation{Entry: e}, nil
 }
 
 func (m *memory) Breakers(_ context.Context, account string) ([]agent.Breaker, error) {

@@ -37,11 +37,12 @@ type Runs interface {
 	receipt.Reader
 }
 
-// Servers reads the registry. Entries returns a server's allowlist in force.
+// Servers reads the registry. Entries returns a server's allowlist in force, and Operation one of it in full.
 type Servers interface {
 	tool.ServerLister
 	tool.ServerReader
 	tool.EntryReader
+	tool.OperationReader
 }
 
 // Projects reads projects.
@@ -122,6 +123,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/chats/{id}", s.chatFragment)
 	fragment("/ui/runs/{id}", s.runFragment)
 	fragment("/ui/runs/{id}/edit", s.editFragment)
+	fragment("/ui/edit-step", s.stepFragment)
 	fragment("/ui/runs/{id}/rows/{step}", s.rowsFragment)
 	fragment("/ui/approve/{id}", s.approveFragment)
 	fragment("/ui/waiting", s.waitingFragment)

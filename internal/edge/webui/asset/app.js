@@ -51,6 +51,7 @@ const actions = {
 
 const changes = {
   ...waiting.changes,
+  ...edit.changes,
   "project": (select) => go("/" + (select.value ? "?project=" + encodeURIComponent(select.value) : "")),
   "active": manage.switchServer,
   "agent": setAgent,
