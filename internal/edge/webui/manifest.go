@@ -37,7 +37,9 @@ func (s *site) manifest(w http.ResponseWriter, v visit) error {
 		Lang: v.tag, StartURL: "/?view=waiting", Scope: "/", Display: "standalone", BackgroundColor: "#ffffff", ThemeColor: "#4a54c8",
 	}
 	for _, icon := range []struct{ name, sizes, kind, purpose string }{
-		{"icon.svg", "any", "image/svg+xml", ""}, {"icon-192.png", "192x192", "image/png", ""}, {"icon-512.png", "512x512", "image/png", ""},
+		{"icon.svg", "any", "image/svg+xml", ""},
+		{"icon-192.png", "192x192", "image/png", ""},
+		{"icon-512.png", "512x512", "image/png", ""},
 		{"icon-mask.png", "512x512", "image/png", "maskable"},
 	} {
 		src, err := s.assets.url(icon.name)

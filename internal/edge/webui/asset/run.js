@@ -5,7 +5,7 @@ import { api, fragment, newKey, Problem } from "./api.js";
 import { busy, clear, problem } from "./notice.js";
 import { readOn } from "./seen.js";
 import { connected } from "./socket.js";
-import { letGo, refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
+import { gently, letGo, refreshChat, refreshChats, replaceKept, atEnd, toEnd } from "./view.js";
 import { tellRun } from "./told.js";
 
 const cardOf = (id) => document.getElementById("run-" + id);
@@ -127,7 +127,7 @@ async function watch(run) {
     const now = cardOf(run);
     if (now && !("live" in now.dataset) && !("draft" in now.dataset)) {
       const added = await refreshChat().catch(() => {});
-      if (added?.length && inSight(now)) added.at(-1).scrollIntoView({ block: "nearest", behavior: "smooth" });
+      if (added?.length && inSight(now)) added.at(-1).scrollIntoView({ block: "nearest", behavior: gently() });
       refreshChats();
     }
   }

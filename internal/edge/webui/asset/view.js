@@ -154,6 +154,9 @@ export const atEnd = () => {
   return !s || s.scrollHeight - s.scrollTop - s.clientHeight < 120;
 };
 
+/** gently is how something moves into sight: at once for who wants less motion. */
+export const gently = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth");
+
 /** toEnd shows the newest line; of a plan that does not fit, its beginning: it is
     to be read before it is confirmed. */
 export function toEnd(smooth = false) {
@@ -163,7 +166,7 @@ export function toEnd(smooth = false) {
   const draft = last?.querySelector(".card[data-draft]");
   const tall = draft && last.offsetHeight + 40 > s.clientHeight;
   const top = tall ? s.scrollTop + last.getBoundingClientRect().top - s.getBoundingClientRect().top - 16 : s.scrollHeight;
-  s.scrollTo({ top, behavior: smooth && !matchMedia("(prefers-reduced-motion: reduce)").matches ? "smooth" : "instant" });
+  s.scrollTo({ top, behavior: smooth ? gently() : "instant" });
 }
 
 /** showAsked brings what a link led to into sight, once: the person is asked there,
