@@ -20,6 +20,43 @@ type usage struct {
 	More    int // rows that are only in the file
 	Total   credit.Sum
 	Partial bool // there were more turns than a page reads
+	Chart   []usageBar
+	Costs   bool // the bars are costs, not turns
+}
+
+// usageBar is the bar of one row in a chart of chartHeight units.
+type usageBar struct {
+	X, Y, Height int
+	Title        string
+}
+
+// Sizes of the chart, in units of its drawing.
+const (
+	chartHeight = 64
+	barGap      = 20
+)
+
+// chartOf draws the rows of a table, the oldest first: their costs or, when nothing cost anything, their turns.
+func chartOf(rows []usageRow) (bars []usageBar, costs bool) {
+	costs = slices.ContainsFunc(rows, func(r usageRow) bool { return r.Micros > 0 })
+	value := func(r usageRow) int64 {
+		if costs {
+			return r.Micros
+		}
+		return int64(r.Turns)
+	}
+	most := int64(1)
+	for _, r := range rows {
+		most = max(most, value(r))
+	}
+	for i, r := range slices.Backward(rows) {
+		height := int(value(r) * (chartHeight - 4) / most)
+		if value(r) > 0 {
+			height = max(height, 1)
+		}
+		bars = append(bars, usageBar{X: (len(rows) - 1 - i) * barGap, Y: chartHeight - height, Height: height, Title: r.Name})
+	}
+	return bars, costs
 }
 
 type usageRow struct {
@@ -68,6 +105,9 @@ func (s *site) usage(ctx context.Context, v visit) (usage, error) {
 	}
 	u.More = max(0, len(sums)-usageRows)
 	u.Rows, err = s.nameRows(ctx, v, u.By, sums[:min(len(sums), usageRows)])
+	if len(u.Rows) > 1 {
+		u.Chart, u.Costs = chartOf(u.Rows)
+	}
 	return u, err
 }
 
