@@ -38,26 +38,28 @@ const (
 
 // Setup returns what an account has set, as of a time that is not before the call.
 func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error) {
-	version, err := s.stores.versions.Version(ctx, of.Account)
+	set, err := s.stores.versions.Read(ctx, of.Account)
 	if err != nil {
 		return setup.Setup{}, err
 	}
 	s.mu.Lock()
 	kept, ok := s.kept[of]
 	s.mu.Unlock()
-	if ok && kept.version >= version && at.Before(kept.until) {
+	if ok && kept.version >= set.Version && at.Before(kept.until) {
+		kept.setup.Hooks = set.Hooks
 		return kept.setup, nil
 	}
 	now, err := s.read(ctx, of) // after the version, so that it is not older
 	if err != nil {
 		return now, err
 	}
+	now.Hooks = set.Hooks
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept == nil || len(s.kept) >= mostSetups {
 		s.kept = map[setup.Of]keptSetup{}
 	}
-	s.kept[of] = keptSetup{now, version, at.Add(setupLife)}
+	s.kept[of] = keptSetup{now, set.Version, at.Add(setupLife)}
 	return now, nil
 }
 

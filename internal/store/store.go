@@ -9,6 +9,7 @@ import (
 	"piloto/internal/store/access"
 	"piloto/internal/store/announce"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/hooks"
 	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/receipts"
@@ -29,6 +30,8 @@ type (
 	AccessStore = access.Store
 	// ChatStore is the store of chats and projects, announced.
 	ChatStore = announce.Chats
+	// HookStore is the store of hooks, of their outbox and of their deliveries.
+	HookStore = hooks.Store
 	// JobStore is the store of jobs, announced.
 	JobStore = announce.Jobs
 	// ReceiptStore is the store of chains of receipts.
@@ -53,6 +56,7 @@ type Stores struct {
 
 	Access   *AccessStore
 	Chats    ChatStore
+	Hooks    *HookStore
 	Jobs     JobStore
 	Receipts *ReceiptStore
 	Registry *RegistryStore
@@ -80,7 +84,7 @@ func Over(t *kv.Table) Stores {
 	s := Stores{
 		Table:  t,
 		Access: access.New(t), Receipts: receipts.New(t), Registry: registry.New(t), Router: router.New(t),
-		Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
+		Hooks: hooks.New(t), Settings: settings.New(t), Usage: usage.New(t), Wallet: wallet.New(t),
 		Chats: ChatStore{Store: chats.New(t), Notifier: realtime.Nobody},
 		Runs:  RunStore{Store: runs.New(t), Notifier: realtime.Nobody},
 		Jobs:  JobStore{Store: jobs.New(t), Notifier: realtime.Nobody},

@@ -277,6 +277,12 @@ func NewWebhookSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString([]byte(ids.Secret()))
 }
 
+// ValidSecret reports whether a text has the form of a secret: whsec_ and 24 to 64 bytes in base64.
+func ValidSecret(secret string) bool {
+	_, ok := secretKey(secret)
+	return ok
+}
+
 // WebhookKey returns the key of a secret, as a text.
 func WebhookKey(secret string) string {
 	key, _ := secretKey(secret)

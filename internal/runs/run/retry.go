@@ -117,7 +117,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	next := plan.Run{
 		ID: s.IDs.New(at), Account: r.Account, User: c.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
 		Locale: string(c.Locale), TraceID: c.TraceID, Plan: p, Retries: r.ID, Steps: states,
-		ReadFrom: r.ReadFrom, Question: r.Question, Conclude: wantedAgain(r.Conclude),
+		ReadFrom: r.ReadFrom, Hooks: r.Hooks, Question: r.Question, Conclude: wantedAgain(r.Conclude),
 	}
 	if !slices.ContainsFunc(p.Steps, func(step plan.Step) bool { return next.State(step.ID).Reused == "" }) {
 		return next, plan.ErrNothingToRetry

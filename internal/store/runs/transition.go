@@ -179,6 +179,7 @@ func (t *transition) all() []kv.Write {
 	var all []kv.Write
 	t.mirror()
 	t.count()
+	t.tell()
 	if len(t.next.Events) > 0 {
 		all = append(all, kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved))
 	}

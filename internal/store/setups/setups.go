@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/store/kv"
 )
 
@@ -18,9 +19,16 @@ func New(table *kv.Table) *Store { return &Store{table} }
 const setupSK = "SETUP"
 
 type setupRow struct {
-	PK      string `dynamodbav:"PK"`
-	SK      string `dynamodbav:"SK"`
-	Version int64  `dynamodbav:"version"`
+	PK      string   `dynamodbav:"PK"`
+	SK      string   `dynamodbav:"SK"`
+	Version int64    `dynamodbav:"version"`
+	Hooks   []string `dynamodbav:"hooks,omitempty"`
+}
+
+// Set is what the row of an account says.
+type Set struct {
+	Version int64    // as the last change left it; 0 before the first change
+	Hooks   []string // the events of which hooks of the account are told
 }
 
 // Raise returns the write that raises the version of an account. It belongs to the transaction of each change of
@@ -31,12 +39,27 @@ func Raise(account string) kv.Write {
 
 var errUnchanged = errors.New("store: the account has set nothing")
 
-// Version returns the version of an account, as the last change left it; 0 before the first change.
-func (s *Store) Version(ctx context.Context, account string) (int64, error) {
+// Read reads the row of an account.
+func (s *Store) Read(ctx context.Context, account string) (Set, error) {
 	var row setupRow
 	err := s.table.Get(ctx, kv.Account(account), setupSK, &row, errUnchanged)
 	if errors.Is(err, errUnchanged) {
-		return 0, nil
+		return Set{}, nil
 	}
-	return row.Version, err
+	return Set{row.Version, row.Hooks}, err
+}
+
+// Want returns the write that raises the version of an account as it was read, and names the events of which its
+// hooks are told.
+func Want(account string, was Set, events []string) kv.Write {
+	condition, values := "version = :seen", kv.Item{":one": kv.N(1), ":seen": kv.N(was.Version)}
+	if was.Version == 0 {
+		condition = "attribute_not_exists(version)"
+		delete(values, ":seen")
+	}
+	change := "ADD version :one REMOVE hooks"
+	if len(events) > 0 {
+		change, values[":hooks"] = "ADD version :one SET hooks = :hooks", kv.List(events)
+	}
+	return kv.Update(kv.Account(account), setupSK, change, condition, values, fault.ErrMoved)
 }

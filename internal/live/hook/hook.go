@@ -1,0 +1,208 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// Event is a kind of message.
+type Event string
+
+// The events of which a hook can be told.
+const (
+	RunFinished  Event = "run.finished"  // a confirmed run ended: done, error, cancelled or in_doubt
+	RunWaiting   Event = "run.waiting"   // steps of a run wait for an approval
+	RunInDoubt   Event = "run.in_doubt"  // a run ended with steps of which nobody knows whether they took effect
+	PlanProposed Event = "plan.proposed" // a draft waits for its confirmation
+)
+
+// Events are all events, in the order in which they are shown.
+var Events = []Event{PlanProposed, RunWaiting, RunFinished, RunInDoubt}
+
+// Known reports whether there is such an event.
+func (e Event) Known() bool { return slices.Contains(Events, e) }
+
+// Message is what is told. Its JSON is the body of the request: at most 4 KB.
+type Message struct {
+	Type Event           `json:"type"`
+	At   time.Time       `json:"timestamp"`
+	Data json.RawMessage `json:"data"`
+}
+
+// RunData is the data of every event of a run or of a draft.
+type RunData struct {
+	RunID   string   `json:"run_id"`
+	ChatID  string   `json:"chat_id"`
+	Status  string   `json:"status"`
+	Goal    string   `json:"goal"`
+	Digest  string   `json:"digest"`
+	User    string   `json:"user"`
+	JobID   string   `json:"job_id,omitempty"`
+	Error   string   `json:"error,omitempty"`    // the code of its failure
+	StepIDs []string `json:"step_ids,omitempty"` // the steps that wait, or are in doubt
+	DueAt   string   `json:"due_at,omitempty"`   // RFC 3339; until when a draft or an approval waits
+	Path    string   `json:"path"`               // of its chat on the page
+}
+
+// Why a hook is off.
+const (
+	OffByPerson = "person"  // somebody switched it off
+	OffGone     = "gone"    // its address answered 410
+	OffFailing  = "failing" // every delivery failed, for mostFailing
+)
+
+// Hook is an address and the events of which it is told. Its secret is stored apart.
+type Hook struct {
+	ID           string // "hk_" and a ULID
+	Account      string
+	URL          string
+	Events       []Event
+	Enabled      bool
+	Off          string // why it is not enabled
+	FailingSince time.Time
+	By           string // the user who made it
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Wants reports whether a hook is told of an event.
+func (h Hook) Wants(e Event) bool { return h.Enabled && slices.Contains(h.Events, e) }
+
+// Wanted are the events that at least one of the hooks is told of, in the order of Events.
+func Wanted(hooks []Hook) []Event {
+	var list []Event
+	for _, e := range Events {
+		if slices.ContainsFunc(hooks, func(h Hook) bool { return h.Wants(e) }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// State is how far a delivery has come.
+type State string
+
+// The states of a delivery.
+const (
+	Pending   State = "pending" // it will be sent, or sent again
+	Delivered State = "delivered"
+	Failed    State = "failed" // it is not sent again, unless somebody asks for it
+)
+
+// Attempt is one request of a delivery.
+type Attempt struct {
+	At     time.Time `json:"at"`
+	Millis int64     `json:"ms"`
+	Status int       `json:"status,omitempty"` // of the answer; 0: there was none
+	Error  string    `json:"error,omitempty"`  // a word: target, dns, refused, tls, timeout, reset, protocol, status, or off
+}
+
+// Delivery is one message to one hook, and its log.
+type Delivery struct {
+	ID        string // "msg_" and a ULID: the header webhook-id
+	HookID    string
+	Account   string
+	Type      Event
+	Body      []byte // as it is sent
+	State     State
+	Tries     int // since it was made, or was asked for again
+	Attempts  []Attempt
+	CreatedAt time.Time
+	NextAt    time.Time // of the next attempt; zero unless it is pending
+	Lease     string    // names who sends it now
+}
+
+// Bounds of hooks.
+const (
+	MaxHooks    = 20 // of an account
+	mostLog     = 30 // attempts that a delivery keeps
+	hookPrefix  = "hk_"
+	idPrefix    = "msg_"
+	kept        = 7 * 24 * time.Hour // the life of a delivery that ended
+	mostFailing = 3 * 24 * time.Hour // after that a hook is switched off
+)
+
+// Valid reports whether id has the form of a hook's id.
+func Valid(id string) bool {
+	return len(id) > len(hookPrefix) && id[:len(hookPrefix)] == hookPrefix && ids.Valid(id[len(hookPrefix):])
+}
+
+// ValidDelivery reports whether id has the form of a delivery's id.
+func ValidDelivery(id string) bool {
+	return len(id) > len(idPrefix) && id[:len(idPrefix)] == idPrefix && ids.Valid(id[len(idPrefix):])
+}
+
+// Errors of hooks.
+var (
+	ErrNotFound         = fault.New(fault.NotFound, "hook.not_found")
+	ErrDeliveryNotFound = fault.New(fault.NotFound, "hook.delivery_not_found")
+	ErrTooMany          = fault.New(fault.Conflict, "hook.too_many")
+	ErrSecret           = fault.New(fault.Invalid, "hook.secret")
+	ErrOff              = fault.New(fault.Conflict, "hook.off")
+)
+
+// Told is a message, or several, in the outbox of an account.
+type Told struct {
+	Key      string // of its row
+	Account  string
+	Messages []Message
+}
+
+// Due is what the sweep has to look at: a delivery, or a row of the outbox.
+type Due struct {
+	Account  string
+	Outbox   string // the key of the row of the outbox; "": it is a delivery
+	HookID   string
+	Delivery string
+	Seen     string // its place in the list, which a lease has to find unchanged
+}
+
+// Lister lists the hooks of an account, without their secrets.
+type Lister interface {
+	// Hooks lists an account's hooks, the oldest first.
+	Hooks(ctx context.Context, account string) ([]Hook, error)
+}
+
+// Store keeps hooks, the outbox and the deliveries.
+type Store interface {
+	Lister
+	// Hook returns a hook; ErrNotFound when the account has none of that id.
+	Hook(ctx context.Context, account, id string) (Hook, error)
+	// Secret returns the secret of a hook; ErrNotFound.
+	Secret(ctx context.Context, account, id string) (string, error)
+	// ChangeHooks reads the hooks of an account and makes the changes that change returns, in one transaction with
+	// the events that the account wants. It reads again when they changed meanwhile.
+	ChangeHooks(ctx context.Context, account string, change func([]Hook) (Change, error)) error
+	// NoteHook sets, or ends, the time since which a hook fails, in a hook that is as it was read.
+	NoteHook(ctx context.Context, h Hook, since time.Time) error
+
+	// Deliveries lists the deliveries of a hook, the newest first, by pages.
+	Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]Delivery, string, error)
+	// Delivery returns one; ErrDeliveryNotFound.
+	Delivery(ctx context.Context, account, hookID, id string) (Delivery, error)
+	// Resend makes a delivery due at a time.
+	Resend(ctx context.Context, d Delivery, at time.Time) error
+
+	// DueHooks lists what is due by a time, the oldest first, at most limit.
+	DueHooks(ctx context.Context, at time.Time, limit int) ([]Due, error)
+	// Told reads a row of the outbox; nil when another sweep has taken it.
+	Told(ctx context.Context, account, key string) (*Told, error)
+	// Spread puts deliveries in the place of a row of the outbox. It reports whether this call did.
+	Spread(ctx context.Context, t Told, list []Delivery) (bool, error)
+	// Lease makes a delivery the caller's until a time; nil when another has it.
+	Lease(ctx context.Context, d Due, owner string, until time.Time) (*Delivery, error)
+	// Record stores a delivery after an attempt, when the caller still has it.
+	Record(ctx context.Context, d Delivery) error
+}
+
+// Change is a change of the hooks of an account. Secret, when it is not empty, is that of Put.
+type Change struct {
+	Put    *Hook
+	Secret string
+	Delete string // the id of a hook
+}

@@ -1,0 +1,305 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/ground/fault"
+)
+
+// Sender sends one request, once, and follows no redirect. The error has a word in Args["reason"].
+type Sender interface {
+	// Post returns the status of the answer.
+	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, err error)
+}
+
+// Sweeper sends what is due. Several may run at once.
+type Sweeper struct {
+	Store Store
+	Send  Sender
+	NewID func(at time.Time) string
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Swept counts the results of one sweep.
+type Swept struct {
+	Told      int `json:"told"` // rows of the outbox that became deliveries
+	Delivered int `json:"delivered"`
+	Failed    int `json:"failed"` // attempts
+	Disabled  int `json:"disabled"`
+}
+
+const (
+	sweepMost = 1000             // rows in one sweep
+	atOnce    = 16               // hooks that are called at the same time
+	starting  = 35 * time.Second // after that no request is started, because the function has a minute
+	leaseLife = time.Minute      // longer than a request (10 s) and its record
+)
+
+// pauses are the pauses before the second attempt and those after it. With jitter they take about 31 hours.
+var pauses = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	time.Hour, 3 * time.Hour, 6 * time.Hour, 8 * time.Hour, 12 * time.Hour,
+}
+
+// pause returns the pause after a number of attempts, up to a quarter longer; false after the last one.
+func pause(tries int) (time.Duration, bool) {
+	if tries > len(pauses) {
+		return 0, false
+	}
+	p := pauses[tries-1]
+	return p + rand.N(p/4+1), true
+}
+
+// Sweep turns what was told into deliveries, and sends those that are due: the hooks side by side, the deliveries of
+// one hook one after the other. A hook that does not answer is left alone until the next sweep.
+func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
+	began := s.Now()
+	due, err := s.Store.DueHooks(ctx, began, sweepMost)
+	problems := []error{err}
+	var swept Swept
+	queues := map[string][]Due{}
+	for _, d := range due {
+		if d.Outbox == "" {
+			queues[d.Account+" "+d.HookID] = append(queues[d.Account+" "+d.HookID], d)
+			continue
+		}
+		made, err := s.spread(ctx, d)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("outbox of %s: %w", d.Account, err))
+			continue
+		}
+		swept.Told++
+		for _, m := range made {
+			queues[m.Account+" "+m.HookID] = append(queues[m.Account+" "+m.HookID], m)
+		}
+	}
+	var guard sync.Mutex
+	var workers sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, queue := range queues {
+		workers.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			got, err := s.drain(ctx, queue, began.Add(starting))
+			guard.Lock()
+			defer guard.Unlock()
+			swept.Delivered, swept.Failed, swept.Disabled = swept.Delivered+got.Delivered, swept.Failed+got.Failed, swept.Disabled+got.Disabled
+			problems = append(problems, err)
+		})
+	}
+	workers.Wait()
+	return swept, errors.Join(problems...)
+}
+
+// spread turns a row of the outbox into deliveries.
+func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
+	told, err := s.Store.Told(ctx, d.Account, d.Outbox)
+	if err != nil || told == nil {
+		return nil, err
+	}
+	hooks, err := s.Store.Hooks(ctx, d.Account)
+	if err != nil {
+		return nil, err
+	}
+	at := s.Now()
+	var list []Delivery
+	for _, m := range told.Messages {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hooks {
+			if h.Wants(m.Type) {
+				list = append(list, Delivery{
+					ID: idPrefix + s.NewID(at), HookID: h.ID, Account: d.Account, Type: m.Type, Body: body, State: Pending, CreatedAt: at, NextAt: at,
+				})
+			}
+		}
+	}
+	done, err := s.Store.Spread(ctx, *told, list)
+	if err != nil || !done {
+		return nil, err
+	}
+	made := make([]Due, len(list))
+	for i, m := range list {
+		made[i] = m.due()
+	}
+	return made, nil
+}
+
+// due returns the place of a pending delivery that nobody sends.
+func (d Delivery) due() Due {
+	return Due{Account: d.Account, HookID: d.HookID, Delivery: d.ID, Seen: Place(d.NextAt, d.ID, "")}
+}
+
+// drain sends the deliveries of one hook, until one gets no answer or it is time.
+func (s *Sweeper) drain(ctx context.Context, queue []Due, until time.Time) (swept Swept, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("hook %s: panicked: %v", queue[0].HookID, p)
+		}
+	}()
+	h, err := s.Store.Hook(ctx, queue[0].Account, queue[0].HookID)
+	missing := errors.Is(err, ErrNotFound)
+	if err != nil && !missing {
+		return swept, err
+	}
+	secret := ""
+	if h.Enabled {
+		if secret, err = s.Store.Secret(ctx, h.Account, h.ID); err != nil {
+			return swept, err
+		}
+	}
+	for _, one := range queue {
+		at := s.Now()
+		if at.After(until) || ctx.Err() != nil {
+			return swept, nil
+		}
+		d, err := s.Store.Lease(ctx, one, s.NewID(at), at.Add(leaseLife))
+		if err != nil {
+			return swept, err
+		}
+		if d == nil {
+			continue
+		}
+		if missing || !h.Enabled {
+			if err := s.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true)); err != nil {
+				return swept, err
+			}
+			continue
+		}
+		a := s.attempt(ctx, h, secret, *d)
+		if err := s.Store.Record(ctx, d.after(a, a.Status == http.StatusGone)); err != nil {
+			return swept, err
+		}
+		if a.ok() {
+			swept.Delivered++
+		} else {
+			swept.Failed++
+		}
+		was := h.Enabled
+		if h, err = s.judge(ctx, h, a); err != nil {
+			return swept, err
+		}
+		if was && !h.Enabled {
+			swept.Disabled++
+		}
+		if a.Status == 0 {
+			return swept, nil
+		}
+	}
+	return swept, nil
+}
+
+func (a Attempt) ok() bool { return a.Status/100 == 2 }
+
+// attempt sends a delivery once.
+func (s *Sweeper) attempt(ctx context.Context, h Hook, secret string, d Delivery) Attempt {
+	at := s.Now()
+	a := Attempt{At: at}
+	signature, err := auth.Sign(secret, d.ID, at, d.Body)
+	if err == nil {
+		a.Status, err = s.Send.Post(ctx, h.URL, map[string]string{
+			"Content-Type": "application/json", "webhook-id": d.ID,
+			"webhook-timestamp": fmt.Sprint(at.Unix()), "webhook-signature": signature,
+		}, d.Body)
+	}
+	a.Millis = s.Now().Sub(at).Milliseconds()
+	switch {
+	case err != nil:
+		a.Error = fault.Of(err).Args["reason"]
+		if a.Error == "" {
+			a.Error = "protocol"
+		}
+		s.Log.WarnContext(ctx, "hook.unsent", "account", d.Account, "hook_id", d.HookID, "delivery_id", d.ID, "reason", a.Error)
+	case !a.ok():
+		a.Error = "status"
+	}
+	return a
+}
+
+// after returns a delivery as an attempt leaves it. The last attempt is not followed by another.
+func (d Delivery) after(a Attempt, last bool) Delivery {
+	d.Attempts = append(slices.Clone(d.Attempts), a)
+	if n := len(d.Attempts) - mostLog; n > 0 {
+		d.Attempts = d.Attempts[n:]
+	}
+	d.Tries++
+	wait, again := pause(d.Tries)
+	d.NextAt = time.Time{}
+	switch {
+	case a.ok():
+		d.State = Delivered
+	case last || !again:
+		d.State = Failed
+	default:
+		d.State, d.NextAt = Pending, a.At.Add(wait)
+	}
+	return d
+}
+
+// Ends returns when the row of a delivery that ended goes, by its last attempt.
+func (d Delivery) Ends() time.Time {
+	if len(d.Attempts) == 0 {
+		return d.CreatedAt.Add(kept)
+	}
+	return d.Attempts[len(d.Attempts)-1].At.Add(kept)
+}
+
+// judge notes what an attempt says of its hook: since when it fails, or that it is switched off.
+func (s *Sweeper) judge(ctx context.Context, h Hook, a Attempt) (Hook, error) {
+	switch {
+	case a.ok() && h.FailingSince.IsZero():
+		return h, nil
+	case a.ok():
+		h.FailingSince = time.Time{}
+		return h, s.Store.NoteHook(ctx, h, time.Time{})
+	case a.Status == http.StatusGone:
+		return s.disable(ctx, h, OffGone)
+	case h.FailingSince.IsZero():
+		h.FailingSince = a.At
+		return h, s.Store.NoteHook(ctx, h, a.At)
+	case a.At.Sub(h.FailingSince) >= mostFailing:
+		return s.disable(ctx, h, OffFailing)
+	}
+	return h, nil
+}
+
+// disable switches a hook off, unless somebody changed it meanwhile.
+func (s *Sweeper) disable(ctx context.Context, h Hook, why string) (Hook, error) {
+	s.Log.WarnContext(ctx, "hook.disabled", "account", h.Account, "hook_id", h.ID, "why", why)
+	off := h
+	err := s.Store.ChangeHooks(ctx, h.Account, func(all []Hook) (Change, error) {
+		now, err := find(all, h.ID)
+		if err != nil || !now.Enabled || !now.UpdatedAt.Equal(h.UpdatedAt) {
+			return Change{}, err
+		}
+		off = now
+		off.Enabled, off.Off, off.UpdatedAt = false, why, s.Now()
+		return Change{Put: &off}, nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return off, err
+}
+
+// Place is the place of a delivery in the list of what is due: its time, its id, and who sends it now.
+func Place(at time.Time, id, owner string) string {
+	place := fmt.Sprintf("%013d#%s", at.UnixMilli(), id)
+	if owner != "" {
+		place += "#" + owner
+	}
+	return place
+}

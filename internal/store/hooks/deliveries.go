@@ -1,0 +1,204 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"piloto/internal/live/hook"
+	"piloto/internal/store/kv"
+)
+
+var (
+	messageList = kv.Document[[]hook.Message]{Name: "hook_messages"}
+	attemptList = kv.Document[[]hook.Attempt]{Name: "hook_attempts"}
+)
+
+const (
+	outbox    = "#OUTBOX"
+	owner     = "#H#"
+	lifeTold  = 30 * 24 * time.Hour // of a row of the outbox that no sweep takes
+	lifeStuck = 30 * 24 * time.Hour // of a delivery that does not end
+)
+
+// toldRow is the messages of one transaction, until a sweep makes deliveries of them.
+type toldRow struct {
+	PK       string `dynamodbav:"PK"`
+	SK       string `dynamodbav:"SK"`
+	Messages []byte `dynamodbav:"messages"` // JSON of []hook.Message, gzipped when that is shorter
+	DuePK    string `dynamodbav:"DuePK"`
+	DueSK    string `dynamodbav:"DueSK"`
+	TTL      int64  `dynamodbav:"ttl"`
+}
+
+// deliveryRow is one message to one hook, and its attempts.
+type deliveryRow struct {
+	PK        string `dynamodbav:"PK"`
+	SK        string `dynamodbav:"SK"`
+	ID        string `dynamodbav:"id"`
+	HookID    string `dynamodbav:"hook_id"`
+	Account   string `dynamodbav:"account"`
+	Type      string `dynamodbav:"type"`
+	Body      []byte `dynamodbav:"body"` // as it is sent
+	State     string `dynamodbav:"state"`
+	Tries     int    `dynamodbav:"tries,omitempty"`
+	Attempts  []byte `dynamodbav:"attempts,omitempty"` // JSON of []hook.Attempt
+	CreatedAt int64  `dynamodbav:"created_at"`         // unix milliseconds, as NextAt
+	NextAt    int64  `dynamodbav:"next_at,omitempty"`
+	DuePK     string `dynamodbav:"DuePK,omitempty"`
+	DueSK     string `dynamodbav:"DueSK,omitempty"`
+	TTL       int64  `dynamodbav:"ttl"`
+}
+
+// Tell returns the write that puts messages into the outbox of an account. It belongs to the transaction of what they
+// tell. key names that: one transaction has one.
+func Tell(account, key string, at time.Time, messages []hook.Message) kv.Write {
+	raw, err := messageList.Pack(messages)
+	return kv.Put(toldRow{
+		PK: kv.Account(account) + outbox, SK: key, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
+		TTL: at.Add(lifeTold).Unix(),
+	}, "", nil).Unless(err)
+}
+
+func rowOfDelivery(d hook.Delivery) (deliveryRow, error) {
+	row := deliveryRow{
+		PK: deliveriesOf(d.Account, d.HookID), SK: deliveryKind + d.ID, ID: d.ID, HookID: d.HookID, Account: d.Account, Type: string(d.Type),
+		Body: d.Body, State: string(d.State), Tries: d.Tries, CreatedAt: kv.Millis(d.CreatedAt), NextAt: kv.Millis(d.NextAt), TTL: d.Ends().Unix(),
+	}
+	if d.State == hook.Pending {
+		row.DuePK, row.DueSK, row.TTL = kv.DueList(dueHooks, d.Account), hook.Place(d.NextAt, d.ID, ""), d.CreatedAt.Add(lifeStuck).Unix()
+	}
+	if len(d.Attempts) == 0 {
+		return row, nil
+	}
+	var err error
+	row.Attempts, err = attemptList.Encode(d.Attempts)
+	return row, err
+}
+
+func deliveryOf(it kv.Item) (hook.Delivery, error) {
+	var row deliveryRow
+	if err := kv.Decode(it, &row); err != nil {
+		return hook.Delivery{}, err
+	}
+	d := hook.Delivery{
+		ID: row.ID, HookID: row.HookID, Account: row.Account, Type: hook.Event(row.Type), Body: row.Body, State: hook.State(row.State),
+		Tries: row.Tries, CreatedAt: kv.Time(row.CreatedAt), NextAt: kv.Time(row.NextAt), Lease: row.DueSK,
+	}
+	if len(row.Attempts) == 0 {
+		return d, nil
+	}
+	var err error
+	d.Attempts, err = attemptList.Decode(row.Attempts)
+	return d, err
+}
+
+// Deliveries implements hook.Store.
+func (s *Store) Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]hook.Delivery, string, error) {
+	span := kv.Rows(deliveriesOf(account, hookID), deliveryKind)
+	span.Newest = true
+	items, next, err := s.table.Page(ctx, span.Of(), span, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	list := make([]hook.Delivery, len(items))
+	for i, it := range items {
+		if list[i], err = deliveryOf(it); err != nil {
+			return nil, "", err
+		}
+	}
+	return list, next, nil
+}
+
+// Delivery implements hook.Store.
+func (s *Store) Delivery(ctx context.Context, account, hookID, id string) (hook.Delivery, error) {
+	it, err := s.table.Row(ctx, deliveriesOf(account, hookID), deliveryKind+id)
+	if err != nil {
+		return hook.Delivery{}, err
+	}
+	if it == nil {
+		return hook.Delivery{}, hook.ErrDeliveryNotFound
+	}
+	return deliveryOf(it)
+}
+
+// Resend implements hook.Store.
+func (s *Store) Resend(ctx context.Context, d hook.Delivery, at time.Time) error {
+	return s.table.Do(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.ID,
+		"SET #state = :pending, next_at = :at, DuePK = :list, DueSK = :place, #ttl = :ttl REMOVE tries", "attribute_exists(PK)",
+		kv.Item{
+			":pending": kv.S(string(hook.Pending)), ":at": kv.N(kv.Millis(at)), ":list": kv.S(kv.DueList(dueHooks, d.Account)),
+			":place": kv.S(hook.Place(at, d.ID, "")), ":ttl": kv.N(at.Add(lifeStuck).Unix()),
+		}, hook.ErrDeliveryNotFound).Named("#state", "state").Named("#ttl", "ttl"))
+}
+
+// DueHooks implements hook.Store.
+func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]hook.Due, error) {
+	keys, err := s.table.Due(ctx, dueHooks, at, limit)
+	var list []hook.Due
+	for _, k := range keys {
+		if strings.HasSuffix(k.PK, outbox) {
+			list = append(list, hook.Due{Account: kv.AccountOf(k.PK, outbox), Outbox: k.SK})
+		} else if account, id, ok := strings.Cut(kv.AccountOf(k.PK, ""), owner); ok {
+			list = append(list, hook.Due{Account: account, HookID: id, Delivery: strings.TrimPrefix(k.SK, deliveryKind), Seen: k.DueSK})
+		}
+	}
+	return list, err
+}
+
+// Told implements hook.Store.
+func (s *Store) Told(ctx context.Context, account, key string) (*hook.Told, error) {
+	it, err := s.table.Row(ctx, kv.Account(account)+outbox, key)
+	if err != nil || it == nil {
+		return nil, err
+	}
+	list, err := messageList.Unpack(kv.Bytes(it, "messages"))
+	return &hook.Told{Key: key, Account: account, Messages: list}, err
+}
+
+var errTaken = errors.New("hooks: another sweep made the deliveries")
+
+// Spread implements hook.Store: the row goes and the deliveries come in one transaction.
+func (s *Store) Spread(ctx context.Context, t hook.Told, list []hook.Delivery) (bool, error) {
+	writes := []kv.Write{kv.Delete(kv.Account(t.Account)+outbox, t.Key, "attribute_exists(PK)", errTaken)}
+	for _, d := range list {
+		row, err := rowOfDelivery(d)
+		writes = append(writes, kv.Put(row, "attribute_not_exists(PK)", errTaken).Unless(err))
+	}
+	err := s.table.Commit(ctx, writes...)
+	if errors.Is(err, errTaken) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Lease implements hook.Store. Its condition is the place in the list, which each lease and each record changes.
+func (s *Store) Lease(ctx context.Context, d hook.Due, by string, until time.Time) (*hook.Delivery, error) {
+	row, done, err := s.table.Try(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.Delivery, "SET DueSK = :mine", "DueSK = :seen",
+		kv.Item{":mine": kv.S(hook.Place(until, d.Delivery, by)), ":seen": kv.S(d.Seen)}, nil))
+	if err != nil || !done {
+		return nil, err
+	}
+	leased, err := deliveryOf(row)
+	return &leased, err
+}
+
+// Record implements hook.Store.
+func (s *Store) Record(ctx context.Context, d hook.Delivery) error {
+	row, err := rowOfDelivery(d)
+	if err != nil {
+		return err
+	}
+	set := "SET #state = :state, tries = :tries, attempts = :attempts, #ttl = :ttl"
+	values := kv.Item{
+		":state": kv.S(row.State), ":tries": kv.N(int64(row.Tries)), ":attempts": kv.B(row.Attempts), ":ttl": kv.N(row.TTL), ":mine": kv.S(d.Lease),
+	}
+	if row.DueSK == "" {
+		set += " REMOVE DuePK, DueSK, next_at"
+	} else {
+		set, values[":place"], values[":next"] = set+", DueSK = :place, next_at = :next", kv.S(row.DueSK), kv.N(row.NextAt)
+	}
+	_, _, err = s.table.Try(ctx, kv.Update(row.PK, row.SK, set, "DueSK = :mine", values, nil).Named("#state", "state").Named("#ttl", "ttl"))
+	return err
+}

@@ -1,0 +1,67 @@
+package runs
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"piloto/internal/live/hook"
+	"piloto/internal/runs/plan"
+	"piloto/internal/store/hooks"
+)
+
+// tell adds to a transition what hooks of the account are told of it. A run without hooks writes nothing.
+func (t *transition) tell() {
+	if len(t.next.Hooks) == 0 {
+		return
+	}
+	fresh := map[plan.WaitKind][]plan.Wait{}
+	was := t.from.Waits()
+	for _, w := range t.next.Waits() {
+		if t.apart || !slices.Contains(was, w) { // apart: it is new, and from is the draft itself
+			fresh[w.Kind] = append(fresh[w.Kind], w)
+		}
+	}
+	ended := t.next.Status.Terminal() && !t.from.Status.Terminal() && t.from.Status != plan.Draft
+	var list []hook.Message
+	for _, one := range []struct {
+		event hook.Event
+		is    bool
+		waits []plan.Wait
+	}{
+		{hook.PlanProposed, t.apart && t.next.Status == plan.Draft, fresh[plan.WaitDraft]},
+		{hook.RunWaiting, len(fresh[plan.WaitApproval]) > 0, fresh[plan.WaitApproval]},
+		{hook.RunFinished, ended, nil},
+		{hook.RunInDoubt, len(fresh[plan.WaitDoubt]) > 0, fresh[plan.WaitDoubt]},
+	} {
+		if one.is && slices.Contains(t.next.Hooks, string(one.event)) {
+			raw, err := json.Marshal(toldOf(t.next, one.waits))
+			if err != nil {
+				t.err = err
+			}
+			list = append(list, hook.Message{Type: one.event, At: t.at.UTC(), Data: raw})
+		}
+	}
+	if len(list) > 0 {
+		t.add(hooks.Tell(t.from.Account, t.from.ID+"#"+eventKey(t.next.EventSeq), t.at, list))
+	}
+}
+
+func toldOf(r plan.Run, waits []plan.Wait) hook.RunData {
+	d := hook.RunData{
+		RunID: r.ID, ChatID: r.ChatID, Status: string(r.Status), Goal: r.Plan.Goal, Digest: string(r.Digest), User: r.User, JobID: r.JobID,
+		Path: "/?chat=" + r.ChatID,
+	}
+	if r.Error != nil {
+		d.Error = r.Error.Code
+	}
+	for _, w := range waits {
+		if w.Kind != plan.WaitDraft {
+			d.StepIDs = append(d.StepIDs, w.StepID.String())
+		}
+		if due := w.Due.UTC().Format(time.RFC3339); !w.Due.IsZero() && (d.DueAt == "" || due < d.DueAt) {
+			d.DueAt = due
+		}
+	}
+	return d
+}
