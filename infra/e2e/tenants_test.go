@@ -34,6 +34,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	ours.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":3,"reason":"alta"}`)
 	paid := ours.must(t, 201, "POST", "/ai/sessions", "").text("session_id")
 	webhook := ours.must(t, 201, "POST", "/api/webhooks", object("name", "n8n")).text("webhook_id")
+	told := ours.must(t, 201, "POST", "/api/hooks", `{"url":"https://hook.example.org/x","events":["run.finished"]}`).text("hook_id")
 	ours.must(t, 200, "PUT", "/api/router/7", object("context", "Nuestro spa."))
 	model.will(reply{text: `{"action":"respond","agent_name":null,"response":"Nuestra respuesta."}`})
 	ours.must(t, 200, "POST", "/api/agent/chat", routerMessage("shared-name", "Hola"), "Idempotency-Key", "shared-key")
@@ -41,7 +42,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	later := ours.must(t, 202, "POST", "/api/agent/chat", routerMessage("slow-name", "Hola"), "Prefer", "respond-async").text("turn_id")
 	money := func() string {
 		var all strings.Builder
-		for _, path := range []string{"/ai/providers/ours", "/ai/credits", "/memory/shared-name", "/api/router/7", "/api/webhooks"} {
+		for _, path := range []string{"/ai/providers/ours", "/ai/credits", "/memory/shared-name", "/api/router/7", "/api/webhooks", "/api/hooks"} {
 			all.WriteString(ours.must(t, 200, "GET", path, "").String())
 		}
 		return all.String()
@@ -58,6 +59,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"/api/mcps/{id}":           {server, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/operator/session/{id}":   {"shared-name", "other-name"},
 		"/ai/providers/{name}":     {"ours", "none"},
+		"/api/hooks/{id}":          {told, "hk_01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/webhooks/{id}":       {webhook, "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/memory/{session_id}":     {"shared-name", "other-name"},
 		"/api/turns/{id}":          {later, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
@@ -81,6 +83,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"POST /api/chats/{id}/answer":      "{}",
 		"POST /api/agents/{name}/jobs":     object("prompt", "mine"),
 		"POST /api/jobs/{id}/stop":         "{}",
+		"PATCH /api/hooks/{id}":            `{"enabled":false}`,
 		"PUT /api/router/{id_empresa}":     object("context", "Suyo."),
 	}
 	var document struct {
@@ -95,7 +98,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 			continue
 		}
 		of, known := ids[path[:strings.Index(path, "}")+1]]
-		if !known || strings.Count(strings.Replace(path, "/steps/{step}", "", 1), "{") > 1 { // a step belongs to its run
+		if !known || strings.Count(strings.NewReplacer("/steps/{step}", "", "/deliveries/{delivery_id}", "").Replace(path), "{") > 1 { // a step belongs to its run, a delivery to its hook
 			t.Errorf("%s: whose id is this? Classify it here", path)
 			continue
 		}
@@ -106,7 +109,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 			}
 			body := bodies[method+" "+path]
 			at := func(id string) answer {
-				a, err := theirs.do(method, strings.NewReplacer("{id}", id, "{step}", "s1", "{name}", id, "{session_id}", id, "{id_empresa}", id).Replace(path), body)
+				a, err := theirs.do(method, strings.NewReplacer("{id}", id, "{step}", "s1", "{delivery_id}", "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ", "{name}", id, "{session_id}", id, "{id_empresa}", id).Replace(path), body)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -101,6 +101,10 @@ var withheld = map[string]map[string]string{
 		"router": "sends them to agents",
 		"turn":   "sends them to agents",
 	},
+	"NoHookKeysPolicy": {
+		"mcp":   "stores the secrets of hooks",
+		"sweep": "signs with them",
+	},
 	"NoTokensPolicy": {
 		"authorize": "looks tokens up, and keeps sessions that are used",
 		"web":       "signs people in and out",

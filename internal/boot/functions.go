@@ -20,6 +20,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/locale"
+	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -36,6 +37,7 @@ import (
 
 const (
 	stepTimeout     = 60 * time.Second // of one call of a server
+	hookTimeout     = 10 * time.Second // of one message to a hook
 	discoverTimeout = 10 * time.Second // of one request for a document
 	discoverTotal   = 24 * time.Second // of a whole discovery: the caller gets its answer within the function's 29 s
 )
@@ -218,6 +220,10 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	s.http.Webhooks = s.webhooks(c.Signing)
+	s.http.Hooks = &hook.Service{
+		Store: s.stores.Hooks, NewID: w.IDs.New, Now: w.Now,
+		Address: func(raw string) (string, error) { return tool.HookURL(raw, s.policy()) },
+	}
 	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Now: w.Now}
 	servers := registrar(s.World, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
@@ -371,6 +377,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		return nil, err
 	}
 	runs.Sealer = sealer
+	hooks := &hook.Sweeper{Store: s.stores.Hooks, Send: outbound.NewHooks(s.outbound(hookTimeout)), NewID: w.IDs.New, Now: w.Now, Log: s.log}
 	chats := &conversation.Sweeper{
 		Store: s.stores.Chats, IDs: w.IDs, Now: w.Now, Log: s.log,
 		Notice: func(lang string) conversation.Message {
@@ -387,7 +394,7 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		var errs [6]error
+		var errs [7]error
 		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
 		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
@@ -395,9 +402,10 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		sweeps.Go(func() { swept.Receipts, errs[3] = sealer.Sweep(ctx) })
 		sweeps.Go(func() { swept.Jobs, errs[4] = jobs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Listed, errs[5] = s.stores.Runs.ListEarlier(ctx, w.Now(), earlierLives, mostListed) })
+		sweeps.Go(func() { swept.Hooks, errs[6] = hooks.Sweep(ctx) })
 		sweeps.Wait()
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "listed", swept.Listed)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "listed", swept.Listed)
 		}
 		return swept, errors.Join(errs[:]...)
 	}), nil
@@ -411,6 +419,7 @@ type Swept struct {
 
 	Receipts receipt.Swept `json:"receipts"`
 	Jobs     job.Swept     `json:"jobs"`
+	Hooks    hook.Swept    `json:"hooks"`
 	Listed   int           `json:"listed"` // runs of an earlier version that lists now have
 }
 

@@ -29,6 +29,7 @@ var bodies = map[string]string{
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
 	"createWebhook": `{"name":"n8n"}`, "setRouter": `{"context":"Un spa."}`, "setCompanyRouter": `{"agents":[]}`,
+	"createHook": `{"url":"https://n8n.example.org/x","events":["run.finished"]}`, "changeHook": `{"enabled":true}`,
 	"setAgent":    `{"version":1,"prompt":"Mira."}`,
 	"agentChat":   `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
@@ -41,6 +42,8 @@ func ownID(path string) string {
 		return runID
 	case strings.HasPrefix(path, "/api/mcps"):
 		return serverID
+	case strings.HasPrefix(path, "/api/hooks"):
+		return toldID
 	case strings.HasPrefix(path, "/api/webhooks"):
 		return hookID
 	case strings.HasPrefix(path, "/api/projects"):
@@ -59,7 +62,7 @@ func operationID(r *route) string {
 
 // pathOf returns the path of a route for an id, and for a known provider.
 func pathOf(r *route, id string) string {
-	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1").Replace(r.pattern)
+	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1", "{delivery_id}", deliveryID).Replace(r.pattern)
 }
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
@@ -87,7 +90,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
+		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +

@@ -66,6 +66,7 @@ func (a *api) registry(servers Servers) {
 		summary: "Remove a service's key", failures: []int{404},
 	}, r.deleteKey)
 	a.webhooks()
+	a.hooks()
 }
 
 // KeyRequest is a key and its place. Name is the header or the parameter, or the client's id (oauth); bearer has

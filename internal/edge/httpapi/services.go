@@ -34,6 +34,7 @@ type Config struct {
 
 	Rules    Rules         // of the accounts, for Registry
 	Agents   AgentRegistry // of the accounts, for Registry
+	Hooks    Hooks         // tells other systems what happens
 	Webhooks Webhooks      // authenticates signed requests; nil: refuses them
 	Once     *replay.Once  // stored answers of requests with a key
 	Async    *Async        // asynchronous answers of turns; nil: none

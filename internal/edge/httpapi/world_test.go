@@ -553,6 +553,7 @@ func newSite(checks ...Check) *site {
 	keptTurn(c)
 	watch := newOpsStore(w)
 	c.Ops = opsOf(watch)
+	c.Hooks = newHooks(c, func() { _ = w.called("a", "", "", nil) })
 	c.Agents = agent.Registry{Store: newAgentRows(watch), Now: c.Now}
 	return &site{world: w, memoryStore: &memoryStore{}, companyStore: newCompanyStore(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -40,10 +39,11 @@ type Swept struct {
 }
 
 const (
-	sweepMost = 1000             // rows in one sweep
-	atOnce    = 16               // hooks that are called at the same time
-	starting  = 35 * time.Second // after that no request is started, because the function has a minute
-	leaseLife = time.Minute      // longer than a request (10 s) and its record
+	sweepMost  = 1000             // rows in one sweep
+	atOnce     = 16               // hooks that are called at the same time
+	starting   = 35 * time.Second // after that no request is started, because the function has a minute
+	statusGone = 410              // of an address that wants no more messages
+	leaseLife  = time.Minute      // longer than a request (10 s) and its record
 )
 
 // pauses are the pauses before the second attempt and those after it. With jitter they take about 31 hours.
@@ -180,7 +180,7 @@ func (s *Sweeper) drain(ctx context.Context, queue []Due, until time.Time) (swep
 			continue
 		}
 		a := s.attempt(ctx, h, secret, *d)
-		if err := s.Store.Record(ctx, d.after(a, a.Status == http.StatusGone)); err != nil {
+		if err := s.Store.Record(ctx, d.after(a, a.Status == statusGone)); err != nil {
 			return swept, err
 		}
 		if a.ok() {
@@ -265,7 +265,7 @@ func (s *Sweeper) judge(ctx context.Context, h Hook, a Attempt) (Hook, error) {
 	case a.ok():
 		h.FailingSince = time.Time{}
 		return h, s.Store.NoteHook(ctx, h, time.Time{})
-	case a.Status == http.StatusGone:
+	case a.Status == statusGone:
 		return s.disable(ctx, h, OffGone)
 	case h.FailingSince.IsZero():
 		h.FailingSince = a.At

@@ -80,9 +80,38 @@ func withoutQuery(raw string) string {
 // written as by NormalizeURL; the path and the query are unchanged. It returns ErrURL and ErrTarget as NormalizeURL
 // does, at the field.
 func normalizeDocumentURL(raw string, policy Policy) (string, error) {
+	at, err := wholeURL(raw, policy)
+	if err != nil {
+		return "", atDocument(err)
+	}
+	return at, nil
+}
+
+// HookURL returns the address to which messages are sent, with its path and query. It is https; http is allowed where
+// the policy allows the host and it is not public. It returns ErrURL and ErrTarget as NormalizeURL does, at the field.
+func HookURL(raw string, policy Policy) (string, error) {
+	at, err := wholeURL(raw, policy)
+	if err == nil && strings.HasPrefix(at, "http://") {
+		u, parseErr := url.Parse(at)
+		h, hostErr := host{}, parseErr
+		if parseErr == nil {
+			h, hostErr = readHost(u.Hostname())
+		}
+		if hostErr != nil || !h.isLocal() {
+			err = ErrURL.With("reason", "scheme").With("scheme", "http")
+		}
+	}
+	if err != nil {
+		return "", fault.Of(err).At(fault.Field{Loc: []any{"body", "url"}, Msg: "is not an address to which messages may be sent", Type: "value_error"})
+	}
+	return at, nil
+}
+
+// wholeURL returns an address with its path and query, without its fragment, and its origin as NormalizeURL writes it.
+func wholeURL(raw string, policy Policy) (string, error) {
 	text, _, _ := strings.Cut(strings.TrimSpace(raw), "#")
 	if reason := textProblem(text); reason != "" {
-		return "", atDocument(ErrURL.With("reason", reason))
+		return "", ErrURL.With("reason", reason)
 	}
 	path, query, asks := strings.Cut(text, "?")
 	authority := path
@@ -92,14 +121,14 @@ func normalizeDocumentURL(raw string, policy Policy) (string, error) {
 	_, place, _ := strings.Cut(authority, "/")
 	origin, err := NormalizeURL(strings.TrimSuffix(path, "/"+place), policy)
 	if err != nil {
-		return "", atDocument(err)
+		return "", err
 	}
 	at := origin + "/" + place
 	if asks {
 		at += "?" + query
 	}
 	if _, err := url.Parse(at); err != nil {
-		return "", atDocument(ErrURL.With("reason", "form"))
+		return "", ErrURL.With("reason", "form")
 	}
 	return at, nil
 }

@@ -1,0 +1,34 @@
+package outbound
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"piloto/internal/tools/tool"
+)
+
+// maxHookAnswer is how much of an answer to a hook is read, in bytes: only its status is used.
+const maxHookAnswer = 4 << 10
+
+// Hooks sends messages to the addresses of hooks. It sends a request once, on a connection of its own, and follows no
+// redirect.
+type Hooks struct{ client *http.Client }
+
+// NewHooks returns a Hooks with the limits of opts.
+func NewHooks(opts Options) Hooks { return Hooks{newOnceClient(opts)} }
+
+// Post implements hook.Sender. The error is ErrNotSent or ErrLost, with Args["reason"].
+func (h Hooks) Post(ctx context.Context, url string, header map[string]string, body []byte) (int, error) {
+	req, err := request(ctx, tool.Request{Origin: url, URL: url, Method: http.MethodPost, Body: body, Header: header}, nil)
+	if err != nil {
+		return 0, failure(err, false, "")
+	}
+	res, err := h.client.Do(req)
+	if err != nil {
+		return 0, failure(err, true, "")
+	}
+	defer func() { _ = res.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxHookAnswer))
+	return res.StatusCode, nil
+}
