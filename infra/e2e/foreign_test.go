@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
+	"piloto/internal/live/hook"
 )
 
 // idNames matches the members of a body and the parameters that may hold an id.
@@ -203,6 +207,13 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	}
 }
 
+// nowhere is a receiver that is not there.
+type nowhere struct{}
+
+func (nowhere) Post(context.Context, string, map[string]string, []byte) (int, error) {
+	return 0, errors.New("there is nobody")
+}
+
 // TestCursorOfOtherAccountIsRefused: on every route that is read in pages, a cursor of another account or another
 // list, and one that was changed or cut, is refused in the same words.
 func TestCursorOfOtherAccountIsRefused(t *testing.T) {
@@ -235,12 +246,18 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 			c.must(t, 200, "PUT", fmt.Sprint("/api/router/", company+1), object("context", "Un spa."))
 		}
 		server := c.must(t, 201, "POST", "/api/mcps", object("url", startOrders(t).url())).text("mcp_id")
+		told := c.must(t, 201, "POST", "/api/hooks", `{"url":"https://hook.example.org/x","events":["plan.proposed"]}`).text("hook_id")
 		for range 2 {
 			propose(t, c, model, c.chat(t), map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 			work(t, c, model)
 		}
+		sweeper := hook.Sweeper{Store: store, Send: nowhere{}, NewID: ids.New, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		if _, err := sweeper.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		pages = append(pages, map[string]string{
-			"/api/runs": "/api/runs?limit=1", "/api/waiting": "/api/waiting?limit=1", "/api/jobs": "/api/jobs?limit=1",
+			"/api/hooks/{id}/deliveries": "/api/hooks/" + told + "/deliveries?limit=1",
+			"/api/runs":                  "/api/runs?limit=1", "/api/waiting": "/api/waiting?limit=1", "/api/jobs": "/api/jobs?limit=1",
 			"/api/chats": "/api/chats?limit=1", "/ai/ledger": "/ai/ledger?limit=1", "/api/router/companies": "/api/router/companies?limit=1",
 			"/api/chats/{id}/messages": "/api/chats/" + chat + "/messages?limit=1", "/operator/session/{id}": "/operator/session/s?",
 		})

@@ -141,7 +141,7 @@ type DeliveryView struct {
 // DeliveryList is a page of deliveries.
 type DeliveryList struct {
 	Deliveries []DeliveryView `json:"deliveries" nullable:"false"`
-	Next       string         `json:"next_cursor,omitempty" doc:"of the next page; absent: this is the last one"`
+	Next       string         `json:"cursor,omitempty" doc:"of the next page; absent: this is the last one"`
 }
 
 func showHook(h hook.Hook) Hook {

@@ -98,9 +98,18 @@ func deliveryOf(it kv.Item) (hook.Delivery, error) {
 func (s *Store) Deliveries(ctx context.Context, account, hookID, cursor string, limit int) ([]hook.Delivery, string, error) {
 	span := kv.Rows(deliveriesOf(account, hookID), deliveryKind)
 	span.Newest = true
-	items, next, err := s.table.Page(ctx, span.Of(), span, cursor, limit)
+	var err error
+	if span.Before, err = kv.ReadCursor(span.Of(), cursor); err != nil {
+		return nil, "", err
+	}
+	items, err := s.table.Read(ctx, span, limit+1)
 	if err != nil {
 		return nil, "", err
+	}
+	next := ""
+	if len(items) > limit {
+		items = items[:limit]
+		next = kv.WriteCursor(span.Of(), kv.Text(items[limit-1], "SK"))
 	}
 	list := make([]hook.Delivery, len(items))
 	for i, it := range items {
