@@ -30,7 +30,7 @@ func page(p boot.Page) http.Handler {
 	}
 	return webui.New(webui.Deps{
 		Chats: p.Stores.Chats, Runs: runs{p.Stores.Runs, p.Stores.Receipts}, Jobs: p.Stores.Jobs, Servers: p.Stores.Registry, Projects: p.Stores.Chats, Tokens: p.Stores.Access,
-		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
+		Assistants: p.Assistants, Credits: p.Stores.Wallet, Breakers: p.Breakers, Webhooks: p.Stores.Access, Hooks: p.Stores.Hooks, Rules: p.Stores.Runs, Facts: facts, Meter: p.Meter,
 		DropConnections: func(ctx context.Context, account, session string) error {
 			return realtime.Disconnect(ctx, p.Stores.Access, account, session, p.Now())
 		},

@@ -49,7 +49,7 @@ func newWorld(now func() time.Time, facts Facts) *world {
 	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
-		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
+		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Hooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
 	})
 	return w
 }
@@ -199,6 +199,7 @@ func (w *world) api() http.Handler {
 	w.listRoutes(locked)
 	w.jobRoutes(locked)
 	w.hookRoutes(mux)
+	w.outRoutes(mux)
 	w.decisionRoutes(locked)
 	locked("POST /api/runs/{id}/confirm", w.confirm)
 	locked("POST /api/runs/{id}/cancel", w.cancel)

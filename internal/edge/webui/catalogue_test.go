@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
+	"piloto/internal/live/hook"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -30,6 +31,12 @@ func families() map[string][]string {
 		"page.theme.":    {"light", "dark"},
 		"page.language.": {string(locale.Spanish), string(locale.English)},
 	}
+	for _, e := range hook.Events {
+		f["page.hook.event."] = append(f["page.hook.event."], string(e))
+	}
+	f["page.hook.off."] = []string{hook.OffByPerson, hook.OffGone, hook.OffFailing}
+	f["page.hook.state."] = []string{string(hook.Pending), string(hook.Delivered), string(hook.Failed)}
+	f["page.hook.error."] = []string{"target", "dns", "refused", "tls", "timeout", "cancelled", "reset", "protocol", "off"}
 	f["page.undone."] = f["page.state."]
 	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}
 	f["page.resolved."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/rule"
@@ -44,6 +45,9 @@ type memory struct {
 	rules      rule.Set
 	breakers   []agent.Breaker
 	hooks      []auth.Webhook
+
+	told       []hook.Hook
+	deliveries []hook.Delivery
 	secrets    map[string]string // of webhooks, by id
 	purse      *purse
 	tell       func(kind string, data map[string]any) // notifies listeners of a write

@@ -69,7 +69,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"ago":     w.ago,
 
 		// Methods of views, because templates cannot call methods.
-		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": hooksView.full,
+		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": webhooksView.full, "hooksfull": webhooksView.hooksFull, "lastattempt": lastAttempt,
 		"gone": sessionRow.usedOrHeld, "decides": waitRow.decides, "rest": readTable.rest, "next": readTable.next, "level": gauge.level, "preset": serverView.preset,
 	}
 }

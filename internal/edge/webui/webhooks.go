@@ -5,17 +5,26 @@ import (
 	"net/http"
 
 	"piloto/internal/access/auth"
+	"piloto/internal/live/hook"
 )
 
-// hooksView is the account's webhooks, without their secrets, which the API returns once.
-type hooksView struct {
-	Webhooks []auth.Webhook
-	Most     int
-	Facts    Facts
+// webhooksView is the account's webhooks, by which messages come in, and its hooks, by which messages go out. It has
+// no secrets: the API returns these once.
+type webhooksView struct {
+	Webhooks  []auth.Webhook
+	Most      int
+	Out       bool // hooks are shown
+	Hooks     []hook.Hook
+	MostHooks int
+	Events    []hook.Event
+	Facts     Facts
 }
 
 // full reports whether the account has the largest number of webhooks.
-func (v hooksView) full() bool { return len(v.Webhooks) >= v.Most }
+func (v webhooksView) full() bool { return len(v.Webhooks) >= v.Most }
+
+// hooksFull reports whether the account has the largest number of hooks.
+func (v webhooksView) hooksFull() bool { return len(v.Hooks) >= v.MostHooks }
 
 func (s *site) webhooksFragment(w http.ResponseWriter, v visit) error {
 	view, err := s.webhooks(v.Context(), v)
@@ -27,7 +36,7 @@ func (s *site) webhooksFragment(w http.ResponseWriter, v visit) error {
 }
 
 // webhooks reads the webhooks for a user who may manage them.
-func (s *site) webhooks(ctx context.Context, v visit) (*hooksView, error) {
+func (s *site) webhooks(ctx context.Context, v visit) (*webhooksView, error) {
 	switch {
 	case s.Webhooks == nil:
 		return nil, errNotFound
@@ -38,6 +47,13 @@ func (s *site) webhooks(ctx context.Context, v visit) (*hooksView, error) {
 	if err != nil {
 		return nil, err
 	}
+	view := &webhooksView{Webhooks: list, Most: auth.MaxWebhooks, Out: s.Hooks != nil, MostHooks: hook.MaxHooks, Events: hook.Events}
+	if s.Hooks != nil {
+		if view.Hooks, err = s.Hooks.Hooks(ctx, v.who.Account); err != nil {
+			return nil, err
+		}
+	}
 	who, err := s.responder(ctx, v, "")
-	return &hooksView{Webhooks: list, Most: auth.MaxWebhooks, Facts: who.Facts}, err
+	view.Facts = who.Facts
+	return view, err
 }

@@ -71,7 +71,7 @@ type Facts struct {
 
 // Deps are the services of the page. Now is the clock, for expiry and "5 min ago". Without Assistants and Credits
 // their views do not exist, and Facts names the provider. Without Breakers no state of agents is shown, and without
-// Webhooks or Rules their views do not exist, and without Jobs no job is shown.
+// Webhooks or Rules their views do not exist, and without Jobs and Hooks no job and no hook is shown.
 type Deps struct {
 	Chats           Chats
 	Runs            Runs
@@ -79,6 +79,7 @@ type Deps struct {
 	Servers         Servers
 	Breakers        agent.BreakerLister
 	Webhooks        auth.WebhookLister
+	Hooks           Hooks
 	Rules           rule.Reader
 	Projects        Projects
 	Assistants      eligibility.SettingsReader
@@ -139,6 +140,7 @@ func New(deps Deps) http.Handler {
 	fragment("/ui/credits", s.creditsFragment)
 	fragment("/ui/settings", s.settingsFragment)
 	fragment("/ui/webhooks", s.webhooksFragment)
+	fragment("/ui/hooks/{id}", s.hookFragment)
 	fragment("/ui/", notFound)
 	page("/", notFound)
 	return withSecurityHeaders(s.checkRate(mux), policy(deps.Facts.RealtimeURL))
