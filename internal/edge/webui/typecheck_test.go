@@ -20,7 +20,7 @@ var roots = map[string]reflect.Type{
 	"edit": reflect.TypeFor[*editView](), "receipt-page": reflect.TypeFor[*receiptView](), "runs": reflect.TypeFor[*runsView](), "waiting": reflect.TypeFor[*waitingView](),
 	"servers": reflect.TypeFor[*serversView](), "server": reflect.TypeFor[*serverView](), "projects": reflect.TypeFor[*projectsView](), "project": reflect.TypeFor[*projectView](),
 	"assistants": reflect.TypeFor[*assistantsView](), "assistant": reflect.TypeFor[*assistantView](), "credits": reflect.TypeFor[*creditsView](),
-	"rules": reflect.TypeFor[*rulesView](), "webhooks": reflect.TypeFor[*hooksView](), "settings": reflect.TypeFor[settingsView](), "text": reflect.TypeFor[render.HTML](),
+	"rules": reflect.TypeFor[*rulesView](), "webhooks": reflect.TypeFor[*webhooksView](), "hook-log": reflect.TypeFor[*logView](), "settings": reflect.TypeFor[settingsView](), "text": reflect.TypeFor[render.HTML](),
 	"rows-page": reflect.TypeFor[[]any](),
 }
 
