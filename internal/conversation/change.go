@@ -3,6 +3,8 @@ package conversation
 // ChatChange holds the changed attributes of a chat. nil keeps an attribute.
 type ChatChange struct {
 	Title      *string
+	Pinned     *bool   // true takes it out of the archive
+	Archived   *bool   // true ends the pin
 	ProjectID  *string // "" removes the chat from its project
 	Automation *string // "" means the assistant's mode
 	Agent      *string // "" means none

@@ -49,6 +49,9 @@ type Chat struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 
+	Pinned   bool `json:"pinned,omitempty"`   // it stands before the others
+	Archived bool `json:"archived,omitempty"` // it is in no list but that of the archived ones; never pinned, too
+
 	PendingRunID  string     `json:"pending_run_id,omitempty"`
 	ActiveRunID   string     `json:"active_run_id,omitempty"`
 	LastRunID     string     `json:"last_run_id,omitempty"`

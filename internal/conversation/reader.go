@@ -7,10 +7,16 @@ type ChatReader interface {
 	Chat(ctx context.Context, account, id string) (Chat, error)
 }
 
-// ChatLister lists chats, the most recently changed first; an empty project means all. An empty
-// cursor starts the list, and the returned one is empty at its end.
+// ChatFilter chooses chats of an account.
+type ChatFilter struct {
+	ProjectID string // "" means every project
+	Archived  bool   // the archived chats instead of the others
+}
+
+// ChatLister lists chats: the pinned ones first, each part by its last change. An empty cursor starts the list, and the
+// returned one is empty at its end.
 type ChatLister interface {
-	Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]Chat, string, error)
+	Chats(ctx context.Context, account string, filter ChatFilter, cursor string, limit int) ([]Chat, string, error)
 }
 
 // MessageReader reads a page of messages in ascending order: the newest for an empty cursor, and

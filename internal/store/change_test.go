@@ -35,3 +35,63 @@ func TestUpdateChatLeavesOtherAttributes(t *testing.T) {
 		t.Errorf("a chat that is not there: %v", err)
 	}
 }
+
+// TestAChatHasOnePlace: a pinned chat stands before the others, an archived one is in no other list, and neither
+// changes the time of the chat's last change. The pages of a list follow one another over its parts.
+func TestAChatHasOnePlace(t *testing.T) {
+	table := fixture.Table(t)
+	yes, no := true, false
+	for i, id := range []string{"a", "b", "c", "d", "e"} {
+		at := now.Add(time.Duration(i) * time.Minute)
+		if err := table.CreateChat(ctx, "acme", conversation.Chat{ID: id, Title: id, CreatedAt: at, UpdatedAt: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []struct {
+		id             string
+		change         conversation.ChatChange
+		listed, hidden string
+	}{
+		{"b", conversation.ChatChange{Pinned: &yes}, "bedca", ""},
+		{"d", conversation.ChatChange{Archived: &yes}, "beca", "d"},
+		{"a", conversation.ChatChange{Pinned: &yes}, "baec", "d"},
+		{"d", conversation.ChatChange{Pinned: &no}, "baec", "d"},
+		{"b", conversation.ChatChange{Archived: &no}, "baec", "d"},
+		{"b", conversation.ChatChange{Archived: &yes}, "aec", "db"},
+		{"b", conversation.ChatChange{Pinned: &yes}, "baec", "d"},
+		{"d", conversation.ChatChange{Archived: &no}, "baedc", ""},
+		{"a", conversation.ChatChange{Pinned: &no}, "bedca", ""},
+	} {
+		before, err := table.Chat(ctx, "acme", s.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := table.UpdateChat(ctx, "acme", s.id, s.change, now.Add(time.Hour))
+		if err != nil || !got.UpdatedAt.Equal(before.UpdatedAt) || got.Pinned && got.Archived {
+			t.Errorf("%s %+v: %+v, %v", s.id, s.change, got, err)
+		}
+		for _, limit := range []int{1, 2, 3, 50} {
+			for hidden, want := range map[bool]string{false: s.listed, true: s.hidden} {
+				read, cursor := "", ""
+				for {
+					list, next, err := table.Chats(ctx, "acme", conversation.ChatFilter{Archived: hidden}, cursor, limit)
+					if err != nil || len(list) > limit {
+						t.Fatal(list, err)
+					}
+					for _, c := range list {
+						read += c.ID
+					}
+					if cursor = next; next == "" {
+						break
+					}
+				}
+				if read != want {
+					t.Errorf("after %s %+v, %d at once, archived %v: %q, want %q", s.id, s.change, limit, hidden, read, want)
+				}
+			}
+		}
+	}
+	if _, err := table.UpdateChat(ctx, "other", "a", conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
+		t.Errorf("of another account: %v", err)
+	}
+}

@@ -26,7 +26,7 @@ func lists(t *testing.T, table *fixture.Stores) map[string]pageOf {
 		of := func(name string) string { return account + ": " + name }
 		for _, project := range []string{"", "p"} {
 			list[of("chats of "+project)] = func(cursor string) (string, string, error) {
-				got, next, err := table.Chats(ctx, account, project, cursor, 1)
+				got, next, err := table.Chats(ctx, account, conversation.ChatFilter{ProjectID: project}, cursor, 1)
 				return fmt.Sprint(got), next, err
 			}
 		}

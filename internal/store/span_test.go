@@ -217,7 +217,7 @@ func reads(t *testing.T, w *fixture.World) map[string]string {
 	note("the last two messages", first, err)
 	second, _, err := table.Messages(ctx, fixture.Account, w.Chat.ID, cursor, 2)
 	note("two messages before", second, err)
-	chats, _, err := table.Chats(ctx, fixture.Account, "", "", 50)
+	chats, _, err := table.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	note("chats", chats, err)
 	r := w.ChatNow().LastRunID
 	got, err := table.Run(ctx, fixture.Account, r)

@@ -82,7 +82,7 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 	for i := range 3 {
 		say(t, table, "acme", chats[0].ID, fmt.Sprint(i), now)
 	}
-	_, ofChats, err := table.Chats(ctx, "acme", "", "", 1)
+	_, ofChats, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "", 1)
 	if err != nil || ofChats == "" {
 		t.Fatal(ofChats, err)
 	}
@@ -95,20 +95,35 @@ func TestCursorBelongsToAccountAndQuery(t *testing.T) {
 		other = "B"
 	}
 	for name, try := range map[string]func() error{
-		"another account":         func() error { _, _, err := table.Chats(ctx, "other", "", ofChats, 1); return err },
-		"another project":         func() error { _, _, err := table.Chats(ctx, "acme", "p", ofChats, 1); return err },
-		"another list":            func() error { _, _, err := table.Chats(ctx, "acme", "", ofMessages, 1); return err },
-		"another chat":            func() error { _, _, err := table.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
-		"another account's chat":  func() error { _, _, err := table.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
-		"truncated":               func() error { _, _, err := table.Chats(ctx, "acme", "", ofChats[:len(ofChats)-2], 1); return err },
-		"one character different": func() error { _, _, err := table.Chats(ctx, "acme", "", other+ofChats[1:], 1); return err },
-		"no cursor at all":        func() error { _, _, err := table.Chats(ctx, "acme", "", "%%%", 1); return err },
+		"another account": func() error {
+			_, _, err := table.Chats(ctx, "other", conversation.ChatFilter{}, ofChats, 1)
+			return err
+		},
+		"another project": func() error {
+			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{ProjectID: "p"}, ofChats, 1)
+			return err
+		},
+		"another list": func() error {
+			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofMessages, 1)
+			return err
+		},
+		"another chat":           func() error { _, _, err := table.Messages(ctx, "acme", chats[1].ID, ofMessages, 1); return err },
+		"another account's chat": func() error { _, _, err := table.Messages(ctx, "other", chats[0].ID, ofMessages, 1); return err },
+		"truncated": func() error {
+			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats[:len(ofChats)-2], 1)
+			return err
+		},
+		"one character different": func() error {
+			_, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, other+ofChats[1:], 1)
+			return err
+		},
+		"no cursor at all": func() error { _, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "%%%", 1); return err },
 	} {
 		if err := try(); !errors.Is(err, kv.ErrCursor) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	list, _, err := table.Chats(ctx, "acme", "", ofChats, 10)
+	list, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, ofChats, 10)
 	if err != nil || len(list) != 2 {
 		t.Errorf("the rest: %d, %v", len(list), err)
 	}
@@ -118,7 +133,7 @@ func TestChatsAreListedByTheirLastChange(t *testing.T) {
 	table := fixture.Table(t)
 	first, second := newChat(t, table, "acme", now), newChat(t, table, "acme", now.Add(time.Second))
 	say(t, table, "acme", first.ID, "hola", now.Add(time.Minute))
-	list, _, err := table.Chats(ctx, "acme", "", "", 10)
+	list, _, err := table.Chats(ctx, "acme", conversation.ChatFilter{}, "", 10)
 	if err != nil || len(list) != 2 || list[0].ID != first.ID || list[1].ID != second.ID {
 		t.Errorf("%+v, %v", list, err)
 	}

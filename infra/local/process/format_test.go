@@ -21,6 +21,7 @@ import (
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
@@ -112,7 +113,7 @@ func readAll(t *testing.T, all *fixture.Stores) string {
 		}
 		list[name] = v
 	}
-	chats, _, err := all.Chats(ctx, fixture.Account, "", "", 50)
+	chats, _, err := all.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	note("chats", chats, err)
 	for _, c := range chats {
 		messages, _, err := all.Messages(ctx, fixture.Account, c.ID, "", 50)
@@ -224,7 +225,7 @@ func goOn(t *testing.T, format int) {
 	if err := p.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	chats, _, err := all.Chats(ctx, fixture.Account, "", "", 50)
+	chats, _, err := all.Chats(ctx, fixture.Account, conversation.ChatFilter{}, "", 50)
 	if err != nil {
 		t.Fatal(err)
 	}

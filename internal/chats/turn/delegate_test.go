@@ -106,7 +106,7 @@ func TestManualChatGetsNoRouterAnswer(t *testing.T) {
 	setMode(t, w, chat.ID, eligibility.Manual)
 	w.Pass(time.Minute)
 	reply := w.route(t, w.IDs.New(w.Clock()), "¿y mañana?", w.Clock())
-	if list, _, err := w.Store.Chats(t.Context(), fixture.Account, "", "", 1); err != nil || list[0].ID != chat.ID || !list[0].UpdatedAt.Equal(w.Clock()) {
+	if list, _, err := w.Store.Chats(t.Context(), fixture.Account, conversation.ChatFilter{}, "", 1); err != nil || list[0].ID != chat.ID || !list[0].UpdatedAt.Equal(w.Clock()) {
 		t.Errorf("the chat is not at the top of the list: %+v, %v", list, err)
 	}
 	if !reply.Routed.Manual || reply.Message.Content != locale.Text(locale.Spanish, "router.manual") || len(p.messages) != 1 || len(w.model.asked) != 1 {

@@ -18,7 +18,7 @@ import (
 func (a *api) chats(s records) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats", id: "listChats", access: withChat,
-		summary: "List the chats, newest first", failures: []int{404, 422},
+		summary: "List the chats: the pinned ones first, each part by its last change", failures: []int{404, 422},
 	}, s.listChats)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, optionalBody: true, status: http.StatusCreated,
@@ -30,7 +30,7 @@ func (a *api) chats(s records) {
 	}, s.readChat)
 	register(a, operation{
 		method: http.MethodPatch, path: "/api/chats/{id}", id: "updateChat", access: withChat,
-		summary: "Rename a chat, move it to another project, or choose when and by which agent it is answered", failures: []int{404, 413, 415, 422},
+		summary: "Rename a chat, pin or archive it, move it to another project, or choose when and by which agent it is answered", failures: []int{404, 413, 415, 422},
 	}, s.updateChat)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/chats/{id}", id: "deleteChat", access: withChat, status: http.StatusNoContent,
@@ -52,6 +52,8 @@ type ChatRequest struct {
 type ChatChange struct {
 	Title     *string `json:"title,omitempty" minLength:"1" maxLength:"200"`
 	ProjectID *string `json:"project_id,omitempty" doc:"empty takes the chat out of its project"`
+	Pinned    *bool   `json:"pinned,omitempty" doc:"true: it stands before the others, and leaves the archive"`
+	Archived  *bool   `json:"archived,omitempty" doc:"true: it leaves the list, and is not pinned any more"`
 
 	Automation *string `json:"automation,omitempty" enum:"automatic,manual,off," doc:"when it is answered; empty is as the assistant says"`
 	Agent      Named   `json:"agent,omitzero" doc:"of kind loop, that answers from now on; empty or null: none"`
@@ -77,13 +79,14 @@ type chatInput struct {
 func (s records) listChats(ctx context.Context, in *struct {
 	PageInput
 	ProjectID string `query:"project_id" doc:"only the chats of this project"`
+	Archived  bool   `query:"archived" doc:"the archived chats instead of the others"`
 },
 ) (*reply[ChatList], error) {
 	account := caller(ctx).Account
 	if err := s.projectOf(ctx, account, in.ProjectID); err != nil {
 		return nil, err
 	}
-	chats, cursor, err := s.store.Chats(ctx, account, in.ProjectID, in.Cursor, in.size())
+	chats, cursor, err := s.store.Chats(ctx, account, conversation.ChatFilter{ProjectID: in.ProjectID, Archived: in.Archived}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +129,16 @@ func (s records) updateChat(ctx context.Context, in *struct {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Automation: in.Body.Automation, Agent: in.Body.Agent.name, Conclude: in.Body.Conclude}
+	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Pinned: in.Body.Pinned, Archived: in.Body.Archived, Automation: in.Body.Automation, Agent: in.Body.Agent.name, Conclude: in.Body.Conclude}
 	if change.Title != nil {
 		trimmed := strings.TrimSpace(*change.Title)
 		if trimmed == "" {
 			return nil, errInvalid.At(field("string_too_short", "body", "title"))
 		}
 		change.Title = &trimmed
+	}
+	if change.Pinned != nil && change.Archived != nil && *change.Pinned && *change.Archived {
+		return nil, errInvalid.At(field("enum", "body", "archived"))
 	}
 	if change.ProjectID != nil {
 		if err := s.projectOf(ctx, account, *change.ProjectID); err != nil {

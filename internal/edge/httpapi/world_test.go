@@ -393,7 +393,7 @@ func (w *world) Chat(_ context.Context, account, id string) (conversation.Chat, 
 	return w.chat, w.called(account, id, chatID, conversation.ErrChatNotFound)
 }
 
-func (w *world) Chats(_ context.Context, account, _, cursor string, limit int) ([]conversation.Chat, string, error) {
+func (w *world) Chats(_ context.Context, account string, _ conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
 	if err := w.list(account, cursor, limit); err != nil || account != "a" {
 		return nil, "", err
 	}
@@ -409,6 +409,12 @@ func (w *world) UpdateChat(_ context.Context, account, id string, change convers
 	}
 	if change.ProjectID != nil {
 		w.chat.ProjectID = *change.ProjectID
+	}
+	if change.Pinned != nil {
+		w.chat.Pinned = *change.Pinned
+	}
+	if change.Archived != nil {
+		w.chat.Archived = *change.Archived
 	}
 	if change.Automation != nil {
 		w.chat.Automation = *change.Automation

@@ -117,17 +117,17 @@ func (m *memory) DeleteToken(_ context.Context, hash string) error {
 	return nil
 }
 
-func (m *memory) Chats(_ context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error) {
+func (m *memory) Chats(_ context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []conversation.Chat
 	for _, c := range m.chats {
-		if account == m.account && (projectID == "" || c.ProjectID == projectID) {
+		if account == m.account && (filter.ProjectID == "" || c.ProjectID == filter.ProjectID) && c.Archived == filter.Archived {
 			list = append(list, c)
 		}
 	}
 	slices.SortFunc(list, func(a, b conversation.Chat) int {
-		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+		return cmp.Or(pinnedFirst(a, b), b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	if i := slices.IndexFunc(list, func(c conversation.Chat) bool { return c.ID == cursor }); i >= 0 {
 		list = list[i+1:]
@@ -136,6 +136,17 @@ func (m *memory) Chats(_ context.Context, account, projectID, cursor string, lim
 		return list, "", nil
 	}
 	return list[:limit], list[limit-1].ID, nil
+}
+
+// pinnedFirst orders chats by whether they are pinned.
+func pinnedFirst(a, b conversation.Chat) int {
+	switch {
+	case a.Pinned == b.Pinned:
+		return 0
+	case a.Pinned:
+		return -1
+	}
+	return 1
 }
 
 func (m *memory) Chat(_ context.Context, account, id string) (conversation.Chat, error) {

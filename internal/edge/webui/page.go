@@ -28,10 +28,11 @@ type shell struct {
 type sidebar struct {
 	Projects []conversation.Project
 	Project  string // id of the selected one
+	Archived bool   // the list is that of the archived chats
 	Chat     string // id of the open one
 	Chats    []conversation.Chat
 	More     string // cursor
-	Only     bool   // only more of the list, without its frame
+	Only     bool   // only rows, without the frame of the list
 }
 
 // boot is the data with which the script starts.
@@ -90,7 +91,7 @@ func (s *site) shell(v visit) (*shell, int, error) {
 	if sh.Boot, err = s.boot(v.tag); err != nil {
 		return nil, 0, err
 	}
-	sh.Side, err = s.side(v.Context(), v, projectID, v.URL.Query().Get("chat"), "")
+	sh.Side, err = s.side(v.Context(), v, conversation.ChatFilter{ProjectID: projectID}, v.URL.Query().Get("chat"), "")
 	return sh, status, err
 }
 
@@ -158,10 +159,10 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 	return "new", locale.Text(v.tag, "page.new_chat"), d, projectID, err
 }
 
-func (s *site) side(ctx context.Context, v visit, projectID, chatID, cursor string) (sidebar, error) {
-	side := sidebar{Project: projectID, Chat: chatID, Only: cursor != ""}
+func (s *site) side(ctx context.Context, v visit, filter conversation.ChatFilter, chatID, cursor string) (sidebar, error) {
+	side := sidebar{Project: filter.ProjectID, Archived: filter.Archived, Chat: chatID, Only: cursor != "" || filter.Archived}
 	var err error
-	if side.Chats, side.More, err = s.Chats.Chats(ctx, v.who.Account, projectID, cursor, chatsPage); err != nil {
+	if side.Chats, side.More, err = s.Chats.Chats(ctx, v.who.Account, filter, cursor, chatsPage); err != nil {
 		return side, err
 	}
 	side.Projects, err = s.Projects.Projects(ctx, v.who.Account)
@@ -170,7 +171,7 @@ func (s *site) side(ctx context.Context, v visit, projectID, chatID, cursor stri
 
 func (s *site) chatsFragment(w http.ResponseWriter, v visit) error {
 	q := v.URL.Query()
-	side, err := s.side(v.Context(), v, q.Get("project"), q.Get("chat"), q.Get("cursor"))
+	side, err := s.side(v.Context(), v, conversation.ChatFilter{ProjectID: q.Get("project"), Archived: q.Has("archived")}, q.Get("chat"), q.Get("cursor"))
 	if err != nil {
 		return err
 	}

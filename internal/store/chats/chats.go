@@ -23,9 +23,6 @@ type Store struct{ table *kv.Table }
 // New returns the chats of a table.
 func New(table *kv.Table) *Store { return &Store{table} }
 
-// chatsOf is the list of an account's chats, by their last change.
-func chatsOf(account string) string { return kv.Account(account) + "#CHATS" }
-
 type chatRow struct {
 	PK        string `dynamodbav:"PK"`
 	SK        string `dynamodbav:"SK"`
@@ -36,6 +33,8 @@ type chatRow struct {
 	ProjectID string `dynamodbav:"project_id,omitempty"`
 	CreatedAt int64  `dynamodbav:"created_at"`
 	UpdatedAt int64  `dynamodbav:"updated_at"`
+	Pinned    bool   `dynamodbav:"pinned,omitempty"`
+	Archived  bool   `dynamodbav:"archived,omitempty"`
 	Pending   string `dynamodbav:"pending_run_id,omitempty"`
 	Active    string `dynamodbav:"active_run_id,omitempty"`
 	Last      string `dynamodbav:"last_run_id,omitempty"`
@@ -55,7 +54,7 @@ type chatRow struct {
 func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 	raw, err := encodedMetadata(c.Metadata)
 	return chatRow{
-		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: chatsOf(account), ListSK: kv.At(c.UpdatedAt, c.ID),
+		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
 		Automated: c.Automation, Agent: c.Agent, Conclude: c.Conclude, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
 	}, err
@@ -83,7 +82,7 @@ func (row chatRow) metadata() map[string]json.RawMessage {
 func (row chatRow) chat() conversation.Chat {
 	c := conversation.Chat{
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
-		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), Pinned: row.Pinned, Archived: row.Archived,
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
 		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, AskingJobID: row.Asking, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 	}
@@ -169,29 +168,8 @@ func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat
 	return row.chat(), err
 }
 
-// Chats returns the account's chats, the last changed first, and a cursor when
-// there are more. projectID narrows them to a project; empty means all.
-func (s *Store) Chats(ctx context.Context, account, projectID, cursor string, limit int) ([]conversation.Chat, string, error) {
-	span := kv.Listed(chatsOf(account))
-	if projectID != "" {
-		span.Filter, span.Values = "project_id = :vproject", kv.Item{":vproject": kv.S(projectID)}
-	}
-	items, next, err := s.table.Page(ctx, "chats\x00"+account+"\x00"+projectID, span, cursor, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	rows, err := kv.DecodeAll[chatRow](items)
-	if err != nil {
-		return nil, "", err
-	}
-	chats := make([]conversation.Chat, len(rows))
-	for i, row := range rows {
-		chats[i] = row.chat()
-	}
-	return chats, next, nil
-}
-
-// UpdateChat changes the attributes that change names, and no other.
+// UpdateChat changes the attributes that change names, and no other. A chat that is only pinned or archived keeps the
+// time of its last change.
 func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	var sets, removes []string
 	values := kv.Item{}
@@ -210,6 +188,28 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 	say("automation", change.Automation)
 	say("agent_name", change.Agent)
 	say("conclude", change.Conclude)
+	touched := len(sets)+len(removes) > 0
+	if change.Pinned != nil || change.Archived != nil {
+		there, err := s.Chat(ctx, account, id)
+		if err != nil {
+			return there, err
+		}
+		to, moves := placeAfter(there, change)
+		if !moves && !touched {
+			return there, nil
+		}
+		sets, values[":list"] = append(sets, "GSI1PK = :list"), kv.S(listOf(account, to))
+		for name, p := range map[string]place{"pinned": pinned, "archived": archived} {
+			if p != to {
+				removes = append(removes, name)
+				continue
+			}
+			sets, values[":yes"] = append(sets, name+" = :yes"), kv.Bool(true)
+		}
+		if !touched {
+			at = there.UpdatedAt
+		}
+	}
 	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), "", values)
 	w = w.Otherwise(conversation.ErrChatNotFound)
 	if err := s.table.Commit(ctx, w); err != nil {

@@ -1,0 +1,102 @@
+package chats
+
+import (
+	"context"
+
+	"piloto/internal/conversation"
+	"piloto/internal/store/kv"
+)
+
+// place is where a chat is listed. A chat has one place.
+type place string
+
+// The places of chats, in the order in which they are read. A place is part of a partition's name.
+const (
+	pinned   place = "#PINNED"
+	plain    place = ""
+	archived place = "#ARCHIVED"
+)
+
+// listOf is the chats of an account in a place, by their last change.
+func listOf(account string, p place) string { return kv.Account(account) + "#CHATS" + string(p) }
+
+// placeAfter returns where a change brings a chat, and whether that is another place. "Not pinned" means nothing for an
+// archived chat, nor "not archived" for a pinned one.
+func placeAfter(c conversation.Chat, change conversation.ChatChange) (place, bool) {
+	now := plain
+	switch {
+	case c.Archived:
+		now = archived
+	case c.Pinned:
+		now = pinned
+	}
+	to := now
+	switch pin, put := change.Pinned, change.Archived; {
+	case pin != nil && *pin:
+		to = pinned
+	case put != nil && *put:
+		to = archived
+	case pin != nil && now == pinned, put != nil && now == archived:
+		to = plain
+	}
+	return to, to != now
+}
+
+// Chats returns chats of an account, the pinned ones first, each part by its last change, and a cursor when there are
+// more.
+func (s *Store) Chats(ctx context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
+	places, scope := []place{pinned, plain}, "chats\x00"+account+"\x00"+filter.ProjectID
+	if filter.Archived {
+		places, scope = []place{archived}, scope+"\x00archived"
+	}
+	rows, next, err := s.walk(ctx, account, scope, filter.ProjectID, places, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	chats := make([]conversation.Chat, len(rows))
+	for i, row := range rows {
+		chats[i] = row.chat()
+	}
+	return chats, next, nil
+}
+
+// walk reads a page of the lists of some places, one after the other. The position of its cursors is the number of the
+// place, as a letter, and the place in its list.
+func (s *Store) walk(ctx context.Context, account, scope, projectID string, places []place, cursor string, limit int) ([]chatRow, string, error) {
+	position, err := kv.ReadCursor(scope, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	first, before := 0, ""
+	if position != "" {
+		first, before = int(position[0])-'a', position[1:]
+	}
+	if first < 0 || first >= len(places) { // an earlier version gave it
+		return nil, "", kv.ErrCursor
+	}
+	var rows []chatRow
+	letters := ""
+	for i := first; i < len(places) && len(rows) <= limit; i++ {
+		span := kv.Listed(listOf(account, places[i]))
+		span.Newest, span.Before, before = true, before, ""
+		if projectID != "" {
+			span.Filter, span.Values = "project_id = :vproject", kv.Item{":vproject": kv.S(projectID)}
+		}
+		items, err := s.table.Read(ctx, span, limit+1-len(rows))
+		if err != nil {
+			return nil, "", err
+		}
+		part, err := kv.DecodeAll[chatRow](items)
+		if err != nil {
+			return nil, "", err
+		}
+		for range part {
+			letters += string(rune('a' + i))
+		}
+		rows = append(rows, part...)
+	}
+	if len(rows) <= limit {
+		return rows, "", nil
+	}
+	return rows[:limit], kv.WriteCursor(scope, letters[limit-1:limit]+rows[limit-1].ListSK), nil
+}
