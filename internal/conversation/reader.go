@@ -19,6 +19,12 @@ type ChatLister interface {
 	Chats(ctx context.Context, account string, filter ChatFilter, cursor string, limit int) ([]Chat, string, error)
 }
 
+// ChatFinder searches titles and messages. A page has at most limit chats, in the order of the list with the archived
+// ones last; it may have fewer, or none, although the returned cursor leads to more.
+type ChatFinder interface {
+	FindChats(ctx context.Context, account string, search Search, cursor string, limit int) ([]Found, string, error)
+}
+
 // MessageReader reads a page of messages in ascending order: the newest for an empty cursor, and
 // older ones for the returned cursor. The cursor is empty at the beginning of the chat.
 type MessageReader interface {

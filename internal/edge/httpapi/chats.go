@@ -18,7 +18,7 @@ import (
 func (a *api) chats(s records) {
 	register(a, operation{
 		method: http.MethodGet, path: "/api/chats", id: "listChats", access: withChat,
-		summary: "List the chats: the pinned ones first, each part by its last change", failures: []int{404, 422},
+		summary: "List the chats, the pinned ones first, or search their titles and messages", failures: []int{404, 422},
 	}, s.listChats)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/chats", id: "createChat", access: withChat, optionalBody: true, status: http.StatusCreated,
@@ -62,8 +62,8 @@ type ChatChange struct {
 
 // ChatList is a page of chats.
 type ChatList struct {
-	Chats  []conversation.Chat `json:"chats" nullable:"false"`
-	Cursor string              `json:"cursor,omitempty" doc:"of the next page, when there is one"`
+	Chats  []conversation.Found `json:"chats" nullable:"false"`
+	Cursor string               `json:"cursor,omitempty" doc:"of the next page, when there is one. A page of a search may have fewer than limit, or none, although there is one"`
 }
 
 // MessageList is a page of a chat's messages.
@@ -80,17 +80,30 @@ func (s records) listChats(ctx context.Context, in *struct {
 	PageInput
 	ProjectID string `query:"project_id" doc:"only the chats of this project"`
 	Archived  bool   `query:"archived" doc:"the archived chats instead of the others"`
+	Q         string `query:"q" maxLength:"200" doc:"words that the title or a message has, without regard to accents and case; also in archived chats"`
 },
 ) (*reply[ChatList], error) {
 	account := caller(ctx).Account
 	if err := s.projectOf(ctx, account, in.ProjectID); err != nil {
 		return nil, err
 	}
+	if words := conversation.WordsOf(in.Q); len(words) > 0 {
+		search := conversation.Search{Words: words, ProjectID: in.ProjectID, Archived: in.Archived}
+		found, cursor, err := s.store.FindChats(ctx, account, search, in.Cursor, in.size())
+		if err != nil {
+			return nil, err
+		}
+		return answer(ChatList{list(found), cursor}), nil
+	}
 	chats, cursor, err := s.store.Chats(ctx, account, conversation.ChatFilter{ProjectID: in.ProjectID, Archived: in.Archived}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}
-	return answer(ChatList{list(chats), cursor}), nil
+	all := make([]conversation.Found, len(chats))
+	for i, c := range chats {
+		all[i].Chat = c
+	}
+	return answer(ChatList{all, cursor}), nil
 }
 
 func (s records) createChat(ctx context.Context, in *struct{ Body ChatRequest }) (*reply[conversation.Chat], error) {

@@ -166,6 +166,7 @@ type Store interface {
 	CreateChat(ctx context.Context, account string, c conversation.Chat) error
 	conversation.ChatReader
 	conversation.ChatLister
+	conversation.ChatFinder
 	agent.LoopReader // to check the agent that a chat chooses
 	// UpdateChat writes only the members that change sets.
 	UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error)

@@ -400,6 +400,14 @@ func (w *world) Chats(_ context.Context, account string, _ conversation.ChatFilt
 	return []conversation.Chat{w.chat}, "next", nil
 }
 
+func (w *world) FindChats(_ context.Context, account string, search conversation.Search, cursor string, limit int) ([]conversation.Found, string, error) {
+	if err := w.list(account, cursor, limit); err != nil || account != "a" {
+		return nil, "", err
+	}
+	match := &conversation.Match{MessageID: chatID, Role: conversation.RoleUser, Snippet: strings.Join(search.Words, " ")}
+	return []conversation.Found{{Chat: w.chat, Match: match}}, "next", nil
+}
+
 func (w *world) UpdateChat(_ context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
 	if err := w.called(account, id, chatID, conversation.ErrChatNotFound); err != nil {
 		return conversation.Chat{}, err

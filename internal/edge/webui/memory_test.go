@@ -138,6 +138,28 @@ func (m *memory) Chats(_ context.Context, account string, filter conversation.Ch
 	return list[:limit], list[limit-1].ID, nil
 }
 
+func (m *memory) FindChats(_ context.Context, account string, search conversation.Search, _ string, _ int) ([]conversation.Found, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []conversation.Found
+	for _, c := range m.chats {
+		if account != m.account {
+			continue
+		}
+		if snippet, ok := conversation.Find(c.Title, search.Words); ok {
+			list = append(list, conversation.Found{Chat: c, Match: &conversation.Match{Snippet: snippet}})
+			continue
+		}
+		for _, said := range slices.Backward(m.messages[c.ID]) {
+			if snippet, ok := conversation.Find(said.Content, search.Words); ok && said.Searched() {
+				list = append(list, conversation.Found{Chat: c, Match: &conversation.Match{MessageID: said.ID, Role: said.Role, Snippet: snippet}})
+				break
+			}
+		}
+	}
+	return list, "", nil
+}
+
 // pinnedFirst orders chats by whether they are pinned.
 func pinnedFirst(a, b conversation.Chat) int {
 	switch {

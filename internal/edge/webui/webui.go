@@ -23,6 +23,7 @@ import (
 // Chats reads conversations. A missing id, or one of another account, gives fault.NotFound.
 type Chats interface {
 	conversation.ChatLister
+	conversation.ChatFinder
 	conversation.ChatReader
 	conversation.MessageReader
 }

@@ -49,7 +49,7 @@ func (s *Store) Chats(ctx context.Context, account string, filter conversation.C
 	if filter.Archived {
 		places, scope = []place{archived}, scope+"\x00archived"
 	}
-	rows, next, err := s.walk(ctx, account, scope, filter.ProjectID, places, cursor, limit)
+	rows, more, err := s.walk(ctx, account, scope, filter.ProjectID, places, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -57,25 +57,32 @@ func (s *Store) Chats(ctx context.Context, account string, filter conversation.C
 	for i, row := range rows {
 		chats[i] = row.chat()
 	}
-	return chats, next, nil
+	if !more {
+		return chats, "", nil
+	}
+	return chats, kv.WriteCursor(scope, rows[limit-1].position), nil
 }
 
-// walk reads a page of the lists of some places, one after the other. The position of its cursors is the number of the
-// place, as a letter, and the place in its list.
-func (s *Store) walk(ctx context.Context, account, scope, projectID string, places []place, cursor string, limit int) ([]chatRow, string, error) {
+// listedRow is a chat with its position for a cursor: the number of its place, as a letter, and where it is in the list.
+type listedRow struct {
+	chatRow
+	position string
+}
+
+// walk reads at most limit rows of the lists of some places, one list after the other, and says whether there are more.
+func (s *Store) walk(ctx context.Context, account, scope, projectID string, places []place, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
-		return nil, "", err
+		return nil, false, err
 	}
 	first, before := 0, ""
 	if position != "" {
 		first, before = int(position[0])-'a', position[1:]
 	}
 	if first < 0 || first >= len(places) { // an earlier version gave it
-		return nil, "", kv.ErrCursor
+		return nil, false, kv.ErrCursor
 	}
-	var rows []chatRow
-	letters := ""
+	var rows []listedRow
 	for i := first; i < len(places) && len(rows) <= limit; i++ {
 		span := kv.Listed(listOf(account, places[i]))
 		span.Newest, span.Before, before = true, before, ""
@@ -84,19 +91,15 @@ func (s *Store) walk(ctx context.Context, account, scope, projectID string, plac
 		}
 		items, err := s.table.Read(ctx, span, limit+1-len(rows))
 		if err != nil {
-			return nil, "", err
+			return nil, false, err
 		}
 		part, err := kv.DecodeAll[chatRow](items)
 		if err != nil {
-			return nil, "", err
+			return nil, false, err
 		}
-		for range part {
-			letters += string(rune('a' + i))
+		for _, row := range part {
+			rows = append(rows, listedRow{row, string(rune('a'+i)) + row.ListSK})
 		}
-		rows = append(rows, part...)
 	}
-	if len(rows) <= limit {
-		return rows, "", nil
-	}
-	return rows[:limit], kv.WriteCursor(scope, letters[limit-1:limit]+rows[limit-1].ListSK), nil
+	return rows[:min(len(rows), limit)], len(rows) > limit, nil
 }
