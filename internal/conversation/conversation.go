@@ -148,6 +148,10 @@ type Message struct {
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
 	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired"`
 
+	// ReplacedBy is the id of the message, or of the answer, that came in the place of this one. A prompt, a summary and
+	// a search leave it out.
+	ReplacedBy string `json:"replaced_by,omitempty"`
+
 	// Seq is the position of the message in its chat: a ULID, also for messages with a derived
 	// ID (run_id#final). It is the page cursor.
 	Seq string `json:"-"`

@@ -39,7 +39,7 @@ func WordsOf(query string) []string {
 
 // Searched reports whether a search reads a message: a text of a person or a model that no other replaced.
 func (m Message) Searched() bool {
-	return m.Kind == KindText || m.Kind == KindConclusion
+	return (m.Kind == KindText || m.Kind == KindConclusion) && m.ReplacedBy == ""
 }
 
 // Find returns the part of a text around the first of the words, and false unless the text has them all.

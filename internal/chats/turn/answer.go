@@ -78,9 +78,10 @@ func (s *Service) endAnswer(ctx context.Context, a conversation.Answering) {
 }
 
 // Answer answers the last unanswered message of a chat: in a chat that is answered on request,
-// or after a blocked turn.
+// or after a blocked turn. With Again it answers the last message once more.
 //
-// It returns conversation.ErrChatNotFound.
+// It returns conversation.ErrChatNotFound, and with Again ErrMessageNotFound, ErrActed and
+// ErrBeingAnswered.
 func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	chat, err := s.chat(ctx, req)
 	if err != nil {
@@ -91,6 +92,9 @@ func (s *Service) Answer(ctx context.Context, req Request) (Reply, error) {
 	}
 	account, at := req.Principal.Account, s.Now()
 	req.asked = true
+	if req.Again {
+		return s.answerAgain(ctx, req, chat)
+	}
 	var held conversation.Answering
 	message, busy, err := s.unansweredMessage(ctx, account, chat, at)
 	if err == nil && message.ID != "" && !busy {
@@ -123,7 +127,12 @@ func (s *Service) unansweredMessage(ctx context.Context, account string, chat co
 		return conversation.Message{}, false, err
 	}
 	last := messages[len(messages)-1].ID == message.ID
-	return message, last && at.Before(message.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual), nil
+	return message, last && s.isBusy(message, chat, at), nil
+}
+
+// isBusy reports whether the turn of a message without an answer may still be answering it.
+func (s *Service) isBusy(message conversation.Message, chat conversation.Chat, at time.Time) bool {
+	return at.Before(message.At.Add(s.answerTime())) && chat.Automation != string(eligibility.Manual)
 }
 
 // Stop ends the answer that is being written in a chat, if there is one. The text so far is

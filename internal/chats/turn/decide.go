@@ -110,6 +110,7 @@ func (s *Service) loadState(ctx context.Context, req Request, chat conversation.
 	reads.Go(read(last, &st.ended, plan.Status.Terminal))
 	reads.Go(func() (err error) {
 		st.messages, _, err = s.Store.Messages(ctx, account, chat.ID, "", screenMessages+1)
+		st.messages = standing(st.messages)
 		return err
 	})
 	err = reads.Wait()

@@ -59,6 +59,9 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	if err != nil {
 		return chatHistory{}, err
 	}
+	if req.Again { // the answer that is replaced is no part of the prompt
+		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq > message.Seq })
+	}
 	h := chatHistory{previous: previousAnswer(messages, req)}
 	h.later = slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other
@@ -165,7 +168,12 @@ func (s *Service) summaryOf(ctx context.Context, req Request, chatID string, mes
 	return s.Store.Summary(ctx, req.Principal.Account, chatID, s.Now())
 }
 
-// newestMessages returns a chat's newest messages. It reads several pages, because the progress
+// standing drops the messages that others replaced.
+func standing(messages []conversation.Message) []conversation.Message {
+	return slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.ReplacedBy != "" })
+}
+
+// newestMessages returns a chat's newest messages, without those that others replaced. It reads several pages, because the progress
 // messages of a long plan fill a page.
 func (s *Service) newestMessages(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
 	var list []conversation.Message
@@ -176,11 +184,11 @@ func (s *Service) newestMessages(ctx context.Context, account, chatID string) ([
 			return nil, err
 		}
 		for _, m := range page {
-			if m.Kind == conversation.KindText {
+			if m.Kind == conversation.KindText && m.ReplacedBy == "" {
 				texts++
 			}
 		}
-		list, cursor = append(page, list...), next
+		list, cursor = append(standing(page), list...), next
 		if next == "" || texts >= historyTexts {
 			break
 		}

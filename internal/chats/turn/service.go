@@ -41,7 +41,11 @@ type Store interface {
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
 	Say(ctx context.Context, account, chatID string, m conversation.Message) error
 	Expire(ctx context.Context, account, chatID, seq string, at time.Time) error
+	// Replace notes on messages that another one, by its id, takes their place.
+	Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error
 	run.Proposer
+	// Discard ends a draft. It returns fault.ErrMoved when it is a draft no longer.
+	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error)
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
 	Revise(ctx context.Context, r plan.Run, chat conversation.Chat, rev plan.Revision, rec run.Record) (plan.Run, error)
@@ -120,8 +124,9 @@ type Service struct {
 
 // Send answers one message.
 //
-// It returns conversation.ErrChatNotFound, the errors of run.Confirm and run.Cancel, and Moved
-// for a typed yes to a plan that has changed. Every other outcome is a Reply, also a blocked
+// It returns conversation.ErrChatNotFound, the errors of run.Confirm and run.Cancel, Moved for a
+// typed yes to a plan that has changed, and for a message that replaces another ErrMessageNotFound,
+// ErrNotLast, ErrActed and ErrBeingAnswered. Every other outcome is a Reply, also a blocked
 // turn.
 func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	began := s.Now()
@@ -131,6 +136,14 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 	}
 	if req.Session != nil {
 		req.speaksFor = cmp.Or(req.Session.UserID, chat.UserID)
+	}
+	if req.Replaces != "" {
+		if req.MessageID == "" {
+			req.MessageID, req.MessageAt = s.IDs.New(began), began
+		}
+		if chat, err = s.replace(ctx, req, chat); err != nil {
+			return Reply{}, err
+		}
 	}
 	meaning := intent.Classify(req.Message)
 	if meaning != intent.Other {

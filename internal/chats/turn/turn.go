@@ -50,6 +50,8 @@ type Request struct {
 	ChatID    string
 	Message   string
 	Seen      plan.Digest // digest of the plan on the user's screen, when the client sends it
+	Replaces  string      // id of the last message of the chat, in whose place this one comes; "" for none
+	Again     bool        // of a request for an answer: to a message that has one
 	Locale    locale.Tag
 	TraceID   string
 	Session   *Session // set by the Operator contract: the chat is created when it is absent

@@ -56,9 +56,10 @@ func (a *api) chat(turns Turns) {
 
 // SendRequest is the body of POST /api/send.
 type SendRequest struct {
-	ChatID  string      `json:"chat_id"`
-	Message string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
-	Digest  plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
+	ChatID   string      `json:"chat_id"`
+	Message  string      `json:"message" minLength:"1" doc:"at most 32 KB of UTF-8"`
+	Replaces string      `json:"replaces,omitempty" doc:"id of the last message of the chat, in whose place this one comes. The one before stays stored"`
+	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of the plan on the person's screen: a typed yes confirms no other"`
 }
 
 // Resolve refuses a message of white space.
@@ -104,7 +105,7 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 	}
 	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
 		got, err := s.turns.Send(ctx, turn.Request{
-			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Seen: in.Body.Digest,
+			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Replaces: in.Body.Replaces, Seen: in.Body.Digest,
 			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),
 		})
 		if err != nil {
@@ -123,9 +124,14 @@ func showTurn(got turn.Reply, lang locale.Tag) SendAnswer {
 	return v
 }
 
+// AnswerRequest is the body of POST /api/chats/{id}/answer.
+type AnswerRequest struct {
+	Again bool `json:"again,omitempty" doc:"answer the last message once more, although it has an answer, which the new one replaces"`
+}
+
 func (s messageHandler) answer(ctx context.Context, in *struct {
 	ID   string `path:"id"`
-	Body struct{}
+	Body AnswerRequest
 },
 ) (*reply[SendAnswer], error) {
 	if !ids.Valid(in.ID) {
@@ -135,7 +141,7 @@ func (s messageHandler) answer(ctx context.Context, in *struct {
 		return nil, err
 	}
 	got, err := s.turns.Answer(ctx, turn.Request{
-		Principal: caller(ctx), ChatID: in.ID, Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx),
+		Principal: caller(ctx), ChatID: in.ID, Again: in.Body.Again, Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx),
 	})
 	if err != nil {
 		return nil, err

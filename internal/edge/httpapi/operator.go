@@ -178,10 +178,11 @@ type Session struct {
 
 // SessionMessage is one message of a session.
 type SessionMessage struct {
-	Role      conversation.Role   `json:"role" enum:"user,assistant,system"`
-	Content   string              `json:"content"`
-	Notes     []conversation.Note `json:"notes,omitempty"`
-	CreatedAt time.Time           `json:"created_at"`
+	Role       conversation.Role   `json:"role" enum:"user,assistant,system"`
+	Content    string              `json:"content"`
+	Notes      []conversation.Note `json:"notes,omitempty"`
+	ReplacedBy string              `json:"replaced_by,omitempty" doc:"id of the message that came in its place"`
+	CreatedAt  time.Time           `json:"created_at"`
 }
 
 func (s records) session(ctx context.Context, in *struct {
@@ -204,7 +205,7 @@ func (s records) session(ctx context.Context, in *struct {
 		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
 	}
 	for _, m := range messages {
-		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, Notes: m.Notes, CreatedAt: m.At.UTC()})
+		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, Notes: m.Notes, ReplacedBy: m.ReplacedBy, CreatedAt: m.At.UTC()})
 	}
 	return answer(v), nil
 }

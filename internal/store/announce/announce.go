@@ -5,6 +5,7 @@ package announce
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"piloto/internal/chats/job"
@@ -45,6 +46,16 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 // Say implements turn.Store.
 func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
 	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
+}
+
+// Replace implements turn.Store. Clients hear of the messages again, with what replaced them.
+func (c Chats) Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error {
+	err := c.Store.Replace(ctx, account, chatID, by, messages...)
+	replaced := slices.Clone(messages)
+	for i := range replaced {
+		replaced[i].ReplacedBy = by
+	}
+	return c.messages(ctx, account, chatID, replaced, err)
 }
 
 // EndAnswer implements turn.Store.

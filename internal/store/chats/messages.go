@@ -22,7 +22,8 @@ type messageRow struct {
 	PK     string `dynamodbav:"PK"`
 	SK     string `dynamodbav:"SK"`
 	Said
-	More []Said `dynamodbav:"more,omitempty"`
+	More     []Said `dynamodbav:"more,omitempty"`
+	Replaced string `dynamodbav:"replaced_by,omitempty"` // of all its messages
 }
 
 // messageFormat is the format of a row with more than one message.
@@ -70,6 +71,9 @@ func (row messageRow) messages() []conversation.Message {
 	list := []conversation.Message{row.message(seq)}
 	for i, said := range row.More {
 		list = append(list, said.message(seq+"."+kv.Pad(int64(i+1), 3)))
+	}
+	for i := range list {
+		list[i].ReplacedBy = row.Replaced
 	}
 	return list
 }
@@ -207,6 +211,27 @@ func (s *Store) addMessages(ctx context.Context, account, chatID, title string, 
 // moves the chat in the list. A repeated request writes the same message again.
 func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
 	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
+}
+
+// Replace notes on messages that another one, by its id, takes their place. It notes it on their rows, which have
+// the messages of one answer.
+func (s *Store) Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error {
+	var writes []kv.Write
+	var rows []string
+	for _, m := range messages {
+		row, _, _ := strings.Cut(m.Seq, ".")
+		if slices.Contains(rows, row) {
+			continue
+		}
+		rows = append(rows, row)
+		writes = append(writes, kv.Update(kv.Chat(account, chatID), messageKind+row, "SET replaced_by = :by", "attribute_exists(PK)", kv.Item{":by": kv.S(by)}, fault.ErrMoved))
+	}
+	for part := range slices.Chunk(writes, mostOfRow) {
+		if err := s.table.Commit(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because
