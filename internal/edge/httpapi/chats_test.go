@@ -13,7 +13,7 @@ func TestAChatIsPinnedOrArchived(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"pinned":true}`:   `"pinned":true`,
 		`{"archived":true}`: `"archived":true`,
-		"{\"title\":\"a\u202eb 👩‍👩‍👧 <script>\"}":                  "👩‍👩‍👧",
+		"{\"title\":\"a\u202eb 👩‍👩‍👧 <script>\"}":         "👩‍👩‍👧",
 		`{"pinned":true,"archived":true}`:                 "422",
 		`{"pinned":"yes"}`:                                "422",
 		`{"title":"` + strings.Repeat("x", 10_000) + `"}`: "422",

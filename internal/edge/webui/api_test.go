@@ -190,8 +190,18 @@ func (w *world) api() http.Handler {
 		if agent, ok := body["agent"].(string); ok {
 			c.Agent = agent
 		}
+		if pin, ok := body["pinned"].(bool); ok {
+			c.Pinned, c.Archived = pin, c.Archived && !pin
+		}
+		if put, ok := body["archived"].(bool); ok {
+			c.Archived, c.Pinned = put, c.Pinned && !put
+		}
 		w.chats[c.ID] = c
 		tell(rw, 200, c)
+	})
+	locked("DELETE /api/chats/{id}", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+		delete(w.chats, r.PathValue("id"))
+		rw.WriteHeader(204)
 	})
 	locked("POST /api/send", w.send)
 	locked("POST /api/chats/{id}/answer", w.answerLast)
@@ -297,7 +307,10 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 		refuse(rw, 503, "unavailable", "No responde.")
 		return
 	}
-	w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
+	m := w.say(chatID, conversation.RoleUser, conversation.KindText, "", text)
+	if old, ok := body["replaces"].(string); ok {
+		w.replace(chatID, old, m.ID)
+	}
 	c := w.chats[chatID]
 	if c.PendingRunID != "" && intent.Classify(text).Agrees() {
 		w.start(c.PendingRunID)
@@ -317,15 +330,42 @@ func (w *world) send(rw http.ResponseWriter, r *http.Request, body map[string]an
 }
 
 // answerLast answers the last message.
-func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, _ map[string]any) {
+func (w *world) answerLast(rw http.ResponseWriter, r *http.Request, body map[string]any) {
 	chatID := r.PathValue("id")
 	for _, m := range slices.Backward(w.messages[chatID]) {
 		if m.Role == conversation.RoleUser {
+			before := len(w.messages[chatID])
 			w.reply(rw, r, chatID, m.Content)
+			if body["again"] == true {
+				w.replaceAfter(chatID, m.ID, w.messages[chatID][before].ID)
+			}
 			return
 		}
 	}
 	refuse(rw, 404, "chat.not_found", "No existe.")
+}
+
+// replace notes on a message and on those after it that another took their place.
+func (w *world) replace(chatID, old, by string) {
+	w.replaceAfter(chatID, old, by)
+	for i, m := range w.messages[chatID] {
+		if m.ID == old {
+			w.messages[chatID][i].ReplacedBy = by
+		}
+	}
+}
+
+func (w *world) replaceAfter(chatID, old, by string) {
+	after := false
+	for i, m := range w.messages[chatID] {
+		if m.ID == by {
+			return
+		}
+		if after {
+			w.messages[chatID][i].ReplacedBy = by
+		}
+		after = after || m.ID == old
+	}
 }
 
 // reply answers by the words of a message, unless the account is blocked.

@@ -27,6 +27,13 @@ func plain(text string) string {
 	return p.b.String()
 }
 
+// title returns the name of a chat without markup. Its emoji keep their joiners.
+func title(text string) string {
+	p := visibleWriter{bare: true, prose: true}
+	p.text(text)
+	return p.b.String()
+}
+
 // prose renders a message: line breaks are kept, and emoji keep their joiners.
 func prose(text string) render.HTML {
 	p := visibleWriter{prose: true}

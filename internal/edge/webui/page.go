@@ -30,7 +30,7 @@ type sidebar struct {
 	Project  string // id of the selected one
 	Archived bool   // the list is that of the archived chats
 	Chat     string // id of the open one
-	Chats    []conversation.Chat
+	Chats    []chatRow
 	More     string // cursor
 	Only     bool   // only rows, without the frame of the list
 }
@@ -162,9 +162,11 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 func (s *site) side(ctx context.Context, v visit, filter conversation.ChatFilter, chatID, cursor string) (sidebar, error) {
 	side := sidebar{Project: filter.ProjectID, Archived: filter.Archived, Chat: chatID, Only: cursor != "" || filter.Archived}
 	var err error
-	if side.Chats, side.More, err = s.Chats.Chats(ctx, v.who.Account, filter, cursor, chatsPage); err != nil {
+	var list []conversation.Chat
+	if list, side.More, err = s.Chats.Chats(ctx, v.who.Account, filter, cursor, chatsPage); err != nil {
 		return side, err
 	}
+	side.Chats = chatRows(list, v.tag)
 	side.Projects, err = s.Projects.Projects(ctx, v.who.Account)
 	return side, err
 }

@@ -49,6 +49,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"theme":   func() string { return w.theme },
 		"display": display,
 		"plain":   plain,
+		"title":   title,
 		"asset":   a.url,
 		"set":     func(at time.Time) bool { return !at.IsZero() },
 		"iso":     func(at time.Time) string { return at.UTC().Format(time.RFC3339) },

@@ -122,6 +122,7 @@ func New(deps Deps) http.Handler {
 	mux.Handle(textRoute, s.serve(requireUser(s.textFragment), true))
 	fragment("/ui/new", s.newFragment)
 	fragment("/ui/chats", s.chatsFragment)
+	fragment("/ui/search", s.searchFragment)
 	fragment("/ui/chats/{id}", s.chatFragment)
 	fragment("/ui/runs/{id}", s.runFragment)
 	fragment("/ui/runs/{id}/edit", s.editFragment)

@@ -3,8 +3,9 @@
 
 import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
-import { askAnswer, startComposer, write } from "./chat.js";
 import { copyCode, offerCopies } from "./blocks.js";
+import { actions as lines, askAnswer, startComposer, write } from "./chat.js";
+import * as chats from "./chats.js";
 import * as credits from "./credits.js";
 import * as decisions from "./decide.js";
 import * as edit from "./edit.js";
@@ -20,12 +21,14 @@ import { tellTime } from "./text.js";
 import { tellRuns } from "./told.js";
 import * as waiting from "./waiting.js";
 import * as webhooks from "./webhooks.js";
-import { arrived, atEnd, go, moreChats, older, refreshChat, showAsked, toEnd, view } from "./view.js";
+import { arrived, atEnd, go, moreChats, older, refreshChat, seek, showAsked, toEnd, view } from "./view.js";
 import { render, stopWriting, takeAway, writing } from "./writing.js";
 
 const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, ...webhooks.submits, ...edit.submits, ...rules.submits };
 
 const actions = {
+  ...chats.actions,
+  ...lines,
   ...manage.actions,
   ...credits.actions,
   ...assistants.actions,
@@ -63,7 +66,7 @@ const changes = {
   "some-services": manage.chooseServices,
 };
 
-const inputs = { "search": manage.search, "model": assistants.sayPrice };
+const inputs = { "find-chats": chats.findChats, "search": manage.search, "model": assistants.sayPrice };
 
 document.addEventListener("click", (e) => {
   const link = e.target.closest("a[data-nav]");
@@ -153,11 +156,13 @@ setInterval(() => {
 setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000);
 
 startComposer();
+chats.startChats();
 startEligible(askAnswer);
 startAgents();
 arrived();
 toEnd();
 showAsked();
+seek();
 seen.startSeen();
 startLive();
 waiting.startWaiting();

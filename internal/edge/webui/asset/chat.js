@@ -6,7 +6,7 @@ import { returned } from "./connection.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { rest } from "./focus.js";
 import { decides, loadWords } from "./guard.js";
-import { announce, busy, clear, problem } from "./notice.js";
+import { announce, busy, clear, problem, toast } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
 import { el, icon, t } from "./text.js";
 import { refreshChat, refreshChats, thread, toEnd, view } from "./view.js";
@@ -21,6 +21,7 @@ const patience = 120; // seconds in which a message is sent again by itself
 
 let beginning = false; // a message is on its way into the thread
 let last = "";
+let editing; // the chat, and the message in whose place the one that is being written comes
 let began; // the chat and the plan that were on the screen when the person began to write
 
 export function startComposer() {
@@ -42,6 +43,9 @@ export function startComposer() {
     } else if (e.key === "ArrowUp" && input.value === "" && last) {
       e.preventDefault();
       write(last);
+    } else if (e.key === "Escape" && editing) {
+      edit();
+      write("");
     } else if (e.key === "Escape" && !writing()) {
       input.blur();
     }
@@ -56,6 +60,30 @@ export function startComposer() {
 function begin() {
   began ??= { chat: view().dataset.chat, digest: pendingCard()?.dataset.digest };
 }
+
+// edit says that the next message comes in the place of another; without one, that it does not.
+function edit(next) {
+  editing = next;
+  document.getElementById("editing")?.remove();
+  if (!next) return;
+  form.prepend(el("p", { class: "editing", id: "editing" }, icon("pencil"), t("editing"),
+    el("button", { type: "button", class: "quiet", click: () => { edit(); write(""); } }, t("editing_stop"))));
+}
+
+export const actions = {
+  "edit-last": (button) => {
+    const line = button.closest(".line");
+    write(line.querySelector(".bubble").innerText);
+    edit({ chat: view().dataset.chat, id: line.id.slice(2) });
+    announce(t("editing"));
+  },
+  "answer-again": (button) => askAnswer(button, { again: true }),
+  "copy-message": async (button) => {
+    await navigator.clipboard.writeText(button.closest(".line").querySelector(".bubble, .prose").innerText);
+    announce(t("copied"));
+    toast(t("copied"));
+  },
+};
 
 /** write puts text into the composer, ready to be changed or sent. */
 export function write(text) {
@@ -92,6 +120,8 @@ async function send() {
   last = text;
   const mine = own(text);
   const about = began;
+  const replaces = editing?.chat === view().dataset.chat ? editing.id : undefined;
+  edit();
   began = undefined;
   input.value = "";
   beginning = true;
@@ -119,7 +149,7 @@ async function send() {
   }
   const agent = worker();
   if (agent && !document.querySelector(".job[data-asks]")) await hand(agent, chat, text, mine);
-  else await deliver(chat, text, mine, about);
+  else await deliver(chat, text, mine, about, replaces);
 }
 
 // hand gives a message to an agent as a job, which goes on after the answer.
@@ -139,8 +169,8 @@ async function hand(agent, chat, text, mine) {
   refreshChats();
 }
 
-async function deliver(chat, text, mine, about) {
-  const body = { chat_id: chat, message: text };
+async function deliver(chat, text, mine, about, replaces) {
+  const body = { chat_id: chat, message: text, replaces };
   const shown = pendingCard();
   if (shown) body.digest = (about?.chat === chat && about.digest) || shown.dataset.digest;
   const key = newKey();
@@ -197,15 +227,15 @@ async function show(chat, reply, gone) {
   refreshChats();
 }
 
-/** askAnswer has what was last said in the chat answered. */
-export function askAnswer(by) {
+/** askAnswer has what was last said in the chat answered; with {again: true} once more. */
+export function askAnswer(by, body) {
   return busy(by, async () => {
     const chat = view().dataset.chat;
     clear(saying);
     expect(chat);
     toEnd(true);
     try {
-      await show(chat, await api("POST", `/api/chats/${encodeURIComponent(chat)}/answer`), []);
+      await show(chat, await api("POST", `/api/chats/${encodeURIComponent(chat)}/answer`, body), []);
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
       problem(saying, failure);

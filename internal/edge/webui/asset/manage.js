@@ -1,10 +1,10 @@
-// Servers, projects and what a chat is called: forms, switches and dialogs.
+// Servers and projects: forms, switches and dialogs.
 
 import { api } from "./api.js";
 import { act, attempt } from "./form.js";
 import { ask, toast } from "./notice.js";
 import { el, t } from "./text.js";
-import { again, go, refreshChats, view } from "./view.js";
+import { again, go, view } from "./view.js";
 
 const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
 const serverOf = () => view().dataset.server;
@@ -131,22 +131,6 @@ export const actions = {
     await act(button, async () => {
       await api("DELETE", path("projects", view().dataset.edit));
       await go("/?view=projects");
-    });
-  },
-  "rename-chat": async (button) => {
-    const title = await ask({ title: t("rename"), label: t("rename_label"), value: view().dataset.title, yes: t("save") });
-    if (!title) return;
-    await act(button, async () => {
-      await api("PATCH", path("chats", view().dataset.chat), { title });
-      await again();
-    });
-  },
-  "delete-chat": async (button) => {
-    if (!(await ask({ title: t("delete_chat"), text: t("delete_chat_text"), yes: t("delete"), danger: true }))) return;
-    await act(button, async () => {
-      await api("DELETE", path("chats", view().dataset.chat));
-      await go("/");
-      refreshChats();
     });
   },
 };

@@ -34,11 +34,13 @@ export function announce(text) {
   setTimeout(() => said.remove(), 10_000);
 }
 
-/** toast says that something worked, for a moment. */
-export function toast(text) {
+/** toast says that something worked, for a moment; with a label it has a button, which ends it. */
+export function toast(text, { label, act, after = 5000 } = {}) {
   const box = el("div", { class: "toast" }, text);
+  if (label) box.append(el("button", { type: "button", class: "button", click: () => { box.remove(); act(); } }, label));
   document.getElementById("toasts").append(box);
-  setTimeout(() => box.remove(), 5000);
+  setTimeout(() => box.remove(), after);
+  return box;
 }
 
 let answered = () => {}; // of the question that is open

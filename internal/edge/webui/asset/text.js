@@ -60,6 +60,7 @@ export function tellTime(root = document) {
     const seconds = (now - at) / 1000;
     if (!time.title) time.title = full.format(at);
     if ("clock" in time.dataset) time.textContent = clock.format(at);
+    else if ("when" in time.dataset) time.textContent = full.format(at);
     else if ("ago" in time.dataset && seconds >= 60) time.textContent = time.dataset.ago ? t("ago", { span: span(seconds) }) : span(seconds);
     else if ("ahead" in time.dataset) time.textContent = seconds < 0 ? span(-seconds) : t("just_now");
     else if ("since" in time.dataset) {

@@ -77,6 +77,7 @@ export async function go(address, { push = true, focus = true, keep = false } = 
   if (focus && !writes()) landing().focus({ preventScroll: true });
   toEnd();
   showAsked();
+  seek();
   refreshChats();
   return true;
 }
@@ -125,6 +126,9 @@ export const refreshChats = single(async () => {
   try {
     const part = await fragment("/ui/chats?" + q);
     if (!part.ok) return;
+    const field = now.querySelector("[data-input=find-chats]");
+    if (field.value.trim()) return; // the list shows what was found
+    const finding = field === document.activeElement;
     const list = now.querySelector(".chat-list");
     const top = list?.scrollTop || 0;
     const at = document.activeElement;
@@ -133,8 +137,10 @@ export const refreshChats = single(async () => {
     document.getElementById("chats").replaceWith(next);
     const fresh = next.querySelector(".chat-list");
     if (fresh) fresh.scrollTop = top;
-    if (focused) (next.querySelector(focused) || next.querySelector(".new-chat")).focus();
+    if (finding) next.querySelector("[data-input=find-chats]").focus();
+    else if (focused) (next.querySelector(focused) || next.querySelector(".new-chat")).focus();
     tellTime(next);
+    document.dispatchEvent(new CustomEvent("listed"));
   } catch { /* the list stays as it was; the next change brings it up to date */ }
 });
 
@@ -142,10 +148,12 @@ export const refreshChats = single(async () => {
 export async function moreChats(button) {
   const now = document.getElementById("chats");
   const q = new URLSearchParams({ project: now.dataset.project, chat: view().dataset.chat || "", cursor: button.dataset.cursor });
+  if (button.closest(".archive")) q.set("archived", "");
   const part = await fragment("/ui/chats?" + q);
   if (!part.ok) return;
   button.closest("li").replaceWith(...part.nodes);
   part.nodes[0]?.querySelector("a, button")?.focus({ preventScroll: true });
+  document.dispatchEvent(new CustomEvent("listed"));
 }
 
 /** atEnd reports whether the newest line is in sight. */
@@ -179,6 +187,24 @@ export function showAsked() {
   place.setAttribute("tabindex", "-1");
   place.scrollIntoView({ block: "center" });
   place.focus({ preventScroll: true });
+}
+
+const mostSought = 50; // pages
+
+/** seek brings the message that the address names into sight, and reads older ones until it is there. */
+export async function seek() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const v = view();
+  if (!id.startsWith("m-") || !thread()) return;
+  for (let page = 0; page < mostSought && view() === v && !document.getElementById(id) && document.querySelector("#older button"); page++) {
+    await older(document.querySelector("#older button"));
+  }
+  const line = document.getElementById(id);
+  if (!line || view() !== v) return;
+  line.setAttribute("tabindex", "-1");
+  line.classList.add("sought");
+  line.scrollIntoView({ block: "center" });
+  line.focus({ preventScroll: true });
 }
 
 // A press is a pointer that goes down and up on one element. It is lost when the
@@ -304,6 +330,11 @@ function reconcile(list, fresh) {
       const grew = old.dataset.seq !== next.dataset.seq;
       if (grew) replaceKept(old, next);
       after = grew ? next : old;
+      continue;
+    }
+    if (old.matches(".earlier") !== next.matches(".earlier")) { // another came in its place
+      replaceKept(old, next);
+      after = next;
       continue;
     }
     const card = old.querySelector(".card");
