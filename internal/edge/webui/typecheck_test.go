@@ -21,7 +21,7 @@ var roots = map[string]reflect.Type{
 	"servers": reflect.TypeFor[*serversView](), "server": reflect.TypeFor[*serverView](), "projects": reflect.TypeFor[*projectsView](), "project": reflect.TypeFor[*projectView](),
 	"assistants": reflect.TypeFor[*assistantsView](), "assistant": reflect.TypeFor[*assistantView](), "credits": reflect.TypeFor[*creditsView](),
 	"rules": reflect.TypeFor[*rulesView](), "webhooks": reflect.TypeFor[*webhooksView](), "hook-log": reflect.TypeFor[*logView](), "settings": reflect.TypeFor[settingsView](), "text": reflect.TypeFor[render.HTML](),
-	"rows-page": reflect.TypeFor[[]any](),
+	"rows-page": reflect.TypeFor[[]any](), "edit-step": reflect.TypeFor[editStep](), "found": reflect.TypeFor[foundView](),
 }
 
 // builtinTypes are the types of what the functions of package render return; nil: it depends on the arguments.

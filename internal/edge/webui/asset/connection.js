@@ -57,6 +57,6 @@ function set(now) {
   sign.hidden = !lost;
   if (lost) sign.querySelector("span").textContent = t("lost", { clock: clock.format(Date.now()) });
   document.documentElement.toggleAttribute("data-lost", lost);
-  announce(lost ? sign.textContent.trim() : t("found"));
+  announce(lost ? sign.textContent.trim() : t("back_again"));
   document.dispatchEvent(new CustomEvent("connection"));
 }
