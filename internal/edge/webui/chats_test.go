@@ -167,3 +167,32 @@ func TestADeletedChatIsDeletedWhenThePageGoes(t *testing.T) {
 	b.see(".chat-search")
 	b.picture("chat_phone")
 }
+
+// TestOneDraftPerChat: what was begun in a chat is there after a reload and after a visit to another one, and is gone
+// when it was sent.
+func TestOneDraftPerChat(t *testing.T) {
+	b := open(t, 1440, 900)
+	b.talks("Norte", "Sur")
+	value := func(want string) { b.until(`document.getElementById("message").value === ` + quoted(want)) }
+	visit := func(chat string) { // by the list, which may be brought up to date at this moment
+		b.until(`document.querySelector(".chat-link[data-chat=` + chat + `]")`)
+		eval[bool](b, `document.querySelector(".chat-link[data-chat=` + chat + `]").click() || true`)
+		b.until(`location.search === "?chat=` + chat + `"`)
+	}
+	b.visit("/?chat=c1")
+	b.write("#message", "a medias")
+	b.visit("/?chat=c1")
+	value("a medias")
+	visit("c2")
+	value("")
+	visit("c1")
+	value("a medias")
+	b.until(`(document.getElementById("message").focus(), !document.getElementById("send").disabled)`)
+	b.enter()
+	b.until(`document.querySelectorAll(".line.assistant").length === 2`)
+	b.visit("/?chat=c1")
+	value("")
+	if kept := eval[bool](b, `localStorage.length > 0`); kept {
+		t.Error("the browser keeps something")
+	}
+}

@@ -3,6 +3,7 @@
 import { keepAgent, startJob, worker } from "./agents.js";
 import { api, newKey, Problem } from "./api.js";
 import { returned } from "./connection.js";
+import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { rest } from "./focus.js";
 import { decides, loadWords } from "./guard.js";
@@ -32,6 +33,7 @@ export function startComposer() {
   input.addEventListener("input", () => {
     if (input.value === "") began = undefined;
     else begin();
+    keepDraft(input.value);
     fit();
   });
   input.addEventListener("focus", loadWords, { once: true });
@@ -51,7 +53,19 @@ export function startComposer() {
     }
   });
   document.addEventListener("writing", fit);
-  document.addEventListener("entered", fit);
+  document.addEventListener("entered", restore);
+  restore();
+}
+
+// restore shows what was begun in the chat that was opened.
+function restore() {
+  const text = draft();
+  if (input.value !== text) {
+    if (editing?.chat !== view().dataset.chat) edit();
+    input.value = text;
+    began = undefined;
+    if (text) begin();
+  }
   fit();
 }
 
@@ -90,6 +104,7 @@ export function write(text) {
   input.value = text;
   began = undefined;
   begin();
+  keepDraft(text);
   fit();
   input.focus();
 }
@@ -120,10 +135,11 @@ async function send() {
   last = text;
   const mine = own(text);
   const about = began;
-  const replaces = editing?.chat === view().dataset.chat ? editing.id : undefined;
+  const replaces = editing && editing.chat === view().dataset.chat ? editing.id : undefined;
   edit();
   began = undefined;
   input.value = "";
+  keepDraft("");
   beginning = true;
   fit();
   let chat;
@@ -262,6 +278,7 @@ function failed(line, text, failure, delivered) {
     return;
   }
   line.classList.add("failed");
+  if (input.value === "") keepDraft(text); // it survives a reload
   const shown = failure.status === 0 ? { title: t("unsent"), detail: failure.title, action: t("unsent_do") } : failure;
   const place = el("div");
   line.append(el("div", { class: "retry" }, place,
