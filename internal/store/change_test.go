@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,5 +94,32 @@ func TestAChatHasOnePlace(t *testing.T) {
 	}
 	if _, err := table.UpdateChat(ctx, "other", "a", conversation.ChatChange{Pinned: &yes}, now); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("of another account: %v", err)
+	}
+}
+
+// TestAPinnedChatKeepsWhatHappensMeanwhile: a message that comes while a chat is pinned is its last change.
+func TestAPinnedChatKeepsWhatHappensMeanwhile(t *testing.T) {
+	w := fixture.NewWorld(t)
+	ctx := t.Context()
+	at := fixture.Epoch
+	for i := range 60 {
+		var writes sync.WaitGroup
+		at = at.Add(time.Second)
+		pin := i%2 == 0
+		writes.Go(func() {
+			if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Pinned: &pin}, at.Add(time.Hour)); err != nil {
+				t.Error(err)
+			}
+		})
+		writes.Go(func() {
+			id := w.IDs.New(at)
+			if err := w.Store.AddMessages(ctx, fixture.Account, w.Chat.ID, "", at, conversation.Message{ID: id, Seq: id, Role: conversation.RoleUser, Kind: conversation.KindText, At: at}); err != nil {
+				t.Error(err)
+			}
+		})
+		writes.Wait()
+		if now := w.ChatNow(); !now.UpdatedAt.Equal(at) || now.Pinned != pin {
+			t.Fatalf("round %d: changed at %v, want %v; pinned %v", i, now.UpdatedAt, at, now.Pinned)
+		}
 	}
 }

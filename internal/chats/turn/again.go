@@ -44,6 +44,9 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 		return t, ErrActed
 	}
 	for _, m := range messages[at+1:] {
+		if m.JobID != "" { // of a job that another message began
+			continue
+		}
 		switch m.Kind {
 		case conversation.KindText, conversation.KindPlan, conversation.KindNotice, conversation.KindBlocked:
 		default: // of a run that another message proposed

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
@@ -170,7 +171,16 @@ func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat
 
 // UpdateChat changes the attributes that change names, and no other. A chat that is only pinned or archived keeps the
 // time of its last change.
-func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
+	err = retry.Do(ctx, func() error {
+		chat, err = s.updateChat(ctx, account, id, change, at)
+		return err
+	})
+	return chat, err
+}
+
+func (s *Store) updateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	var condition string
 	var sets, removes []string
 	values := kv.Item{}
 	say := func(attribute string, v *string) {
@@ -206,12 +216,15 @@ func (s *Store) UpdateChat(ctx context.Context, account, id string, change conve
 			}
 			sets, values[":yes"] = append(sets, name+" = :yes"), kv.Bool(true)
 		}
-		if !touched {
-			at = there.UpdatedAt
+		if !touched { // its place in the list stays, unless something happens in it at this moment
+			at, condition = there.UpdatedAt, "updated_at = :was"
+			values[":was"] = kv.N(kv.Millis(at))
 		}
 	}
-	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), "", values)
-	w = w.Otherwise(conversation.ErrChatNotFound)
+	w := Touch(account, id, at, strings.Join(sets, ", "), strings.Join(removes, ", "), condition, values)
+	if condition == "" {
+		w = w.Otherwise(conversation.ErrChatNotFound)
+	}
 	if err := s.table.Commit(ctx, w); err != nil {
 		return conversation.Chat{}, err
 	}
