@@ -19,6 +19,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
 LINT  := $(CACHE)/tools/golangci-lint
 AIMOCK := $(CACHE)/aimock@1.43.0
 AXE := $(CACHE)/axe-core@4.14.1
+STANDARD := $(CACHE)/standardwebhooks@1.1.1
 EVERYTHING := $(CACHE)/everything@2026.8.31
 CFNLINT := $(CACHE)/cfn-lint@1.51.0/bin/cfn-lint
 DYNALITE := $(CACHE)/dynalite@4.0.0
@@ -69,8 +70,8 @@ crash: ## Kill the process, and single functions, at every failpoint (docs/crash
 	go run ./infra/crash -few -rounds 44 -lambda process -write docs/crash-matrix-functions.md
 
 .PHONY: provider
-provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider, an MCP server and a service that are not ours (needs npm; PowerDNS)
-	PILOTO_AIMOCK=$(AIMOCK) PILOTO_EVERYTHING=$(EVERYTHING) go test -count=1 ./infra/provider
+provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(STANDARD)/node_modules/standardwebhooks/package.json $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json ## Drive everything against a model provider, an MCP server and a service that are not ours (needs npm; PowerDNS)
+	PILOTO_AIMOCK=$(AIMOCK) PILOTO_STANDARDWEBHOOKS=$(STANDARD) PILOTO_EVERYTHING=$(EVERYTHING) go test -count=1 ./infra/provider
 
 .PHONY: axe
 axe: $(AXE)/node_modules/axe-core/axe.min.js ## Look at every view of the page with axe, in both languages and themes and three widths (needs npm, chromium)
@@ -163,6 +164,9 @@ $(DYNALITE)/node_modules/dynalite/package.json:
 $(CFNLINT):
 	python3 -m venv $(CACHE)/cfn-lint@1.51.0
 	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 cfn-lint==1.51.0
+
+$(STANDARD)/node_modules/standardwebhooks/package.json:
+	npm install --silent --no-audit --no-fund --prefix $(STANDARD) standardwebhooks@1.1.1
 
 $(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
 	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0

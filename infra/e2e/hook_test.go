@@ -14,7 +14,7 @@ import (
 	"piloto/internal/access/auth"
 )
 
-// TestAHookHearsOfAPlanAndItsRun (guarantee I24): through the real process and its roles, also when the process is
+// TestAHookHearsOfAPlanAndItsRun (guarantee I40): through the real process and its roles, also when the process is
 // killed after the run ended and before anything was sent.
 func TestAHookHearsOfAPlanAndItsRun(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func (h hooked) run() plan.Run {
 	return h.Read(draft.ID)
 }
 
-// TestAHookIsToldOfADraftAndOfTheEndOfItsRun (guarantee H1): signed, once, and only of what it wants.
+// TestAHookIsToldOfADraftAndOfTheEndOfItsRun (guarantee I40): signed, once, and only of what it wants.
 func TestAHookIsToldOfADraftAndOfTheEndOfItsRun(t *testing.T) {
 	h := newHooked(t)
 	all, secret := h.make("https://all.example/x", hook.Events...)
@@ -176,7 +176,7 @@ func TestAnAccountWithoutHooksWritesNothing(t *testing.T) {
 	}
 }
 
-// TestARedeliveryHasTheSameID (guarantee H2): a new time and signature, after pauses that grow, for about a day.
+// TestARedeliveryHasTheSameID (guarantee I40): a new time and signature, after pauses that grow, for about a day.
 func TestARedeliveryHasTheSameID(t *testing.T) {
 	h := newHooked(t)
 	made, secret := h.make("https://x.example", hook.RunFinished)
@@ -237,7 +237,7 @@ func (l *lossy) Record(ctx context.Context, d hook.Delivery) error {
 	return l.Store.Record(ctx, d)
 }
 
-// TestACrashAfterTheRequestSendsItAgain (guarantee H2): with the same id, when the lease is over and not before.
+// TestACrashAfterTheRequestSendsItAgain (guarantee I40): with the same id, when the lease is over and not before.
 func TestACrashAfterTheRequestSendsItAgain(t *testing.T) {
 	h := newHooked(t)
 	h.make("https://x.example", hook.RunFinished)
@@ -261,7 +261,7 @@ func TestACrashAfterTheRequestSendsItAgain(t *testing.T) {
 	}
 }
 
-// TestSweepsAtOnceSendEachDeliveryOnce (guarantee H2): a lease is one sweep's.
+// TestSweepsAtOnceSendEachDeliveryOnce (guarantee I40): a lease is one sweep's.
 func TestSweepsAtOnceSendEachDeliveryOnce(t *testing.T) {
 	h := newHooked(t)
 	for i := range 3 {
@@ -290,7 +290,7 @@ func TestSweepsAtOnceSendEachDeliveryOnce(t *testing.T) {
 	}
 }
 
-// TestAHookThatDoesNotAnswerHoldsNoOther (guarantee H3): it is asked once in a sweep.
+// TestAHookThatDoesNotAnswerHoldsNoOther (guarantee I40): it is asked once in a sweep.
 func TestAHookThatDoesNotAnswerHoldsNoOther(t *testing.T) {
 	h := newHooked(t)
 	dead, _ := h.make("https://dead.example", hook.RunFinished)
@@ -322,7 +322,7 @@ func TestAHookThatDoesNotAnswerHoldsNoOther(t *testing.T) {
 	}
 }
 
-// TestAHookIsSwitchedOff (guarantee H4): by 410 at once, and by failures for three days; it says why.
+// TestAHookIsSwitchedOff (guarantee I40): by 410 at once, and by failures for three days; it says why.
 func TestAHookIsSwitchedOff(t *testing.T) {
 	h := newHooked(t)
 	gone, _ := h.make("https://gone.example", hook.RunFinished)
