@@ -117,7 +117,7 @@ var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
 	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
-	hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.Record
+	hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddNewMessages chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked chats.FindChats chats.Replace

@@ -196,6 +196,8 @@ type Store interface {
 	Spread(ctx context.Context, t Told, list []Delivery) (bool, error)
 	// Lease makes a delivery the caller's until a time; nil when another has it.
 	Lease(ctx context.Context, d Due, owner string, until time.Time) (*Delivery, error)
+	// DelayHook makes a delivery due at a time, unless somebody has taken it.
+	DelayHook(ctx context.Context, d Due, at time.Time) error
 	// Record stores a delivery after an attempt, when the caller still has it.
 	Record(ctx context.Context, d Delivery) error
 }

@@ -44,6 +44,7 @@ const (
 	starting   = 35 * time.Second // after that no request is started, because the function has a minute
 	statusGone = 410              // of an address that wants no more messages
 	leaseLife  = time.Minute      // longer than a request (10 s) and its record
+	putOff     = 5 * time.Minute  // of what waits for a hook that did not answer
 )
 
 // pauses are the pauses before the second attempt and those after it. With jitter they take about 31 hours.
@@ -62,7 +63,8 @@ func pause(tries int) (time.Duration, bool) {
 }
 
 // Sweep turns what was told into deliveries, and sends those that are due: the hooks side by side, the deliveries of
-// one hook one after the other. A hook that does not answer is left alone until the next sweep.
+// one hook one after the other. What a hook is too slow for goes behind what others wait for, because a sweep reads
+// the oldest rows only.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 	began := s.Now()
 	due, err := s.Store.DueHooks(ctx, began, sweepMost)
@@ -161,10 +163,13 @@ func (s *Sweeper) drain(ctx context.Context, queue []Due, until time.Time) (swep
 			return swept, err
 		}
 	}
-	for _, one := range queue {
+	for i, one := range queue {
 		at := s.Now()
-		if at.After(until) || ctx.Err() != nil {
+		if ctx.Err() != nil || i == 0 && at.After(until) {
 			return swept, nil
+		}
+		if at.After(until) {
+			return swept, s.putOff(ctx, queue[i:], at)
 		}
 		d, err := s.Store.Lease(ctx, one, s.NewID(at), at.Add(leaseLife))
 		if err != nil {
@@ -196,10 +201,20 @@ func (s *Sweeper) drain(ctx context.Context, queue []Due, until time.Time) (swep
 			swept.Disabled++
 		}
 		if a.Status == 0 {
-			return swept, nil
+			return swept, s.putOff(ctx, queue[i+1:], s.Now().Add(putOff))
 		}
 	}
 	return swept, nil
+}
+
+// putOff makes deliveries due at a time, without an attempt.
+func (s *Sweeper) putOff(ctx context.Context, queue []Due, at time.Time) error {
+	for _, d := range queue {
+		if err := s.Store.DelayHook(ctx, d, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a Attempt) ok() bool { return a.Status/100 == 2 }

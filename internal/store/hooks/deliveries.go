@@ -193,6 +193,14 @@ func (s *Store) Lease(ctx context.Context, d hook.Due, by string, until time.Tim
 	return &leased, err
 }
 
+// DelayHook implements hook.Store.
+func (s *Store) DelayHook(ctx context.Context, d hook.Due, at time.Time) error {
+	_, _, err := s.table.Try(ctx, kv.Update(deliveriesOf(d.Account, d.HookID), deliveryKind+d.Delivery,
+		"SET DueSK = :place, next_at = :at", "DueSK = :seen",
+		kv.Item{":place": kv.S(hook.Place(at, d.Delivery, "")), ":at": kv.N(kv.Millis(at)), ":seen": kv.S(d.Seen)}, nil))
+	return err
+}
+
 // Record implements hook.Store.
 func (s *Store) Record(ctx context.Context, d hook.Delivery) error {
 	row, err := rowOfDelivery(d)
