@@ -7,6 +7,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/live/hook"
+	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
 )
 
@@ -44,6 +45,31 @@ func TestTheBacklogOfAHookHoldsNoOther(t *testing.T) {
 				}
 			}
 			t.Error("in three sweeps nothing was sent to the hook that answers")
+		})
+	}
+}
+
+// TestAPlanMadeAgainIsToldToTheHooksOfNow: not to those of the time of the first plan.
+func TestAPlanMadeAgainIsToldToTheHooksOfNow(t *testing.T) {
+	for name, status := range map[string]int{"repeated": 200, "retried": 404} {
+		t.Run(name, func(t *testing.T) {
+			h := newHooked(t)
+			h.World.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{Status: status}, nil })
+			r := h.run()
+			made, _ := h.make("https://x.example", hook.PlanProposed)
+			var err error
+			if name == "repeated" {
+				_, err = h.World.Runs.Repeat(ctx, run.Again{Account: fixture.Account, RunID: r.ID, User: "ana"})
+			} else {
+				_, err = h.World.Runs.Retry(ctx, run.Retrial{Account: fixture.Account, RunID: r.ID, User: "ana"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.sweep()
+			if got := h.to.take(); len(got) != 1 {
+				t.Errorf("%s was told of %d plans", made.URL, len(got))
+			}
 		})
 	}
 }

@@ -36,6 +36,12 @@ const (
 	mostSetups = 500
 )
 
+// HookEvents returns the events of which hooks of an account are told.
+func (s *SetupStore) HookEvents(ctx context.Context, account string) ([]string, error) {
+	set, err := s.stores.versions.Read(ctx, account)
+	return set.Hooks, err
+}
+
 // Setup returns what an account has set, as of a time that is not before the call.
 func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error) {
 	set, err := s.stores.versions.Read(ctx, of.Account)

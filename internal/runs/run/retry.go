@@ -103,6 +103,10 @@ func checkRetriable(r plan.Run) error {
 // continuation returns the draft that continues a run.
 func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversation.Chat, c Retrial) (plan.Run, error) {
 	at := s.Now()
+	told, err := s.Catalogue.HookEvents(ctx, r.Account)
+	if err != nil {
+		return plan.Run{}, err
+	}
 	states := keptStates(r)
 	p := r.Plan
 	p.Revision, p.Replaces = p.Revision+1, r.Digest
@@ -117,7 +121,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	next := plan.Run{
 		ID: s.IDs.New(at), Account: r.Account, User: c.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
 		Locale: string(c.Locale), TraceID: c.TraceID, Plan: p, Retries: r.ID, Steps: states,
-		ReadFrom: r.ReadFrom, Hooks: r.Hooks, Question: r.Question, Conclude: wantedAgain(r.Conclude),
+		ReadFrom: r.ReadFrom, Hooks: told, Question: r.Question, Conclude: wantedAgain(r.Conclude),
 	}
 	if !slices.ContainsFunc(p.Steps, func(step plan.Step) bool { return next.State(step.ID).Reused == "" }) {
 		return next, plan.ErrNothingToRetry
@@ -127,7 +131,6 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	} else if len(raw) > plan.MaxPlanSize {
 		return next, plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
 	}
-	var err error
 	if next.Digest, err = p.Digest(); err != nil {
 		return next, err
 	}
