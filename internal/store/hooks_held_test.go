@@ -11,7 +11,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// TestTheBacklogOfAHookHoldsNoOther (guarantee H3): although it is larger than what one sweep reads.
+// TestTheBacklogOfAHookHoldsNoOther (guarantee I40): although it is larger than what one sweep reads.
 func TestTheBacklogOfAHookHoldsNoOther(t *testing.T) {
 	for name, answer := range map[string]func(h hooked) (int, error){
 		"no answer": func(hooked) (int, error) { return 0, tool.ErrLost.With("reason", "timeout") },
