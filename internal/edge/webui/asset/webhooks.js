@@ -99,7 +99,7 @@ export const actions = {
   },
   "delete-hook": async (button) => {
     const { url } = hookOf(button);
-    if (!(await ask({ title: t("delete_hook", { url: button.dataset.url }), text: t("delete_hook_text"), yes: t("remove"), danger: true }))) return;
+    if (!(await ask({ title: t("delete_hook", { url: button.dataset.address }), text: t("delete_hook_text"), yes: t("remove"), danger: true }))) return;
     await act(button, async () => {
       await api("DELETE", url);
       await again();
