@@ -168,6 +168,9 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 		for method, o := range operations {
 			method = strings.ToUpper(method)
 			for _, name := range o.names(all) {
+				if path == "/api/decisions" { // each item has an answer of its own: below
+					continue
+				}
 				if _, is := ownNames[name]; is || name == "cursor" { // cursors: below
 					continue
 				}
@@ -199,6 +202,20 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	}
 	if swept < len(sweep) {
 		t.Errorf("%d of %d were swept", swept, len(sweep))
+	}
+	pending := ours.must(t, 200, "GET", "/api/chats/"+chat, "").text("pending_run_id")
+	digest := ours.must(t, 200, "GET", "/api/runs/"+pending, "").text("digest")
+	for _, decision := range []string{"confirm", "reject", "approve", "refuse"} {
+		decide := func(id string) string {
+			got := theirs.must(t, 200, "POST", "/api/decisions", fmt.Sprintf(`{"items":[{"run_id":%q,"digest":%q,"decision":%q,"step_id":"s1"}]}`, id, digest, decision))
+			if got.text("items.0.status") != "404" {
+				t.Errorf("%s: %s", decision, got)
+			}
+			return strings.ReplaceAll(strings.ReplaceAll(got.String(), got.text("items.0.problem.trace_id"), ""), id, "")
+		}
+		if x, y := decide(pending), decide(nothing); x != y {
+			t.Errorf("%s: our run answers\n%s\na missing one\n%s", decision, x, y)
+		}
 	}
 	for _, r := range upstream.got("") {
 		if r.Method != http.MethodGet {

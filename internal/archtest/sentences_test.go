@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	_ "piloto/internal/edge/webui" // its sentences
 	"piloto/internal/ground/locale"
 )
 

@@ -65,9 +65,11 @@ type hooked struct {
 func newHooked(t *testing.T) hooked {
 	w := fixture.NewWorld(t)
 	to := &receiver{}
-	return hooked{w, t,
+	return hooked{
+		w, t,
 		&hook.Service{Store: w.Store, Address: func(raw string) (string, error) { return raw, nil }, NewID: w.IDs.New, Now: w.Clock},
-		&hook.Sweeper{Store: w.Store, Send: to, NewID: w.IDs.New, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}, to}
+		&hook.Sweeper{Store: w.Store, Send: to, NewID: w.IDs.New, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}, to,
+	}
 }
 
 // make makes a hook of events, and has later drafts know them.

@@ -1,10 +1,12 @@
 package webui
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +91,37 @@ func families() map[string][]string {
 		f["page.error."] = append(f["page.error."], k, k+".do")
 	}
 	return f
+}
+
+// TestThePageSpeaksBothLanguages: with the same keys and the same placeholders.
+func TestThePageSpeaksBothLanguages(t *testing.T) {
+	var texts [2]map[string]string
+	for i, tag := range locale.Tags() {
+		raw, err := sentences.ReadFile("text/" + string(tag) + "/page.json")
+		if err == nil {
+			err = json.Unmarshal(raw, &texts[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := regexp.MustCompile(`\{([a-z_]+)`)
+	names := func(text string) string {
+		var list []string
+		for _, m := range name.FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+		slices.Sort(list)
+		return strings.Join(slices.Compact(list), ",")
+	}
+	for key, es := range texts[0] {
+		if en := texts[1][key]; en == "" || es == "" || names(en) != names(es) {
+			t.Errorf("%s: %q and %q", key, es, en)
+		}
+	}
+	if len(texts[0]) != len(texts[1]) {
+		t.Errorf("%d sentences and %d", len(texts[0]), len(texts[1]))
+	}
 }
 
 // TestTheCatalogueMatchesThePage: every text that the page uses exists, and every text is used.

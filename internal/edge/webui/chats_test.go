@@ -176,7 +176,7 @@ func TestOneDraftPerChat(t *testing.T) {
 	value := func(want string) { b.until(`document.getElementById("message").value === ` + quoted(want)) }
 	visit := func(chat string) { // by the list, which may be brought up to date at this moment
 		b.until(`document.querySelector(".chat-link[data-chat=` + chat + `]")`)
-		eval[bool](b, `document.querySelector(".chat-link[data-chat=` + chat + `]").click() || true`)
+		eval[bool](b, `document.querySelector(".chat-link[data-chat=`+chat+`]").click() || true`)
 		b.until(`location.search === "?chat=` + chat + `"`)
 	}
 	b.visit("/?chat=c1")

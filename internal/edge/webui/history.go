@@ -158,7 +158,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 			return err
 		}
 		for _, head := range list[:min(len(list), csvRows-n)] {
-			_ = file.Write(csvRow(v, head))
+			_ = file.Write(csvRow(head))
 			n++
 		}
 		if cursor = next; cursor == "" {
@@ -174,7 +174,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	return err
 }
 
-func csvRow(v visit, h plan.Head) []string {
+func csvRow(h plan.Head) []string {
 	var services []string
 	for _, b := range h.Plan.Bindings {
 		services = addNew(services, b.ServerName)

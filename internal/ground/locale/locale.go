@@ -1,6 +1,6 @@
 // Package locale holds every sentence that a person reads, Spanish first: the answers of the chat, the messages of
-// a run, the errors, and the page. A sentence has a key in text/LANG/*.json. Both languages have the same keys and
-// the same placeholders; a test checks this.
+// a run, and the errors. A sentence has a key in text/LANG/*.json. Both languages have the same keys and the same
+// placeholders; a test checks this. The page adds its own sentences (Add), so that only its function has them.
 //
 // A placeholder is {name}; {n:paso|pasos} is the first word when n is 1, else the second.
 package locale
@@ -35,6 +35,12 @@ func Tags() []Tag { return []Tag{Spanish, English} }
 
 //go:embed text prompts
 var files embed.FS
+
+// sources are the files with sentences, each in text/LANG.
+var sources = []embed.FS{files}
+
+// Add adds the sentences of text/LANG/*.json. It is called while the program starts.
+func Add(more embed.FS) { sources = append(sources, more) }
 
 // catalogue loads the sentences of a language when the first one is needed, so that the start of a process does not
 // wait for them.
@@ -151,7 +157,7 @@ var prompts = sync.OnceValue(func() map[Tag]*render.Set {
 	all := map[Tag]*render.Set{}
 	for _, tag := range Tags() {
 		sources := map[string]string{}
-		eachFile(path.Join("prompts", string(tag)), func(name string, raw []byte) {
+		eachFile(files, path.Join("prompts", string(tag)), func(name string, raw []byte) {
 			sources[strings.TrimSuffix(name, ".tmpl")] = string(raw)
 		})
 		all[tag] = render.New(sources)
@@ -177,11 +183,13 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // load reads the embedded catalogue of one language. An error in it is a programming error, and panics.
 func load(tag Tag) map[string]string {
 	all := make(map[string]string, 2048)
-	eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
-		if err := read(string(raw), all); err != nil {
-			panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
-		}
-	})
+	for _, source := range sources {
+		eachFile(source, path.Join("text", string(tag)), func(name string, raw []byte) {
+			if err := read(string(raw), all); err != nil {
+				panic(fmt.Sprintf("locale: %s/%s: %v", tag, name, err))
+			}
+		})
+	}
 	return all
 }
 
@@ -229,7 +237,7 @@ func read(text string, into map[string]string) error {
 }
 
 // eachFile reads the embedded files of a folder.
-func eachFile(dir string, do func(name string, raw []byte)) {
+func eachFile(files embed.FS, dir string, do func(name string, raw []byte)) {
 	entries, err := files.ReadDir(dir)
 	if err != nil {
 		panic(fmt.Sprintf("locale: %v", err))

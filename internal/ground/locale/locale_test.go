@@ -75,7 +75,7 @@ func TestFillChoosesPlural(t *testing.T) {
 func TestCatalogueIsValidJSON(t *testing.T) {
 	for _, tag := range Tags() {
 		want := map[string]string{}
-		eachFile(path.Join("text", string(tag)), func(name string, raw []byte) {
+		eachFile(files, path.Join("text", string(tag)), func(name string, raw []byte) {
 			if err := json.Unmarshal(raw, &want); err != nil {
 				t.Errorf("%s/%s: %v", tag, name, err)
 			}

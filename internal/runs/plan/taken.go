@@ -123,7 +123,7 @@ func isTelling(text string) bool {
 func valuesIn(answer string) func(value string) (label string, is bool) {
 	values := map[string]string{}
 	if root, ok := decodeValue(json.RawMessage(answer)); ok {
-		walkValue(root, "", func(_, value string) { values[value] = values[value] })
+		walkValue(root, "", func(_, value string) { values[value] = "" })
 		nameValues(root, values, map[string]bool{})
 		return func(v string) (string, bool) { label, is := values[v]; return label, is }
 	}
