@@ -61,7 +61,7 @@ func TestAPlanMadeAgainIsToldToTheHooksOfNow(t *testing.T) {
 			if name == "repeated" {
 				_, err = h.World.Runs.Repeat(ctx, run.Again{Account: fixture.Account, RunID: r.ID, User: "ana"})
 			} else {
-				_, err = h.World.Runs.Retry(ctx, run.Retrial{Account: fixture.Account, RunID: r.ID, User: "ana"})
+				_, err = h.World.Runs.Retry(ctx, run.Again{Account: fixture.Account, RunID: r.ID, User: "ana"})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -415,7 +415,7 @@ func TestEditCannotChangeFinishedStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Execute(failed.ID)
-	again, err := w.Runs.Retry(t.Context(), run.Retrial{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish})
+	again, err := w.Runs.Retry(t.Context(), run.Again{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish})
 	if err != nil || again.Run.Plan.Reuse == nil {
 		t.Fatalf("%+v %v", again.Run.Plan, err)
 	}

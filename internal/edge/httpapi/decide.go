@@ -35,7 +35,7 @@ func (a *api) decisions(d runHandler) {
 		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",
 		failures: []int{404, 409, 413, 415, 422},
-	}, d.retry)
+	}, d.again(Runs.Retry))
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/undo", id: "undoRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft that undoes what a run did, where its plan declares how; the newest change first",
@@ -110,24 +110,6 @@ func (d runHandler) resolve(ctx context.Context, in *struct {
 		v.Resolved = in.ID
 	}
 	return answer(v), nil
-}
-
-func (d runHandler) retry(ctx context.Context, in *struct {
-	ID   string `path:"id"`
-	Body struct{}
-},
-) (*reply[RunAnswer], error) {
-	if !ids.Valid(in.ID) {
-		return nil, plan.ErrRunNotFound
-	}
-	who := caller(ctx)
-	decided, err := d.runs.Retry(ctx, run.Retrial{
-		Account: who.Account, User: who.User, RunID: in.ID, Viewer: turn.Request{Principal: who}.Viewer(), Locale: requestInfoFrom(ctx).lang, TraceID: d.config.Trace(ctx),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer(RunAnswer{showRun(decided.Run)}), nil
 }
 
 type againInput struct {

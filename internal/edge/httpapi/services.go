@@ -131,7 +131,7 @@ type Runs interface {
 	Approve(ctx context.Context, a run.Approval) (run.Decision, error)
 	Resolve(ctx context.Context, s run.Resolution) (run.Decision, error)
 	// Retry returns the draft that continues a run.
-	Retry(ctx context.Context, r run.Retrial) (run.Decision, error)
+	Retry(ctx context.Context, r run.Again) (run.Decision, error)
 	// Reverse returns the draft that undoes what a run did, and Repeat that of the same plan once more.
 	Reverse(ctx context.Context, a run.Again) (run.Decision, error)
 	Repeat(ctx context.Context, a run.Again) (run.Decision, error)

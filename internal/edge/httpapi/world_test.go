@@ -65,7 +65,7 @@ type world struct {
 	stops    []string
 	approved []run.Approval
 	resolved []run.Resolution
-	retried  []run.Retrial
+	retried  []run.Again
 	again    []run.Again
 	edits    []turn.Edit
 	ruled    rule.Set
@@ -243,7 +243,7 @@ func (w *world) Resolve(_ context.Context, s run.Resolution) (run.Decision, erro
 	return d, err
 }
 
-func (w *world) Retry(_ context.Context, r run.Retrial) (run.Decision, error) {
+func (w *world) Retry(_ context.Context, r run.Again) (run.Decision, error) {
 	w.retried = append(w.retried, r)
 	d, err := w.decided(r.Account, r.RunID)
 	d.Run.ID, d.Run.Retries, d.Run.Status = ghostID, runID, plan.Draft

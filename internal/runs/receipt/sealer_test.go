@@ -174,7 +174,7 @@ func TestSealSignsEndedRunAndItsLaterEvents(t *testing.T) {
 	failed := s.endRun()
 	s.checkAll(failed.ID)
 	before := s.receipt(failed.ID)
-	if _, err := s.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
+	if _, err := s.Runs.Retry(context.Background(), run.Again{Account: fixture.Account, User: "ana", RunID: failed.ID, Locale: locale.Spanish}); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.receipt(failed.ID); r.Unsigned != receipt.Pending {

@@ -25,7 +25,7 @@ type Resolver interface {
 	Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error)
 }
 
-// Again is a person's request for a draft that comes after a run: its undo, or the same plan once more.
+// Again is a person's request for a draft that comes after a run: what it did not do, its undo, or the same plan once more.
 type Again struct {
 	Account string
 	User    string

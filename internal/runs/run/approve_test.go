@@ -107,7 +107,7 @@ func TestRetryKeepsOwnersOfContinuedRun(t *testing.T) {
 		"retried": func(t testing.TB, w manualWorld, id, user string) run.Decision {
 			w.do(t, id, "s1", plan.StepFailed)
 			w.finish(t, id, "Run.StepFailed")
-			d, err := w.Runs.Retry(t.Context(), run.Retrial{Account: fixture.Account, User: user, RunID: id, Locale: locale.Spanish})
+			d, err := w.Runs.Retry(t.Context(), run.Again{Account: fixture.Account, User: user, RunID: id, Locale: locale.Spanish})
 			must(t, err)
 			return d
 		},

@@ -59,7 +59,7 @@ func (s *Service) Resolve(ctx context.Context, c Resolution) (Decision, error) {
 	if c.Outcome != plan.OutcomeRetry || !unresolvedStep(d.Run).IsZero() {
 		return d, nil
 	}
-	return s.Retry(ctx, Retrial{Account: c.Account, User: c.User, RunID: c.RunID, Locale: c.Locale, TraceID: c.TraceID})
+	return s.Retry(ctx, Again{Account: c.Account, User: c.User, RunID: c.RunID, Locale: c.Locale, TraceID: c.TraceID})
 }
 
 // stepsInDoubt returns the ids of the steps that are still to be resolved.

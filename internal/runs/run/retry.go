@@ -9,20 +9,9 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
-
-// Retrial is a person's request to continue a run that did not do everything.
-type Retrial struct {
-	Account string
-	User    string
-	RunID   string
-	Viewer  string // the viewer who is shown the draft
-	Locale  locale.Tag
-	TraceID string
-}
 
 // Retry proposes the plan of a run again, as a new draft of its chat. The steps that the run
 // finished are not done again; all others run after the draft is confirmed. A step that was undone
@@ -33,7 +22,7 @@ type Retrial struct {
 // plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnresolved while one of its steps
 // is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; and
 // conversation.ErrChatNotFound.
-func (s *Service) Retry(ctx context.Context, c Retrial) (Decision, error) {
+func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
@@ -101,7 +90,7 @@ func checkRetriable(r plan.Run) error {
 }
 
 // continuation returns the draft that continues a run.
-func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversation.Chat, c Retrial) (plan.Run, error) {
+func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversation.Chat, c Again) (plan.Run, error) {
 	at := s.Now()
 	told, err := s.Catalogue.HookEvents(ctx, r.Account)
 	if err != nil {
@@ -164,7 +153,7 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 }
 
 // recordRetry adds an event to the old run that names the new one.
-func (s *Service) recordRetry(ctx context.Context, c Retrial, by string) error {
+func (s *Service) recordRetry(ctx context.Context, c Again, by string) error {
 	return s.decideRun(ctx, c.Account, c.RunID, func(r plan.Run) error {
 		_, err := s.Store.MoveRun(ctx, r, Move{Record: Record{
 			At: s.Now(), Type: plan.EventRetried, Data: map[string]any{"run_id": by, "by": c.User},

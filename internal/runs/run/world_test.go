@@ -189,7 +189,7 @@ func (w manualWorld) resolve(id, effect string, outcome plan.Outcome) (run.Decis
 }
 
 func (w manualWorld) retry(id string) (run.Decision, error) {
-	return w.Runs.Retry(context.Background(), run.Retrial{Account: fixture.Account, User: "ana", RunID: id, Locale: locale.Spanish})
+	return w.Runs.Retry(context.Background(), run.Again{Account: fixture.Account, User: "ana", RunID: id, Locale: locale.Spanish})
 }
 
 // final returns the text of the final message.
