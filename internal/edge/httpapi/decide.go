@@ -112,9 +112,12 @@ func (d runHandler) resolve(ctx context.Context, in *struct {
 	return answer(v), nil
 }
 
+// AgainRequest is the body of a request for a draft that comes after a run. It has no members.
+type AgainRequest struct{}
+
 type againInput struct {
 	ID   string `path:"id"`
-	Body struct{}
+	Body AgainRequest
 }
 
 // again returns the handler of a draft that comes after a run.
