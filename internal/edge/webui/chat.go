@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
@@ -64,6 +65,7 @@ type newView struct {
 	Project  conversation.Project
 	Examples []string
 	Empty    bool // no server is registered
+	Admin    bool // the viewer may register one
 }
 
 func (s *site) chatFragment(w http.ResponseWriter, v visit) error {
@@ -329,7 +331,7 @@ func (s *site) newChat(ctx context.Context, v visit, projectID string) (*newView
 	if err != nil {
 		return nil, err
 	}
-	view := &newView{Facts: who.Facts, Answers: who}
+	view := &newView{Facts: who.Facts, Answers: who, Admin: v.who.Allows(auth.ScopeAdmin)}
 	if projectID != "" {
 		p, err := s.Projects.Project(ctx, v.who.Account, projectID)
 		if err != nil {

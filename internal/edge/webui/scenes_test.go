@@ -376,3 +376,23 @@ func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFirstScreenLeadsOn: an example sends itself, and a service is registered by its address.
+func TestTheFirstScreenLeadsOn(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.see(".begin-service input")
+	b.picture("first")
+	b.write(".begin-service input", "http://169.254.169.254\r")
+	b.see(".begin-service .problem")
+	eval[bool](b, `(document.querySelector(".begin-service input").value = "https://pets.example", true)`)
+	b.click(".begin-service .button")
+	b.see("#operations")
+	b.click(".new-chat")
+	b.see(".example")
+	said := eval[string](b, `document.querySelector(".example").textContent`)
+	b.click(".example")
+	b.until(`document.querySelectorAll(".line.user .bubble").length === 1 && document.querySelectorAll(".line.assistant, .line.plan").length === 1`)
+	if got := eval[string](b, `document.querySelector(".line.user .bubble").innerText`); got != said {
+		t.Errorf("%q was sent for %q", got, said)
+	}
+}

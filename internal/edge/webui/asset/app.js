@@ -4,7 +4,7 @@
 import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { copyCode, offerCopies } from "./blocks.js";
-import { actions as lines, askAnswer, startComposer, write } from "./chat.js";
+import { actions as lines, askAnswer, sendText, startComposer } from "./chat.js";
 import * as chats from "./chats.js";
 import * as credits from "./credits.js";
 import * as decisions from "./decide.js";
@@ -42,7 +42,7 @@ const actions = {
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
   "drawer-close": () => drawer(false),
-  "example": (button) => write(button.textContent),
+  "example": (button) => sendText(button.textContent),
   "older": older,
   "more-chats": moreChats,
   "to-end": () => (toEnd(true), landing().focus({ preventScroll: true })),

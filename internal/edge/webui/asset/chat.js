@@ -109,6 +109,12 @@ export function write(text) {
   input.focus();
 }
 
+/** sendText sends a text as if it had been written. */
+export function sendText(text) {
+  write(text);
+  return send();
+}
+
 // free reports whether a message may be sent now: not while an answer is on its
 // way, but for the time in which the assistant waits for more.
 function free() {

@@ -25,7 +25,7 @@ function keyOf(data, prefix) {
 
 export const submits = {
   "add-server": async (form, data) => {
-    const body = { url: data.get("url").trim(), kind: data.get("kind"), allow_offline: data.has("allow_offline"), force: data.has("force"), ...told(data, "name", "role", "description", "document_url") };
+    const body = { url: data.get("url").trim(), kind: data.get("kind") || "openapi", allow_offline: data.has("allow_offline"), force: data.has("force"), ...told(data, "name", "role", "description", "document_url") };
     const words = (data.get("keywords") || "").split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
     if (words.length) body.keywords = words;
     if (data.get("reads")) body.reads = { mode: data.get("reads") };
