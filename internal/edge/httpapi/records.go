@@ -45,6 +45,7 @@ func (a *api) records(store Store, checks []Check) {
 		summary: "Read a run's events, in order, after a sequence number", failures: []int{404, 422},
 	}, s.events)
 	a.lists(s)
+	a.export(s)
 	a.history(s)
 	register(a, operation{
 		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,

@@ -93,7 +93,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
-	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
+	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat exportChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +

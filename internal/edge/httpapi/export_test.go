@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+)
+
+// pagedMessages is a store whose chat has so many messages of so many bytes.
+type pagedMessages struct {
+	Store
+	n, size int
+}
+
+func (p pagedMessages) Chat(context.Context, string, string) (conversation.Chat, error) {
+	return conversation.Chat{ID: chatID, Title: "Una\nsala"}, nil
+}
+
+func (p pagedMessages) Messages(_ context.Context, _, _, cursor string, limit int) ([]conversation.Message, string, error) {
+	last := p.n
+	if cursor != "" {
+		_, _ = fmt.Sscan(cursor, &last)
+	}
+	first := max(0, last-limit)
+	var list []conversation.Message
+	for i := first; i < last; i++ {
+		list = append(list, conversation.Message{ID: fmt.Sprint(i), Role: conversation.RoleUser, Content: strings.Repeat("é", p.size/2)})
+	}
+	if first == 0 {
+		return list, "", nil
+	}
+	return list, fmt.Sprint(first), nil
+}
+
+func TestAnExportHasTheNewestInOrder(t *testing.T) {
+	for _, c := range []struct {
+		n, size, want int
+		cut           bool
+	}{{0, 10, 0, false}, {1, 10, 1, false}, {250, 10, 250, false}, {2000, 20_000, 208, true}, {1, 5 << 20, 0, true}} {
+		r := records{store: pagedMessages{n: c.n, size: c.size}}
+		got, err := r.exportChat(context.Background(), &struct {
+			ID     string `path:"id"`
+			Format string `query:"format" enum:"json,md" doc:"json when absent"`
+		}{ID: chatID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := got.Body.(ChatExport)
+		raw, _ := json.Marshal(e)
+		if len(e.Messages) != c.want || e.Truncated != c.cut || len(raw) > mostExported+1000 {
+			t.Errorf("%d messages of %d bytes: %d of %d bytes, cut %v", c.n, c.size, len(e.Messages), len(raw), e.Truncated)
+		}
+		for i, m := range e.Messages {
+			if m.ID != fmt.Sprint(c.n-len(e.Messages)+i) {
+				t.Fatalf("message %d is %s", i, m.ID)
+			}
+		}
+	}
+}
+
+func TestAnExportInMarkdownIsForPeople(t *testing.T) {
+	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
+		{Role: conversation.RoleUser, Content: "¿Cuál?"}, {Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
+		{Role: conversation.RoleAssistant, Content: "- Norte\n", Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
+	}}
+	text := string(e.markdown(locale.Spanish))
+	for _, want := range []string{"# Una sala\n", "**Tú**", "¿Cuál?", "**Piloto**", "- Norte\n", "Salas: `GET https://a/'b'` (200)", "más antiguos"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "gone") {
+		t.Error("it has what was replaced")
+	}
+}
+
+func TestAnExportIsServedAsAFile(t *testing.T) {
+	for query, kind := range map[string]string{"": "application/json", "?format=json": "application/json", "?format=md": "text/markdown; charset=utf-8"} {
+		got := newSite().do(ask(talker, http.MethodGet, "/api/chats/"+chatID+"/export"+query, ""))
+		if got.Code != http.StatusOK || got.Header().Get("Content-Type") != kind || !strings.HasPrefix(got.Header().Get("Content-Disposition"), `attachment; filename="piloto-`+chatID+`.`) {
+			t.Errorf("%s: %d %v", query, got.Code, got.Header())
+		}
+	}
+	for path, want := range map[string]int{chatID + "/export?format=doc": 422, "none/export": 404} {
+		if got := newSite().do(ask(talker, http.MethodGet, "/api/chats/"+path, "")); got.Code != want {
+			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}
