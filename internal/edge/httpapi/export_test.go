@@ -66,7 +66,8 @@ func TestAnExportHasTheNewestInOrder(t *testing.T) {
 
 func TestAnExportInMarkdownIsForPeople(t *testing.T) {
 	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
-		{Role: conversation.RoleUser, Content: "¿Cuál?"}, {Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
+		{Role: conversation.RoleUser, Content: "¿Cuál?"},
+		{Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
 		{Role: conversation.RoleAssistant, Content: "- Norte\n", Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
 	}}
 	text := string(e.markdown(locale.Spanish))
