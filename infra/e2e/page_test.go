@@ -48,6 +48,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 	// Where nothing may be read, the plan has every step.
 	askToRead(t, c)
 	b.click(".new-chat")
+	b.see(`#view[data-name="new"]`)
 	b.say("Reserva una sala para 4 mañana a las 10 y enséñame la reserva")
 	b.see(".card[data-draft]")
 	chat := c.must(t, 200, "GET", "/api/chats", "").text("chats.0.chat_id")

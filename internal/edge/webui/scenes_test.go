@@ -396,3 +396,21 @@ func TestTheFirstScreenLeadsOn(t *testing.T) {
 		t.Errorf("%q was sent for %q", got, said)
 	}
 }
+
+// TestWhatIsWrittenAheadIsForTheNextView: who opens a new chat and writes at once loses nothing, and leaves nothing behind.
+func TestWhatIsWrittenAheadIsForTheNextView(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.say("hola")
+	b.until(`document.querySelectorAll(".line.assistant:not([data-local])").length === 1`)
+	chat := eval[string](b, `document.getElementById("view").dataset.chat`)
+	eval[bool](b, `((m) => { document.querySelector(".new-chat").click(); m.focus(); m.value = "Reserva"; m.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.getElementById("message"))`)
+	b.see(`#view[data-name="new"]`)
+	if text := eval[string](b, `document.getElementById("message").value`); text != "Reserva" {
+		t.Errorf("what was written became %q", text)
+	}
+	b.click(`.chat-link[data-chat="` + chat + `"]`)
+	b.see(`#view[data-chat="` + chat + `"]`)
+	if text := eval[string](b, `document.getElementById("message").value`); text != "" {
+		t.Errorf("the chat that was left has %q", text)
+	}
+}

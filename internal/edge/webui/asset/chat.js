@@ -33,8 +33,13 @@ export function startComposer() {
   input.addEventListener("input", () => {
     if (input.value === "") began = undefined;
     else begin();
-    keepDraft(input.value);
+    if (!ahead) keepDraft(input.value);
     fit();
+  });
+  document.addEventListener("leaving", () => (ahead = input.value === ""));
+  document.addEventListener("stayed", () => {
+    ahead = false;
+    keepDraft(input.value);
   });
   input.addEventListener("focus", loadWords, { once: true });
   input.addEventListener("keydown", (e) => {
@@ -57,15 +62,22 @@ export function startComposer() {
   restore();
 }
 
-// restore shows what was begun in the chat that was opened.
+let ahead = false; // what is written now is for the view that is on its way
+
+// restore shows what was begun in the chat that was opened; what was written while it was on its way is for it.
 function restore() {
+  if (ahead && input.value) {
+    keepDraft(input.value);
+    began = undefined;
+  }
+  ahead = false;
   const text = draft();
   if (input.value !== text) {
     if (editing?.chat !== view().dataset.chat) edit();
     input.value = text;
     began = undefined;
-    if (text) begin();
   }
+  if (text) begin();
   fit();
 }
 

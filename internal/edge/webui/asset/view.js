@@ -60,9 +60,11 @@ export async function go(address, { push = true, focus = true, keep = false } = 
   const url = new URL(address, location.origin);
   const mine = ++going;
   let part;
+  document.dispatchEvent(new CustomEvent("leaving"));
   try {
     part = await fragment(partOf(url));
   } catch (failure) {
+    document.dispatchEvent(new CustomEvent("stayed"));
     const place = !thread() && view().querySelector("[data-problem]"); // where there is no composer
     if (mine === going) problem(place || document.getElementById("composer-problem"), failure);
     return false;
