@@ -127,6 +127,7 @@ export const refreshChats = single(async () => {
   const q = new URLSearchParams({ project: project || "", chat: v.dataset.chat || "" });
   try {
     const part = await fragment("/ui/chats?" + q);
+    await letGo();
     if (!part.ok) return;
     const field = now.querySelector("[data-input=find-chats]");
     if (field.value.trim()) return; // the list shows what was found
