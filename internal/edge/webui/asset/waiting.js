@@ -5,7 +5,7 @@ import { api, fragment, Problem } from "./api.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
 import { el, icon, t, tellTime } from "./text.js";
-import { entitle, go, partOf, view } from "./view.js";
+import { entitle, go, letGo, partOf, view } from "./view.js";
 
 const most = 100; // that are counted
 const badge = () => document.getElementById("waiting-count");
@@ -114,6 +114,7 @@ async function cardOf(run) {
 // refresh takes over what waits by now. An entry that is open stays, because it may be read.
 async function refresh() {
   const part = await fragment(partOf(new URL(location.href)));
+  await letGo();
   const now = list();
   const next = part.nodes[0]?.querySelector("#waits");
   if (!now || !next) return;
