@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -203,21 +204,21 @@ func partOf(name string, raw json.RawMessage, fields []schemaField) editPart {
 
 // membersOf parses an object, in its order; false for any other value.
 func membersOf(raw json.RawMessage, fields []schemaField) (list []member, flat bool) {
-	all, ok := jsonMembers(raw)
+	all, ok := jcs.Members(raw)
 	if !ok || len(all) > mostMembers {
 		return nil, false
 	}
 	seen := map[string]bool{}
 	for _, one := range all {
-		if seen[one.name] {
+		if seen[one.Name] {
 			return nil, false
 		}
-		seen[one.name] = true
-		f := schemaField{name: one.name}
-		if i := slices.IndexFunc(fields, func(f schemaField) bool { return f.name == one.name }); i >= 0 {
+		seen[one.Name] = true
+		f := schemaField{name: one.Name}
+		if i := slices.IndexFunc(fields, func(f schemaField) bool { return f.name == one.Name }); i >= 0 {
 			f = fields[i]
 		}
-		list = append(list, f.member(one.value))
+		list = append(list, f.member(one.Value))
 	}
 	return list, len(list) > 0
 }

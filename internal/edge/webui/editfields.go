@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -50,10 +51,10 @@ func fieldsOf(schema json.RawMessage) (list []schemaField) {
 		}
 		s.Defs = defs
 	}
-	members, _ := jsonMembers(s.Properties)
+	members, _ := jcs.Members(s.Properties)
 	for _, m := range members {
-		f := fieldOf(m.name, m.value, s.Defs)
-		f.needed = slices.Contains(s.Required, m.name)
+		f := fieldOf(m.Name, m.Value, s.Defs)
+		f.needed = slices.Contains(s.Required, m.Name)
 		list = append(list, f)
 	}
 	return list

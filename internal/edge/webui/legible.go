@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
@@ -89,20 +90,20 @@ type reader struct {
 }
 
 func (r *reader) object(raw json.RawMessage, name string, depth int) {
-	members, ok := jsonMembers(raw)
+	members, ok := jcs.Members(raw)
 	if !ok || depth == deepestField {
 		r.Cut = true
 		return
 	}
 	for _, m := range members {
-		full := strings.TrimSpace(name + " " + m.name)
+		full := strings.TrimSpace(name + " " + m.Name)
 		switch {
-		case m.value[0] == '{':
-			r.object(m.value, full, depth+1)
-		case m.value[0] == '[':
-			r.list(m.value, full)
+		case m.Value[0] == '{':
+			r.object(m.Value, full, depth+1)
+		case m.Value[0] == '[':
+			r.list(m.Value, full)
 		case len(r.Fields) < mostFields && r.room > 0:
-			r.Fields = append(r.Fields, readField{display(humanName(full)), r.value(m.value, full)})
+			r.Fields = append(r.Fields, readField{display(humanName(full)), r.value(m.Value, full)})
 		default:
 			r.Cut = true
 		}
@@ -159,14 +160,14 @@ func (r *reader) table(elements []json.RawMessage, name string) {
 	column := map[string]int{}
 	// The columns are those of the first rows, whichever page it is.
 	for _, e := range elements[:min(rowsShown, len(elements))] {
-		members, _ := jsonMembers(e)
+		members, _ := jcs.Members(e)
 		for _, m := range members {
-			if _, known := column[m.name]; known {
+			if _, known := column[m.Name]; known {
 				continue
 			}
-			column[m.name] = len(column)
+			column[m.Name] = len(column)
 			if len(t.Names) < mostColumns {
-				t.Names = append(t.Names, display(humanName(m.name)))
+				t.Names = append(t.Names, display(humanName(m.Name)))
 			}
 		}
 	}
@@ -176,10 +177,10 @@ func (r *reader) table(elements []json.RawMessage, name string) {
 			break
 		}
 		row := make([]readValue, len(t.Names))
-		members, _ := jsonMembers(e)
+		members, _ := jcs.Members(e)
 		for _, m := range members {
-			if at, ok := column[m.name]; ok && at < len(row) {
-				row[at] = r.value(m.value, m.name)
+			if at, ok := column[m.Name]; ok && at < len(row) {
+				row[at] = r.value(m.Value, m.Name)
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -235,30 +236,6 @@ func (r *reader) none() render.HTML { return r.word("page.says.empty") }
 
 func (r *reader) word(key string) render.HTML {
 	return render.HTML(locale.Text(r.words.tag, key)) //nolint:gosec // a text of the catalogue
-}
-
-// jsonMember is a member of a JSON object.
-type jsonMember struct {
-	name  string
-	value json.RawMessage
-}
-
-// jsonMembers returns the members of an object in their order, and whether it is one.
-func jsonMembers(raw json.RawMessage) (list []jsonMember, ok bool) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, false
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		var v json.RawMessage
-		if err != nil || dec.Decode(&v) != nil {
-			return list, false
-		}
-		text, _ := name.(string)
-		list = append(list, jsonMember{text, v})
-	}
-	return list, true
 }
 
 // rowsFragment serves the next rows of a table in an answer: of the effect that the path names, ?table= by its number, ?from= a row.

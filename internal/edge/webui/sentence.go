@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
@@ -81,10 +82,10 @@ func (w *sentenceWriter) object(raw json.RawMessage, where, name string, depth i
 		w.value(raw, where, name)
 		return
 	}
-	members, ok := jsonMembers(raw)
+	members, ok := jcs.Members(raw)
 	w.Whole = w.Whole && ok
 	for _, m := range members {
-		w.object(m.value, where+"."+m.name, strings.TrimSpace(name+" "+m.name), depth+1)
+		w.object(m.Value, where+"."+m.Name, strings.TrimSpace(name+" "+m.Name), depth+1)
 	}
 	if empty := len(members) == 0 && depth > 0; empty {
 		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 )
 
@@ -137,22 +138,11 @@ func scalars(raw json.RawMessage) []member {
 		}
 		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
 	var members []member
-	if _, err := dec.Token(); err != nil {
-		return nil
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return members
-		}
-		var v json.RawMessage
-		if dec.Decode(&v) != nil {
-			return members
-		}
-		if s, err := scalarText(v); err == nil && Line(s) != "" {
-			members = append(members, member{name.(string), s})
+	all, _ := jcs.Members(raw)
+	for _, m := range all {
+		if s, err := scalarText(m.Value); err == nil && Line(s) != "" {
+			members = append(members, member{m.Name, s})
 		}
 	}
 	return members

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"piloto/internal/ground/fold"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
 )
@@ -143,16 +144,16 @@ func chosen(things [][]field, asked []string, most int) []field {
 
 // fieldsOf returns the values of an object, and of the objects in it, in their original order.
 func fieldsOf(body json.RawMessage) []field {
-	members, _ := membersOf(body)
+	members, _ := jcs.Members(body)
 	var fields []field
 	for _, m := range members {
-		if inner, ok := membersOf(m.value); ok {
+		if inner, ok := jcs.Members(m.Value); ok {
 			for _, n := range inner {
-				fields = appendField(fields, m.name+" "+n.name, n.value)
+				fields = appendField(fields, m.Name+" "+n.Name, n.Value)
 			}
 			continue
 		}
-		fields = appendField(fields, m.name, m.value)
+		fields = appendField(fields, m.Name, m.Value)
 	}
 	return fields
 }
@@ -192,34 +193,6 @@ func isComposite(value json.RawMessage) bool {
 	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
 }
 
-// member is one member of an object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf returns the members of an object in their order, and false for another value.
-func membersOf(body json.RawMessage) ([]member, bool) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
-		return nil, false
-	}
-	var list []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return list, true
-		}
-		var m member
-		m.name, _ = name.(string)
-		if dec.Decode(&m.value) != nil {
-			return list, true
-		}
-		list = append(list, m)
-	}
-	return list, true
-}
-
 // mostWraps bounds how deep the result is looked for.
 const mostWraps = 4
 
@@ -244,22 +217,22 @@ func innerOf(body json.RawMessage) json.RawMessage {
 		}
 		return nil
 	}
-	members, ok := membersOf(body)
+	members, ok := jcs.Members(body)
 	if !ok {
 		return nil
 	}
 	for _, m := range members {
 		switch {
-		case m.name == "structuredContent" && isComposite(m.value):
-			return m.value
-		case m.name == "content" && len(members) <= 2:
-			if text := textOf(m.value); text != nil {
+		case m.Name == "structuredContent" && isComposite(m.Value):
+			return m.Value
+		case m.Name == "content" && len(members) <= 2:
+			if text := textOf(m.Value); text != nil {
 				return text
 			}
 		}
 	}
-	if len(members) == 1 && isComposite(members[0].value) {
-		return members[0].value
+	if len(members) == 1 && isComposite(members[0].Value) {
+		return members[0].Value
 	}
 	return nil
 }
@@ -283,13 +256,13 @@ func listIn(body json.RawMessage) ([]json.RawMessage, bool) {
 		return list, true
 	}
 	lists := 0
-	members, _ := membersOf(body)
+	members, _ := jcs.Members(body)
 	for _, m := range members {
 		var inner []json.RawMessage
 		switch {
-		case bytes.HasPrefix(bytes.TrimSpace(m.value), []byte("[")) && json.Unmarshal(m.value, &inner) == nil:
+		case bytes.HasPrefix(bytes.TrimSpace(m.Value), []byte("[")) && json.Unmarshal(m.Value, &inner) == nil:
 			list, lists = inner, lists+1
-		case slices.ContainsFunc(wordsOf(m.name), func(w string) bool { return idWords()[w] || nameWords()[w] }):
+		case slices.ContainsFunc(wordsOf(m.Name), func(w string) bool { return idWords()[w] || nameWords()[w] }):
 			return nil, false // an order has an id, and items
 		}
 	}

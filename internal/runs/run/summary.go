@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
@@ -46,7 +47,7 @@ func describe(body json.RawMessage, asked []string) locale.Phrase {
 	if list, ok := listIn(body); ok {
 		return describeList(list, asked)
 	}
-	if _, ok := membersOf(body); !ok {
+	if _, ok := jcs.Members(body); !ok {
 		return cellOf(body)
 	}
 	fields := chosen([][]field{fieldsOf(body)}, asked, summaryFields)
@@ -84,7 +85,7 @@ func describeList(list []json.RawMessage, asked []string) locale.Phrase {
 	} else {
 		var lines []locale.Phrase
 		for _, item := range some {
-			if _, composite := membersOf(item); !composite {
+			if _, composite := jcs.Members(item); !composite {
 				lines = append(lines, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), cellOf(item)}, Between: " "})
 			}
 		}
