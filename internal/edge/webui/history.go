@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ type runRow struct {
 	Status      plan.Status
 	Who         string // who confirmed it, or else who asked for it
 	At          time.Time
-	Took        string
+	Took        string // from its proposal to its end: the list does not have the time of its confirmation
 	Done, Total int
 	Costs       []saidValue // amounts of money that its steps name
 	Receipt     bool
@@ -98,7 +99,7 @@ func (s *site) runHeads(ctx context.Context, v visit, f runFilter, cursor string
 	var of plan.Filter
 	if f.Status != "" {
 		of.Statuses = []plan.Status{plan.Status(f.Status)}
-		if !isStatus(plan.Status(f.Status)) {
+		if !slices.Contains(plan.Statuses(), plan.Status(f.Status)) {
 			return nil, "", errNoStatus
 		}
 	}
@@ -111,15 +112,6 @@ func (s *site) runHeads(ctx context.Context, v visit, f runFilter, cursor string
 		}
 	}
 	return kept, next, err
-}
-
-func isStatus(status plan.Status) bool {
-	for _, known := range plan.Statuses() {
-		if known == status {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *site) historyRow(v visit, h plan.Head) runRow {
@@ -150,7 +142,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	f := runFilter{q.Get("status"), q.Get("q")}
 	var body bytes.Buffer // whole, because an answer that has begun cannot say that the rest is missing
 	file := csv.NewWriter(&body)
-	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds", "steps_done", "steps_total", "receipt"})
+	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt"})
 	cursor := ""
 	for n := 0; n < csvRows; {
 		list, next, err := s.runHeads(ctx, v, f, cursor)
