@@ -69,10 +69,10 @@ func (m *matrix) pointKills(only string, few bool) []round {
 	var rounds []round
 	died := map[string]int{} // number of deaths by scenario
 	for _, name := range rare {
-		for _, sc := range m.scenariosFor(passed[name], died, few) {
+		for i, sc := range m.scenariosFor(passed[name], died, few) {
 			list := passed[name][sc.name]
 			switch {
-			case few && len(passed[name]) == 1: // a later pass may have been a second try, which no other round needs to make
+			case few && i == 0: // a later pass may have been a second try, which no other round needs to make
 				list = list[:1]
 			case few || sc.slow:
 				list = list[died[sc.name]%len(list):][:1]
