@@ -142,6 +142,12 @@ deploy: ## Deploy to AWS (needs the SAM CLI and credentials)
 	sam build
 	sam deploy --guided
 
+.PHONY: assets
+assets: ## Put the page's files into BUCKET, of a deployment with a distribution (needs the AWS CLI and credentials)
+	@test -n "$(BUCKET)" || { echo "make assets BUCKET=...: the output AssetBucketName of the stack"; exit 1; }
+	go run ./infra/assets -to build/page
+	aws s3 cp --recursive build/page/assets s3://$(BUCKET)/assets --cache-control "public, max-age=31536000, immutable"
+
 .PHONY: clean
 clean: ## Remove what was built; data and caches stay
 	rm -rf build bin .aws-sam

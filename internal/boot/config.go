@@ -12,6 +12,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"piloto/internal/access/rate"
+	"piloto/internal/edge/gateway"
 	"piloto/internal/tools/tool"
 )
 
@@ -21,8 +22,17 @@ type Config struct {
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// Private are the private networks in which registered servers and providers may be.
 	Private tool.Networks `env:"ALLOW_PRIVATE"`
+	Edge
 	Rates
 }
+
+// Edge is the distribution in front of the API.
+type Edge struct {
+	PageDomain string `env:"PAGE_DOMAIN"` // empty: there is none
+	EdgeSecret string `env:"EDGE_SECRET"`
+}
+
+func (e Edge) edge() gateway.Edge { return gateway.Edge{Domain: e.PageDomain, Secret: e.EdgeSecret} }
 
 // Rates are the limits of requests per minute; 0: no limit.
 type Rates struct {

@@ -437,5 +437,5 @@ func Authorize(w World, e Environment) (gateway.Function, error) {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return gateway.NewFunction(gateway.Authorizer(gateway.LogRenewals(s.stores.Access, s.log), s.meter, w.Now, s.log)), nil
+	return gateway.NewFunction(c.edge().Authorizer(gateway.LogRenewals(s.stores.Access, s.log), s.meter, w.Now, s.log)), nil
 }

@@ -30,7 +30,9 @@ func StartHTTP(build func(World, Environment) (http.Handler, error)) {
 	must(err)
 	h, err := build(w, e)
 	must(err)
-	gateway.StartHTTP(h)
+	c, err := read[Edge](e)
+	must(err)
+	c.edge().StartHTTP(h)
 }
 
 // StartTask runs a function that a state machine or AWS invokes, for the same packages.

@@ -20,7 +20,7 @@ import (
 func eventAPI(p *Process) http.Handler {
 	tasks := map[string]gateway.Function{}
 	for id, h := range p.functions.http {
-		tasks[id] = gateway.NewFunction(gateway.Handler(h))
+		tasks[id] = gateway.NewFunction(gateway.Edge{}.Handler(h))
 	}
 	for id, f := range p.functions.tasks {
 		tasks[id] = f

@@ -34,6 +34,12 @@ const (
 	typeSubscription = "AWS::SNS::Subscription"
 	typeQueue        = "AWS::SQS::Queue"
 	typeQueuePolicy  = "AWS::SQS::QueuePolicy"
+
+	typeBucket       = "AWS::S3::Bucket"
+	typeBucketPolicy = "AWS::S3::BucketPolicy"
+	typeSecret       = "AWS::SecretsManager::Secret"
+	typeDistribution = "AWS::CloudFront::Distribution"
+	typeOriginAccess = "AWS::CloudFront::OriginAccessControl"
 )
 
 // noCounterpart gives the reasons.
@@ -48,6 +54,12 @@ var noCounterpart = map[string]string{
 	typeSubscription: "there are no alarms to tell of",
 	typeQueue:        "what fails is logged, and looked for again by the next sweep",
 	typeQueuePolicy:  "there is no queue",
+
+	typeBucket:       "the process serves the page's files itself",
+	typeBucketPolicy: "there is no bucket",
+	typeSecret:       "there is no distribution that needs it",
+	typeDistribution: "browsers talk to the process",
+	typeOriginAccess: "there is no bucket",
 }
 
 // document reads the whole file: first the names, so that every reference can be checked, then
@@ -59,6 +71,7 @@ func (r *reader) document(root *yaml.Node) {
 		"Description":              acceptUnused("for people"),
 		"Metadata":                 acceptUnused("for tools"),
 		"Parameters":               r.parameters,
+		"Rules":                    acceptUnused("CloudFormation checks parameters that belong together"),
 		"Conditions":               r.conditionNames,
 		"Globals":                  r.globalSections,
 		"Resources":                r.resourceNames,
@@ -71,6 +84,11 @@ func (r *reader) document(root *yaml.Node) {
 	for _, section := range []string{"Conditions", "Globals", "Resources", "Outputs"} {
 		if n := member(root, section); n != nil {
 			r.check(n, section)
+		}
+	}
+	for _, o := range r.out.outputs {
+		if o.condition != nil {
+			r.checkCondition(o.condition, join(join("Outputs", o.Name), "Condition"), o.condition.Value)
 		}
 	}
 	for key, n := range r.members(member(root, "Resources"), "Resources") {
@@ -181,13 +199,15 @@ func (r *reader) resourceNames(n *yaml.Node, path string) {
 
 func (r *reader) outputs(n *yaml.Node, path string) {
 	for key, body := range r.members(n, path) {
+		o := Output{Name: key.Value}
 		r.object(body, join(path, key.Value), handlers{
 			"Description": acceptUnused("for people"),
 			"Export":      acceptUnused("there are no other stacks"),
-			"Value": func(n *yaml.Node, at string) {
-				r.out.outputs = append(r.out.outputs, Output{key.Value, Value{n, at}})
-			},
+			"Condition":   func(n *yaml.Node, _ string) { o.condition = n },
+			"Value":       func(n *yaml.Node, at string) { o.Value = Value{n, at} },
 		})
+		r.require(body, join(path, key.Value), "Value")
+		r.out.outputs = append(r.out.outputs, o)
 	}
 }
 

@@ -103,6 +103,9 @@ func (t *Template) Resolve(values map[string]string) (*Deployment, error) {
 	}
 	d.CORS = s.cors()
 	for _, o := range t.outputs {
+		if o.condition != nil && !s.holds(t.conditions[o.condition.Value], "Outputs."+o.Name) {
+			continue
+		}
 		if text, ok := s.text(o.Value); ok {
 			d.Outputs[o.Name] = text
 		}

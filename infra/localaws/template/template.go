@@ -127,6 +127,8 @@ type Unused struct {
 type Output struct {
 	Name  string
 	Value Value
+
+	condition *yaml.Node // scalar with the name of a condition; nil: there is always the output
 }
 
 // Function returns the function with a logical id.

@@ -104,6 +104,7 @@ Resources:
               - !If [HasSecret, {Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt Table.Arn}, !Ref AWS::NoValue]
 Outputs:
   Url: {Value: !Sub "https://${Api}.example"}
+  Hidden: {Condition: HasSecret, Value: !Ref Secret}
 `
 
 func parse(t *testing.T, text string) *template.Template {
@@ -176,8 +177,8 @@ func TestResolveMatchesDeployment(t *testing.T) {
 	if got := d.Substitutions["Run"]["Chat"]; got != "arn:aws:lambda:us-east-1:123456789012:function:local-ChatFunction" {
 		t.Errorf("substitution %q", got)
 	}
-	if got := d.Outputs["Url"]; got != "https://api.example" {
-		t.Errorf("output %q", got)
+	if diff := cmp.Diff(map[string]string{"Url": "https://api.example"}, d.Outputs); diff != "" {
+		t.Error(diff)
 	}
 	if d.CORS.Origins != nil {
 		t.Errorf("pages of %v may ask", d.CORS.Origins)
@@ -193,7 +194,7 @@ func TestResolveMatchesDeployment(t *testing.T) {
 		t.Error(diff)
 	}
 	values["Secret"] = "s"
-	if d, err = tpl.Resolve(values); err != nil || d.Environment["ChatFunction"]["SECRET"] != "s" || len(d.CORS.Origins) != 2 || d.CORS.MaxAge != 600 {
+	if d, err = tpl.Resolve(values); err != nil || d.Environment["ChatFunction"]["SECRET"] != "s" || d.Outputs["Hidden"] != "s" || len(d.CORS.Origins) != 2 || d.CORS.MaxAge != 600 {
 		t.Errorf("with a secret: %v, %v", d, err)
 	}
 }
@@ -248,30 +249,32 @@ func TestRuleMatchesOnlyItsPattern(t *testing.T) {
 
 func TestUnsupportedPartsAreRefusedByLineAndPath(t *testing.T) {
 	for name, c := range map[string]struct{ old, with, want string }{
-		"resource type":       {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:71: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
-		"function property":   {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
-		"runtime":             {"Runtime: provided.al2023", "Runtime: nodejs22.x", `Globals.Function.Runtime: "nodejs22.x" is not supported`},
-		"top-level section":   {"Outputs:", "Mappings:", "Mappings: is not something"},
-		"intrinsic":           {"!Ref Hours", "!ImportValue Hours", "Variables.HOURS: the intrinsic function !ImportValue is not understood"},
-		"long form":           {"!Ref Hours", "{Ref: Hours}", "Variables.HOURS.Ref: write the short form"},
-		"a star for origins":  {`!Split [",", !Ref Pages]`, `["*"]`, `Api.Properties.CorsConfiguration.AllowOrigins: must be !Split`},
-		"always some origins": {"!Ref AWS::NoValue]", "{}]", "Api.Properties.CorsConfiguration: must be !If"},
-		"credentials":         {"MaxAge: 600", "AllowCredentials: true", "Api.Properties.CorsConfiguration.AllowCredentials: is not something"},
-		"dangling reference":  {"!Ref Hours", "!Ref Days", `Variables.HOURS: "Days" is neither a parameter nor a resource`},
-		"dangling attribute":  {"!GetAtt ChatFunction.Arn", "!GetAtt Chat.Arn", `Resources.Run.Properties.DefinitionSubstitutions.Chat: "Chat" is not a resource`},
-		"unknown attribute":   {"!GetAtt ChatFunction.Arn", "!GetAtt ChatFunction.Url", `the attribute "Url" of AWS::Serverless::Function`},
-		"unknown condition":   {"[HasSecret, !Ref Secret", "[HasSecrets, !Ref Secret", `"HasSecrets" is not a condition`},
-		"condition of itself": {"!Condition HasSecret", "!Condition Quiet", "Conditions.Quiet: depends on itself"},
-		"open substitution":   {"${AWS::Region}${!not}", "${AWS::Region", "${ is not closed"},
-		"cron":                {"rate(2 hours)", "cron(0 5)", `"cron(0 5)" cannot be run here`},
-		"rate of one plural":  {"rate(2 hours)", "rate(1 hours)", "cannot be run here"},
-		"rate of many":        {"rate(2 hours)", "rate(2 hour)", "cannot be run here"},
-		"disabled schedule":   {"Schedule: rate(2 hours)", "Schedule: rate(2 hours), Enabled: false", `Enabled: "false" is not supported`},
-		"content filter":      {"status: [FAILED, ABORTED]", "status: [{prefix: FAIL}]", "only texts are compared here"},
-		"event type":          {"Type: Schedule", "Type: SQS", `nothing here makes events of type "SQS"`},
-		"route twice":         {"Method: GET, Path: /health", "Method: POST, Path: /send", "the route POST /send is already ChatFunction's POST /send"},
-		"half a route":        {"Method: post, Path: /send", "Path: /send", "a method and a path, or neither"},
-		"half a parameter":    {"Path: /send", `Path: "/send{id}"`, "a parameter is a whole segment"},
+		"resource type":          {"AWS::Logs::LogGroup", "AWS::Kinesis::Stream", "template.yaml:71: Resources.Logs.Type: the one-process deployment has no AWS::Kinesis::Stream"},
+		"function property":      {"Timeout: 29", "SnapStart: {ApplyOn: None}", "Resources.ChatFunction.Properties.SnapStart: is not something"},
+		"runtime":                {"Runtime: provided.al2023", "Runtime: nodejs22.x", `Globals.Function.Runtime: "nodejs22.x" is not supported`},
+		"top-level section":      {"Outputs:", "Mappings:", "Mappings: is not something"},
+		"intrinsic":              {"!Ref Hours", "!ImportValue Hours", "Variables.HOURS: the intrinsic function !ImportValue is not understood"},
+		"long form":              {"!Ref Hours", "{Ref: Hours}", "Variables.HOURS.Ref: write the short form"},
+		"a star for origins":     {`!Split [",", !Ref Pages]`, `["*"]`, `Api.Properties.CorsConfiguration.AllowOrigins: must be !Split`},
+		"always some origins":    {"!Ref AWS::NoValue]", "{}]", "Api.Properties.CorsConfiguration: must be !If"},
+		"credentials":            {"MaxAge: 600", "AllowCredentials: true", "Api.Properties.CorsConfiguration.AllowCredentials: is not something"},
+		"dangling reference":     {"!Ref Hours", "!Ref Days", `Variables.HOURS: "Days" is neither a parameter nor a resource`},
+		"dangling attribute":     {"!GetAtt ChatFunction.Arn", "!GetAtt Chat.Arn", `Resources.Run.Properties.DefinitionSubstitutions.Chat: "Chat" is not a resource`},
+		"unknown attribute":      {"!GetAtt ChatFunction.Arn", "!GetAtt ChatFunction.Url", `the attribute "Url" of AWS::Serverless::Function`},
+		"unknown condition":      {"[HasSecret, !Ref Secret", "[HasSecrets, !Ref Secret", `"HasSecrets" is not a condition`},
+		"condition of an output": {"Condition: HasSecret", "Condition: HasSecrets", `Outputs.Hidden.Condition: "HasSecrets" is not a condition`},
+		"output of nothing":      {`{Value: !Sub "https://${Api}.example"}`, "{Description: u}", "Outputs.Url: Value is missing"},
+		"condition of itself":    {"!Condition HasSecret", "!Condition Quiet", "Conditions.Quiet: depends on itself"},
+		"open substitution":      {"${AWS::Region}${!not}", "${AWS::Region", "${ is not closed"},
+		"cron":                   {"rate(2 hours)", "cron(0 5)", `"cron(0 5)" cannot be run here`},
+		"rate of one plural":     {"rate(2 hours)", "rate(1 hours)", "cannot be run here"},
+		"rate of many":           {"rate(2 hours)", "rate(2 hour)", "cannot be run here"},
+		"disabled schedule":      {"Schedule: rate(2 hours)", "Schedule: rate(2 hours), Enabled: false", `Enabled: "false" is not supported`},
+		"content filter":         {"status: [FAILED, ABORTED]", "status: [{prefix: FAIL}]", "only texts are compared here"},
+		"event type":             {"Type: Schedule", "Type: SQS", `nothing here makes events of type "SQS"`},
+		"route twice":            {"Method: GET, Path: /health", "Method: POST, Path: /send", "the route POST /send is already ChatFunction's POST /send"},
+		"half a route":           {"Method: post, Path: /send", "Path: /send", "a method and a path, or neither"},
+		"half a parameter":       {"Path: /send", `Path: "/send{id}"`, "a parameter is a whole segment"},
 		"greedy in the middle": {
 			"Path: /send", `Path: "/a/{proxy+}/b"`, "only the last segment takes the rest",
 		},

@@ -50,6 +50,9 @@ var attributes = map[string][]string{
 	typeAlarm:        {"Arn"},
 	typeQueue:        {"Arn", "QueueName"},
 	typeKey:          {"Arn"},
+	typeBucket:       {"Arn", "RegionalDomainName"},
+	typeDistribution: {"DomainName"},
+	typeOriginAccess: {"Id"},
 }
 
 // intrinsic reports whether a node is a call of an intrinsic function.

@@ -11,7 +11,7 @@
 //     default. So every refusal has the same form and a trace id, which API
 //     Gateway's own refusals could not have.
 //   - A cookie is accepted for a write only from the page's own origin.
-//   - The address of a client is that of API Gateway or of the connection, and never
-//     that of a header.
+//   - The address of a client is that of API Gateway or of the connection, and that of
+//     a header only when a distribution with a secret sent the request (Edge).
 //   - A principal comes from the authorizer's context only, never from a header.
 package gateway

@@ -40,7 +40,7 @@ func event(t *testing.T, name string) events.APIGatewayV2HTTPRequest {
 func TestRequestArrivesAsItWasSent(t *testing.T) {
 	var got *http.Request
 	var body []byte
-	serve := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	serve := Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 	}))
@@ -106,7 +106,7 @@ func TestOddPathsArrive(t *testing.T) {
 		var e events.APIGatewayV2HTTPRequest
 		e.RawPath, e.RequestContext.Stage, e.RequestContext.HTTP.Method = c.raw, c.stage, "GET"
 		var got *http.Request
-		w, err := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))(t.Context(), e)
+		w, err := Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))(t.Context(), e)
 		if err != nil || w.StatusCode != 200 || got == nil {
 			t.Errorf("%q: %v %+v", c.raw, err, w)
 			continue
@@ -142,7 +142,7 @@ func TestTheRouteRestoresTheEncodedPath(t *testing.T) {
 	} {
 		e := events.APIGatewayV2HTTPRequest{RawPath: c.raw, RouteKey: c.key, PathParameters: c.parameters}
 		e.RequestContext.Stage, e.RequestContext.HTTP.Method = c.stage, "GET"
-		_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.EscapedPath() != c.escaped || r.URL.Path != c.path {
 				t.Errorf("%s on %s: %s, %s; want %s, %s", c.raw, c.key, r.URL.EscapedPath(), r.URL.Path, c.escaped, c.path)
 			}
@@ -153,7 +153,7 @@ func TestTheRouteRestoresTheEncodedPath(t *testing.T) {
 func TestQueryArrivesAsItWasSent(t *testing.T) {
 	for raw, want := range map[string]string{"": "", "a=%2F&b": "a=%2F&b", "a=1#x": "a=1%23x", "ñ=1": "ñ=1", "%zz": "%zz"} {
 		e := events.APIGatewayV2HTTPRequest{RawPath: "/", RawQueryString: raw}
-		_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery != want {
 				t.Errorf("%q became %q", raw, r.URL.RawQuery)
 			}
@@ -182,7 +182,7 @@ func TestBodies(t *testing.T) {
 		{"no type", "", false, nil, "", []byte("<html>"), false},
 		{"no type, binary", "", false, nil, "", binary, true},
 	} {
-		serve := Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serve := Edge{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if string(body) != string(c.want) {
 				t.Errorf("%s: read %q", c.name, body)
@@ -204,14 +204,14 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s: answered %q", c.name, got)
 		}
 	}
-	w, err := Handler(http.NotFoundHandler())(t.Context(), events.APIGatewayV2HTTPRequest{RawPath: "/", Body: "%%", IsBase64Encoded: true})
+	w, err := Edge{}.Handler(http.NotFoundHandler())(t.Context(), events.APIGatewayV2HTTPRequest{RawPath: "/", Body: "%%", IsBase64Encoded: true})
 	if err == nil {
 		t.Errorf("bad base64: %+v", w)
 	}
 }
 
 func TestCompressedAnswersAreBinary(t *testing.T) {
-	w, _ := Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	w, _ := Edge{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = io.WriteString(w, "zip")
@@ -225,7 +225,7 @@ func TestAnswerKeepsTheRulesOfNetHTTP(t *testing.T) {
 	answer := func(method string, h http.HandlerFunc) events.APIGatewayV2HTTPResponse {
 		e := events.APIGatewayV2HTTPRequest{RawPath: "/"}
 		e.RequestContext.HTTP.Method = method
-		w, err := Handler(h)(t.Context(), e)
+		w, err := Edge{}.Handler(h)(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestPrincipalComesFromTheAuthorizerAlone(t *testing.T) {
 		if c.said != nil {
 			e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: c.said}
 		}
-		_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			p, ok := auth.FromContext(r.Context())
 			if p.Account != c.account || ok != (c.account != "") || !errors.Is(auth.Refusal(r.Context()), c.refusal) {
 				t.Errorf("%s: %+v, %v", c.name, p, auth.Refusal(r.Context()))
@@ -374,7 +374,7 @@ func FuzzRequest(f *testing.F) {
 		e := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Headers: map[string]string{name: value}, Cookies: []string{value}}
 		e.RequestContext.Stage, e.RequestContext.HTTP.Method = stage, "GET"
 		arrived := false
-		w, err := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		w, err := Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			arrived = strings.HasPrefix(r.URL.EscapedPath(), "/") && !strings.ContainsAny(r.URL.EscapedPath(), "?# \n")
 		}))(t.Context(), e)
 		if err != nil || w.StatusCode != 200 || !arrived {
@@ -386,7 +386,7 @@ func FuzzRequest(f *testing.F) {
 // TestARequestArrivesWhenTheGatewayReceivesIt: also when its function is started later.
 func TestARequestArrivesWhenTheGatewayReceivesIt(t *testing.T) {
 	var came time.Time
-	serve := Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came = ArrivedAt(r.Context()) }))
+	serve := Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { came = ArrivedAt(r.Context()) }))
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/api/chats"}
 	e.RequestContext.HTTP.Method, e.RequestContext.TimeEpoch = "GET", 1772712000123
 	if _, err := serve(t.Context(), e); err != nil || came.UnixMilli() != 1772712000123 {

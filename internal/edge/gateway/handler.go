@@ -15,10 +15,10 @@ import (
 
 // Handler serves API Gateway's HTTP events, payload format 2.0, with h. It puts the principal of the authorizer
 // into h's context.
-func Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func (edge Edge) Handler(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		ctx = WithArrival(ctx, time.UnixMilli(e.RequestContext.TimeEpoch))
-		r, err := request(withAuthorizer(ctx, e.RequestContext.Authorizer), e)
+		r, err := edge.request(withAuthorizer(ctx, e.RequestContext.Authorizer), e)
 		if err != nil { // API Gateway encodes the base64, so a client cannot cause this
 			return events.APIGatewayV2HTTPResponse{}, err
 		}

@@ -20,7 +20,7 @@ type RequestInfo struct {
 	Method  string
 	Header  http.Header
 	Host    string
-	Address string // address of the connection, never from a header
+	Address string // of the client: of the connection, or what the distribution says (Edge)
 }
 
 // Identify returns the principal of a request, by "Authorization: Bearer T", else by
@@ -161,15 +161,16 @@ func isSafe(method string) bool { return method == http.MethodGet || method == h
 // API Gateway must not cache the response (the refusal of a cookie depends on the
 // method and the origin), nor require an identity source (it would refuse a request
 // without one itself).
-func Authorizer(store auth.Store, meter *rate.Meter, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
+func (edge Edge) Authorizer(store auth.Store, meter *rate.Meter, now func() time.Time, log *slog.Logger) func(context.Context, events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2CustomAuthorizerV2Request) (events.APIGatewayV2CustomAuthorizerSimpleResponse, error) {
 		header := headers(e.Headers, e.Cookies)
 		host := header.Get("Host")
 		if host == "" {
 			host = e.RequestContext.DomainName
 		}
+		host, address := edge.sender(header, host, e.RequestContext.HTTP.SourceIP)
 		p, refusal := Identify(ctx, store, meter, now(), RequestInfo{
-			Method: e.RequestContext.HTTP.Method, Header: header, Host: host, Address: e.RequestContext.HTTP.SourceIP,
+			Method: e.RequestContext.HTTP.Method, Header: header, Host: host, Address: address,
 		})
 		said := map[string]any{}
 		if refusal != nil {

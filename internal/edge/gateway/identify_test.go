@@ -192,7 +192,7 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 		e.Headers[name] = value
 	}
 	e.RequestContext.HTTP.Method = method
-	said, err := Authorizer(tokens(), nil, func() time.Time { return noon }, slog.New(slog.DiscardHandler))(t.Context(), e)
+	said, err := Edge{}.Authorizer(tokens(), nil, func() time.Time { return noon }, slog.New(slog.DiscardHandler))(t.Context(), e)
 	if err != nil || !said.IsAuthorized {
 		t.Fatalf("%v %+v", err, said)
 	}
@@ -202,7 +202,7 @@ func throughLambda(t *testing.T, method string, headers map[string]string, host 
 	in := events.APIGatewayV2HTTPRequest{RawPath: "/"}
 	in.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: context}
 	user := ""
-	_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	_, _ = Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		p, ok := auth.FromContext(r.Context())
 		if user = p.User; !ok {
 			user = auth.Refusal(r.Context()).Code
@@ -248,7 +248,7 @@ func TestAFailingStoreIsUndecidedAndNotARefusal(t *testing.T) {
 		t.Errorf("%v", refusal)
 	}
 	e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer token"}}
-	said, err := Authorizer(down{}, nil, time.Now, slog.New(slog.DiscardHandler))(t.Context(), e)
+	said, err := Edge{}.Authorizer(down{}, nil, time.Now, slog.New(slog.DiscardHandler))(t.Context(), e)
 	if err != nil || !said.IsAuthorized || said.Context["refused"] != auth.ErrUndecided.Code || said.Context["account"] != nil {
 		t.Errorf("%+v %v", said, err)
 	}

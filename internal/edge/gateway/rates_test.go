@@ -184,7 +184,7 @@ func TestAFailingStoreCountsNoBadTokens(t *testing.T) {
 // TestARefusalPassesTheAuthorizer with its principal and all arguments of its message.
 func TestARefusalPassesTheAuthorizer(t *testing.T) {
 	meter := &rate.Meter{Limits: rate.Limits{Requests: 1, BadTokens: 1}, Own: rate.NewMemory(), Log: slog.New(slog.DiscardHandler)}
-	authorize := Authorizer(tokens(), meter, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
+	authorize := Edge{}.Authorizer(tokens(), meter, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	through := func(token string) (user string, exceeded *fault.Error) {
 		e := events.APIGatewayV2CustomAuthorizerV2Request{Headers: map[string]string{"authorization": "Bearer " + token, "x-forwarded-for": forgedAddress(token)}}
 		e.RequestContext.HTTP.SourceIP = "192.0.2.1"
@@ -197,7 +197,7 @@ func TestARefusalPassesTheAuthorizer(t *testing.T) {
 		_ = json.Unmarshal(raw, &context)
 		in := events.APIGatewayV2HTTPRequest{RawPath: "/"}
 		in.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: context}
-		_, _ = Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = Edge{}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			p, _ := auth.FromContext(r.Context())
 			user = p.User
 			if err := rate.Exceeded(r.Context()); err != nil {

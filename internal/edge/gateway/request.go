@@ -14,7 +14,7 @@ import (
 
 // request converts an event into the HTTP request that was sent. It fails only when the body is marked as base64
 // and is not.
-func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
+func (edge Edge) request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
 	body := []byte(e.Body)
 	if e.IsBase64Encoded {
 		decoded, err := base64.StdEncoding.DecodeString(e.Body)
@@ -30,6 +30,7 @@ func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Reque
 		host = e.RequestContext.DomainName
 	}
 	header.Del("Host")
+	host, address := edge.sender(header, host, e.RequestContext.HTTP.SourceIP)
 	method := e.RequestContext.HTTP.Method
 	if method == "" {
 		method, _, _ = strings.Cut(e.RouteKey, " ")
@@ -44,7 +45,7 @@ func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Reque
 		Body:          io.NopCloser(strings.NewReader(string(body))),
 		ContentLength: int64(len(body)),
 		Host:          host,
-		RemoteAddr:    remoteAddr(e.RequestContext.HTTP.SourceIP),
+		RemoteAddr:    remoteAddr(address),
 		RequestURI:    target.RequestURI(),
 	}
 	if len(body) == 0 {

@@ -54,11 +54,11 @@ type ScheduledHandler struct {
 
 // StartHTTP serves API Gateway with h until the environment ends. If h is a ScheduledHandler, it also serves its
 // schedule. It does not return.
-func StartHTTP(h http.Handler) {
+func (edge Edge) StartHTTP(h http.Handler) {
 	if both, ok := h.(ScheduledHandler); ok {
-		lambda.Start(either{lambda.NewHandler(Handler(both.Handler)), both.Function})
+		lambda.Start(either{lambda.NewHandler(edge.Handler(both.Handler)), both.Function})
 	}
-	lambda.Start(Handler(h))
+	lambda.Start(edge.Handler(h))
 }
 
 // either distinguishes the events of EventBridge, which always have a detail-type, from those of API Gateway.

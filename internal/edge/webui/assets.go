@@ -94,6 +94,16 @@ func (a assets) url(name string) (string, error) {
 	return "/assets/" + a.version + "/" + name, nil
 }
 
+// Files returns the files that the page links to, by path. What a path contains never changes.
+func Files() map[string][]byte {
+	a := loadAssets()
+	files := map[string][]byte{}
+	for name, f := range a.files {
+		files["/assets/"+a.version+"/"+name] = f.body
+	}
+	return files
+}
+
 func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	version, name, versioned := strings.Cut(r.PathValue("path"), "/")
 	if !versioned {
