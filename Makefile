@@ -75,7 +75,12 @@ provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(STANDARD)/nod
 
 .PHONY: axe
 axe: $(AXE)/node_modules/axe-core/axe.min.js ## Look at every view of the page with axe, in both languages and themes and three widths (needs npm, chromium)
-	PILOTO_AXE=$(AXE) go test -count=1 ./internal/edge/webui -run Axe
+	PILOTO_AXE=$(AXE) go test -count=1 ./internal/edge/webui -run Axe $(SHOTS)
+
+.PHONY: shots
+shots: ## Leave a picture of every view, and of what nobody expects, in build/shots (needs npm, chromium)
+	mkdir -p build/shots && $(MAKE) axe SHOTS="-args -shots $(CURDIR)/build/shots"
+	go test -count=1 ./internal/edge/webui -run 'Extremes|SlowPhone|TwoTabs|ExpiresWhile|ClockThat|ServerIsGone' -args -shots $(CURDIR)/build/shots
 
 .PHONY: n8n
 n8n: ## Import the workflows into a real n8n and drive them (needs npm; several minutes the first time)

@@ -111,6 +111,7 @@ func (w *world) breaks(r *plan.Run, s *plan.StepState) bool {
 	case r.Retries != "":
 		return false // the retry succeeds
 	case strings.Contains(step.Title, "duda"):
+		s.UpdatedAt = w.now()
 		s.Status, s.Error = plan.StepInDoubt, &plan.Failure{Code: "step.in_doubt", Message: "La petición se envió y no llegó respuesta."}
 		w.tellEvent(r, plan.EventStepDoubt, s.StepID.String(), map[string]any{"error": s.Error})
 		w.finish(r, plan.InDoubt)

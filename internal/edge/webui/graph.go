@@ -7,7 +7,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// graph is a drawing of the steps and of which needs which, from left to right. The list of steps says the same in words, so
+// graph is a drawing of the steps and of which needs which, from left to right. Steps that wait for the same are a column,
+// or several. The list of steps says the same in words, so
 // it is hidden from screen readers.
 type graph struct {
 	Width, Height int
@@ -27,6 +28,8 @@ type graphNode struct {
 const (
 	nodeGap    = 64
 	rowGap     = 34
+	columnGap  = 34 // between the columns of a level
+	mostRows   = 6  // of a column
 	graphEdge  = 16
 	mostLevels = 12 // with numbers
 )
@@ -50,15 +53,23 @@ func graphOf(steps []cardStep) *graph {
 		row[i] = rows[level[i]]
 		rows[level[i]]++
 	}
-	tallest := 0
-	for _, n := range rows {
-		tallest = max(tallest, n)
+	tall := mostRows
+	if len(rows) == 1 { // nothing needs anything: as few rows as they need
+		tall = (len(steps) + mostLevels - 1) / mostLevels
 	}
-	g := &graph{Width: (len(rows)-1)*nodeGap + 2*graphEdge, Height: (tallest-1)*rowGap + 2*graphEdge, Dots: len(rows) > mostLevels}
+	tallest, x := 0, graphEdge
+	left := make([]int, len(rows)) // of each level
+	for l, n := range rows {
+		tallest, left[l] = max(tallest, min(n, tall)), x
+		x += (n-1)/tall*columnGap + nodeGap
+	}
+	g := &graph{Width: x - nodeGap + graphEdge, Height: (tallest-1)*rowGap + 2*graphEdge, Dots: len(rows) > mostLevels}
 	for i, s := range steps {
+		column := row[i] / tall
+		high := min(rows[level[i]]-column*tall, tall) // its column
 		node := graphNode{
-			X: graphEdge + level[i]*nodeGap, Number: s.Number, State: s.State, Undone: s.Undone.isDone(), Title: plainTitle(s),
-			Y: g.Height/2 - (rows[level[i]]-1)*rowGap/2 + row[i]*rowGap,
+			X: left[level[i]] + column*columnGap, Number: s.Number, State: s.State, Undone: s.Undone.isDone(), Title: plainTitle(s),
+			Y: g.Height/2 - (high-1)*rowGap/2 + row[i]%tall*rowGap,
 		}
 		for _, n := range s.Needs {
 			if n-1 < i {

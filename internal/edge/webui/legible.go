@@ -34,6 +34,7 @@ type readField struct {
 type readValue struct {
 	Text   render.HTML
 	Rest   render.HTML // the text in full, when Text is only its beginning
+	Image  string      // address of the image that the text is
 	Number bool
 	Sort   string // by what a table is sorted
 }
@@ -205,6 +206,13 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 		}
 		if date, ok := r.words.date(text, r.now); ok {
 			return readValue{Text: display(date), Sort: text}
+		}
+		if image := pictureURL(text); len(image) > r.room {
+			r.Cut = true
+			return readValue{Text: r.word("page.part.image")}
+		} else if image != "" {
+			r.room -= len(image)
+			return readValue{Image: image}
 		}
 		if runes := []rune(text); len(runes) > longestCell {
 			if len(text) > r.room {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
@@ -135,6 +136,15 @@ func TestOnlyImagesAreShownAsImages(t *testing.T) {
 	}
 	if got := picture(encode(2, 2)); !strings.HasPrefix(got, "data:image/png;base64,iVBOR") {
 		t.Errorf("an image is %q", got)
+	}
+	for text, want := range map[string]bool{
+		"data:image/png;base64," + encode(2, 2): true, "data:image/svg+xml;base64," + encode(2, 2): true, "see data:image/png;base64," + encode(2, 2): false,
+		"data:image/png;base64,PHN2Zz4=": false, "data:text/html;base64," + encode(2, 2): false,
+	} {
+		read := words{tag: locale.Spanish, now: time.Now}.read(json.RawMessage(`{"photo":"`+text+`"}`), 0, 1<<20, noon)
+		if image := read.Fields[0].Value.Image; (image != "") != want || want && !strings.HasPrefix(image, "data:image/png;base64,") {
+			t.Errorf("%.40s: %.40q", text, image)
+		}
 	}
 	for name, data := range map[string]string{
 		"none": "", "no base64": "%%%", "a text": base64.StdEncoding.EncodeToString([]byte("<svg onload=alert(1)>")), "too wide": encode(5000, 1),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"piloto/internal/access/auth"
 	"piloto/internal/conversation"
@@ -40,12 +41,13 @@ type boot struct {
 	Lang  string            `json:"lang"`
 	Texts map[string]string `json:"texts"`
 	Words string            `json:"words"` // address of the closed lists
+	Now   int64             `json:"now"`   // milliseconds since 1970, by the server's clock
 }
 
 const scriptTexts = "page.js."
 
-func (s *site) boot(tag locale.Tag) (boot, error) {
-	b := boot{Lang: string(tag), Texts: map[string]string{}}
+func (s *site) boot(tag locale.Tag, now time.Time) (boot, error) {
+	b := boot{Lang: string(tag), Now: now.UnixMilli(), Texts: map[string]string{}}
 	for _, key := range locale.Keys(scriptTexts) {
 		b.Texts[strings.TrimPrefix(key, scriptTexts)], _ = locale.Lookup(tag, key)
 	}
@@ -88,7 +90,7 @@ func (s *site) shell(v visit) (*shell, int, error) {
 	if sh.View, err = s.html(v.tag, name, data); err != nil {
 		return nil, 0, err
 	}
-	if sh.Boot, err = s.boot(v.tag); err != nil {
+	if sh.Boot, err = s.boot(v.tag, v.now); err != nil {
 		return nil, 0, err
 	}
 	sh.Side, err = s.side(v.Context(), v, conversation.ChatFilter{ProjectID: projectID}, v.URL.Query().Get("chat"), "")

@@ -16,6 +16,14 @@ const (
 	widestImage  = 4096      // pixels, so that a small file does not become a large picture
 )
 
+// pictureURL returns the image that a data: URL holds, as picture does; "" for any other text.
+func pictureURL(text string) string {
+	if _, data, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(text, "data:image/") {
+		return picture(data)
+	}
+	return ""
+}
+
 // picture returns an image as the address of its own bytes (data:), when the bytes are an image of a kind that browsers show;
 // else "". Nothing is fetched for it, and its declared type is not believed.
 func picture(data string) string {

@@ -157,12 +157,14 @@ func (s *site) html(tag locale.Tag, name string, data any) (render.HTML, error) 
 }
 
 // back returns the address of this site's page that sent the form, and never that of another site.
-func back(r *http.Request) string {
-	ref, err := url.Parse(r.Referer())
-	if err != nil || ref.Host != r.Host || ref.Path != "/" {
-		return "/"
+func back(r *http.Request) string { return backTo(r).String() }
+
+func backTo(r *http.Request) *url.URL {
+	to := &url.URL{Path: "/"}
+	if ref, err := url.Parse(r.Referer()); err == nil && ref.Host == r.Host && ref.Path == "/" {
+		to.RawQuery = ref.RawQuery
 	}
-	return (&url.URL{Path: "/", RawQuery: ref.RawQuery}).String()
+	return to
 }
 
 // isMissing reports whether an error means that something does not exist.

@@ -132,6 +132,20 @@ func TestGraphsShowWhatNeedsWhat(t *testing.T) {
 	if graphOf(make([]cardStep, 1)) != nil || graphOf([]cardStep{{Needs: []int{2}}, {Needs: []int{9}}}) == nil {
 		t.Error("a graph of one step, or none of two")
 	}
+	fan := make([]cardStep, 50)
+	for i := range fan[1:] {
+		fan[i+1].Needs = []int{1}
+	}
+	g, at = graphOf(fan), map[string]bool{}
+	for _, n := range g.Nodes {
+		at[fmt.Sprint(n.X, n.Y)] = true
+		if n.X < 11 || n.X > g.Width-11 || n.Y < 11 || n.Y > g.Height-11 {
+			t.Errorf("%+v is not in %d × %d", n, g.Width, g.Height)
+		}
+	}
+	if len(at) != 50 || g.Width < g.Height {
+		t.Errorf("50 steps have %d places in %d × %d", len(at), g.Width, g.Height)
+	}
 }
 
 // TestALongPlanIsReadBeforeItIsConfirmed: the foot is in sight all the time, counts what was not, and a confirmation shows

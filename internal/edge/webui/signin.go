@@ -28,11 +28,29 @@ func (s *site) signInPage(w http.ResponseWriter, v visit, status int, key string
 	s.write(w, v, status, "signin", view)
 }
 
+// entered is the parameter of the page that comes after signing in. Its value is the query of the page to go on to.
+const entered = "in"
+
+// goOn goes on to the page that the person wanted. Without a session it says that the browser did not keep the cookie
+// or, after a link on another site, did not send it yet; then the link of the page is enough.
+func (s *site) goOn(w http.ResponseWriter, v visit) error {
+	to := (&url.URL{Path: "/", RawQuery: v.URL.Query().Get(entered)}).String()
+	if v.who.Account != "" {
+		http.Redirect(w, v.Request, to, http.StatusSeeOther)
+		return nil
+	}
+	s.write(w, v, http.StatusUnauthorized, "signin", signInView{Facts: s.Facts, Key: "page.signin.no_cookie", Again: to})
+	return nil
+}
+
 // useCode signs in with the one-time code in an address.
 func (s *site) useCode(w http.ResponseWriter, v visit) error {
 	code := v.URL.Query().Get("code")
 	if v.Method == http.MethodHead { // a preview's HEAD request must not use the code
 		return nil
+	}
+	if code == "" && v.URL.Query().Has(entered) {
+		return s.goOn(w, v)
 	}
 	if code == "" {
 		http.Redirect(w, v.Request, "/", http.StatusSeeOther)
@@ -83,11 +101,11 @@ func (s *site) signIn(w http.ResponseWriter, v visit, secret string, kind auth.K
 		return s.showRefusal(w, v, err, refused)
 	}
 	s.setSession(w, v.Request, session, int(auth.SessionLife/time.Second))
-	to := "/"
+	query := ""
 	if kind == auth.KindToken {
-		to = back(v.Request) // the page of a link that was followed without a session
+		query = backTo(v.Request).RawQuery // the page of a link that was followed without a session
 	}
-	http.Redirect(w, v.Request, to, http.StatusSeeOther)
+	http.Redirect(w, v.Request, "/signin?"+url.Values{entered: {query}}.Encode(), http.StatusSeeOther)
 	return nil
 }
 

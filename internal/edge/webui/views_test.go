@@ -223,14 +223,14 @@ func TestALinkSurvivesTheSignIn(t *testing.T) {
 	}
 	_ = w.PutToken(t.Context(), auth.Token{Hash: hashOf("tok"), Kind: auth.KindToken, Account: "acc", User: "ana", Scopes: ana.Scopes, ExpiresAt: noon.Add(time.Hour)})
 	for referer, want := range map[string]string{
-		"http://example.com/?approve=" + fixedID: "/?approve=" + fixedID, "http://evil.example/?approve=" + fixedID: "/", "": "/",
+		"http://example.com/?approve=" + fixedID: "approve=" + fixedID, "http://evil.example/?approve=" + fixedID: "", "": "",
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"token": {"tok"}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Referer", referer)
 		rec := httptest.NewRecorder()
 		w.page.ServeHTTP(rec, r)
-		if got := rec.Header().Get("Location"); rec.Code != http.StatusSeeOther || got != want {
+		if got := rec.Header().Get("Location"); rec.Code != http.StatusSeeOther || got != "/signin?in="+url.QueryEscape(want) {
 			t.Errorf("%q: %d to %q", referer, rec.Code, got)
 		}
 	}

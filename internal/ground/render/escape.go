@@ -72,16 +72,30 @@ func escapeRCDATA(text string, markup bool) string {
 // unsafeURL replaces an address that a page must not contain. html/template uses the same text.
 const unsafeURL = "#ZgotmplZ"
 
-// filterURL accepts addresses of the web, of mail and of this site.
+// filterURL accepts addresses of the web, of mail and of this site, and the bytes of an image. html/template accepts no
+// bytes; those of an image execute nothing.
 func filterURL(text string, _ bool) string {
 	if scheme, _, ok := strings.Cut(text, ":"); ok && !strings.Contains(scheme, "/") {
 		switch strings.ToLower(scheme) {
 		case "http", "https", "mailto":
+		case "data":
+			if !isImage(text) {
+				return unsafeURL
+			}
 		default:
 			return unsafeURL
 		}
 	}
 	return text
+}
+
+// isImage reports whether an address is the bytes of an image in base64.
+func isImage(text string) bool {
+	kind, data, ok := strings.Cut(text, ";base64,")
+	if !ok || kind != "data:image/png" && kind != "data:image/jpeg" && kind != "data:image/gif" {
+		return false
+	}
+	return strings.Trim(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
 }
 
 // normalURL escapes the characters that an address must not contain.

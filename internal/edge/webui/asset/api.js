@@ -1,7 +1,7 @@
 // Calls to this origin: the JSON API for what changes, /ui/ for what is shown.
 
 import { doubt } from "./connection.js";
-import { lang, t } from "./text.js";
+import { hearTime, lang, t } from "./text.js";
 
 /** Problem is an RFC 9457 problem, or no answer at all (status 0). */
 export class Problem extends Error {
@@ -23,6 +23,7 @@ async function request(url, options, seconds) {
   const stop = AbortSignal.timeout(seconds * 1000);
   try {
     const response = await fetch(url, { credentials: "same-origin", redirect: "error", signal: stop, ...options });
+    hearTime(Date.parse(response.headers.get("Date")));
     if (response.status >= 502 && response.status <= 504) doubt();
     return response;
   } catch {

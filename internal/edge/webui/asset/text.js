@@ -6,6 +6,17 @@ const boot = JSON.parse(document.getElementById("boot").textContent);
 export const lang = boot.lang;
 export const wordsURL = boot.words;
 
+// How far the browser's clock is ahead of the server's, in milliseconds. Less than a minute is not the clock: an answer
+// takes time.
+let ahead = 0;
+
+/** hearTime takes what an answer says of the time, in milliseconds. */
+export function hearTime(at) {
+  const by = Date.now() - at;
+  if (at) ahead = Math.abs(by) < 60_000 ? 0 : by;
+}
+hearTime(boot.now);
+
 /** t returns a sentence; {name} is filled, {n:one|many} is the first when n is 1. */
 export function t(key, args = {}) {
   const sentence = boot.texts[key] ?? key;
@@ -52,7 +63,7 @@ const full = new Intl.DateTimeFormat(lang, { dateStyle: "long", timeStyle: "shor
 
 /** tellTime brings every <time> up to date; it returns the drafts whose time is over. */
 export function tellTime(root = document) {
-  const now = Date.now();
+  const now = Date.now() - ahead;
   const over = [];
   for (const later of root.querySelectorAll("[data-from]")) later.hidden = now < Date.parse(later.dataset.from);
   for (const time of root.querySelectorAll("time[datetime]")) {
