@@ -65,6 +65,36 @@ func (b *browser) everyView() map[string]string {
 	}
 }
 
+// scene is something that the page shows: a view, and the keys that open a dialog above it.
+type scene struct {
+	path string
+	keys []string
+}
+
+// everyScene returns all views, and the dialogs that a key opens.
+func (b *browser) everyScene() map[string]scene {
+	b.Helper()
+	scenes := map[string]scene{}
+	for name, path := range b.everyView() {
+		scenes[name] = scene{path: path}
+	}
+	for name, keys := range map[string][]string{"palette": {"Ctrl+k"}, "palette-none": {"Ctrl+k", "z", "q"}, "keys": {"?"}} {
+		scenes[name] = scene{"/?chat=c-done", keys}
+	}
+	return scenes
+}
+
+// show goes to a scene.
+func (b *browser) show(s scene) {
+	b.Helper()
+	b.visit(s.path)
+	b.until(`document.readyState === "complete"`)
+	b.press(s.keys...)
+	if s.keys != nil {
+		b.see("dialog[open]")
+	}
+}
+
 // screen sets the size of the window, the theme that the system prefers, and whether it is touched.
 func (b *browser) screen(width, height int64, dark, touch bool) {
 	b.Helper()
@@ -97,12 +127,11 @@ func TestAxeFindsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, 1440, 900)
-	views := b.everyView()
+	scenes := b.everyScene()
 	for _, lang := range []string{"es", "en"} {
-		for name, path := range views {
+		for name, scene := range scenes {
 			b.do(setCookie(b.base, langCookie, lang))
-			b.visit(path)
-			b.until(`document.readyState === "complete"`)
+			b.show(scene)
 			eval[bool](b, string(axe)+`; true`)
 			eval[bool](b, `document.querySelectorAll("details").forEach(fold => fold.open = true) || true`)
 			for _, dark := range []bool{false, true} {

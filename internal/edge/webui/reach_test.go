@@ -9,6 +9,8 @@ const cramped = `(() => {
 	const scroller = document.getElementById("scroller");
 	if (scroller && scroller.scrollWidth > scroller.clientWidth) bad.push("the view is " + scroller.scrollWidth + " px wide of " + scroller.clientWidth);
 	if (scroller && scroller.clientHeight < 100) bad.push("the view is " + scroller.clientHeight + " px high");
+	const dialog = document.querySelector("dialog[open]");
+	if (dialog && (dialog.scrollWidth > dialog.clientWidth || dialog.getBoundingClientRect().bottom > innerHeight)) bad.push("the dialog is " + dialog.scrollWidth + " by " + dialog.offsetHeight + " px");
 	const box = document.getElementById("message");
 	if (box?.checkVisibility() && box.getBoundingClientRect().bottom > innerHeight) bad.push("the message box ends at " + box.getBoundingClientRect().bottom);
 	return bad;
@@ -31,10 +33,9 @@ const small = `(() => {
 // TestEveryViewIsUsableOnSmallScreens: at a zoom of 400 % (1280 by 1024), on a phone on its side, and by a finger.
 func TestEveryViewIsUsableOnSmallScreens(t *testing.T) {
 	b := open(t, 1280, 900)
-	for name, path := range b.everyView() {
+	for name, scene := range b.everyScene() {
 		b.screen(1280, 900, false, false)
-		b.visit(path)
-		b.until(`document.readyState === "complete"`)
+		b.show(scene)
 		for _, s := range []struct {
 			width, height int64
 			look          string

@@ -11,13 +11,15 @@ import * as decisions from "./decide.js";
 import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
 import { arrange, submit } from "./form.js";
-import { everything, startLive } from "./live.js";
 import { landing } from "./focus.js";
+import { shortcut, startKeys } from "./keys.js";
+import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
+import * as palette from "./palette.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import * as rules from "./rules.js";
 import * as seen from "./seen.js";
-import { tellTime } from "./text.js";
+import { t, tellTime } from "./text.js";
 import { tellRuns } from "./told.js";
 import * as waiting from "./waiting.js";
 import * as webhooks from "./webhooks.js";
@@ -29,6 +31,7 @@ const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, 
 const actions = {
   ...chats.actions,
   ...lines,
+  ...palette.actions,
   ...manage.actions,
   ...credits.actions,
   ...assistants.actions,
@@ -42,6 +45,7 @@ const actions = {
   "cancel-run": cancelRun,
   "drawer": () => drawer(true),
   "drawer-close": () => drawer(false),
+  "palette": openPalette,
   "example": (button) => sendText(button.textContent),
   "older": older,
   "more-chats": moreChats,
@@ -91,15 +95,24 @@ document.addEventListener("submit", (e) => {
 document.addEventListener("keydown", (e) => {
   if (e.key === "Escape" && document.body.classList.contains("drawer")) drawer(false);
   else if (e.key === "Escape" && !e.isComposing && writing() && !document.querySelector("dialog[open]")) stopWriting();
-  const typing = e.target.closest?.("input, textarea, select, dialog, [contenteditable]");
-  if (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey && !e.altKey) {
-    const target = document.querySelector("[data-input=search]") || document.getElementById("message");
-    if (target.offsetParent) {
-      e.preventDefault();
-      target.focus();
-    }
-  }
 });
+
+shortcut({ part: "page", key: "k", mod: true, says: t("key_palette"), act: openPalette });
+shortcut({ part: "page", key: "/", says: t("key_search"), act: toSearch });
+shortcut({ part: "page", key: "m", says: t("key_write"), act: () => document.getElementById("message").focus(), when: () => document.getElementById("message").checkVisibility() });
+shortcut({ part: "page", key: "escape", says: t("key_stop") });
+
+// toSearch goes to the search field of the view, or to that of the chats.
+function toSearch() {
+  const field = document.querySelector("#view :is([data-input=search], input[type=search])");
+  if (field?.checkVisibility()) field.focus();
+  else chats.toSearch();
+}
+
+function openPalette() {
+  if (document.body.classList.contains("drawer")) drawer(false);
+  palette.openPalette();
+}
 
 function drawer(open) {
   document.body.classList.toggle("drawer", open);
@@ -155,8 +168,10 @@ setInterval(() => {
 }, 15_000);
 setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000);
 
+startKeys();
 startComposer();
 chats.startChats();
+palette.startPalette();
 startEligible(askAnswer);
 startAgents();
 arrived();

@@ -7,6 +7,7 @@ import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { rest } from "./focus.js";
 import { decides, loadWords } from "./guard.js";
+import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
 import { el, icon, t } from "./text.js";
@@ -57,6 +58,10 @@ export function startComposer() {
       input.blur();
     }
   });
+  shortcut({ part: "write", key: "enter", says: t("key_send") });
+  shortcut({ part: "write", key: "enter", shift: true, says: t("key_line") });
+  shortcut({ part: "write", key: "arrowup", says: t("key_last") });
+  shortcut({ part: "write", key: "escape", says: t("key_leave") });
   document.addEventListener("writing", fit);
   document.addEventListener("entered", restore);
   restore();

@@ -2,6 +2,7 @@
 
 import { api, fragment, Problem } from "./api.js";
 import { act } from "./form.js";
+import { shortcut } from "./keys.js";
 import { announce, ask, problem, toast } from "./notice.js";
 import { el, icon, t, tellTime } from "./text.js";
 import { again, go, refreshChats, view } from "./view.js";
@@ -57,17 +58,17 @@ function listed() {
   if (archive && archiveOpen) archive.open = true;
 }
 
+/** toSearch puts the focus into the search field, which may be in the drawer. */
+export function toSearch() {
+  if (!field().checkVisibility({ visibilityProperty: true })) document.querySelector(".menu")?.click();
+  field().focus();
+}
+
 /** startChats follows the list of chats. */
 export function startChats() {
   document.addEventListener("listed", listed);
   document.addEventListener("toggle", (e) => e.target.matches?.(".archive > details") && showArchive(e.target), true);
   document.addEventListener("keydown", (e) => {
-    if ((e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k" && !document.querySelector("dialog[open]")) {
-      e.preventDefault();
-      if (!field().checkVisibility({ visibilityProperty: true })) document.querySelector(".menu")?.click();
-      field().focus();
-      return;
-    }
     const links = [...document.querySelectorAll(".chat-list .chat-link")].filter((link) => link.checkVisibility());
     const at = links.indexOf(e.target);
     if (e.target === field() && e.key === "Escape" && field().value) {
@@ -83,6 +84,10 @@ export function startChats() {
       (next < 0 ? field() : links[Math.min(next, links.length - 1)])?.focus();
     }
   }, true);
+  shortcut({ part: "search", key: "arrowdown", says: t("key_down") });
+  shortcut({ part: "search", key: "arrowup", says: t("key_up") });
+  shortcut({ part: "search", key: "enter", says: t("key_first") });
+  shortcut({ part: "search", key: "escape", says: t("key_empty") });
   addEventListener("pagehide", () => {
     for (const chat of leaving.keys()) fetch(address(chat), { method: "DELETE", keepalive: true, credentials: "same-origin" });
   });

@@ -135,7 +135,7 @@ export const refreshChats = single(async () => {
     const list = now.querySelector(".chat-list");
     const top = list?.scrollTop || 0;
     const at = document.activeElement;
-    const focused = now.contains(at) && (at.id ? "#" + at.id : at.dataset.chat ? `[data-chat="${CSS.escape(at.dataset.chat)}"]` : ".new-chat");
+    const focused = now.contains(at) && (at.id ? "#" + at.id : at.dataset.chat ? `${at.localName}[data-chat="${CSS.escape(at.dataset.chat)}"]` : ".new-chat");
     const next = part.nodes[0];
     document.getElementById("chats").replaceWith(next);
     const fresh = next.querySelector(".chat-list");

@@ -2,6 +2,7 @@
 // about several of its entries. Each entry shows its whole card in its place.
 
 import { api, fragment, Problem } from "./api.js";
+import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
 import { el, icon, t, tellTime } from "./text.js";
@@ -18,7 +19,10 @@ let known; // the ids of what waited at the last look
 /** startWaiting counts what waits, and keeps its list up to date. */
 export function startWaiting() {
   document.addEventListener("toggle", (e) => e.target.matches?.(".wait-fold") && e.target.open && unfold(e.target), true);
-  document.addEventListener("keydown", keys);
+  shortcut({ part: "waiting", key: "j", says: t("key_next"), act: () => move(1), when: list });
+  shortcut({ part: "waiting", key: "k", says: t("key_back"), act: () => move(-1), when: list });
+  shortcut({ part: "waiting", key: "enter", says: t("key_open") });
+  shortcut({ part: "waiting", key: "x", says: t("key_pick"), act: () => document.activeElement.closest(".wait")?.querySelector(".wait-pick")?.click(), when: list });
   document.addEventListener("entered", offerToTell);
   offerToTell();
   waitingChanged();
@@ -132,15 +136,11 @@ async function refresh() {
   picked();
 }
 
-function keys(e) {
-  if (!list() || e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.("input:not([type=checkbox]), textarea, select, dialog")) return;
+// move puts the focus on the entry so many further on.
+function move(by) {
   const all = rows();
-  const at = all.indexOf(document.activeElement.closest?.(".wait"));
-  const go = { j: 1, k: -1 }[e.key];
-  if (go) all[Math.min(all.length - 1, Math.max(0, at + go))]?.querySelector("summary").focus();
-  else if (e.key === "x" && at >= 0) all[at].querySelector(".wait-pick")?.click();
-  else return;
-  e.preventDefault();
+  const at = all.indexOf(document.activeElement.closest(".wait"));
+  all[Math.min(all.length - 1, Math.max(0, at + by))]?.querySelector("summary").focus();
 }
 
 const chosen = () => rows().filter((row) => row.querySelector(".wait-pick")?.checked);

@@ -1,0 +1,52 @@
+// The shortcuts of the page: one table, from which keys are obeyed and listed.
+
+import { rest } from "./focus.js";
+import { el, t } from "./text.js";
+
+const parts = { page: t("keys_page"), waiting: t("keys_waiting"), search: t("keys_search"), write: t("keys_write") };
+const table = [];
+
+/** shortcut adds a key to the table: its part of the list, the key as KeyboardEvent.key has it, whether Ctrl or ⌘
+    goes with it, what it does, and when. Without act it is only listed, because an input obeys it. */
+export const shortcut = (entry) => table.push(entry);
+
+const letter = /^[a-z]$/i;
+
+// obey runs the shortcut of a key. In an input only those with Ctrl are obeyed, and behind an open dialog none.
+function obey(e) {
+  if (e.defaultPrevented || e.isComposing || e.altKey || document.querySelector("dialog[open]")) return;
+  const mod = e.ctrlKey || e.metaKey;
+  if (e.shiftKey && letter.test(e.key)) return;
+  if (!mod && e.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+  const entry = table.find((s) => s.act && s.key === e.key.toLowerCase() && Boolean(s.mod) === mod && (!s.when || s.when()));
+  if (!entry) return;
+  e.preventDefault();
+  entry.act();
+}
+
+/** startKeys begins to obey. */
+export function startKeys() {
+  document.addEventListener("keydown", obey);
+  shortcut({ part: "page", key: "?", says: t("key_keys"), act: showKeys });
+}
+
+const mac = /Mac|iP/.test(navigator.platform);
+const names = { arrowup: "↑", arrowdown: "↓", escape: "Esc", enter: "Enter" };
+const cap = (key) => el("kbd", {}, names[key] || (letter.test(key) ? key.toUpperCase() : key));
+
+/** showKeys lists the table. */
+export function showKeys() {
+  const dialog = el("dialog", { class: "keys", "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title" }, t("keys")));
+  for (const [part, name] of Object.entries(parts)) {
+    const rows = table.filter((s) => s.part === part).map((s) => el("div", { "data-key": s.key },
+      el("dt", {}, s.mod && el("kbd", {}, mac ? "⌘" : "Ctrl"), s.shift && el("kbd", {}, "Shift"), cap(s.key)), el("dd", {}, s.says)));
+    if (rows.length) dialog.append(el("h3", {}, name), el("dl", {}, ...rows));
+  }
+  const close = el("button", { type: "button", class: "button", click: () => dialog.close() }, t("close"));
+  dialog.append(el("div", { class: "dialog-actions" }, close));
+  dialog.addEventListener("click", (e) => e.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => (dialog.remove(), rest()));
+  document.body.append(dialog);
+  dialog.showModal();
+  close.focus();
+}
