@@ -9,6 +9,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -102,6 +103,15 @@ func Files() map[string][]byte {
 		files["/assets/"+a.version+"/"+name] = f.body
 	}
 	return files
+}
+
+// inline returns an asset as the end of a data address.
+func (a assets) inline(name string) (string, error) {
+	f, ok := a.files[name]
+	if !ok {
+		return "", fmt.Errorf("no asset %q", name)
+	}
+	return url.PathEscape(string(f.body)), nil
 }
 
 func (a assets) serve(w http.ResponseWriter, r *http.Request) {

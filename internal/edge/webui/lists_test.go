@@ -60,17 +60,8 @@ func (m *memory) Waiting(_ context.Context, _, _ string, at time.Time, _ string,
 // Complete implements plan.Lister.
 func (m *memory) Complete(context.Context) (bool, error) { return true, nil }
 
-// listRoutes are GET /api/waiting and POST /api/decisions, as far as the page needs them.
+// listRoutes is POST /api/decisions, as far as the page needs it.
 func (w *world) listRoutes(locked func(string, func(http.ResponseWriter, *http.Request, map[string]any))) {
-	locked("GET /api/waiting", func(rw http.ResponseWriter, _ *http.Request, _ map[string]any) {
-		list := []map[string]any{}
-		for _, r := range w.runs {
-			for _, one := range r.Waits() {
-				list = append(list, map[string]any{"kind": one.Kind, "run_id": r.ID, "step_id": one.StepID, "title": r.Plan.Goal})
-			}
-		}
-		tell(rw, 200, map[string]any{"waiting": list})
-	})
 	locked("POST /api/decisions", func(rw http.ResponseWriter, _ *http.Request, body map[string]any) {
 		asked, _ := body["items"].([]any)
 		var answers []map[string]any

@@ -34,6 +34,7 @@ type sidebar struct {
 	Chats    []chatRow
 	More     string // cursor
 	Only     bool   // only rows, without the frame of the list
+	Waiting  *waitingNow
 }
 
 // boot is the data with which the script starts.
@@ -175,10 +176,24 @@ func (s *site) side(ctx context.Context, v visit, filter conversation.ChatFilter
 
 func (s *site) chatsFragment(w http.ResponseWriter, v visit) error {
 	q := v.URL.Query()
-	side, err := s.side(v.Context(), v, conversation.ChatFilter{ProjectID: q.Get("project"), Archived: q.Has("archived")}, q.Get("chat"), q.Get("cursor"))
+	var side sidebar
+	var now *waitingNow
+	err := runAll(
+		func() (err error) {
+			side, err = s.side(v.Context(), v, conversation.ChatFilter{ProjectID: q.Get("project"), Archived: q.Has("archived")}, q.Get("chat"), q.Get("cursor"))
+			return
+		},
+		func() (err error) {
+			if q.Has("waiting") {
+				now, err = s.waitingNow(v.Context(), v)
+			}
+			return
+		},
+	)
 	if err != nil {
 		return err
 	}
+	side.Waiting = now
 	s.write(w, v, http.StatusOK, "chats", side)
 	return nil
 }

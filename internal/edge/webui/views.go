@@ -51,6 +51,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"plain":   plain,
 		"title":   title,
 		"asset":   a.url,
+		"inline":  a.inline,
 		"set":     func(at time.Time) bool { return !at.IsZero() },
 		"iso":     func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 		"moment":  func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") },

@@ -134,9 +134,10 @@ func (f waitFilter) passes(r waitRow) bool {
 		(f.Agent == "" || f.Agent == r.Agent) && (f.Risk == "" || f.Risk == string(r.Risk)) && (!f.Money || len(r.Costs) > 0)
 }
 
-// waitRows returns the rows of what waits. A job that waits for a plan is told with the plan.
-func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
-	agents := map[string]string{} // by run
+// ownWaits returns what waits without the jobs that wait for a plan of the list, which are told with the plan, and the
+// agents of those jobs, by the id of the run.
+func ownWaits(list []plan.ListedWait) (own []plan.ListedWait, agents map[string]string) {
+	agents = map[string]string{}
 	listed := map[string]bool{}
 	for _, w := range list {
 		if w.Kind == plan.WaitJob {
@@ -145,19 +146,72 @@ func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
 			listed[w.Run.ID] = true
 		}
 	}
-	var rows []waitRow
 	for _, w := range list {
-		switch {
-		case w.Kind != plan.WaitJob:
-			r := s.runRow(v, w)
-			r.Agent = agents[w.Run.ID]
-			rows = append(rows, r)
-		case !listed[w.Job.RunID]:
+		if w.Kind != plan.WaitJob || !listed[w.Job.RunID] {
+			own = append(own, w)
+		}
+	}
+	return own, agents
+}
+
+// keyOfWait returns what names an entry on the page.
+func keyOfWait(w plan.ListedWait) string {
+	if w.Kind == plan.WaitJob {
+		return "wait-" + w.Job.ID
+	}
+	return "wait-" + w.Run.ID + "-" + w.Slot().String()
+}
+
+// titleOfWait returns the title of the step that waits, else of what waits.
+func titleOfWait(w plan.ListedWait) string {
+	if w.Kind == plan.WaitJob {
+		return w.Job.Title
+	}
+	if step, ok := w.Run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
+		return step.Title
+	}
+	return w.Run.Plan.Goal
+}
+
+// waitingNow is how much waits for the viewer, which the script shows beside every view. Titles are for a notification.
+type waitingNow struct {
+	Waits []waitNow `json:"waits"`
+	More  bool      `json:"more"`
+}
+
+type waitNow struct {
+	Key   string `json:"key"`
+	Title string `json:"title"`
+}
+
+// mostCounted is how many of what waits are counted.
+const mostCounted = 100
+
+func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
+	list, cursor, err := s.Runs.Waiting(ctx, v.who.Account, "", s.Now(), "", mostCounted)
+	now := &waitingNow{Waits: []waitNow{}, More: cursor != ""}
+	own, _ := ownWaits(list)
+	for _, w := range own {
+		now.Waits = append(now.Waits, waitNow{keyOfWait(w), plain(titleOfWait(w))})
+	}
+	return now, err
+}
+
+// waitRows returns the rows of what waits.
+func (s *site) waitRows(v visit, list []plan.ListedWait) []waitRow {
+	own, agents := ownWaits(list)
+	var rows []waitRow
+	for _, w := range own {
+		if w.Kind == plan.WaitJob {
 			rows = append(rows, waitRow{
-				Key: "wait-" + w.Job.ID, Kind: w.Kind, RunID: w.Job.RunID, ChatID: w.Job.ChatID, Title: display(w.Job.Title), Agent: w.Job.Agent,
+				Key: keyOfWait(w), Kind: w.Kind, RunID: w.Job.RunID, ChatID: w.Job.ChatID, Title: display(w.Job.Title), Agent: w.Job.Agent,
 				AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(w.Job.ChatID),
 			})
+			continue
 		}
+		r := s.runRow(v, w)
+		r.Agent = agents[w.Run.ID]
+		rows = append(rows, r)
 	}
 	return rows
 }
@@ -167,11 +221,11 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 	run := w.Run.Run
 	a := cardBuilder{run: run, card: &card{}, words: words{tag: v.tag, now: s.Now}, now: s.Now()}
 	r := waitRow{
-		Key: "wait-" + run.ID + "-" + w.Slot().String(), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(run.Plan.Goal),
+		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w)),
 		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
 	}
-	if step, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
-		r.Title, r.Goal = display(step.Title), r.Title
+	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
+		r.Goal = display(run.Plan.Goal)
 		r.Link = "/?approve=" + url.QueryEscape(run.ID) + "&step=" + url.QueryEscape(w.StepID.String())
 	}
 	for _, step := range run.Plan.Steps {

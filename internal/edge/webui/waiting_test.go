@@ -99,7 +99,7 @@ func TestWhatWaitsIsDecidedByKeyboard(t *testing.T) {
 	}
 	b.world.mu.Unlock()
 	b.visit("/")
-	b.until(`document.getElementById("waiting-count").textContent === "2" && document.title.startsWith("(2) ") && document.querySelector("link[rel=icon]").href.includes("icon-waiting")`)
+	b.until(`document.getElementById("waiting-count").textContent === "2" && document.title.startsWith("(2) ") && document.querySelector("link[rel=icon]").getAttribute("href") === document.querySelector("link[rel=icon]").dataset.waiting`)
 	b.click(`a[href="/?view=waiting"]`)
 	b.until(`document.querySelectorAll(".wait").length === 2`)
 	b.picture("waiting")

@@ -31,7 +31,6 @@ export function startLive() {
 
 /** everything brings the view and the list up to date. */
 export function everything() {
-  refreshChats();
   waitingChanged();
   if (!thread()) return;
   if (view().dataset.chat) refreshChat().catch(() => {});
@@ -62,7 +61,6 @@ function event(type, data) {
       if (here(data)) refreshChat().catch(() => {});
       return;
     case "run":
-      list();
       waitingChanged();
       if (!here(data)) return;
       if (document.getElementById("run-" + data.run_id)) follow(data.run_id);

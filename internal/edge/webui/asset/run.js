@@ -85,10 +85,14 @@ export async function refreshCard(run) {
 }
 
 const followed = new Map(); // run → the follower's own way to wake up
+const rested = new Map(); // run → the status that its follower saw before it waited
 
-/** followAll follows every run on the screen that may still change. */
+/** followAll follows every run on the screen that may still change. Who follows one that has another status by now waits
+    no longer. */
 export function followAll() {
-  for (const card of document.querySelectorAll(".card[data-live], .card[data-draft]")) follow(card.dataset.run);
+  for (const { dataset } of document.querySelectorAll(".card[data-live], .card[data-draft]")) {
+    if (rested.get(dataset.run) !== dataset.status) follow(dataset.run);
+  }
 }
 
 export async function follow(run) {
@@ -101,6 +105,7 @@ export async function follow(run) {
     await watch(run);
   } finally {
     followed.delete(run);
+    rested.delete(run);
     early.delete(run);
   }
 }
@@ -110,6 +115,7 @@ async function watch(run) {
   let lost = 0;
   for (let card = cardOf(run); card && ("live" in card.dataset || "draft" in card.dataset); card = cardOf(run)) {
     const draft = "draft" in card.dataset;
+    rested.set(run, card.dataset.status);
     // The socket wakes this up; what it loses is found a little later.
     await pause(run, lost ? Math.min(10, 0.5 * 2 ** lost) : connected() ? 30 : draft ? 10 : wait);
     card = cardOf(run);

@@ -119,16 +119,28 @@ export function arrived() {
   document.dispatchEvent(new CustomEvent("entered"));
 }
 
+let counts = false; // the next list tells what waits, too
+
+/** refreshSide brings what stands beside the view up to date: the chats, and how much waits. */
+export function refreshSide() {
+  counts = true;
+  return refreshChats();
+}
+
 /** refreshChats fetches the list beside the view, for the view's project. */
 export const refreshChats = single(async () => {
   const now = document.getElementById("chats");
   const v = view();
   const project = "project" in v.dataset && v.dataset.name !== "project" ? v.dataset.project : now.dataset.project;
   const q = new URLSearchParams({ project: project || "", chat: v.dataset.chat || "" });
+  if (counts) q.set("waiting", "");
+  counts = false;
   try {
     const part = await fragment("/ui/chats?" + q);
     await letGo();
     if (!part.ok) return;
+    const waits = part.nodes.find((node) => node.matches("[data-waiting]"));
+    if (waits) document.dispatchEvent(new CustomEvent("waits", { detail: JSON.parse(waits.dataset.waiting) }));
     const field = now.querySelector("[data-input=find-chats]");
     if (field.value.trim()) return; // the list shows what was found
     const finding = field === document.activeElement;

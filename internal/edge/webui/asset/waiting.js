@@ -6,15 +6,14 @@ import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
 import { el, icon, t, tellTime } from "./text.js";
-import { entitle, go, letGo, partOf, view } from "./view.js";
+import { entitle, go, letGo, partOf, refreshSide, view } from "./view.js";
 
-const most = 100; // that are counted
 const badge = () => document.getElementById("waiting-count");
 const list = () => document.getElementById("waits");
 const rows = () => [...(list()?.querySelectorAll(".wait") || [])];
 const telling = "piloto.tell";
 
-let known; // the ids of what waited at the last look
+let known; // the keys of what waited at the last look
 
 /** startWaiting counts what waits, and keeps its list up to date. */
 export function startWaiting() {
@@ -24,26 +23,24 @@ export function startWaiting() {
   shortcut({ part: "waiting", key: "enter", says: t("key_open") });
   shortcut({ part: "waiting", key: "x", says: t("key_pick"), act: () => document.activeElement.closest(".wait")?.querySelector(".wait-pick")?.click(), when: list });
   document.addEventListener("entered", offerToTell);
+  document.addEventListener("waits", (e) => count(e.detail));
   offerToTell();
-  waitingChanged();
+  setTimeout(() => known || waitingChanged(), 2000); // else the socket asked by now
 }
 
 let later;
 
-/** waitingChanged looks again, for all that changes within a moment. */
+/** waitingChanged looks again, for all that changes within a moment. The list of chats is brought up to date with it. */
 export function waitingChanged() {
   later ??= setTimeout(() => {
     later = undefined;
-    count().catch(() => {});
+    refreshSide();
     if (list()) refresh().catch(() => {});
   }, 500);
 }
 
-async function count() {
-  const { waiting, cursor } = await api("GET", "/api/waiting?limit=" + most);
-  const plans = new Set(waiting.filter((w) => w.kind !== "job").map((w) => w.run_id));
-  const all = waiting.filter((w) => w.kind !== "job" || !plans.has(w.run_id));
-  const text = all.length ? all.length + (cursor ? "+" : "") : "";
+function count({ waits, more }) {
+  const text = waits.length ? waits.length + (more ? "+" : "") : "";
   const place = badge();
   place.textContent = text;
   place.hidden = !text;
@@ -51,9 +48,8 @@ async function count() {
   const sign = document.querySelector("link[rel=icon]");
   sign.dataset.plain ??= sign.getAttribute("href");
   sign.setAttribute("href", text ? sign.dataset.waiting : sign.dataset.plain);
-  const ids = new Set(all.map((w) => [w.kind, w.run_id, w.step_id, w.job_id].join()));
-  const fresh = known && all.filter((w) => !known.has([w.kind, w.run_id, w.step_id, w.job_id].join()));
-  known = ids;
+  const fresh = known && waits.filter((w) => !known.has(w.key));
+  known = new Set(waits.map((w) => w.key));
   if (fresh?.length) tell(fresh);
 }
 
