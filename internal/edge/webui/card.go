@@ -268,7 +268,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	marked := a.card.Marked
 	a.card.Marked = false
 	v := cardStep{
-		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(s.Title), Plain: plain(s.Title), State: state.Status,
+		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
 		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, usedSteps(s)),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
@@ -306,6 +306,9 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	return v
 }
 
+// title returns the title of a step in the reader's language.
+func (a cardBuilder) title(s plan.Step) string { return stepTitle(a.run.Plan, s, a.words.tag) }
+
 // number returns the number of a step, from 1; 0 for none.
 func (a cardBuilder) number(id string) int {
 	return 1 + slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id })
@@ -320,7 +323,7 @@ func (a cardBuilder) origin(id string) string {
 		return locale.Text(a.words.tag, "page.step.reference_check")
 	}
 	if n := a.number(id); n > 0 {
-		return locale.Text(a.words.tag, "page.step.reference", "n", itoa(n), "title", plain(a.run.Plan.Steps[n-1].Title))
+		return locale.Text(a.words.tag, "page.step.reference", "n", itoa(n), "title", plain(a.title(a.run.Plan.Steps[n-1])))
 	}
 	return locale.Text(a.words.tag, "page.step.reference_unknown", "id", plain(id))
 }

@@ -264,7 +264,7 @@ func stepOf(p plan.Plan, id plan.EffectID, tag locale.Tag) string {
 		if s.ID.Step() != id.Step() {
 			continue
 		}
-		name := itoa(i+1) + ". " + plain(s.Title)
+		name := itoa(i+1) + ". " + plain(stepTitle(p, s, tag))
 		if n := id.Item(); n >= 0 {
 			name += " (" + itoa(n+1) + ")"
 		}

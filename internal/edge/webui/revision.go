@@ -76,7 +76,7 @@ func (a cardBuilder) changes(before, after plan.Plan) (list []change) {
 		for _, p := range []plan.Plan{before, after} {
 			for i, s := range p.Steps {
 				if s.ID == d.StepID {
-					v.Step, v.Title = i+1, a.show(s.Title)
+					v.Step, v.Title = i+1, a.show(stepTitle(p, s, a.words.tag))
 				}
 			}
 		}

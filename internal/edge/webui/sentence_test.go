@@ -201,3 +201,29 @@ func TestALongPlanIsReadBeforeItIsConfirmed(t *testing.T) {
 	b.click(confirmButton)
 	b.until(`document.querySelector(".card[data-draft]") === null`)
 }
+
+// TestUntitledStepsAreTitledInTheReadersLanguage: only a step that has its call for a title, and the plan is not changed.
+func TestUntitledStepsAreTitledInTheReadersLanguage(t *testing.T) {
+	for _, c := range []struct{ method, template, title, es, en string }{
+		{"GET", "/api/v1/rooms", "GET /api/v1/rooms", "Consulta rooms", "Look up rooms"},
+		{"GET", "/rooms/{id}", "GET /rooms/{id}", "Consulta un elemento de rooms", "Look up one of rooms"},
+		{"POST", "/rooms/{roomId}/roomBookings", "POST /rooms/7/roomBookings", "Crea en rooms › room bookings", "Create in rooms › room bookings"},
+		{"POST", "/orders/{id}/cancel", "POST /orders/{id}/cancel", "Envía a orders › cancel", "Send to orders › cancel"},
+		{"PATCH", "/rooms/{id}", "PATCH /rooms/{id}", "Cambia un elemento de rooms", "Change one of rooms"},
+		{"DELETE", "/rooms", "DELETE /rooms", "Borra rooms", "Delete rooms"},
+		{"GET", "/{id}", "GET /{id}", "GET /{id}", "GET /{id}"},
+		{"GET", "/rooms", "Mira las salas", "Mira las salas", "Mira las salas"},
+	} {
+		s := plan.Step{ID: plan.EffectOf("s1"), Title: c.title, Method: c.method, Path: strings.NewReplacer("{roomId}", "7").Replace(c.template)}
+		run := plan.Run{ID: "r1", Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{s}, Bindings: []plan.Binding{{StepID: s.ID, Template: c.template}}}}
+		for tag, want := range map[locale.Tag]string{locale.Spanish: c.es, locale.English: c.en} {
+			card := newCard(run, nil, tag, noon)
+			if got := card.Steps[0].Plain; got != want || run.Plan.Steps[0].Title != c.title {
+				t.Errorf("%s %s, %s: %q and not %q", c.method, c.template, tag, got, want)
+			}
+			if wait := titleOfWait(plan.ListedWait{Wait: plan.Wait{StepID: s.ID}, Run: plan.Head{Run: run}}, tag); wait != want {
+				t.Errorf("what waits is %q", wait)
+			}
+		}
+	}
+}

@@ -163,12 +163,12 @@ func keyOfWait(w plan.ListedWait) string {
 }
 
 // titleOfWait returns the title of the step that waits, else of what waits.
-func titleOfWait(w plan.ListedWait) string {
+func titleOfWait(w plan.ListedWait, tag locale.Tag) string {
 	if w.Kind == plan.WaitJob {
 		return w.Job.Title
 	}
 	if step, ok := w.Run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
-		return step.Title
+		return stepTitle(w.Run.Plan, step, tag)
 	}
 	return w.Run.Plan.Goal
 }
@@ -192,7 +192,7 @@ func (s *site) waitingNow(ctx context.Context, v visit) (*waitingNow, error) {
 	now := &waitingNow{Waits: []waitNow{}, More: cursor != ""}
 	own, _ := ownWaits(list)
 	for _, w := range own {
-		now.Waits = append(now.Waits, waitNow{keyOfWait(w), plain(titleOfWait(w))})
+		now.Waits = append(now.Waits, waitNow{keyOfWait(w), plain(titleOfWait(w, v.tag))})
 	}
 	return now, err
 }
@@ -221,7 +221,7 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 	run := w.Run.Run
 	a := cardBuilder{run: run, card: &card{}, words: words{tag: v.tag, now: s.Now}, now: s.Now()}
 	r := waitRow{
-		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w)),
+		Key: keyOfWait(w), Kind: w.Kind, RunID: run.ID, StepID: w.StepID.String(), ChatID: run.ChatID, Title: display(titleOfWait(w, v.tag)),
 		Risk: plan.Read, Steps: len(run.Plan.Steps), Digest: string(run.Digest), AskedAt: w.Asked, DueAt: w.Due, Link: "/?chat=" + url.QueryEscape(run.ChatID),
 	}
 	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
