@@ -56,6 +56,8 @@ type card struct {
 	Retry   bool
 	Undo    bool // it left something that can be undone
 
+	UndoneBy []reversing
+
 	Rereads   bool      // values of its steps were read, and can be read again
 	ReadUntil time.Time // when the earliest of those reads is old
 	ReadOld   bool

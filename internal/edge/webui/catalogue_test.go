@@ -40,6 +40,7 @@ func families() map[string][]string {
 	f["page.hook.state."] = []string{string(hook.Pending), string(hook.Delivered), string(hook.Failed)}
 	f["page.hook.error."] = []string{"target", "dns", "refused", "tls", "timeout", "cancelled", "reset", "protocol", "off"}
 	f["page.undone."] = f["page.state."]
+	f["page.undone_by."] = []string{reversalAsked, reversalRunning, reversalDoubt, reversalDone, reversalPartly}
 	f["page.approval."] = []string{"open", "expired", string(plan.Approved), string(plan.Refused)}
 	f["page.resolved."] = []string{string(plan.OutcomeDone), string(plan.OutcomeNotDone), string(plan.OutcomeRetry)}
 	f["page.when."] = []string{

@@ -135,7 +135,12 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	if err != nil {
 		return nil, err
 	}
+	run, reversals, err := s.reversals(ctx, v, run, events)
+	if err != nil {
+		return nil, err
+	}
 	c := newCard(run, events, v.tag, v.now)
+	c.setReversals(reversals)
 	c.setRevisions(run, revisions, v.tag)
 	c.setPermissions(v.who, run, chat.UserID, revisions)
 	return c, nil

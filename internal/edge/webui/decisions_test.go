@@ -40,6 +40,12 @@ func planOf(text string, now time.Time) *plan.Plan {
 		return nil
 	}
 	p.Bindings = p.Bindings[:len(p.Steps)]
+	if strings.Contains(text, "deshacible") {
+		p.Steps[1].Undo = &plan.Undo{Call: plan.Call{MCPID: "rooms", Method: "DELETE", Path: "/reservations/${s2.body.id}"}}
+		undo := p.Bindings[1]
+		undo.StepID = plan.UndoOf(p.Steps[1].ID)
+		p.Bindings = append(p.Bindings, undo)
+	}
 	return &p
 }
 
@@ -131,6 +137,7 @@ func (w *world) decisionRoutes(locked lockedRoute) {
 	locked("POST /api/runs/{id}/approve", w.approveStep)
 	locked("POST /api/runs/{id}/settle", w.resolveStep)
 	locked("POST /api/runs/{id}/retry", w.retryRun)
+	locked("POST /api/runs/{id}/undo", w.undoRun)
 	locked("GET /api/rules", func(rw http.ResponseWriter, _ *http.Request, _ map[string]any) { tell(rw, 200, w.rules) })
 	locked("PUT /api/rules", w.setRules)
 	locked("GET /api/runs/{id}/receipt", func(rw http.ResponseWriter, r *http.Request, _ map[string]any) {

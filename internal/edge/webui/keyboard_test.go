@@ -59,6 +59,23 @@ func (b *browser) at(css string) {
 	b.until(`document.activeElement.matches(` + quoted(css) + `)`)
 }
 
+// reach goes to an element by Tab alone, or back by Shift and Tab. It waits until the element is there and not switched off.
+func (b *browser) reach(css string) {
+	b.Helper()
+	b.until(`(e => e !== null && !e.disabled && e.checkVisibility({visibilityProperty: true}))(document.querySelector(` + quoted(css) + `))`)
+	for range 300 {
+		switch eval[int](b, `(at => at.matches(`+quoted(css)+`) ? 0 : at.compareDocumentPosition(document.querySelector(`+quoted(css)+`)) & Node.DOCUMENT_POSITION_PRECEDING ? 1 : 2)(document.activeElement)`) {
+		case 0:
+			return
+		case 1:
+			b.press("Shift+Tab")
+		case 2:
+			b.press("Tab")
+		}
+	}
+	b.Fatalf("Tab does not come to %s; it is at %s", css, eval[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+}
+
 // keepsFocus fails the test when the focus was nowhere since hear.
 func (b *browser) keepsFocus() {
 	b.Helper()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"piloto/internal/conversation"
@@ -137,7 +136,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 			return p, fmt.Errorf("run %s: %s has no binding", r.ID, id)
 		}
 		step := plan.Step{
-			ID: reversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
+			ID: plan.ReversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
 			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Body: call.Body,
 			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
 		}
@@ -154,20 +153,11 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 	return p, nil
 }
 
-// reversalStep returns the id of a step of a plan that undoes a run, by its number from 0.
-func reversalStep(n int) plan.EffectID { return plan.EffectOf("s" + strconv.Itoa(n+1)) }
-
-// reversed is the data of the event that names a draft which undoes effects of the run: its first step is the first of Undos.
-type reversed struct {
-	RunID string          `json:"run_id"`
-	Undos []plan.EffectID `json:"undos"`
-}
-
 // notReversed returns the undos of a run that are neither done nor under way, the newest change first.
 func (s *Service) notReversed(ctx context.Context, r plan.Run) ([]plan.EffectID, error) {
 	over := map[plan.EffectID]bool{}
 	for _, st := range r.Steps {
-		over[st.StepID] = st.StepID.Undo() && wasDone(st)
+		over[st.StepID] = st.StepID.Undo() && st.WasDone()
 	}
 	for after := 0; ; {
 		events, err := s.Store.Events(ctx, r.Account, r.ID, after, eventsPage)
@@ -176,8 +166,8 @@ func (s *Service) notReversed(ctx context.Context, r plan.Run) ([]plan.EffectID,
 		}
 		for _, e := range events {
 			after = e.Seq
-			var of reversed
-			if e.Type != plan.EventReversed || json.Unmarshal(e.Data, &of) != nil {
+			of, ok := plan.ReversalOf(e)
+			if !ok {
 				continue
 			}
 			if err := s.addReversed(ctx, r, of, over); err != nil {
@@ -195,10 +185,10 @@ func (s *Service) notReversed(ctx context.Context, r plan.Run) ([]plan.EffectID,
 const eventsPage = 200
 
 // addReversed adds what a draft undid, if it was confirmed. One that was not does not matter: this one takes its place.
-func (s *Service) addReversed(ctx context.Context, r plan.Run, of reversed, over map[plan.EffectID]bool) error {
+func (s *Service) addReversed(ctx context.Context, r plan.Run, of plan.Reversal, over map[plan.EffectID]bool) error {
 	before, err := s.Store.Run(ctx, r.Account, of.RunID)
 	if err == nil {
-		before, err = s.newestRun(ctx, before) // it may have been retried
+		before, err = plan.Newest(ctx, s.Store, before) // it may have been retried
 	}
 	switch {
 	case fault.KindOf(err) == fault.NotFound: // it was not proposed after all
@@ -212,8 +202,8 @@ func (s *Service) addReversed(ctx context.Context, r plan.Run, of reversed, over
 		step, _ := before.Plan.Step(id)
 		return ErrUnresolved.With("step", step.Title)
 	}
-	for i, id := range of.Undos {
-		over[id] = over[id] || wasDone(before.State(reversalStep(i)))
+	for _, id := range of.DoneBy(before) {
+		over[id] = true
 	}
 	return nil
 }

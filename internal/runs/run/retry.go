@@ -26,7 +26,7 @@ func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID
 	err := s.decide(ctx, c.Account, c.RunID, func(r plan.Run, chat conversation.Chat) error {
-		r, err := s.newestRun(ctx, r)
+		r, err := plan.Newest(ctx, s.Store, r)
 		if err != nil {
 			return err
 		}
@@ -57,22 +57,6 @@ func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 		s.Log.WarnContext(ctx, "run.retry_untold", "run_id", c.RunID, "error", err)
 	}
 	return d, nil
-}
-
-// newestRun returns the last confirmed run in the chain of runs that continue this one; the run
-// itself when there is none.
-func (s *Service) newestRun(ctx context.Context, r plan.Run) (plan.Run, error) {
-	for r.Next != "" {
-		next, err := s.Store.Run(ctx, r.Account, r.Next)
-		if err != nil {
-			return r, err
-		}
-		if next.ConfirmBy == "" {
-			break
-		}
-		r = next
-	}
-	return r, nil
 }
 
 func checkRetriable(r plan.Run) error {
@@ -170,10 +154,10 @@ func (s *Service) recordRetry(ctx context.Context, c Again, by string) error {
 func keptStates(r plan.Run) []plan.StepState {
 	stays := map[plan.EffectID]bool{}
 	for _, st := range r.Steps {
-		if st.StepID.Undo() || !wasDone(st) {
+		if st.StepID.Undo() || !st.WasDone() {
 			continue
 		}
-		stays[st.StepID] = !wasDone(r.State(plan.UndoOf(st.StepID)))
+		stays[st.StepID] = !r.State(plan.UndoOf(st.StepID)).WasDone()
 	}
 	for _, step := range r.Plan.Steps { // a whole step is kept when all its elements are
 		st := r.State(step.ID)
@@ -210,11 +194,6 @@ func keptStates(r plan.Run) []plan.StepState {
 func refersTo(step plan.Step, match func(id plan.EffectID) bool) bool {
 	names, err := step.ReferencedSteps()
 	return err == nil && slices.ContainsFunc(names, func(name string) bool { return name != plan.ItemName && match(plan.EffectOf(name)) })
-}
-
-// wasDone reports whether an effect was done, by its status or by a person's verdict.
-func wasDone(st plan.StepState) bool {
-	return st.Status == plan.StepDone || st.Status == plan.StepInDoubt && st.Resolved != nil && st.Resolved.Outcome == plan.OutcomeDone
 }
 
 // keepsList reports whether the list of a for_each step stays the same, because the step that

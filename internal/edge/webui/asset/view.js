@@ -206,11 +206,11 @@ export function showAsked() {
 
 const mostSought = 50; // pages
 
-/** seek brings the message that the address names into sight, and reads older ones until it is there. */
+/** seek brings the message or the card that the address names into sight, and reads older ones until it is there. */
 export async function seek() {
   const id = decodeURIComponent(location.hash.slice(1));
   const v = view();
-  if (!id.startsWith("m-") || !thread()) return;
+  if (!/^(m|run)-/.test(id) || !thread()) return;
   for (let page = 0; page < mostSought && view() === v && !document.getElementById(id) && document.querySelector("#older button"); page++) {
     await older(document.querySelector("#older button"));
   }
@@ -390,7 +390,7 @@ function adopt(list, added) {
   }
 }
 
-const stamp = (card) => [card.dataset.status, card.dataset.seq, "live" in card.dataset, "dead" in card.dataset].join();
+const stamp = (card) => [card.dataset.status, card.dataset.seq, "live" in card.dataset, "dead" in card.dataset, card.dataset.undoneBy].join();
 
 /** older puts the page before the first line above it, and stays where the reader was. */
 export async function older(button) {
