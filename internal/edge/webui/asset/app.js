@@ -11,7 +11,7 @@ import * as decisions from "./decide.js";
 import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
 import { arrange, submit } from "./form.js";
-import { landing } from "./focus.js";
+import { landing, startFocus } from "./focus.js";
 import { shortcut, startKeys } from "./keys.js";
 import { everything, startLive } from "./live.js";
 import * as manage from "./manage.js";
@@ -87,6 +87,7 @@ document.addEventListener("click", (e) => {
 document.addEventListener("change", (e) => changes[e.target.dataset?.change]?.(e.target));
 document.addEventListener("input", (e) => inputs[e.target.dataset?.input]?.(e.target));
 document.addEventListener("submit", (e) => {
+  if ("filter" in e.target.dataset) e.preventDefault(); // the change did what is wanted
   if (!e.target.dataset.submit) return;
   e.preventDefault();
   submit(e.target, submits);
@@ -181,3 +182,4 @@ seek();
 seen.startSeen();
 startLive();
 waiting.startWaiting();
+startFocus();

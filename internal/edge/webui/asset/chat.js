@@ -55,7 +55,7 @@ export function startComposer() {
       edit();
       write("");
     } else if (e.key === "Escape" && !writing()) {
-      input.blur();
+      view().focus({ preventScroll: true });
     }
   });
   shortcut({ part: "write", key: "enter", says: t("key_send") });

@@ -10,3 +10,27 @@ export function rest() {
   if (at && at !== document.body && at.checkVisibility() && !at.disabled) return;
   landing().focus({ preventScroll: true });
 }
+
+const place = "piloto.focus";
+
+/** startFocus puts the focus back after the reload that a choice of theme or language causes: to its button, or to where
+    one writes. */
+export function startFocus() {
+  document.addEventListener("submit", ({ target, submitter }) => {
+    if (target.matches('form[action^="/ui/"]') && submitter) keep(`.choices [name="${submitter.name}"][value="${submitter.value}"]`);
+  });
+  const kept = keep();
+  if (kept) (document.querySelector(kept) || landing()).focus({ preventScroll: true });
+}
+
+// keep stores what gets the focus next, or returns what was stored. A browser may refuse to store anything.
+function keep(css) {
+  try {
+    const kept = sessionStorage.getItem(place);
+    if (css) sessionStorage.setItem(place, css);
+    else sessionStorage.removeItem(place);
+    return kept;
+  } catch {
+    return null;
+  }
+}
