@@ -65,13 +65,13 @@ func (b *browser) everyView() map[string]string {
 	}
 }
 
-// scene is something that the page shows: a view, and the keys that open a dialog above it.
+// scene is something that the page shows: a view, and the keys or the expression that open a dialog above it.
 type scene struct {
-	path string
-	keys []string
+	path, opens string
+	keys        []string
 }
 
-// everyScene returns all views, and the dialogs that a key opens.
+// everyScene returns all views, and the dialogs above some.
 func (b *browser) everyScene() map[string]scene {
 	b.Helper()
 	scenes := map[string]scene{}
@@ -79,7 +79,16 @@ func (b *browser) everyScene() map[string]scene {
 		scenes[name] = scene{path: path}
 	}
 	for name, keys := range map[string][]string{"palette": {"Ctrl+k"}, "palette-none": {"Ctrl+k", "z", "q"}, "keys": {"?"}} {
-		scenes[name] = scene{"/?chat=c-done", keys}
+		scenes[name] = scene{path: "/?chat=c-done", keys: keys}
+	}
+	press := func(css string) string { return `document.querySelectorAll('` + css + `').forEach(e => e.click())` }
+	for name, s := range map[string]scene{
+		"editor":    {path: "/?chat=c-draft", opens: press(`[data-action="edit-run"]`)},
+		"reject":    {path: "/?chat=c-draft", opens: press(`[data-action="reject-run"]`)},
+		"chat-menu": {path: "/?chat=c-done", opens: press(`[data-row="c-draft"] .chat-more`)},
+		"review":    {path: "/?view=waiting", opens: press(".wait-pick") + ", " + press(`[data-action="review"]`)},
+	} {
+		scenes[name] = s
 	}
 	return scenes
 }
@@ -90,7 +99,10 @@ func (b *browser) show(s scene) {
 	b.visit(s.path)
 	b.until(`document.readyState === "complete"`)
 	b.press(s.keys...)
-	if s.keys != nil {
+	if s.opens != "" {
+		eval[bool](b, `(`+s.opens+`, true)`)
+	}
+	if s.keys != nil || s.opens != "" {
 		b.see("dialog[open]")
 	}
 }

@@ -1,6 +1,10 @@
 package webui
 
-import "testing"
+import (
+	"fmt"
+	"strconv"
+	"testing"
+)
 
 // cramped returns what is wrong with a view on a small screen.
 const cramped = `(() => {
@@ -9,6 +13,10 @@ const cramped = `(() => {
 	const scroller = document.getElementById("scroller");
 	if (scroller && scroller.scrollWidth > scroller.clientWidth) bad.push("the view is " + scroller.scrollWidth + " px wide of " + scroller.clientWidth);
 	if (scroller && scroller.clientHeight < 100) bad.push("the view is " + scroller.clientHeight + " px high");
+	for (const e of document.querySelectorAll("body *")) { // a table and code scroll in a place of their own
+		if (e.scrollWidth <= e.clientWidth + 1 || !/auto|scroll/.test(getComputedStyle(e).overflowX) || e.matches(".table-box, .table-wrap, pre, textarea") || !e.checkVisibility()) continue;
+		bad.push("sideways scrolls " + e.outerHTML.slice(0, 120));
+	}
 	const dialog = document.querySelector("dialog[open]");
 	if (dialog && (dialog.scrollWidth > dialog.clientWidth || dialog.getBoundingClientRect().bottom > innerHeight)) bad.push("the dialog is " + dialog.scrollWidth + " by " + dialog.offsetHeight + " px");
 	const box = document.getElementById("message");
@@ -33,9 +41,22 @@ const small = `(() => {
 // TestEveryViewIsUsableOnSmallScreens: at a zoom of 400 % (1280 by 1024), on a phone on its side, and by a finger.
 func TestEveryViewIsUsableOnSmallScreens(t *testing.T) {
 	b := open(t, 1280, 900)
-	for name, scene := range b.everyScene() {
-		b.screen(1280, 900, false, false)
-		b.show(scene)
+	scenes := b.everyScene()
+	for _, lang := range []string{"es", "en"} {
+		b.do(setCookie(b.base, langCookie, lang))
+		for name, scene := range scenes {
+			b.usable(name+", "+lang, scene)
+		}
+	}
+}
+
+// usable looks at a scene in small windows, with its folds closed and open.
+func (b *browser) usable(name string, scene scene) {
+	b.Helper()
+	b.screen(1280, 900, false, false)
+	b.show(scene)
+	for _, open := range []bool{false, true} {
+		eval[bool](b, `document.querySelectorAll("details").forEach(fold => fold.open = `+strconv.FormatBool(open)+`) || true`)
 		for _, s := range []struct {
 			width, height int64
 			look          string
@@ -44,9 +65,9 @@ func TestEveryViewIsUsableOnSmallScreens(t *testing.T) {
 			b.screen(s.width, s.height, false, s.touch)
 			b.until(stillness)
 			for _, bad := range eval[[]string](b, s.look) {
-				t.Errorf("%s at %d by %d: %s", name, s.width, s.height, bad)
+				b.Errorf("%s at %d by %d, folds open %v: %s", name, s.width, s.height, open, bad)
 			}
-			b.picture("reach-" + name + "-" + itoa(int(s.width)))
+			b.picture(fmt.Sprintf("reach-%s-%d-%v", name, s.width, open))
 		}
 	}
 }
