@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -67,31 +69,133 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 			t.draft = &r
 		}
 	}
+	t.answers = bounded(t.answers)
 	return t, nil
 }
 
-// supersede ends the draft of a tail, because the message that it answers is answered anew. by is the id of the message
-// that takes the place.
-func (s *Service) supersede(ctx context.Context, t tail, chat conversation.Chat, by string) (conversation.Chat, error) {
-	if t.draft == nil {
-		return chat, nil
+// mostNotices bounds the notices and blocks after a message that a new answer replaces: a transaction has few writes.
+const mostNotices = 50
+
+// bounded drops the oldest notices and blocks of a list, if there are very many.
+func bounded(answers []conversation.Message) []conversation.Message {
+	drop := -mostNotices
+	isNotice := func(m conversation.Message) bool {
+		return m.Kind == conversation.KindNotice || m.Kind == conversation.KindBlocked
 	}
-	rec := run.Record{At: s.Now(), Type: plan.EventSuperseded, Data: map[string]any{"message": by}}
-	if _, err := s.Store.Discard(ctx, *t.draft, chat, plan.Superseded, rec); err != nil {
-		if errors.Is(err, fault.ErrMoved) { // it was confirmed meanwhile
-			return chat, ErrActed
+	for _, m := range answers {
+		if isNotice(m) {
+			drop++
 		}
+	}
+	return slices.DeleteFunc(answers, func(m conversation.Message) bool {
+		if !isNotice(m) {
+			return false
+		}
+		drop--
+		return drop >= 0
+	})
+}
+
+// failed reports whether an answer came to nothing. It takes the place of no other answer, but of earlier failed ones.
+func failed(m conversation.Message) bool {
+	return m.Kind == conversation.KindBlocked || m.Status == conversation.Failed
+}
+
+// replacedBy returns the answers of a tail whose place a new one takes.
+func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
+	if !failed(answer) {
+		return t.answers
+	}
+	return slices.DeleteFunc(slices.Clone(t.answers), func(m conversation.Message) bool { return !failed(m) })
+}
+
+// addAnswer appends an answer to a chat. One that is given anew takes the place of the earlier one and ends its draft;
+// until then both stay.
+func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.Chat, at time.Time, answer conversation.Message) (conversation.Chat, error) {
+	if req.anew == nil {
+		return s.add(ctx, req, chat, at, answer)
+	}
+	draft := req.anew.draft
+	if failed(answer) {
+		draft = nil
+	}
+	return s.replace(ctx, req, chat, draft, req.anew.replacedBy(answer), answer)
+}
+
+// replace appends a message in the place of others, and ends the draft that they propose; nil: none. All or nothing is
+// written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
+func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (conversation.Chat, error) {
+	account, at := req.Principal.Account, s.Now()
+	moved := false
+	err := retry.Do(ctx, func() error {
+		if moved {
+			if err := s.stillStand(ctx, account, chat.ID, replaced); err != nil {
+				return err
+			}
+		}
+		moved = true
+		waits, err := s.stillDraft(ctx, account, draft)
+		if err != nil {
+			return err
+		}
+		if waits == nil {
+			return s.Store.Replace(ctx, account, chat.ID, at, replaced, m)
+		}
+		now, err := s.Store.Chat(ctx, account, chat.ID)
+		if err != nil {
+			return err
+		}
+		_, err = s.Store.Discard(ctx, *waits, now, plan.Superseded, run.Record{
+			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: []conversation.Message{m}, Replaced: replaced,
+		})
+		return err
+	})
+	if err != nil {
 		return chat, err
 	}
-	if chat.PendingRunID == t.draft.ID {
+	if chat.UpdatedAt = at; draft != nil && chat.PendingRunID == draft.ID {
 		chat.PendingRunID = ""
 	}
 	return chat, nil
 }
 
-// replace puts the message of a request in the place of the last one of its chat. Those that are replaced stay stored.
-// A repeated request changes nothing.
-func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, error) {
+// stillDraft reads a draft again. It returns nil when it ended, and ErrActed when it was confirmed.
+func (s *Service) stillDraft(ctx context.Context, account string, draft *plan.Run) (*plan.Run, error) {
+	if draft == nil {
+		return nil, nil
+	}
+	r, err := s.Store.Run(ctx, account, draft.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Confirmer != "":
+		return nil, ErrActed
+	case r.Status != plan.Draft:
+		return nil, nil
+	}
+	return &r, nil
+}
+
+// stillStand returns ErrNotLast when one of the messages, which are among the newest of a chat, was replaced.
+func (s *Service) stillStand(ctx context.Context, account, chatID string, list []conversation.Message) error {
+	if len(list) == 0 {
+		return nil
+	}
+	now, err := s.newestMessages(ctx, account, chatID)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if !slices.ContainsFunc(now, func(other conversation.Message) bool { return other.ID == m.ID }) {
+			return ErrNotLast
+		}
+	}
+	return nil
+}
+
+// replaceLast stores the message of a request in the place of the last one of its chat. Those that are replaced stay
+// stored. A repeated request changes nothing.
+func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, error) {
 	account := req.Principal.Account
 	all, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
 	if err != nil {
@@ -99,7 +203,7 @@ func (s *Service) replace(ctx context.Context, req Request, chat conversation.Ch
 	}
 	i := slices.IndexFunc(all, func(m conversation.Message) bool { return m.ID == req.Replaces && m.Role == conversation.RoleUser })
 	switch {
-	case i >= 0 && req.MessageID != "" && all[i].ReplacedBy == req.MessageID:
+	case i >= 0 && all[i].ReplacedBy == req.MessageID:
 		return chat, nil
 	case i >= 0 && all[i].ReplacedBy != "":
 		return chat, ErrNotLast
@@ -120,14 +224,11 @@ func (s *Service) replace(ctx context.Context, req Request, chat conversation.Ch
 	case len(t.answers) == 0 && s.isBusy(t.message, chat, s.Now()):
 		return chat, ErrBeingAnswered
 	}
-	if chat, err = s.supersede(ctx, t, chat, req.MessageID); err != nil {
-		return chat, err
-	}
-	return chat, s.Store.Replace(ctx, account, chat.ID, req.MessageID, append([]conversation.Message{t.message}, t.answers...)...)
+	return s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
 }
 
-// answerAgain answers the last message of a chat once more. The earlier answer is replaced when there is a new one; a
-// turn that may not run leaves it.
+// answerAgain answers the last message of a chat once more. The turn does not see the earlier answer, nor the draft that
+// it proposes; both stay until the new answer takes their place, and when there is none.
 func (s *Service) answerAgain(ctx context.Context, req Request, chat conversation.Chat) (Reply, error) {
 	account := req.Principal.Account
 	messages, err := s.newestMessages(ctx, account, chat.ID)
@@ -149,13 +250,14 @@ func (s *Service) answerAgain(ctx context.Context, req Request, chat conversatio
 		return Reply{}, err
 	}
 	defer func() { s.endAnswer(ctx, held) }()
-	if chat, err = s.supersede(ctx, t, chat, t.message.ID); err != nil {
-		return Reply{}, err
+	req.Message, req.speaksFor, req.anew = t.message.Content, chat.UserID, &t
+	seen := chat
+	if t.draft != nil && seen.PendingRunID == t.draft.ID {
+		seen.PendingRunID = ""
 	}
-	req.Message, req.speaksFor = t.message.Content, chat.UserID
-	reply, err := s.respond(ctx, s.dialog(req, chat), t.message, func(conversation.Message) (conversation.Chat, error) { return chat, nil })
-	if err != nil || reply.Kind == KindBlocked {
-		return reply, err
+	reply, err := s.respond(ctx, s.dialog(req, seen), t.message, func(conversation.Message) (conversation.Chat, error) { return seen, nil })
+	if err == nil && failed(reply.Message) {
+		reply.Chat.PendingRunID = chat.PendingRunID
 	}
-	return reply, s.Store.Replace(context.WithoutCancel(ctx), account, chat.ID, reply.Message.ID, t.answers...)
+	return reply, err
 }

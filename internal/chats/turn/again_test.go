@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 )
 
 // lines returns the contents of the chat's messages: those that stand, and those that others replaced.
@@ -185,5 +186,151 @@ func TestOnlyTheLastMessageIsReplaced(t *testing.T) {
 	request.ChatID, request.Principal.Account = w.Chat.ID, "other"
 	if _, err := w.service.Send(context.Background(), request); !errors.Is(err, conversation.ErrChatNotFound) {
 		t.Errorf("of another account: %v", err)
+	}
+}
+
+// TestTheEarlierAnswerStaysUntilThereIsAnother: a turn that fails takes away neither the answer nor its draft, and the
+// model that is asked does not see them.
+func TestTheEarlierAnswerStaysUntilThereIsAnother(t *testing.T) {
+	w := newWorld(t)
+	w.model.answers = []any{w.deletion(), llm.ErrRefused, llm.ErrRefused, w.deletion()}
+	first := w.send(t, "borra la reserva 7")
+	w.Pass(time.Minute)
+	w.model.each = func() {
+		if got := w.Read(first.Run.ID).Status; got != plan.Draft || w.ChatNow().PendingRunID != first.Run.ID {
+			t.Errorf("while the model answers, the draft is %s", got)
+		}
+		if _, replaced := w.lines(t); slices.Contains(replaced, first.Message.Content) {
+			t.Error("the answer was replaced before there was another")
+		}
+	}
+	for range 2 {
+		reply, err := w.again()
+		if err != nil || reply.Kind != turn.KindBlocked || reply.Chat.PendingRunID != first.Run.ID {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+		w.Pass(time.Minute)
+	}
+	stand, _ := w.lines(t)
+	if len(stand) != 3 || stand[1] != first.Message.Content {
+		t.Errorf("the chat has %q: one answer, and the last failure", stand)
+	}
+	second, err := w.again()
+	if err != nil || second.Kind != turn.KindPlan || second.Run.ID == first.Run.ID || second.Chat.PendingRunID != second.Run.ID {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	if stand, _ := w.lines(t); !slices.Equal(stand, []string{"borra la reserva 7", second.Message.Content}) || w.Read(first.Run.ID).Status != plan.Superseded {
+		t.Errorf("the chat has %q, and the draft is %s", stand, w.Read(first.Run.ID).Status)
+	}
+	for i, asked := range w.model.asked[1:] {
+		if strings.Contains(prompted(asked), "/bookings/7") {
+			t.Errorf("prompt %d has the draft: %s", i+1, prompted(asked))
+		}
+	}
+	w.model.each = nil
+	if err := w.Confirm(*second.Run); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestADraftThatIsConfirmedMeanwhileStays: the new answer is not stored beside a plan that runs.
+func TestADraftThatIsConfirmedMeanwhileStays(t *testing.T) {
+	for name, answer := range map[string]func(w *world) any{
+		"a text": func(*world) any { return llm.Reply{Text: "mejor no"} },
+		"a plan": func(w *world) any { return w.deletion() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.model.answers = []any{w.deletion(), answer(w)}
+			first := w.send(t, "borra la reserva 7")
+			w.Pass(time.Minute)
+			w.model.each = func() {
+				if err := w.Confirm(*first.Run); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := w.again(); !errors.Is(err, turn.ErrActed) {
+				t.Errorf("%v", err)
+			}
+			if _, replaced := w.lines(t); len(replaced) > 0 || w.Read(first.Run.ID).Status != plan.Queued || w.ChatNow().PendingRunID != "" {
+				t.Errorf("replaced %q, and the run is %s", replaced, w.Read(first.Run.ID).Status)
+			}
+		})
+	}
+}
+
+// stopping is a store of a process that dies after a number of writes.
+type stopping struct {
+	turn.Store
+	left *int
+}
+
+func (s stopping) write(do func() error) error {
+	if *s.left--; *s.left < 0 {
+		return errDied
+	}
+	return do()
+}
+
+func (s stopping) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
+	return s.write(func() error { return s.Store.AddMessages(ctx, account, chatID, title, at, list...) })
+}
+
+func (s stopping) Say(ctx context.Context, account, chatID string, m conversation.Message) error {
+	return s.write(func() error { return s.Store.Say(ctx, account, chatID, m) })
+}
+
+func (s stopping) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	return s.write(func() error { return s.Store.Replace(ctx, account, chatID, at, replaced, list...) })
+}
+
+func (s stopping) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (next plan.Run, err error) {
+	err = s.write(func() error { next, err = s.Store.Discard(ctx, r, chat, to, rec); return err })
+	return next, err
+}
+
+func (s stopping) Propose(ctx context.Context, r plan.Run, chat conversation.Chat, old *plan.Run, rec run.Record) (next plan.Run, err error) {
+	err = s.write(func() error { next, err = s.Store.Propose(ctx, r, chat, old, rec); return err })
+	return next, err
+}
+
+// TestNothingIsLostWhenItStopsBetween: whatever the number of writes after which the process dies, one message of the
+// person stands with at most one answer, and a draft waits only with its card.
+func TestNothingIsLostWhenItStopsBetween(t *testing.T) {
+	for name, do := range map[string]func(w *world) (turn.Reply, error){
+		"again":   (*world).again,
+		"instead": func(w *world) (turn.Reply, error) { return w.instead(w.lastOf().ID, "borra la 8") },
+	} {
+		for _, answer := range []string{"text", "plan"} {
+			for left := range 4 {
+				w := newWorld(t)
+				w.model.answers = []any{w.deletion(), any(llm.Reply{Text: "mejor no"})}
+				if answer == "plan" {
+					w.model.answers[1] = w.deletion()
+				}
+				w.send(t, "borra la reserva 7")
+				w.Pass(time.Minute)
+				n := left
+				w.service.Store = stopping{w.Store, &n}
+				_, err := do(w)
+				asked, answers, card := 0, 0, ""
+				for _, m := range w.Messages() {
+					switch {
+					case m.ReplacedBy != "":
+					case m.Role == conversation.RoleUser:
+						asked++
+					case m.Kind != conversation.KindBlocked:
+						answers++
+						card = m.RunID
+					}
+				}
+				if asked != 1 || answers > 1 || w.ChatNow().PendingRunID != card {
+					t.Errorf("%s, %s, %d writes (%v): %d messages, %d answers, %q waits beside the card of %q", name, answer, left, err, asked, answers, w.ChatNow().PendingRunID, card)
+				}
+				if name == "again" && answers != 1 {
+					t.Errorf("%s, %s, %d writes (%v): the answer is lost", name, answer, left, err)
+				}
+			}
+		}
 	}
 }

@@ -213,8 +213,8 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 	if block := q.resolve(snapshot); block != nil {
 		return s.storeBlock(ctx, req, q.chat, block)
 	}
-	if reply, err = w.converse(ctx, asking); err == nil {
-		return reply, nil
+	if reply, err = w.converse(ctx, asking); err == nil || errors.Is(err, ErrActed) || errors.Is(err, ErrNotLast) {
+		return reply, err
 	}
 	s.Log.ErrorContext(ctx, "turn.failed", "chat_id", q.chat.ID, "error", err)
 	blocked, blockErr := s.storeBlock(context.WithoutCancel(ctx), req, q.chat, eligibility.Refuse(eligibility.InternalError, ""), q.sources...)

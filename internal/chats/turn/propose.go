@@ -153,12 +153,16 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 // prompt, it reads them again.
 func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err error) {
 	chat, old := d.chat, d.draftIn(d.chat)
-	again := chat.PendingRunID != "" && old == nil
+	again := chat.PendingRunID != "" && old == nil || d.req.anew != nil
 	err = retry.Do(ctx, func() (err error) {
 		if again {
 			if chat, old, err = d.readDraft(ctx); err != nil {
 				return err
 			}
+		}
+		replaced, err := d.replacedByCard(ctx)
+		if err != nil {
+			return err
 		}
 		again = true
 		at := d.service.Now()
@@ -169,7 +173,7 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
 		card.By, card.Sources = d.by(), d.sources
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
-			At: at, Type: plan.EventProposed, Messages: append(preceding, card),
+			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
 			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),
 		})
 		if err != nil {
@@ -180,6 +184,18 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		return nil
 	})
 	return reply, err
+}
+
+// replacedByCard returns the answers whose place the card of a plan takes, when the turn answers anew.
+func (d *dialog) replacedByCard(ctx context.Context) ([]conversation.Message, error) {
+	if d.req.anew == nil {
+		return nil, nil
+	}
+	account := d.req.Principal.Account
+	if _, err := d.service.stillDraft(ctx, account, d.req.anew.draft); err != nil {
+		return nil, err
+	}
+	return d.req.anew.answers, d.service.stillStand(ctx, account, d.chat.ID, d.req.anew.answers)
 }
 
 // draftIn returns the draft that waits in a chat, if it was read for the prompt.

@@ -226,6 +226,13 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 				return err
 			}
 		}
+		var replaced []conversation.Message
+		if c.asked.anew != nil {
+			replaced = c.asked.anew.answers
+			if err := s.stillStand(ctx, r.Account, r.ChatID, replaced); err != nil {
+				return err
+			}
+		}
 		card := withAnswerID(c.asked, run.Message(s.IDs, r, conversation.KindPlan, at, c.tag, c.text()))
 		card.By, card.Sources = c.model, c.reads
 		rev := plan.Revision{Plan: c.next, Digest: digest, By: c.by, For: c.asked.speaksFor, At: at, Taken: c.next.TakenFrom(c.answers, c.said, r.Taken)}
@@ -236,7 +243,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		shown.Plan, shown.Digest = c.next, digest
 		r.ReadFrom = union(r.ReadFrom, c.readFrom)
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
-			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Shown: shown.Sighted(c.viewer, at),
+			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
 		})
 		if err != nil {
 			return err

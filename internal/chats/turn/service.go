@@ -41,10 +41,11 @@ type Store interface {
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
 	Say(ctx context.Context, account, chatID string, m conversation.Message) error
 	Expire(ctx context.Context, account, chatID, seq string, at time.Time) error
-	// Replace notes on messages that another one, by its id, takes their place.
-	Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error
+	// Replace appends messages, the last of which takes the place of others: both or neither. It returns fault.ErrMoved
+	// when another message took their place meanwhile.
+	Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error
 	run.Proposer
-	// Discard ends a draft. It returns fault.ErrMoved when it is a draft no longer.
+	// Discard ends a draft, and posts and replaces messages with it. It returns fault.ErrMoved when it is a draft no longer.
 	Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error)
 	// Revise replaces a draft's plan while the chat still waits for the draft that was read.
 	// Otherwise it returns fault.ErrMoved.
@@ -141,9 +142,10 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		if req.MessageID == "" {
 			req.MessageID, req.MessageAt = s.IDs.New(began), began
 		}
-		if chat, err = s.replace(ctx, req, chat); err != nil {
+		if chat, err = s.replaceLast(ctx, req, chat); err != nil {
 			return Reply{}, err
 		}
+		req.said = true
 	}
 	meaning := intent.Classify(req.Message)
 	if meaning != intent.Other {
@@ -199,7 +201,7 @@ func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation
 	answer := s.message(req, conversation.RoleSystem, conversation.KindBlocked, at, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("⚠️"), b.Message()}, Between: " "})
 	answer.Code, answer.Action, answer.Sources = string(b.Reason), b.Action().In(req.Locale), sources
 	answer.Status, answer.StopReason = conversation.Failed, conversation.StopBlocked
-	chat, err := s.add(ctx, req, chat, at, answer)
+	chat, err := s.addAnswer(ctx, req, chat, at, answer)
 	return Reply{Kind: KindBlocked, Message: answer, Chat: chat, Block: b}, err
 }
 
@@ -231,7 +233,7 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 		reply.Message.By = beside.by
 	}
 	var err error
-	reply.Chat, err = s.add(ctx, req, chat, at, reply.Message)
+	reply.Chat, err = s.addAnswer(ctx, req, chat, at, reply.Message)
 	return reply, err
 }
 
@@ -288,7 +290,10 @@ func replyOf(kind conversation.Kind) Kind {
 // say appends the message of a turn to its chat. The turn's answer, which follows, moves the chat
 // in the list. The first message of a chat also gives it its title.
 func (s *Service) say(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (conversation.Chat, error) {
-	if chat.Title == "" {
+	switch {
+	case req.said:
+		return chat, nil
+	case chat.Title == "":
 		return s.add(ctx, req, chat, s.Now(), message)
 	}
 	return chat, s.Store.Say(ctx, req.Principal.Account, chat.ID, message)

@@ -67,7 +67,9 @@ type Request struct {
 	// is not answered by the message. Zero means now.
 	ReceivedAt time.Time
 
-	asked bool // the user asked for the answer: the automation mode does not apply
+	asked bool  // the user asked for the answer: the automation mode does not apply
+	said  bool  // the message is stored
+	anew  *tail // what is answered once more; nil: a message that has no answer
 
 	// speaksFor is the person for whom a session speaks, by its last request; "" for nobody. The
 	// value comes from the client, so it can only take rights away: that person may not approve

@@ -173,6 +173,7 @@ func (d *dialog) record(ctx context.Context) (st struct {
 	}
 	for _, r := range runs {
 		switch {
+		case d.req.anew != nil && d.req.anew.draft != nil && r.ID == d.req.anew.draft.ID: // this answer ends it
 		case r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt):
 			st.draft = &r
 		case r.Status == plan.Queued, r.Status == plan.Running, hasDoneStepSince(r, d.incoming.At):

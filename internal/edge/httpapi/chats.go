@@ -87,7 +87,11 @@ func (s records) listChats(ctx context.Context, in *struct {
 	if err := s.projectOf(ctx, account, in.ProjectID); err != nil {
 		return nil, err
 	}
-	if words := conversation.WordsOf(in.Q); len(words) > 0 {
+	words := conversation.WordsOf(in.Q)
+	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would look like what was found
+		return nil, errInvalid.At(field("string_too_short", "query", "q"))
+	}
+	if len(words) > 0 {
 		search := conversation.Search{Words: words, ProjectID: in.ProjectID, Archived: in.Archived}
 		found, cursor, err := s.store.FindChats(ctx, account, search, in.Cursor, in.size())
 		if err != nil {

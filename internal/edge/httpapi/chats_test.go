@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,16 @@ func TestAChatIsPinnedOrArchived(t *testing.T) {
 		got := s.do(ask(talker, http.MethodPatch, path, body, "Content-Type", "application/json"))
 		if want == "422" && got.Code != 422 || want != "422" && (got.Code != 200 || !strings.Contains(got.Body.String(), want)) {
 			t.Errorf("%.60s: %d %s", body, got.Code, got.Body)
+		}
+	}
+}
+
+// TestASearchHasAVisibleCharacter: what nobody sees is no search, and the list of all chats is not its result.
+func TestASearchHasAVisibleCharacter(t *testing.T) {
+	s := newSite()
+	for q, want := range map[string]int{"": 200, "  ": 200, "\u00a0": 200, "\u200b": 422, "\u202e \u2066": 422, "a\u200b": 200} {
+		if got := s.do(ask(talker, http.MethodGet, "/api/chats?q="+url.QueryEscape(q), "")); got.Code != want {
+			t.Errorf("%+q: %d %s", q, got.Code, got.Body)
 		}
 	}
 }

@@ -40,7 +40,8 @@ type Record struct {
 	StepID   plan.EffectID
 	Data     map[string]any
 	Messages []conversation.Message
-	Shown    *plan.Sight // of a draft: the viewer who is shown it
+	Replaced []conversation.Message // whose place the last of Messages takes
+	Shown    *plan.Sight            // of a draft: the viewer who is shown it
 }
 
 // Event returns the event of the record with the number seq.

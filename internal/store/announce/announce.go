@@ -48,14 +48,18 @@ func (c Chats) Say(ctx context.Context, account, chatID string, m conversation.M
 	return c.messages(ctx, account, chatID, []conversation.Message{m}, c.Store.Say(ctx, account, chatID, m))
 }
 
-// Replace implements turn.Store. Clients hear of the messages again, with what replaced them.
-func (c Chats) Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error {
-	err := c.Store.Replace(ctx, account, chatID, by, messages...)
-	replaced := slices.Clone(messages)
+// Replace implements turn.Store.
+func (c Chats) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	return c.messages(ctx, account, chatID, withReplaced(replaced, list), c.Store.Replace(ctx, account, chatID, at, replaced, list...))
+}
+
+// withReplaced returns the messages of which clients hear: new ones, and before them those whose place the last one takes.
+func withReplaced(replaced, list []conversation.Message) []conversation.Message {
+	replaced = slices.Clone(replaced)
 	for i := range replaced {
-		replaced[i].ReplacedBy = by
+		replaced[i].ReplacedBy = list[len(list)-1].ID
 	}
-	return c.messages(ctx, account, chatID, replaced, err)
+	return append(replaced, list...)
 }
 
 // EndAnswer implements turn.Store.
@@ -104,7 +108,7 @@ func (r Runs) run(ctx context.Context, next plan.Run, inChat bool, rec run.Recor
 	}
 	events := before
 	if inChat {
-		events = append(events, realtime.Said(next.ChatID, rec.Messages...)...)
+		events = append(events, realtime.Said(next.ChatID, withReplaced(rec.Replaced, rec.Messages)...)...)
 	}
 	for _, e := range next.Events {
 		events = append(events, realtime.Run(next.ChatID, next.ID, e))

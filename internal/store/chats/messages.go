@@ -213,25 +213,29 @@ func (s *Store) Say(ctx context.Context, account, chatID string, m conversation.
 	return s.table.Do(ctx, Append(account, chatID, []conversation.Message{m})[0])
 }
 
-// Replace notes on messages that another one, by its id, takes their place. It notes it on their rows, which have
-// the messages of one answer.
-func (s *Store) Replace(ctx context.Context, account, chatID, by string, messages ...conversation.Message) error {
+// Replace appends messages to a chat, the last of which takes the place of others: both or neither. It returns
+// fault.ErrMoved when another message took their place meanwhile, and conversation.ErrChatNotFound.
+func (s *Store) Replace(ctx context.Context, account, chatID string, at time.Time, replaced []conversation.Message, list ...conversation.Message) error {
+	w := Touch(account, chatID, at, "", "", "", nil)
+	writes := append(Append(account, chatID, list), w.Otherwise(conversation.ErrChatNotFound))
+	return s.table.Commit(ctx, append(writes, Replaced(account, chatID, replaced, list)...)...)
+}
+
+// Replaced returns the writes that note on messages that the last one of a list takes their place. They note it on the
+// rows, which have the messages of one answer.
+func Replaced(account, chatID string, replaced, list []conversation.Message) []kv.Write {
 	var writes []kv.Write
 	var rows []string
-	for _, m := range messages {
+	for _, m := range replaced {
 		row, _, _ := strings.Cut(m.Seq, ".")
 		if slices.Contains(rows, row) {
 			continue
 		}
 		rows = append(rows, row)
-		writes = append(writes, kv.Update(kv.Chat(account, chatID), messageKind+row, "SET replaced_by = :by", "attribute_exists(PK)", kv.Item{":by": kv.S(by)}, fault.ErrMoved))
+		writes = append(writes, kv.Update(kv.Chat(account, chatID), messageKind+row, "SET replaced_by = :by", "attribute_exists(PK) AND attribute_not_exists(replaced_by)",
+			kv.Item{":by": kv.S(list[len(list)-1].ID)}, fault.ErrMoved))
 	}
-	for part := range slices.Chunk(writes, mostOfRow) {
-		if err := s.table.Commit(ctx, part...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writes
 }
 
 // Expire has a message deleted that was written while its chat was being deleted. The row is only marked, because

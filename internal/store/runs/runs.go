@@ -243,7 +243,7 @@ func displace(account, runID string, at time.Time) kv.Write {
 		kv.Item{":now": kv.N(kv.Millis(at)), ":waiting": kv.S(string(plan.Waiting))}, fault.ErrMoved).Named("#status", "status")
 }
 
-// Discard moves a draft to cancelled or expired, with its reason, and frees its
+// Discard moves a draft to cancelled, expired or superseded, with its reason, and frees its
 // chat, if the chat still waits for it.
 func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
 	t, err := begin(r, to, rec)

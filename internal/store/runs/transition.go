@@ -102,6 +102,7 @@ func (t *transition) post(rec run.Record) {
 		t.add(chats.Sight(t.from.Account, t.from.ChatID, *rec.Shown))
 	}
 	t.said = append(t.said, rec.Messages...)
+	t.add(chats.Replaced(t.from.Account, t.from.ChatID, rec.Replaced, rec.Messages)...)
 }
 
 // update sets attributes of the run's row: "name = :value" and their values.
