@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,13 +107,15 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 		return c.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	}
 	server, project, chat := register(ours), ours.must(t, 201, "POST", "/api/projects", object("name", "Nuestro")).text("project_id"), ours.chat(t)
-	propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
+	said := propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	ours.must(t, 200, "PUT", "/ai/providers/ours", object("base_url", "https://llm.example.org/v1"))
 	ours.must(t, 201, "POST", "/ai/ledger", `{"kind":"grant","amount":3,"reason":"alta"}`)
 	paid := ours.must(t, 201, "POST", "/ai/sessions", "").text("session_id")
 
 	own, mine := register(theirs), theirs.chat(t)
 	draft := propose(t, theirs, model, mine, map[string]any{"mcp_id": own, "method": "DELETE", "path": "/orders/2"})
+	model.will(reply{text: "Hola."})
+	theirs.must(t, 200, "POST", "/operator/chat", object("session_id", "mine", "message", "Hola"))
 	folder := theirs.must(t, 201, "POST", "/api/projects", object("name", "Suyo")).text("project_id")
 	step := func(more string) string {
 		return fmt.Sprintf(`{"digest":%q,"steps":[{"mcp_id":%q,"method":"DELETE","path":"/orders/3"%s}]}`, draft.text("run.digest"), own, more)
@@ -120,18 +123,23 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	nothing := "01HZZZZZZZZZZZZZZZZZZZZZZZ"
 	type attempt struct{ id, missing, path, body string } // ID is replaced by the name
 	sweep := map[string]attempt{
-		"POST /api/send chat_id":               {chat, nothing, "", `{"chat_id":"ID","message":"Hola"}`},
-		"GET /api/runs chat_id":                {chat, nothing, "/api/runs?chat_id=ID", ""},
-		"GET /api/waiting chat_id":             {chat, nothing, "/api/waiting?chat_id=ID", ""},
-		"POST /api/agents/{name}/jobs chat_id": {chat, nothing, "/api/agents/plan/jobs", `{"chat_id":"ID","prompt":"Mira"}`},
-		"POST /api/chats project_id":           {project, nothing, "", `{"project_id":"ID"}`},
-		"GET /api/chats project_id":            {project, nothing, "/api/chats?project_id=ID", ""},
-		"PATCH /api/chats/{id} project_id":     {project, nothing, "/api/chats/" + mine, `{"project_id":"ID"}`},
-		"POST /api/projects mcp_ids":           {server, nothing, "", `{"name":"x","mcp_ids":["ID"]}`},
-		"PATCH /api/projects/{id} mcp_ids":     {server, nothing, "/api/projects/" + folder, `{"mcp_ids":["ID"]}`},
-		"PUT /api/rules rules.[].server":       {server, nothing, "", `{"rules":[{"effect":"deny","server":"ID","reason":"x"}]}`},
-		"POST /ai/ledger of":                   {paid, nothing, "", `{"kind":"refund","of":"ID","reason":"mine"}`},
-		"PUT /ai/assistant provider":           {"ours", "none", "", `{"provider":"ID","model":"m"}`},
+		"POST /api/send chat_id":                        {chat, nothing, "", `{"chat_id":"ID","message":"Hola"}`},
+		"GET /api/runs chat_id":                         {chat, nothing, "/api/runs?chat_id=ID", ""},
+		"GET /api/waiting chat_id":                      {chat, nothing, "/api/waiting?chat_id=ID", ""},
+		"POST /api/agents/{name}/jobs chat_id":          {chat, nothing, "/api/agents/plan/jobs", `{"chat_id":"ID","prompt":"Mira"}`},
+		"POST /api/chats project_id":                    {project, nothing, "", `{"project_id":"ID"}`},
+		"GET /api/chats project_id":                     {project, nothing, "/api/chats?project_id=ID", ""},
+		"PATCH /api/chats/{id} project_id":              {project, nothing, "/api/chats/" + mine, `{"project_id":"ID"}`},
+		"POST /api/chats/{id}/branch message_id":        {said.text("message.id"), nothing, "/api/chats/" + mine + "/branch", `{"message_id":"ID"}`},
+		"POST /operator/session/{id}/branch message_id": {said.text("message.id"), nothing, "/operator/session/mine/branch", `{"message_id":"ID"}`},
+		"PUT /api/messages/{id}/feedback chat_id": {
+			chat, nothing, "/api/messages/" + url.PathEscape(said.text("message.id")) + "/feedback?chat_id=ID", `{"rating":"up"}`,
+		},
+		"POST /api/projects mcp_ids":       {server, nothing, "", `{"name":"x","mcp_ids":["ID"]}`},
+		"PATCH /api/projects/{id} mcp_ids": {server, nothing, "/api/projects/" + folder, `{"mcp_ids":["ID"]}`},
+		"PUT /api/rules rules.[].server":   {server, nothing, "", `{"rules":[{"effect":"deny","server":"ID","reason":"x"}]}`},
+		"POST /ai/ledger of":               {paid, nothing, "", `{"kind":"refund","of":"ID","reason":"mine"}`},
+		"PUT /ai/assistant provider":       {"ours", "none", "", `{"provider":"ID","model":"m"}`},
 		"PATCH /api/runs/{id}/plan steps.[].mcp_id": {
 			server, nothing, "/api/runs/" + draft.text("run.run_id") + "/plan", strings.Replace(step(""), own, "ID", 1),
 		},
@@ -244,8 +252,10 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 		c.chat(t)
 		model.will(reply{text: "Hola."})
 		c.say(t, chat, "Hola")
-		model.will(reply{text: "Hola."})
-		c.must(t, 200, "POST", "/operator/chat", object("session_id", "s", "message", "Hola"))
+		for _, name := range []string{"other", "s"} {
+			model.will(reply{text: "Hola."})
+			c.must(t, 200, "POST", "/operator/chat", object("session_id", name, "message", "Hola"))
+		}
 		session, _, _, err := store.Session(t.Context(), accounts[i], "s", "")
 		if err != nil {
 			t.Fatal(err)
@@ -276,7 +286,7 @@ func TestCursorOfOtherAccountIsRefused(t *testing.T) {
 			"/api/hooks/{id}/deliveries": "/api/hooks/" + told + "/deliveries?limit=1",
 			"/api/runs":                  "/api/runs?limit=1", "/api/waiting": "/api/waiting?limit=1", "/api/jobs": "/api/jobs?limit=1",
 			"/api/chats": "/api/chats?limit=1", "/ai/ledger": "/ai/ledger?limit=1", "/api/router/companies": "/api/router/companies?limit=1",
-			"/api/chats/{id}/messages": "/api/chats/" + chat + "/messages?limit=1", "/operator/session/{id}": "/operator/session/s?",
+			"/api/chats/{id}/messages": "/api/chats/" + chat + "/messages?limit=1", "/operator/session/{id}": "/operator/session/s?", "/operator/sessions": "/operator/sessions?limit=1",
 		})
 	}
 	var document struct {

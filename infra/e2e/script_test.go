@@ -21,7 +21,8 @@ import (
 //	                                stop or kill is a restart on the same folder.
 //	                                PILOTO_*, OPENAI_* and LOG_LEVEL go to it
 //	[!] log RE                      the process logged a line that matches
-//	http [-header 'N: V'] M PATH [BODY|@FILE]   one request; an empty V drops the header
+//	http [-header 'N: V'] M PATH [BODY|@FILE]   one request; an empty V drops the header,
+//	                                and a # of PATH is sent as %23
 //	status N                        of the answer; anything else about it is json
 //	problem N CODE                  the answer is this RFC 9457 problem, with its trace id
 //	[!] json PATH [VALUE|~ RE]      of the answer: there, equal, matching; count is a length
@@ -199,7 +200,7 @@ func (s *stage) request(args []string) error {
 		}
 	}
 	var err error
-	if s.last, err = s.client.do(args[0], args[1], body, headers...); err != nil {
+	if s.last, err = s.client.do(args[0], strings.ReplaceAll(args[1], "#", "%23"), body, headers...); err != nil {
 		return err
 	}
 	s.ts.Logf("%s", s.last)

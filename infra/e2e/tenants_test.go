@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	ids := map[string]struct{ id, missing string }{
 		"/api/runs/{id}":           {run.text("run.run_id"), "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/chats/{id}":          {chat, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
+		"/api/messages/{id}":       {url.PathEscape(run.text("message.id")), "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/projects/{id}":       {project, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/api/mcps/{id}":           {server, "01HZZZZZZZZZZZZZZZZZZZZZZZ"},
 		"/operator/session/{id}":   {"shared-name", "other-name"},
@@ -81,10 +83,13 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"PUT /ai/providers/{name}/key":     object("key", "stolen"),
 		"PUT /api/projects/{id}/assistant": object("provider", "openai", "model", "gpt-4o"),
 		"POST /api/chats/{id}/answer":      "{}",
-		"POST /api/agents/{name}/jobs":     object("prompt", "mine"),
-		"POST /api/jobs/{id}/stop":         "{}",
-		"PATCH /api/hooks/{id}":            `{"enabled":false}`,
-		"PUT /api/router/{id_empresa}":     object("context", "Suyo."),
+		"POST /api/chats/{id}/branch":      object("message_id", run.text("message.id")),
+		"PUT /api/messages/{id}/feedback":  object("rating", "down"),
+		"PATCH /operator/session/{id}":     object("title", "mine"), "POST /operator/session/{id}/branch": object("message_id", run.text("message.id")),
+		"POST /api/agents/{name}/jobs": object("prompt", "mine"),
+		"POST /api/jobs/{id}/stop":     "{}",
+		"PATCH /api/hooks/{id}":        `{"enabled":false}`,
+		"PUT /api/router/{id_empresa}": object("context", "Suyo."),
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`

@@ -249,7 +249,7 @@ func Records(w World, e Environment) (http.Handler, error) {
 	}
 	s := w.site(c.Config)
 	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
-	s.http.Ops, s.http.Watcher = s.operations(c), s.Watches
+	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.Watches, s.replays()
 	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
 }
 

@@ -70,6 +70,9 @@ type Chat struct {
 	// assistant says.
 	Conclude string `json:"conclude,omitempty" enum:"on,off"`
 
+	// BranchedFrom is where a chat was copied from; nil: it is no branch.
+	BranchedFrom *Origin `json:"branched_from,omitempty"`
+
 	// Attributes of a chat that a client named: a session of the Operator API, or of the router,
 	// which belongs to one company.
 	SessionID string                     `json:"session_id,omitempty"`
@@ -147,6 +150,11 @@ type Message struct {
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
 	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired"`
+
+	// FromRunID is, in a branch, the run of the chat that it came from. Nothing in the branch decides on it.
+	FromRunID string `json:"from_run_id,omitempty"`
+	// Feedback is what a person says of it, if anything.
+	Feedback *Feedback `json:"feedback,omitempty"`
 
 	// ReplacedBy is the id of the message, or of the answer, that came in the place of this one. A prompt, a summary and
 	// a search leave it out.

@@ -13,6 +13,7 @@ type Search struct {
 	Words     []string // folded, as WordsOf returns them; each must be in one text
 	ProjectID string   // "" means every project
 	Archived  bool     // only in archived chats
+	Sessions  bool     // only in sessions of the Operator API
 }
 
 // Found is a chat that a search found.

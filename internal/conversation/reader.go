@@ -11,6 +11,7 @@ type ChatReader interface {
 type ChatFilter struct {
 	ProjectID string // "" means every project
 	Archived  bool   // the archived chats instead of the others
+	Sessions  bool   // only the sessions of the Operator API
 }
 
 // ChatLister lists chats: the pinned ones first, each part by its last change. An empty cursor starts the list, and the

@@ -16,7 +16,7 @@ import (
 
 // Errors of a message that is to be replaced, or answered again.
 var (
-	ErrMessageNotFound = fault.New(fault.NotFound, "message.not_found")
+	ErrMessageNotFound = conversation.ErrMessageNotFound
 	ErrNotLast         = fault.New(fault.Conflict, "message.not_last")
 	ErrActed           = fault.New(fault.Conflict, "message.acted")
 	ErrBeingAnswered   = fault.New(fault.Conflict, "message.being_answered")

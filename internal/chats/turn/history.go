@@ -83,7 +83,7 @@ func (h *chatHistory) addTexts(tag locale.Tag, messages []conversation.Message, 
 	var said []conversation.Message
 	size := len(message.Content)
 	for i, m := range slices.Backward(messages) {
-		own := m.Kind == conversation.KindText && (m.Role == conversation.RoleUser || m.RunID == "") || m.Kind == conversation.KindConclusion
+		own := m.Kind == conversation.KindText && (m.Role == conversation.RoleUser || m.RunID == "" && m.FromRunID == "") || m.Kind == conversation.KindConclusion
 		if !own || m.Seq >= message.Seq || m.Seq <= h.summary.Until {
 			continue
 		}

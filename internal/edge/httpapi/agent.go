@@ -198,7 +198,7 @@ func (s messageHandler) agent(ctx context.Context, in *struct {
 	}
 	persona := in.Body.Config.persona
 	lang := locale.Parse(persona.Language, requestInfoFrom(ctx).lang)
-	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
+	return serveTurn(ctx, s.config, func(ctx context.Context, t ticket) (AgentAnswer, error) {
 		got, err := s.turns.Route(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.SessionID, Message: in.Body.Message,
 			Locale: lang, TraceID: s.config.Trace(ctx),

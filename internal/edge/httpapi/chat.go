@@ -103,7 +103,7 @@ func (s messageHandler) send(ctx context.Context, in *struct {
 	case len(in.Body.Message) > conversation.MaxMessage:
 		return nil, errMessage
 	}
-	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
+	return serveTurn(ctx, s.config, func(ctx context.Context, t ticket) (SendAnswer, error) {
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: in.Body.ChatID, Message: in.Body.Message, Replaces: in.Body.Replaces, Seen: in.Body.Digest,
 			Locale: requestInfoFrom(ctx).lang, TraceID: s.config.Trace(ctx), MessageID: t.ID, MessageAt: t.At, ReceivedAt: s.config.arrivedAt(ctx, t),

@@ -76,38 +76,45 @@ type chatInput struct {
 	ID string `path:"id"`
 }
 
-func (s records) listChats(ctx context.Context, in *struct {
+// SearchInput is a page of a list of chats, or of a search in it.
+type SearchInput struct {
 	PageInput
+	Archived bool   `query:"archived" doc:"the archived chats instead of the others"`
+	Q        string `query:"q" maxLength:"200" doc:"words that the title or a message has, without regard to accents and case; also in archived chats"`
+}
+
+func (s records) listChats(ctx context.Context, in *struct {
+	SearchInput
 	ProjectID string `query:"project_id" doc:"only the chats of this project"`
-	Archived  bool   `query:"archived" doc:"the archived chats instead of the others"`
-	Q         string `query:"q" maxLength:"200" doc:"words that the title or a message has, without regard to accents and case; also in archived chats"`
 },
 ) (*reply[ChatList], error) {
-	account := caller(ctx).Account
-	if err := s.projectOf(ctx, account, in.ProjectID); err != nil {
+	if err := s.projectOf(ctx, caller(ctx).Account, in.ProjectID); err != nil {
 		return nil, err
 	}
-	words := conversation.WordsOf(in.Q)
-	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would look like what was found
-		return nil, errInvalid.At(field("string_too_short", "query", "q"))
-	}
-	if len(words) > 0 {
-		search := conversation.Search{Words: words, ProjectID: in.ProjectID, Archived: in.Archived}
-		found, cursor, err := s.store.FindChats(ctx, account, search, in.Cursor, in.size())
-		if err != nil {
-			return nil, err
-		}
-		return answer(ChatList{list(found), cursor}), nil
-	}
-	chats, cursor, err := s.store.Chats(ctx, account, conversation.ChatFilter{ProjectID: in.ProjectID, Archived: in.Archived}, in.Cursor, in.size())
+	found, cursor, err := s.find(ctx, in.SearchInput, conversation.ChatFilter{ProjectID: in.ProjectID, Archived: in.Archived})
 	if err != nil {
 		return nil, err
 	}
+	return answer(ChatList{found, cursor}), nil
+}
+
+// find returns a page of chats: of a search, when it has words, or of the list.
+func (s records) find(ctx context.Context, in SearchInput, filter conversation.ChatFilter) ([]conversation.Found, string, error) {
+	account := caller(ctx).Account
+	words := conversation.WordsOf(in.Q)
+	if len(words) == 0 && strings.TrimSpace(in.Q) != "" { // all chats would look like what was found
+		return nil, "", errInvalid.At(field("string_too_short", "query", "q"))
+	}
+	if len(words) > 0 {
+		found, cursor, err := s.store.FindChats(ctx, account, conversation.Search{Words: words, ProjectID: filter.ProjectID, Archived: filter.Archived, Sessions: filter.Sessions}, in.Cursor, in.size())
+		return list(found), cursor, err
+	}
+	chats, cursor, err := s.store.Chats(ctx, account, filter, in.Cursor, in.size())
 	all := make([]conversation.Found, len(chats))
 	for i, c := range chats {
 		all[i].Chat = c
 	}
-	return answer(ChatList{all, cursor}), nil
+	return all, cursor, err
 }
 
 func (s records) createChat(ctx context.Context, in *struct{ Body ChatRequest }) (*reply[conversation.Chat], error) {
@@ -142,34 +149,41 @@ func (s records) updateChat(ctx context.Context, in *struct {
 	Body ChatChange
 },
 ) (*reply[conversation.Chat], error) {
-	if !ids.Valid(in.ID) {
-		return nil, conversation.ErrChatNotFound
-	}
-	account := caller(ctx).Account
-	change := conversation.ChatChange{Title: in.Body.Title, ProjectID: in.Body.ProjectID, Pinned: in.Body.Pinned, Archived: in.Body.Archived, Automation: in.Body.Automation, Agent: in.Body.Agent.name, Conclude: in.Body.Conclude}
-	if change.Title != nil {
-		trimmed := strings.TrimSpace(*change.Title)
-		if trimmed == "" {
-			return nil, errInvalid.At(field("string_too_short", "body", "title"))
-		}
-		change.Title = &trimmed
-	}
-	if change.Pinned != nil && change.Archived != nil && *change.Pinned && *change.Archived {
-		return nil, errInvalid.At(field("enum", "body", "archived"))
-	}
-	if change.ProjectID != nil {
-		if err := s.projectOf(ctx, account, *change.ProjectID); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.agentOf(ctx, account, in.ID, change.Agent); err != nil {
-		return nil, err
-	}
-	c, err := s.store.UpdateChat(ctx, account, in.ID, change, s.config.Now().UTC())
+	c, err := s.change(ctx, in.ID, conversation.ChatChange{
+		Title: in.Body.Title, ProjectID: in.Body.ProjectID, Pinned: in.Body.Pinned, Archived: in.Body.Archived, Automation: in.Body.Automation, Agent: in.Body.Agent.name, Conclude: in.Body.Conclude,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return answer(c), nil
+}
+
+// change checks a change of a chat and makes it.
+func (s records) change(ctx context.Context, chatID string, change conversation.ChatChange) (conversation.Chat, error) {
+	var none conversation.Chat
+	if !ids.Valid(chatID) {
+		return none, conversation.ErrChatNotFound
+	}
+	account := caller(ctx).Account
+	if change.Title != nil {
+		trimmed := strings.TrimSpace(*change.Title)
+		if trimmed == "" {
+			return none, errInvalid.At(field("string_too_short", "body", "title"))
+		}
+		change.Title = &trimmed
+	}
+	if change.Pinned != nil && change.Archived != nil && *change.Pinned && *change.Archived {
+		return none, errInvalid.At(field("enum", "body", "archived"))
+	}
+	if change.ProjectID != nil {
+		if err := s.projectOf(ctx, account, *change.ProjectID); err != nil {
+			return none, err
+		}
+	}
+	if err := s.agentOf(ctx, account, chatID, change.Agent); err != nil {
+		return none, err
+	}
+	return s.store.UpdateChat(ctx, account, chatID, change, s.config.Now().UTC())
 }
 
 // agentOf checks the agent that a chat chooses, if it chooses one, and writes its name as it is.
@@ -207,15 +221,20 @@ func (n *Named) UnmarshalJSON(raw []byte) error {
 }
 
 func (s records) deleteChat(ctx context.Context, in *chatInput) (*nothing, error) {
-	if !ids.Valid(in.ID) {
-		return nil, conversation.ErrChatNotFound
+	return nil, s.remove(ctx, in.ID)
+}
+
+// remove deletes a chat.
+func (s records) remove(ctx context.Context, chatID string) error {
+	if !ids.Valid(chatID) {
+		return conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	err := s.store.DeleteChat(ctx, account, in.ID)
+	err := s.store.DeleteChat(ctx, account, chatID)
 	if errors.Is(err, plan.ErrAlreadyRunning) {
-		return nil, s.blockingRun(ctx, account, in.ID, err)
+		return s.blockingRun(ctx, account, chatID, err)
 	}
-	return nil, err
+	return err
 }
 
 // blockingRun names the run because of which a chat was not deleted. It returns err when the run

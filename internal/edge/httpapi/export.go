@@ -28,12 +28,15 @@ func (a *api) export(s records) {
 		method: http.MethodGet, path: "/api/chats/{id}/export", id: "exportChat", access: withChat,
 		summary: "The chat and its messages as one file, JSON or Markdown", failures: []int{404, 422},
 	}
-	op.describe = func(h huma.API, op *huma.Operation) {
-		content := op.Responses["200"].Content
-		content["application/json"] = &huma.MediaType{Schema: schemaOf[ChatExport](h)}
-		content["text/markdown"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	}
+	op.describe = describeExport
 	register(a, op, s.exportChat)
+}
+
+// describeExport names what kinds of file there are.
+func describeExport(h huma.API, op *huma.Operation) {
+	content := op.Responses["200"].Content
+	content["application/json"] = &huma.MediaType{Schema: schemaOf[ChatExport](h)}
+	content["text/markdown"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
 // ChatExport is a chat with its messages in ascending order.
@@ -50,22 +53,32 @@ type exportReply struct {
 	Body        any
 }
 
-func (s records) exportChat(ctx context.Context, in *struct {
-	ID     string `path:"id"`
+// ExportFormat is how an export is written.
+type ExportFormat struct {
 	Format string `query:"format" enum:"json,md" doc:"json when absent"`
+}
+
+func (s records) exportChat(ctx context.Context, in *struct {
+	ID string `path:"id"`
+	ExportFormat
 },
 ) (*exportReply, error) {
-	if !ids.Valid(in.ID) {
+	return s.exported(ctx, in.ID, in.ExportFormat)
+}
+
+// exported returns a chat as a file.
+func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (*exportReply, error) {
+	if !ids.Valid(chatID) {
 		return nil, conversation.ErrChatNotFound
 	}
 	account := caller(ctx).Account
-	chat, err := s.store.Chat(ctx, account, in.ID)
+	chat, err := s.store.Chat(ctx, account, chatID)
 	if err != nil {
 		return nil, err
 	}
 	all := ChatExport{Chat: chat, Messages: []conversation.Message{}}
 	for cursor, size := "", 0; ; {
-		page, next, err := s.store.Messages(ctx, account, in.ID, cursor, exportPage)
+		page, next, err := s.store.Messages(ctx, account, chatID, cursor, exportPage)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +98,8 @@ func (s records) exportChat(ctx context.Context, in *struct {
 		}
 		cursor = next
 	}
-	name := fmt.Sprintf(`attachment; filename="piloto-%s.`, in.ID)
-	if in.Format != "md" {
+	name := fmt.Sprintf(`attachment; filename="piloto-%s.`, chatID)
+	if as.Format != "md" {
 		return &exportReply{ContentType: "application/json", Disposition: name + `json"`, Body: all}, nil
 	}
 	return &exportReply{ContentType: "text/markdown; charset=utf-8", Disposition: name + `md"`, Body: all.markdown(requestInfoFrom(ctx).lang)}, nil
@@ -109,6 +122,9 @@ func (e ChatExport) markdown(tag locale.Tag) []byte {
 			continue
 		}
 		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n\n%s\n", locale.Text(tag, "run.export."+string(m.Role)), m.At.UTC().Format(time.DateTime+" UTC"), strings.TrimSpace(m.Content))
+		if f := m.Feedback; f != nil {
+			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(thumbs[f.Rating]+" "+strings.Join(strings.Fields(f.Note), " ")))
+		}
 		for _, s := range m.Sources {
 			fmt.Fprintf(&b, "\n- %s: `%s` (%d)", s.Service, strings.ReplaceAll(s.Called(), "`", "'"), s.Status)
 		}
@@ -118,3 +134,6 @@ func (e ChatExport) markdown(tag locale.Tag) []byte {
 	}
 	return b.Bytes()
 }
+
+// thumbs are the ratings as they are shown.
+var thumbs = map[conversation.Rating]string{conversation.Up: "👍", conversation.Down: "👎"}

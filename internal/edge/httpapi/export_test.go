@@ -44,10 +44,7 @@ func TestAnExportHasTheNewestInOrder(t *testing.T) {
 		cut           bool
 	}{{0, 10, 0, false}, {1, 10, 1, false}, {250, 10, 250, false}, {2000, 20_000, 208, true}, {1, 5 << 20, 0, true}} {
 		r := records{store: pagedMessages{n: c.n, size: c.size}}
-		got, err := r.exportChat(context.Background(), &struct {
-			ID     string `path:"id"`
-			Format string `query:"format" enum:"json,md" doc:"json when absent"`
-		}{ID: chatID})
+		got, err := r.exported(context.Background(), chatID, ExportFormat{})
 		if err != nil {
 			t.Fatal(err)
 		}

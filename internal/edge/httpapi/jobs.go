@@ -155,7 +155,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 	case len(in.Body.Prompt) > conversation.MaxMessage:
 		return nil, errInvalid.At(field("string_too_long", "body", "prompt"))
 	}
-	return serveOnce(ctx, h.config, func(ctx context.Context, t ticket) (Job, error) {
+	return serveTurn(ctx, h.config, func(ctx context.Context, t ticket) (Job, error) {
 		j, err := h.jobs.Start(ctx, job.Order{
 			ID: t.ID, At: t.At.UTC(), Principal: caller(ctx), Locale: requestInfoFrom(ctx).lang, TraceID: h.config.Trace(ctx),
 			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,

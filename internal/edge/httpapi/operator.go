@@ -97,7 +97,7 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 	if len(body.Message) > conversation.MaxMessage {
 		return nil, errMessage
 	}
-	return serveOnce(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
+	return serveTurn(ctx, s.config, func(ctx context.Context, t ticket) (OperatorAnswer, error) {
 		session := cmp.Or(body.SessionID, t.ID)
 		got, err := s.turns.Send(ctx, turn.Request{
 			Principal: caller(ctx), ChatID: session, Message: body.Message,
@@ -168,6 +168,7 @@ func isPrintable(name string) bool {
 // Session is a session with its messages (document 004).
 type Session struct {
 	SessionID string                     `json:"session_id"`
+	ChatID    string                     `json:"chat_id" doc:"the chat that it is: /api/chats/{id} takes it, and so does session_id"`
 	UserID    string                     `json:"user_id"`
 	CreatedAt time.Time                  `json:"created_at"`
 	Summary   string                     `json:"context_summary,omitempty"`
@@ -178,11 +179,13 @@ type Session struct {
 
 // SessionMessage is one message of a session.
 type SessionMessage struct {
-	Role       conversation.Role   `json:"role" enum:"user,assistant,system"`
-	Content    string              `json:"content"`
-	Notes      []conversation.Note `json:"notes,omitempty"`
-	ReplacedBy string              `json:"replaced_by,omitempty" doc:"id of the message that came in its place"`
-	CreatedAt  time.Time           `json:"created_at"`
+	ID         string                 `json:"id"`
+	Role       conversation.Role      `json:"role" enum:"user,assistant,system"`
+	Content    string                 `json:"content"`
+	Notes      []conversation.Note    `json:"notes,omitempty"`
+	ReplacedBy string                 `json:"replaced_by,omitempty" doc:"id of the message that came in its place"`
+	Feedback   *conversation.Feedback `json:"feedback,omitempty"`
+	CreatedAt  time.Time              `json:"created_at"`
 }
 
 func (s records) session(ctx context.Context, in *struct {
@@ -201,11 +204,11 @@ func (s records) session(ctx context.Context, in *struct {
 		return nil, err
 	}
 	v := Session{
-		SessionID: in.ID, UserID: cmp.Or(chat.UserID, anyone), CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
+		SessionID: in.ID, ChatID: chat.ID, UserID: cmp.Or(chat.UserID, anyone), CreatedAt: chat.CreatedAt.UTC(), Summary: chat.Summary,
 		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
 	}
 	for _, m := range messages {
-		v.Messages = append(v.Messages, SessionMessage{Role: m.Role, Content: m.Content, Notes: m.Notes, ReplacedBy: m.ReplacedBy, CreatedAt: m.At.UTC()})
+		v.Messages = append(v.Messages, SessionMessage{ID: m.ID, Role: m.Role, Content: m.Content, Notes: m.Notes, ReplacedBy: m.ReplacedBy, Feedback: m.Feedback, CreatedAt: m.At.UTC()})
 	}
 	return answer(v), nil
 }

@@ -46,11 +46,9 @@ func (a *api) records(store Store, checks []Check) {
 	}, s.events)
 	a.lists(s)
 	a.export(s)
+	a.branches(s)
 	a.history(s)
-	register(a, operation{
-		method: http.MethodGet, path: "/operator/session/{id}", id: "readSession", access: withChat,
-		summary: "Read a session with its newest messages (Operator API)", failures: []int{404},
-	}, s.session)
+	a.sessions(s)
 	a.ops(checks)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/realtime", id: "openRealtime", access: withChat, status: http.StatusCreated,

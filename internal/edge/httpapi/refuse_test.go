@@ -24,6 +24,8 @@ var bodies = map[string]string{
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
+	"branchChat": `{"message_id":"` + messageID + `"}`, "setFeedback": `{"rating":"up"}`,
+	"branchSession": `{"message_id":"` + messageID + `"}`, "updateSession": `{"title":"x"}`,
 	"startJob": `{"prompt":"x"}`, "answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
@@ -50,6 +52,8 @@ func ownID(path string) string {
 		return projectID
 	case strings.HasPrefix(path, "/operator"):
 		return sessionID
+	case strings.HasPrefix(path, "/api/messages"):
+		return messageID
 	case strings.HasPrefix(path, turnsPath):
 		return turnID
 	}
@@ -93,7 +97,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
-	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat exportChat updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
+	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat exportChat branchChat setFeedback listSessions updateSession deleteSession branchSession exportSession updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +

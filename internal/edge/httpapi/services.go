@@ -174,6 +174,8 @@ type Store interface {
 	DeleteChat(ctx context.Context, account, id string) error
 
 	conversation.MessageReader
+	conversation.Brancher
+	conversation.Rater
 	// Session returns a chat by the client's own name, with its newest messages before the cursor in ascending
 	// order, and a cursor to older ones.
 	Session(ctx context.Context, account, sessionID, cursor string) (conversation.Chat, []conversation.Message, string, error)

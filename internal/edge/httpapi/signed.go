@@ -202,14 +202,21 @@ func (verbatim[T]) Schema(r huma.Registry) *huma.Schema {
 // errNotKept is an error of the wiring: the handler needs a store of answers.
 var errNotKept = errors.New("httpapi: a request has a key, and nothing keeps answers")
 
-// serveOnce serves a turn with f. A request with a key is served once; a signed request always has a key. The
+// serveTurn is serveOnce for a turn: a call of f counts as one.
+func serveTurn[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
+	return serveOnce(ctx, c, func(ctx context.Context, t ticket) (none T, err error) {
+		if err := c.take(ctx, rate.Turns); err != nil {
+			return none, err
+		}
+		return f(ctx, t)
+	})
+}
+
+// serveOnce serves a request with f. A request with a key is served once; a signed request always has a key. The
 // answer of f is stored, unless f fails or returns replay.ErrNothingDone. Effects that use the ticket as their key
-// happen once, also when the process dies meanwhile. A call of f counts as a turn.
+// happen once, also when the process dies meanwhile.
 func serveOnce[T any](ctx context.Context, c Config, f func(context.Context, ticket) (T, error)) (*replayed[T], error) {
 	serve := func(ctx context.Context, t ticket) ([]byte, error) {
-		if err := c.take(ctx, rate.Turns); err != nil {
-			return nil, err
-		}
 		out, err := f(ctx, t)
 		if err != nil && !errors.Is(err, replay.ErrNothingDone) {
 			return nil, err

@@ -209,7 +209,7 @@ func (e *echoes) echo(ctx context.Context, in *struct {
 	}
 },
 ) (*replayed[echo], error) {
-	return serveOnce(ctx, e.config, func(ctx context.Context, t ticket) (echo, error) {
+	return serveTurn(ctx, e.config, func(ctx context.Context, t ticket) (echo, error) {
 		e.effects.Add(1)
 		if e.slow != nil {
 			<-e.slow
@@ -553,10 +553,10 @@ func FuzzSignedHeaders(f *testing.F) {
 	})
 }
 
-// TestOnlyRequestsWithAKeyAreKept: no route keeps the answer to a request that has no key, on any contract; a turn
-// and a job keep it under a key. A decision and a movement of credit have their key in their own rows.
+// TestOnlyRequestsWithAKeyAreKept: no route keeps the answer to a request that has no key, on any contract; a turn,
+// a job and a branch keep it under a key. A decision and a movement of credit have their key in their own rows.
 func TestOnlyRequestsWithAKeyAreKept(t *testing.T) {
-	keeping := map[string]bool{"startJob": true, "send": true, "operatorChat": true, "agentChat": true}
+	keeping := map[string]bool{"startJob": true, "send": true, "operatorChat": true, "agentChat": true, "branchChat": true, "branchSession": true}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
 		s := newSite()
 		hooks := s.world.hooks

@@ -35,6 +35,7 @@ const (
 	projectID = "01K0000000000000000000000B"
 	runID     = "01K0000000000000000000000C"
 	serverID  = "01K0000000000000000000000D"
+	messageID = "01K0000000000000000000000M"
 	turnID    = "01K0000000000000000000000T"
 	ghostID   = "01K0000000000000000000000Z"
 	sessionID = "session-001"
@@ -389,8 +390,16 @@ func (w *world) CreateChat(_ context.Context, account string, c conversation.Cha
 	return w.called(account, c.ID, c.ID, fault.New(fault.Conflict, "x"))
 }
 
+// chatOr returns the id of the one chat for that of the one session.
+func chatOr(id string) string {
+	if id == conversation.SessionChat("a", sessionID) {
+		return chatID
+	}
+	return id
+}
+
 func (w *world) Chat(_ context.Context, account, id string) (conversation.Chat, error) {
-	return w.chat, w.called(account, id, chatID, conversation.ErrChatNotFound)
+	return w.chat, w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound)
 }
 
 func (w *world) Chats(_ context.Context, account string, _ conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
@@ -409,7 +418,7 @@ func (w *world) FindChats(_ context.Context, account string, search conversation
 }
 
 func (w *world) UpdateChat(_ context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
-	if err := w.called(account, id, chatID, conversation.ErrChatNotFound); err != nil {
+	if err := w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound); err != nil {
 		return conversation.Chat{}, err
 	}
 	if change.Title != nil {
@@ -435,7 +444,7 @@ func (w *world) UpdateChat(_ context.Context, account, id string, change convers
 }
 
 func (w *world) DeleteChat(_ context.Context, account, id string) error {
-	return w.called(account, id, chatID, conversation.ErrChatNotFound)
+	return w.called(account, chatOr(id), chatID, conversation.ErrChatNotFound)
 }
 
 func (w *world) Messages(_ context.Context, account, id, cursor string, limit int) ([]conversation.Message, string, error) {
@@ -443,6 +452,27 @@ func (w *world) Messages(_ context.Context, account, id, cursor string, limit in
 		return nil, "", err
 	}
 	return []conversation.Message{{ID: "01K0000000000000000000000M", Role: conversation.RoleUser, Kind: conversation.KindText, Content: "Hola", At: noon}}, "", nil
+}
+
+func (w *world) Branch(_ context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+	to := b.To
+	to.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID}
+	if b.MessageID != messageID {
+		return to, conversation.ErrMessageNotFound
+	}
+	return to, w.called(account, chatOr(b.From), chatID, conversation.ErrChatNotFound)
+}
+
+func (w *world) ChatOfMessage(_ context.Context, account, id string) (string, error) {
+	return chatID, w.called(account, id, messageID, conversation.ErrMessageNotFound)
+}
+
+func (w *world) Rate(_ context.Context, account, chat, id string, f *conversation.Feedback) (conversation.Message, error) {
+	if chat != chatID {
+		return conversation.Message{}, conversation.ErrMessageNotFound
+	}
+	return conversation.Message{ID: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "Hola", At: noon, Feedback: f},
+		w.called(account, id, messageID, conversation.ErrMessageNotFound)
 }
 
 // list refuses a cursor of another account, as the table does.

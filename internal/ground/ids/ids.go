@@ -51,6 +51,12 @@ func Valid(id string) bool {
 	return err == nil && u.String() == id
 }
 
+// Time returns the time in a ULID, to the millisecond, and false for a text that is none.
+func Time(id string) (time.Time, bool) {
+	u, err := ulid.ParseStrict(id)
+	return ulid.Time(u.Time()), err == nil
+}
+
 // First returns a lower bound: it sorts before every ULID created at that time or later, and after every one
 // created before.
 func First(at time.Time) string {

@@ -25,31 +25,39 @@ type Store struct{ table *kv.Table }
 func New(table *kv.Table) *Store { return &Store{table} }
 
 type chatRow struct {
-	PK        string `dynamodbav:"PK"`
-	SK        string `dynamodbav:"SK"`
-	ListPK    string `dynamodbav:"GSI1PK"`
-	ListSK    string `dynamodbav:"GSI1SK"`
+	PK        string     `dynamodbav:"PK"`
+	SK        string     `dynamodbav:"SK"`
+	ListPK    string     `dynamodbav:"GSI1PK"`
+	ListSK    string     `dynamodbav:"GSI1SK"`
+	ChatID    string     `dynamodbav:"chat_id"`
+	Title     string     `dynamodbav:"title,omitempty"`
+	ProjectID string     `dynamodbav:"project_id,omitempty"`
+	CreatedAt int64      `dynamodbav:"created_at"`
+	UpdatedAt int64      `dynamodbav:"updated_at"`
+	Pinned    bool       `dynamodbav:"pinned,omitempty"`
+	Archived  bool       `dynamodbav:"archived,omitempty"`
+	Pending   string     `dynamodbav:"pending_run_id,omitempty"`
+	Active    string     `dynamodbav:"active_run_id,omitempty"`
+	Last      string     `dynamodbav:"last_run_id,omitempty"`
+	LastState string     `dynamodbav:"last_run_status,omitempty"`
+	LastTS    int64      `dynamodbav:"last_run_ts,omitempty"`
+	Automated string     `dynamodbav:"automation,omitempty"`
+	Agent     string     `dynamodbav:"agent_name,omitempty"`
+	Conclude  string     `dynamodbav:"conclude,omitempty"`
+	Asking    string     `dynamodbav:"asking_job_id,omitempty"`
+	SessionID string     `dynamodbav:"session_id,omitempty"`
+	Company   int64      `dynamodbav:"company,omitempty"`
+	UserID    string     `dynamodbav:"user_id,omitempty"`
+	Summary   string     `dynamodbav:"context_summary,omitempty"`
+	Metadata  []byte     `dynamodbav:"metadata_json,omitempty"`
+	Branched  *originRow `dynamodbav:"branched_from,omitempty"`
+}
+
+// originRow is where a chat was copied from.
+type originRow struct {
 	ChatID    string `dynamodbav:"chat_id"`
-	Title     string `dynamodbav:"title,omitempty"`
-	ProjectID string `dynamodbav:"project_id,omitempty"`
-	CreatedAt int64  `dynamodbav:"created_at"`
-	UpdatedAt int64  `dynamodbav:"updated_at"`
-	Pinned    bool   `dynamodbav:"pinned,omitempty"`
-	Archived  bool   `dynamodbav:"archived,omitempty"`
-	Pending   string `dynamodbav:"pending_run_id,omitempty"`
-	Active    string `dynamodbav:"active_run_id,omitempty"`
-	Last      string `dynamodbav:"last_run_id,omitempty"`
-	LastState string `dynamodbav:"last_run_status,omitempty"`
-	LastTS    int64  `dynamodbav:"last_run_ts,omitempty"`
-	Automated string `dynamodbav:"automation,omitempty"`
-	Agent     string `dynamodbav:"agent_name,omitempty"`
-	Conclude  string `dynamodbav:"conclude,omitempty"`
-	Asking    string `dynamodbav:"asking_job_id,omitempty"`
-	SessionID string `dynamodbav:"session_id,omitempty"`
-	Company   int64  `dynamodbav:"company,omitempty"`
-	UserID    string `dynamodbav:"user_id,omitempty"`
-	Summary   string `dynamodbav:"context_summary,omitempty"`
-	Metadata  []byte `dynamodbav:"metadata_json,omitempty"`
+	MessageID string `dynamodbav:"message_id"`
+	Shortened bool   `dynamodbav:"shortened,omitempty"`
 }
 
 func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
@@ -58,6 +66,7 @@ func rowOfChat(account string, c conversation.Chat) (chatRow, error) {
 		PK: kv.Account(account), SK: "CHAT#" + c.ID, ListPK: listOf(account, plain), ListSK: kv.At(c.UpdatedAt, c.ID),
 		ChatID: c.ID, Title: c.Title, ProjectID: c.ProjectID, CreatedAt: kv.Millis(c.CreatedAt), UpdatedAt: kv.Millis(c.UpdatedAt),
 		Automated: c.Automation, Agent: c.Agent, Conclude: c.Conclude, SessionID: c.SessionID, Company: c.Company, UserID: c.UserID, Summary: c.Summary, Metadata: raw,
+		Branched: (*originRow)(c.BranchedFrom),
 	}, err
 }
 
@@ -86,6 +95,7 @@ func (row chatRow) chat() conversation.Chat {
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), Pinned: row.Pinned, Archived: row.Archived,
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
 		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, AskingJobID: row.Asking, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
+		BranchedFrom: (*conversation.Origin)(row.Branched),
 	}
 	if row.LastTS != 0 {
 		at := kv.Time(row.LastTS)

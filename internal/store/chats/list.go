@@ -2,6 +2,7 @@ package chats
 
 import (
 	"context"
+	"strings"
 
 	"piloto/internal/conversation"
 	"piloto/internal/store/kv"
@@ -45,11 +46,11 @@ func placeAfter(c conversation.Chat, change conversation.ChatChange) (place, boo
 // Chats returns chats of an account, the pinned ones first, each part by its last change, and a cursor when there are
 // more.
 func (s *Store) Chats(ctx context.Context, account string, filter conversation.ChatFilter, cursor string, limit int) ([]conversation.Chat, string, error) {
-	places, scope := []place{pinned, plain}, "chats\x00"+account+"\x00"+filter.ProjectID
+	places, scope := []place{pinned, plain}, "chats\x00"+account+"\x00"+scopeOf(filter.ProjectID, filter.Sessions)
 	if filter.Archived {
 		places, scope = []place{archived}, scope+"\x00archived"
 	}
-	rows, more, err := s.walk(ctx, account, scope, filter.ProjectID, places, cursor, limit)
+	rows, more, err := s.walk(ctx, account, scope, only(filter.ProjectID, filter.Sessions), places, cursor, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -63,6 +64,34 @@ func (s *Store) Chats(ctx context.Context, account string, filter conversation.C
 	return chats, kv.WriteCursor(scope, rows[limit-1].position), nil
 }
 
+// filter keeps rows of a list; the zero filter keeps all.
+type filter struct {
+	expression string
+	values     kv.Item
+}
+
+// only returns the filter of the chats of a project ("": of any), or of the sessions among them.
+func only(projectID string, sessions bool) filter {
+	var f filter
+	var parts []string
+	if projectID != "" {
+		parts, f.values = append(parts, "project_id = :vproject"), kv.Item{":vproject": kv.S(projectID)}
+	}
+	if sessions { // a session of the router has a company
+		parts = append(parts, "attribute_exists(session_id) AND attribute_not_exists(company)")
+	}
+	f.expression = strings.Join(parts, " AND ")
+	return f
+}
+
+// scopeOf is the part of a cursor's scope that names what only keeps.
+func scopeOf(projectID string, sessions bool) string {
+	if sessions {
+		return projectID + "\x00sessions"
+	}
+	return projectID
+}
+
 // listedRow is a chat with its position for a cursor: the number of its place, as a letter, and where it is in the list.
 type listedRow struct {
 	chatRow
@@ -70,7 +99,7 @@ type listedRow struct {
 }
 
 // walk reads at most limit rows of the lists of some places, one list after the other, and says whether there are more.
-func (s *Store) walk(ctx context.Context, account, scope, projectID string, places []place, cursor string, limit int) ([]listedRow, bool, error) {
+func (s *Store) walk(ctx context.Context, account, scope string, keep filter, places []place, cursor string, limit int) ([]listedRow, bool, error) {
 	position, err := kv.ReadCursor(scope, cursor)
 	if err != nil {
 		return nil, false, err
@@ -86,9 +115,7 @@ func (s *Store) walk(ctx context.Context, account, scope, projectID string, plac
 	for i := first; i < len(places) && len(rows) <= limit; i++ {
 		span := kv.Listed(listOf(account, places[i]))
 		span.Newest, span.Before, before = true, before, ""
-		if projectID != "" {
-			span.Filter, span.Values = "project_id = :vproject", kv.Item{":vproject": kv.S(projectID)}
-		}
+		span.Filter, span.Values = keep.expression, keep.values
 		items, err := s.table.Read(ctx, span, limit+1-len(rows))
 		if err != nil {
 			return nil, false, err

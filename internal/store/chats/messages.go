@@ -45,6 +45,8 @@ type Said struct {
 	ReadFrom []string    `dynamodbav:"read_from,omitempty"`
 	Status   string      `dynamodbav:"status,omitempty"`
 	Stop     string      `dynamodbav:"stop_reason,omitempty"`
+	FromRun  string      `dynamodbav:"from_run_id,omitempty"`
+	Feedback *ratingRow  `dynamodbav:"feedback,omitempty"`
 	At       int64       `dynamodbav:"at"`
 }
 
@@ -52,7 +54,7 @@ func saidOf(m conversation.Message) Said {
 	return Said{
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, JobID: m.JobID, Code: m.Code, Action: m.Action,
 		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
-		Status: string(m.Status), Stop: string(m.StopReason),
+		Status: string(m.Status), Stop: string(m.StopReason), FromRun: m.FromRunID, Feedback: ratingOf(m.Feedback),
 	}
 }
 
@@ -61,6 +63,7 @@ func (s Said) message(seq string) conversation.Message {
 		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, JobID: s.JobID, Code: s.Code,
 		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
+		FromRunID: s.FromRun, Feedback: s.Feedback.feedback(),
 	}
 }
 

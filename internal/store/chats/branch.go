@@ -1,0 +1,236 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/ids"
+	"piloto/internal/store/kv"
+)
+
+// Bounds of a branch, and of the look for one message.
+const (
+	mostCopied   = 1000    // rows
+	mostCopiedOf = 2 << 20 // bytes of their texts
+	writtenAtOne = 8       // rows that are written at the same time
+	mostLooked   = 2000    // rows of the chat of a message, from its time on
+	mostAsked    = 1000    // chats that are asked for a message
+	askedRows    = 100     // of each chat, around the message's time
+
+	slack = time.Minute // between the time in the id of a message and that of its row
+)
+
+// errEnough ends a walk over rows.
+var errEnough = errors.New("chats: enough was read")
+
+// find returns the row of a message of a chat, and which of its messages it is.
+func (s *Store) find(ctx context.Context, account, chatID, messageID string) (found messageRow, at int, err error) {
+	base, _, _ := strings.Cut(messageID, "#")
+	from, ok := ids.Time(base)
+	if !ok || !ids.Valid(chatID) {
+		return found, 0, conversation.ErrMessageNotFound
+	}
+	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+	span.From = messageKind + ids.First(from.Add(-slack))
+	n := 0
+	err = s.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
+		var row messageRow
+		if err := kv.Decode(it, &row); err != nil {
+			return false, err
+		}
+		if at = slices.IndexFunc(row.messages(), func(m conversation.Message) bool { return m.ID == messageID }); at >= 0 {
+			found = row
+			return false, nil
+		}
+		n++
+		return n < mostLooked, nil
+	})
+	if err == nil && found.SK == "" {
+		err = conversation.ErrMessageNotFound
+	}
+	return found, at, err
+}
+
+// ChatOfMessage implements conversation.Rater. A message is in the chat that has its time, or the message that it answers.
+func (s *Store) ChatOfMessage(ctx context.Context, account, messageID string) (string, error) {
+	base, _, _ := strings.Cut(messageID, "#")
+	said, ok := ids.Time(base)
+	if !ok {
+		return "", conversation.ErrMessageNotFound
+	}
+	places, scope := []place{pinned, plain, archived}, "message\x00"+account
+	rows, _, err := s.walk(ctx, account, scope, filter{}, places, "", mostAsked)
+	if err != nil {
+		return "", err
+	}
+	rows = slices.DeleteFunc(rows, func(row listedRow) bool { return kv.Time(row.CreatedAt).After(said.Add(slack)) })
+	for part := range slices.Chunk(rows, searchedAtOne) {
+		has := make([]bool, len(part))
+		reads, within := errgroup.WithContext(ctx)
+		for i, row := range part {
+			reads.Go(func() (err error) {
+				has[i], err = s.has(within, account, row.ChatID, base, said)
+				return err
+			})
+		}
+		if err := reads.Wait(); err != nil {
+			return "", err
+		}
+		if i := slices.Index(has, true); i >= 0 {
+			return part[i].ChatID, nil
+		}
+	}
+	return "", conversation.ErrMessageNotFound
+}
+
+// has reports whether a chat has a message with the time of its id.
+func (s *Store) has(ctx context.Context, account, chatID, messageID string, said time.Time) (bool, error) {
+	span := kv.Rows(kv.Chat(account, chatID), messageKind)
+	span.From, span.To = messageKind+ids.First(said.Add(-slack)), messageKind+ids.First(said.Add(time.Millisecond))
+	items, err := s.table.Read(ctx, span, askedRows)
+	if err != nil {
+		return false, err
+	}
+	rows, err := kv.DecodeAll[messageRow](items)
+	return slices.ContainsFunc(rows, func(row messageRow) bool {
+		return slices.ContainsFunc(row.messages(), func(m conversation.Message) bool { return m.ID == messageID })
+	}), err
+}
+
+// ratingRow is a feedback on a message. At is unix milliseconds.
+type ratingRow struct {
+	Rating string `dynamodbav:"rating"`
+	Note   string `dynamodbav:"note,omitempty"`
+	By     string `dynamodbav:"by,omitempty"`
+	At     int64  `dynamodbav:"at"`
+}
+
+func ratingOf(f *conversation.Feedback) *ratingRow {
+	if f == nil {
+		return nil
+	}
+	return &ratingRow{string(f.Rating), f.Note, f.By, kv.Millis(f.At)}
+}
+
+func (row *ratingRow) feedback() *conversation.Feedback {
+	if row == nil {
+		return nil
+	}
+	return &conversation.Feedback{Rating: conversation.Rating(row.Rating), Note: row.Note, By: row.By, At: kv.Time(row.At)}
+}
+
+// Rate implements conversation.Rater.
+func (s *Store) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+	row, at, err := s.find(ctx, account, chatID, messageID)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	m := row.messages()[at]
+	if m.Role != conversation.RoleAssistant {
+		return m, conversation.ErrNotAnAnswer
+	}
+	of := ""
+	if at > 0 {
+		of = "more[" + kv.Pad(int64(at-1), 1) + "]."
+	}
+	set, values := "REMOVE "+of+"feedback", kv.Item{":id": kv.S(messageID)}
+	if f != nil {
+		it, err := kv.Encode(ratingOf(f))
+		if err != nil {
+			return m, err
+		}
+		values[":rating"] = kv.M(it)
+		set = "SET " + of + "feedback = :rating"
+	}
+	m.Feedback = f
+	return m, s.table.Do(ctx, kv.Update(row.PK, row.SK, set, of+"id = :id", values, conversation.ErrMessageNotFound))
+}
+
+// Branch implements conversation.Brancher. The messages are written before the chat, so that nobody sees a part of them. A
+// repetition writes the same rows again.
+func (s *Store) Branch(ctx context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+	if there, err := s.Chat(ctx, account, b.To.ID); !errors.Is(err, conversation.ErrChatNotFound) {
+		return there, err
+	}
+	last, at, err := s.find(ctx, account, b.From, b.MessageID)
+	if err == nil && last.Replaced != "" {
+		err = conversation.ErrMessageNotFound
+	}
+	if err != nil {
+		return b.To, err
+	}
+	if last.More = slices.Clone(last.More[:at]); at == 0 {
+		last.More = nil
+	}
+	to := kv.Chat(account, b.To.ID)
+	var writes []kv.Write
+	size, read := 0, 0
+	copyRow := func(row messageRow) error {
+		read++
+		for _, m := range row.messages() {
+			size += len(m.Content)
+			for _, source := range m.Sources {
+				size += len(source.Answer)
+			}
+		}
+		if read > mostCopied || size > mostCopiedOf && read > 1 {
+			return errEnough
+		}
+		if w, some := copied(b, row, to); some {
+			writes = append(writes, w)
+		}
+		return nil
+	}
+	span := kv.Rows(last.PK, messageKind)
+	span.Newest, span.Before = true, last.SK
+	if err = copyRow(last); err == nil {
+		err = s.table.Each(ctx, span, searchedOnce, func(it kv.Item) (bool, error) {
+			var row messageRow
+			if err := kv.Decode(it, &row); err != nil {
+				return false, err
+			}
+			return true, copyRow(row)
+		})
+	}
+	b.To.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID, Shortened: errors.Is(err, errEnough)}
+	if err != nil && !errors.Is(err, errEnough) {
+		return b.To, err
+	}
+	puts, within := errgroup.WithContext(ctx)
+	puts.SetLimit(writtenAtOne)
+	for _, w := range writes {
+		puts.Go(func() error { return s.table.Do(within, w) })
+	}
+	if err := puts.Wait(); err != nil {
+		return b.To, err
+	}
+	err = s.CreateChat(ctx, account, b.To)
+	if errors.Is(err, kv.ErrTaken) { // a repetition was faster
+		return s.Chat(ctx, account, b.To.ID)
+	}
+	return b.To, err
+}
+
+// copied returns the write of a row in another chat, and false when no message of it goes along.
+func copied(b conversation.Branch, row messageRow, to string) (kv.Write, bool) {
+	seq := strings.TrimPrefix(row.SK, messageKind)
+	out := messageRow{PK: to, SK: row.SK}
+	none := true
+	for _, m := range row.messages() {
+		m, along := b.Copied(m, seq)
+		switch {
+		case !along:
+		case none:
+			out.Said, none = saidOf(m), false
+		default:
+			out.Format, out.More = messageFormat, append(out.More, saidOf(m))
+		}
+	}
+	return kv.Put(out, "", nil), !none
+}
