@@ -207,6 +207,7 @@ func (w *world) api() http.Handler {
 	locked("POST /api/chats/{id}/answer", w.answerLast)
 	w.aiRoutes(mux, locked)
 	w.listRoutes(locked)
+	w.lineRoutes(locked)
 	w.jobRoutes(locked)
 	w.hookRoutes(mux)
 	w.outRoutes(mux)

@@ -56,6 +56,7 @@ type line struct {
 	Agent   string      // the agent that answered
 	Stopped bool        // a person stopped the answer here
 	Job     *jobView    // that the message began
+	Origin  string      // the chat that has the run of a plan that was copied with a branch
 }
 
 // newView is a conversation without messages.
@@ -194,7 +195,9 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 	}
 	for _, m := range messages {
 		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
-			l.Job = jobs[m.ID]
+			if l.Job = jobs[m.ID]; m.FromRunID != "" && chat.BranchedFrom != nil {
+				l.Origin = chat.BranchedFrom.ChatID
+			}
 			view.Lines = append(view.Lines, l)
 		}
 	}

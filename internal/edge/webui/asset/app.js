@@ -4,7 +4,7 @@
 import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { copyCode, offerCopies } from "./blocks.js";
-import { actions as lines, askAnswer, sendText, startComposer } from "./chat.js";
+import { actions as composing, askAnswer, sendText, startComposer } from "./chat.js";
 import * as chats from "./chats.js";
 import * as credits from "./credits.js";
 import * as decisions from "./decide.js";
@@ -14,6 +14,7 @@ import { arrange, submit } from "./form.js";
 import { landing, startFocus } from "./focus.js";
 import { shortcut, startKeys } from "./keys.js";
 import { everything, startLive } from "./live.js";
+import * as lines from "./lines.js";
 import * as manage from "./manage.js";
 import * as palette from "./palette.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
@@ -30,7 +31,8 @@ const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, 
 
 const actions = {
   ...chats.actions,
-  ...lines,
+  ...composing,
+  ...lines.actions,
   ...palette.actions,
   ...manage.actions,
   ...credits.actions,

@@ -352,6 +352,8 @@ function reconcile(list, fresh) {
       after = next;
       continue;
     }
+    const end = old.querySelector(".line-end"), end2 = next.querySelector(".line-end");
+    if (end && end2 && end.innerHTML !== end2.innerHTML) replaceKept(end, end2.cloneNode(true)); // it was rated
     const card = old.querySelector(".card");
     const card2 = next.querySelector(".card");
     if (card && card2) {
