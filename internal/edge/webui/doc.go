@@ -29,6 +29,8 @@
 //     webhook: the script shows that one once, from the API's response.
 //   - The API decides whether a turn may run: the page shows its answer, reason and
 //     remedy, and infers nothing.
+//   - The palette (Ctrl+K) presses controls that the page has, and confirms nothing. The shortcuts
+//     stand in one table (asset/keys.js), by which they are obeyed and listed.
 //   - A push is only a hint (guarantee I29): the page shows the data that it requested
 //     afterwards. An answer in progress stands in a line of its own, until its message
 //     replaces it: its complete blocks are rendered here, as the message will be, and the rest is text. Without the socket everything still arrives.
