@@ -57,11 +57,14 @@ const latest = () => [...document.querySelectorAll(".chat-list > [data-row]:not(
 
 const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-// fitting are the commands in whose names each word begins a word.
+const apart = (text) => fold(text).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+const also = t("palette_also").split(", ").map(apart); // another word, and the word of a name that it stands for
+
+// fitting are the commands in whose names each word begins a word, or stands for one.
 function fitting(commands, words) {
   return commands.filter(({ key }) => {
-    const of = fold(key).split(/[^\p{L}\p{N}]+/u);
-    return words.every((w) => of.some((name) => name.startsWith(w)));
+    const of = apart(key);
+    return words.every((w) => of.some((name) => name.startsWith(w)) || also.some(([other, name]) => other.startsWith(w) && of.includes(name)));
   });
 }
 
@@ -98,7 +101,7 @@ async function search(words, cursor, mine) {
 
 // groups are what is offered, by its kind.
 function groups() {
-  const words = fold(input.value).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const words = apart(input.value);
   const none = input.value.trim() === "";
   const chats = none ? latest() : [...found];
   if (further) chats.push({ key: "further", name: [t("palette_further")], sign: "search", stays: true, run: () => search(input.value.trim(), further, asked) });
