@@ -15,7 +15,6 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/access/auth"
-	"piloto/internal/chats/setup"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -72,18 +71,13 @@ func newHooked(t *testing.T) hooked {
 	}
 }
 
-// make makes a hook of events, and has later drafts know them.
+// make makes a hook of events.
 func (h hooked) make(url string, events ...hook.Event) (hook.Hook, string) {
 	h.t.Helper()
 	made, secret, err := h.service.Create(ctx, auth.Principal{Account: fixture.Account, User: "ana"}, hook.Wish{URL: &url, Events: events})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	set, err := h.World.Store.Setup(ctx, setup.Of{Account: fixture.Account}, h.Clock())
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.World.Hooks = set.Hooks
 	return made, secret
 }
 
@@ -167,11 +161,6 @@ func TestAnAccountWithoutHooksWritesNothing(t *testing.T) {
 	if _, _, err := h.service.Update(ctx, fixture.Account, made.ID, hook.Wish{Enabled: &off}); err != nil {
 		t.Fatal(err)
 	}
-	set, err := h.World.Store.Setup(ctx, setup.Of{Account: fixture.Account}, h.Clock())
-	if err != nil || len(set.Hooks) > 0 {
-		t.Fatal(set.Hooks, err)
-	}
-	h.World.Hooks = set.Hooks
 	h.run()
 	if due, err := h.World.Store.DueHooks(ctx, h.Clock().Add(time.Hour), 10); err != nil || len(due) > 0 {
 		t.Errorf("%v %v", due, err)
@@ -347,9 +336,9 @@ func TestAHookIsSwitchedOff(t *testing.T) {
 			t.Errorf("%+v %v", now, err)
 		}
 	}
-	set, err := h.World.Store.Setup(ctx, setup.Of{Account: fixture.Account}, h.Clock())
-	if err != nil || len(set.Hooks) > 0 {
-		t.Errorf("still told of %v %v", set.Hooks, err)
+	h.run()
+	if swept := h.sweep(); swept != (hook.Swept{}) {
+		t.Errorf("still told: %+v", swept)
 	}
 	if _, err := h.service.Resend(ctx, fixture.Account, gone.ID, h.log(gone.ID)[0].ID); !errors.Is(err, hook.ErrOff) {
 		t.Errorf("sent again while it is off: %v", err)

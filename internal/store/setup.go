@@ -36,12 +36,6 @@ const (
 	mostSetups = 500
 )
 
-// HookEvents returns the events of which hooks of an account are told.
-func (s *SetupStore) HookEvents(ctx context.Context, account string) ([]string, error) {
-	set, err := s.stores.versions.Read(ctx, account)
-	return set.Hooks, err
-}
-
 // Setup returns what an account has set, as of a time that is not before the call.
 func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error) {
 	set, err := s.stores.versions.Read(ctx, of.Account)
@@ -52,14 +46,12 @@ func (s *SetupStore) Setup(ctx context.Context, of setup.Of, at time.Time) (setu
 	kept, ok := s.kept[of]
 	s.mu.Unlock()
 	if ok && kept.version >= set.Version && at.Before(kept.until) {
-		kept.setup.Hooks = set.Hooks
 		return kept.setup, nil
 	}
 	now, err := s.read(ctx, of) // after the version, so that it is not older
 	if err != nil {
 		return now, err
 	}
-	now.Hooks = set.Hooks
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept == nil || len(s.kept) >= mostSetups {

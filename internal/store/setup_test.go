@@ -20,7 +20,6 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
-	"piloto/internal/live/hook"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/rule"
@@ -100,10 +99,6 @@ var setupChanges = []struct {
 		return s.PutAgentChange(ctx, "acme", agent.Change{Name: "plan", Version: 1, Patch: json.RawMessage(`{"max_steps":3}`)})
 	}},
 	{"registry.DeleteAgentChange", func(s *fixture.Stores) error { return s.DeleteAgentChange(ctx, "acme", "plan", 1) }},
-	{"hooks.ChangeHooks", func(s *fixture.Stores) error {
-		h := hook.Hook{ID: "hk_1", Account: "acme", URL: "https://x.example", Events: []hook.Event{hook.RunFinished}, Enabled: true, CreatedAt: now, UpdatedAt: now}
-		return s.ChangeHooks(ctx, "acme", func([]hook.Hook) (hook.Change, error) { return hook.Change{Put: &h}, nil })
-	}},
 	{"registry.DeleteServer", func(s *fixture.Stores) error { return s.DeleteServer(ctx, "acme", "s") }},
 }
 
@@ -112,12 +107,12 @@ func setupServer() tool.Server {
 }
 
 // otherMethods are the methods of those stores that change nothing that a turn reads as a setting: they read, or their
-// rows are of one chat, of one session or of one agent, and a turn reads these each time.
+// rows are of one chat, of one session or of one agent, and a turn reads these each time; or no turn reads them.
 var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
 	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
-	hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
+	hooks.ChangeHooks hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe
 	chats.AddMessages chats.AddNewMessages chats.PutSummary chats.Summary chats.AskStop chats.Chat chats.Chats chats.CreateChat chats.DeleteChat chats.EndAnswer chats.EndAsked chats.FindChats chats.Replace

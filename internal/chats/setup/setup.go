@@ -27,5 +27,4 @@ type Setup struct {
 	Router  agent.Settings // in force for the company
 	Loops   []agent.Change // of the account's agents, when the router's settings are read
 	Agent   agent.Change   // of the agent that the chat chose
-	Hooks   []string       // the events of which hooks of the account are told
 }

@@ -46,7 +46,6 @@ type dialog struct {
 	runID       string   // of the plan that a round proposes
 	question    *inquiry // that a round asks
 	concludes   bool     // the model tells what comes of the plan of this turn
-	hooks       []string // the events of which the account's hooks are told
 	searches    int
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
@@ -77,7 +76,7 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 			return err
 		}
 	}
-	d.project, d.rules, d.hooks, set.Servers = set.Project, set.Rules, set.Hooks, d.agent.servers(set.Servers)
+	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
 	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err

@@ -120,7 +120,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
 		ID: cmp.Or(d.runID, d.service.IDs.New(d.service.Now())), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
-		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft, Question: d.incoming.ID, Hooks: d.hooks,
+		ProjectID: d.chat.ProjectID, Locale: string(d.req.Locale), TraceID: d.req.TraceID, Plan: p, Status: plan.Draft, Question: d.incoming.ID,
 	}
 	if d.concludes {
 		r.Conclude = plan.ConcludeWanted

@@ -19,10 +19,14 @@ const (
 	RunWaiting   Event = "run.waiting"   // steps of a run wait for an approval
 	RunInDoubt   Event = "run.in_doubt"  // a run ended with steps of which nobody knows whether they took effect
 	PlanProposed Event = "plan.proposed" // a draft waits for its confirmation
+
+	AgentFailed   Event = "agent.failed"   // a customer's message got no answer of an agent, or a job failed
+	BreakerOpened Event = "breaker.opened" // an agent failed so often that it is not called for a while
+	BudgetLow     Event = "budget.low"     // less than a fifth is left of the credits, or of the limit of a day or a month
 )
 
 // Events are all events, in the order in which they are shown.
-var Events = []Event{PlanProposed, RunWaiting, RunFinished, RunInDoubt}
+var Events = []Event{PlanProposed, RunWaiting, RunFinished, RunInDoubt, AgentFailed, BreakerOpened, BudgetLow}
 
 // Known reports whether there is such an event.
 func (e Event) Known() bool { return slices.Contains(Events, e) }
@@ -47,6 +51,42 @@ type RunData struct {
 	StepIDs []string `json:"step_ids,omitempty"` // the steps that wait, or are in doubt
 	DueAt   string   `json:"due_at,omitempty"`   // RFC 3339; until when a draft or an approval waits
 	Path    string   `json:"path"`               // of its chat on the page
+}
+
+// AgentData is the data of agent.failed. It has a job, or the session of a customer.
+type AgentData struct {
+	Agent     string `json:"agent"`
+	Error     string `json:"error"` // the code of the failure, or why the job was ended
+	ChatID    string `json:"chat_id"`
+	JobID     string `json:"job_id,omitempty"`
+	SessionID string `json:"session_id,omitempty"`
+	CompanyID int64  `json:"company_id,omitempty"`
+	User      string `json:"user"` // who asked
+	Path      string `json:"path"` // of its chat on the page
+}
+
+// BreakerData is the data of breaker.opened.
+type BreakerData struct {
+	Agent    string `json:"agent"`
+	MCPID    string `json:"mcp_id"`
+	Failures int    `json:"failures"` // in a row
+	RetryAt  string `json:"retry_at"` // RFC 3339; until then it is not called
+	Path     string `json:"path"`     // of the agents on the page
+}
+
+// BudgetData is the data of budget.low.
+type BudgetData struct {
+	Budget string `json:"budget"`           // credits, day or month
+	Period string `json:"period,omitempty"` // 2026-03-01 or 2026-03, in UTC
+	Left   int64  `json:"left"`             // credits, or micro-USD; may be below zero
+	Of     int64  `json:"of"`               // the limit, or the credits after the last grant
+	Path   string `json:"path"`             // of the credits on the page
+}
+
+// NewMessage returns a message about what happened at a time.
+func NewMessage(e Event, at time.Time, data any) (Message, error) {
+	raw, err := json.Marshal(data)
+	return Message{Type: e, At: at.UTC(), Data: raw}, err
 }
 
 // Why a hook is off.

@@ -191,7 +191,6 @@ type Run struct {
 	Chain     string     // hash of the last event
 	Link      int        // the number of its link in the account's chain; 0 while it has none
 	Handouts  int        `json:"-"` // how often effects were handed out or taken back without an event
-	Hooks     []string   `json:"-"` // the events of which the account's hooks are told
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DueAt     time.Time // when the sweep should look again; zero when terminal

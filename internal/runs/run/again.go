@@ -84,15 +84,11 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 		if err != nil {
 			return err
 		}
-		told, err := s.Catalogue.HookEvents(ctx, r.Account)
-		if err != nil {
-			return err
-		}
 		p.ID, p.Revision, p.Replaces, p.Reuse = s.IDs.New(at), 1, "", nil
 		p.ExpiresAt = at.Add(s.DraftLife).UTC().Truncate(time.Second)
 		next := plan.Run{
 			ID: s.IDs.New(at), Account: r.Account, User: a.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
-			Locale: string(a.Locale), TraceID: a.TraceID, Plan: p, ReadFrom: r.ReadFrom, Hooks: told, Conclude: wantedAgain(r.Conclude),
+			Locale: string(a.Locale), TraceID: a.TraceID, Plan: p, ReadFrom: r.ReadFrom, Conclude: wantedAgain(r.Conclude),
 		}
 		if raw, err := json.Marshal(p); err != nil {
 			return err

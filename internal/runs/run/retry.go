@@ -76,10 +76,6 @@ func checkRetriable(r plan.Run) error {
 // continuation returns the draft that continues a run.
 func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversation.Chat, c Again) (plan.Run, error) {
 	at := s.Now()
-	told, err := s.Catalogue.HookEvents(ctx, r.Account)
-	if err != nil {
-		return plan.Run{}, err
-	}
 	states := keptStates(r)
 	p := r.Plan
 	p.Revision, p.Replaces = p.Revision+1, r.Digest
@@ -94,14 +90,16 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	next := plan.Run{
 		ID: s.IDs.New(at), Account: r.Account, User: c.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
 		Locale: string(c.Locale), TraceID: c.TraceID, Plan: p, Retries: r.ID, Steps: states,
-		ReadFrom: r.ReadFrom, Hooks: told, Question: r.Question, Conclude: wantedAgain(r.Conclude),
+		ReadFrom: r.ReadFrom, Question: r.Question, Conclude: wantedAgain(r.Conclude),
 	}
 	if !slices.ContainsFunc(p.Steps, func(step plan.Step) bool { return next.State(step.ID).Reused == "" }) {
 		return next, plan.ErrNothingToRetry
 	}
-	if raw, err := json.Marshal(p); err != nil {
+	raw, err := json.Marshal(p)
+	if err != nil {
 		return next, err
-	} else if len(raw) > plan.MaxPlanSize {
+	}
+	if len(raw) > plan.MaxPlanSize {
 		return next, plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
 	}
 	if next.Digest, err = p.Digest(); err != nil {

@@ -184,8 +184,6 @@ type Catalogue interface {
 	tool.EntryReader
 	conversation.ProjectReader
 	rule.Reader
-	// HookEvents returns the events of which hooks of an account are told.
-	HookEvents(ctx context.Context, account string) ([]string, error)
 }
 
 // Service decides the transitions of runs.

@@ -3,11 +3,13 @@ package hooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"piloto/internal/live/hook"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/setups"
 )
 
 var (
@@ -51,14 +53,26 @@ type deliveryRow struct {
 	TTL       int64  `dynamodbav:"ttl"`
 }
 
-// Tell returns the write that puts messages into the outbox of an account. It belongs to the transaction of what they
-// tell. key names that: one transaction has one.
-func Tell(account, key string, at time.Time, messages []hook.Message) kv.Write {
+// Tell returns the write that puts messages into the outbox of an account; none when no hook of it wants them. It
+// belongs to the transaction of what they tell. key names that: one transaction has one. With messages, it reads what
+// the hooks want now.
+func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Time, messages ...hook.Message) ([]kv.Write, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	set, err := setups.New(table).Read(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	messages = slices.DeleteFunc(messages, func(m hook.Message) bool { return !slices.Contains(set.Hooks, string(m.Type)) })
+	if len(messages) == 0 {
+		return nil, nil
+	}
 	raw, err := messageList.Pack(messages)
-	return kv.Put(toldRow{
+	return []kv.Write{kv.Put(toldRow{
 		PK: kv.Account(account) + outbox, SK: key, Messages: raw, DuePK: kv.DueList(dueHooks, account), DueSK: kv.At(at, key),
 		TTL: at.Add(lifeTold).Unix(),
-	}, "", nil).Unless(err)
+	}, "", nil)}, err
 }
 
 func rowOfDelivery(d hook.Delivery) (deliveryRow, error) {

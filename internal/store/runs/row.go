@@ -55,7 +55,6 @@ type runRow struct {
 	Handouts  int      `dynamodbav:"handouts,omitempty"`
 	JobID     string   `dynamodbav:"job_id,omitempty"`
 	ReadFrom  []string `dynamodbav:"read_from,omitempty"`
-	Hooks     []string `dynamodbav:"hooks,omitempty"`
 	ExpiresAt int64    `dynamodbav:"expires_at"` // unix milliseconds, as every time here
 	CreatedAt int64    `dynamodbav:"created_at"`
 	UpdatedAt int64    `dynamodbav:"updated_at"`
@@ -72,7 +71,7 @@ func rowOfRun(r plan.Run) runRow {
 		Format: runFormat, PK: kv.Run(r.Account, r.ID), SK: "RUN", RunID: r.ID, Account: r.Account, User: r.User, ChatID: r.ChatID,
 		ProjectID: r.ProjectID, Locale: r.Locale, TraceID: r.TraceID, Digest: string(r.Digest),
 		Status: string(r.Status), EventSeq: r.EventSeq, ConfirmBy: r.ConfirmBy, Confirmer: r.Confirmer,
-		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID, ReadFrom: r.ReadFrom, Hooks: r.Hooks,
+		Reason: r.Reason, Retries: r.Retries, Besides: r.Besides, Question: r.Question, Conclude: string(r.Conclude), Chain: r.Chain, Link: r.Link, Handouts: r.Handouts, JobID: r.JobID, ReadFrom: r.ReadFrom,
 		ExpiresAt: kv.Millis(r.Plan.ExpiresAt), CreatedAt: kv.Millis(r.CreatedAt), UpdatedAt: kv.Millis(r.UpdatedAt),
 	}
 	if !r.DueAt.IsZero() {
@@ -92,7 +91,7 @@ func (row runRow) run() (plan.Run, error) {
 		Locale: row.Locale, TraceID: row.TraceID, Digest: plan.Digest(row.Digest), Status: plan.Status(row.Status),
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
 		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Question: row.Question, Conclude: plan.Conclude(row.Conclude), Chain: row.Chain, Link: row.Link,
-		Handouts: row.Handouts, JobID: row.JobID, ReadFrom: row.ReadFrom, Hooks: row.Hooks, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+		Handouts: row.Handouts, JobID: row.JobID, ReadFrom: row.ReadFrom, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 	if row.CancelAt != 0 {
 		at := kv.Time(row.CancelAt)

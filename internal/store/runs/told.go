@@ -1,20 +1,15 @@
 package runs
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
-	"piloto/internal/store/hooks"
 )
 
-// tell adds to a transition what hooks of the account are told of it. A run without hooks writes nothing.
-func (t *transition) tell() {
-	if len(t.next.Hooks) == 0 {
-		return
-	}
+// told returns what hooks of the account are told of a transition.
+func (t *transition) told() ([]hook.Message, error) {
 	fresh := map[plan.WaitKind][]plan.Wait{}
 	was := t.from.Waits()
 	for _, w := range t.next.Waits() {
@@ -34,17 +29,15 @@ func (t *transition) tell() {
 		{hook.RunFinished, ended, nil},
 		{hook.RunInDoubt, len(fresh[plan.WaitDoubt]) > 0, fresh[plan.WaitDoubt]},
 	} {
-		if one.is && slices.Contains(t.next.Hooks, string(one.event)) {
-			raw, err := json.Marshal(toldOf(t.next, one.waits))
+		if one.is {
+			m, err := hook.NewMessage(one.event, t.at, toldOf(t.next, one.waits))
 			if err != nil {
-				t.err = err
+				return nil, err
 			}
-			list = append(list, hook.Message{Type: one.event, At: t.at.UTC(), Data: raw})
+			list = append(list, m)
 		}
 	}
-	if len(list) > 0 {
-		t.add(hooks.Tell(t.from.Account, t.from.ID+"#"+eventKey(t.next.EventSeq), t.at, list))
-	}
+	return list, nil
 }
 
 func toldOf(r plan.Run, waits []plan.Wait) hook.RunData {

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
 )
 
@@ -180,7 +181,6 @@ func (t *transition) all() []kv.Write {
 	var all []kv.Write
 	t.mirror()
 	t.count()
-	t.tell()
 	if len(t.next.Events) > 0 {
 		all = append(all, kv.Put(rowOfEvents(t.from, t.next.Events), "attribute_not_exists(PK)", fault.ErrMoved))
 	}
@@ -190,10 +190,18 @@ func (t *transition) all() []kv.Write {
 	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
 }
 
-// commit makes the writes and returns the run that they left; the run as it was read when they
+// commit makes the writes, with what hooks are told of them, and returns the run that they left; the run as it was read when they
 // failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
-	if err := s.table.Commit(ctx, t.all()...); err != nil {
+	messages, err := t.told()
+	if err != nil {
+		return t.from, err
+	}
+	told, err := hooks.Tell(ctx, s.table, t.from.Account, t.from.ID+"#"+eventKey(t.next.EventSeq), t.at, messages...)
+	if err != nil {
+		return t.from, err
+	}
+	if err := s.table.Commit(ctx, append(t.all(), told...)...); err != nil {
 		return t.from, err
 	}
 	return t.next, nil

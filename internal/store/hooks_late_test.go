@@ -1,0 +1,83 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/live/hook"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// types returns what the receiver got since it was asked last, in the order of the alphabet.
+func (h hooked) types() []string {
+	h.t.Helper()
+	h.sweep()
+	var list []string
+	for _, p := range h.to.take() {
+		var m struct{ Type string }
+		if err := json.Unmarshal([]byte(p.body), &m); err != nil {
+			h.t.Fatal(err)
+		}
+		list = append(list, m.Type)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestAHookHearsOfARunThatIsUnderWay (guarantee I40): it was made after the plan was proposed, or confirmed. It hears
+// nothing of what happened before it, and one that was removed hears nothing more.
+func TestAHookHearsOfARunThatIsUnderWay(t *testing.T) {
+	ask := rule.Set{Rules: []rule.Rule{{ID: "ask", Effect: rule.Ask, Path: "/rooms*", Reason: "se mira"}}}
+	t.Run("after it was proposed", func(t *testing.T) {
+		h := newHooked(t)
+		if err := h.World.Store.SetRules(ctx, fixture.Account, 0, ask); err != nil {
+			t.Fatal(err)
+		}
+		draft := h.Propose(fixture.To("GET", "/rooms", ""))
+		h.make("https://x.example", hook.Events...)
+		if err := h.Confirm(draft); err != nil {
+			t.Fatal(err)
+		}
+		h.Execute(draft.ID)
+		if got := h.types(); !slices.Equal(got, []string{"run.waiting"}) {
+			t.Errorf("%s: it heard of %v", h.Read(draft.ID).Status, got)
+		}
+	})
+	t.Run("after it was confirmed", func(t *testing.T) {
+		h := newHooked(t)
+		h.World.Answer(func(tool.Request) (tool.Answer, error) { return tool.Answer{}, tool.ErrLost.Because(errors.New("cut")) })
+		draft := h.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
+		if err := h.Confirm(draft); err != nil {
+			t.Fatal(err)
+		}
+		h.make("https://x.example", hook.Events...)
+		h.Execute(draft.ID)
+		if r := h.Read(draft.ID); r.Status != plan.InDoubt {
+			t.Fatal(r.Status)
+		}
+		if got := h.types(); !slices.Equal(got, []string{"run.finished", "run.in_doubt"}) {
+			t.Errorf("it heard of %v", got)
+		}
+	})
+	t.Run("it was removed", func(t *testing.T) {
+		h := newHooked(t)
+		made, _ := h.make("https://x.example", hook.Events...)
+		draft := h.Propose(fixture.To("GET", "/rooms", ""))
+		h.types()
+		if err := h.service.Delete(ctx, fixture.Account, made.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Confirm(draft); err != nil {
+			t.Fatal(err)
+		}
+		h.Execute(draft.ID)
+		if due, err := h.World.Store.DueHooks(ctx, h.Clock(), 10); err != nil || len(due) > 0 {
+			t.Errorf("%v %v", due, err)
+		}
+	})
+}
