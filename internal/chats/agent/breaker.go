@@ -74,6 +74,7 @@ type Breaker struct {
 type Call struct {
 	Opens int64
 	Probe string // ID of the probe; "" when the call is none
+	Name  string // of the agent, for those who are told that its breaker opened
 }
 
 // Admission is a breaker's answer to a call.

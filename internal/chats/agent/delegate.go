@@ -93,7 +93,7 @@ func (x *delegation) ask(ctx context.Context) (string, error) {
 	}
 	var last error
 	for n := 1; ; n++ {
-		pass, err := x.Gate.Enter(ctx, x.account, x.agent.Server.ID)
+		pass, err := x.Gate.Enter(ctx, x.account, x.agent.Server.ID, x.agent.Name)
 		switch {
 		case err != nil && last != nil && ctx.Err() == nil:
 			return "", last // the breaker opened: the error that opened it is more precise

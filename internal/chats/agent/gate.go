@@ -18,6 +18,7 @@ type Breakers interface {
 	// TakeProbe applies Breaker.Probed. Of concurrent callers, Probe names the one that has the
 	// probe.
 	TakeProbe(ctx context.Context, account, agentID, id string, p Policy, at time.Time) (Breaker, error)
+	// CountFailure applies Breaker.AfterFailure. Hooks are told of a closed breaker that it opens, in the same write.
 	CountFailure(ctx context.Context, account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
 	CountAnswer(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
 	DropProbe(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
@@ -81,10 +82,10 @@ type Pass struct {
 	hadFailures bool // failures were known at the start of the call
 }
 
-// Enter admits a call of an agent. It returns ErrOpen when the agent is not called for now
+// Enter admits a call of an agent, which has an id and a name. It returns ErrOpen when the agent is not called for now
 // ("retry_at" has the time, RFC 3339, and "retry_after" the seconds), and ctx's error when ctx
 // ended first.
-func (g *Gate) Enter(ctx context.Context, account, agentID string) (Pass, error) {
+func (g *Gate) Enter(ctx context.Context, account, agentID, name string) (Pass, error) {
 	at, p := breakerKey{account, agentID}, g.Policy.withDefaults()
 	b, blind, err := g.load(ctx, at)
 	if err != nil || blind {
@@ -99,13 +100,13 @@ func (g *Gate) Enter(ctx context.Context, account, agentID string) (Pass, error)
 		case blind:
 			return Pass{}, nil
 		case b.Probe == id:
-			return Pass{gate: g, at: at, call: Call{Opens: b.Opens, Probe: id}}, nil
+			return Pass{gate: g, at: at, call: Call{Opens: b.Opens, Probe: id, Name: name}}, nil
 		}
 	}
 	if now := g.Now(); b.Admits(p, now) != Admitted {
 		return Pass{}, refusal(b, now)
 	}
-	return Pass{gate: g, at: at, call: Call{Opens: b.Opens}, hadFailures: len(b.Failed) > 0}, nil
+	return Pass{gate: g, at: at, call: Call{Opens: b.Opens, Name: name}, hadFailures: len(b.Failed) > 0}, nil
 }
 
 // refusal returns ErrOpen with the time of the next call.

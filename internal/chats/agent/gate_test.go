@@ -119,7 +119,7 @@ func gateOver(store agent.Breakers, now func() time.Time) *agent.Gate {
 
 func enter(t *testing.T, g *agent.Gate) agent.Pass {
 	t.Helper()
-	pass, err := g.Enter(context.Background(), "acme", "a")
+	pass, err := g.Enter(context.Background(), "acme", "a", "reserva")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func enter(t *testing.T, g *agent.Gate) agent.Pass {
 
 func mustRefuse(t *testing.T, g *agent.Gate) {
 	t.Helper()
-	if _, err := g.Enter(context.Background(), "acme", "a"); !errors.Is(err, agent.ErrOpen) {
+	if _, err := g.Enter(context.Background(), "acme", "a", "reserva"); !errors.Is(err, agent.ErrOpen) {
 		t.Helper()
 		t.Errorf("let in: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestConcurrentClientsMakeOneProbe(t *testing.T) {
 				g := processes[i%len(processes)]
 				clients.Go(func() {
 					<-start
-					pass, err := g.Enter(context.Background(), "acme", "a")
+					pass, err := g.Enter(context.Background(), "acme", "a", "reserva")
 					switch {
 					case errors.Is(err, agent.ErrOpen):
 						turnedAway <- struct{}{}
@@ -230,7 +230,7 @@ func TestOpenBreakerIsNotReadBeforeItsTime(t *testing.T) {
 		if r, w := store.isCurrent(); r != reads || w != writes {
 			t.Errorf("%d reads and %d writes to refuse", r-reads, w-writes)
 		}
-		_, err := g.Enter(context.Background(), "acme", "a")
+		_, err := g.Enter(context.Background(), "acme", "a", "reserva")
 		if f := fault.Of(err); f.Args["retry_after"] != "1" || f.Args["retry_at"] != time.Now().Add(time.Second).UTC().Format(time.RFC3339) {
 			t.Errorf("%v", err)
 		}
@@ -249,17 +249,17 @@ func TestOtherProcessSeesOpenBreakerWithinSecond(t *testing.T) {
 		one, other := gateOver(store, time.Now), gateOver(store, time.Now)
 		late := enter(t, other)
 		openBreaker(t, one)
-		if _, err := other.Enter(context.Background(), "acme", "a"); err != nil {
+		if _, err := other.Enter(context.Background(), "acme", "a", "reserva"); err != nil {
 			t.Errorf("what was just read is relied on: %v", err)
 		}
 		time.Sleep(time.Second)
 		mustRefuse(t, other)
 		late.Done(context.Background(), agent.Answered)
 		mustRefuse(t, other)
-		if _, err := other.Enter(context.Background(), "acme", "b"); err != nil {
+		if _, err := other.Enter(context.Background(), "acme", "b", "reserva"); err != nil {
 			t.Errorf("another agent: %v", err)
 		}
-		if _, err := other.Enter(context.Background(), "acme2", "a"); err != nil {
+		if _, err := other.Enter(context.Background(), "acme2", "a", "reserva"); err != nil {
 			t.Errorf("another account: %v", err)
 		}
 	})
@@ -343,7 +343,7 @@ func TestGateIgnoresReadFromBeforeOpening(t *testing.T) {
 		calls := []agent.Pass{enter(t, g), enter(t, g), enter(t, g)}
 		time.Sleep(time.Second)
 		store.answersLate(200 * time.Millisecond)
-		go func() { _, _ = g.Enter(context.Background(), "acme", "a") }()
+		go func() { _, _ = g.Enter(context.Background(), "acme", "a", "reserva") }()
 		synctest.Wait() // the read has finished
 		store.answersLate(0)
 		for _, pass := range calls {
@@ -359,11 +359,11 @@ func TestCancelledCallerDoesNotWaitForBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &breakerStore{slow: 200 * time.Millisecond}
 		g := gateOver(store, time.Now)
-		go func() { _, _ = g.Enter(context.Background(), "acme", "a") }()
+		go func() { _, _ = g.Enter(context.Background(), "acme", "a", "reserva") }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		defer cancel()
-		if _, err := g.Enter(ctx, "acme", "a"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Enter(ctx, "acme", "a", "reserva"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		enter(t, g)
@@ -389,7 +389,7 @@ func TestGateCacheIsBounded(t *testing.T) {
 		store := &breakerStore{}
 		g := gateOver(store, time.Now)
 		for i := range 5000 {
-			if _, err := g.Enter(context.Background(), "acme", fmt.Sprint(i)); err != nil {
+			if _, err := g.Enter(context.Background(), "acme", fmt.Sprint(i), "reserva"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -236,7 +236,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 	if err != nil {
 		return Reply{}, err
 	}
-	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by, notes, d.sources, d.dataFrom(), d.ending})
+	return d.service.text(ctx, d.req, d.chat, conversation.KindText, locale.Verbatim(shorten(text)), told{by: by, notes: notes, sources: d.sources, readFrom: d.dataFrom(), ending: d.ending})
 }
 
 // finish stores a text of this turn's model, or about it, as the answer. It settles the turn's
@@ -246,7 +246,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	notes = slices.Concat(notes, d.partialNote(), d.costNote())
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
-		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending})
+		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed()})
 	})
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
 	writes.Wait()

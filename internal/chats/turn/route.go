@@ -357,7 +357,7 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	defer cancel()
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed), readFrom: readFrom})
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed), readFrom: readFrom, failed: routed.failed()})
 	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })
@@ -367,6 +367,14 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 		r.allowRetry(ctx)
 	}
 	return reply, err
+}
+
+// failed returns the agent that gave no answer. One that is not called for now failed before, and that was told.
+func (r Routed) failed() failedAgent {
+	if r.Failure == nil || errors.Is(r.Failure, agent.ErrOpen) {
+		return failedAgent{}
+	}
+	return failedAgent{r.Asked, fault.Of(r.Failure).Code}
 }
 
 // notes returns the notes under an answer of the router's own model, which can only answer. An

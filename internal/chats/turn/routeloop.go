@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,15 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	reply.Routed = &routed
 	r.remember(ctx, reply.ForCustomer(r.req.Locale), l.Name, reply.Message.ReadFrom)
 	return reply, nil
+}
+
+// failed returns the agent of a conversation with a customer that came to nothing. A person who reads the answer need not
+// be told elsewhere.
+func (d *dialog) failed() failedAgent {
+	if d.req.Route == nil || d.ending.status != conversation.Failed {
+		return failedAgent{}
+	}
+	return failedAgent{d.agent.Name, string(d.ending.reason)}
 }
 
 // ForCustomer returns what a customer of the router hears. A plan is for the account's own people, who confirm it.

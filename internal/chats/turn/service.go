@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
+	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -37,6 +38,8 @@ type Store interface {
 	Setup(ctx context.Context, of setup.Of, at time.Time) (setup.Setup, error)
 	OpenSession(ctx context.Context, account string, c conversation.Chat) (conversation.Chat, error)
 	AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error
+	// AddTold is AddMessages of one message, with what the hooks of the account are told of it.
+	AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error
 	// Say appends a message of a person to a chat that was read. It does not move the chat in the
 	// list. Expire has a message deleted whose chat was deleted meanwhile.
 	Say(ctx context.Context, account, chatID string, m conversation.Message) error
@@ -206,14 +209,19 @@ func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation
 }
 
 // told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
-// that were made for it, the ids of the services whose data it may have, and how it ended when it was no success.
+// that were made for it, the ids of the services whose data it may have, how it ended when it was no success, and the
+// agent that was asked and failed.
 type told struct {
 	by       *conversation.By
 	notes    []conversation.Note
 	sources  []conversation.Source
 	readFrom []string
 	ending   ending
+	failed   failedAgent
 }
+
+// failedAgent is an agent that gave a customer no answer, and the code of its failure; the zero failedAgent is none.
+type failedAgent struct{ name, code string }
 
 // ending is how an answer ended; the zero ending is a success.
 type ending struct {
@@ -233,7 +241,20 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 		reply.Message.By = beside.by
 	}
 	var err error
-	reply.Chat, err = s.addAnswer(ctx, req, chat, at, reply.Message)
+	if beside.failed.name == "" {
+		reply.Chat, err = s.addAnswer(ctx, req, chat, at, reply.Message)
+		return reply, err
+	}
+	what, err := hook.NewMessage(hook.AgentFailed, at, hook.AgentData{
+		Agent: beside.failed.name, Error: beside.failed.code, ChatID: chat.ID, SessionID: chat.SessionID, CompanyID: chat.Company, User: req.Principal.User,
+		Path: hook.ChatPath(chat.ID),
+	})
+	if err != nil {
+		return reply, err
+	}
+	reply.Chat, err = s.adding(ctx, req, chat, at, true, func(title string) error {
+		return s.Store.AddTold(ctx, req.Principal.Account, chat.ID, title, at, reply.Message, what)
+	})
 	return reply, err
 }
 
@@ -308,14 +329,18 @@ func (s *Service) expire(ctx context.Context, req Request, chat conversation.Cha
 
 // add appends messages to a chat and returns the updated chat.
 func (s *Service) add(ctx context.Context, req Request, chat conversation.Chat, at time.Time, list ...conversation.Message) (conversation.Chat, error) {
-	title := conversation.Title(req.Message)
-	if chat.Title != "" || len(list) == 0 {
-		title = ""
-	}
-	err := retry.Do(ctx, func() error { // another turn of the chat may be writing
+	return s.adding(ctx, req, chat, at, len(list) > 0, func(title string) error {
 		return s.Store.AddMessages(ctx, req.Principal.Account, chat.ID, title, at, list...)
 	})
-	if err != nil {
+}
+
+// adding makes a write that adds to a chat, and returns the updated chat. A chat without a title gets one, if it may.
+func (s *Service) adding(ctx context.Context, req Request, chat conversation.Chat, at time.Time, may bool, write func(title string) error) (conversation.Chat, error) {
+	title := conversation.Title(req.Message)
+	if chat.Title != "" || !may {
+		title = ""
+	}
+	if err := retry.Do(ctx, func() error { return write(title) }); err != nil { // another turn of the chat may be writing
 		return chat, err
 	}
 	chat.UpdatedAt = at

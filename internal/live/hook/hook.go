@@ -83,6 +83,15 @@ type BudgetData struct {
 	Path   string `json:"path"`             // of the credits on the page
 }
 
+// Paths of the page, under which a reader finds what a message tells.
+const (
+	AgentsPath  = "/?view=servers"
+	CreditsPath = "/?view=credits"
+)
+
+// ChatPath returns the path of a chat on the page.
+func ChatPath(id string) string { return "/?chat=" + id }
+
 // NewMessage returns a message about what happened at a time.
 func NewMessage(e Event, at time.Time, data any) (Message, error) {
 	raw, err := json.Marshal(data)

@@ -77,6 +77,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	// The write is not cancelled with ctx, because a cancelled write has an unknown result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.WriteTime, defaultWriteTime))
 	defer cancel()
+	h.Limits = n.Limits
 	if !h.At.IsZero() {
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}

@@ -19,7 +19,8 @@ type Hold struct {
 	Micros   int64
 	At       time.Time // time of the reservation, which decides the day and the month that it counts in
 	Deadline time.Time
-	For      Turn // the record of the turn: its id, time, user, chat, project and run
+	For      Turn   // the record of the turn: its id, time, user, chat, project and run
+	Limits   Limits // of spending, as they were when it was written last
 
 	Nonce   string // differs between the holds that a turn takes one after another
 	Version int    // how often it was written

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -41,6 +42,15 @@ func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, a
 		return err
 	}
 	return c.messages(ctx, account, chatID, list, err)
+}
+
+// AddTold implements turn.Store.
+func (c Chats) AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) error {
+	added, err := c.Store.AddTold(ctx, account, chatID, title, at, m, what)
+	if !added {
+		return err
+	}
+	return c.messages(ctx, account, chatID, []conversation.Message{m}, err)
 }
 
 // Say implements turn.Store.

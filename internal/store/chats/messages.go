@@ -10,6 +10,8 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/live/hook"
+	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
 )
 
@@ -187,12 +189,21 @@ func (s *Store) AddMessages(ctx context.Context, account, chatID, title string, 
 	return err
 }
 
+// AddTold appends a message to a chat as AddMessages does, with what hooks are told of it, and says whether it was new.
+func (s *Store) AddTold(ctx context.Context, account, chatID, title string, at time.Time, m conversation.Message, what hook.Message) (bool, error) {
+	told, err := hooks.Tell(ctx, s.table, account, chatID+"#"+m.ID, at, what)
+	if err != nil {
+		return false, err
+	}
+	return s.addMessages(ctx, account, chatID, title, at, []conversation.Message{m}, told...)
+}
+
 // AddNewMessages is AddMessages, and says whether the messages were new.
 func (s *Store) AddNewMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) (bool, error) {
 	return s.addMessages(ctx, account, chatID, title, at, list)
 }
 
-func (s *Store) addMessages(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message) (bool, error) {
+func (s *Store) addMessages(ctx context.Context, account, chatID, title string, at time.Time, list []conversation.Message, beside ...kv.Write) (bool, error) {
 	writes := Append(account, chatID, list)
 	for i := range writes {
 		writes[i] = writes[i].Otherwise(kv.ErrTaken)
@@ -203,7 +214,7 @@ func (s *Store) addMessages(ctx context.Context, account, chatID, title string, 
 	}
 	w := Touch(account, chatID, at, set, "", "", values)
 	w = w.Otherwise(conversation.ErrChatNotFound)
-	err := s.table.Commit(ctx, append(writes, w)...)
+	err := s.table.Commit(ctx, slices.Concat(writes, []kv.Write{w}, beside)...)
 	if errors.Is(err, kv.ErrTaken) { // all of them were written before, because they are written together
 		return false, nil
 	}

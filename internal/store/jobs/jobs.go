@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
+	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
 )
 
@@ -170,7 +173,7 @@ func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (
 	return j, err
 }
 
-// SaveJob implements job.Store.
+// SaveJob implements job.Store. Hooks are told of the end of a job that failed.
 func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
 	if failpoint.On && len(events) > 0 { // a write is a failpoint of its own for each list of events
 		name := nameOf(events)
@@ -191,7 +194,26 @@ func (s *Store) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, even
 	}
 	row, err := rowOfJob(j)
 	saved := kv.Put(row, "version = :seen", fault.ErrMoved).With(kv.Item{":seen": kv.N(seen)}).Unless(err)
-	return j, s.table.Commit(ctx, append(writes, saved)...)
+	told, err := s.told(ctx, j, events)
+	if err != nil {
+		return j, err
+	}
+	return j, s.table.Commit(ctx, slices.Concat(writes, []kv.Write{saved}, told)...)
+}
+
+// told returns the writes of what hooks are told of the events of a job.
+func (s *Store) told(ctx context.Context, j job.Job, events []job.Event) ([]kv.Write, error) {
+	ended := slices.IndexFunc(events, func(e job.Event) bool { return e.Type == job.EventEnded })
+	if ended < 0 || j.Status != job.Failed {
+		return nil, nil
+	}
+	m, err := hook.NewMessage(hook.AgentFailed, events[ended].At, hook.AgentData{
+		Agent: j.Agent, Error: string(j.StopReason), ChatID: j.ChatID, JobID: j.ID, User: j.User, Path: hook.ChatPath(j.ChatID),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hooks.Tell(ctx, s.table, j.Account, j.ID, m.At, m)
 }
 
 // nameOf returns the types of events as the name of a failpoint.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/live/hook"
+	"piloto/internal/store/hooks"
 	"piloto/internal/store/kv"
 )
 
@@ -106,7 +108,8 @@ func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p ag
 }
 
 // CountFailure counts that a call of an agent failed, and opens its breaker when
-// that was a probe or one too many. It returns the breaker as it stands.
+// that was a probe or one too many. It returns the breaker as it stands. Hooks are
+// told of a breaker that was closed: one that a probe opens again was told.
 func (s *Store) CountFailure(ctx context.Context, account, agentID string, c agent.Call, p agent.Policy, at time.Time) (agent.Breaker, error) {
 	shift := []string{"f1 = :at"}
 	for n := 2; n <= p.Failures; n++ {
@@ -131,7 +134,7 @@ func (s *Store) CountFailure(ctx context.Context, account, agentID string, c age
 	if full == "" { // one is enough
 		delete(opening.values, ":none")
 		opening.condition = counts
-		b, _, err := s.moveBreaker(ctx, account, agentID, at, opening)
+		b, _, err := s.openBreaker(ctx, account, agentID, at, opening, c, p)
 		return b, err
 	}
 	opening.condition = counts + " AND " + full
@@ -141,15 +144,43 @@ func (s *Store) CountFailure(ctx context.Context, account, agentID string, c age
 		values: without(opening.values, ":until", ":one"),
 	}
 	for range mostTurns { // each fails when another moved the row meanwhile
-		for _, move := range []breakerMove{counting, opening} {
-			b, moved, err := s.moveBreaker(ctx, account, agentID, at, move)
-			if moved || err != nil || !b.OpenedAt.IsZero() || b.Opens != c.Opens {
-				return b, err
-			}
+		b, moved, err := s.moveBreaker(ctx, account, agentID, at, counting)
+		if !moved && err == nil && b.OpenedAt.IsZero() && b.Opens == c.Opens {
+			b, moved, err = s.openBreaker(ctx, account, agentID, at, opening, c, p)
+		}
+		if moved || err != nil || !b.OpenedAt.IsZero() || b.Opens != c.Opens {
+			return b, err
 		}
 	}
 	return agent.Breaker{}, errRow
 }
+
+// openBreaker makes a move that opens a closed breaker, and has the hooks told in the same transaction, if they want
+// it. It returns the breaker as it stands.
+func (s *Store) openBreaker(ctx context.Context, account, agentID string, at time.Time, m breakerMove, c agent.Call, p agent.Policy) (agent.Breaker, bool, error) {
+	message, err := hook.NewMessage(hook.BreakerOpened, at, hook.BreakerData{
+		Agent: c.Name, MCPID: agentID, Failures: p.Failures, RetryAt: at.Add(p.Open).UTC().Format(time.RFC3339), Path: hook.AgentsPath,
+	})
+	if err != nil {
+		return agent.Breaker{Agent: agentID}, false, err
+	}
+	told, err := hooks.Tell(ctx, s.table, account, agentID+"#"+strconv.FormatInt(c.Opens+1, 10), at, message)
+	if err != nil {
+		return agent.Breaker{Agent: agentID}, false, err
+	}
+	if len(told) == 0 {
+		return s.moveBreaker(ctx, account, agentID, at, m)
+	}
+	err = s.table.Commit(ctx, append(told, m.write(account, agentID, at, errBreakerMoved))...)
+	moved := err == nil
+	if err != nil && !errors.Is(err, errBreakerMoved) {
+		return agent.Breaker{Agent: agentID}, false, err
+	}
+	b, err := s.Breaker(ctx, account, agentID)
+	return b, moved, err
+}
+
+var errBreakerMoved = errors.New("store: the breaker changed after it was read")
 
 // mostTurns is how often a count is tried; it has to meet an answer between its
 // two writes to be needed twice.
@@ -218,16 +249,21 @@ func without(values kv.Item, names ...string) kv.Item {
 // moveBreaker makes a move while its condition holds, and returns the breaker as
 // it stands after that.
 func (s *Store) moveBreaker(ctx context.Context, account, agentID string, at time.Time, m breakerMove) (agent.Breaker, bool, error) {
+	row, moved, err := s.table.Try(ctx, m.write(account, agentID, at, nil))
+	if err != nil || row == nil {
+		return agent.Breaker{Agent: agentID}, false, err
+	}
+	b, err := breakerOf(row)
+	return b, moved && err == nil, err
+}
+
+// write returns a move as a write.
+func (m breakerMove) write(account, agentID string, at time.Time, otherwise error) kv.Write {
 	change := "SET " + strings.Join(append([]string{"#ttl = :ttl"}, m.set...), ", ")
 	if len(m.remove) > 0 {
 		change += " REMOVE " + strings.Join(m.remove, ", ")
 	}
 	values := without(m.values)
 	values[":ttl"] = kv.N(at.Add(breakersKept).Unix())
-	row, moved, err := s.table.Try(ctx, kv.Update(breakersKey(account), breakerSK+agentID, change, m.condition, values, nil).Named("#ttl", "ttl"))
-	if err != nil || row == nil {
-		return agent.Breaker{Agent: agentID}, false, err
-	}
-	b, err := breakerOf(row)
-	return b, moved && err == nil, err
+	return kv.Update(breakersKey(account), breakerSK+agentID, change, m.condition, values, otherwise).Named("#ttl", "ttl")
 }

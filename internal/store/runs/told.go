@@ -43,7 +43,7 @@ func (t *transition) told() ([]hook.Message, error) {
 func toldOf(r plan.Run, waits []plan.Wait) hook.RunData {
 	d := hook.RunData{
 		RunID: r.ID, ChatID: r.ChatID, Status: string(r.Status), Goal: r.Plan.Goal, Digest: string(r.Digest), User: r.User, JobID: r.JobID,
-		Path: "/?chat=" + r.ChatID,
+		Path: hook.ChatPath(r.ChatID),
 	}
 	if r.Error != nil {
 		d.Error = r.Error.Code

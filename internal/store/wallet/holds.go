@@ -44,7 +44,7 @@ func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 		return credit.ErrAlreadyWritten
 	}
 	if err := row.refusal(h, h.Parts, h.Micros, l, h.At); err != nil {
-		return err
+		return s.refuse(ctx, row, h, h.Micros, l, err)
 	}
 	return credit.ErrBusy
 }
@@ -76,7 +76,7 @@ func (s *Store) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 			continue
 		}
 		if err := row.refusal(h, []credit.Part{more}, micros, l, at); err != nil {
-			return h, err
+			return h, s.refuse(ctx, row, h, micros, l, err)
 		}
 		return h, errRules
 	}
@@ -134,9 +134,9 @@ func (s *Store) Hold(ctx context.Context, account, id string) (credit.Hold, erro
 }
 
 // end removes a hold that is there as it was last written. It charges its turn and gives the rest back; charge is nil
-// when nothing is charged.
-func (c *change) end(h credit.Hold, charge *credit.Turn) {
-	used, micros := 0, int64(0)
+// when nothing is charged. It returns by how much the spending changes.
+func (c *change) end(h credit.Hold, charge *credit.Turn) (micros int64) {
+	used := 0
 	if charge != nil {
 		used, micros = charge.Charged, charge.Micros
 	}
@@ -147,24 +147,32 @@ func (c *change) end(h credit.Hold, charge *credit.Turn) {
 		c.charge(p.SessionID, p.Tokens-share, share)
 	}
 	c.spend(h.At, micros-h.Micros)
+	return micros - h.Micros
 }
 
-// end ends a hold, whatever was added to it meanwhile; credit.ErrSettled when it is gone.
+// mostEnds is how often the end of a hold is tried. It is tried again when the hold was extended, or when the spending
+// of others changed whether a budget is low.
+const mostEnds = 64
+
+// end ends a hold, whatever was added to it meanwhile; credit.ErrSettled when it is gone. When the limits of its turn
+// leave little after it, hooks are told of that in the same transaction, once.
 func (s *Store) end(ctx context.Context, h credit.Hold, charge *credit.Turn) error {
-	for {
+	var seen *walletRow
+	for range mostEnds {
 		c := newChange()
-		c.end(h, charge)
-		row, done, err := s.try(ctx, h.Account, h.At, c)
+		low := c.watch(seen, h.At, h.Limits, c.end(h, charge))
+		row, done, err := s.tell(ctx, h.Account, h.At, c, low)
 		if err != nil || done {
 			return err
 		}
 		stored, has := row.hold(h.Account, h.ID)
-		switch {
-		case !has || stored.Nonce != h.Nonce:
+		if !has || stored.Nonce != h.Nonce {
 			return credit.ErrSettled
-		case stored.Version == h.Version:
-			return errRules
 		}
-		h = stored
+		if stored.Version == h.Version && h.Limits == (credit.Limits{Run: h.Limits.Run}) {
+			break
+		}
+		h, seen = stored, &row
 	}
+	return errRules
 }

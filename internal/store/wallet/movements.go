@@ -92,6 +92,7 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 		c.set(c.at("last_session"), c.value(kv.S(e.SessionID)))
 	}
 	c.dueSoon(account, row, e.At.Add(auditWait))
+	low := c.watchBalance(row, e)
 	more(c, row)
 	put := kv.Put(rowOfEntry(account, e), "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
 	writes := []kv.Write{put, c.write(account, fault.ErrMoved)}
@@ -99,7 +100,11 @@ func (s *Store) movement(ctx context.Context, account string, e credit.Entry, co
 		guard := kv.Put(onceRow{PK: walletKey(account), SK: onceSK(e.Key), Entry: e.ID}, "attribute_not_exists(PK)", credit.ErrAlreadyWritten)
 		writes = append([]kv.Write{guard}, writes...)
 	}
-	return commit(ctx, writes...)
+	told, err := s.messages(ctx, account, e.At, low)
+	if err != nil {
+		return err
+	}
+	return commit(ctx, append(writes, told...)...)
 }
 
 // short returns the error of a movement for which the balance is too low: one that was made before is no fault.

@@ -32,6 +32,11 @@ type walletRow struct {
 	Holds    map[string]hold    `dynamodbav:"holds"`    // by the id of the turn
 	Spent    map[string]int64   `dynamodbav:"spent"`    // micro-USD that were spent and are held, by period
 
+	// They say what was told of a budget of which little was left.
+	Full     int64  `dynamodbav:"full,omitempty"`      // the balance after the last grant or correction upwards
+	LowDay   string `dynamodbav:"low_day,omitempty"`   // the period and its limit, as mark writes them
+	LowMonth string `dynamodbav:"low_month,omitempty"` // as LowDay
+
 	DuePK string `dynamodbav:"DuePK,omitempty"`
 	DueSK string `dynamodbav:"DueSK,omitempty"`
 }
@@ -58,6 +63,8 @@ type hold struct {
 	Chat     string `dynamodbav:"chat_id,omitempty"`
 	Project  string `dynamodbav:"project_id,omitempty"`
 	Run      string `dynamodbav:"run_id,omitempty"`
+	Day      int64  `dynamodbav:"day_limit,omitempty"` // micro-USD, as Month
+	Month    int64  `dynamodbav:"month_limit,omitempty"`
 }
 
 type part struct {
@@ -119,6 +126,7 @@ func holdOf(h credit.Hold) hold {
 	stored := hold{
 		Nonce: h.Nonce, Version: h.Version, Micros: h.Micros, At: kv.Millis(h.At), Deadline: kv.Millis(h.Deadline),
 		TurnAt: kv.Millis(h.For.At), User: h.For.User, Chat: h.For.ChatID, Project: h.For.ProjectID, Run: h.For.RunID,
+		Day: h.Limits.Day, Month: h.Limits.Month,
 	}
 	for _, p := range h.Parts {
 		stored.Parts = append(stored.Parts, part{p.SessionID, p.Tokens})
@@ -129,7 +137,8 @@ func holdOf(h credit.Hold) hold {
 func (h hold) hold(account, id string) credit.Hold {
 	held := credit.Hold{
 		ID: id, Account: account, Nonce: h.Nonce, Version: h.Version, Micros: h.Micros, At: kv.Time(h.At), Deadline: kv.Time(h.Deadline), Asked: true,
-		For: credit.Turn{ID: id, At: kv.Time(h.TurnAt), User: h.User, ChatID: h.Chat, ProjectID: h.Project, RunID: h.Run},
+		For:    credit.Turn{ID: id, At: kv.Time(h.TurnAt), User: h.User, ChatID: h.Chat, ProjectID: h.Project, RunID: h.Run},
+		Limits: credit.Limits{Day: h.Day, Month: h.Month},
 	}
 	for _, p := range h.Parts {
 		held.Parts = append(held.Parts, credit.Part{SessionID: p.SessionID, Tokens: p.Tokens})

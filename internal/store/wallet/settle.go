@@ -9,6 +9,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
+	"piloto/internal/live/hook"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -117,12 +118,18 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 		}
 		record := recordOf(h.Account, h.Nonce, turn).If(ifReleased(h.Nonce)).Named("#hold", "hold")
 		c := newChange()
+		var low []hook.BudgetData
 		if stored, has := row.hold(h.Account, h.ID); has && stored.Nonce == h.Nonce {
-			c.end(stored, &turn)
+			low = c.watch(&row, stored.At, stored.Limits, c.end(stored, &turn))
 		} else {
 			c.chargeLate(row, h, turn)
+			low = c.watch(&row, turn.At, h.Limits, turn.Micros)
 		}
-		writes := []kv.Write{record}
+		told, err := s.messages(ctx, h.Account, turn.At, low)
+		if err != nil {
+			return err
+		}
+		writes := append(told, record)
 		if !c.isEmpty() {
 			writes = append(writes, c.write(h.Account, fault.ErrMoved))
 		}

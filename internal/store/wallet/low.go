@@ -1,0 +1,166 @@
+package wallet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/live/hook"
+	"piloto/internal/models/credit"
+	"piloto/internal/store/hooks"
+	"piloto/internal/store/kv"
+)
+
+// A budget is low when less than a fifth of it is left: of the credits that an account had after its last grant, of the
+// limit of a day, and of that of a month. A limit is also low when a turn is refused because of it. Hooks are told once,
+// in the write that makes it low, or that notes the refusal. A limit counts what is spent and what running turns hold,
+// when a turn ends. What was told of it stands in the wallet, so that it is told again for a higher limit only.
+
+// lowShare is the part of a budget of which less is low: one of so many.
+const lowShare = 5
+
+// mark names a period and its limit. Of two marks of one kind of period, the greater one is the later, or of the higher
+// limit.
+func mark(p period) string { return p.name + "#" + kv.Pad(p.most, 13) }
+
+// isToldOf reports whether it was told that a period is low, of this limit or of a higher one.
+func (row walletRow) isToldOf(p period) bool {
+	if p.isDay() {
+		return row.LowDay >= mark(p)
+	}
+	return row.LowMonth >= mark(p)
+}
+
+// budgetOf returns what is told of a period of which so much is spent.
+func (p period) budgetOf(spent int64) hook.BudgetData {
+	d := hook.BudgetData{Budget: "month", Period: p.name[1:], Left: p.most - spent, Of: p.most, Path: hook.CreditsPath}
+	if p.isDay() {
+		d.Budget = "day"
+	}
+	return d
+}
+
+func (p period) isDay() bool { return strings.HasPrefix(p.name, "D") }
+
+// note has a change say that a period is low, unless it was said before.
+func (c *change) note(p period) {
+	at, said := c.noted(p)
+	c.set(at, said)
+	c.need("attribute_not_exists(" + at + ") OR " + at + " < " + said)
+}
+
+// noted returns the attribute in which it is said that a period is low, and its value.
+func (c *change) noted(p period) (at, said string) {
+	name := "low_month"
+	if p.isDay() {
+		name = "low_day"
+	}
+	return c.at(name), c.value(kv.S(mark(p)))
+}
+
+// watch has a change that adds to the spending of a time note which limits become low by it, and returns what is told
+// of them. The rules of the change hold only as long as that is so. A wallet that was not read (nil) is taken for one
+// in which none becomes low.
+func (c *change) watch(row *walletRow, at time.Time, l credit.Limits, micros int64) (low []hook.BudgetData) {
+	for _, p := range limited(at, l) {
+		spent, most := c.at("spent", p.name), p.most-p.most/lowShare // that is not low
+		none := ""
+		if row == nil || row.isToldOf(p) || row.Spent[p.name]+micros <= most {
+			if micros <= most {
+				none = "attribute_not_exists(" + spent + ") OR "
+			}
+			note, said := c.noted(p)
+			c.need(none + spent + " <= " + c.number(most-micros) + " OR " + note + " >= " + said)
+			continue
+		}
+		if micros > most {
+			none = "attribute_not_exists(" + spent + ") OR "
+		}
+		c.need(none + spent + " > " + c.number(most-micros))
+		c.note(p)
+		low = append(low, p.budgetOf(row.Spent[p.name]+micros))
+	}
+	return low
+}
+
+// refuse notes that a hold was refused because of a limit, and returns why it was refused.
+func (s *Store) refuse(ctx context.Context, row walletRow, h credit.Hold, micros int64, l credit.Limits, why error) error {
+	if !errors.Is(why, credit.ErrBudget) {
+		return why
+	}
+	c := newChange()
+	var low []hook.BudgetData
+	for _, p := range limited(h.At, l) {
+		if spent := row.Spent[p.name]; spent+micros > p.most && !row.isToldOf(p) {
+			c.note(p)
+			low = append(low, p.budgetOf(spent))
+		}
+	}
+	if len(low) == 0 {
+		return why
+	}
+	_, _, err := s.tell(ctx, h.Account, h.At, c, low)
+	return cmp.Or(err, why)
+}
+
+// watchBalance has a movement of credits note whether the balance becomes low by it, and returns what is told of that.
+func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
+	switch {
+	case e.Amount > 0 && e.Kind != credit.KindRefund:
+		c.set(c.at("full"), c.at("balance")+" + "+c.number(e.Amount))
+		return nil
+	case e.Amount >= 0 || row.Full == 0:
+		return nil
+	}
+	c.need(c.at("full") + " = " + c.number(row.Full))
+	balance, least := c.at("balance"), (row.Full + lowShare - 1) / lowShare // that is not low
+	switch after := row.Balance + e.Amount; {
+	case after >= least:
+		c.need(balance + " >= " + c.number(least-e.Amount))
+		return nil
+	case row.Balance < least:
+		c.need(balance + " < " + c.number(least))
+		return nil
+	default:
+		c.need(balance + " BETWEEN " + c.number(least) + " AND " + c.number(least-e.Amount-1))
+		return []hook.BudgetData{{Budget: "credits", Left: after, Of: row.Full, Path: hook.CreditsPath}}
+	}
+}
+
+// messages returns the writes that have hooks told of low budgets.
+func (s *Store) messages(ctx context.Context, account string, at time.Time, low []hook.BudgetData) ([]kv.Write, error) {
+	key := "W"
+	var list []hook.Message
+	for _, d := range low {
+		m, err := hook.NewMessage(hook.BudgetLow, at, d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+		key += "#" + d.Budget + "#" + d.Period + "#" + kv.Pad(d.Of, 13)
+	}
+	return hooks.Tell(ctx, s.table, account, key, at, list...)
+}
+
+// tell makes a change as try does, with what hooks are told of it.
+func (s *Store) tell(ctx context.Context, account string, at time.Time, c *change, low []hook.BudgetData) (walletRow, bool, error) {
+	told, err := s.messages(ctx, account, at, low)
+	if err != nil {
+		return walletRow{}, false, err
+	}
+	if len(told) == 0 {
+		return s.try(ctx, account, at, c)
+	}
+	err = s.table.Commit(ctx, append(told, c.write(account, fault.ErrMoved))...)
+	if err == nil {
+		return walletRow{}, true, nil
+	}
+	if !errors.Is(err, fault.ErrMoved) {
+		return walletRow{}, false, err
+	}
+	row, _, err := s.current(ctx, account, at)
+	return row, false, err
+}
