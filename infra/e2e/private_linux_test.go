@@ -35,7 +35,7 @@ func TestPrivateAddressNeedsItsNetworkAllowed(t *testing.T) {
 	_, closed, _ := startScripted(t)
 	for _, body := range []string{asAgent, asService} {
 		refused := closed.must(t, 422, "POST", "/api/mcps", body)
-		if refused.text("code") != "mcp.url_refused" || !strings.Contains(refused.text("action"), "PILOTO_ALLOW_PRIVATE") {
+		if refused.text("code") != "url.refused" || !strings.Contains(refused.text("action"), "PILOTO_ALLOW_PRIVATE") {
 			t.Errorf("%s", refused)
 		}
 	}

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -118,7 +117,7 @@ func (h hooked) spend(l credit.Limits, micros int64) {
 	h.t.Helper()
 	at := h.Clock()
 	hold := credit.Hold{
-		ID: h.IDs.New(at), Account: fixture.Account, Micros: micros, At: at, Deadline: at.Add(time.Minute), Nonce: h.IDs.New(at), Version: 1, Limits: l,
+		ID: h.IDs.New(at), Account: fixture.Account, Micros: micros, At: at, Deadline: at.Add(time.Minute), Nonce: h.IDs.New(at), Version: 1, Limits: l, Worst: 250,
 	}
 	hold.For = credit.Turn{ID: hold.ID, At: at}
 	if err := h.World.Store.Reserve(ctx, hold, l); err != nil {
@@ -143,8 +142,9 @@ func TestAHookHearsOfALowLimit(t *testing.T) {
 		}
 	}
 	day := hook.BudgetData{Budget: "day", Period: credit.Day(h.Clock()), Left: 1_900, Of: 10_000, Path: "/?view=credits"}
-	h.spend(l, 8_000/2)
-	h.spend(l, 8_000/2)
+	for range 5 {
+		h.spend(l, 1_600)
+	}
 	told("a fifth is left")
 	h.spend(l, 100)
 	told("less is left", day)
@@ -171,16 +171,11 @@ func TestAHookHearsOfALowLimit(t *testing.T) {
 	}
 
 	h.Pass(24 * time.Hour)
-	h.spend(credit.Limits{Day: 1_000}, 700)
-	at := h.Clock()
-	for _, id := range []string{"r1", "r2"} {
-		hold := credit.Hold{ID: id, Account: fixture.Account, Micros: 301, At: at, Deadline: at, Nonce: id, Version: 1}
-		if err := h.World.Store.Reserve(ctx, hold, credit.Limits{Day: 1_000}); !errors.Is(err, credit.ErrBudget) {
-			t.Fatal(err)
-		}
-	}
-	day.Period, day.Left = credit.Day(at), 300
-	told("too little for a turn", day)
+	h.spend(credit.Limits{Day: 1_000}, 500)
+	told("enough for another turn")
+	h.spend(credit.Limits{Day: 1_000}, 260)
+	day.Period, day.Left = credit.Day(h.Clock()), 240 // a fifth is 200, and a turn may cost 250
+	told("too little for another turn", day)
 
 	h.Pass(40 * 24 * time.Hour)
 	var turns sync.WaitGroup

@@ -60,7 +60,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		ledger, mine  = "/ai/ledger", "/ai/providers/mine"
 		invalid       = "request.invalid"
 		setting       = "ai.setting_invalid"
-		url, target   = "mcp.url_invalid", "mcp.url_refused"
+		url, target   = "url.invalid", "url.refused"
 		longest, over = 4096, 5 << 10
 	)
 	for _, c := range []struct{ method, path, body, code string }{

@@ -150,8 +150,8 @@ func TestRouterSettingsAreRefusedWithAllFaults(t *testing.T) {
 			"router.settings_invalid", "[body prompts] too_long",
 		},
 		{"/api/router/7", `{"prompts":{` + members(13) + `}}`, "request.invalid", ""},
-		{"/api/router", `{"context_url":"https://u:p@negocio.example"}`, "mcp.url_invalid", "[body context_url] value_error"},
-		{"/api/router", `{"context_url":"http://169.254.169.254/"}`, "mcp.url_refused", "[body context_url] value_error"},
+		{"/api/router", `{"context_url":"https://u:p@negocio.example"}`, "url.invalid", "[body context_url] value_error"},
+		{"/api/router", `{"context_url":"http://169.254.169.254/"}`, "url.refused", "[body context_url] value_error"},
 		{"/api/router", `{"context_url":"http://127.0.0.1:8000/","prompts":{"x":"y"}}`, "router.settings_invalid", "[body context_url] value_error, [body prompts x] unknown_section"},
 		{
 			"/api/router", `{"agents":"venta","context":1,"prompts":[],"secret":"canary"}`, "request.invalid",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+
+	"piloto/internal/live/hook"
 )
 
 func TestDocumentIsOpenAPI31(t *testing.T) {
@@ -25,6 +28,17 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 	}
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Error(err)
+	}
+	var described struct {
+		Webhooks map[hook.Event]struct{ Post struct{ Summary string } }
+	}
+	if err := json.Unmarshal(Document(), &described); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range hook.Events {
+		if described.Webhooks[e].Post.Summary == "" {
+			t.Errorf("the messages %s are not documented", e)
+		}
 	}
 	ids := map[string]string{}
 	for _, r := range Routes() {

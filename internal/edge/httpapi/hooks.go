@@ -33,7 +33,7 @@ func (a *api) hooks() {
 	register(a, operation{
 		method: http.MethodPost, path: "/api/hooks", id: "createHook", access: withAdmin, status: http.StatusCreated,
 		summary:  "Make a hook: an address that is told, with a signature, what happens in the account",
-		failures: []int{409, 413, 415, 422},
+		failures: []int{409, 413, 415, 422}, describe: describeMessages,
 	}, h.create)
 	register(a, operation{
 		method: http.MethodGet, path: "/api/hooks", id: "listHooks", access: withAdmin,
@@ -61,10 +61,50 @@ func (a *api) hooks() {
 	}, h.resend)
 }
 
+// describeMessages adds to the document what is sent to hooks, by the type of the message.
+func describeMessages(h huma.API, _ *huma.Operation) {
+	h.OpenAPI().Webhooks = map[string]*huma.PathItem{}
+	for _, e := range hook.Events {
+		data, summary := schemaOf[hook.RunData](h), ""
+		switch e {
+		case hook.PlanProposed:
+			summary = "A draft waits for its confirmation"
+		case hook.RunWaiting:
+			summary = "Steps of a run wait for an approval"
+		case hook.RunFinished:
+			summary = "A confirmed run ended"
+		case hook.RunInDoubt:
+			summary = "A run ended with steps of which nobody knows whether they took effect"
+		case hook.AgentFailed:
+			data, summary = schemaOf[hook.AgentData](h), "A customer's message got no answer of an agent, or a job failed"
+		case hook.BreakerOpened:
+			data, summary = schemaOf[hook.BreakerData](h), "An agent failed so often that it is not called for a while"
+		case hook.BudgetLow:
+			data, summary = schemaOf[hook.BudgetData](h), "Less than a fifth is left of a budget, or less of a limit than the next answer may cost"
+		}
+		body := &huma.Schema{
+			Type: huma.TypeObject, Required: []string{"type", "timestamp", "data"}, Properties: map[string]*huma.Schema{
+				"type": {Type: huma.TypeString, Enum: []any{string(e)}}, "timestamp": {Type: huma.TypeString, Format: "date-time"}, "data": data,
+			},
+		}
+		text := func(about string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: about} }
+		h.OpenAPI().Webhooks[string(e)] = &huma.PathItem{Post: &huma.Operation{
+			OperationID: "tell." + string(e), Summary: summary,
+			Parameters: []*huma.Param{
+				{Name: "webhook-id", In: "header", Required: true, Schema: text("the same for each attempt")},
+				{Name: "webhook-timestamp", In: "header", Required: true, Schema: text("seconds")},
+				{Name: "webhook-signature", In: "header", Required: true, Schema: text("v1, and the HMAC-SHA256 of id.timestamp.body in base64")},
+			},
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: body}}},
+			Responses:   map[string]*huma.Response{"2XX": {Description: "It is not sent again"}},
+		}}
+	}
+}
+
 // HookRequest is the body that makes a hook.
 type HookRequest struct {
 	URL    string   `json:"url" minLength:"1" maxLength:"2048" doc:"where messages are sent: https, or http to a host of this machine or a private network where the deployment allows it"`
-	Events []string `json:"events" minItems:"1" maxItems:"20" nullable:"false" doc:"plan.proposed, run.waiting, run.finished, run.in_doubt"`
+	Events []string `json:"events" minItems:"1" maxItems:"20" nullable:"false" doc:"plan.proposed, run.waiting, run.finished, run.in_doubt, agent.failed, breaker.opened, budget.low"`
 	Secret *string  `json:"secret,omitempty" doc:"whsec_ and 24 to 64 bytes in base64; absent: one is made"`
 }
 

@@ -128,8 +128,8 @@ func TestAHookShowsItsSecretOnce(t *testing.T) {
 func TestAHookIsJudged(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`: "422", `{"url":"https://x.example","events":[]}`: "422", `{"url":"https://x.example","events":["run.started"]}`: "422",
-		`{"url":"http://x.example","events":["run.finished"]}`:                            "422 mcp.url_invalid",
-		`{"url":"https://169.254.169.254/","events":["run.finished"]}`:                    "422 mcp.url_refused",
+		`{"url":"http://x.example","events":["run.finished"]}`:                            "422 url.invalid",
+		`{"url":"https://169.254.169.254/","events":["run.finished"]}`:                    "422 url.refused",
 		`{"url":"https://x.example","events":["run.finished"],"secret":"geheim"}`:         "422 hook.secret",
 		`{"url":"https://x.example","events":["run.finished"],"secret":"whsec_c2hvcnQ="}`: "422 hook.secret",
 		`{"url":"http://localhost:5678/x","events":["run.finished"]}`:                     "201",

@@ -128,7 +128,7 @@ func TestProblemIncludesTheReason(t *testing.T) {
 		status int
 		detail string
 	}{
-		{tool.ErrURL.With("reason", "credentials"), 422, "La dirección del servicio no es válida. No puede llevar usuario ni contraseña."},
+		{tool.ErrURL.With("reason", "credentials"), 422, "La dirección no es válida. No puede llevar usuario ni contraseña."},
 		{tool.ErrDocument.With("reason", "not JSON"), 422, "El documento del servicio no se puede leer como OpenAPI. (not JSON)"},
 		{plan.ErrStale.WithFault("changed", fault.Reason("run.changed_superseded")), 409, "El plan ha cambiado desde que se mostró. No se ha ejecutado nada. Otro plan lo ha sustituido."},
 		{auth.ErrScope, 403, "Tu token no permite hacer esto: le falta el permiso «…»."},

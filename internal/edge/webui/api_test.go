@@ -257,7 +257,7 @@ func (w *world) register(rw http.ResponseWriter, _ *http.Request, body map[strin
 	url, _ := body["url"].(string)
 	name, _ := body["name"].(string)
 	if strings.Contains(url, "169.254") {
-		refuse(rw, 422, "mcp.url_refused", "Esa dirección no se permite.")
+		refuse(rw, 422, "url.refused", "Esa dirección no se permite.")
 		return
 	}
 	raw, _ := json.Marshal(body)

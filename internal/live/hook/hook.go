@@ -22,7 +22,7 @@ const (
 
 	AgentFailed   Event = "agent.failed"   // a customer's message got no answer of an agent, or a job failed
 	BreakerOpened Event = "breaker.opened" // an agent failed so often that it is not called for a while
-	BudgetLow     Event = "budget.low"     // less than a fifth is left of the credits, or of the limit of a day or a month
+	BudgetLow     Event = "budget.low"     // little is left of the credits, or of the limit of a day or a month
 )
 
 // Events are all events, in the order in which they are shown.
@@ -42,45 +42,45 @@ type Message struct {
 type RunData struct {
 	RunID   string   `json:"run_id"`
 	ChatID  string   `json:"chat_id"`
-	Status  string   `json:"status"`
+	Status  string   `json:"status" doc:"of the run"`
 	Goal    string   `json:"goal"`
 	Digest  string   `json:"digest"`
-	User    string   `json:"user"`
-	JobID   string   `json:"job_id,omitempty"`
-	Error   string   `json:"error,omitempty"`    // the code of its failure
-	StepIDs []string `json:"step_ids,omitempty"` // the steps that wait, or are in doubt
-	DueAt   string   `json:"due_at,omitempty"`   // RFC 3339; until when a draft or an approval waits
-	Path    string   `json:"path"`               // of its chat on the page
+	User    string   `json:"user" doc:"who asked for it"`
+	JobID   string   `json:"job_id,omitempty" doc:"of the job that proposed it"`
+	Error   string   `json:"error,omitempty" doc:"the code of its failure"`
+	StepIDs []string `json:"step_ids,omitempty" nullable:"false" doc:"the steps that wait, or are in doubt"`
+	DueAt   string   `json:"due_at,omitempty" format:"date-time" doc:"until when a draft or an approval waits"`
+	Path    string   `json:"path" doc:"of its chat on the page"`
 }
 
 // AgentData is the data of agent.failed. It has a job, or the session of a customer.
 type AgentData struct {
-	Agent     string `json:"agent"`
-	Error     string `json:"error"` // the code of the failure, or why the job was ended
+	Agent     string `json:"agent" doc:"its name"`
+	Error     string `json:"error" doc:"the code of the failure, or why the job or the answer was ended"`
 	ChatID    string `json:"chat_id"`
-	JobID     string `json:"job_id,omitempty"`
-	SessionID string `json:"session_id,omitempty"`
-	CompanyID int64  `json:"company_id,omitempty"`
-	User      string `json:"user"` // who asked
-	Path      string `json:"path"` // of its chat on the page
+	JobID     string `json:"job_id,omitempty" doc:"of a job that failed"`
+	SessionID string `json:"session_id,omitempty" doc:"of a customer who got no answer"`
+	CompanyID int64  `json:"company_id,omitempty" doc:"id_empresa of the session"`
+	User      string `json:"user" doc:"who asked, in the account"`
+	Path      string `json:"path" doc:"of its chat on the page"`
 }
 
 // BreakerData is the data of breaker.opened.
 type BreakerData struct {
-	Agent    string `json:"agent"`
-	MCPID    string `json:"mcp_id"`
-	Failures int    `json:"failures"` // in a row
-	RetryAt  string `json:"retry_at"` // RFC 3339; until then it is not called
-	Path     string `json:"path"`     // of the agents on the page
+	Agent    string `json:"agent" doc:"its name"`
+	MCPID    string `json:"mcp_id" doc:"its service"`
+	Failures int    `json:"failures" doc:"in a row"`
+	RetryAt  string `json:"retry_at" format:"date-time" doc:"it is not called before"`
+	Path     string `json:"path" doc:"of the services on the page"`
 }
 
 // BudgetData is the data of budget.low.
 type BudgetData struct {
-	Budget string `json:"budget"`           // credits, day or month
-	Period string `json:"period,omitempty"` // 2026-03-01 or 2026-03, in UTC
-	Left   int64  `json:"left"`             // credits, or micro-USD; may be below zero
-	Of     int64  `json:"of"`               // the limit, or the credits after the last grant
-	Path   string `json:"path"`             // of the credits on the page
+	Budget string `json:"budget" enum:"credits,day,month" doc:"the credits, or the limit of a day or of a month"`
+	Period string `json:"period,omitempty" doc:"of a limit: 2026-03-01 or 2026-03, in UTC"`
+	Left   int64  `json:"left" doc:"credits, or micro-USD; below zero when more was used than there was"`
+	Of     int64  `json:"of" doc:"the credits after the last grant, or the limit"`
+	Path   string `json:"path" doc:"of the credits on the page"`
 }
 
 // Paths of the page, under which a reader finds what a message tells.

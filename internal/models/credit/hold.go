@@ -17,6 +17,7 @@ type Need struct {
 	Micros int64
 	Policy Policy
 	Limits Limits
+	Worst  int64 // the most that a turn of its kind may cost, micro-USD
 	Actor  string
 	Reason string // reason of the ledger entry, if a session is opened
 	// Session is an open session that had room when the turn looked, and is tried first; "": none is known.
@@ -77,7 +78,7 @@ func (s *Service) take(ctx context.Context, h Hold, part Part, n Need) (Hold, er
 	// The write is not cancelled with ctx, because a cancelled write has an unknown result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.WriteTime, defaultWriteTime))
 	defer cancel()
-	h.Limits = n.Limits
+	h.Limits, h.Worst = n.Limits, n.Worst
 	if !h.At.IsZero() {
 		return s.Store.Extend(ctx, h, part, n.Micros, n.Limits, s.Now())
 	}

@@ -21,6 +21,7 @@ type Hold struct {
 	Deadline time.Time
 	For      Turn   // the record of the turn: its id, time, user, chat, project and run
 	Limits   Limits // of spending, as they were when it was written last
+	Worst    int64  // the most that a turn of its kind may cost, micro-USD: it is refused when less is left
 
 	Nonce   string // differs between the holds that a turn takes one after another
 	Version int    // how often it was written

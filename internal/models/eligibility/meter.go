@@ -46,7 +46,7 @@ func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session 
 	if p.Limits.Run > 0 && m.Turn.Micros+m.Beside+cost > p.Limits.Run {
 		return BudgetExceeded, nil
 	}
-	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Actor: m.Turn.User, Reason: session}
+	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Worst: p.Estimate.Micros, Actor: m.Turn.User, Reason: session}
 	if p.RequiresCredits {
 		need.Tokens, need.Session = max(0, m.Turn.Charged+input+output-m.Hold.Tokens()), p.SessionID
 	}

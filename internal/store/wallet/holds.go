@@ -44,7 +44,7 @@ func (s *Store) Reserve(ctx context.Context, h credit.Hold, l credit.Limits) err
 		return credit.ErrAlreadyWritten
 	}
 	if err := row.refusal(h, h.Parts, h.Micros, l, h.At); err != nil {
-		return s.refuse(ctx, row, h, h.Micros, l, err)
+		return err
 	}
 	return credit.ErrBusy
 }
@@ -76,7 +76,7 @@ func (s *Store) Extend(ctx context.Context, h credit.Hold, more credit.Part, mic
 			continue
 		}
 		if err := row.refusal(h, []credit.Part{more}, micros, l, at); err != nil {
-			return h, s.refuse(ctx, row, h, micros, l, err)
+			return h, err
 		}
 		return h, errRules
 	}
@@ -160,7 +160,7 @@ func (s *Store) end(ctx context.Context, h credit.Hold, charge *credit.Turn) err
 	var seen *walletRow
 	for range mostEnds {
 		c := newChange()
-		low := c.watch(seen, h.At, h.Limits, c.end(h, charge))
+		low := c.watch(seen, h.At, h, c.end(h, charge))
 		row, done, err := s.tell(ctx, h.Account, h.At, c, low)
 		if err != nil || done {
 			return err

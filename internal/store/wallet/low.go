@@ -1,7 +1,6 @@
 package wallet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -15,9 +14,10 @@ import (
 )
 
 // A budget is low when less than a fifth of it is left: of the credits that an account had after its last grant, of the
-// limit of a day, and of that of a month. A limit is also low when a turn is refused because of it. Hooks are told once,
-// in the write that makes it low, or that notes the refusal. A limit counts what is spent and what running turns hold,
-// when a turn ends. What was told of it stands in the wallet, so that it is told again for a higher limit only.
+// limit of a day, and of that of a month. A limit is also low when less is left than a turn like the one that ended may
+// cost, because the next one is refused. Hooks are told once, in the write that makes it low. A limit counts what is
+// spent and what running turns hold. What was told of it stands in the wallet, so that it is told again for a higher
+// limit only.
 
 // lowShare is the part of a budget of which less is low: one of so many.
 const lowShare = 5
@@ -61,12 +61,12 @@ func (c *change) noted(p period) (at, said string) {
 	return c.at(name), c.value(kv.S(mark(p)))
 }
 
-// watch has a change that adds to the spending of a time note which limits become low by it, and returns what is told
-// of them. The rules of the change hold only as long as that is so. A wallet that was not read (nil) is taken for one
+// watch has a change that adds to the spending of a time, at the end of a hold, note which limits become low by it, and
+// returns what is told of them. The rules of the change hold only as long as that is so. A wallet that was not read (nil) is taken for one
 // in which none becomes low.
-func (c *change) watch(row *walletRow, at time.Time, l credit.Limits, micros int64) (low []hook.BudgetData) {
-	for _, p := range limited(at, l) {
-		spent, most := c.at("spent", p.name), p.most-p.most/lowShare // that is not low
+func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64) (low []hook.BudgetData) {
+	for _, p := range limited(at, h.Limits) {
+		spent, most := c.at("spent", p.name), p.most-max(p.most/lowShare, h.Worst) // that is not low
 		none := ""
 		if row == nil || row.isToldOf(p) || row.Spent[p.name]+micros <= most {
 			if micros <= most {
@@ -86,26 +86,6 @@ func (c *change) watch(row *walletRow, at time.Time, l credit.Limits, micros int
 	return low
 }
 
-// refuse notes that a hold was refused because of a limit, and returns why it was refused.
-func (s *Store) refuse(ctx context.Context, row walletRow, h credit.Hold, micros int64, l credit.Limits, why error) error {
-	if !errors.Is(why, credit.ErrBudget) {
-		return why
-	}
-	c := newChange()
-	var low []hook.BudgetData
-	for _, p := range limited(h.At, l) {
-		if spent := row.Spent[p.name]; spent+micros > p.most && !row.isToldOf(p) {
-			c.note(p)
-			low = append(low, p.budgetOf(spent))
-		}
-	}
-	if len(low) == 0 {
-		return why
-	}
-	_, _, err := s.tell(ctx, h.Account, h.At, c, low)
-	return cmp.Or(err, why)
-}
-
 // watchBalance has a movement of credits note whether the balance becomes low by it, and returns what is told of that.
 func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 	switch {
@@ -116,7 +96,7 @@ func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 		return nil
 	}
 	c.need(c.at("full") + " = " + c.number(row.Full))
-	balance, least := c.at("balance"), (row.Full + lowShare - 1) / lowShare // that is not low
+	balance, least := c.at("balance"), (row.Full+lowShare-1)/lowShare // that is not low
 	switch after := row.Balance + e.Amount; {
 	case after >= least:
 		c.need(balance + " >= " + c.number(least-e.Amount))

@@ -63,8 +63,9 @@ type hold struct {
 	Chat     string `dynamodbav:"chat_id,omitempty"`
 	Project  string `dynamodbav:"project_id,omitempty"`
 	Run      string `dynamodbav:"run_id,omitempty"`
-	Day      int64  `dynamodbav:"day_limit,omitempty"` // micro-USD, as Month
+	Day      int64  `dynamodbav:"day_limit,omitempty"` // micro-USD, as Month and Worst
 	Month    int64  `dynamodbav:"month_limit,omitempty"`
+	Worst    int64  `dynamodbav:"worst,omitempty"`
 }
 
 type part struct {
@@ -126,7 +127,7 @@ func holdOf(h credit.Hold) hold {
 	stored := hold{
 		Nonce: h.Nonce, Version: h.Version, Micros: h.Micros, At: kv.Millis(h.At), Deadline: kv.Millis(h.Deadline),
 		TurnAt: kv.Millis(h.For.At), User: h.For.User, Chat: h.For.ChatID, Project: h.For.ProjectID, Run: h.For.RunID,
-		Day: h.Limits.Day, Month: h.Limits.Month,
+		Day: h.Limits.Day, Month: h.Limits.Month, Worst: h.Worst,
 	}
 	for _, p := range h.Parts {
 		stored.Parts = append(stored.Parts, part{p.SessionID, p.Tokens})
@@ -138,7 +139,7 @@ func (h hold) hold(account, id string) credit.Hold {
 	held := credit.Hold{
 		ID: id, Account: account, Nonce: h.Nonce, Version: h.Version, Micros: h.Micros, At: kv.Time(h.At), Deadline: kv.Time(h.Deadline), Asked: true,
 		For:    credit.Turn{ID: id, At: kv.Time(h.TurnAt), User: h.User, ChatID: h.Chat, ProjectID: h.Project, RunID: h.Run},
-		Limits: credit.Limits{Day: h.Day, Month: h.Month},
+		Limits: credit.Limits{Day: h.Day, Month: h.Month}, Worst: h.Worst,
 	}
 	for _, p := range h.Parts {
 		held.Parts = append(held.Parts, credit.Part{SessionID: p.SessionID, Tokens: p.Tokens})

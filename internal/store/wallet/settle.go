@@ -120,16 +120,16 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 		c := newChange()
 		var low []hook.BudgetData
 		if stored, has := row.hold(h.Account, h.ID); has && stored.Nonce == h.Nonce {
-			low = c.watch(&row, stored.At, stored.Limits, c.end(stored, &turn))
+			low = c.watch(&row, stored.At, stored, c.end(stored, &turn))
 		} else {
 			c.chargeLate(row, h, turn)
-			low = c.watch(&row, turn.At, h.Limits, turn.Micros)
+			low = c.watch(&row, turn.At, h, turn.Micros)
 		}
 		told, err := s.messages(ctx, h.Account, turn.At, low)
 		if err != nil {
 			return err
 		}
-		writes := append(told, record)
+		writes := append([]kv.Write{record}, told...)
 		if !c.isEmpty() {
 			writes = append(writes, c.write(h.Account, fault.ErrMoved))
 		}

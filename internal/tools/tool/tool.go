@@ -25,8 +25,8 @@ import (
 var (
 	ErrServerNotFound = fault.New(fault.NotFound, "mcp.not_found")
 	ErrServerMoved    = fault.New(fault.Conflict, "mcp.changed")    // another writer changed the server meanwhile
-	ErrURL            = fault.New(fault.Invalid, "mcp.url_invalid") // not a URL that can be registered: Args["reason"]
-	ErrTarget         = fault.New(fault.Invalid, "mcp.url_refused") // a private, loopback or metadata address
+	ErrURL            = fault.New(fault.Invalid, "url.invalid")     // not a URL that can be registered: Args["reason"]
+	ErrTarget         = fault.New(fault.Invalid, "url.refused")     // a private, loopback or metadata address
 	ErrUnreachable    = fault.New(fault.Invalid, "mcp.unreachable") // no response where the document should be
 	ErrNoDocument     = fault.New(fault.Invalid, "mcp.no_document") // it responds, but without a readable OpenAPI document
 	ErrDocument       = fault.New(fault.Invalid, "mcp.document_invalid")

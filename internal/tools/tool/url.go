@@ -98,7 +98,7 @@ func HookURL(raw string, policy Policy) (string, error) {
 			h, hostErr = readHost(u.Hostname())
 		}
 		if hostErr != nil || !h.isLocal() {
-			err = ErrURL.With("reason", "scheme").With("scheme", "http")
+			err = ErrURL.With("reason", "https")
 		}
 	}
 	if err != nil {
