@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,7 +20,7 @@ type step struct {
 // check runs all the steps, prints their results, and fails when one failed.
 func (w *world) check(ctx context.Context) error {
 	steps := append(append(chatSteps(), signedSteps()...), append(planSteps(), approvalSteps()...)...)
-	steps = append(append(steps, agentSteps()...), downSteps()...)
+	steps = slices.Concat(steps, agentSteps(), hookSteps(), downSteps())
 	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	broken := 0
 	for _, s := range steps {

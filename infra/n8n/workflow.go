@@ -111,7 +111,7 @@ func (w *workflow) careless() (*workflow, error) {
 }
 
 // write stores workflows and credentials for n8n to import.
-func write(folder string, flows []*workflow, token, caller, key string) error {
+func write(folder string, flows []*workflow, token, caller, key, told string) error {
 	if err := os.Mkdir(filepath.Join(folder, "flows"), 0o700); err != nil {
 		return err
 	}
@@ -124,6 +124,6 @@ func write(folder string, flows []*workflow, token, caller, key string) error {
 			return err
 		}
 	}
-	filled := strings.NewReplacer(`"TOKEN"`, `"`+token+`"`, `"CALLER"`, `"`+caller+`"`, `"KEY"`, `"`+key+`"`).Replace(credentials)
+	filled := strings.NewReplacer(`"TOKEN"`, `"`+token+`"`, `"CALLER"`, `"`+caller+`"`, `"KEY"`, `"`+key+`"`, `"TOLD"`, `"`+told+`"`).Replace(credentials)
 	return os.WriteFile(filepath.Join(folder, "credentials.json"), []byte(filled), 0o600)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/live/hook"
 	"piloto/internal/tools/tool"
 )
 
@@ -16,7 +17,7 @@ func loadAll(t *testing.T) map[string]*workflow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 5 {
+	if len(files) != 6 {
 		t.Fatalf("there are %d workflows", len(files))
 	}
 	return files
@@ -94,14 +95,14 @@ func TestCredentialsAreReferencedByName(t *testing.T) {
 	if err := json.Unmarshal([]byte(credentials), &made); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]string{}
+	known := map[[2]any]bool{}
 	for _, c := range made {
-		known[c.Type] = c.Name
+		known[[2]any{c.Type, c.Name}] = true
 	}
 	each(t, func(t *testing.T, _ *workflow, n *node) {
 		for kind, c := range n.Credentials {
-			if c["id"] != nil || c["name"] != known[kind] {
-				t.Errorf("%s asks for %v; there is %q", kind, c, known[kind])
+			if c["id"] != nil || !known[[2]any{kind, c["name"]}] {
+				t.Errorf("%s asks for %v; there is %v", kind, c, known)
 			}
 		}
 	})
@@ -123,7 +124,9 @@ func TestEveryBranchEndsInAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *workflow, n *node) {
 		out, want := w.outputs(n), 1
 		switch {
-		case n.is("stickyNote"), n.is("respondToWebhook"), n.lang("mcpTrigger"), n.lang("toolWorkflow"), w.ID == "piloto-agente" && n.Name == "Responder":
+		case n.is("removeDuplicates") && n.text("operation") == "removeItemsSeenInPreviousExecutions": // new, and seen
+			want = 2
+		case n.is("stickyNote"), n.is("respondToWebhook"), w.ID == "piloto-hook" && n.Name == "Olvidar lo de la semana", n.lang("mcpTrigger"), n.lang("toolWorkflow"), w.ID == "piloto-agente" && n.Name == "Responder":
 			want = 0
 		case n.is("switch"): // plus the branch for all other values
 			want = len(n.at("rules", "values").([]any)) + 1
@@ -151,11 +154,14 @@ func TestRequestsOutlastGatewayAndFollowNoRedirect(t *testing.T) {
 		if !n.is("httpRequest") {
 			return
 		}
-		if limit, _ := n.at("options", "timeout").(float64); limit <= 30_000 {
-			t.Errorf("it waits %v ms; API Gateway takes 30 s", limit)
-		}
 		if n.at("options", "redirect", "redirect", "followRedirects") != false {
 			t.Error("it would take its token elsewhere")
+		}
+		if !strings.Contains(n.text("url"), "piloto_url") {
+			return
+		}
+		if limit, _ := n.at("options", "timeout").(float64); limit <= 30_000 {
+			t.Errorf("it waits %v ms; API Gateway takes 30 s", limit)
 		}
 		// A response that is not parsed is a raw stream, since the body is raw.
 		if n.at("options", "response", "response", "responseFormat") != nil {
@@ -217,6 +223,59 @@ func TestSignedBodyIsSentBody(t *testing.T) {
 	}
 }
 
+// TestNothingIsDoneBeforeTheSignatureHolds: of a message whose signature, time or id is not good, only an answer comes.
+func TestNothingIsDoneBeforeTheSignatureHolds(t *testing.T) {
+	w := loadAll(t)["hook.json"]
+	if hook := w.find("Aviso"); hook.at("options", "rawBody") != true {
+		t.Error("the signature is of the raw body")
+	}
+	if sign := w.find("Firmar"); sign.text("value") != "={{ $json.headers['webhook-id'] }}.{{ $json.headers['webhook-timestamp'] }}.{{ $json.raw }}" {
+		t.Errorf("verified is %s", sign.text("value"))
+	}
+	raw, err := json.Marshal(w.find("¿Es de Piloto?").Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(raw); !strings.Contains(text, "'v1,' + $json.signature") || !strings.Contains(text, "\\u003c= 300") || !strings.Contains(text, `"combinator":"and"`) {
+		t.Errorf("%s", text)
+	}
+	if seen := w.find("¿Es nuevo?"); seen.text("dedupeValue") != "={{ $json.headers['webhook-id'] }}" {
+		t.Errorf("known is %s", seen.text("dedupeValue"))
+	}
+	for _, gate := range []string{"¿Es de Piloto?", "¿Es nuevo?"} {
+		was := w.Connections[gate]["main"]
+		w.Connections[gate]["main"] = was[1:]
+		for _, reached := range w.reach(w.find("Aviso"), nil, map[string]bool{}) {
+			if reached.is("httpRequest") {
+				t.Errorf("without %s it gets to %q", gate, reached.Name)
+			}
+		}
+		w.Connections[gate]["main"] = was
+	}
+}
+
+// TestEveryMessageIsSaid: each type of message has a text, and what fails to be said is sent again.
+func TestEveryMessageIsSaid(t *testing.T) {
+	w := loadAll(t)["hook.json"]
+	raw, err := json.Marshal(w.find("¿Qué pasó?").Parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range hook.Events {
+		if !strings.Contains(string(raw), "=== '"+string(e)+"'") {
+			t.Errorf("nothing is said of %s", e)
+		}
+	}
+	say := w.find("Decir en el canal")
+	for range 2 { // the error output: forgotten, and refused
+		out := w.outputs(say)
+		say = w.find(out[len(out)-1][0].Node)
+	}
+	if say.at("options", "responseCode") != 503.0 {
+		t.Errorf("a channel that fails is answered by %q", say.Name)
+	}
+}
+
 // TestChangesBeginWithPost follows every path from a webhook that answers to GET, except those that a switch opens
 // for a POST only.
 func TestChangesBeginWithPost(t *testing.T) {
@@ -263,7 +322,8 @@ func (w *workflow) reach(n *node, posts []string, seen map[string]bool) []*node 
 	return out
 }
 
-func TestOnlyApprovalPageIsPublic(t *testing.T) {
+// TestOnlySignedAndApprovalAreOpen: who opens the link of an approval has no key, and a hook has a signature.
+func TestOnlySignedAndApprovalAreOpen(t *testing.T) {
 	for name, w := range loadAll(t) {
 		for _, n := range w.Nodes {
 			if !n.is("webhook") {
@@ -272,7 +332,7 @@ func TestOnlyApprovalPageIsPublic(t *testing.T) {
 			if n.text("responseMode") != "responseNode" {
 				t.Errorf("%s: %q answers before there is an answer", name, n.Name)
 			}
-			if open := n.text("authentication") == ""; open != (name == "approval-page.json") {
+			if open := n.text("authentication") == ""; open != (name == "approval-page.json" || name == "hook.json") {
 				t.Errorf("%s: %q is open: %v", name, n.Name, open)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/access/auth"
 	"piloto/internal/ground/ids"
 )
 
@@ -32,6 +33,9 @@ type world struct {
 	editor *program
 	hooks  string // origin of n8n
 	caller string // the key of the callers of its webhooks
+
+	channel *channel // where people read
+	secret  string   // of the hook
 }
 
 // Time limits for a busy machine.
@@ -45,6 +49,7 @@ const (
 func (w *world) begin(ctx context.Context, editor, product string) error {
 	var err error
 	w.product, w.token, w.caller = product, ids.Secret(), ids.Secret()
+	w.secret, w.channel = auth.NewWebhookSecret(), newChannel()
 	if w.address, err = freeAddress(); err != nil {
 		return err
 	}
@@ -65,7 +70,7 @@ func (w *world) begin(ctx context.Context, editor, product string) error {
 	if err != nil {
 		return err
 	}
-	if err := write(w.folder, flows, w.token, w.caller, hook.Key); err != nil {
+	if err := write(w.folder, flows, w.token, w.caller, hook.Key, auth.WebhookKey(w.secret)); err != nil {
 		return err
 	}
 	return w.startEditor(ctx, editor, flows)
@@ -92,6 +97,8 @@ func (w *world) workflows(webhook string) ([]*workflow, error) {
 	for _, f := range flows {
 		f.set("piloto_url", w.gate.URL)
 		f.set("webhook_id", webhook)
+		f.set("canal_url", w.channel.URL)
+		f.set("pagina_url", w.gate.URL)
 	}
 	return flows, nil
 }
@@ -167,6 +174,9 @@ func (w *world) end() error {
 		if g != nil {
 			g.Close()
 		}
+	}
+	if w.channel != nil {
+		w.channel.Close()
 	}
 	return errors.Join(errs...)
 }

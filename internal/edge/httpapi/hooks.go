@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -152,6 +153,16 @@ type Hook struct {
 type HookMade struct {
 	Hook
 	Secret string `json:"secret,omitempty" doc:"whsec_ and the key in base64, when it is new; shown this once"`
+	Key    string `json:"key,omitempty" doc:"the same key as a text, for who verifies with one; absent when its bytes are none"`
+}
+
+// textKey returns the key of a secret as a text; "" when not all of its bytes are visible ASCII.
+func textKey(secret string) string {
+	key := auth.WebhookKey(secret)
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return key
 }
 
 // HookList is the account's hooks.
@@ -221,7 +232,7 @@ func (h hookHandler) create(ctx context.Context, in *struct{ Body HookRequest })
 	if err != nil {
 		return nil, err
 	}
-	return answer(HookMade{showHook(made), secret}), nil
+	return answer(HookMade{showHook(made), secret, textKey(secret)}), nil
 }
 
 func (h hookHandler) list(ctx context.Context, _ *nothing) (*reply[HookList], error) {
@@ -264,7 +275,7 @@ func (h hookHandler) change(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(HookMade{showHook(got), secret}), nil
+	return answer(HookMade{showHook(got), secret, textKey(secret)}), nil
 }
 
 func (h hookHandler) delete(ctx context.Context, in *ofHook) (*nothing, error) {

@@ -115,6 +115,13 @@ func TestAHookShowsItsSecretOnce(t *testing.T) {
 	if v := decode(t, w); w.Code != 200 || v["enabled"] != false || v["off"] != "person" || v["secret"] != nil {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	for secret, want := range map[string]any{ // the key as a text, when it is one
+		"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3": "0123456789abcdef01234567", "whsec_/////////////////////////////////////////w==": nil,
+	} {
+		if v := decode(t, s.do(ask(boss, "PATCH", path, `{"secret":"`+secret+`"}`))); v["secret"] != secret || v["key"] != want {
+			t.Errorf("%v", v)
+		}
+	}
 	if w := s.do(ask(boss, "PATCH", path, `{"secret":""}`)); !strings.HasPrefix(fmt.Sprint(decode(t, w)["secret"]), "whsec_") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -57,7 +57,7 @@ func (w *world) outRoutes(mux *http.ServeMux) {
 		w.mu.Lock()
 		w.told = append(w.told, h)
 		w.mu.Unlock()
-		tell(rw, 201, map[string]any{"hook_id": h.ID, "secret": "whsec_dies-ist-das-geheimnis"})
+		tell(rw, 201, map[string]any{"hook_id": h.ID, "secret": "whsec_dies-ist-das-geheimnis", "key": "als-text"})
 	})
 	change := func(f func(h *hook.Hook)) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {
@@ -141,6 +141,9 @@ func TestAHookIsManagedFromThePage(t *testing.T) {
 	b.write("[name=url]", "https://n8n.example.org/webhook/x\r")
 	b.see("#made-hook-secret")
 	if got := eval[string](b, `document.getElementById("made-hook-secret").value`); got != "whsec_dies-ist-das-geheimnis" {
+		t.Errorf("shown %q", got)
+	}
+	if got := eval[string](b, `document.getElementById("made-hook-key").value`); got != "als-text" {
 		t.Errorf("shown %q", got)
 	}
 	b.picture("hook-made")

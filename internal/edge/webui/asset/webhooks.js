@@ -18,6 +18,7 @@ export const submits = {
     await again();
     const panel = document.getElementById("hook-secret").content.cloneNode(true);
     panel.querySelector("#made-hook-secret").value = made.secret;
+    panel.querySelector("#made-hook-key").value = made.key;
     place("hook-made", panel);
     document.getElementById("made-hook-secret").select();
   },
