@@ -95,46 +95,9 @@ func hookSteps() []step {
 		return h
 	}
 	return []step{
-		{flow, "a step that waits is said in the channel", func(ctx context.Context, w *world) error {
-			if err := w.ask(ctx, http.MethodPut, "/api/rules", map[string]any{"version": 0, "rules": []any{map[string]any{"effect": "ask", "path": "/*", "reason": "se mira"}}}, nil); err != nil {
-				return err
-			}
-			var made struct {
-				ID string `json:"hook_id"`
-			}
-			body := map[string]any{"url": w.back.URL + hookRoute, "events": []string{"run.waiting"}, "secret": w.secret}
-			if err := w.ask(ctx, http.MethodPost, "/api/hooks", body, &made); err != nil {
-				return err
-			}
-			id = made.ID
-			c, err := w.propose(ctx, wish)
-			if err != nil {
-				return err
-			}
-			if _, err = w.press(ctx, c.Confirm, ""); err != nil {
-				return err
-			}
-			if err := w.waitForStatus(ctx, c.RunID, "waiting"); err != nil {
-				return err
-			}
-			w.back.next(nothing)
-			w.channel.take()
-			if err := errors.Join(w.piloto.stop(), w.startPiloto(ctx)); err != nil { // each start sweeps
-				return err
-			}
-			said, err := w.waitForWords(ctx)
-			if err != nil {
-				return err
-			}
-			if !strings.Contains(said[0], "espera tu aprobación") || !strings.Contains(said[0], w.gate.URL+"/?chat=") || len(said) != 1 {
-				return fmt.Errorf("it said %q", said)
-			}
-			all := w.back.requestsTo(hookRoute)
-			if len(all) != 1 || all[0].Status != 200 || !strings.Contains(all[0].Body, `"type":"run.waiting"`) || !strings.Contains(all[0].Body, c.RunID) {
-				return fmt.Errorf("not one delivery: %+v", all)
-			}
-			came = all[0]
-			return nil
+		{flow, "a step that waits is said in the channel", func(ctx context.Context, w *world) (err error) {
+			id, came, err = w.waitIsSaid(ctx)
+			return err
 		}},
 		{flow, "its replay is refused: nothing is said again", func(ctx context.Context, w *world) error {
 			got, said, err := w.tell(ctx, header(), came.Body)
@@ -163,21 +126,7 @@ func hookSteps() []step {
 			return errors.Join(w.refused(ctx, 401, foreign, came.Body), w.refused(ctx, 401, old, came.Body))
 		}},
 		{flow, "a channel that fails is 503, and the message that is sent again is said", func(ctx context.Context, w *world) error {
-			h, err := w.delivery("msg_late", time.Now(), w.secret, came.Body)
-			if err != nil {
-				return err
-			}
-			w.channel.setFails(true)
-			err = w.refused(ctx, 503, h, came.Body)
-			w.channel.setFails(false)
-			if err != nil {
-				return err
-			}
-			got, said, err := w.tell(ctx, h, came.Body)
-			if err == nil && len(said) != 1 {
-				err = fmt.Errorf("it said %q", said)
-			}
-			return errors.Join(err, expect(got, 200, "told", "true"))
+			return w.saidLater(ctx, came.Body)
 		}},
 		{flow, "every type of message is said in words", func(ctx context.Context, w *world) error {
 			var errs []error
@@ -203,6 +152,67 @@ func hookSteps() []step {
 				w.ask(ctx, http.MethodPut, "/api/rules", map[string]any{"version": 1, "rules": []any{}}, nil))
 		}},
 	}
+}
+
+// waitIsSaid makes a hook, and has a step of a run wait. It returns the hook, and its delivery.
+func (w *world) waitIsSaid(ctx context.Context) (id string, came passed, err error) {
+	rules := map[string]any{"version": 0, "rules": []any{map[string]any{"effect": "ask", "path": "/*", "reason": "se mira"}}}
+	if err := w.ask(ctx, http.MethodPut, "/api/rules", rules, nil); err != nil {
+		return "", came, err
+	}
+	var made struct {
+		ID string `json:"hook_id"`
+	}
+	body := map[string]any{"url": w.back.URL + hookRoute, "events": []string{"run.waiting"}, "secret": w.secret}
+	if err := w.ask(ctx, http.MethodPost, "/api/hooks", body, &made); err != nil {
+		return "", came, err
+	}
+	c, err := w.propose(ctx, wish)
+	if err != nil {
+		return made.ID, came, err
+	}
+	if _, err = w.press(ctx, c.Confirm, ""); err != nil {
+		return made.ID, came, err
+	}
+	if err := w.waitForStatus(ctx, c.RunID, "waiting"); err != nil {
+		return made.ID, came, err
+	}
+	w.back.next(nothing)
+	w.channel.take()
+	if err := errors.Join(w.piloto.stop(), w.startPiloto(ctx)); err != nil { // each start sweeps
+		return made.ID, came, err
+	}
+	said, err := w.waitForWords(ctx)
+	if err != nil {
+		return made.ID, came, err
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "espera tu aprobación") || !strings.Contains(said[0], w.gate.URL+"/?chat=") {
+		return made.ID, came, fmt.Errorf("it said %q", said)
+	}
+	all := w.back.requestsTo(hookRoute)
+	if len(all) != 1 || !strings.Contains(all[0].Body, `"type":"run.waiting"`) || !strings.Contains(all[0].Body, c.RunID) {
+		return made.ID, came, fmt.Errorf("not one delivery: %+v", all)
+	}
+	return made.ID, all[0], nil
+}
+
+// saidLater fails unless a message that the channel did not take is said when it is sent again.
+func (w *world) saidLater(ctx context.Context, body string) error {
+	h, err := w.delivery("msg_late", time.Now(), w.secret, body)
+	if err != nil {
+		return err
+	}
+	w.channel.setFails(true)
+	err = w.refused(ctx, 503, h, body)
+	w.channel.setFails(false)
+	if err != nil {
+		return err
+	}
+	got, said, err := w.tell(ctx, h, body)
+	if err == nil && len(said) != 1 {
+		err = fmt.Errorf("it said %q", said)
+	}
+	return errors.Join(err, expect(got, 200, "told", "true"))
 }
 
 // waitForWords waits until something was said in the channel.
