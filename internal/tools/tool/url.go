@@ -102,7 +102,7 @@ func HookURL(raw string, policy Policy) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fault.Of(err).At(fault.Field{Loc: []any{"body", "url"}, Msg: "is not an address to which messages may be sent", Type: "value_error"})
+		return "", fault.Of(err).At(fault.Field{Loc: []any{"body", "url"}, Type: "value_error"})
 	}
 	return at, nil
 }
@@ -135,7 +135,7 @@ func wholeURL(raw string, policy Policy) (string, error) {
 
 // atDocument attributes an error to the field of the document's address.
 func atDocument(err error) error {
-	return fault.Of(err).At(fault.Field{Loc: []any{"body", "document_url"}, Msg: "is not the address of a document that may be read", Type: "value_error"})
+	return fault.Of(err).At(fault.Field{Loc: []any{"body", "document_url"}, Type: "value_error"})
 }
 
 // RedirectOrigin resolves the Location header of a response against the requested URL, and returns its origin for a
