@@ -41,6 +41,7 @@ type runRow struct {
 	Took        string // from its proposal to its end: the list does not have the time of its confirmation
 	Done, Total int
 	Costs       []saidValue // amounts of money that its steps name
+	Micros      int64       // what the model calls for it cost, micro-USD; 0: nothing was counted
 	Receipt     bool
 }
 
@@ -119,6 +120,7 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	r := runRow{
 		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Who: run.Confirmer, At: run.CreatedAt,
 		Done: h.Done, Total: len(run.Plan.Steps), Receipt: run.Status.Terminal(),
+		Micros: h.Micros,
 	}
 	if r.Who == "" {
 		r.Who = run.User
@@ -142,7 +144,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	f := runFilter{q.Get("status"), q.Get("q")}
 	var body bytes.Buffer // whole, because an answer that has begun cannot say that the rest is missing
 	file := csv.NewWriter(&body)
-	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt"})
+	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd"})
 	cursor := ""
 	for n := 0; n < csvRows; {
 		list, next, err := s.runHeads(ctx, v, f, cursor)
@@ -171,12 +173,15 @@ func csvRow(h plan.Head) []string {
 	for _, b := range h.Plan.Bindings {
 		services = addNew(services, b.ServerName)
 	}
-	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), ""}
+	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", ""}
 	if !h.EndedAt.IsZero() {
 		row[7], row[8] = h.EndedAt.UTC().Format(time.RFC3339), strconv.FormatFloat(h.EndedAt.Sub(h.CreatedAt).Seconds(), 'f', 1, 64)
 	}
 	if h.Status.Terminal() {
 		row[11] = "/?view=receipt&run=" + h.ID
+	}
+	if h.Micros > 0 {
+		row[12] = strconv.FormatFloat(float64(h.Micros)/1e6, 'f', 6, 64)
 	}
 	return row
 }

@@ -64,6 +64,9 @@ func TestWhatWaitsIsFiltered(t *testing.T) {
 			t.Errorf("%s: %d runs, want %d", query, n, want)
 		}
 	}
+	if text := get(t, w.page, "/ui/runs", ana).Body.String(); strings.Count(text, "<td>0,0123") != 1 { // of the only run that ended
+		t.Errorf("costs: %s", text)
+	}
 	if code := get(t, w.page, "/ui/runs?status=odd", ana).Code; code != http.StatusBadRequest {
 		t.Errorf("an unknown status: %d", code)
 	}

@@ -90,6 +90,7 @@ type Head struct {
 	Run
 	Done    int       // how many steps of the plan are done
 	EndedAt time.Time // zero while it has not ended
+	Micros  int64     // what the model calls for it cost, micro-USD; 0 also when nothing was counted
 	Open    []Wait    // what waits for a person
 }
 

@@ -143,7 +143,7 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 	if err := kv.Decode(items[0], &row); err != nil {
 		return plan.Head{}, err
 	}
-	h := plan.Head{EndedAt: row.endedAt()}
+	h := plan.Head{EndedAt: row.endedAt(), Micros: row.Micros}
 	if h.Run, err = row.run(); err != nil {
 		return h, err
 	}

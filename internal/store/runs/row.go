@@ -64,6 +64,7 @@ type runRow struct {
 	ListSK    string   `dynamodbav:"GSI1SK,omitempty"`
 	Done      *int     `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
 	EndedAt   int64    `dynamodbav:"ended_at,omitempty"`
+	Micros    int64    `dynamodbav:"cost_micros,omitempty"` // of the model calls that were made for it; see Spend
 }
 
 func rowOfRun(r plan.Run) runRow {

@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"piloto/internal/ground/failpoint"
@@ -11,7 +12,9 @@ import (
 	"piloto/internal/ground/retry"
 	"piloto/internal/live/hook"
 	"piloto/internal/models/credit"
+	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
+	"piloto/internal/store/runs"
 )
 
 // turnsKept is how long the records of turns stay.
@@ -45,9 +48,7 @@ func recordOf(account, nonce string, turn credit.Turn) kv.Write {
 func (s *Store) record(ctx context.Context, account, nonce string, turn credit.Turn) (kept turnRow, mine bool, err error) {
 	write := recordOf(account, nonce, turn)
 	for {
-		failpoint.Verb("", "(*Store)", "before")
-		it, done, err := s.table.Try(ctx, write)
-		failpoint.Verb("", "(*Store)", "after")
+		it, done, err := s.tryRecord(ctx, account, write, turn)
 		if err != nil || done {
 			return kept, true, err
 		}
@@ -60,6 +61,36 @@ func (s *Store) record(ctx context.Context, account, nonce string, turn credit.T
 		}
 		write = write.If(ifReleased(kept.Hold)).Named("#hold", "hold")
 	}
+}
+
+// tryRecord writes a record when its condition holds, and adds its cost to the run that it is of, in one transaction.
+// It returns the record that is there when it does not hold.
+func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, turn credit.Turn) (kv.Item, bool, error) {
+	if turn.RunID != "" && turn.Micros != 0 {
+		switch err := s.commitRecord(ctx, account, turn, write.Otherwise(credit.ErrAlreadyWritten)); {
+		case err == nil:
+			return nil, true, nil
+		case !errors.Is(err, credit.ErrAlreadyWritten):
+			return nil, false, err
+		}
+		it, err := s.table.Row(ctx, walletKey(account), "U#"+turn.ID)
+		return it, false, err
+	}
+	failpoint.Verb("", "(*Store)", "before")
+	defer failpoint.Verb("", "(*Store)", "after")
+	return s.table.Try(ctx, write)
+}
+
+// commitRecord makes the writes of a record, and adds its cost to the run that it is of. A run that is gone gets none.
+func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Turn, writes ...kv.Write) error {
+	if turn.RunID == "" || turn.Micros == 0 {
+		return s.table.Commit(ctx, writes...)
+	}
+	err := s.table.Commit(ctx, append(slices.Clone(writes), runs.Spend(account, turn.RunID, turn.Micros))...)
+	if errors.Is(err, plan.ErrRunNotFound) {
+		return s.table.Commit(ctx, writes...)
+	}
+	return err
 }
 
 // ifReleased is the condition that a record says that a hold was released.
@@ -133,7 +164,7 @@ func (s *Store) SettleLate(ctx context.Context, h credit.Hold, turn credit.Turn)
 		if !c.isEmpty() {
 			writes = append(writes, c.write(h.Account, fault.ErrMoved))
 		}
-		return s.table.Commit(ctx, writes...)
+		return s.commitRecord(ctx, h.Account, turn, writes...)
 	})
 }
 

@@ -1,0 +1,56 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/models/credit"
+	"piloto/internal/runs/plan"
+)
+
+// TestARunHasTheCostOfItsRecords: each is counted once, however often it is written, also while the run goes on, and also
+// when its hold was released before.
+func TestARunHasTheCostOfItsRecords(t *testing.T) {
+	w := fixture.NewWorld(t)
+	r := w.Propose(fixture.To("GET", "/rooms", ""))
+	settle := func(turn credit.Turn, want error) {
+		if err := w.Store.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn); err != want {
+			t.Errorf("%s: %v", turn.ID, err)
+		}
+	}
+	var calls sync.WaitGroup
+	for i := range 10 {
+		calls.Go(func() {
+			turn := credit.Turn{ID: w.IDs.New(w.Clock()), At: w.Clock(), RunID: r.ID, Micros: int64(i), Outcome: "plan"}
+			settle(turn, nil)
+			settle(turn, credit.ErrAlreadyWritten)
+		})
+	}
+	if err := w.Confirm(r); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(r.ID)
+	calls.Wait()
+	at := w.Clock()
+	hold := credit.Hold{ID: w.IDs.New(at), Account: fixture.Account, Micros: 900, At: at, Deadline: at.Add(time.Minute), Nonce: "n", Version: 1}
+	hold.For = credit.Turn{ID: hold.ID, At: at, RunID: r.ID}
+	if err := w.Store.Reserve(ctx, hold, credit.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.Release(ctx, hold); err != nil {
+		t.Fatal(err)
+	}
+	late := hold.For
+	late.Micros = 55
+	if err := w.Store.SettleLate(ctx, hold, late); err != nil {
+		t.Fatal(err)
+	}
+	settle(credit.Turn{ID: w.IDs.New(at), At: at, RunID: "01KJPWD6M09NWSGA2P6MWZ98ZQ", Micros: 7, Outcome: "plan"}, nil) // the run is gone
+	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
+	if err != nil || len(heads) != 1 || heads[0].Micros != 100 || heads[0].Status != plan.Done {
+		t.Error(fmt.Sprintf("%+v", heads), err)
+	}
+}
