@@ -13,14 +13,27 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/live/hook"
 )
 
 var strict = agent.Policy{Failures: 3, Window: time.Minute, Open: 10 * time.Second, Probe: 5 * time.Second}
 
 // TestStoredBreakerEqualsDomainBreaker holds every conditional write equal to the
-// transition that it stands for, whatever happens in whatever order.
+// transition that it stands for, whatever happens in whatever order, and also where a
+// hook hears of it.
 func TestStoredBreakerEqualsDomainBreaker(t *testing.T) {
-	table := fixture.Table(t)
+	t.Run("nobody hears of it", func(t *testing.T) { checkStoredBreakers(t, fixture.Table(t)) })
+	t.Run("a hook hears of it", func(t *testing.T) {
+		table := fixture.Table(t)
+		h := hook.Hook{ID: "hk_1", Account: "acme", URL: "https://x.example", Events: hook.Events, Enabled: true, CreatedAt: now, UpdatedAt: now}
+		if err := table.ChangeHooks(ctx, "acme", func([]hook.Hook) (hook.Change, error) { return hook.Change{Put: &h}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		checkStoredBreakers(t, table)
+	})
+}
+
+func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
 	agents := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		agents++
