@@ -2,6 +2,6 @@
 // /health, /openapi.json, /docs, and every path without a route.
 package main
 
-import "piloto/internal/boot"
+import "piloto/internal/boot/records"
 
-func main() { boot.StartRecords() }
+func main() { records.Start() }

@@ -14,6 +14,7 @@ var costly = map[string][]string{
 	"piloto/internal/tools/schema":             {"agent", "chat", "mcp", "router", "step", "turn"},
 	"github.com/modelcontextprotocol/go-sdk":   {"agent", "chat", "mcp", "router", "step", "turn"},
 	"github.com/yuin/goldmark":                 {"web"},
+	"codeberg.org/go-pdf/fpdf":                 {"records"},
 	"github.com/aws/aws-sdk-go-v2/service/kms": {"lifecycle", "sweep"},
 	"github.com/aws/aws-sdk-go-v2/config":      {}, // reads files and queries the network
 	"html/template":                            {}, // calls methods by name, so that the linker drops none

@@ -19,6 +19,9 @@ import (
 	"piloto/internal/models/llm"
 )
 
+// records builds functions/records without a writer of documents.
+func records(w World, e Environment) (http.Handler, error) { return Records(w, e, nil) }
+
 func TestAConfigurationNamesItsMissingVariables(t *testing.T) {
 	chat := func(w World, e Environment) (http.Handler, error) { return Chat(w, e, Tools{}) }
 	for name, c := range map[string]struct {
@@ -26,9 +29,9 @@ func TestAConfigurationNamesItsMissingVariables(t *testing.T) {
 		env   Environment
 		want  string
 	}{
-		"no table":        {Records, Environment{}, "TABLE_NAME"},
-		"an empty table":  {Records, Environment{"TABLE_NAME": ""}, "TABLE_NAME"},
-		"a level of none": {Records, Environment{"TABLE_NAME": "t", "LOG_LEVEL": "loud"}, "loud"},
+		"no table":        {records, Environment{}, "TABLE_NAME"},
+		"an empty table":  {records, Environment{"TABLE_NAME": ""}, "TABLE_NAME"},
+		"a level of none": {records, Environment{"TABLE_NAME": "t", "LOG_LEVEL": "loud"}, "loud"},
 		"no machine":      {Confirm, Environment{"TABLE_NAME": "t"}, "STATE_MACHINE_ARN"},
 		"no provider":     {chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_MODEL": "m"}, "OPENAI_BASE_URL"},
 		"hours of none":   {chat, Environment{"TABLE_NAME": "t", "STATE_MACHINE_ARN": "a", "OPENAI_BASE_URL": "u", "OPENAI_MODEL": "m", "DRAFT_HOURS": "x"}, "DraftHours"},

@@ -241,8 +241,8 @@ type Looked struct {
 	Found int `json:"found"`
 }
 
-// Records builds functions/records.
-func Records(w World, e Environment) (http.Handler, error) {
+// Records builds functions/records (package records), which writes documents with print.
+func Records(w World, e Environment, print httpapi.Printer) (http.Handler, error) {
 	c, err := read[RecordsConfig](e)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func Records(w World, e Environment) (http.Handler, error) {
 	s := w.site(c.Config)
 	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
 	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.Watches, s.replays()
-	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
+	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), print, httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil
 }
 
 // Page is the input of the page of functions/web (package web).

@@ -15,9 +15,6 @@ func StartConfirm() { StartHTTP(Confirm) }
 // StartEligibility runs functions/eligibility.
 func StartEligibility() { StartHTTP(Eligibility) }
 
-// StartRecords runs functions/records.
-func StartRecords() { StartHTTP(Records) }
-
 // StartAuthorize runs functions/authorize.
 func StartAuthorize() { StartTask(Authorize) }
 

@@ -47,13 +47,19 @@ func (b Branch) Copied(m Message, seq string) (Message, bool) {
 		m.FromRunID = m.RunID
 	}
 	if m.Kind == KindPlan {
-		_, steps, found := strings.Cut(m.Content, "\n1. ") // what stands before tells how to confirm it
-		if m.Content = b.PlanNote; found {
-			m.Content += "\n1. " + steps
-		}
+		m.Content = strings.TrimSpace(b.PlanNote + "\n" + m.Steps())
 	}
 	m.RunID, m.JobID, m.Feedback = "", "", nil
 	return m, true
+}
+
+// Steps returns the steps in the text of a plan. What stands before them tells how to confirm it.
+func (m Message) Steps() string {
+	_, steps, found := strings.Cut(m.Content, "\n1. ")
+	if !found {
+		return ""
+	}
+	return "1. " + steps
 }
 
 // Brancher copies chats. The copy has the newest messages up to the chosen one, of which there are at most some. A branch

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/boot"
 	"piloto/internal/boot/receipts"
+	"piloto/internal/boot/records"
 	"piloto/internal/boot/registry"
 	"piloto/internal/boot/tools"
 	"piloto/internal/boot/web"
@@ -27,7 +28,7 @@ import (
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
 	"chat": tools.Chat, "router": tools.Router, "confirm": boot.Confirm, "jobs": boot.JobRoutes, "eligibility": boot.Eligibility, "mcp": registry.New,
-	"records": boot.Records, "web": web.New,
+	"records": records.New, "web": web.New,
 }
 
 // taskFunctions builds each function that answers events, by its folder.

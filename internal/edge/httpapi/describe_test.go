@@ -30,7 +30,7 @@ func describe() *whole {
 	a.rules()
 	a.agents()
 	a.companies(nil)
-	a.records(nil, nil)
+	a.records(nil, nil, nil)
 	a.memory(nil)
 	w := &whole{a, newHuma(&boundRoute{}, newSchemas())}
 	for _, r := range a.router.routes {

@@ -37,6 +37,7 @@ func describeExport(h huma.API, op *huma.Operation) {
 	content := op.Responses["200"].Content
 	content["application/json"] = &huma.MediaType{Schema: schemaOf[ChatExport](h)}
 	content["text/markdown"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	content["application/pdf"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 }
 
 // ChatExport is a chat with its messages in ascending order.
@@ -55,7 +56,17 @@ type exportReply struct {
 
 // ExportFormat is how an export is written.
 type ExportFormat struct {
-	Format string `query:"format" enum:"json,md" doc:"json when absent"`
+	Format string `query:"format" enum:"json,md,pdf" doc:"json when absent"`
+	Zone   string `query:"tz" maxLength:"64" doc:"of the times in md and pdf, as Europe/Madrid; UTC when absent"`
+}
+
+// location returns the zone of the reader.
+func (f ExportFormat) location() (*time.Location, error) {
+	zone, err := time.LoadLocation(f.Zone)
+	if err != nil || zone == time.Local {
+		return nil, errInvalid.At(field("value_error", "query", "tz"))
+	}
+	return zone, nil
 }
 
 func (s records) exportChat(ctx context.Context, in *struct {
@@ -70,6 +81,10 @@ func (s records) exportChat(ctx context.Context, in *struct {
 func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (*exportReply, error) {
 	if !ids.Valid(chatID) {
 		return nil, conversation.ErrChatNotFound
+	}
+	zone, err := as.location()
+	if err != nil {
+		return nil, err
 	}
 	account := caller(ctx).Account
 	chat, err := s.store.Chat(ctx, account, chatID)
@@ -99,21 +114,30 @@ func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (
 		cursor = next
 	}
 	name := fmt.Sprintf(`attachment; filename="piloto-%s.`, chatID)
-	if as.Format != "md" {
-		return &exportReply{ContentType: "application/json", Disposition: name + `json"`, Body: all}, nil
+	tag := requestInfoFrom(ctx).lang
+	switch as.Format {
+	case "md":
+		return &exportReply{ContentType: "text/markdown; charset=utf-8", Disposition: name + `md"`, Body: all.markdown(tag, zone)}, nil
+	case "pdf":
+		raw, err := s.print(all.paper(tag, zone, s.config.Now()))
+		return &exportReply{ContentType: "application/pdf", Disposition: name + `pdf"`, Body: raw}, err
 	}
-	return &exportReply{ContentType: "text/markdown; charset=utf-8", Disposition: name + `md"`, Body: all.markdown(requestInfoFrom(ctx).lang)}, nil
+	return &exportReply{ContentType: "application/json", Disposition: name + `json"`, Body: all}, nil
+}
+
+// title returns the title of the chat in one line.
+func (e ChatExport) title() string {
+	if title := strings.Join(strings.Fields(e.Chat.Title), " "); title != "" {
+		return title
+	}
+	return e.Chat.ID
 }
 
 // markdown writes the export for people: each message under its author and time, with what was read for it. A message that
 // another one replaced is left out.
-func (e ChatExport) markdown(tag locale.Tag) []byte {
+func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	var b bytes.Buffer
-	title := strings.Join(strings.Fields(e.Chat.Title), " ")
-	if title == "" {
-		title = e.Chat.ID
-	}
-	fmt.Fprintf(&b, "# %s\n", title)
+	fmt.Fprintf(&b, "# %s\n", e.title())
 	if e.Truncated {
 		fmt.Fprintf(&b, "\n_%s_\n", locale.Text(tag, "run.export.truncated"))
 	}
@@ -121,9 +145,9 @@ func (e ChatExport) markdown(tag locale.Tag) []byte {
 		if m.ReplacedBy != "" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n\n%s\n", locale.Text(tag, "run.export."+string(m.Role)), m.At.UTC().Format(time.DateTime+" UTC"), strings.TrimSpace(m.Content))
+		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n\n%s\n", locale.Text(tag, "run.export."+string(m.Role)), clock(m.At, zone), strings.TrimSpace(m.Content))
 		if f := m.Feedback; f != nil {
-			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(thumbs[f.Rating]+" "+strings.Join(strings.Fields(f.Note), " ")))
+			fmt.Fprintf(&b, "\n%s\n", rated(*f, tag))
 		}
 		for _, s := range m.Sources {
 			fmt.Fprintf(&b, "\n- %s: `%s` (%d)", s.Service, strings.ReplaceAll(s.Called(), "`", "'"), s.Status)
@@ -135,5 +159,12 @@ func (e ChatExport) markdown(tag locale.Tag) []byte {
 	return b.Bytes()
 }
 
-// thumbs are the ratings as they are shown.
-var thumbs = map[conversation.Rating]string{conversation.Up: "👍", conversation.Down: "👎"}
+// clock returns a time as a file shows it.
+func clock(at time.Time, zone *time.Location) string {
+	return at.In(zone).Format(time.DateTime + " MST")
+}
+
+// rated returns a feedback in one line.
+func rated(f conversation.Feedback, tag locale.Tag) string {
+	return strings.TrimSpace(locale.Text(tag, "run.export.rated_"+string(f.Rating)) + " " + strings.Join(strings.Fields(f.Note), " "))
+}

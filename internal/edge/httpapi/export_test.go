@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -67,7 +68,7 @@ func TestAnExportInMarkdownIsForPeople(t *testing.T) {
 		{Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
 		{Role: conversation.RoleAssistant, Content: "- Norte\n", Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
 	}}
-	text := string(e.markdown(locale.Spanish))
+	text := string(e.markdown(locale.Spanish, time.UTC))
 	for _, want := range []string{"# Una sala\n", "**Tú**", "¿Cuál?", "**Piloto**", "- Norte\n", "Salas: `GET https://a/'b'` (200)", "más antiguos"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
@@ -79,15 +80,46 @@ func TestAnExportInMarkdownIsForPeople(t *testing.T) {
 }
 
 func TestAnExportIsServedAsAFile(t *testing.T) {
-	for query, kind := range map[string]string{"": "application/json", "?format=json": "application/json", "?format=md": "text/markdown; charset=utf-8"} {
+	for query, kind := range map[string]string{"": "application/json", "?format=json": "application/json", "?format=md": "text/markdown; charset=utf-8", "?format=pdf&tz=Europe/Madrid": "application/pdf"} {
 		got := newSite().do(ask(talker, http.MethodGet, "/api/chats/"+chatID+"/export"+query, ""))
 		if got.Code != http.StatusOK || got.Header().Get("Content-Type") != kind || !strings.HasPrefix(got.Header().Get("Content-Disposition"), `attachment; filename="piloto-`+chatID+`.`) {
 			t.Errorf("%s: %d %v", query, got.Code, got.Header())
 		}
 	}
-	for path, want := range map[string]int{chatID + "/export?format=doc": 422, "none/export": 404} {
+	for path, want := range map[string]int{chatID + "/export?format=doc": 422, chatID + "/export?format=md&tz=Local": 422, chatID + "/export?format=pdf&tz=Mars/Base": 422, chatID + "/export?tz=../../etc/passwd": 422, "none/export": 404} {
 		if got := newSite().do(ask(talker, http.MethodGet, "/api/chats/"+path, "")); got.Code != want {
 			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}
+
+// TestAPaperIsForPeople: times are of the reader's zone, a plan has its steps and not how to confirm it, and what was
+// replaced is left out.
+func TestAPaperIsForPeople(t *testing.T) {
+	madrid, err := time.LoadLocation("Europe/Madrid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
+		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "**¿Cuál?**", At: noon},
+		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "gone", ReplacedBy: "x"},
+		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "- Norte", At: noon.AddDate(0, 4, 0), Notes: []conversation.Note{{Text: "no consta"}}, Sources: []conversation.Source{{Service: "Salas", Tool: "rooms"}}, Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "sin\nprecio"}},
+		{Role: conversation.RoleAssistant, Kind: conversation.KindPlan, Content: "Plan propuesto: x. Responde «confirmo».\n1. Reservar\n   POST /x"},
+		{Role: conversation.RoleAssistant, Kind: conversation.KindFinal, Content: "✅ Hecho"},
+	}}
+	p := e.paper(locale.Spanish, madrid, noon)
+	if p.Title != "Una sala" || len(p.Notes) != 2 || !strings.Contains(p.Notes[0], "2026-03-01 13:00:00 CET") || len(p.Entries) != 4 {
+		t.Fatalf("%+v", p)
+	}
+	for i, want := range []conversation.PaperEntry{
+		{Author: "Tú", Time: "2026-03-01 13:00:00 CET", Text: "**¿Cuál?**"},
+		{Author: "Piloto", Time: "2026-07-01 14:00:00 CEST", Text: "- Norte", Markdown: true, Notes: []string{"no consta", "Salas: rooms (0)", "Valoración: mala. sin precio"}},
+		{Text: "Plan propuesto\n1. Reservar\n   POST /x"},
+		{Text: "Hecho"},
+	} {
+		got := p.Entries[i]
+		if got.Text != want.Text || got.Markdown != want.Markdown || fmt.Sprint(got.Notes) != fmt.Sprint(want.Notes) || want.Time != "" && (got.Time != want.Time || got.Author != want.Author) {
+			t.Errorf("%d: %+v", i, got)
 		}
 	}
 }

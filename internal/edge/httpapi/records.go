@@ -18,10 +18,11 @@ const (
 )
 
 // Records serves the stored data (projects, chats, messages, runs, sessions), /health, /config, /metrics, the
-// OpenAPI document and /docs. It also answers requests without a route (API Gateway's $default).
-func Records(c Config, store Store, memories Memories, checks ...Check) http.Handler {
+// OpenAPI document and /docs. It also answers requests without a route (API Gateway's $default). print writes an export as a
+// PDF file.
+func Records(c Config, store Store, memories Memories, print Printer, checks ...Check) http.Handler {
 	a := newAPI(c)
-	a.records(store, checks)
+	a.records(store, print, checks)
 	a.memory(memories)
 	return a.handler()
 }
@@ -29,11 +30,12 @@ func Records(c Config, store Store, memories Memories, checks ...Check) http.Han
 type records struct {
 	config Config
 	store  Store
+	print  Printer
 }
 
-func (a *api) records(store Store, checks []Check) {
+func (a *api) records(store Store, print Printer, checks []Check) {
 	a.function = FunctionRecords
-	s := records{a.config, store}
+	s := records{a.config, store, print}
 	a.projects(s)
 	a.chats(s)
 	register(a, operation{

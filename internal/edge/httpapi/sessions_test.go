@@ -26,6 +26,7 @@ func TestASessionIsAChatByItsClientsName(t *testing.T) {
 		{"POST", path + "/branch", `{"message_id":"` + ghostID + `"}`, 404, "message.not_found"},
 		{"POST", "/operator/session/other/branch", `{"message_id":"` + messageID + `"}`, 404, "session.not_found"},
 		{"GET", path + "/export?format=md", "", 200, "# Reservas"},
+		{"GET", path + "/export?format=pdf", "", 200, "%PDF"},
 		{"GET", "/operator/session/other/export", "", 404, "session.not_found"},
 		{"GET", "/operator/session/a%0Ab/export", "", 404, "session.not_found"},
 		{"GET", path, "", 200, `"chat_id":"`},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -620,10 +621,13 @@ func (s *site) handler(f Function) http.Handler {
 	case FunctionRegistry:
 		s.made[f] = Registry(s.config, s.world, s.companyStore.manager())
 	default:
-		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, s.checks...)
+		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, print, s.checks...)
 	}
 	return s.made[f]
 }
+
+// print writes a document as its texts.
+func print(p conversation.Paper) ([]byte, error) { return []byte("%PDF " + fmt.Sprint(p)), nil }
 
 // Principals of the tests.
 var (

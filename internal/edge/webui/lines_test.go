@@ -102,6 +102,12 @@ func TestAMessageByKeyboard(t *testing.T) {
 		t.Errorf("%+v is left", feedback)
 	}
 
+	press(".export > summary", "\r")
+	b.until(`document.querySelector(".export[open] a[href*='format=pdf']")?.href.includes("tz=") && !document.querySelector(".export a[href*='json']").href.includes("tz=")`)
+	b.picture("export")
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.until(`!document.querySelector(".export[open]") && document.activeElement.matches(".export > summary")`)
+
 	press("#m-c1m0 [data-action=branch-here]", "\r")
 	b.until(`document.querySelectorAll(".line").length === 1 && document.getElementById("view-title").innerText === "Norte (rama)" && document.querySelector('.routed a[href="/?chat=c1#m-c1m0"]')`)
 	b.picture("branched")

@@ -88,9 +88,30 @@ export function startChats() {
   shortcut({ part: "search", key: "arrowup", says: t("key_up") });
   shortcut({ part: "search", key: "enter", says: t("key_first") });
   shortcut({ part: "search", key: "escape", says: t("key_empty") });
+  document.addEventListener("view", zoned);
+  document.addEventListener("click", (e) => {
+    for (const menu of document.querySelectorAll(".export[open]")) menu.open = menu.contains(e.target) && !e.target.closest("a");
+  });
+  document.addEventListener("keydown", (e) => {
+    const menu = e.key === "Escape" && document.querySelector(".export[open]");
+    if (!menu) return;
+    e.stopPropagation();
+    menu.open = false;
+    menu.firstElementChild.focus();
+  }, true);
+  zoned();
   addEventListener("pagehide", () => {
     for (const chat of leaving.keys()) fetch(address(chat), { method: "DELETE", keepalive: true, credentials: "same-origin" });
   });
+}
+
+// zoned has the times of an export in the zone of the reader.
+function zoned() {
+  for (const link of document.querySelectorAll("[data-zone]")) {
+    const url = new URL(link.href);
+    url.searchParams.set("tz", Intl.DateTimeFormat().resolvedOptions().timeZone);
+    link.href = url.href;
+  }
 }
 
 async function showArchive(fold) {
