@@ -41,6 +41,9 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
+	if again := eval[int](b, `[...document.querySelectorAll(".again, .edit-last")].filter(button => button.checkVisibility()).length`); again != 2 {
+		t.Errorf("a draft has %d buttons to have it again, or to edit its message", again)
+	}
 	b.do(chromedp.Focus(chromedp.CSS("#message")))
 	b.enter()
 	b.write("#message", "  ")
@@ -62,6 +65,9 @@ func TestAPlanIsProposedConfirmedAndFollowedToItsEnd(t *testing.T) {
 	}
 	if n := eval[int](b, `document.querySelectorAll(".step[data-state=done]").length`); n != 3 {
 		t.Errorf("%d steps are done", n)
+	}
+	if again := eval[int](b, `[...document.querySelectorAll(".again, .edit-last")].filter(button => button.checkVisibility()).length`); again != 0 {
+		t.Errorf("%d buttons would do again what was done", again)
 	}
 	if lines := eval[int](b, `document.querySelectorAll(".line.outcome").length`); lines != 1 {
 		t.Errorf("the end is said %d times", lines)
