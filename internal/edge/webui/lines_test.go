@@ -56,7 +56,7 @@ func TestAPlanOfAnotherChatHasNoButtons(t *testing.T) {
 		Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "no\u202e <i>", At: noon},
 	})
 	page := get(t, w.page, "/ui/chats/c1", ana).Body.String()
-	for _, want := range []string{`href="/?chat=c0#m-m9%23answer"`, "Lo más antiguo solo está allí.", "Un plan del chat original", `<a href="/?chat=c0" data-nav>`, "Borrar &lt;b&gt;", `data-action="rate-down" aria-pressed="true"`, "&lt;i&gt;"} {
+	for _, want := range []string{`href="/?chat=c0#m-m9%23answer"`, "Lo más antiguo solo está allí.", "Un plan de la conversación original", `<a href="/?chat=c0" data-nav>`, "Borrar &lt;b&gt;", `data-action="rate-down" aria-pressed="true"`, "&lt;i&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it lacks %s:\n%s", want, page)
 		}
