@@ -105,7 +105,7 @@ func TestThePaletteOpensAndDoes(t *testing.T) {
 	openPalette()
 	b.picture("palette")
 	all := strings.Join(options(), "|")
-	for _, want := range []string{"Nueva conversación", "Copiar la última respuesta", "Descargar la conversación", "Tema: Oscuro", "Idioma: English", "Pendiente de ti", "Historial", "Servicios", "Asistentes", "Ajustes", "Norte", "Sur", "Este"} {
+	for _, want := range []string{"Nueva conversación", "Copiar la última respuesta", "Descargar la conversación: PDF", "Tema: Oscuro", "Idioma: English", "Pendiente de ti", "Historial", "Servicios", "Asistentes", "Ajustes", "Norte", "Sur", "Este"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not offer %q: %s", want, all)
 		}
@@ -156,7 +156,7 @@ func TestThePaletteOpensAndDoes(t *testing.T) {
 	// A control of the view is pressed, and what it opens gives the focus back.
 	openPalette()
 	b.types("export")
-	count("1 resultado")
+	count("3 resultados")
 	b.press("Ctrl+a")
 	b.types("renombrar")
 	count("1 resultado")

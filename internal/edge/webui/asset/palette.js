@@ -16,8 +16,10 @@ const recent = 6; // chats that are offered before a search
 
 const one = (css) => document.querySelector(css);
 const shown = (node) => node && !node.disabled && !node.closest("[hidden]");
-const nameOf = (node) => node.getAttribute("aria-label") || [...node.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.textContent).join("").trim();
-const signOf = (node) => node.querySelector("use")?.getAttribute("href").slice(3);
+const ownName = (node) => node.getAttribute("aria-label") || [...node.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.textContent).join("").trim();
+const foldOf = (node) => node.closest("details")?.querySelector("summary");
+const nameOf = (node) => (foldOf(node) ? ownName(foldOf(node)) + ": " : "") + ownName(node);
+const signOf = (node) => (node.querySelector("use") || foldOf(node)?.querySelector("use"))?.getAttribute("href").slice(3);
 
 // press is a command that presses a control of the page.
 const press = (node, name = nameOf(node), sign = signOf(node) || "bolt") => ({ key: name, name: [name], sign, run: () => node.click() });
