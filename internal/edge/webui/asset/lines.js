@@ -29,9 +29,9 @@ const branch = (button) => attempt(button, async () => {
   }
 });
 
-async function keep(button, body, said) {
+async function keep(id, body, said) {
   const { chat } = view().dataset;
-  await api("PUT", `/api/messages/${encodeURIComponent(idOf(button))}/feedback?chat_id=${encodeURIComponent(chat)}`, body);
+  await api("PUT", `/api/messages/${encodeURIComponent(id)}/feedback?chat_id=${encodeURIComponent(chat)}`, body);
   announce(said);
   await refreshChat();
 }
@@ -40,12 +40,14 @@ const noteOf = (button) => button.closest(".line").querySelector(".feedback-note
 
 // rate keeps a rating, with the note that there is; a pressed one is taken back.
 const rate = (rating) => (button) => attempt(button, () => button.ariaPressed === "true"
-  ? keep(button, { rating: null }, t("rating_gone"))
-  : keep(button, { rating, note: noteOf(button) }, t("rated")));
+  ? keep(idOf(button), { rating: null }, t("rating_gone"))
+  : keep(idOf(button), { rating, note: noteOf(button) }, t("rated")));
 
 const note = (button) => attempt(button, async () => {
+  const id = idOf(button); // the line may be replaced while the person writes
+  const { rating } = button.dataset;
   const said = await ask({ title: t("note"), label: t("note_label"), value: noteOf(button), yes: t("save"), optional: true, longest: 2000 });
-  if (said) await keep(button, { rating: button.dataset.rating, note: said.text }, t("rated"));
+  if (said) await keep(id, { rating, note: said.text }, t("rated"));
 });
 
 export const actions = { "branch-here": branch, "rate-up": rate("up"), "rate-down": rate("down"), "rate-note": note };
