@@ -36,12 +36,13 @@ func (b *browser) asks(text string) {
 // confirms goes to Confirm and presses it, once more when steps had to be read first.
 func (b *browser) confirms() {
 	b.Helper()
-	draft := eval[string](b, `document.querySelector(".card[data-draft]").id`)
+	card := `document.querySelector("#` + eval[string](b, `document.querySelector(".card[data-draft]").id`) + `[data-draft]")`
 	for range 10 {
 		b.reach(confirmButton)
+		unseen := eval[string](b, card+`.querySelector("[data-unseen]").innerText`)
 		b.press("Enter")
-		b.until(`document.activeElement.matches(".step, .status") || document.querySelector("#` + draft + `[data-draft]") === null`)
-		if eval[bool](b, `document.querySelector("#`+draft+`[data-draft]") === null`) {
+		b.until(card + ` === null || ` + card + `.querySelector("[data-unseen]").innerText !== ` + quoted(unseen))
+		if eval[bool](b, card+` === null`) {
 			return
 		}
 	}

@@ -79,8 +79,8 @@ func (b *browser) reach(css string) {
 // keepsFocus fails the test when the focus was nowhere since hear.
 func (b *browser) keepsFocus() {
 	b.Helper()
-	if n := eval[int](b, `lost`); n != 0 {
-		b.Errorf("the focus was nowhere in %d frames", n)
+	for _, had := range eval[[]string](b, `lost`) {
+		b.Errorf("the focus was nowhere for a frame; before, it was at what is %s", had)
 	}
 }
 

@@ -2,6 +2,7 @@
 // about several of its entries. Each entry shows its whole card in its place.
 
 import { api, fragment, Problem } from "./api.js";
+import { rest } from "./focus.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
@@ -118,6 +119,7 @@ async function refresh() {
   const now = list();
   const next = part.nodes[0]?.querySelector("#waits");
   if (!now || !next) return;
+  const focused = document.activeElement; // an entry that is kept is moved, and loses it
   for (const old of rows()) {
     const same = next.querySelector("#" + CSS.escape(old.id));
     const open = old.querySelector(".wait-fold").open;
@@ -125,9 +127,9 @@ async function refresh() {
     else if (!same) old.dataset.gone = "";
     else if (open || old.querySelector(":checked, :focus")) same.replaceWith(old);
   }
-  const focused = document.activeElement;
   now.replaceChildren(...next.childNodes, ...rows().filter((row) => "gone" in row.dataset));
-  focused?.isConnected && focused !== document.body && focused.focus({ preventScroll: true });
+  if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
+  else if (focused !== document.body) rest();
   tellTime(now);
   picked();
 }
