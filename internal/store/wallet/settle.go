@@ -77,8 +77,9 @@ func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, t
 		return it, false, err
 	}
 	failpoint.Verb("", "(*Store)", "before")
-	defer failpoint.Verb("", "(*Store)", "after")
-	return s.table.Try(ctx, write)
+	it, done, err := s.table.Try(ctx, write)
+	failpoint.Verb("", "(*Store)", "after")
+	return it, done, err
 }
 
 // commitRecord makes the writes of a record, and adds its cost to the run that it is of. A run that is gone gets none.
