@@ -281,7 +281,7 @@ func TestCancellingADraftLeavesItVisiblyDead(t *testing.T) {
 func TestTheRegistryIsManagedFromThePage(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.click(`a[href="/?view=servers"]`)
-	b.see(`input[name=url]`)
+	b.see(`#view[data-name=servers] input[name=url]`)
 	b.picture("services")
 	b.write("input[name=url]", "http://169.254.169.254\r")
 	b.see(".form-problem .problem")
