@@ -320,7 +320,7 @@ func TestTheRegistryIsManagedFromThePage(t *testing.T) {
 	b.click(`[data-action="remove-server"]`)
 	b.see("#ask-yes")
 	b.click("#ask-yes")
-	b.see("input[name=url]")
+	b.see(`#view[data-name=servers] input[name=url]`)
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
 	if len(b.servers) != 2 {
