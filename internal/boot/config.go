@@ -22,11 +22,10 @@ type Config struct {
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	// Private are the private networks in which registered servers and providers may be.
 	Private tool.Networks `env:"ALLOW_PRIVATE"`
-	Edge
 	Rates
 }
 
-// Edge is the distribution in front of the API.
+// Edge is the distribution in front of the API, for the functions of the API.
 type Edge struct {
 	PageDomain string `env:"PAGE_DOMAIN"` // empty: there is none
 	EdgeSecret string `env:"EDGE_SECRET"`
@@ -113,11 +112,13 @@ type (
 	// ChatConfig is the configuration of functions/chat.
 	ChatConfig struct {
 		Answering
+		Edge
 		Later
 	}
 	// RouterConfig is the configuration of functions/router.
 	RouterConfig struct {
 		Routing
+		Edge
 		Later
 	}
 	// TurnConfig is the configuration of functions/turn.
@@ -125,11 +126,13 @@ type (
 	// EligibilityConfig is the configuration of functions/eligibility.
 	EligibilityConfig struct {
 		Config
+		Edge
 		AI
 	}
 	// ConfirmConfig is the configuration of functions/confirm.
 	ConfirmConfig struct {
 		Config
+		Edge
 		Machine
 		Push
 		Drafts
@@ -137,11 +140,13 @@ type (
 	// MCPConfig is the configuration of functions/mcp.
 	MCPConfig struct {
 		Config
+		Edge
 		Signing
 	}
 	// RecordsConfig is the configuration of functions/records, including the values that GET /config shows.
 	RecordsConfig struct {
 		Config
+		Edge
 		Socket Socket
 		Platform
 		Drafts
@@ -178,10 +183,14 @@ type (
 		Receipts
 	}
 	// AuthorizeConfig is the configuration of functions/authorize.
-	AuthorizeConfig struct{ Config }
+	AuthorizeConfig struct {
+		Config
+		Edge
+	}
 	// WebConfig is the configuration of functions/web.
 	WebConfig struct {
 		Config
+		Edge
 		Platform
 		Socket
 	}

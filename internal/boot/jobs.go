@@ -20,6 +20,7 @@ type (
 	// JobsConfig is the configuration of functions/jobs.
 	JobsConfig struct {
 		Config
+		Edge
 		Jobs
 		Push
 	}
