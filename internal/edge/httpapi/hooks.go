@@ -62,35 +62,30 @@ func (a *api) hooks() {
 	}, h.resend)
 }
 
-// describeMessages adds to the document what is sent to hooks, by the type of the message.
+// describeMessages adds the messages that hooks get to the document, by their type.
 func describeMessages(h huma.API, _ *huma.Operation) {
 	h.OpenAPI().Webhooks = map[string]*huma.PathItem{}
-	for _, e := range hook.Events {
-		data, summary := schemaOf[hook.RunData](h), ""
-		switch e {
-		case hook.PlanProposed:
-			summary = "A draft waits for its confirmation"
-		case hook.RunWaiting:
-			summary = "Steps of a run wait for an approval"
-		case hook.RunFinished:
-			summary = "A confirmed run ended"
-		case hook.RunInDoubt:
-			summary = "A run ended with steps of which nobody knows whether they took effect"
-		case hook.AgentFailed:
-			data, summary = schemaOf[hook.AgentData](h), "A customer's message got no answer of an agent, or a job failed"
-		case hook.BreakerOpened:
-			data, summary = schemaOf[hook.BreakerData](h), "An agent failed so often that it is not called for a while"
-		case hook.BudgetLow:
-			data, summary = schemaOf[hook.BudgetData](h), "Less than a fifth is left of a budget, or less of a limit than the next answer may cost"
-		}
+	run := schemaOf[hook.RunData](h)
+	for e, about := range map[hook.Event]struct {
+		summary string
+		data    *huma.Schema
+	}{
+		hook.PlanProposed:  {"A draft waits for its confirmation", run},
+		hook.RunWaiting:    {"Steps of a run wait for an approval", run},
+		hook.RunFinished:   {"A confirmed run ended", run},
+		hook.RunInDoubt:    {"A run ended with steps of which nobody knows whether they took effect", run},
+		hook.AgentFailed:   {"A customer's message got no answer of an agent, or a job failed", schemaOf[hook.AgentData](h)},
+		hook.BreakerOpened: {"An agent failed so often that it is not called for a while", schemaOf[hook.BreakerData](h)},
+		hook.BudgetLow:     {"Less than a fifth is left of a budget, or less of a limit than the next answer may cost", schemaOf[hook.BudgetData](h)},
+	} {
 		body := &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"type", "timestamp", "data"}, Properties: map[string]*huma.Schema{
-				"type": {Type: huma.TypeString, Enum: []any{string(e)}}, "timestamp": {Type: huma.TypeString, Format: "date-time"}, "data": data,
+				"type": {Type: huma.TypeString, Enum: []any{string(e)}}, "timestamp": {Type: huma.TypeString, Format: "date-time"}, "data": about.data,
 			},
 		}
 		text := func(about string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: about} }
 		h.OpenAPI().Webhooks[string(e)] = &huma.PathItem{Post: &huma.Operation{
-			OperationID: "tell." + string(e), Summary: summary,
+			OperationID: "tell." + string(e), Summary: about.summary,
 			Parameters: []*huma.Param{
 				{Name: "webhook-id", In: "header", Required: true, Schema: text("the same for each attempt")},
 				{Name: "webhook-timestamp", In: "header", Required: true, Schema: text("seconds")},

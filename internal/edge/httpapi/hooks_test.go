@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +152,41 @@ func TestAHookIsJudged(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s %s, want %s", body, got, w.Body, want)
 		}
+	}
+}
+
+// TestEveryMessageOfAHookIsDescribed: the document has each event, with its type and data.
+func TestEveryMessageOfAHookIsDescribed(t *testing.T) {
+	var doc struct {
+		Webhooks map[string]struct {
+			Post struct {
+				RequestBody struct {
+					Content map[string]struct {
+						Schema struct {
+							Properties struct {
+								Type struct{ Enum []hook.Event }
+								Data json.RawMessage
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	raw, err := os.ReadFile("openapi.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &doc)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range hook.Events {
+		of := doc.Webhooks[string(e)].Post.RequestBody.Content["application/json"].Schema.Properties
+		if !slices.Equal(of.Type.Enum, []hook.Event{e}) || len(of.Data) == 0 {
+			t.Errorf("%s is described as %+v", e, of)
+		}
+	}
+	if len(doc.Webhooks) != len(hook.Events) {
+		t.Errorf("%d messages are described, of %d", len(doc.Webhooks), len(hook.Events))
 	}
 }
