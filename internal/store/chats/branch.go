@@ -168,8 +168,28 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	if last.More = slices.Clone(last.More[:at]); at == 0 {
 		last.More = nil
 	}
-	to := kv.Chat(account, b.To.ID)
-	var writes []kv.Write
+	writes, all, err := s.copies(ctx, b, last, kv.Chat(account, b.To.ID))
+	if err != nil {
+		return b.To, err
+	}
+	b.To.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID, Shortened: !all}
+	puts, within := errgroup.WithContext(ctx)
+	puts.SetLimit(writtenAtOne)
+	for _, w := range writes {
+		puts.Go(func() error { return s.table.Do(within, w) })
+	}
+	if err := puts.Wait(); err != nil {
+		return b.To, err
+	}
+	err = s.CreateChat(ctx, account, b.To)
+	if errors.Is(err, kv.ErrTaken) { // a repetition was faster
+		return s.Chat(ctx, account, b.To.ID)
+	}
+	return b.To, err
+}
+
+// copies returns the writes of the rows that end with last, in another chat, and whether these are all of them.
+func (s *Store) copies(ctx context.Context, b conversation.Branch, last messageRow, to string) (writes []kv.Write, all bool, err error) {
 	size, read := 0, 0
 	copyRow := func(row messageRow) error {
 		read++
@@ -198,23 +218,10 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 			return true, copyRow(row)
 		})
 	}
-	b.To.BranchedFrom = &conversation.Origin{ChatID: b.From, MessageID: b.MessageID, Shortened: errors.Is(err, errEnough)}
-	if err != nil && !errors.Is(err, errEnough) {
-		return b.To, err
+	if errors.Is(err, errEnough) {
+		return writes, false, nil
 	}
-	puts, within := errgroup.WithContext(ctx)
-	puts.SetLimit(writtenAtOne)
-	for _, w := range writes {
-		puts.Go(func() error { return s.table.Do(within, w) })
-	}
-	if err := puts.Wait(); err != nil {
-		return b.To, err
-	}
-	err = s.CreateChat(ctx, account, b.To)
-	if errors.Is(err, kv.ErrTaken) { // a repetition was faster
-		return s.Chat(ctx, account, b.To.ID)
-	}
-	return b.To, err
+	return writes, true, err
 }
 
 // copied returns the write of a row in another chat, and false when no message of it goes along.

@@ -63,10 +63,13 @@ func (s *Store) record(ctx context.Context, account, nonce string, turn credit.T
 	}
 }
 
+// isOfRun reports whether a turn adds to the cost of a run.
+func isOfRun(turn credit.Turn) bool { return turn.RunID != "" && turn.Micros != 0 }
+
 // tryRecord writes a record when its condition holds, and adds its cost to the run that it is of, in one transaction.
 // It returns the record that is there when it does not hold.
 func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, turn credit.Turn) (kv.Item, bool, error) {
-	if turn.RunID != "" && turn.Micros != 0 {
+	if isOfRun(turn) {
 		switch err := s.commitRecord(ctx, account, turn, write.Otherwise(credit.ErrAlreadyWritten)); {
 		case err == nil:
 			return nil, true, nil
@@ -84,7 +87,7 @@ func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, t
 
 // commitRecord makes the writes of a record, and adds its cost to the run that it is of. A run that is gone gets none.
 func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Turn, writes ...kv.Write) error {
-	if turn.RunID == "" || turn.Micros == 0 {
+	if !isOfRun(turn) {
 		return s.table.Commit(ctx, writes...)
 	}
 	err := s.table.Commit(ctx, append(slices.Clone(writes), runs.Spend(account, turn.RunID, turn.Micros))...)
