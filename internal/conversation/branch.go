@@ -31,9 +31,9 @@ type Branch struct {
 	PlanNote  string // first line of a plan that is copied
 }
 
-// Copied returns a message as the new chat has it, and false for one that stays behind: what another message replaced,
-// what is only progress of a plan, and a block. The copy belongs to no run and no job, so nothing can be decided by it.
-// seq is the position of the row that has the message.
+// Copied returns the copy of a message for the new chat. It returns false for a message that is not copied: one that
+// was replaced, the progress of a plan, and a block. The copy has no run and no job, so a decision about it is not
+// possible. seq is the position of the row that has the message.
 func (b Branch) Copied(m Message, seq string) (Message, bool) {
 	if m.ReplacedBy != "" || m.Kind == KindProgress || m.Kind == KindBlocked {
 		return m, false

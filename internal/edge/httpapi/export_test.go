@@ -93,8 +93,8 @@ func TestAnExportIsServedAsAFile(t *testing.T) {
 	}
 }
 
-// TestAPaperIsForPeople: times are of the reader's zone, a plan has its steps and not how to confirm it, and what was
-// replaced is left out.
+// TestAPaperIsForPeople: times are in the reader's zone. A plan has its steps, and not how to confirm it. Messages that
+// were replaced are left out.
 func TestAPaperIsForPeople(t *testing.T) {
 	madrid, err := time.LoadLocation("Europe/Madrid")
 	if err != nil {

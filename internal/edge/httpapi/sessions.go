@@ -81,7 +81,7 @@ func (in SessionInput) chatID(ctx context.Context) string {
 	return conversation.SessionChat(caller(ctx).Account, in.ID)
 }
 
-// asSession names what is missing as a client of sessions does.
+// asSession replaces the error of a missing chat by that of a missing session.
 func asSession(err error) error {
 	if errors.Is(err, conversation.ErrChatNotFound) {
 		return errSession

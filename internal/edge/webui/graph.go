@@ -7,9 +7,8 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// graph is a drawing of the steps and of which needs which, from left to right. Steps that wait for the same are a column,
-// or several. The list of steps says the same in words, so
-// it is hidden from screen readers.
+// graph is a drawing of the steps and of which needs which, from left to right. Steps of one level are a column, or
+// several. The list of steps says the same in words, so the drawing is hidden from screen readers.
 type graph struct {
 	Width, Height int
 	Nodes         []graphNode

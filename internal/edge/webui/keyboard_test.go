@@ -110,7 +110,7 @@ func TestThePaletteOpensAndDoes(t *testing.T) {
 			t.Errorf("it does not offer %q: %s", want, all)
 		}
 	}
-	// What is chosen is told, and comes around.
+	// The chosen option is announced. After the last one comes the first one.
 	const chosen = `document.getElementById(document.getElementById("palette-words").getAttribute("aria-activedescendant")).matches("[aria-selected=true]") && [...document.querySelectorAll("#palette [role=option]")].findIndex(o => o.ariaSelected === "true")`
 	for _, step := range []struct {
 		key  string
@@ -213,7 +213,7 @@ func TestThePaletteByFinger(t *testing.T) {
 	b.at(".menu")
 }
 
-// TestTheListOfShortcutsIsTrue: it is the list of this test, and each key does what is said of it.
+// TestTheListOfShortcutsIsTrue compares the list with this test's, and presses each key.
 func TestTheListOfShortcutsIsTrue(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.talks("Norte", "Sur")

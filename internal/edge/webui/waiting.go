@@ -134,8 +134,8 @@ func (f waitFilter) passes(r waitRow) bool {
 		(f.Agent == "" || f.Agent == r.Agent) && (f.Risk == "" || f.Risk == string(r.Risk)) && (!f.Money || len(r.Costs) > 0)
 }
 
-// ownWaits returns what waits without the jobs that wait for a plan of the list, which are told with the plan, and the
-// agents of those jobs, by the id of the run.
+// ownWaits returns the waits that have an entry of their own. A job that waits for a plan of the list has none, because
+// the plan's entry names its agent; agents has those names, by the id of the run.
 func ownWaits(list []plan.ListedWait) (own []plan.ListedWait, agents map[string]string) {
 	agents = map[string]string{}
 	listed := map[string]bool{}

@@ -53,9 +53,9 @@ type deliveryRow struct {
 	TTL       int64  `dynamodbav:"ttl"`
 }
 
-// Tell returns the write that puts messages into the outbox of an account; none when no hook of it wants them. It
-// belongs to the transaction of what they tell. key names that: one transaction has one. With messages, it reads what
-// the hooks want now.
+// Tell returns the write that puts messages into the outbox of an account; none when no hook of the account wants them.
+// The write belongs to the transaction that the messages tell of, and key is unique to that transaction. When there are
+// messages, Tell reads which events the hooks want.
 func Tell(ctx context.Context, table *kv.Table, account, key string, at time.Time, messages ...hook.Message) ([]kv.Write, error) {
 	if len(messages) == 0 {
 		return nil, nil

@@ -190,8 +190,8 @@ func (t *transition) all() []kv.Write {
 	return slices.Concat(all, t.writes, chats.Append(t.from.Account, t.from.ChatID, t.said))
 }
 
-// commit makes the writes, with what hooks are told of them, and returns the run that they left; the run as it was read when they
-// failed.
+// commit makes the writes and those that tell the hooks of them, in one transaction. It returns the run that they left;
+// the run as it was read when they failed.
 func (s *Store) commit(ctx context.Context, t *transition) (plan.Run, error) {
 	messages, err := t.told()
 	if err != nil {

@@ -154,8 +154,8 @@ func (c *change) end(h credit.Hold, charge *credit.Turn) (micros int64) {
 // of others changed whether a budget is low.
 const mostEnds = 64
 
-// end ends a hold, whatever was added to it meanwhile; credit.ErrSettled when it is gone. When the limits of its turn
-// leave little after it, hooks are told of that in the same transaction, once.
+// end ends a hold, also one that was extended meanwhile. It returns credit.ErrSettled when the hold is gone. When a limit
+// of the turn is low after that, the same transaction tells the hooks, once.
 func (s *Store) end(ctx context.Context, h credit.Hold, charge *credit.Turn) error {
 	var seen *walletRow
 	for range mostEnds {

@@ -34,7 +34,7 @@ func (row walletRow) isToldOf(p period) bool {
 	return row.LowMonth >= mark(p)
 }
 
-// budgetOf returns what is told of a period of which so much is spent.
+// budgetOf returns the data of the message about a period. spent is micro-USD.
 func (p period) budgetOf(spent int64) hook.BudgetData {
 	d := hook.BudgetData{Budget: "month", Period: p.name[1:], Left: p.most - spent, Of: p.most, Path: hook.CreditsPath}
 	if p.isDay() {
@@ -61,9 +61,9 @@ func (c *change) noted(p period) (at, said string) {
 	return c.at(name), c.value(kv.S(mark(p)))
 }
 
-// watch has a change that adds to the spending of a time, at the end of a hold, note which limits become low by it, and
-// returns what is told of them. The rules of the change hold only as long as that is so. A wallet that was not read (nil) is taken for one
-// in which none becomes low.
+// watch finds the limits that become low when micros are added to the spending at the end of a hold. The change notes
+// them, and watch returns the data of their messages. The change gets conditions: it fails when the wallet is no longer
+// as it was read. A wallet that was not read (nil) is taken for one in which no limit becomes low.
 func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64) (low []hook.BudgetData) {
 	for _, p := range limited(at, h.Limits) {
 		spent, most := c.at("spent", p.name), p.most-max(p.most/lowShare, h.Worst) // that is not low
@@ -86,7 +86,8 @@ func (c *change) watch(row *walletRow, at time.Time, h credit.Hold, micros int64
 	return low
 }
 
-// watchBalance has a movement of credits note whether the balance becomes low by it, and returns what is told of that.
+// watchBalance returns the data of the message that the balance is low, when a movement of credits makes it low. The
+// change gets conditions, as in watch.
 func (c *change) watchBalance(row walletRow, e credit.Entry) []hook.BudgetData {
 	switch {
 	case e.Amount > 0 && e.Kind != credit.KindRefund:
