@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,20 @@ func TestEscapedTemplatesMatchHTMLTemplate(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("escaped.html is not made of template/*.html (-update makes it anew)\n%s", diff)
+	}
+}
+
+// TestNoValueIsAWholeQuery: a value in a query is escaped as one part of it, so that its = and & would be lost. A
+// value that has several parts is a whole address.
+func TestNoValueIsAWholeQuery(t *testing.T) {
+	part := regexp.MustCompile(`[?&;]\{\{[^}]*\burlpart\b[^}]*\}\}`)
+	if !part.MatchString(`href="/x?{{.Query | urlpart | attr}}"`) {
+		t.Fatal("the test finds nothing")
+	}
+	for name, source := range render.Sections(escapedTemplates) {
+		for _, found := range part.FindAllString(source, -1) {
+			t.Errorf("%s: %s", name, found)
+		}
 	}
 }
 

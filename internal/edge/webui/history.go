@@ -20,7 +20,7 @@ import (
 type runsView struct {
 	Rows     []runRow
 	More     string // query of the next page
-	Query    string // query of the list as a file
+	File     string // address of the list as a file
 	Only     bool   // only more of the list
 	Filter   runFilter
 	Statuses []plan.Status
@@ -86,7 +86,11 @@ func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 	}
 	q.Del("cursor")
 	q.Del("view")
-	if view.Query = q.Encode(); cursor != "" {
+	view.File = "/ui/runs.csv"
+	if query := q.Encode(); query != "" {
+		view.File += "?" + query
+	}
+	if cursor != "" {
 		q.Set("cursor", cursor)
 		view.More = q.Encode()
 	}
@@ -144,7 +148,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	f := runFilter{q.Get("status"), q.Get("q")}
 	var body bytes.Buffer // whole, because an answer that has begun cannot say that the rest is missing
 	file := csv.NewWriter(&body)
-	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd"})
+	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd", "amounts"})
 	cursor := ""
 	for n := 0; n < csvRows; {
 		list, next, err := s.runHeads(ctx, v, f, cursor)
@@ -152,7 +156,7 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 			return err
 		}
 		for _, head := range list[:min(len(list), csvRows-n)] {
-			_ = file.Write(csvRow(head))
+			_ = file.Write(s.csvRow(v, head))
 			n++
 		}
 		if cursor = next; cursor == "" {
@@ -168,12 +172,12 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	return err
 }
 
-func csvRow(h plan.Head) []string {
+func (s *site) csvRow(v visit, h plan.Head) []string {
 	var services []string
 	for _, b := range h.Plan.Bindings {
 		services = addNew(services, b.ServerName)
 	}
-	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", ""}
+	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(s.amounts(v, h))}
 	if !h.EndedAt.IsZero() {
 		row[7], row[8] = h.EndedAt.UTC().Format(time.RFC3339), strconv.FormatFloat(h.EndedAt.Sub(h.CreatedAt).Seconds(), 'f', 1, 64)
 	}
@@ -184,6 +188,15 @@ func csvRow(h plan.Head) []string {
 		row[12] = strconv.FormatFloat(float64(h.Micros)/1e6, 'f', 6, 64)
 	}
 	return row
+}
+
+// amounts returns the amounts of money of a run, as the page shows them.
+func (s *site) amounts(v visit, h plan.Head) string {
+	var list []string
+	for _, c := range s.historyRow(v, h).Costs {
+		list = append(list, c.Value.Text())
+	}
+	return strings.Join(list, "; ")
 }
 
 // cell keeps a spreadsheet from reading a text as a formula.

@@ -1,8 +1,10 @@
 package webui
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -84,6 +86,23 @@ func TestTheFileOfRunsHoldsNoFormula(t *testing.T) {
 	}
 	if code := get(t, w.page, "/ui/runs.csv?status=odd", ana).Code; code != http.StatusBadRequest {
 		t.Errorf("an unknown status: %d", code)
+	}
+}
+
+// TestTheFileOfRunsHasTheFiltersOfItsList follows the link as the page has it.
+func TestTheFileOfRunsHasTheFiltersOfItsList(t *testing.T) {
+	w := waitingWorld(t)
+	for query, want := range map[string]int{"": 4, "status=error": 0, "status=draft&q=borrar+y+pagar": 1, "q=%26%3D%2B": 0, "status=in_doubt": 1} {
+		_, link, _ := strings.Cut(get(t, w.page, "/?view=runs&"+query, ana).Body.String(), `href="/ui/runs.csv`)
+		link, _, _ = strings.Cut(link, `"`)
+		got := get(t, w.page, "/ui/runs.csv"+html.UnescapeString(link), ana)
+		rows, err := csv.NewReader(got.Body).ReadAll()
+		if err != nil || len(rows) != want+1 {
+			t.Errorf("%s: the file of %q has %d rows, want %d (%v)", query, link, len(rows)-1, want, err)
+		}
+		if strings.Contains(query, "pagar") && rows[1][len(rows[1])-1] != "1250,5" {
+			t.Errorf("%q", rows[1])
+		}
 	}
 }
 

@@ -52,14 +52,24 @@ func escapeAttr(text string, markup bool) string {
 	if !markup {
 		return special.Replace(text)
 	}
+	return entities.Replace(withoutTags(text))
+}
+
+func withoutTags(text string) string {
 	var b strings.Builder
 	for text != "" {
 		before, after, _ := strings.Cut(text, "<")
 		b.WriteString(before)
 		_, text, _ = strings.Cut(after, ">")
 	}
-	return entities.Replace(b.String())
+	return b.String()
 }
+
+// written are the entities that this program writes, and their characters.
+var written = strings.NewReplacer("&#34;", `"`, "&amp;", "&", "&#39;", "'", "&#43;", "+", "&lt;", "<", "&gt;", ">")
+
+// Text returns the text of HTML, for a place that has none: a file, a title.
+func (h HTML) Text() string { return written.Replace(withoutTags(string(h))) }
 
 // escapeRCDATA escapes the content of titles and text areas, which contain no tags.
 func escapeRCDATA(text string, markup bool) string {

@@ -89,6 +89,12 @@ type person struct {
 }
 
 // Templates have the same meaning here as in text/template, except for methods.
+func TestTextOfHTMLHasNoMarkup(t *testing.T) {
+	if got := HTML(`<span class="a">1 &lt; 2</span> &amp;amp; &#34;x&#34; &#43;`).Text(); got != `1 < 2 &amp; "x" +` {
+		t.Error(got)
+	}
+}
+
 func TestTemplatesAgreeWithTextTemplate(t *testing.T) {
 	ana := &person{
 		Name: "Ana", Tags: []string{"a", "b"}, Boss: &person{Name: "Luz"}, Ages: map[string]int{"z": 1, "y": 2}, Since: 3 * time.Second, Any: []any{1, "x", nil},
