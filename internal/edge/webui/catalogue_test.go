@@ -87,6 +87,12 @@ func families() map[string][]string {
 	for _, s := range []job.Status{job.Running, job.Waiting, job.Success, job.Partial, job.Failed} {
 		f["page.job."] = append(f["page.job."], string(s))
 	}
+	f["page.event."] = []string{
+		plan.EventProposed, plan.EventConfirmed, plan.EventCancelled, plan.EventExpired, plan.EventSuperseded, plan.EventStarted, plan.EventStopping,
+		plan.EventFinished, plan.EventStepStart, plan.EventStepRetry, plan.EventStepWait, plan.EventStepDone, plan.EventStepFailed, plan.EventStepDoubt,
+		plan.EventRevised, plan.EventLooked, plan.EventUndoing, plan.EventRetried, plan.EventReversed, plan.EventStepSkipped, plan.EventStepExpanded,
+		plan.EventStepAsked, plan.EventStepApproved, plan.EventStepRefused, plan.EventStepChecked, plan.EventStepResolved, plan.EventStepReasoned,
+	}
 	f["page.receipt.unsigned."] = []string{receipt.NotEnded, receipt.Pending}
 	for _, k := range []string{"not_found", "signed_out", "forbidden", "too_many", "unavailable", "internal"} {
 		f["page.error."] = append(f["page.error."], k, k+".do")

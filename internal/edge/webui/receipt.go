@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -85,6 +86,7 @@ type receiptEvent struct {
 	Seq  int
 	At   time.Time
 	Type string
+	Said string // what the type means, in words
 	Step string
 	Hash string
 }
@@ -150,12 +152,20 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
 	}
 	for _, e := range events {
-		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Step: plain(e.StepID.String()), Hash: e.Hash})
+		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e.Type, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
 	}
 	for _, s := range told.Steps {
 		r.Steps = append(r.Steps, a.receiptStep(s))
 	}
 	return r
+}
+
+// eventText returns what a type of event means, in words. A type that this version does not know is said as it is.
+func eventText(kind string, tag locale.Tag) string {
+	if text, ok := locale.Lookup(tag, "page.event."+kind); ok {
+		return text
+	}
+	return plain(kind)
 }
 
 func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {

@@ -29,15 +29,9 @@ func recordedWorld(t *testing.T, words string) (*world, plan.Run) {
 	w.furnish()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.chats["c1"] = w.chats[""]
-	made := w.propose("c1", *planOf(words, noon))
-	made.ID = fixedID
-	w.runs[fixedID], w.planned[fixedID] = made, []plan.Revision{{Plan: made.Plan, Digest: made.Digest, By: "ana", Model: "reglas", At: noon}}
-	made.EventSeq, made.Chain = 0, ""
-	w.tellEvent(&made, plan.EventProposed, "", map[string]any{"digest": made.Digest, "goal": made.Plan.Goal, "model": "reglas", "by": "ana", "run_id": made.ID, "chat_id": made.ChatID})
-	w.runs[fixedID] = made
+	w.proposeFixed(words)
 	w.start(fixedID)
-	made = w.runs[fixedID]
+	made := w.runs[fixedID]
 	for made.Status.Active() && made.Status != plan.Waiting {
 		w.advance(&made)
 	}
@@ -47,6 +41,18 @@ func recordedWorld(t *testing.T, words string) (*world, plan.Run) {
 	}
 	w.runs[fixedID] = made
 	return w, made
+}
+
+// proposeFixed proposes a plan, as a run of the fixed id.
+func (w *world) proposeFixed(words string) plan.Run {
+	w.chats["c1"] = w.chats[""]
+	made := w.propose("c1", *planOf(words, noon))
+	made.ID = fixedID
+	w.runs[fixedID], w.planned[fixedID] = made, []plan.Revision{{Plan: made.Plan, Digest: made.Digest, By: "ana", Model: "reglas", At: noon}}
+	made.EventSeq, made.Chain = 0, ""
+	w.tellEvent(&made, plan.EventProposed, "", map[string]any{"digest": made.Digest, "goal": made.Plan.Goal, "model": "reglas", "by": "ana", "run_id": made.ID, "chat_id": made.ChatID})
+	w.runs[fixedID] = made
+	return made
 }
 
 // signingKey is a private key for this test only.
@@ -122,6 +128,26 @@ func TestRulesAreShownAsASentence(t *testing.T) {
 		if got := plainly.Replace(string(ruleSentence(r, servers, locale.Spanish))); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
+	}
+}
+
+// TestTheReceiptOfARejectedPlanSaysThatNothingRan, and does not say that what was approved was done. Its events are
+// told in words.
+func TestTheReceiptOfARejectedPlanSaysThatNothingRan(t *testing.T) {
+	w := newWorld(at(noon), Facts{})
+	w.furnish()
+	w.mu.Lock()
+	r := w.proposeFixed("reserva")
+	r.Status = plan.Cancelled
+	w.tellEvent(&r, plan.EventCancelled, "", map[string]any{"by": "ana"})
+	w.runs[fixedID] = r
+	w.mu.Unlock()
+	body := get(t, w.page, "/?view=receipt&run="+fixedID, ana).Body.String()
+	if !strings.Contains(body, "No se aprobó ni se ejecutó nada") || strings.Contains(body, "se sostiene") || strings.Contains(body, "notice good") {
+		t.Error(body)
+	}
+	if !strings.Contains(body, `title="run.proposed">Se propuso el plan<`) {
+		t.Error("its events are not told in words")
 	}
 }
 
