@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
 
 	"github.com/chromedp/chromedp"
 )
@@ -61,6 +62,19 @@ func TestListOfChats(t *testing.T) {
 }
 
 // TestReplacedLinesAreFolded: they have no card and no buttons.
+// TestAChatSaysHowItsLastPlanEnded, when it ended badly and nothing newer is asked or running in it.
+func TestAChatSaysHowItsLastPlanEnded(t *testing.T) {
+	w := newWorld(at(noon), Facts{})
+	for id, status := range map[string]plan.Status{"c1": plan.Failed, "c2": plan.InDoubt, "c3": plan.Done} {
+		w.chats[id] = conversation.Chat{ID: id, Title: id, LastRunStatus: string(status)}
+	}
+	w.chats["c4"] = conversation.Chat{ID: "c4", Title: "c4", LastRunStatus: string(plan.Failed), ActiveRunID: "r"}
+	body := get(t, w.page, "/ui/chats", ana).Body.String()
+	if bad, doubt := strings.Count(body, `class="went bad"`), strings.Count(body, `class="went doubt"`); bad != 1 || doubt != 1 || !strings.Contains(body, "Su último plan terminó con error") {
+		t.Errorf("%d failed, %d in doubt:\n%s", bad, doubt, body)
+	}
+}
+
 func TestReplacedLinesAreFolded(t *testing.T) {
 	w := newWorld(at(noon), Facts{})
 	w.talks("Salas")

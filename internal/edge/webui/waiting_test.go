@@ -150,10 +150,18 @@ func TestWhatWaitsIsDecidedByKeyboard(t *testing.T) {
 		}
 	}
 	b.world.mu.Unlock()
+	if sum := eval[string](b, `document.getElementById("review-sum").textContent + "|" + document.getElementById("review-yes").className + "|" + [...document.querySelectorAll(".reviewed-of")].map(e => e.innerText).sort()`); sum != "2 planes · 2 pasos escriben · 0 destruyen|button primary|Sala norte,Sala sur" {
+		t.Errorf("the foot of the dialog: %q", sum)
+	}
 	b.click(`[data-action="decide-all"][data-yes="yes"]`)
 	b.until(`document.querySelectorAll("#review .reviewed").length === 1 && document.querySelector("#review .problem").innerText.includes("ha cambiado")`)
+	b.until(`[...document.querySelectorAll(".toast")].some(t => t.innerText === "1 confirmado · 1 sin decidir")`)
 	b.click(`[data-action="review-close"]`)
-	b.until(`document.querySelectorAll(".wait").length === 1`)
+	// What was confirmed stays, says what became of it, and leads to its card.
+	b.until(`document.querySelector(".wait[data-decided] summary .status")?.dataset.state === "done" && document.querySelector(".wait[data-decided] .wait-end a").getAttribute("href") === "/?chat=w0"`)
+	if left := eval[int](b, `document.querySelectorAll(".wait:not([data-decided]) .wait-pick").length + 10 * document.querySelectorAll(".wait[data-decided] .wait-pick").length`); left != 1 {
+		t.Errorf("%d entries can still be chosen", left)
+	}
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
 	if len(b.decisions) != 2 || b.decisions[0]["decision"] != "confirm" || b.decisions[0]["step_id"] != nil {

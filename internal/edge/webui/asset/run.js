@@ -80,6 +80,7 @@ export async function refreshCard(run) {
   replaceKept(old, next);
   if (said) next.querySelector("[data-problem]").append(said);
   tellRun(next);
+  next.dispatchEvent(new CustomEvent("card", { bubbles: true }));
   if (wasAtEnd) toEnd(true);
   return next;
 }

@@ -59,6 +59,7 @@ function span(seconds) {
 
 /** clock formats a moment as hours and minutes. */
 export const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
+const brief = new Intl.DateTimeFormat(lang, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const full = new Intl.DateTimeFormat(lang, { dateStyle: "long", timeStyle: "short" });
 
 /** tellTime brings every <time> up to date; it returns the drafts whose time is over. */
@@ -71,7 +72,7 @@ export function tellTime(root = document) {
     const seconds = (now - at) / 1000;
     if (!time.title) time.title = full.format(at);
     if ("clock" in time.dataset) time.textContent = clock.format(at);
-    else if ("when" in time.dataset) time.textContent = full.format(at);
+    else if ("when" in time.dataset) time.textContent = brief.format(at);
     else if ("ago" in time.dataset && seconds >= 60) time.textContent = time.dataset.ago ? t("ago", { span: span(seconds) }) : span(seconds);
     else if ("ahead" in time.dataset) time.textContent = seconds < 0 ? span(-seconds) : t("just_now");
     else if ("since" in time.dataset) {

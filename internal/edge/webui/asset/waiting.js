@@ -4,8 +4,8 @@
 import { api, fragment, Problem } from "./api.js";
 import { rest } from "./focus.js";
 import { shortcut } from "./keys.js";
-import { announce, busy, clear, problem, toast } from "./notice.js";
-import { follow } from "./run.js";
+import { busy, problem, toast } from "./notice.js";
+import { follow, refreshCard } from "./run.js";
 import { el, icon, t, tellTime } from "./text.js";
 import { entitle, go, letGo, partOf, refreshSide, view } from "./view.js";
 
@@ -23,6 +23,7 @@ export function startWaiting() {
   shortcut({ part: "waiting", key: "k", says: t("key_back"), act: () => move(-1), when: list });
   shortcut({ part: "waiting", key: "enter", says: t("key_open") });
   shortcut({ part: "waiting", key: "x", says: t("key_pick"), act: () => document.activeElement.closest(".wait")?.querySelector(".wait-pick")?.click(), when: list });
+  document.addEventListener("card", ({ target }) => target.closest(".wait") && tellEntry(target.closest(".wait"), target));
   document.addEventListener("entered", offerToTell);
   document.addEventListener("waits", (e) => count(e.detail));
   offerToTell();
@@ -112,7 +113,25 @@ async function cardOf(run) {
   return card;
 }
 
-// refresh takes over what waits by now. An entry that is open stays, because it may be read.
+// tellEntry says on an entry that was decided what its run is by now, and why it failed.
+function tellEntry(row, card) {
+  const waits = { draft: "draft" in card.dataset, approval: card.querySelector(`[data-action="approve-step"][data-step="${CSS.escape(row.dataset.step)}"]`),
+    doubt: card.querySelector(`[data-action="resolve-step"][data-step="${CSS.escape(row.dataset.step)}"]`) };
+  if (waits[row.dataset.kind] ?? true) return;
+  row.dataset.decided = "";
+  row.querySelector(".wait-pick")?.replaceWith(el("span"));
+  row.querySelector("summary > :is(.wait-state, .status)").replaceWith(card.querySelector(".status").cloneNode(true));
+  let end = row.querySelector(".wait-end");
+  if (!end) {
+    end = el("p", { class: "wait-end" }, el("span"), row.querySelector(".wait-fold > p > a"));
+    row.append(end);
+  }
+  end.firstElementChild.textContent = card.querySelector(":scope > .notice.error")?.textContent.trim() || "";
+  picked();
+}
+
+// refresh takes over what waits by now. An entry that is open stays, because it may be read, and so does one that was
+// decided here, because it says what became of it.
 async function refresh() {
   const part = await fragment(partOf(new URL(location.href)));
   await letGo();
@@ -123,11 +142,14 @@ async function refresh() {
   for (const old of rows()) {
     const same = next.querySelector("#" + CSS.escape(old.id));
     const open = old.querySelector(".wait-fold").open;
-    if (!same && !open) old.remove();
+    const decided = "decided" in old.dataset;
+    if (!same && !open && !decided) old.remove();
     else if (!same) old.dataset.gone = "";
-    else if (open || old.querySelector(":checked, :focus")) same.replaceWith(old);
+    else if (open || decided || old.querySelector(":checked, :focus")) same.replaceWith(old);
   }
-  now.replaceChildren(...next.childNodes, ...rows().filter((row) => "gone" in row.dataset));
+  const kept = rows().filter((row) => "gone" in row.dataset);
+  if (kept.length) next.querySelector(".empty")?.remove();
+  now.replaceChildren(...next.childNodes, ...kept);
   if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
   else if (focused !== document.body) rest();
   tellTime(now);
@@ -160,8 +182,29 @@ async function review() {
   const cards = await Promise.all(picks.map((row) => cardOf(row.dataset.run)));
   reviewed = picks.map((row, i) => ({ row, card: cards[i] }));
   compare(cards);
-  place.replaceChildren(...reviewed.map(({ row, card }) => el("section", { class: "reviewed", "data-of": row.id }, card, el("div", { "data-said": true }))));
+  place.replaceChildren(...reviewed.map(({ row, card }) => el("section", { class: "reviewed", "data-of": row.id, "aria-label": row.dataset.chatName },
+    el("p", { class: "reviewed-of" }, icon("chat"), row.dataset.chatName), card, el("div", { "data-said": true }))));
+  sumUp();
   dialog.showModal();
+}
+
+// sumUp says what is decided, and how much of it writes and destroys. Of an approval only its step counts.
+function sumUp() {
+  const n = reviewed.length;
+  let writes = 0, destroys = 0;
+  for (const { row, card } of reviewed) {
+    const sum = row.dataset.kind === "draft" && card.querySelector(".card-sum");
+    writes += sum ? Number(sum.dataset.writes) : Number(row.dataset.risk === "write");
+    destroys += sum ? Number(sum.dataset.destroys) : Number(row.dataset.risk === "destructive");
+  }
+  const yes = document.getElementById("review-yes");
+  document.getElementById("review-title").textContent = t("review", { n });
+  document.getElementById("review-text").hidden = n < 2;
+  document.getElementById("review-sum").textContent = t("review_sum", { n, writes, destroys });
+  yes.lastElementChild.textContent = t(n > 1 ? "review_all" : "review_one");
+  yes.previousElementSibling.textContent = t(n > 1 ? "review_none" : "review_not");
+  yes.classList.toggle("danger", destroys > 0);
+  yes.classList.toggle("primary", destroys === 0);
 }
 
 // compare marks the values that are equal in all cards, so that those which differ stand out.
@@ -185,21 +228,24 @@ function decideAll(button) {
   return busy(button, async () => {
     try {
       const answer = await api("POST", "/api/decisions", { items });
-      let done = 0;
+      const counts = {};
       answer.items.forEach((item, i) => {
-        const { row } = left[i];
+        const { row, card } = left[i];
         const said = document.querySelector(`[data-of="${CSS.escape(row.id)}"] [data-said]`);
         if (item.problem) problem(said, new Problem(item.problem, item.status));
         else {
-          done++;
+          const { decision } = items[i];
+          counts[decision] = (counts[decision] || 0) + 1;
           said.closest(".reviewed").remove();
-          row.remove();
+          left[i].row = undefined;
+          became(row, card);
         }
       });
-      reviewed = left.filter(({ row }) => row.isConnected);
-      announce(t("decided", { done, n: items.length }));
-      toast(t("decided", { done, n: items.length }));
-      if (reviewed.length === 0) close();
+      reviewed = left.filter(({ row }) => row);
+      if (reviewed.length) counts.left = reviewed.length;
+      toast(Object.entries(counts).map(([what, n]) => decided[what](n)).join(" · "));
+      if (reviewed.length) sumUp();
+      else close();
       waitingChanged();
     } catch (failure) {
       if (!(failure instanceof Problem)) throw failure;
@@ -207,6 +253,19 @@ function decideAll(button) {
       close();
     }
   });
+}
+
+const decided = {
+  confirm: (n) => t("decided_confirm", { n }), reject: (n) => t("decided_reject", { n }), approve: (n) => t("decided_approve", { n }),
+  refuse: (n) => t("decided_refuse", { n }), left: (n) => t("decided_left", { n }),
+};
+
+// became follows the run of an entry that was just decided, until it ends. Its card is in its entry from now on.
+async function became(row, card) {
+  const place = row.querySelector("[data-place]");
+  if (!place.firstElementChild) place.replaceChildren(card);
+  await refreshCard(row.dataset.run).catch(() => {}); // what follows it asks again
+  follow(row.dataset.run);
 }
 
 function close() {
