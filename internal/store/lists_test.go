@@ -59,7 +59,8 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 			batch = nil
 		}
 		for ; made < to; made++ {
-			id := w.IDs.New(w.Clock().Add(time.Duration(made) * time.Millisecond))
+			at := model.CreatedAt.Add(time.Duration(made) * time.Millisecond)
+			id := w.IDs.New(at)
 			chat := w.IDs.New(w.Clock())
 			for _, it := range append(out.Items, kv.Item{
 				"PK": kv.S(kv.Account(fixture.Account)), "SK": kv.S("CHAT#" + w.Chat.ID), "pending_run_id": kv.S(model.ID), "chat_id": kv.S(w.Chat.ID),
@@ -67,7 +68,7 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 				copied := kv.Item{}
 				for k, v := range it {
 					if s, ok := v.(*types.AttributeValueMemberS); ok {
-						v = kv.S(strings.NewReplacer(model.ID, id, w.Chat.ID, chat).Replace(s.Value))
+						v = kv.S(strings.NewReplacer(kv.At(model.CreatedAt, ""), kv.At(at, ""), model.ID, id, w.Chat.ID, chat).Replace(s.Value))
 					}
 					copied[k] = v
 				}
@@ -104,6 +105,21 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 	}
 	if got := count(waits); got != fewWaits {
 		t.Errorf("a page of what waits makes %d calls among %d, and %d among 60", got, many, fewWaits)
+	}
+	// A period reads no run outside of it. The runs are a millisecond apart.
+	last := model.CreatedAt.Add(time.Duration(made-1) * time.Millisecond)
+	for _, c := range []struct {
+		from, to time.Time
+		want     int
+	}{
+		{last.Add(-4 * time.Millisecond), time.Time{}, 5}, {last.Add(-4 * time.Millisecond), last, 4}, {last, last, 0}, {last.Add(time.Hour), time.Time{}, 0},
+		{last, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1}, {time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), last, 50},
+	} {
+		before := calls.Load()
+		page, _, err := table.Runs(ctx, fixture.Account, plan.Filter{From: c.from, To: c.to}, "", 50)
+		if err != nil || len(page) != c.want || c.want < 50 && calls.Load()-before > 20 {
+			t.Errorf("%d runs from %v to %v, want %d, in %d calls: %v", len(page), c.from, c.to, c.want, calls.Load()-before, err)
+		}
 	}
 	// A filter that nothing meets does not read the whole list.
 	before := calls.Load()

@@ -88,10 +88,16 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	PageInput
 	Status []string `query:"status,explode" maxItems:"10" doc:"only runs of these, repeated or separated by commas: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded"`
 	ChatID string   `query:"chat_id" doc:"only the runs of this chat"`
+	From   string   `query:"from" maxLength:"40" doc:"only runs that were proposed from a day (2026-03-01, UTC) or a moment (RFC 3339) on"`
+	To     string   `query:"to" maxLength:"40" doc:"only runs that were proposed until a day, which is in it, or before a moment"`
 },
 ) (*reply[RunList], error) {
 	account := caller(ctx).Account
 	statuses, err := readStatuses(in.Status)
+	if err != nil {
+		return nil, err
+	}
+	from, to, _, err := parseEnds(in.From, in.To, errInvalid)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +108,7 @@ func (s records) listRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses}, in.Cursor, in.size())
+	heads, cursor, err := s.store.Runs(ctx, account, plan.Filter{ChatID: in.ChatID, Statuses: statuses, From: from, To: to}, in.Cursor, in.size())
 	if err != nil {
 		return nil, err
 	}

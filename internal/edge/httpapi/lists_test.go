@@ -59,6 +59,9 @@ func TestListsNarrow(t *testing.T) {
 		{"/api/runs?status=", 200, plan.Filter{}}, // as if it were absent
 		{"/api/runs?status=finished", 422, plan.Filter{}},
 		{"/api/runs?status=done,", 422, plan.Filter{}},
+		{"/api/runs?from=2026-03-01&to=2026-03-02", 200, plan.Filter{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC)}},
+		{"/api/runs?from=2026-03-01T10:00:00%2B01:00", 200, plan.Filter{From: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}},
+		{"/api/runs?from=yesterday", 422, plan.Filter{}},
 		{"/api/runs?limit=0", 422, plan.Filter{}},
 		{"/api/runs?limit=201", 422, plan.Filter{}},
 		{"/api/runs?chat_id=x", 404, plan.Filter{}},
@@ -68,7 +71,8 @@ func TestListsNarrow(t *testing.T) {
 	} {
 		s := newSite()
 		w := s.do(ask(talker, "GET", c.path, ""))
-		if w.Code != c.status || s.world.filter.ChatID != c.want.ChatID || !slices.Equal(s.world.filter.Statuses, c.want.Statuses) {
+		if w.Code != c.status || s.world.filter.ChatID != c.want.ChatID || !slices.Equal(s.world.filter.Statuses, c.want.Statuses) ||
+			!s.world.filter.From.Equal(c.want.From) || !s.world.filter.To.Equal(c.want.To) {
 			t.Errorf("%s: %d %s, and the store was asked for %+v", c.path, w.Code, w.Body, s.world.filter)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/negotiation"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/models/credit"
 )
 
@@ -108,23 +109,12 @@ func (in *UsageInput) asCSV() bool {
 
 // parsePeriod parses the two ends of a period.
 func parsePeriod(first, last string, now time.Time) (from, to time.Time, err error) {
-	from, _, errFrom := parseEnd(first)
-	to, isDay, errTo := parseEnd(last)
-	if errFrom != nil || errTo != nil {
-		err := errPeriod
-		if errFrom != nil {
-			err = err.At(field("datetime_parsing", "query", "from"))
-		}
-		if errTo != nil {
-			err = err.At(field("datetime_parsing", "query", "to"))
-		}
+	from, to, isDay, err := parseEnds(first, last, errPeriod)
+	if err != nil {
 		return from, to, err
 	}
-	switch {
-	case last == "":
+	if last == "" {
 		to = midnight(now).AddDate(0, 0, 1)
-	case isDay:
-		to = to.AddDate(0, 0, 1)
 	}
 	if first == "" {
 		day := to.Add(-1)
@@ -139,6 +129,26 @@ func parsePeriod(first, last string, now time.Time) (from, to time.Time, err err
 		return from, to, errPeriod.At(field("period_too_long", "query", "to"))
 	}
 	return from, to, nil
+}
+
+// parseEnds parses the two ends of a period; "" is the zero time. A day at its end is in it, so that to is the next one.
+// It returns the fault bad at what it cannot read.
+func parseEnds(first, last string, bad *fault.Error) (from, to time.Time, isDay bool, err error) {
+	from, _, errFrom := parseEnd(first)
+	to, isDay, errTo := parseEnd(last)
+	if errFrom != nil || errTo != nil {
+		if errFrom != nil {
+			bad = bad.At(field("datetime_parsing", "query", "from"))
+		}
+		if errTo != nil {
+			bad = bad.At(field("datetime_parsing", "query", "to"))
+		}
+		return from, to, isDay, bad
+	}
+	if isDay {
+		to = to.AddDate(0, 0, 1)
+	}
+	return from, to, isDay, nil
 }
 
 // parseEnd parses a day or a time; "" is the zero time.

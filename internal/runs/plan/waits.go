@@ -114,6 +114,7 @@ type JobWait struct {
 type Filter struct {
 	ChatID   string
 	Statuses []Status
+	From, To time.Time // when it was proposed: from From on, and before To
 }
 
 // Lister lists what an account has, by pages. A cursor of another account or filter is refused. A page looks at a

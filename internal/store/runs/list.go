@@ -24,7 +24,16 @@ const listReads = 8
 func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor string, limit int) ([]plan.Head, string, error) {
 	span := kv.Listed(runsOf(account))
 	span.Newest = true
-	scope := strings.Join([]string{span.Of(), f.ChatID, statusText(f.Statuses)}, "\x00")
+	if !f.From.IsZero() {
+		span.From = beginsAt(f.From)
+	}
+	if !f.To.IsZero() {
+		span.To = beginsAt(f.To) // no id is empty, so that none of that moment is in it
+	}
+	if span.From >= span.To {
+		return nil, "", nil
+	}
+	scope := strings.Join([]string{span.Of(), f.ChatID, statusText(f.Statuses), span.From, span.To}, "\x00")
 	return kv.Pick(ctx, s.table, scope, span, cursor, limit, func(part []kv.Place) ([]*plan.Head, error) {
 		return readPlaces(part, func(p kv.Place) (*plan.Head, error) {
 			if f.ChatID != "" && p.ChatID != f.ChatID {
@@ -37,6 +46,11 @@ func (s *Store) Runs(ctx context.Context, account string, f plan.Filter, cursor 
 			return h, err
 		})
 	})
+}
+
+// beginsAt returns the key before those of a moment. A moment that the keys cannot have is the first or the last one.
+func beginsAt(at time.Time) string {
+	return kv.At(time.UnixMilli(min(max(at.UnixMilli(), 0), 9_999_999_999_999)), "")
 }
 
 func statusText(list []plan.Status) string {
