@@ -19,16 +19,21 @@ func TestUpdateChatLeavesOtherAttributes(t *testing.T) {
 		want   conversation.Chat
 	}{
 		{"nothing", conversation.ChatChange{}, conversation.Chat{}},
+		{"the title alone", conversation.ChatChange{Title: say("z")}, conversation.Chat{Title: "z"}},
 		{"all", conversation.ChatChange{Title: say("a"), ProjectID: say("p"), Automation: say("manual")}, conversation.Chat{Title: "a", ProjectID: "p", Automation: "manual"}},
 		{"the title", conversation.ChatChange{Title: say("b")}, conversation.Chat{Title: "b", ProjectID: "p", Automation: "manual"}},
 		{"as the assistant says", conversation.ChatChange{Automation: say("")}, conversation.Chat{Title: "b", ProjectID: "p"}},
 		{"out of its project", conversation.ChatChange{ProjectID: say(""), Automation: say("off")}, conversation.Chat{Title: "b", Automation: "off"}},
 	}
 	at := fixture.Epoch
+	last := w.Chat.UpdatedAt
 	for _, s := range steps {
 		at = at.Add(time.Second)
+		if s.change.ProjectID != nil || s.change.Automation != nil || s.change.Title == nil { // a name is no activity
+			last = at
+		}
 		got, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, s.change, at)
-		if err != nil || got.Title != s.want.Title || got.ProjectID != s.want.ProjectID || got.Automation != s.want.Automation || !got.UpdatedAt.Equal(at) {
+		if err != nil || got.Title != s.want.Title || got.ProjectID != s.want.ProjectID || got.Automation != s.want.Automation || !got.UpdatedAt.Equal(last) {
 			t.Errorf("%s: %+v, %v", s.name, got, err)
 		}
 	}

@@ -179,8 +179,8 @@ func (s *Store) Chat(ctx context.Context, account, id string) (conversation.Chat
 	return row.chat(), err
 }
 
-// UpdateChat changes the attributes that change names, and no other. A chat that is only pinned or archived keeps the
-// time of its last change.
+// UpdateChat changes the attributes that change names, and no other. A chat that is only named, pinned or
+// archived keeps the time of its last change, because nothing happened in it.
 func (s *Store) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (chat conversation.Chat, err error) {
 	err = retry.Do(ctx, func() error {
 		chat, err = s.updateChat(ctx, account, id, change, at)
@@ -203,19 +203,19 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 			values[":"+attribute] = kv.S(*v)
 		}
 	}
-	say("title", change.Title)
 	say("project_id", change.ProjectID)
 	say("automation", change.Automation)
 	say("agent_name", change.Agent)
 	say("conclude", change.Conclude)
 	touched := len(sets)+len(removes) > 0
-	if change.Pinned != nil || change.Archived != nil {
+	say("title", change.Title)
+	if change.Pinned != nil || change.Archived != nil || change.Title != nil {
 		there, err := s.Chat(ctx, account, id)
 		if err != nil {
 			return there, err
 		}
 		to, moves := placeAfter(there, change)
-		if !moves && !touched {
+		if !moves && !touched && change.Title == nil {
 			return there, nil
 		}
 		sets, values[":list"] = append(sets, "GSI1PK = :list"), kv.S(listOf(account, to))
