@@ -112,8 +112,12 @@ func TestPageOfRunsCostsWhatItShows(t *testing.T) {
 		from, to time.Time
 		want     int
 	}{
-		{last.Add(-4 * time.Millisecond), time.Time{}, 5}, {last.Add(-4 * time.Millisecond), last, 4}, {last, last, 0}, {last.Add(time.Hour), time.Time{}, 0},
-		{last, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1}, {time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), last, 50},
+		{last.Add(-4 * time.Millisecond), time.Time{}, 5},
+		{last.Add(-4 * time.Millisecond), last, 4},
+		{last, last, 0},
+		{last.Add(time.Hour), time.Time{}, 0},
+		{last, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 1},
+		{time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC), last, 50},
 	} {
 		before := calls.Load()
 		page, _, err := table.Runs(ctx, fixture.Account, plan.Filter{From: c.from, To: c.to}, "", 50)

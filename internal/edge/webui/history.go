@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,19 +24,25 @@ type runsView struct {
 	File     string // address of the list as a file
 	Only     bool   // only more of the list
 	Filter   runFilter
+	Narrowed bool // the filter narrows something
 	Statuses []plan.Status
 	Partly   bool
 	Facts    Facts
 }
 
 // runFilter narrows the list. Empty members narrow nothing.
-type runFilter struct{ Status, Text string }
+type runFilter struct {
+	Status, Text string
+	From, To     string // days, UTC; both are in it
+}
 
 // runRow is one run, as one row.
 type runRow struct {
 	ID, ChatID  string
 	Goal        render.HTML
+	Says        []saidValue // of its first changing step
 	Status      plan.Status
+	Undone      bool   // a newer run of the same page, or of one that was read for it, undid it
 	Who         string // who confirmed it, or else who asked for it
 	At          time.Time
 	Took        string // from its proposal to its end: the list does not have the time of its confirmation
@@ -43,6 +50,9 @@ type runRow struct {
 	Costs       []saidValue // amounts of money that its steps name
 	Micros      int64       // what the model calls for it cost, micro-USD; 0: nothing was counted
 	Receipt     bool
+
+	head  plan.Head
+	words string // its goal and the values of its changing steps, folded, for a search
 }
 
 // Bounds of the list.
@@ -52,7 +62,7 @@ const (
 	csvRows   = 2_000 // of a file
 )
 
-var errNoStatus = fault.New(fault.Invalid, "request.invalid")
+var errNoFilter = fault.New(fault.Invalid, "request.invalid")
 
 func (s *site) runsFragment(w http.ResponseWriter, v visit) error {
 	view, err := s.history(v.Context(), v)
@@ -65,21 +75,24 @@ func (s *site) runsFragment(w http.ResponseWriter, v visit) error {
 
 func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 	q := v.URL.Query()
-	view := &runsView{Only: q.Get("cursor") != "", Filter: runFilter{q.Get("status"), q.Get("q")}, Statuses: plan.Statuses()}
+	view := &runsView{Only: q.Get("cursor") != "", Filter: filterOf(q), Statuses: plan.Statuses()}
+	view.Narrowed = view.Filter != runFilter{}
 	complete, err := s.Runs.Complete(ctx)
 	if err != nil {
 		return nil, err
 	}
 	view.Partly = !complete
+	list, err := s.runList(v, view.Filter)
+	if err != nil {
+		return nil, err
+	}
 	cursor := q.Get("cursor")
 	for range runsReads {
-		var list []plan.Head
-		if list, cursor, err = s.runHeads(ctx, v, view.Filter, cursor); err != nil {
+		var rows []runRow
+		if rows, cursor, err = list.page(ctx, cursor); err != nil {
 			return nil, err
 		}
-		for _, h := range list {
-			view.Rows = append(view.Rows, s.historyRow(v, h))
-		}
+		view.Rows = append(view.Rows, rows...)
 		if cursor == "" || len(view.Rows) >= runsPage {
 			break
 		}
@@ -99,21 +112,50 @@ func (s *site) history(ctx context.Context, v visit) (*runsView, error) {
 	return view, err
 }
 
-// runHeads reads a page of runs, and leaves those that the filter lets through.
-func (s *site) runHeads(ctx context.Context, v visit, f runFilter, cursor string) ([]plan.Head, string, error) {
-	var of plan.Filter
+func filterOf(q url.Values) runFilter {
+	return runFilter{q.Get("status"), q.Get("q"), q.Get("from"), q.Get("to")}
+}
+
+// runList is a list of runs that is read by pages.
+type runList struct {
+	site   *site
+	visit  visit
+	of     plan.Filter
+	text   string // folded
+	undone map[string]bool
+}
+
+func (s *site) runList(v visit, f runFilter) (*runList, error) {
+	l := &runList{site: s, visit: v, text: fold.Text(f.Text), undone: map[string]bool{}}
+	var errFrom, errTo error
 	if f.Status != "" {
-		of.Statuses = []plan.Status{plan.Status(f.Status)}
-		if !slices.Contains(plan.Statuses(), plan.Status(f.Status)) {
-			return nil, "", errNoStatus
-		}
+		l.of.Statuses = []plan.Status{plan.Status(f.Status)}
 	}
-	list, next, err := s.Runs.Runs(ctx, v.who.Account, of, cursor, runsPage)
-	text := fold.Text(f.Text)
-	var kept []plan.Head
-	for _, h := range list {
-		if strings.Contains(fold.Text(h.Plan.Goal), text) {
-			kept = append(kept, h)
+	if f.From != "" {
+		l.of.From, errFrom = time.Parse(time.DateOnly, f.From)
+	}
+	if f.To != "" {
+		l.of.To, errTo = time.Parse(time.DateOnly, f.To)
+		l.of.To = l.of.To.AddDate(0, 0, 1)
+	}
+	if f.Status != "" && !slices.Contains(plan.Statuses(), plan.Status(f.Status)) || errFrom != nil || errTo != nil {
+		return nil, errNoFilter
+	}
+	return l, nil
+}
+
+// page reads a page of runs, and leaves those that the filter lets through. What undoes a run is newer than it, so that
+// it was read before.
+func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, error) {
+	heads, next, err := l.site.Runs.Runs(ctx, l.visit.who.Account, l.of, cursor, runsPage)
+	var kept []runRow
+	for _, h := range heads {
+		if h.Plan.Undoes != "" && h.Status == plan.Done {
+			l.undone[h.Plan.Undoes] = true
+		}
+		if r := l.site.historyRow(l.visit, h); strings.Contains(r.words, l.text) {
+			r.Undone = l.undone[r.ID]
+			kept = append(kept, r)
 		}
 	}
 	return kept, next, err
@@ -124,7 +166,7 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	r := runRow{
 		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Who: run.Confirmer, At: run.CreatedAt,
 		Done: h.Done, Total: len(run.Plan.Steps), Receipt: run.Status.Terminal(),
-		Micros: h.Micros,
+		Micros: h.Micros, head: h,
 	}
 	if r.Who == "" {
 		r.Who = run.User
@@ -133,30 +175,43 @@ func (s *site) historyRow(v visit, h plan.Head) runRow {
 	if run.Confirmer != "" && !h.EndedAt.IsZero() {
 		r.Took = w.took(h.EndedAt.Sub(run.CreatedAt))
 	}
+	said := []string{run.Plan.Goal}
 	a := cardBuilder{run: run, card: &card{}, words: w, now: s.Now()}
 	for _, step := range run.Plan.Steps {
-		if b, ok := run.Plan.Binding(step.ID); ok && plan.RiskOf(step.Method) != plan.Read {
-			r.Costs = append(r.Costs, a.sentence(step, b).costs()...)
+		b, ok := run.Plan.Binding(step.ID)
+		if !ok || plan.RiskOf(step.Method) == plan.Read {
+			continue
+		}
+		says := a.sentence(step, b)
+		r.Costs = append(r.Costs, says.costs()...)
+		if r.Says == nil {
+			r.Says = says.Values
+		}
+		for _, value := range says.Values {
+			said = append(said, value.Value.Text(), value.Sent.Text())
 		}
 	}
+	r.words = fold.Text(strings.Join(said, "\n"))
 	return r
 }
 
 // runsFile serves the list as a CSV file (RFC 4180), of at most csvRows runs.
 func (s *site) runsFile(w http.ResponseWriter, v visit) error {
-	q, ctx := v.URL.Query(), v.Context()
-	f := runFilter{q.Get("status"), q.Get("q")}
+	list, err := s.runList(v, filterOf(v.URL.Query()))
+	if err != nil {
+		return err
+	}
 	var body bytes.Buffer // whole, because an answer that has begun cannot say that the rest is missing
 	file := csv.NewWriter(&body)
 	_ = file.Write([]string{"run_id", "status", "goal", "services", "proposed_by", "confirmed_by", "created_at", "ended_at", "seconds_since_proposed", "steps_done", "steps_total", "receipt", "cost_usd", "amounts"})
 	cursor := ""
 	for n := 0; n < csvRows; {
-		list, next, err := s.runHeads(ctx, v, f, cursor)
+		rows, next, err := list.page(v.Context(), cursor)
 		if err != nil {
 			return err
 		}
-		for _, head := range list[:min(len(list), csvRows-n)] {
-			_ = file.Write(s.csvRow(v, head))
+		for _, r := range rows[:min(len(rows), csvRows-n)] {
+			_ = file.Write(csvRow(r))
 			n++
 		}
 		if cursor = next; cursor == "" {
@@ -168,16 +223,17 @@ func (s *site) runsFile(w http.ResponseWriter, v visit) error {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="piloto.csv"`)
 	h.Set("Cache-Control", "no-store")
-	_, err := w.Write(body.Bytes())
+	_, err = w.Write(body.Bytes())
 	return err
 }
 
-func (s *site) csvRow(v visit, h plan.Head) []string {
+func csvRow(r runRow) []string {
+	h := r.head
 	var services []string
 	for _, b := range h.Plan.Bindings {
 		services = addNew(services, b.ServerName)
 	}
-	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(s.amounts(v, h))}
+	row := []string{h.ID, string(h.Status), cell(h.Plan.Goal), cell(strings.Join(services, ", ")), cell(h.User), cell(h.Confirmer), h.CreatedAt.UTC().Format(time.RFC3339), "", "", strconv.Itoa(h.Done), strconv.Itoa(len(h.Plan.Steps)), "", "", cell(amounts(r))}
 	if !h.EndedAt.IsZero() {
 		row[7], row[8] = h.EndedAt.UTC().Format(time.RFC3339), strconv.FormatFloat(h.EndedAt.Sub(h.CreatedAt).Seconds(), 'f', 1, 64)
 	}
@@ -191,9 +247,9 @@ func (s *site) csvRow(v visit, h plan.Head) []string {
 }
 
 // amounts returns the amounts of money of a run, as the page shows them.
-func (s *site) amounts(v visit, h plan.Head) string {
+func amounts(r runRow) string {
 	var list []string
-	for _, c := range s.historyRow(v, h).Costs {
+	for _, c := range r.Costs {
 		list = append(list, c.Value.Text())
 	}
 	return strings.Join(list, "; ")

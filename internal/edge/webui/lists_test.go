@@ -18,7 +18,8 @@ func (m *memory) Runs(_ context.Context, _ string, f plan.Filter, _ string, _ in
 	defer m.mu.Unlock()
 	var list []plan.Head
 	for _, r := range m.runs {
-		if len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status) {
+		within := !r.CreatedAt.Before(f.From) && (f.To.IsZero() || r.CreatedAt.Before(f.To))
+		if within && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status)) {
 			list = append(list, headOf(r))
 		}
 	}

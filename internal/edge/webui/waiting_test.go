@@ -61,16 +61,48 @@ func TestWhatWaitsIsFiltered(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", query, n, want)
 		}
 	}
-	for query, want := range map[string]int{"": 4, "status=draft": 2, "q=PAGAR": 1, "q=nada": 0, "q=%3Cb%3E": 0} {
+	for query, want := range map[string]int{"": 4, "status=draft": 2, "q=PAGAR": 1, "q=nada": 0, "q=1250,5": 1, "status=draft&from=&to=": 2, "q=%3Cb%3E": 0} {
 		if n := strings.Count(get(t, w.page, "/ui/runs?"+query, ana).Body.String(), "<tr data-run"); n != want {
 			t.Errorf("%s: %d runs, want %d", query, n, want)
 		}
 	}
-	if text := get(t, w.page, "/ui/runs", ana).Body.String(); strings.Count(text, "<td>0,0123") != 1 { // of the only run that ended
+	if text := get(t, w.page, "/ui/runs", ana).Body.String(); strings.Count(text, ">0,0123 USD</td>") != 1 { // of the only run that ended
 		t.Errorf("costs: %s", text)
 	}
-	if code := get(t, w.page, "/ui/runs?status=odd", ana).Code; code != http.StatusBadRequest {
-		t.Errorf("an unknown status: %d", code)
+	for _, query := range []string{"status=odd", "from=ayer", "to=2026-13-01"} {
+		if code := get(t, w.page, "/ui/runs?"+query, ana).Code; code != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, code)
+		}
+	}
+	if text := get(t, w.page, "/ui/runs?q=nada", ana).Body.String(); !strings.Contains(text, "Ningún plan coincide") || strings.Contains(text, "Todavía no") {
+		t.Error("a search without hits reads as if there were no plans")
+	}
+}
+
+// TestRunsAreListedByDayAndSayWhatUndidThem: both days of a filter are in it, and a run that another one undid says so.
+func TestRunsAreListedByDayAndSayWhatUndidThem(t *testing.T) {
+	w := waitingWorld(t)
+	for i, id := range []string{"01JRUN00000000000000000001", "01JRUN00000000000000000002", "01JRUN00000000000000000003", "01JRUN00000000000000000004"} {
+		r := w.runs[id]
+		r.CreatedAt = noon.AddDate(0, 0, i)
+		if i == 2 {
+			r.Status, r.Plan.Undoes = plan.Done, "01JRUN00000000000000000001"
+		}
+		w.runs[id] = r
+	}
+	day := func(n int) string { return noon.AddDate(0, 0, n).Format(time.DateOnly) }
+	for query, want := range map[string]int{"from=" + day(1): 3, "to=" + day(1): 2, "from=" + day(1) + "&to=" + day(1): 1, "from=" + day(9): 0} {
+		if n := strings.Count(get(t, w.page, "/ui/runs?"+query, ana).Body.String(), "<tr data-run"); n != want {
+			t.Errorf("%s: %d runs, want %d", query, n, want)
+		}
+	}
+	_, row, _ := strings.Cut(get(t, w.page, "/ui/runs?q=reservar", ana).Body.String(), `<tr data-run="01JRUN00000000000000000001">`)
+	row, _, _ = strings.Cut(row, "</tr>")
+	if !strings.Contains(row, "Deshecho") || !strings.Contains(row, "said-pair") {
+		t.Errorf("the row of an undone run: %s", row)
+	}
+	if text := get(t, w.page, "/ui/runs?q=pagar", ana).Body.String(); strings.Contains(text, "Deshecho") {
+		t.Error("a run that nothing undid is said to be undone")
 	}
 }
 
@@ -104,6 +136,38 @@ func TestTheFileOfRunsHasTheFiltersOfItsList(t *testing.T) {
 			t.Errorf("%q", rows[1])
 		}
 	}
+}
+
+// TestRunsAreFilteredWhileOneTypes: the rows, the address and the file follow the words, and the field keeps the focus. What
+// is decided on a card of the inbox is said by its entry.
+func TestRunsAreFilteredWhileOneTypes(t *testing.T) {
+	b := open(t, 390, 844)
+	b.world.mu.Lock()
+	for i, room := range []string{"norte", "sur"} {
+		id := fmt.Sprint("w", i)
+		b.chats[id] = conversation.Chat{ID: id, Title: "Sala " + room}
+		p := manyOrders(1)
+		p.ID, p.Steps[0].Body = p.ID[:25]+fmt.Sprint(i), json.RawMessage(`{"client":"`+room+`","unit":"caja"}`)
+		b.propose(id, p)
+	}
+	b.world.mu.Unlock()
+	b.visit("/?view=runs")
+	b.until(`document.querySelectorAll("[data-run]").length === 2`)
+	b.write(`[data-input="filter-text"]`, "NOR")
+	b.until(`document.querySelectorAll("[data-run]").length === 1 && location.search === "?view=runs&q=NOR" && document.getElementById("run-file").search === "?q=NOR"`)
+	b.do(chromedp.KeyEvent("x"))
+	b.until(`document.querySelector("#run-list .empty")?.innerText.includes("Ningún plan coincide")`)
+	if eval[bool](b, `document.activeElement.dataset.input !== "filter-text" || document.activeElement.value !== "NORx"`) {
+		t.Error("the field lost the focus or its words")
+	}
+	b.click("#run-list .empty a")
+	b.until(`document.querySelectorAll("[data-run]").length === 2`)
+	b.visit("/?view=waiting")
+	b.click(".wait:first-child summary")
+	b.click(`.wait:first-child [data-action="reject-run"]`)
+	b.see("#ask-yes")
+	b.click("#ask-yes")
+	b.until(`document.querySelector(".wait[data-decided] summary .status")?.innerText.includes("Cancelado") && !document.querySelector(".wait[data-decided] .wait-pick")`)
 }
 
 // TestWhatWaitsIsDecidedByKeyboard: found by its number, opened, chosen, compared and decided together, each by the digest of

@@ -72,7 +72,7 @@ const changes = {
   "some-services": manage.chooseServices,
 };
 
-const inputs = { "find-chats": chats.findChats, "search": manage.search, "model": assistants.sayPrice };
+const inputs = { "find-chats": chats.findChats, "filter-text": waiting.filterText, "search": manage.search, "model": assistants.sayPrice };
 
 document.addEventListener("click", (e) => {
   const link = e.target.closest("a[data-nav]");

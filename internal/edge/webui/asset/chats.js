@@ -45,9 +45,8 @@ async function look(words, cursor, mine) {
   announce(t("found", { n: list.querySelectorAll("[data-row]").length }));
 }
 
-// Chats that are deleted when the time for an undo is over: the timer of each.
-const leaving = new Map();
-const undoTime = 8000;
+const leaving = new Set(); // chats that are deleted when the time for an undo is over
+const undoTime = 30_000;
 
 let archiveOpen = false;
 
@@ -101,7 +100,7 @@ export function startChats() {
   }, true);
   zoned();
   addEventListener("pagehide", () => {
-    for (const chat of leaving.keys()) fetch(address(chat), { method: "DELETE", keepalive: true, credentials: "same-origin" });
+    for (const chat of leaving) fetch(address(chat), { method: "DELETE", keepalive: true, credentials: "same-origin" });
   });
 }
 
@@ -125,11 +124,12 @@ async function showArchive(fold) {
 }
 
 // change changes a chat, and shows what came of it.
-const change = (button, chat, body) => act(button, async () => {
+const change = (button, chat, body, changed) => act(button, async () => {
   await api("PATCH", address(chat), body);
   if (view().dataset.chat === chat) await again();
   if (field().value.trim()) findChats(field());
   else await refreshChats();
+  changed?.();
 });
 
 async function rename(button, chat, name) {
@@ -140,12 +140,11 @@ async function rename(button, chat, name) {
 async function remove(chat) {
   if (leaving.has(chat)) return;
   const open = view().dataset.chat === chat;
-  leaving.set(chat, setTimeout(() => finish(chat), undoTime));
+  leaving.add(chat);
   listed();
   if (open) await go("/");
   const box = toast(t("chat_deleted"), {
-    label: t("undo_delete"), after: undoTime, act: () => {
-      clearTimeout(leaving.get(chat));
+    label: t("take_back"), after: undoTime, over: () => finish(chat), act: () => {
       leaving.delete(chat);
       listed();
       if (open) go("/?chat=" + encodeURIComponent(chat));
@@ -168,6 +167,9 @@ async function finish(chat) {
   listed();
 }
 
+const archive = (button, chat, archived) => change(button, chat, { archived }, () =>
+  toast(t(archived ? "chat_archived" : "chat_unarchived"), { label: t("take_back"), after: undoTime, act: () => change(button, chat, { archived: !archived }) }));
+
 // menu shows what can be done with a chat.
 function menu(button) {
   const { chat, name, project } = button.dataset;
@@ -179,8 +181,8 @@ function menu(button) {
   dialog.append(
     el("h2", { id: "chat-menu-title" }, name),
     item("pencil", t("rename"), () => rename(button, chat, name)),
-    item("up", t(pinned ? "unpin" : "pin"), () => change(button, chat, { pinned: !pinned })),
-    item("folder", t(archived ? "unarchive" : "archive"), () => change(button, chat, { archived: !archived })),
+    item("pin", t(pinned ? "unpin" : "pin"), () => change(button, chat, { pinned: !pinned })),
+    item("folder", t(archived ? "unarchive" : "archive"), () => archive(button, chat, !archived)),
     item("trash", t("delete"), () => remove(chat)),
   );
   if (projects.length) {

@@ -4,8 +4,8 @@
 import { api, fragment, Problem } from "./api.js";
 import { rest } from "./focus.js";
 import { shortcut } from "./keys.js";
-import { busy, problem, toast } from "./notice.js";
-import { follow, refreshCard } from "./run.js";
+import { announce, busy, problem, toast } from "./notice.js";
+import { follow } from "./run.js";
 import { el, icon, t, tellTime } from "./text.js";
 import { entitle, go, letGo, partOf, refreshSide, view } from "./view.js";
 
@@ -261,11 +261,11 @@ const decided = {
 };
 
 // became follows the run of an entry that was just decided, until it ends. Its card is in its entry from now on.
-async function became(row, card) {
+function became(row, card) {
   const place = row.querySelector("[data-place]");
   if (!place.firstElementChild) place.replaceChildren(card);
-  await refreshCard(row.dataset.run).catch(() => {}); // what follows it asks again
   follow(row.dataset.run);
+  follow(row.dataset.run); // it asks at once, because what was told of the run before is lost
 }
 
 function close() {
@@ -297,11 +297,44 @@ async function moreRows(button) {
 
 export const actions = { "tell-me": toggleTelling, "review": review, "review-close": close, "decide-all": decideAll, "more-rows": moreRows, "sort-rows": sortRows };
 
-// filter shows the list that a form's values leave.
-function filter(input) {
+// filters is the query of the form of an input.
+function filters(input) {
   const q = new URLSearchParams(new FormData(input.form));
   for (const [name, value] of [...q]) if (!value) q.delete(name);
-  return go("/?" + q, { focus: false }).then(() => document.querySelector(`[data-filter] [name="${CSS.escape(input.name)}"]`)?.focus());
+  return q;
+}
+
+// filter shows the list that a form's values leave.
+function filter(input) {
+  clearTimeout(asking);
+  asked++; // what was typed is in the form, too
+  return go("/?" + filters(input), { focus: false }).then(() => document.querySelector(`[data-filter] [name="${CSS.escape(input.name)}"]`)?.focus());
+}
+
+let asking; // the delay before a search
+let asked = 0; // searches; only the last one is shown
+
+/** filterText shows the runs with the words that were typed. The field stays as it is, because somebody writes in it. */
+export function filterText(input) {
+  clearTimeout(asking);
+  const mine = ++asked;
+  asking = setTimeout(async () => {
+    const url = new URL("/?" + filters(input), location.origin);
+    let part;
+    try {
+      part = await fragment(partOf(url));
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      if (mine === asked) problem(view().querySelector("[data-problem]"), failure);
+      return;
+    }
+    if (mine !== asked || !input.isConnected || !part.ok) return;
+    history.replaceState(null, "", url);
+    for (const id of ["run-list", "run-file"]) document.getElementById(id).replaceWith(part.nodes[0].querySelector("#" + id));
+    const list = document.getElementById("run-list");
+    tellTime(list);
+    announce(t("found", { n: list.querySelectorAll("[data-run]").length }));
+  }, 250);
 }
 
 export const changes = { "pick": picked, "filter": filter };
