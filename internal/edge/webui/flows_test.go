@@ -148,7 +148,7 @@ func TestSeveralAreDecidedByKeyboard(t *testing.T) {
 	b.until(`document.querySelectorAll("#review[open] .card").length === 2`)
 	b.reach(`[data-action="decide-all"][data-yes="yes"]`)
 	b.press("Enter")
-	b.until(`!document.getElementById("review").open && document.querySelectorAll(".wait").length === 0 && document.activeElement.id === "view"`)
+	b.until(`!document.getElementById("review").open && document.querySelectorAll(".wait[data-decided] > details > summary > [data-state=done]").length === 2 && document.activeElement.matches(".wait:first-child summary")`)
 	b.keepsFocus()
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
