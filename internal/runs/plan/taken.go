@@ -47,12 +47,13 @@ type Answered struct {
 }
 
 // TakenFrom returns the values of a plan that stand in answers, the newest answer first. Values that the person's own
-// message has were not taken. earlier are the values of the plan before this one: those that are still in their place stay.
+// message has were not taken, and neither were those that the read itself asked with (Answered.tells). earlier are the values
+// of the plan before this one: those that are still in their place stay.
 func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Taken {
 	said = strings.ToLower(said)
 	read := make([]func(string) (string, bool), len(answers))
 	for i, a := range answers {
-		read[i] = valuesIn(a.Answer)
+		read[i] = a.tells()
 	}
 	var list []Taken
 	for _, s := range p.Steps {
@@ -72,6 +73,29 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 		}
 	}
 	return list
+}
+
+// tells returns whether the answer says a value that the call did not have. An answer often repeats what it was asked for,
+// such as the hours of a search, and then the value is the caller's. A value that the call had counts only when the answer
+// names the thing with this id, because then the answer says that there is such a thing.
+func (a Answered) tells() func(value string) (label string, is bool) {
+	answered := valuesIn(a.Answer)
+	var asked []string
+	ask := func(_, text string) {
+		asked = append(asked, text)
+		if plain, err := url.QueryUnescape(text); err == nil {
+			asked = append(asked, plain)
+		}
+	}
+	eachValue(a.Call, "", ask)
+	if _, address, has := strings.Cut(a.Called, "://"); has {
+		ask("", address)
+	}
+	return func(value string) (string, bool) {
+		label, is := answered(value)
+		echo := label == "" && slices.ContainsFunc(asked, func(text string) bool { return standsIn(text, value) })
+		return label, is && !echo
+	}
 }
 
 // Again returns the value as another read of the same call leaves it.
@@ -127,19 +151,22 @@ func valuesIn(answer string) func(value string) (label string, is bool) {
 		nameValues(root, values, map[string]bool{})
 		return func(v string) (string, bool) { label, is := values[v]; return label, is }
 	}
+	return func(v string) (string, bool) { return "", standsIn(answer, v) }
+}
+
+// standsIn reports whether a text has a value that is no part of a longer word.
+func standsIn(text, value string) bool {
 	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
-	return func(v string) (string, bool) {
-		for rest := answer; ; {
-			before, after, found := strings.Cut(rest, v)
-			if !found {
-				return "", false
-			}
-			left, right := []rune(lastRune(before)), []rune(firstRune(after))
-			if (len(left) == 0 || !isPart(left[0])) && (len(right) == 0 || !isPart(right[0])) {
-				return "", true
-			}
-			rest = after
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, value)
+		if !found {
+			return false
 		}
+		left, right := []rune(lastRune(before)), []rune(firstRune(after))
+		if (len(left) == 0 || !isPart(left[0])) && (len(right) == 0 || !isPart(right[0])) {
+			return true
+		}
+		rest = after
 	}
 }
 

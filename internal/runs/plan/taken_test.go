@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,36 @@ func TestTakenFromKeepsWhatStaysInItsPlace(t *testing.T) {
 	after := step("n1", "20").TakenFrom(nil, "", before)
 	if len(before) != 2 || len(after) != 1 || after[0].Where != "body.price" || after[0].Service != "Salas" {
 		t.Errorf("%+v, then %+v", before, after)
+	}
+}
+
+// TestWhatTheReadAskedWithIsNotTakenFromIt: an answer that repeats its own request says nothing of who chose the value.
+func TestWhatTheReadAskedWithIsNotTakenFromIt(t *testing.T) {
+	p := Plan{Steps: []Step{{ID: EffectOf("s1"), Body: json.RawMessage(`{"room":"norte","start":"10:00","end":"11:00","of":"a b"}`)}}}
+	answer := `{"items":[{"id":"norte","name":"Sala Norte","q":"a b"}],"query":{"start":"10:00","end":"11:00"}}`
+	for name, c := range map[string]struct {
+		read Answered
+		want string
+	}{
+		"query":        {Answered{Call: json.RawMessage(`{"method":"GET","path":"/rooms","query":{"start":"10:00","end":"11:00"}}`)}, "a b norte"},
+		"in the path":  {Answered{Call: json.RawMessage(`{"method":"GET","path":"/rooms/10%3A00/11:00?q=a+b"}`)}, "norte"},
+		"of a tool":    {Answered{Call: json.RawMessage(`{"tool":"rooms","body":{"when":[{"from":"10:00, 11:00"}],"q":"a b"}}`)}, "norte"},
+		"no call kept": {Answered{Called: "GET https://x.example/rooms?start=10%3A00&end=11%3A00"}, "a b norte"},
+		"a longer one": {Answered{Called: "GET https://x.example/rooms?start=110%3A00&end=11%3A000"}, "10:00 11:00 a b norte"},
+		"the named":    {Answered{Called: "GET https://x.example/rooms/norte"}, "10:00 11:00 a b norte"},
+	} {
+		c.read.Answer = answer
+		var got []string
+		for _, v := range p.TakenFrom([]Answered{c.read}, "", nil) {
+			got = append(got, v.Value)
+		}
+		if slices.Sort(got); strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	asked := Answered{Service: "Echo", Call: json.RawMessage(`{"query":{"start":"10:00"}}`), Answer: `{"start":"10:00"}`}
+	if got := p.TakenFrom([]Answered{asked, {Service: "Agenda", Answer: `{"next":"10:00"}`}}, "", nil); len(got) != 1 || got[0].Service != "Agenda" {
+		t.Errorf("an older read that found the value: %+v", got)
 	}
 }
 
