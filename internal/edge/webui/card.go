@@ -100,6 +100,7 @@ type cardStep struct {
 	Doubt    *doubt
 	Items    *items
 	Undone   *effect
+	Reverses *reversed // what it undoes
 	Command  *replacement
 	Reused   bool   // the result of an earlier run
 	Whole    string // address of the complete answer, when only a part is shown
@@ -276,9 +277,9 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
 	v.Says = a.sentence(s, binding)
-	v.Costs = v.Says.costs()
-	if len(v.Costs) > 0 && v.Risk != plan.Read {
-		a.card.Costs++
+	a.card.addCosts(&v, v.Says.costs())
+	if v.Risk != plan.Read {
+		a.card.addCosts(&v, a.answeredCosts(s))
 	}
 	switch v.Risk {
 	case plan.Write:
@@ -306,6 +307,18 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked
 	return v
+}
+
+// addCosts adds amounts of money to a step, each once.
+func (c *card) addCosts(v *cardStep, costs []saidValue) {
+	if len(v.Costs) == 0 && len(costs) > 0 && v.Risk != plan.Read {
+		c.Costs++
+	}
+	for _, cost := range costs {
+		if !slices.ContainsFunc(v.Costs, func(o saidValue) bool { return o.Name == cost.Name && o.Value == cost.Value }) {
+			v.Costs = append(v.Costs, cost)
+		}
+	}
 }
 
 // title returns the title of a step in the reader's language.

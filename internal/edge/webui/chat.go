@@ -144,7 +144,7 @@ func (s *site) card(ctx context.Context, v visit, runID string) (*card, error) {
 	c.setReversals(reversals)
 	c.setRevisions(run, revisions, v.tag)
 	c.setPermissions(v.who, run, chat.UserID, revisions)
-	return c, nil
+	return c, s.undone(ctx, v, run, c)
 }
 
 // events reads at most that many events of a run.

@@ -46,6 +46,14 @@ func (w words) date(text string, now time.Time) (string, bool) {
 	return "", false
 }
 
+// readDate writes a date of an answer as date does, to the second.
+func (w words) readDate(text string, now time.Time) (string, bool) {
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil && at.Nanosecond() != 0 {
+		text = at.Format(time.RFC3339)
+	}
+	return w.date(text, now)
+}
+
 func (w words) day(at time.Time, year bool) string {
 	pairs := []string{
 		"weekday", nth(locale.Text(w.tag, "page.date.weekdays"), int(at.Weekday())), "day", itoa(at.Day()),

@@ -1,10 +1,12 @@
 package webui
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -126,6 +128,13 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 		if t.StepID != s.ID {
 			continue
 		}
+		if until := t.Until(); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
+			a.card.ReadUntil = until
+		}
+		a.card.Rereads = a.card.Rereads || len(t.Call) > 0
+		if t.Own && !t.Gone { // it was not taken from there
+			continue
+		}
 		one := takenValues{Service: a.show(t.Service), Called: a.show(t.Called), At: t.At, Gone: t.Gone}
 		same := slices.IndexFunc(v.Taken, func(o takenValues) bool {
 			return o.Called == one.Called && o.Service == one.Service && o.At.Equal(one.At) && o.Gone == one.Gone
@@ -134,13 +143,9 @@ func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 			v.Taken, same = append(v.Taken, one), len(v.Taken)
 		}
 		v.Taken[same].Values = append(v.Taken[same].Values, a.show(t.Value))
-		if until := t.Until(); a.card.ReadUntil.IsZero() || until.Before(a.card.ReadUntil) {
-			a.card.ReadUntil = until
-		}
-		a.card.Rereads = a.card.Rereads || len(t.Call) > 0
 	}
 	for _, t := range s.Targets {
-		v.Targets = append(v.Targets, resolvedTarget{Ref: a.reference("${" + t.Ref + "}"), Label: a.show(t.Label), Value: a.inline(t.Value)})
+		v.Targets = append(v.Targets, resolvedTarget{Ref: a.reference("${" + t.Ref + "}"), Label: a.show(cmp.Or(ref.NameIn(t.About), t.Label)), Value: a.show(textOf(t.Value))})
 	}
 }
 

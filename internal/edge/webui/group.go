@@ -61,7 +61,8 @@ func (a cardBuilder) alike(i, j int) bool {
 	return plainStep(s) && plainStep(t) && !v.Request && !w.Request && v.Risk == w.Risk && (s.Undo == nil) == (t.Undo == nil) &&
 		s.Tool == t.Tool && s.Method == t.Method && s.MCPID == t.MCPID && b.Template == c.Template && b.BaseURL == c.BaseURL &&
 		slices.Equal(s.Needs, t.Needs) && slices.Equal(v.Needs, w.Needs) &&
-		slices.EqualFunc(v.Says.Values, w.Says.Values, func(x, y saidValue) bool { return x.Name == y.Name })
+		slices.EqualFunc(v.Says.Values, w.Says.Values, func(x, y saidValue) bool { return x.Name == y.Name }) &&
+		slices.EqualFunc(v.Says.Things, w.Says.Things, saidThing.isSame)
 }
 
 func groupOf(steps []cardStep) *stepGroup {

@@ -204,7 +204,7 @@ func (r *reader) single(raw json.RawMessage, name string) readValue {
 		if json.Unmarshal(raw, &text) != nil {
 			return readValue{Text: display(string(raw))}
 		}
-		if date, ok := r.words.date(text, r.now); ok {
+		if date, ok := r.words.readDate(text, r.now); ok {
 			return readValue{Text: display(date), Sort: text}
 		}
 		if image := pictureURL(text); len(image) > r.room {

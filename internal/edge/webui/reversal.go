@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -98,4 +99,70 @@ func howReversed(by plan.Run, done, all int, v visit) string {
 func (c *card) setReversals(list []reversing) {
 	c.UndoneBy = list
 	c.Undo = c.Undo && !slices.ContainsFunc(list, reversing.open)
+}
+
+// reversed is the effect that a step undoes, as it was done: the id in an undo's own call says little of it.
+type reversed struct {
+	Title render.HTML
+	Says  sentence
+}
+
+// mostRetries are the runs that are read to find the draft that began an undo.
+const mostRetries = 5
+
+// undone adds to the steps of a card what they undo, when its run undoes another.
+func (s *site) undone(ctx context.Context, v visit, run plan.Run, c *card) error {
+	if run.Plan.Undoes == "" {
+		return nil
+	}
+	var old plan.Run
+	var events []plan.Event
+	err := runAll(
+		func() (err error) { old, err = s.Runs.Run(ctx, v.who.Account, run.Plan.Undoes); return },
+		func() (err error) { events, err = s.events(ctx, v, run.Plan.Undoes, cardEvents); return },
+	)
+	first := run
+	for n := 0; err == nil && first.Retries != "" && n < mostRetries; n++ { // the event names the run that was retried
+		first, err = s.Runs.Run(ctx, v.who.Account, first.Retries)
+	}
+	if isMissing(err) {
+		return nil
+	}
+	a := cardBuilder{run: old, card: c, words: words{tag: v.tag}, now: v.now}
+	for _, e := range events {
+		of, ok := plan.ReversalOf(e)
+		if !ok || of.RunID != first.ID {
+			continue
+		}
+		for n, id := range of.Undos {
+			at := slices.IndexFunc(c.Steps, func(st cardStep) bool { return st.ID == plan.ReversalStep(n).String() })
+			if at < 0 {
+				continue
+			}
+			if c.Steps[at].Reverses = a.reversed(id.Base()); c.Steps[at].Reverses != nil {
+				c.addCosts(&c.Steps[at], c.Steps[at].Reverses.Says.costs())
+			}
+		}
+	}
+	return err
+}
+
+// reversed says what an effect did; nil when its plan does not have it.
+func (a cardBuilder) reversed(id plan.EffectID) *reversed {
+	i := slices.IndexFunc(a.run.Plan.Steps, func(s plan.Step) bool { return s.ID.Step() == id.Step() })
+	if i < 0 {
+		return nil
+	}
+	s := a.run.Plan.Steps[i]
+	binding, _ := a.run.Plan.Binding(s.ID)
+	if sent := a.run.State(id).Last.Body; id.Item() >= 0 && len(sent) > 0 { // of one element
+		s.Body = sent
+	}
+	says := a.sentence(s, binding)
+	if body, ok := a.resultOf(id); ok {
+		w := sentenceWriter{card: a, sentence: says}
+		w.addThing("", ref.Facts(structured(s, body.Body), ""), "")
+		says = w.sentence
+	}
+	return &reversed{Title: a.show(a.title(s)), Says: says}
 }

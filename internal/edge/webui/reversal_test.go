@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -104,4 +105,32 @@ func TestAnUndoneRunSaysSo(t *testing.T) {
 	b.reach(`.card a[href*="#run-"]`)
 	b.press("Enter")
 	b.at(".card#run-" + b.theRun(1).ID)
+}
+
+// TestAnUndoSaysWhatItUndoes: its own call has only an id.
+func TestAnUndoSaysWhatItUndoes(t *testing.T) {
+	w := newWorld(at(noon), Facts{})
+	old := w.propose("c1", *planOf("reserva deshacible", noon))
+	old.Status = plan.Done
+	for i := range old.Steps {
+		old.Steps[i].Status = plan.StepDone
+	}
+	old.Steps[1].Result = &plan.Result{Status: 201, Body: json.RawMessage(`{"id":"r-s2","room_name":"Sala Norte","price":30}`)}
+	w.runs[old.ID] = old
+	by := w.reverse(old)
+	retry := by
+	retry.ID, retry.Retries = old.ID[:24]+"ZZ", by.ID
+	w.runs[retry.ID] = retry
+	for _, id := range []string{by.ID, retry.ID} {
+		body := get(t, w.page, "/ui/runs/"+id, ana).Body.String()
+		for _, part := range []string{"Deshace esto:", "Reservar la primera", "viernes 6 de marzo", "Sala Norte", ">30<"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s: the card of an undo lacks %q", id, part)
+			}
+		}
+	}
+	delete(w.runs, old.ID)
+	if body := get(t, w.page, "/ui/runs/"+by.ID, ana).Body.String(); strings.Contains(body, "Deshace esto:") || !strings.Contains(body, "r-s2") {
+		t.Error("of a run that is gone")
+	}
 }

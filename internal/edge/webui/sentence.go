@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -21,7 +22,8 @@ import (
 type sentence struct {
 	What   render.HTML // the summary of the operation; "" when the document has none, or the title says the same
 	Values []saidValue
-	Whole  bool // every value of the call is in it, to its end
+	Things []saidThing // what is known of the things that it names
+	Whole  bool        // every value of the call is in it, to its end
 }
 
 // saidValue is one value of a call.
@@ -30,6 +32,7 @@ type saidValue struct {
 	Sent        render.HTML // the value that is sent, when Value is its name, or the name of what it will be
 	From        string      // where the name comes from, or the reference
 	Money       bool
+	Later       bool // it is known only when an earlier step was done
 }
 
 // Limits of a sentence. What they cut makes it incomplete, and the request is unfolded.
@@ -53,15 +56,22 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 	}
 	w.object(s.Query, "query", "", 0)
 	w.object(s.Body, "body", "", 0)
+	w.addThings()
 	return w.sentence
 }
 
-// costs returns the values that are amounts of money.
+// costs returns the values that are amounts of money, those of the call before those of the things that it names.
 func (s sentence) costs() (list []saidValue) {
-	for _, v := range s.Values {
-		if v.Money {
-			list = append(list, v)
+	add := func(values []saidValue) {
+		for _, v := range values {
+			if v.Money && !slices.Contains(list, v) {
+				list = append(list, v)
+			}
 		}
+	}
+	add(s.Values)
+	for _, t := range s.Things {
+		add(t.Facts)
 	}
 	return list
 }
@@ -70,6 +80,7 @@ type sentenceWriter struct {
 	sentence
 	card cardBuilder
 	step plan.Step
+	read bool // what was answered is said, and nothing that is sent
 }
 
 // object says the members of a JSON object, in their order. Another value is said as a whole.
@@ -120,7 +131,7 @@ func (w *sentenceWriter) text(where, name, text string, money bool) {
 	v := saidValue{Name: w.name(name), Money: money}
 	switch {
 	case ref.Whole(text):
-		v.Value, v.Sent, v.From = w.reference(text)
+		v = w.reference(v, text)
 	case ref.Contains(text):
 		p := visibleWriter{step: w.card.origin}
 		p.text(w.clip(text))
@@ -129,7 +140,11 @@ func (w *sentenceWriter) text(where, name, text string, money bool) {
 	case text == "":
 		v.Value = w.word("page.says.empty")
 	default:
-		if date, ok := w.card.words.date(text, w.card.now); ok {
+		asDate := w.card.words.date
+		if w.read {
+			asDate = w.card.words.readDate
+		}
+		if date, ok := asDate(text, w.card.now); ok {
 			v.Value, v.From = w.card.show(date), text
 			break
 		}
@@ -152,18 +167,34 @@ func (w *sentenceWriter) named(v saidValue, where, value string) saidValue {
 }
 
 // reference says the result of an earlier step: the name of the thing, when it is known, else where it will be found.
-func (w *sentenceWriter) reference(text string) (value, sent render.HTML, from string) {
+func (w *sentenceWriter) reference(v saidValue, text string) saidValue {
 	tag := w.card.words.tag
 	refs, err := ref.InText(text)
 	if err != nil || len(refs) != 1 {
-		return w.card.reference(text), "", ""
+		v.Value = w.card.reference(text)
+		return v
 	}
 	r := refs[0]
+	v.From = w.card.origin(r.Step)
 	for _, t := range w.step.Targets {
-		if t.Ref == r.String() {
-			return w.card.show(t.Label), w.card.inline(t.Value), w.card.origin(r.Step)
+		if name := cmp.Or(ref.NameIn(t.About), t.Label); t.Ref == r.String() {
+			if len(t.About) > 0 && ref.NameIn(t.About) == "" {
+				name = textOf(t.Value)
+			}
+			v.Value, v.Sent = w.card.show(name), w.card.show(textOf(t.Value))
+			return v
 		}
 	}
+	if value, sent, ok := w.chosen(r); ok {
+		v.Value, v.Sent = value, sent
+		return v
+	}
+	v.Value, v.Later = w.place(r, tag), r.Step != plan.ItemName && w.card.run.Status == plan.Draft
+	return v
+}
+
+// place says where the result of a reference will be found.
+func (w *sentenceWriter) place(r ref.Reference, tag locale.Tag) render.HTML {
 	var parts []string // the innermost first
 	for _, s := range slices.Backward(r.Path) {
 		name := string(w.card.show(humanName(s.Name)))
@@ -191,7 +222,7 @@ func (w *sentenceWriter) reference(text string) (value, sent render.HTML, from s
 		at = " " + at
 	}
 	said := strings.Join(parts, " ") + at
-	return render.HTML(said), "", w.card.origin(r.Step) //nolint:gosec // texts of the catalogue, and parts that are HTML
+	return render.HTML(said) //nolint:gosec // texts of the catalogue, and parts that are HTML
 }
 
 // wholeParts are the names of a whole part of a result.

@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 
 	"github.com/chromedp/chromedp"
@@ -75,6 +76,70 @@ func TestSentencesNameThings(t *testing.T) {
 	}
 	if got := a.sentence(s, plan.Binding{Template: "/r", Summary: "ver el TIEMPO"}); got.What != "" {
 		t.Errorf("the title is said twice: %q", got.What)
+	}
+}
+
+// TestSentencesDescribeThings: with what was read of them, and with what a run that is over chose.
+func TestSentencesDescribeThings(t *testing.T) {
+	fact := func(name, value string) ref.Fact { return ref.Fact{Name: name, Value: json.RawMessage(value)} }
+	first := plan.Step{ID: plan.EffectOf("s1"), Title: "Salas", Method: "GET", Path: "/rooms"}
+	s := plan.Step{
+		ID: plan.EffectOf("s2"), Title: "Reserva", Method: "POST", Path: "/r", Body: json.RawMessage(`{"room":"norte","next":"${s1.body.items[0].id}","seen":"${s1.body.items[1].id}","pin":"${s1.body.token}"}`),
+		Targets: []plan.Target{{Ref: "s1.body.items[1].id", Label: "Sala Sur, 8, 45", Value: json.RawMessage(`"sur"`), About: []ref.Fact{fact("name", `"Sala Sur"`), fact("price", "45")}}},
+	}
+	run := plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{first, s}}, Taken: []plan.Taken{
+		{StepID: s.ID, Where: "body.room", Value: "norte", Label: "Sala Norte", Service: "Salas", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("pricePerHour", "30"), fact("day", `"2026-03-06"`)}},
+		{StepID: s.ID, Where: "body.gone", Value: "ida", Service: "Salas", Gone: true, About: []ref.Fact{fact("price", "99")}},
+	}}
+	said := func() string {
+		got := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r"})
+		text := spoken(got)
+		for _, thing := range got.Things {
+			text += " | " + string(thing.Name) + ": " + spoken(sentence{Values: thing.Facts})
+		}
+		for _, cost := range got.costs() {
+			text += " $" + string(cost.Value)
+		}
+		for _, v := range got.Values {
+			if v.Later {
+				text += " later:" + string(v.Name)
+			}
+		}
+		return markup.ReplaceAllString(text, "")
+	}
+	things := " | Sala Norte: price per hour=30; day=viernes 6 de marzo | Sala Sur: price=45"
+	want := `room=Sala Norte (norte); next=id del primero de items, en el paso 1; seen=Sala Sur (sur); pin=token en el paso 1` + things + " $30 $45 later:next later:pin"
+	if got := said(); got != want {
+		t.Errorf("a draft says\n%s, want\n%s", got, want)
+	}
+	run.Status = plan.Done
+	run.Steps = []plan.StepState{{StepID: first.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Body: json.RawMessage(`{"items":[{"id":"este","name":"Sala Este","capacity":4},{"id":"sur"}],"token":"t-1"}`)}}}
+	want = `room=Sala Norte (norte); next=Sala Este (este); seen=Sala Sur (sur); pin=token en el paso 1 | Sala Este: capacity=4` + things + " $30 $45"
+	if got := said(); got != want {
+		t.Errorf("a run says\n%s, want\n%s", got, want)
+	}
+	run.Steps[0].Result.Truncated = true
+	if got := said(); !strings.Contains(got, "next=id del primero") {
+		t.Errorf("of a result that is not whole: %s", got)
+	}
+}
+
+// TestCardsSayWhatAnswersCost: of a step that changed something.
+func TestCardsSayWhatAnswersCost(t *testing.T) {
+	body := json.RawMessage(`{"id":"r-1","price":30,"of":{"fee":2}}`)
+	for _, c := range []struct{ method, tool, body, want string }{
+		{"POST", "", string(body), "30"}, {"GET", "", string(body), ""}, {"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "30"},
+		{"POST", "", `[1]`, ""}, {"POST", "", `{"price":45}`, "45"},
+	} {
+		s := plan.Step{ID: plan.EffectOf("s1"), Title: "x", Method: c.method, Tool: c.tool, Path: "/r", Body: json.RawMessage(`{"price":45}`)}
+		run := plan.Run{ID: "r", Status: plan.Done, Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 201, Body: json.RawMessage(c.body)}}}}
+		var got []string
+		for _, cost := range newCard(run, nil, locale.Spanish, noon).Steps[0].Costs[1:] { // the first is what is sent
+			got = append(got, string(cost.Value))
+		}
+		if want := c.want; want == "45" && len(got) > 0 || want != "45" && strings.Join(got, " ") != want {
+			t.Errorf("%+v: %q", c, got)
+		}
 	}
 }
 

@@ -29,19 +29,74 @@ var secretLike = []string{
 // the object that holds it, names first ("Sala Norte, 6"), in one line of at most 120 characters, without members
 // that may be secret. It returns ErrUnresolved when the reference has no value.
 func ValueAndLabel(r Reference, look Lookup) (json.RawMessage, string, error) {
-	rs := newResults(look)
-	v, err := rs.follow(r)
+	v, holder, itself, err := around(r, look)
 	if err != nil {
 		return nil, "", err
 	}
-	holder, itself := v, ""
+	return v, label(holder, itself), nil
+}
+
+// FactsAround returns the facts of the thing that the value of a reference belongs to; none when it has no value or belongs
+// to nothing.
+func FactsAround(r Reference, look Lookup) []Fact {
+	_, holder, itself, err := around(r, look)
+	if err != nil {
+		return nil
+	}
+	return Facts(holder, itself)
+}
+
+// around returns the value of a reference, and the object that holds it, in the member with the name itself.
+func around(r Reference, look Lookup) (v, holder json.RawMessage, itself string, err error) {
+	rs := newResults(look)
+	if v, err = rs.follow(r); err != nil {
+		return nil, nil, "", err
+	}
+	holder = v
 	if n := len(r.Path); r.Part == "body" && n > 0 && !isObject(v) && !r.Path[n-1].IsIdx {
 		itself = r.Path[n-1].Name
-		if holder, err = rs.follow(Reference{Step: r.Step, Part: r.Part, Path: r.Path[:n-1]}); err != nil {
-			return nil, "", err
+		holder, err = rs.follow(Reference{Step: r.Step, Part: r.Part, Path: r.Path[:n-1]})
+	}
+	return v, holder, itself, err
+}
+
+// Fact is a member of an object that says what its thing is: a text, a number or a boolean.
+type Fact struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Limits of facts.
+const (
+	mostFacts   = 12
+	longestFact = 160 // bytes of a value
+)
+
+// Facts returns the first facts of an object, in its order, without the member itself and without what may be secret.
+func Facts(object json.RawMessage, itself string) (list []Fact) {
+	if !isObject(object) {
+		return nil
+	}
+	members, _ := jcs.Members(object)
+	for _, m := range members {
+		text, err := scalarText(m.Value)
+		if err == nil && Line(text) != "" && len(m.Value) <= longestFact && len(m.Name) <= longestFact && m.Name != itself && !isSecretName(m.Name) && len(list) < mostFacts {
+			list = append(list, Fact(m))
 		}
 	}
-	return v, label(holder, itself), nil
+	return list
+}
+
+// NameIn returns the fact that names a thing best, as NameOf does; "" when none does.
+func NameIn(facts []Fact) string {
+	object := map[string]any{}
+	for _, f := range facts {
+		var text string
+		if json.Unmarshal(f.Value, &text) == nil {
+			object[f.Name] = text
+		}
+	}
+	return NameOf(object)
 }
 
 // NameOf returns the member that names the thing that an object describes, such as its title; "" when it has none.

@@ -65,6 +65,7 @@ type Target struct {
 	Ref   string          `json:"ref"` // "s1.body.items[0].id"
 	Value json.RawMessage `json:"value"`
 	Label string          `json:"label"`
+	About []ref.Fact      `json:"about,omitempty" doc:"the other members of the thing that it names, as the answer had them"`
 }
 
 // EffectID identifies one effect of a run: a step ("s2"), one element of it ("s2[3]"), the undo of

@@ -11,16 +11,20 @@ import (
 	"time"
 	"unicode"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 )
 
 // Taken is a literal value of a step that stood in the answer of a read, which the model saw before it wrote the plan. It is
-// no part of the digest: what is sent is the value, wherever it came from.
+// no part of the digest: what is sent is the value, wherever it came from. About is what the answer says of the thing with
+// this id, such as its price.
 type Taken struct {
 	StepID  EffectID        `json:"step_id"`
 	Where   string          `json:"where" doc:"path, or the place in the query or the body: body.items.0.id"`
 	Value   string          `json:"value"`
 	Label   string          `json:"label,omitempty" doc:"what the answer calls the thing with this id, such as Sala Norte"`
+	About   []ref.Fact      `json:"about,omitempty" doc:"the other members of the thing with this id, as the answer had them"`
+	Own     bool            `json:"own,omitempty" doc:"the person said the value, or the read asked with it: the answer says only what it is"`
 	MCPID   string          `json:"mcp_id"`
 	Service string          `json:"service"`
 	Called  string          `json:"called" doc:"METHOD and address, or the tool"`
@@ -46,14 +50,35 @@ type Answered struct {
 	Answer                 string
 }
 
-// TakenFrom returns the values of a plan that stand in answers, the newest answer first. Values that the person's own
-// message has were not taken, and neither were those that the read itself asked with (Answered.tells). earlier are the values
-// of the plan before this one: those that are still in their place stay.
+// TakenFrom returns the values of a plan that stand in answers, the newest answer first. A value that the person's own message
+// has, or that the read asked with, was not taken from the answer: it is Own, and in the list only when the answer says what it
+// is. earlier are the values of the plan before this one: those that are still in their place stay.
 func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Taken {
 	said = strings.ToLower(said)
-	read := make([]func(string) (string, bool), len(answers))
+	read, asked := make([]func(string) (thing, bool), len(answers)), make([]func(string) bool, len(answers))
 	for i, a := range answers {
-		read[i] = a.tells()
+		read[i], asked[i] = valuesIn(a.Answer), a.askedWith()
+	}
+	find := func(l literal) (t Taken, ok bool) {
+		at := -1
+		for i := range answers {
+			if _, is := read[i](l.value); is && !asked[i](l.value) {
+				at = i
+				break
+			}
+		}
+		t.Own = at < 0 || strings.Contains(said, strings.ToLower(l.value))
+		if at < 0 {
+			at = slices.IndexFunc(read, func(has func(string) (thing, bool)) bool { of, _ := has(l.value); return of.isKnown() })
+		}
+		if at < 0 {
+			return t, false
+		}
+		of, _ := read[at](l.value)
+		a := answers[at]
+		t.Where, t.Value, t.Label, t.About = l.where, l.value, of.label, of.about
+		t.MCPID, t.Service, t.Called, t.At, t.Call = a.MCPID, a.Service, a.Called, a.At, a.Call
+		return t, !t.Own || of.isKnown()
 	}
 	var list []Taken
 	for _, s := range p.Steps {
@@ -61,13 +86,13 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 			if len(list) == mostTaken {
 				return list
 			}
+			if t, ok := find(l); ok {
+				t.StepID = s.ID
+				list = append(list, t)
+				continue
+			}
 			old := slices.IndexFunc(earlier, func(t Taken) bool { return t.StepID == s.ID && t.Where == l.where && t.Value == l.value })
-			switch at := slices.IndexFunc(read, func(has func(string) (string, bool)) bool { _, is := has(l.value); return is }); {
-			case at >= 0 && !strings.Contains(said, strings.ToLower(l.value)):
-				a := answers[at]
-				label, _ := read[at](l.value)
-				list = append(list, Taken{StepID: s.ID, Where: l.where, Value: l.value, Label: label, MCPID: a.MCPID, Service: a.Service, Called: a.Called, At: a.At, Call: a.Call})
-			case old >= 0:
+			if old >= 0 {
 				list = append(list, earlier[old])
 			}
 		}
@@ -75,11 +100,9 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 	return list
 }
 
-// tells returns whether the answer says a value that the call did not have. An answer often repeats what it was asked for,
-// such as the hours of a search, and then the value is the caller's. A value that the call had counts only when the answer
-// names the thing with this id, because then the answer says that there is such a thing.
-func (a Answered) tells() func(value string) (label string, is bool) {
-	answered := valuesIn(a.Answer)
+// askedWith returns whether the call of a read had a value. An answer often repeats what it was asked for, such as the hours
+// of a search, and then the value is the caller's.
+func (a Answered) askedWith() func(value string) bool {
 	var asked []string
 	ask := func(_, text string) {
 		asked = append(asked, text)
@@ -91,17 +114,18 @@ func (a Answered) tells() func(value string) (label string, is bool) {
 	if _, address, has := strings.Cut(a.Called, "://"); has {
 		ask("", address)
 	}
-	return func(value string) (string, bool) {
-		label, is := answered(value)
-		echo := label == "" && slices.ContainsFunc(asked, func(text string) bool { return standsIn(text, value) })
-		return label, is && !echo
+	return func(value string) bool {
+		return slices.ContainsFunc(asked, func(text string) bool { return standsIn(text, value) })
 	}
 }
 
-// Again returns the value as another read of the same call leaves it.
+// Again returns the value as another read of the same call leaves it, with what the answer says of its thing now.
 func (t Taken) Again(answer string, at time.Time) Taken {
-	_, is := valuesIn(answer)(t.Value)
+	of, is := valuesIn(answer)(t.Value)
 	t.At, t.Gone = at, !is
+	if of.isKnown() {
+		t.Label, t.About = of.label, of.about
+	}
 	return t
 }
 
@@ -142,16 +166,16 @@ func isTelling(text string) bool {
 	return signs >= 2 && len(text) <= 200 && !strings.Contains(text, "${")
 }
 
-// valuesIn returns whether a value stands in an answer: as a whole value of JSON, or else between other signs. label is the
-// name of the thing whose id the value is, when the answer has both.
-func valuesIn(answer string) func(value string) (label string, is bool) {
-	values := map[string]string{}
+// valuesIn returns whether a value stands in an answer: as a whole value of JSON, or else between other signs; and what the
+// answer says of the thing whose id the value is.
+func valuesIn(answer string) func(value string) (of thing, is bool) {
+	values := map[string]thing{}
 	if root, ok := decodeValue(json.RawMessage(answer)); ok {
-		walkValue(root, "", func(_, value string) { values[value] = "" })
-		nameValues(root, values, map[string]bool{})
-		return func(v string) (string, bool) { label, is := values[v]; return label, is }
+		walkValue(root, "", func(_, value string) { values[value] = thing{} })
+		things{values, map[string]bool{}}.add(json.RawMessage(answer), 0)
+		return func(v string) (thing, bool) { of, is := values[v]; return of, is }
 	}
-	return func(v string) (string, bool) { return "", standsIn(answer, v) }
+	return func(v string) (thing, bool) { return thing{}, standsIn(answer, v) }
 }
 
 // standsIn reports whether a text has a value that is no part of a longer word.
@@ -206,34 +230,77 @@ func decodeValue(raw json.RawMessage) (v any, ok bool) {
 	return v, err == io.EOF
 }
 
-// nameValues adds labels to the ids in a value: an object with an id and a name says which thing the id means. An id with
-// several names, such as 1 of two kinds of things, is unclear and gets none.
-func nameValues(v any, labels map[string]string, unclear map[string]bool) {
+// thing is what an answer says of the thing that has an id.
+type thing struct {
+	label string
+	about []ref.Fact
+}
+
+func (t thing) isKnown() bool { return t.label != "" || len(t.about) > 0 }
+
+// isSame reports whether two things with one id are one: with names by their names, else by what is said of them.
+func (t thing) isSame(o thing) bool {
+	if t.label != "" || o.label != "" {
+		return t.label == o.label
+	}
+	return slices.EqualFunc(t.about, o.about, func(a, b ref.Fact) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) })
+}
+
+// deepestThing is how far inside an answer things are looked for.
+const deepestThing = 12
+
+// things are the things of an answer by their ids. An id of several things, such as 1 of two kinds, is unclear and has none.
+type things struct {
+	known   map[string]thing
+	unclear map[string]bool
+}
+
+// add adds the things in a JSON value.
+func (t things) add(raw json.RawMessage, depth int) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || depth > deepestThing {
+		return
+	}
+	switch raw[0] {
+	case '[':
+		var elements []json.RawMessage
+		_ = json.Unmarshal(raw, &elements) // the whole answer was decoded before
+		for _, e := range elements {
+			t.add(e, depth+1)
+		}
+	case '{':
+		members, _ := jcs.Members(raw)
+		names := map[string]any{}
+		for _, m := range members {
+			var text string
+			if json.Unmarshal(m.Value, &text) == nil {
+				names[m.Name] = text
+			}
+		}
+		for _, m := range members {
+			t.add(m.Value, depth+1)
+			if v, ok := decodeValue(m.Value); ok && isID(m.Name) {
+				walkID(v, func(id string) { t.put(id, thing{ref.NameOf(names), ref.Facts(raw, m.Name)}) })
+			}
+		}
+	}
+}
+
+func (t things) put(id string, of thing) {
+	if before := t.known[id]; t.unclear[id] || before.isKnown() && !before.isSame(of) {
+		t.known[id], t.unclear[id] = thing{}, true
+	} else if !before.isKnown() {
+		t.known[id] = of
+	}
+}
+
+// walkID calls f for a value that may be an id: a text or a number.
+func walkID(v any, f func(id string)) {
 	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			nameValues(e, labels, unclear)
-		}
-	case map[string]any:
-		name := ref.NameOf(v)
-		for member, e := range v {
-			nameValues(e, labels, unclear)
-			if name == "" || !isID(member) || e == nil {
-				continue
-			}
-			id := ""
-			switch e := e.(type) {
-			case string:
-				id = e
-			case json.Number:
-				id = e.String()
-			}
-			before := labels[id]
-			unclear[id] = unclear[id] || before != "" && before != name
-			if labels[id] = name; unclear[id] {
-				labels[id] = ""
-			}
-		}
+	case string:
+		f(v)
+	case json.Number:
+		f(v.String())
 	}
 }
 

@@ -52,12 +52,14 @@ func TestWhatTheReadAskedWithIsNotTakenFromIt(t *testing.T) {
 		"of a tool":    {Answered{Call: json.RawMessage(`{"tool":"rooms","body":{"when":[{"from":"10:00, 11:00"}],"q":"a b"}}`)}, "norte"},
 		"no call kept": {Answered{Called: "GET https://x.example/rooms?start=10%3A00&end=11%3A00"}, "a b norte"},
 		"a longer one": {Answered{Called: "GET https://x.example/rooms?start=110%3A00&end=11%3A000"}, "10:00 11:00 a b norte"},
-		"the named":    {Answered{Called: "GET https://x.example/rooms/norte"}, "10:00 11:00 a b norte"},
+		"the named":    {Answered{Called: "GET https://x.example/rooms/norte"}, "10:00 11:00 a b"},
 	} {
 		c.read.Answer = answer
 		var got []string
 		for _, v := range p.TakenFrom([]Answered{c.read}, "", nil) {
-			got = append(got, v.Value)
+			if !v.Own {
+				got = append(got, v.Value)
+			}
 		}
 		if slices.Sort(got); strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

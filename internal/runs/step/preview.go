@@ -51,9 +51,14 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, circles []string, limi
 				continue
 			}
 			value, label, err := ref.ValueAndLabel(name, look)
-			if size := len(value) + len(label); err == nil && len(value) <= targetValue && size <= left && !ref.HoldsSecret(value) {
+			about := ref.FactsAround(name, look)
+			size := len(value) + len(label)
+			for _, f := range about {
+				size += len(f.Name) + len(f.Value)
+			}
+			if err == nil && len(value) <= targetValue && size <= left && !ref.HoldsSecret(value) {
 				left -= size
-				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label})
+				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label, About: about})
 			}
 		}
 	}
