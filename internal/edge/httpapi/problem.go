@@ -85,6 +85,7 @@ type Problem struct {
 	TraceID       string        `json:"trace_id,omitempty"`
 	Errors        []fault.Field `json:"errors,omitempty" doc:"everything wrong with the request"`
 	Running       string        `json:"running,omitempty" doc:"with plan.already_running, when that is because of another run: its id"`
+	Existing      string        `json:"existing,omitempty" doc:"with mcp.twice: the id of the service that there is already"`
 	Run           *Run          `json:"run,omitempty" doc:"with plan.stale, of a typed yes: the plan as it is now; the next yes is to it"`
 	Card          string        `json:"card,omitempty" doc:"with run: the same as text, for who shows no card"`
 }
@@ -187,7 +188,7 @@ func problem(ctx context.Context, err error) *Problem {
 		Title:  locale.Text(a.lang, "fault.title."+strconv.Itoa(status)),
 		Detail: detail(a.lang, f),
 		Action: action(a.lang, f),
-		Errors: localizeFields(a.lang, f), Running: f.Args["run_id"],
+		Errors: localizeFields(a.lang, f), Running: f.Args["run_id"], Existing: f.Args["existing"],
 	}
 	if n, err := strconv.ParseInt(f.Args["balance"], 10, 64); err == nil {
 		p.CreditBalance = &n

@@ -254,7 +254,11 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
 	}
 	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
-		q.why = tool.ErrUnauthorized.With("reason", "document").With("status", strconv.Itoa(res.StatusCode))
+		reason := "document"
+		if at != q.base && !strings.HasPrefix(at, strings.TrimSuffix(q.base, "/")+"/") {
+			reason = "elsewhere" // nothing below the address asks for one
+		}
+		q.why = tool.ErrUnauthorized.With("reason", reason).With("at", at).With("status", strconv.Itoa(res.StatusCode))
 	}
 	if res.StatusCode != http.StatusOK {
 		return "", nil

@@ -110,6 +110,14 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 	guarded.Client.Transport = refusing{}
 	locked := serve(t, nil)
 	locked.other = http.StatusForbidden
+	lockedAbove := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusNotFound
+		if r.URL.Path == "/openapi.json" {
+			status = http.StatusUnauthorized
+		}
+		w.WriteHeader(status)
+	}))
+	defer lockedAbove.Close()
 	plain := httptest.NewUnstartedServer(http.NotFoundHandler())
 	plain.StartTLS() // its certificate has no trusted authority
 	defer plain.Close()
@@ -127,6 +135,8 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		{"no certificate", discoverer(), plain.URL, tool.ErrUnreachable, "tls"},
 		{"only errors", discoverer(), down.URL, tool.ErrUnreachable, "status"},
 		{"locked", discoverer(), locked.URL, tool.ErrUnauthorized, "document"},
+		{"locked below", discoverer(), locked.URL + "/v1", tool.ErrUnauthorized, "document"},
+		{"locked elsewhere", discoverer(), lockedAbove.URL + "/none", tool.ErrUnauthorized, "elsewhere"},
 		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument, "redirect"},
 		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
 		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},

@@ -100,6 +100,12 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err != nil {
 		return Server{}, nil, err
 	}
+	sameAddress := func(have Server) bool {
+		return have.Kind == s.Kind && (have.BaseURL == s.BaseURL || have.DocumentURL == withoutQuery(in.URL)) && have.DocumentSaid == s.DocumentSaid
+	}
+	if err := r.refuseDuplicate(ctx, account, s, in.Force, sameAddress); err != nil { // whether or not it can be read now
+		return Server{}, nil, err
+	}
 	found, err := r.discover(ctx, account, s, key)
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
@@ -122,7 +128,8 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if s.Name == "" {
 		s.Name = defaultName(found.Title, s.BaseURL)
 	}
-	if err := r.refuseDuplicate(ctx, account, s, in.Force); err != nil {
+	sameDocument := func(have Server) bool { return have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL }
+	if err := r.refuseDuplicate(ctx, account, s, in.Force, sameDocument); err != nil {
 		return Server{}, nil, err
 	}
 	if s.Key != nil {
@@ -179,19 +186,22 @@ func canFillRole(s Server, c Catalogue) bool {
 	})
 }
 
-// refuseDuplicate refuses a service that the account already has: the same document at the same address, in the
-// same role. force allows it, for example for another key.
-func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server, force bool) error {
+// refuseDuplicate refuses a service that the account already has in the same role, as isSame tells. force allows it, for
+// example for another key.
+func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server, force bool, isSame func(have Server) bool) error {
+	if force {
+		return nil
+	}
 	servers, err := r.Store.Servers(ctx, account)
-	if err != nil || force {
+	if err != nil {
 		return err
 	}
 	for _, have := range servers {
 		if s.IsAgent() && strings.EqualFold(have.Name, s.Name) {
 			continue // the store refuses the duplicate name
 		}
-		if have.BaseURL == s.BaseURL && have.DocumentURL == s.DocumentURL && have.Role == s.Role {
-			return ErrDuplicate.With("name", have.Name).With("id", have.ID)
+		if have.Role == s.Role && isSame(have) {
+			return ErrDuplicate.With("name", have.Name).With("existing", have.ID)
 		}
 	}
 	return nil

@@ -234,7 +234,7 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
 		t.Error("the key was not stored")
 	}
-	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrDuplicate) || fault.Of(err).Args["id"] != s.ID {
+	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrDuplicate) || fault.Of(err).Args["existing"] != s.ID {
 		t.Errorf("registered twice: %v", err)
 	}
 	if again, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Force: true}, now); err != nil || again.ID == s.ID {
@@ -242,6 +242,35 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	}
 	if _, _, err := r.Register(t.Context(), "other", Registration{URL: "https://a.example"}, now); err != nil {
 		t.Errorf("another account: %v", err)
+	}
+}
+
+// TestRegisterComparesAddressesFirst: a service that is there is found without its key, and whether or not it can be read now.
+func TestRegisterComparesAddressesFirst(t *testing.T) {
+	r, w, _ := registry()
+	s, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example/v1"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.err, w.asked = ErrUnauthorized, nil
+	for name, c := range map[string]struct {
+		in   Registration
+		want error
+	}{
+		"its address":      {Registration{URL: "https://A.example/v1/"}, ErrDuplicate},
+		"its document":     {Registration{URL: "https://a.example/openapi.json"}, ErrDuplicate},
+		"by force":         {Registration{URL: "https://a.example/v1", Force: true}, ErrUnauthorized},
+		"another address":  {Registration{URL: "https://a.example/v2"}, ErrUnauthorized},
+		"another document": {Registration{URL: "https://a.example/v1", Document: "https://b.example/d.json"}, ErrUnauthorized},
+		"another kind":     {Registration{URL: "https://a.example/v1", Kind: KindMCP}, ErrUnauthorized},
+		"another role":     {Registration{URL: "https://a.example/v1", Role: RoleAgent, Name: "a"}, ErrUnauthorized},
+	} {
+		if _, _, err := r.Register(t.Context(), "acc", c.in, now); !errors.Is(err, c.want) || c.want == ErrDuplicate && fault.Of(err).Args["existing"] != s.ID {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(w.asked) != 5 {
+		t.Errorf("%d discoveries: %q", len(w.asked), w.asked)
 	}
 }
 

@@ -13,6 +13,7 @@ export class Problem extends Error {
     this.detail = typeof body.detail === "string" ? body.detail : "";
     this.action = body.action || "";
     this.trace = body.trace_id || trace || "";
+    this.existing = body.existing || "";
     this.errors = Array.isArray(body.errors) ? body.errors : [];
   }
 }

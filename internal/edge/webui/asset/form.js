@@ -23,7 +23,7 @@ export async function attempt(near, work) {
   }
 }
 
-const told = ({ title, detail, action, trace }) => ({ title, detail, action, trace });
+const told = ({ title, detail, action, trace, existing }) => ({ title, detail, action, trace, existing });
 
 /** act runs work with its button switched off. */
 export const act = (button, work) => busy(button, () => attempt(button, work));

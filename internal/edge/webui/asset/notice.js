@@ -11,6 +11,7 @@ export function problem(place, failure) {
     text.append(el("ul", {}, ...failure.errors.map((e) => el("li", {}, where(e.loc) + (e.msg || e.type || "")))));
   }
   if (failure.action) text.append(el("p", { class: "problem-do" }, failure.action));
+  if (failure.existing) text.append(el("p", { class: "problem-do" }, el("a", { href: "/?view=servers&id=" + encodeURIComponent(failure.existing), "data-nav": "" }, t("existing"))));
   if (failure.trace) text.append(el("p", { class: "problem-trace" }, t("trace") + " ", el("code", {}, failure.trace)));
   const box = el("div", { class: "problem", role: "alert" }, icon("warn"), text,
     el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => (box.remove(), rest()) }, icon("close")));
