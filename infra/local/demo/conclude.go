@@ -1,10 +1,12 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -15,10 +17,17 @@ type endedRun struct {
 	Goal   string
 	Status string
 	Error  string
-	Steps  []struct {
-		Method, Path, Status, Undo string
-		Body                       any
-	}
+	Steps  []endedStep
+}
+
+type endedStep struct {
+	Title, Method, Path, Status, Undo string
+	Body                              any
+}
+
+// changed reports whether the step was done, and changed something.
+func (e endedStep) changed() bool {
+	return e.Status == "done" && e.Method != "GET" && e.Method != "HEAD"
 }
 
 // readEnded returns the run that the messages ask to tell about.
@@ -54,27 +63,57 @@ func (s speech) undone(r endedRun) string {
 	return ""
 }
 
-// done tells the result of the last step that changed something, or else of the last one.
+// done tells what each step changed, or else the result of the last one.
 func (s speech) done(r endedRun, goal string) string {
-	for _, step := range slices.Backward(r.Steps) {
-		if step.Status != "done" || step.Method == "GET" || step.Method == "HEAD" {
-			continue
+	var did []string
+	for _, step := range r.Steps {
+		if step.changed() {
+			did = append(did, s.change(step, goal))
 		}
-		body, _ := step.Body.(map[string]any)
-		name, _ := body["room_name"].(string)
-		start, _ := body["start"].(string)
-		end, _ := body["end"].(string)
-		booking := name != "" && start != "" && end != ""
-		switch {
-		case booking && step.Method == "POST":
-			return s.say("end.booked", name, hour(start), hour(end))
-		case booking && step.Method != "DELETE":
-			return s.say("end.changed", name, hour(start), hour(end))
-		case len(body) > 0:
-			return s.say("end.result", goal, line(step.Body))
-		}
-		return s.say("end.done", goal)
 	}
+	switch len(did) {
+	case 0:
+		return s.read(r, goal)
+	case 1:
+		return s.say("end.done", did[0])
+	}
+	return s.say("end.all") + "\n- " + strings.Join(did, "\n- ")
+}
+
+// change tells what a step changed, with what it costs. goal stands for a step without a title.
+func (s speech) change(step endedStep, goal string) string {
+	body, _ := step.Body.(map[string]any)
+	name, _ := body["room_name"].(string)
+	start, _ := body["start"].(string)
+	end, _ := body["end"].(string)
+	booking := name != "" && start != "" && end != ""
+	title := cmp.Or(strings.TrimRight(step.Title, "."), goal)
+	for _, undo := range []string{"Deshacer: ", "Undo: "} { // the title of a step that undoes another
+		if what, ok := strings.CutPrefix(title, undo); ok {
+			title = s.say("end.undid", what)
+		}
+	}
+	switch {
+	case booking && step.Method == "POST":
+		return s.say("end.booked", name, hour(start), hour(end)) + s.price(body)
+	case booking && step.Method != "DELETE":
+		return s.say("end.changed", name, hour(start), hour(end)) + s.price(body)
+	case len(body) > 0:
+		return s.say("end.result", title, line(step.Body))
+	}
+	return title
+}
+
+// price says what a reservation costs; "" when its answer has no price.
+func (s speech) price(body map[string]any) string {
+	if price, ok := body["price"].(float64); ok && price > 0 {
+		return s.say("end.price", strconv.FormatFloat(price, 'f', -1, 64))
+	}
+	return ""
+}
+
+// read tells the result of the last step of a run that only read.
+func (s speech) read(r endedRun, goal string) string {
 	for _, step := range slices.Backward(r.Steps) {
 		if step.Status != "done" {
 			continue
@@ -90,7 +129,7 @@ func (s speech) done(r endedRun, goal string) string {
 			}
 			return text
 		case step.Body != nil:
-			return s.say("end.result", goal, line(step.Body))
+			return s.say("end.done", s.say("end.result", goal, line(step.Body)))
 		}
 	}
 	return s.say("end.done", goal)

@@ -10,9 +10,16 @@ func TestModelTellsWhatCameOfRun(t *testing.T) {
 	const booked = `{"goal":"Reserva","status":"done","steps":[{"method":"GET","status":"done","body":{"items":[]}},` +
 		`{"method":"POST","status":"done","body":{"id":"r-1","room_id":"norte","room_name":"Sala Norte","start":"10:00","end":"11:30"}},` +
 		`{"method":"GET","status":"done","body":{"id":"r-1"}}]}`
+	const two = `{"goal":"Dos","status":"done","steps":[{"method":"POST","status":"done","body":{"room_name":"Sala Norte","start":"10:00","end":"11:00","price":30}},` +
+		`{"method":"GET","status":"done","body":{"id":"r-1","price":30}},{"method":"POST","status":"done","body":{"room_name":"Sala Este","start":"12:00","end":"13:00","price":12.5}},` +
+		`{"title":"Quita la antigua.","method":"DELETE","status":"done"},{"method":"POST","status":"skipped","body":{"room_name":"Sala Sur","start":"12:00","end":"13:00"}}]}`
 	for _, c := range []struct{ ended, asked, want string }{
 		{booked, "Reserva una sala", "Hecho: reservada la Sala Norte, de 10 a 11:30."},
 		{booked, "Please book a room for me", "Done: Sala Norte is booked, from 10 to 11:30."},
+		{two, "Reserva una sala y otra", "Hecho:\n- reservada la Sala Norte, de 10 a 11, por 30 €\n- reservada la Sala Este, de 12 a 13, por 12.5 €\n- Quita la antigua"},
+		{two, "Please book two rooms", "Done:\n- Sala Norte is booked, from 10 to 11, for €30\n- Sala Este is booked, from 12 to 13, for €12.5\n- Quita la antigua"},
+		{`{"goal":"Deshacer: Crea una reserva","status":"done","steps":[{"title":"Deshacer: Crea una reserva","method":"DELETE","status":"done"}]}`, "deshazlo", "Hecho: deshecho «Crea una reserva»."},
+		{`{"goal":"Pagar","status":"done","steps":[{"title":"Paga","method":"POST","status":"done","body":{"ok":true}}]}`, "paga", "Hecho: Paga. Respuesta: ok: true."},
 		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"count":1,"items":[{"id":"sur","name":"Sala Sur"}]}}]}`, "¿Qué salas hay?", "Hay 1:\n- Sala Sur (id: sur)"},
 		{`{"goal":"Salas","status":"done","steps":[{"method":"GET","status":"done","body":{"items":[]}}]}`, "¿Qué salas hay?", "No hay ninguno."},
 		{`{"goal":"Cancela r-1.","status":"done","steps":[{"method":"DELETE","status":"done"}]}`, "cancela", "Hecho: Cancela r-1."},

@@ -32,6 +32,7 @@ type wait struct {
 type stepOutcome struct {
 	ID        string          `json:"id"`
 	MCPID     string          `json:"mcp_id"`
+	Title     string          `json:"title,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Method    string          `json:"method,omitempty"`
 	Path      string          `json:"path,omitempty"`
@@ -94,7 +95,7 @@ func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 
 func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	st := r.State(step.ID)
-	so := stepOutcome{ID: step.ID.String(), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
+	so := stepOutcome{ID: step.ID.String(), Title: oneLine(step.Title), MCPID: step.MCPID, Tool: step.Tool, Method: step.Method, Path: step.Path, Status: st.Status}
 	if len(so.Path) > pathBytes {
 		so.Path = so.Path[:pathBytes] + "…"
 	}
