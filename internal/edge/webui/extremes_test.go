@@ -138,6 +138,15 @@ var extremes = []extreme{
 	{"image", ran(map[string]any{"picture": "data:image/png;base64," + base64.StdEncoding.EncodeToString(drawn())}), `document.querySelector(".card[data-status=done] img.picture")?.naturalWidth === 64`},
 	{"table-100-columns", ran(wide(100)), `document.querySelector(".card[data-status=done] table") !== null`},
 	{"markdown-100-columns", talked("tabla", "|"+strings.Repeat(" c |", 100)+"\n|"+strings.Repeat("---|", 100)+"\n|"+strings.Repeat(" largo |", 100)), `document.querySelector(".line.assistant table") !== null`},
+	{"sources", func(w *world, chat string) {
+		talked("¿Qué salas hay?", "Hay muchas.")(w, chat)
+		list, row := w.messages[chat], `{"id":"`+strings.Repeat("i", 300)+`","name":"Sala"}`
+		at := len(list) - 1
+		list[at].Sources = []conversation.Source{
+			{ID: "l1", Service: "Salas", Method: "GET", URL: roomsURL + "/" + strings.Repeat("x", 400), Status: 200, At: w.now(), Answer: `{"items":[` + row + `,` + row + `]}`},
+			{ID: "l2", Service: "Salas", Tool: "find", At: w.now(), Answer: "texto " + strings.Repeat("y", 3000)},
+		}
+	}, `(f => f && (f.open = true, getComputedStyle(f.querySelector("summary .icon")).rotate === "none" && f.querySelector("td") !== null && [...f.querySelectorAll("pre")].every(p => p.scrollWidth <= p.clientWidth + 1)))(document.querySelector("details.sources"))`},
 	{"equal-steps", func(w *world, chat string) {
 		w.titled(chat, "Pedidos")
 		p := many(w.now(), 12)

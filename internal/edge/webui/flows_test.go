@@ -18,8 +18,7 @@ import (
 func opened(t *testing.T) *browser {
 	b := open(t, 1366, 768)
 	b.waitForSocket()
-	b.press("m")
-	b.at("#message")
+	b.reach("#message")
 	eval[bool](b, hear)
 	return b
 }

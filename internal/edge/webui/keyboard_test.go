@@ -286,3 +286,52 @@ func TestTheListOfShortcutsIsTrue(t *testing.T) {
 		t.Errorf("it lists\n%s\nand not\n%s", listed, got)
 	}
 }
+
+// TestWhatIsTypedGoesToTheMessage, wherever the focus is, unless it is a shortcut; and to the message alone when a person
+// switched the shortcuts off.
+func TestWhatIsTypedGoesToTheMessage(t *testing.T) {
+	b := open(t, 1280, 900)
+	b.talks("Norte")
+	const at, text = `document.activeElement.id`, `document.getElementById("message").value`
+	empty := func() {
+		eval[bool](b, `(document.getElementById("message").value = "", document.getElementById("view").focus(), true)`)
+	}
+	b.visit("/")
+	b.waitForSocket()
+	b.until(`document.activeElement !== document.body`) // as the page is loaded
+	for _, c := range []struct{ path, keys, text string }{
+		{"/", "mañana", "mañana"}, {"/", "Reserva", "Reserva"}, {"/?chat=c1", "Reserva", "Reserva"}, {"/?chat=c1", "mañana", "añana"},
+	} {
+		b.visit(c.path)
+		b.waitForSocket()
+		empty()
+		for _, key := range c.keys {
+			b.press(string(key))
+		}
+		if got := eval[string](b, text); got != c.text || eval[string](b, at) != "message" {
+			t.Errorf("%s: %q is %q, with the focus at %q", c.path, c.keys, got, eval[string](b, at))
+		}
+		empty()
+	}
+	b.visit("/?view=settings")
+	b.reach(`[data-change="letters"]`)
+	b.press(" ")
+	b.until(`document.querySelector('[data-change="letters"]').checked === false`)
+	b.picture("letters")
+	b.press("?")
+	b.visit("/?chat=c1")
+	b.waitForSocket()
+	empty()
+	b.press("m", "?")
+	if got := eval[string](b, text); got != "m?" || eval[bool](b, `document.querySelector("dialog.keys") !== null`) {
+		t.Errorf("without shortcuts, m? is %q", got)
+	}
+	b.press("Ctrl+k")
+	b.at("#palette-words")
+	b.press("Escape")
+	b.visit("/?view=settings")
+	b.reach(`[data-change="letters"]`)
+	b.press(" ")
+	b.press("?")
+	b.see("dialog.keys[open]")
+}

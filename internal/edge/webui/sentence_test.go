@@ -128,8 +128,11 @@ func TestSentencesDescribeThings(t *testing.T) {
 func TestCardsSayWhatAnswersCost(t *testing.T) {
 	body := json.RawMessage(`{"id":"r-1","price":30,"of":{"fee":2}}`)
 	for _, c := range []struct{ method, tool, body, want string }{
-		{"POST", "", string(body), "30"}, {"GET", "", string(body), ""}, {"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "30"},
-		{"POST", "", `[1]`, ""}, {"POST", "", `{"price":45}`, "45"},
+		{"POST", "", string(body), "30"},
+		{"GET", "", string(body), ""},
+		{"", "book", `{"content":[],"structuredContent":` + string(body) + `}`, "30"},
+		{"POST", "", `[1]`, ""},
+		{"POST", "", `{"price":45}`, "45"},
 	} {
 		s := plan.Step{ID: plan.EffectOf("s1"), Title: "x", Method: c.method, Tool: c.tool, Path: "/r", Body: json.RawMessage(`{"price":45}`)}
 		run := plan.Run{ID: "r", Status: plan.Done, Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 201, Body: json.RawMessage(c.body)}}}}

@@ -67,6 +67,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		"label":   func(provider string) string { return plain(eligibility.Label(provider)) },
 		"args":    func(v ...any) []any { return v },
 		"langs":   locale.Tags,
+		"legible": func(answer string) *legible { return w.read([]byte(answer), 0, resultShown, w.now()) },
 		"clock":   func(at time.Time) string { return at.UTC().Format("15:04") },
 		"ago":     w.ago,
 

@@ -12,7 +12,7 @@ import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
 import { arrange, submit } from "./form.js";
 import { landing, startFocus } from "./focus.js";
-import { shortcut, startKeys } from "./keys.js";
+import { chooseLetters, shortcut, startKeys, write } from "./keys.js";
 import { everything, startLive } from "./live.js";
 import * as lines from "./lines.js";
 import * as manage from "./manage.js";
@@ -65,6 +65,7 @@ const changes = {
   "active": manage.switchServer,
   "agent": setAgent,
   "arrange": arrange,
+  "letters": chooseLetters,
   "mode": setMode,
   "movement": credits.chooseMovement,
   "provider": assistants.chooseProvider,
@@ -102,7 +103,7 @@ document.addEventListener("keydown", (e) => {
 
 shortcut({ part: "page", key: "k", mod: true, says: t("key_palette"), act: openPalette });
 shortcut({ part: "page", key: "/", says: t("key_search"), act: toSearch });
-shortcut({ part: "page", key: "m", says: t("key_write"), act: () => document.getElementById("message").focus(), when: () => document.getElementById("message").checkVisibility() });
+shortcut({ part: "page", key: "m", says: t("key_write"), act: write, when: () => view().dataset.name === "chat" });
 shortcut({ part: "page", key: "escape", says: t("key_stop") });
 
 // toSearch goes to the search field of the view, or to that of the chats.

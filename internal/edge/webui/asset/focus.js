@@ -14,13 +14,14 @@ export function rest() {
 const place = "piloto.focus";
 
 /** startFocus puts the focus back after the reload that a choice of theme or language causes: to its button, or to where
-    one writes. */
+    one writes. A new conversation begins where one writes, too. */
 export function startFocus() {
   document.addEventListener("submit", ({ target, submitter }) => {
     if (target.matches('form[action^="/ui/"]') && submitter) keep(`.choices [name="${submitter.name}"][value="${submitter.value}"]`);
   });
   const kept = keep();
   if (kept) (document.querySelector(kept) || landing()).focus({ preventScroll: true });
+  else if (document.querySelector("#view[data-name=new]")) rest();
 }
 
 // keep stores what gets the focus next, or returns what was stored. A browser may refuse to store anything.

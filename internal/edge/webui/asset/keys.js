@@ -12,21 +12,62 @@ export const shortcut = (entry) => table.push(entry);
 
 const letter = /^[a-z]$/i;
 
-// obey runs the shortcut of a key. In an input only those with Ctrl are obeyed, and behind an open dialog none.
+// obey runs the shortcut of a key. In an input only those with Ctrl are obeyed, and behind an open dialog none. Another
+// character is meant for the message.
 function obey(e) {
   if (e.defaultPrevented || e.isComposing || e.altKey || document.querySelector("dialog[open]")) return;
   const mod = e.ctrlKey || e.metaKey;
-  if (e.shiftKey && letter.test(e.key)) return;
   if (!mod && e.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
-  const entry = table.find((s) => s.act && s.key === e.key.toLowerCase() && Boolean(s.mod) === mod && (!s.when || s.when()));
-  if (!entry) return;
-  e.preventDefault();
-  entry.act();
+  const silent = e.shiftKey && letter.test(e.key) || !mod && e.key.length === 1 && !obeysLetters();
+  const entry = !silent && table.find((s) => s.act && s.key === e.key.toLowerCase() && Boolean(s.mod) === mod && (!s.when || s.when()));
+  if (entry) {
+    e.preventDefault();
+    entry.act();
+  } else if (!mod && e.key.length === 1 && e.key !== " ") {
+    write();
+  }
+}
+
+/** write puts the focus where one writes, if that is there. A character that is typed meanwhile stands in the message. */
+export function write() {
+  const field = document.getElementById("message");
+  if (field.checkVisibility()) field.focus();
+}
+
+// Whether keys that are single characters are obeyed is kept by the browser: whoever dictates, or has a tremor, switches
+// them off (WCAG 2.1.4). A browser may refuse to keep anything; then they are obeyed.
+const place = "piloto.letters";
+
+function obeysLetters() {
+  try {
+    return localStorage.getItem(place) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+/** chooseLetters keeps what the settings say of them. */
+export function chooseLetters({ checked }) {
+  try {
+    if (checked) localStorage.removeItem(place);
+    else localStorage.setItem(place, "off");
+  } catch { /* it is refused */ }
+  offerLetters();
+}
+
+// offerLetters shows the choice, which only a page with its script has.
+function offerLetters() {
+  const choice = document.getElementById("letters");
+  if (!choice) return;
+  choice.hidden = false;
+  choice.querySelector("input").checked = obeysLetters();
 }
 
 /** startKeys begins to obey. */
 export function startKeys() {
   document.addEventListener("keydown", obey);
+  document.addEventListener("view", offerLetters);
+  offerLetters();
   shortcut({ part: "page", key: "?", says: t("key_keys"), act: showKeys });
 }
 
