@@ -52,9 +52,17 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
-		Summary: oneLine(entry.Summary),
+		Summary: oneLine(entry.Summary), Names: namesOf(op, args),
 	}}
 	return wrong, nil
+}
+
+// namesOf returns what the document calls the members of a call.
+func namesOf(op tool.Operation, args tool.Arguments) (names []plan.Named) {
+	for _, l := range op.Labels(args) {
+		names = append(names, plan.Named{Name: l.Name, Label: l.Text})
+	}
+	return names
 }
 
 // matchEntry finds the entry of a call, and the arguments in the canonical form that is shown

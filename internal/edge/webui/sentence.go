@@ -29,6 +29,7 @@ type sentence struct {
 // saidValue is one value of a call.
 type saidValue struct {
 	Name, Value render.HTML
+	Called      string      // the name that is sent, when Name is what the document calls it
 	Sent        render.HTML // the value that is sent, when Value is its name, or the name of what it will be
 	From        string      // where the name comes from, or the reference
 	Money       bool
@@ -45,14 +46,14 @@ const (
 
 // sentence returns the sentence of a step.
 func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
-	w := sentenceWriter{card: a, step: s, sentence: sentence{Whole: true}}
+	w := sentenceWriter{card: a, step: s, names: b.Names, sentence: sentence{Whole: true}}
 	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
 		w.What = a.show(title)
 	}
 	values, fits := pathValues(b.Template, s.Path)
 	w.Whole = fits || s.Tool != ""
 	for _, v := range values {
-		w.text("path", v.name, v.value, false)
+		w.text("path", strings.TrimSpace(v.name), v.value, false)
 	}
 	w.object(s.Query, "query", "", 0)
 	w.object(s.Body, "body", "", 0)
@@ -78,12 +79,13 @@ func (s sentence) costs() (list []saidValue) {
 
 type sentenceWriter struct {
 	sentence
-	card cardBuilder
-	step plan.Step
-	read bool // what was answered is said, and nothing that is sent
+	card  cardBuilder
+	step  plan.Step
+	names []plan.Named // what the document calls the members, in its order
+	read  bool         // what was answered is said, and nothing that is sent
 }
 
-// object says the members of a JSON object, in their order. Another value is said as a whole.
+// object says the members of a JSON object: those that the document names in its order, then the others in their own. Another value is said as a whole.
 func (w *sentenceWriter) object(raw json.RawMessage, where, name string, depth int) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || depth == 0 && string(raw) == "null" {
@@ -95,11 +97,14 @@ func (w *sentenceWriter) object(raw json.RawMessage, where, name string, depth i
 	}
 	members, ok := jcs.Members(raw)
 	w.Whole = w.Whole && ok
+	if depth == 0 {
+		slices.SortStableFunc(members, func(a, b jcs.Member) int { return w.rank(a.Name) - w.rank(b.Name) })
+	}
 	for _, m := range members {
 		w.object(m.Value, where+"."+m.Name, strings.TrimSpace(name+" "+m.Name), depth+1)
 	}
 	if empty := len(members) == 0 && depth > 0; empty {
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.empty")})
 	}
 }
 
@@ -110,25 +115,25 @@ func (w *sentenceWriter) value(raw json.RawMessage, where, name string) {
 	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
 		w.text(where, name, text, isMoney(name))
 	case string(raw) == "true":
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.yes")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.yes")})
 	case string(raw) == "false":
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.no")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.no")})
 	case string(raw) == "null":
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.empty")})
 	case raw[0] == '[':
 		w.list(raw, where, name)
 	case raw[0] == '{':
 		w.Whole = false
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.object")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.object")})
 	default: // a number
-		v := saidValue{Name: w.name(name), Value: w.card.show(w.card.words.number(string(raw), name)), Money: isMoney(name)}
+		v := saidValue{Name: w.name(name), Called: w.called(name), Value: w.card.show(w.card.words.number(string(raw), name)), Money: isMoney(name)}
 		w.put(w.named(v, where, string(raw)))
 	}
 }
 
 // text says a text: a date as a date, a reference as what is known of it.
 func (w *sentenceWriter) text(where, name, text string, money bool) {
-	v := saidValue{Name: w.name(name), Money: money}
+	v := saidValue{Name: w.name(name), Called: w.called(name), Money: money}
 	switch {
 	case ref.Whole(text):
 		v = w.reference(v, text)
@@ -232,22 +237,22 @@ var wholeParts = map[string]string{"body": "page.says.body", "status": "page.say
 func (w *sentenceWriter) list(raw json.RawMessage, where, name string) {
 	var elements []json.RawMessage
 	if json.Unmarshal(raw, &elements) != nil || len(elements) == 0 {
-		w.put(saidValue{Name: w.name(name), Value: w.word("page.says.empty")})
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: w.word("page.says.empty")})
 		return
 	}
 	single := !slices.ContainsFunc(elements, func(e json.RawMessage) bool { return e[0] == '{' || e[0] == '[' })
 	if !single || len(elements) > mostListed {
 		w.Whole = false
-		w.put(saidValue{Name: w.name(name), Value: render.HTML(locale.Text(w.card.words.tag, "page.says.elements", "n", itoa(len(elements))))}) //nolint:gosec // a text of the catalogue
+		w.put(saidValue{Name: w.name(name), Called: w.called(name), Value: render.HTML(locale.Text(w.card.words.tag, "page.says.elements", "n", itoa(len(elements))))}) //nolint:gosec // a text of the catalogue
 		return
 	}
-	one := sentenceWriter{card: w.card, step: w.step, sentence: sentence{Whole: true}}
+	one := sentenceWriter{card: w.card, step: w.step, names: w.names, sentence: sentence{Whole: true}}
 	var values []string
 	for i, e := range elements {
 		one.value(e, where+"."+strconv.Itoa(i), name)
 	}
 	w.Whole = w.Whole && one.Whole
-	v := saidValue{Name: w.name(name)}
+	v := saidValue{Name: w.name(name), Called: w.called(name)}
 	for _, e := range one.Values {
 		values = append(values, string(e.Value))
 		v.Money = v.Money || e.Money
@@ -279,7 +284,37 @@ func (w *sentenceWriter) word(key string) render.HTML {
 	return render.HTML(locale.Text(w.card.words.tag, key)) //nolint:gosec // a text of the catalogue
 }
 
-func (w *sentenceWriter) name(name string) render.HTML { return w.card.show(humanName(name)) }
+// name returns what a member is called: the label of the document, with the rest of the name when it is deeper, or else the
+// words of the name.
+func (w *sentenceWriter) name(name string) render.HTML {
+	label, rest := w.label(name)
+	return w.card.show(strings.TrimSpace(label + " " + humanName(rest)))
+}
+
+// called returns the name that is sent, when a member is called otherwise.
+func (w *sentenceWriter) called(name string) string {
+	if label, _ := w.label(name); label == "" {
+		return ""
+	}
+	return plain(name)
+}
+
+func (w *sentenceWriter) label(name string) (label, rest string) {
+	for _, n := range w.names {
+		if after, ok := strings.CutPrefix(name, n.Name); ok && n.Label != "" && (after == "" || after[0] == ' ') {
+			return n.Label, after
+		}
+	}
+	return "", name
+}
+
+// rank returns the place of a member in the document; one that it does not name comes last.
+func (w *sentenceWriter) rank(name string) int {
+	if i := slices.IndexFunc(w.names, func(n plan.Named) bool { return n.Name == name }); i >= 0 {
+		return i
+	}
+	return len(w.names)
+}
 
 // moneyNames are the words that name an amount of money.
 var moneyNames = []string{

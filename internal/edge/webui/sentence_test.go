@@ -79,6 +79,26 @@ func TestSentencesNameThings(t *testing.T) {
 	}
 }
 
+// TestSentencesSpeakAsTheDocument: its order and its labels, with the name that is sent beside them. A plan made before has neither.
+func TestSentencesSpeakAsTheDocument(t *testing.T) {
+	s := plan.Step{ID: plan.EffectOf("s1"), Title: "x", Method: "PATCH", Path: "/r/r-1", Query: json.RawMessage(`{"dry":true}`), Body: json.RawMessage(`{"at":{"city":"Lugo"},"date":"2026-03-06","price":1500.5,"room_id":"norte","zz":1}`)}
+	a := cardBuilder{run: plan.Run{Status: plan.Draft, Plan: plan.Plan{Steps: []plan.Step{s}}}, card: &card{}, words: words{tag: locale.Spanish}, now: noon}
+	b := plan.Binding{Template: "/r/{reservation_id}", Names: []plan.Named{
+		{Name: "reservation_id", Label: "Reserva"}, {Name: "dry"}, {Name: "room_id", Label: "Sala\u202e"}, {Name: "date", Label: "Fecha"}, {Name: "at", Label: "Lugar"}, {Name: "price", Label: "Cuánto"},
+	}}
+	got := a.sentence(s, b)
+	if text := spoken(got); text != "Reserva=r-1; dry=sí; Sala⟦U+202E⟧=norte; Fecha=viernes 6 de marzo; Lugar city=Lugo; Cuánto=1500,5; zz=1" {
+		t.Error(text)
+	}
+	if v := got.Values; v[0].Called != "reservation_id" || v[1].Called != "" || v[4].Called != "at city" || !v[5].Money {
+		t.Errorf("%+v", v)
+	}
+	b.Names = nil
+	if text := spoken(a.sentence(s, b)); text != "reservation id=r-1; dry=sí; at city=Lugo; date=viernes 6 de marzo; price=1500,5; room id=norte; zz=1" {
+		t.Error(text)
+	}
+}
+
 // TestSentencesDescribeThings: with what was read of them, and with what a run that is over chose.
 func TestSentencesDescribeThings(t *testing.T) {
 	fact := func(name, value string) ref.Fact { return ref.Fact{Name: name, Value: json.RawMessage(value)} }

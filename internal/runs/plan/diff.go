@@ -84,6 +84,7 @@ var (
 	stepFields = []string{
 		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}
+	// The names of a binding follow from its tool and the call, so that they are no change of their own.
 	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "summary", "mcp_id"}
 )
 
@@ -233,17 +234,17 @@ func (d *difference) compareBindings(before, after []Binding) {
 	for i, b := range after {
 		old, had := was[b.StepID]
 		delete(was, b.StepID)
+		a, b2 := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+		x, y := membersOf(old), membersOf(b)
+		for _, name := range bindingFields {
+			if !sameJSON(x[name], y[name]) {
+				a[name], b2[name] = x[name], y[name]
+			}
+		}
 		switch {
 		case !had:
 			d.add(b.StepID, "binding", nil, jsonOf(b))
-		case old != b:
-			a, b2 := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-			x, y := membersOf(old), membersOf(b)
-			for _, name := range bindingFields {
-				if !sameJSON(x[name], y[name]) {
-					a[name], b2[name] = x[name], y[name]
-				}
-			}
+		case len(a) > 0:
 			d.add(b.StepID, "binding", jsonOf(a), jsonOf(b2))
 		case i < len(before) && len(before) == len(after) && before[i].StepID != b.StepID:
 			d.changes = append(d.changes, Change{StepID: b.StepID, Field: "binding", Kind: Moved})

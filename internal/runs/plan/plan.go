@@ -121,6 +121,15 @@ type Binding struct {
 	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
 	// says nothing. The title of a step may be the model's; this is not.
 	Summary string `json:"summary,omitempty"`
+	// Names are the parameters and the members of the body that the document describes, in its order, as it stood when the
+	// plan was made; of those that the call has.
+	Names []Named `json:"names,omitempty"`
+}
+
+// Named is a member of a call, and what the document calls it; Label is "" when that says nothing short.
+type Named struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
 }
 
 // Plan is a proposed goal and its steps. It does not change after a user saw it: an edit is a new

@@ -341,3 +341,21 @@ func parseAt(ctx context.Context, document []byte, documentURL string) (tool.Fou
 	}
 	return parseWithin(ctx, string(document), documentURL, u.Scheme+"://"+u.Host)
 }
+
+// TestParametersKeepTheirDescriptions, which stand beside the schema in 3.x, unless the schema has its own.
+func TestParametersKeepTheirDescriptions(t *testing.T) {
+	raw := `{"openapi":"3.0.0","info":{"title":"x"},"paths":{"/x":{"get":{"parameters":[
+		{"name":"a","in":"query","description":"Plazas","schema":{"type":"integer"}},{"name":"b","in":"query","description":"De fuera","schema":{"type":"string","description":"Propia"}},
+		{"name":"c","in":"query","description":"Sin esquema"}],"responses":{}}}}}`
+	found, err := parseWithin(t.Context(), raw, "https://a.example/openapi.json", "https://a.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range found.Operations[0].Parameters {
+		got = append(got, string(p.Schema))
+	}
+	if want := `{"type":"integer","description":"Plazas"} {"type":"string","description":"Propia"} {}`; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+}

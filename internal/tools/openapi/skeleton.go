@@ -178,9 +178,20 @@ func (s *skeleton) parameter(p *node) parameter {
 		out.style, out.explode, out.schema = style2(p)
 	} else {
 		out.style, out.explode, out.schema = s.style3(p)
+		out.schema = described(out.schema, p.get("description"))
 	}
 	s.size += len(out.name)
 	return out
+}
+
+// described returns a schema with the description that stands beside it, when it has none of its own.
+func described(schema, description *node) *node {
+	if schema == nil || schema.kind != object || description.str() == "" || schema.get("description") != nil || schema.get("$ref") != nil {
+		return schema
+	}
+	k := &kids{names: []string{"description"}, nodes: []node{*description}}
+	schema.each(func(name string, value *node) { k.names, k.nodes = append(k.names, name), append(k.nodes, *value) })
+	return &node{kind: object, kids: k}
 }
 
 // style3 returns the style of a parameter of 3.x. A parameter with a content is JSON text.

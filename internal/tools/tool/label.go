@@ -1,0 +1,81 @@
+package tool
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/ref"
+)
+
+// Label is what the document calls a member of a call.
+type Label struct {
+	Name string
+	Text string // "" when the document says nothing short of it
+}
+
+// Limits of labels.
+const (
+	mostLabels   = 24
+	longestLabel = 40 // characters
+)
+
+// Labels returns the members of a call that the document describes, in its order: the parameters, then the members of the body.
+func (op Operation) Labels(a Arguments) (list []Label) {
+	add := func(name string, schema json.RawMessage) {
+		if len(list) < mostLabels && len(name) <= 2*longestLabel && !slices.ContainsFunc(list, func(l Label) bool { return l.Name == name }) {
+			list = append(list, Label{name, labelOf(schema)})
+		}
+	}
+	has := func(object json.RawMessage) func(name string) bool {
+		members, _ := jcs.Members(object)
+		return func(name string) bool {
+			return slices.ContainsFunc(members, func(m jcs.Member) bool { return m.Name == name })
+		}
+	}
+	inQuery, inBody := has(a.Query), has(a.Body)
+	for _, p := range op.Parameters {
+		if p.In == "path" || p.In == "query" && inQuery(p.Name) {
+			add(p.Name, p.Schema)
+		}
+	}
+	var s struct {
+		Properties json.RawMessage
+		Defs       map[string]json.RawMessage `json:"$defs"`
+		Ref        string                     `json:"$ref"`
+	}
+	if json.Unmarshal(op.input(), &s) != nil {
+		return list
+	}
+	if defs := s.Defs; s.Ref != "" && len(s.Properties) == 0 {
+		_ = json.Unmarshal(defs[strings.TrimPrefix(s.Ref, "#/$defs/")], &s)
+	}
+	members, _ := jcs.Members(s.Properties)
+	for _, m := range members {
+		if inBody(m.Name) {
+			add(m.Name, m.Value)
+		}
+	}
+	return list
+}
+
+// labelOf returns the title of a schema, or the beginning of its description: "Hora de fin" of "Hora de fin (HH:MM); una
+// hora después si falta". It returns "" when neither is short.
+func labelOf(schema json.RawMessage) string {
+	var s struct{ Title, Description string }
+	_ = json.Unmarshal(schema, &s) // a schema may be true
+	for _, text := range []string{s.Title, s.Description} {
+		if i := strings.IndexAny(text, "(;:\n"); i >= 0 {
+			text = text[:i]
+		}
+		if i := strings.Index(text, ". "); i >= 0 {
+			text = text[:i]
+		}
+		if text = strings.TrimRight(ref.Line(text), ". "); text != "" && utf8.RuneCountInString(text) <= longestLabel {
+			return text
+		}
+	}
+	return ""
+}
