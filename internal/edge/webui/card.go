@@ -277,8 +277,10 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
 	v.Says = a.sentence(s, binding)
-	a.card.addCosts(&v, v.Says.costs())
-	if v.Risk != plan.Read {
+	if v.Risk == plan.Read { // what it names costs nothing to read
+		v.Costs = sentence{Values: v.Says.Values}.costs()
+	} else {
+		a.card.addCosts(&v, v.Says.costs())
 		a.card.addCosts(&v, a.answeredCosts(s))
 	}
 	switch v.Risk {
@@ -309,9 +311,9 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	return v
 }
 
-// addCosts adds amounts of money to a step, each once.
+// addCosts adds amounts of money to a changing step, each once.
 func (c *card) addCosts(v *cardStep, costs []saidValue) {
-	if len(v.Costs) == 0 && len(costs) > 0 && v.Risk != plan.Read {
+	if len(v.Costs) == 0 && len(costs) > 0 {
 		c.Costs++
 	}
 	for _, cost := range costs {

@@ -54,6 +54,7 @@ type receiptStep struct {
 	State    plan.StepStatus
 	Sent     *sent
 	Result   *receipt.Result
+	Answer   []readField // the first plain fields of the answer
 	Approval *receiptApproval
 	Resolved *resolution
 	Command  *replacement
@@ -94,6 +95,7 @@ type receiptEvent struct {
 const (
 	receiptEvents = 20_000  // events read of a run
 	receiptBody   = 8 << 10 // bytes of a request that are printed
+	receiptFields = 12      // of an answer
 )
 
 func (s *site) receiptPage(w http.ResponseWriter, v visit, runID string) error {
@@ -177,6 +179,12 @@ func (a cardBuilder) receiptStep(s receipt.Step) receiptStep {
 		r.Sent.Target, r.Sent.Path = sentTo(s.Sent.URL)
 		body := plan.Result{Body: a.run.State(s.ID).Last.Body}.Shortened(receiptBody)
 		r.Sent.Body = answerBody(body.Body)
+	}
+	if answer, ok := a.resultOf(s.ID); ok {
+		step, _ := a.run.Plan.Step(s.ID)
+		if read := a.words.read(structured(step, answer.Body), 0, receiptBody, a.now); read != nil {
+			r.Answer = read.Fields[:min(receiptFields, len(read.Fields))]
+		}
 	}
 	if p := s.Approval; p != nil {
 		r.Approval = &receiptApproval{

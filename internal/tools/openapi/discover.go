@@ -94,7 +94,7 @@ func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	if !tool.SameOrigin(at, q.origin) {
 		q.key = nil // the key belongs to the service
 	}
-	q.origin = originOf(at)
+	q.origin, q.said = originOf(at), true
 	raw, err := q.fetch(ctx, at, maxDocument)
 	switch {
 	case err != nil:
@@ -139,6 +139,7 @@ type search struct {
 	tried        []string
 	timeouts     int
 	answered     bool
+	said         bool // a person said where the document is
 	why          *fault.Error // the most useful reason so far why nothing was found
 }
 
@@ -254,11 +255,10 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
 	}
 	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
-		reason := "document"
-		if at != q.base && !strings.HasPrefix(at, strings.TrimSuffix(q.base, "/")+"/") {
-			reason = "elsewhere" // nothing below the address asks for one
+		q.why = tool.ErrNoDocument.With("reason", "locked").With("at", at).With("status", strconv.Itoa(res.StatusCode)) // above the address
+		if below := strings.TrimSuffix(q.base, "/") + "/"; q.said || at == q.base || strings.HasPrefix(at, below) {
+			q.why = tool.ErrUnauthorized.With("reason", "document").With("at", at).With("status", strconv.Itoa(res.StatusCode))
 		}
-		q.why = tool.ErrUnauthorized.With("reason", reason).With("at", at).With("status", strconv.Itoa(res.StatusCode))
 	}
 	if res.StatusCode != http.StatusOK {
 		return "", nil

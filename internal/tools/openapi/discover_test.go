@@ -136,7 +136,7 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		{"only errors", discoverer(), down.URL, tool.ErrUnreachable, "status"},
 		{"locked", discoverer(), locked.URL, tool.ErrUnauthorized, "document"},
 		{"locked below", discoverer(), locked.URL + "/v1", tool.ErrUnauthorized, "document"},
-		{"locked elsewhere", discoverer(), lockedAbove.URL + "/none", tool.ErrUnauthorized, "elsewhere"},
+		{"locked elsewhere", discoverer(), lockedAbove.URL + "/none", tool.ErrNoDocument, "locked"},
 		{"elsewhere", discoverer(), moved.URL, tool.ErrNoDocument, "redirect"},
 		{"too slow", Discoverer{Client: discoverer().Client, Each: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
 		{"too slow in all", Discoverer{Client: discoverer().Client, Total: 50 * time.Millisecond}, slow.URL, tool.ErrUnreachable, "timeout"},
