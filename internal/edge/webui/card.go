@@ -317,7 +317,7 @@ func (c *card) addCosts(v *cardStep, costs []saidValue) {
 		c.Costs++
 	}
 	for _, cost := range costs {
-		if !slices.ContainsFunc(v.Costs, func(o saidValue) bool { return o.Name == cost.Name && o.Value == cost.Value }) {
+		if !slices.ContainsFunc(v.Costs, cost.readsAs) {
 			v.Costs = append(v.Costs, cost)
 		}
 	}

@@ -61,18 +61,27 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 	return w.sentence
 }
 
-// costs returns the values that are amounts of money, those of the call before those of the things that it names.
+// readsAs reports whether two values are the same to a reader, who sees a name before a value.
+func (v saidValue) readsAs(o saidValue) bool {
+	whole := func(v saidValue) string { return strings.TrimSpace(string(v.Name + " " + v.Value)) }
+	return whole(v) == whole(o)
+}
+
+// costs returns the values that are amounts of money, those of the call before those of the things that it names. An amount of
+// a thing has its name in its value, because it is not what the call pays: lists show values alone.
 func (s sentence) costs() (list []saidValue) {
-	add := func(values []saidValue) {
-		for _, v := range values {
-			if v.Money && !slices.Contains(list, v) {
-				list = append(list, v)
-			}
+	for _, v := range s.Values {
+		if v.Money {
+			list = append(list, v)
 		}
 	}
-	add(s.Values)
 	for _, t := range s.Things {
-		add(t.Facts)
+		for _, v := range t.Facts {
+			named := saidValue{Value: v.Name + " " + v.Value, Money: true}
+			if v.Money && !slices.Contains(list, named) {
+				list = append(list, named)
+			}
+		}
 	}
 	return list
 }

@@ -139,7 +139,7 @@ type search struct {
 	tried        []string
 	timeouts     int
 	answered     bool
-	said         bool // a person said where the document is
+	said         bool         // a person said where the document is
 	why          *fault.Error // the most useful reason so far why nothing was found
 }
 

@@ -40,17 +40,9 @@ export function announce(text) {
 export function toast(text, { label, act, over, after = 5000 } = {}) {
   const box = el("div", { class: "toast" }, text);
   if (label) box.append(el("button", { type: "button", class: "button", click: () => { box.remove(); act(); } }, label));
-  box.dataset.at = Date.now();
   document.getElementById("toasts").append(box);
   return box;
 }
-
-// A toast stays in the view for which it was said: that of now, or the one that comes right after. One with a button stays.
-document.addEventListener("entered", () => {
-  for (const box of document.querySelectorAll("#toasts > .toast")) {
-    if (!box.querySelector("button") && Date.now() - box.dataset.at > 1000) box.remove();
-  }
-});
 
 let answered = () => {}; // of the question that is open
 
