@@ -144,6 +144,21 @@ func TestSentencesDescribeThings(t *testing.T) {
 	}
 }
 
+// TestALineSaysWhatAnIDMeans, when nothing has a name.
+func TestALineSaysWhatAnIDMeans(t *testing.T) {
+	s := plan.Step{ID: plan.EffectOf("s1"), Method: "DELETE", Path: "/r/r-1", Query: json.RawMessage(`{"room":"norte"}`)}
+	fact := func(name, value string) ref.Fact { return ref.Fact{Name: name, Value: json.RawMessage(value)} }
+	about := []ref.Fact{fact("room_name", `"Sala Norte"`), fact("date", `"2026-03-06"`), fact("a", "1"), fact("b", "2"), fact("c", "3"), fact("d", "4"), fact("e", "5")}
+	run := plan.Run{Plan: plan.Plan{Steps: []plan.Step{s}}, Taken: []plan.Taken{
+		{StepID: s.ID, Where: "path", Value: "r-1", About: about, Own: true},
+		{StepID: s.ID, Where: "query.room", Value: "norte", Label: "Sala Norte", About: []ref.Fact{fact("name", `"Sala Norte"`), fact("floor", "1")}},
+	}}
+	says := cardBuilder{run: run, card: &card{}, words: words{tag: locale.Spanish}, now: noon}.sentence(s, plan.Binding{Template: "/r/{id}"})
+	if text := spoken(sentence{Values: says.inOneLine()}); text != "id=r-1; room=Sala Norte (norte); room name=Sala Norte; date=viernes 6 de marzo; a=1; b=2; c=3; d=4" {
+		t.Error(text)
+	}
+}
+
 // TestCardsSayWhatAnswersCost: of a step that changed something.
 func TestCardsSayWhatAnswersCost(t *testing.T) {
 	body := json.RawMessage(`{"id":"r-1","price":30,"of":{"fee":2}}`)

@@ -14,12 +14,27 @@ import (
 // saidThing is a thing that a step names, such as a room, as its service described it when it was read.
 type saidThing struct {
 	Name  render.HTML // or its id
+	ByID  bool        // it has no name
 	Facts []saidValue
 	From  string // who says so
 }
 
 // mostThings are the things of a step that are described.
 const mostThings = 6
+
+// factsInLine are the facts of a thing without a name that a line has.
+const factsInLine = 6
+
+// inOneLine returns the values of a call, and after them what is known of a thing that has no name: its id alone says nothing.
+func (s sentence) inOneLine() []saidValue {
+	list := slices.Clone(s.Values)
+	for _, t := range s.Things {
+		if t.ByID {
+			list = append(list, t.Facts[:min(factsInLine, len(t.Facts))]...)
+		}
+	}
+	return list
+}
 
 // addThings describes the things that a step names: those whose ids were read, and those that its references were found to
 // name before it was confirmed.
@@ -43,7 +58,7 @@ func (w *sentenceWriter) addThing(name string, about []ref.Fact, from string) {
 			one.value(f.Value, "", f.Name)
 		}
 	}
-	t := saidThing{Name: w.card.show(name), Facts: one.Values, From: from}
+	t := saidThing{Name: w.card.show(name), ByID: ref.NameIn(about) == "", Facts: one.Values, From: from}
 	if len(t.Facts) > 0 && len(w.Things) < mostThings && !slices.ContainsFunc(w.Things, t.isSame) {
 		w.Things = append(w.Things, t)
 	}

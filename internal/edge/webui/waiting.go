@@ -241,7 +241,7 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 			says := a.sentence(step, b)
 			r.Costs = append(r.Costs, says.costs()...)
 			if r.Says == nil {
-				r.Says = says.Values
+				r.Says = says.inOneLine()
 			}
 		}
 		if !slices.Contains(r.services, b.ServerName) {
