@@ -146,7 +146,7 @@ var extremes = []extreme{
 			{ID: "l1", Service: "Salas", Method: "GET", URL: roomsURL + "/" + strings.Repeat("x", 400), Status: 200, At: w.now(), Answer: `{"items":[` + row + `,` + row + `]}`},
 			{ID: "l2", Service: "Salas", Tool: "find", At: w.now(), Answer: "texto " + strings.Repeat("y", 3000)},
 		}
-	}, `(f => f && (f.open = true, getComputedStyle(f.querySelector("summary .icon")).rotate === "none" && f.querySelector("td") !== null && [...f.querySelectorAll("pre")].every(p => p.scrollWidth <= p.clientWidth + 1)))(document.querySelector("details.sources"))`},
+	}, `(f => f && (f.open = true, getComputedStyle(f.querySelector("summary .icon")).rotate === "none" && f.querySelector("td") !== null && [...f.querySelectorAll("p, pre")].every(p => p.scrollWidth <= p.clientWidth + 1)))(document.querySelector("details.sources"))`},
 	{"equal-steps", func(w *world, chat string) {
 		w.titled(chat, "Pedidos")
 		p := many(w.now(), 12)
