@@ -39,7 +39,19 @@ export function announce(text) {
     while the pointer or the focus is on it, and in other views; over is called when its time is over. */
 export function toast(text, { label, act, over, after = 5000 } = {}) {
   const box = el("div", { class: "toast" }, text);
-  if (label) box.append(el("button", { type: "button", class: "button", click: () => { box.remove(); act(); } }, label));
+  if (label) {
+    box.classList.add("offers");
+    box.append(el("button", { type: "button", class: "button", click: () => { clearTimeout(timer); box.remove(); act(); } }, label));
+  } else document.addEventListener("leaving", () => box.remove(), { once: true });
+  const end = () => {
+    if (box.matches(".offers:is(:hover, :focus-within)")) {
+      timer = setTimeout(end, 1000);
+      return;
+    }
+    box.remove();
+    over?.();
+  };
+  let timer = setTimeout(end, after);
   document.getElementById("toasts").append(box);
   return box;
 }
