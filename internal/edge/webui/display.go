@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
+	"piloto/internal/ground/visible"
 )
 
 // display renders text for a confirmation. Characters that a reader cannot see are marked as ⟦U+202E⟧: controls,
@@ -49,7 +48,6 @@ type visibleWriter struct {
 	// step, if set, highlights references: it returns the description of the step that a reference names.
 	step   func(id string) string
 	marked bool // a character was marked
-	last   rune // the previous rune, to recognise an emoji's joiner
 }
 
 func (p *visibleWriter) html() render.HTML {
@@ -90,68 +88,17 @@ func (p *visibleWriter) writeReference(s, shown string) {
 	p.b.WriteString(`</span>`)
 }
 
-// padding is the longest run of spaces that is shown unchanged.
-const padding = 12
-
+// literal writes text without references.
 func (p *visibleWriter) literal(s string) {
-	genuine := genuineScripts(s)
-	for s != "" {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			p.mark(fmt.Sprintf("0x%02X", s[0]))
-		case p.prose && (r == '\u200d' || r == '\ufe0f') && unicode.Is(unicode.So, p.last):
-			p.b.WriteRune(r) // last is kept: an emoji may continue after its joiner
-			s = s[n:]
-			continue
-		case isWord(r):
-			n = wordLen(s)
-			p.word(s[:n], genuine)
-		case r == ' ':
-			n = len(s) - len(strings.TrimLeft(s, " "))
-			if n > padding && !p.prose {
-				p.mark(fmt.Sprintf("U+0020 ×%d", n))
-				break
-			}
-			p.b.WriteString(s[:n])
-		case p.prose && (r == '\n' || r == '\t' || r == '\u00a0'):
-			p.put(r)
-		case ref.Invisible(r):
-			p.mark(codePoint(r))
-		default:
-			p.put(r)
-		}
-		p.last = r
-		s = s[n:]
+	if p.prose {
+		visible.Prose(p, s)
+		return
 	}
+	visible.Value(p, s)
 }
 
-// word writes letters and their accents, and marks imitations.
-func (p *visibleWriter) word(s string, genuine map[*unicode.RangeTable]bool) {
-	fake := imitations(s, genuine)
-	accents := 0
-	for _, r := range s {
-		switch {
-		case unicode.Is(unicode.M, r):
-			if accents++; accents > 2 || ref.Invisible(r) || isOverlay(r) {
-				p.mark(codePoint(r))
-				continue
-			}
-			p.put(r)
-			continue
-		case ref.Invisible(r):
-			p.mark(codePoint(r))
-		case isStyled(r) || fake(r):
-			p.put(r)
-			p.mark(codePoint(r))
-		default:
-			p.put(r)
-		}
-		accents = 0
-	}
-}
-
-func (p *visibleWriter) put(r rune) {
+// Put writes a visible character.
+func (p *visibleWriter) Put(r rune) {
 	if p.bare {
 		p.b.WriteRune(r)
 		return
@@ -172,8 +119,8 @@ func (p *visibleWriter) put(r rune) {
 	}
 }
 
-// mark writes a placeholder for an invisible character.
-func (p *visibleWriter) mark(name string) {
+// Mark writes the name of a character that is invisible, or that imitates another one.
+func (p *visibleWriter) Mark(name string) {
 	p.marked = true
 	if p.bare {
 		p.b.WriteString("⟦" + name + "⟧")
@@ -181,8 +128,6 @@ func (p *visibleWriter) mark(name string) {
 	}
 	p.b.WriteString(`<span class="esc">⟦` + html.EscapeString(name) + `⟧</span>`)
 }
-
-func codePoint(r rune) string { return fmt.Sprintf("U+%04X", r) }
 
 // tail returns the end of a text that is too long to be visible at once; "" for a short one.
 func tail(text string) string {

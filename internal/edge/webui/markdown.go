@@ -20,6 +20,7 @@ import (
 
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
+	"piloto/internal/ground/visible"
 )
 
 // maxMarkdown is the longest text that is parsed as Markdown; a longer one is shown as plain text.
@@ -168,7 +169,7 @@ func escapeInvisible(s string) string {
 		if joiner || r == '\n' || r == '\t' || r == '\u00a0' || !ref.Invisible(r) {
 			b.WriteRune(r)
 		} else {
-			b.WriteString("⟦" + codePoint(r) + "⟧")
+			b.WriteString("⟦" + visible.Name(r) + "⟧")
 		}
 		if !joiner {
 			last = r
@@ -201,7 +202,7 @@ func externalLink(dest []byte) (href, host string) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return "", ""
 	}
-	u.Host = hostPort(u)
+	u.Host = visible.HostPort(u)
 	return u.String(), u.Host
 }
 
