@@ -15,6 +15,7 @@ import (
 	"piloto/internal/chats/usage"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
+	"piloto/internal/ground/version"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/secrets"
 	"piloto/internal/store"
@@ -158,17 +159,14 @@ func (s site) companies() *agent.Manager {
 // operations returns the services of /health, /config and /metrics.
 func (s site) operations(c RecordsConfig) httpapi.Ops {
 	return httpapi.Ops{
-		Version: Version, Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
+		Version: version.Version, Counted: &usage.Reader{Store: s.stores.Usage, Now: s.Now}, Agents: agentStore{s.stores.Registry, s.gate(c.policy())}, Effective: s.effective(c),
 	}
 }
-
-// Version is the version of the product.
-const Version = "0.5.0"
 
 // effective returns the configuration in force, with document 001's names where it has them.
 func (s site) effective(c RecordsConfig) httpapi.Effective {
 	return httpapi.Effective{
-		{Group: "service", Name: "version", Value: Version},
+		{Group: "service", Name: "version", Value: version.Version},
 		{Group: "service", Name: "log_level", Value: c.LogLevel.String()},
 		{Group: "service", Name: "draft_hours", Value: strconv.Itoa(c.DraftHours)},
 		{Group: "rates", Name: "turns_per_minute", Value: perMinute(c.Turns)},

@@ -29,6 +29,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
 
+	"piloto/infra/local/deployment"
 	"piloto/internal/access/rate"
 	"piloto/internal/boot"
 	"piloto/internal/edge/gateway"
@@ -49,9 +50,10 @@ type Options struct {
 	Hosts    []string         // names that a proxy or a tunnel uses for this process
 	Expose   bool             // other machines may reach Addr
 	AWS      string           // address of the engines' wire protocols; empty: not served
-	Template string           // template.yaml
+	Template string           // a template.yaml; empty: the one in the executable
 	Log      io.Writer        // JSON lines
 	Clock    func() time.Time // nil: the machine's clock, the only one for functions in other processes
+	Ready    func(Address)    // called once, when requests are answered; nil: nobody waits for it
 
 	// Calls wraps the HTTP client of the embedded engines, for measurements; nil: the table is called without HTTP.
 	Calls func(aws.HTTPClient) aws.HTTPClient
@@ -138,7 +140,7 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 			return nil, fmt.Errorf("PILOTO_CORS_ORIGINS: %w", err)
 		}
 	}
-	if p.template, err = template.Read(o.Template); err != nil {
+	if p.template, err = o.readTemplate(); err != nil {
 		return nil, err
 	}
 	p.template.Stack = "piloto"
@@ -151,6 +153,18 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	return p, err
 }
 
+// readTemplate reads the template that the options name.
+func (o Options) readTemplate() (*template.Template, error) {
+	if o.Template != "" {
+		return template.Read(o.Template)
+	}
+	files, err := deployment.Files()
+	if err != nil {
+		return nil, err
+	}
+	return template.ReadFS(files, deployment.Template)
+}
+
 // check refuses options that contradict each other.
 func (o Options) check() error {
 	switch {
@@ -160,6 +174,8 @@ func (o Options) check() error {
 		return errors.New("functions that are processes of their own have the machine's clock")
 	case o.Lambda != AsProcess && o.Functions != "":
 		return fmt.Errorf("-functions is for -lambda=%s", AsProcess)
+	case o.Lambda == AsProcess && o.Functions == "" && o.Template == "":
+		return fmt.Errorf("-lambda=%s builds functions from the source tree: name its file with -template template.yaml, or ready-made functions with -functions FOLDER", AsProcess)
 	}
 	return nil
 }

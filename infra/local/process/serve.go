@@ -86,9 +86,14 @@ func (p *Process) serve(ctx context.Context, listener net.Listener, out io.Write
 	p.engines.control.serveSignIn(func(ctx context.Context) (string, error) {
 		return signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 	})
+	reached := Address{Origin: p.origin, Token: token}
+	p.engines.control.serveAddress(reached)
 	p.engines.control.serveTokens(tokenAdmin{table: p.Stores.Access, client: awsdynamodb.NewFromConfig(p.clientConfig()), name: p.names[p.template.Tables[0].ID], owner: ids.Hash(token), now: p.Clock})
 	if err := p.printGreeting(ctx, out, token, file); err != nil {
 		return err
+	}
+	if p.Ready != nil {
+		p.Ready(reached)
 	}
 	err = <-failed // the first one ended, so the others are stopped
 	stop()

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -132,3 +133,27 @@ func (s Settings) needsNoKey() bool { return s.Key == "" && (s.BaseURL != "" || 
 func Unlimited() map[string]string {
 	return map[string]string{"TurnsPerMinute": "0", "WritesPerMinute": "0", "RequestsPerMinute": "0", "BadTokensPerMinute": "0"}
 }
+
+// Provider is the provider of models that the settings name.
+type Provider struct {
+	BaseURL, Model string // empty: the demonstration
+	Key            secrets.Key
+}
+
+// Provider returns the provider that answers turns.
+func (s Settings) Provider() Provider {
+	switch {
+	case s.usesDemoModel():
+		return Provider{}
+	case s.usesGroqOnly():
+		return Provider{cmp.Or(s.GroqBaseURL, groqBaseURL), cmp.Or(s.GroqModel, groqModel), s.GroqKey}
+	default:
+		return Provider{cmp.Or(s.BaseURL, openAIBaseURL), cmp.Or(s.Model, openAIModel), s.Key}
+	}
+}
+
+// The defaults of the template for a provider.
+const (
+	openAIBaseURL = "https://api.openai.com/v1"
+	openAIModel   = "gpt-4o-mini"
+)

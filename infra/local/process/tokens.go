@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -54,8 +52,8 @@ func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) e
 // explainNoProcess replaces an error of the control socket by one that says that no process has the
 // folder, when that is the cause.
 func explainNoProcess(folder string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("no process has %s: start it first, with go run ./infra/local -data %s", folder, shellWord(folder))
+	if isNoProcess(err) {
+		return fmt.Errorf("no process has %s: start it first, with piloto up --data %s", folder, shellWord(folder))
 	}
 	return err
 }

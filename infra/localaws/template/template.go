@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,7 @@ type Template struct {
 	Socket        SocketAPI
 	Unused        []Unused // resources without a counterpart in one process
 
+	files      fs.FS // has the definitions of the state machines
 	conditions map[string]*yaml.Node
 	cors       *allowance // nil: no permissions for pages of other origins
 	outputs    []Output
@@ -143,11 +145,22 @@ func (t *Template) Function(id string) (Function, bool) {
 // Read reads the template at path. Its error joins all faults, in the order of the file, each as
 // "template.yaml:12: Resources.X.Properties.Y: …".
 func Read(path string) (*Template, error) {
-	text, err := os.ReadFile(path)
+	return read(os.DirFS(filepath.Dir(path)), filepath.Base(path), path)
+}
+
+// ReadFS reads a template from a file system that has its state machines too, such as one in an executable.
+func ReadFS(files fs.FS, name string) (*Template, error) { return read(files, name, name) }
+
+func read(files fs.FS, name, path string) (*Template, error) {
+	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
-	return Parse(path, text)
+	t, err := Parse(path, text)
+	if t != nil {
+		t.files = files
+	}
+	return t, err
 }
 
 // Parse reads a template from text; path names it in errors, and its folder has the state machines.
@@ -161,6 +174,7 @@ func Parse(path string, text []byte) (*Template, error) {
 		globals: map[string]*yaml.Node{}, integrations: map[string]string{},
 		out: &Template{
 			Path:       path,
+			files:      os.DirFS(filepath.Dir(path)),
 			conditions: map[string]*yaml.Node{},
 			resources:  map[string]string{},
 			roles:      map[string]role{},
@@ -185,7 +199,7 @@ func Parse(path string, text []byte) (*Template, error) {
 // Definition returns the definition of a state machine with its substitutions replaced by the
 // values of a deployment.
 func (t *Template) Definition(m StateMachine, d *Deployment) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(t.Path), m.Definition))
+	text, err := fs.ReadFile(t.files, filepath.ToSlash(filepath.Clean(m.Definition)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.ID, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/version"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
@@ -33,7 +34,7 @@ func newHuma(m humago.Mux, schemas huma.Registry) huma.API {
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title: "Piloto", Version: "1",
+				Title: "Piloto", Version: version.Version,
 				Description: "A chat that acts, and asks first. Errors are RFC 9457 problems with a stable code and a trace id.",
 			},
 			Components: &huma.Components{

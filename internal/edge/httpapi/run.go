@@ -44,6 +44,7 @@ type PlannedStep struct {
 	MCPID   string          `json:"mcp_id"`
 	Server  string          `json:"server" doc:"the server's name when it was proposed"`
 	Target  string          `json:"target" doc:"the host it is sent to"`
+	Base    string          `json:"base_url" doc:"the address that the path follows"`
 	Tool    string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
@@ -65,6 +66,7 @@ type UndoCall struct {
 	plan.Undo
 	Server string `json:"server"`
 	Target string `json:"target"`
+	Base   string `json:"base_url"`
 }
 
 // VerifyCall is a check with its target.
@@ -72,6 +74,7 @@ type VerifyCall struct {
 	plan.Check
 	Server string `json:"server"`
 	Target string `json:"target"`
+	Base   string `json:"base_url"`
 }
 
 // Step is the JSON form of a run's step: the proposal and its result.
@@ -265,22 +268,22 @@ func (s runView) approval(a *plan.Approval) *StepApproval {
 
 // showPlanned returns the JSON form of a plan's step.
 func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
-	where := func(id plan.EffectID) (server, target string) {
+	where := func(id plan.EffectID) (server, target, base string) {
 		b, _ := p.Binding(id)
-		return b.ServerName, host(b.BaseURL)
+		return b.ServerName, host(b.BaseURL), b.BaseURL
 	}
 	v := PlannedStep{
 		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
 		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
-	v.Server, v.Target = where(s.ID)
+	v.Server, v.Target, v.Base = where(s.ID)
 	if s.Undo != nil {
 		v.Undo = &UndoCall{Undo: *s.Undo}
-		v.Undo.Server, v.Undo.Target = where(plan.UndoOf(s.ID))
+		v.Undo.Server, v.Undo.Target, v.Undo.Base = where(plan.UndoOf(s.ID))
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		v.Verify = &VerifyCall{Check: *s.Verify}
-		v.Verify.Server, v.Verify.Target = where(check.ID)
+		v.Verify.Server, v.Verify.Target, v.Verify.Base = where(check.ID)
 	}
 	return v
 }

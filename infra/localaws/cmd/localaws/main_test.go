@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"localaws/alone"
 	"strings"
 	"testing"
 
@@ -32,14 +33,14 @@ func TestParseAcceptsLoopbackOnly(t *testing.T) {
 
 // TestDataSurvivesRestart runs the command twice over one folder, with an SDK client.
 func TestDataSurvivesRestart(t *testing.T) {
-	o := options{listen: "127.0.0.1:0", data: t.TempDir()}
+	o := alone.Options{Listen: "127.0.0.1:0", Data: t.TempDir()}
 	name := "things"
 	for round := range 2 {
 		ctx, stop := context.WithCancel(t.Context())
 		output, out := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			err := run(ctx, o, out, io.Discard)
+			err := alone.Serve(ctx, o, out, io.Discard)
 			_ = out.Close()
 			ended <- err
 		}()

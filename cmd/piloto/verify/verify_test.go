@@ -1,7 +1,8 @@
-package main
+package verify
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,30 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
+
+// The exit codes, as the command has them.
+const (
+	holds      = int(Holds)
+	doesNot    = int(DoesNot)
+	unproven   = int(Unproven)
+	unreadable = 3
+)
+
+// run runs the command, and returns its exit code.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	code := holds
+	cmd := Command(in, out, func(o Outcome) error {
+		code = int(o)
+		return nil
+	})
+	cmd.SilenceUsage = true
+	cmd.SetArgs(append([]string{}, args...))
+	cmd.SetErr(errOut)
+	if cmd.Execute() != nil {
+		return unreadable
+	}
+	return code
+}
 
 // writeReceipt writes the receipt of a done run of one step.
 func writeReceipt(t *testing.T) string {
@@ -71,9 +96,9 @@ func TestVerifyReportsValidityOfReceipt(t *testing.T) {
 		"more than a receipt":  {[]string{"-"}, whole + "{}", unreadable, nil},
 		"a status twice":       {[]string{"-"}, strings.Replace(whole, `"status":"done"`, `"status":"error","status":"done"`, 1), unreadable, nil},
 		"nothing to verify":    {nil, "", unreadable, nil},
-		"keys alone":           {[]string{"-keys", file}, "", unreadable, nil},
-		"no keys in it":        {[]string{"-keys", file, file}, "", unreadable, nil},
-		"a head of no chain":   {[]string{"-pin", "ab", file}, "", unreadable, nil},
+		"keys alone":           {[]string{"--keys", file}, "", unreadable, nil},
+		"no keys in it":        {[]string{"--keys", file, file}, "", unreadable, nil},
+		"a head of no chain":   {[]string{"--pin", "ab", file}, "", unreadable, nil},
 		"an option":            {[]string{"-x"}, "", unreadable, nil},
 		"an empty receipt":     {[]string{"-"}, `{"version":"piloto.receipt/2"}`, doesNot, []string{"does not hold: events: there are none"}},
 		"a version of another": {[]string{"-"}, strings.Replace(whole, "receipt/2", "receipt/3", 1), doesNot, []string{"does not hold: version"}},

@@ -1,53 +1,47 @@
-// Command verify checks whether a receipt is valid, and who wrote it, without any network access:
-//
-//	go run ./infra/verify -keys keys.json receipt.json
-//	go run ./infra/verify -keys keys.json -chain chain.json receipt.json
-//	go run ./infra/verify -keys keys.json -chain chain.json -pin HEAD
-//	curl … /api/runs/ID/receipt | go run ./infra/verify -
+// Package verify checks whether a receipt is valid, and who wrote it, without any network access.
 //
 // The keys are the response of GET /api/keys, and the chain that of GET /api/receipts: each of its pages is one
-// -chain, in their order. The command prints the plan, who confirmed it and when, and a line for each step; then
+// --chain, in their order. The command prints the plan, who confirmed it and when, and a line for each step; then
 // "valid", or each fault.
 //
 // Without keys it checks only that the receipt is consistent, and says so: a careful forgery is consistent too.
 // Keys prove the origin only to a person who has them from another source than the receipt, or who compared the
 // printed id of the key.
 //
-// It exits with 0 when all checks pass, with 1 when one fails, with 2 when there is nothing to read, and with 3
-// when the only fault is a missing signature, or one by a key that was not given: then nothing proves the author.
-//
-// A valid chain may be incomplete: its newest links may have been cut off. Keep the printed head; -pin checks
+// A valid chain may be incomplete: its newest links may have been cut off. Keep the printed head; --pin checks
 // whether a chain still contains it.
-package main
+package verify
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 )
 
-// The exit codes.
+// Outcome is what the checks say.
+type Outcome int
+
+// The outcomes. Unproven means that the only fault is a missing signature, or one by a key that was not given: then
+// nothing proves the author.
 const (
-	holds = iota
-	doesNot
-	unreadable
-	unproven
+	Holds Outcome = iota
+	DoesNot
+	Unproven
 )
 
 // maxRead limits the size of a file, in bytes.
 const maxRead = 256 << 20
-
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // request holds the files to verify.
 type request struct {
@@ -57,50 +51,60 @@ type request struct {
 	pin     string
 }
 
-func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	q, err := parse(args, errOut)
-	if err != nil {
-		_, _ = fmt.Fprintln(errOut, "verify:", err)
-		return unreadable
+// Command returns the command. It prints to out, and calls ended with the outcome. Its error means that the flags are
+// wrong, or that there is nothing to read.
+func Command(in io.Reader, out io.Writer, ended func(Outcome) error) *cobra.Command {
+	var q request
+	cmd := &cobra.Command{
+		Use: "verify [FILE]", Short: "Check a receipt, and who wrote it, without any network access",
+		Long: `Check a receipt ("-" is stdin), and who wrote it, without any network access:
+
+  piloto verify --keys keys.json receipt.json
+  piloto verify --keys keys.json --chain chain.json receipt.json
+  piloto verify --keys keys.json --chain chain.json --pin HEAD
+  piloto runs receipt ID | piloto verify -
+
+It exits with 0 when all checks pass, with 1 when one fails, with 2 when only the signature is missing or by a key that
+was not given, and with 3 when there is nothing to read.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				q.receipt = args[0]
+			}
+			if err := q.check(args, cmd.Flags().Changed("pin")); err != nil {
+				return err
+			}
+			g, err := q.read(in)
+			if err != nil {
+				return err
+			}
+			text, outcome := g.verdict(q)
+			if g.receipt != nil {
+				text = runText(*g.receipt) + text
+			}
+			if _, err := io.WriteString(out, text); err != nil {
+				return err
+			}
+			return ended(outcome)
+		},
 	}
-	g, err := q.read(in)
-	if err != nil {
-		_, _ = fmt.Fprintln(errOut, "verify:", err)
-		return unreadable
-	}
-	text, code := g.verdict(q)
-	if g.receipt != nil {
-		text = runText(*g.receipt) + text
-	}
-	_, _ = io.WriteString(out, text)
-	return code
+	f := cmd.Flags()
+	f.StringVar(&q.keys, "keys", "", "`file` of the public keys, as GET /api/keys answers")
+	f.StringArrayVar(&q.chain, "chain", nil, "`file` of the account's chain, as GET /api/receipts answers; again for each further page")
+	f.StringVar(&q.pin, "pin", "", "`head` of the chain that was kept: the chain must still have it")
+	return cmd
 }
 
-func parse(args []string, errOut io.Writer) (q request, err error) {
-	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
-	flags.SetOutput(errOut)
-	flags.StringVar(&q.keys, "keys", "", "`file` of the public keys, as GET /api/keys answers")
-	flags.Func("chain", "`file` of the account's chain, as GET /api/receipts answers; again for each further page", func(name string) error {
-		q.chain = append(q.chain, name)
-		return nil
-	})
-	flags.Func("pin", "`head` of the chain that was kept: the chain must still have it", func(head string) error {
-		if q.pin = head; head == "" { // from an unset variable
-			return errors.New("an empty head pins nothing")
-		}
-		return nil
-	})
-	if err := flags.Parse(args); err != nil {
-		return q, err
-	}
-	q.receipt = flags.Arg(0)
+func (q request) check(args []string, pins bool) error {
 	switch {
-	case flags.NArg() > 1, q.receipt == "" && len(q.chain) == 0:
-		return q, errors.New("usage: verify [-keys keys.json] [-chain chain.json] [-pin head] [receipt.json, or - for the standard input]")
+	case pins && q.pin == "": // from an unset variable
+		return errors.New("an empty head pins nothing")
+	case len(args) > 1, q.receipt == "" && len(q.chain) == 0:
+		return errors.New("usage: verify [--keys keys.json] [--chain chain.json] [--pin head] [receipt.json, or - for the standard input]")
 	case q.pin != "" && len(q.chain) == 0:
-		return q, errors.New("-pin looks for a head in a chain: give that with -chain")
+		return errors.New("--pin looks for a head in a chain: give that with --chain")
 	}
-	return q, nil
+	return nil
 }
 
 // input holds the parsed files.
@@ -190,7 +194,7 @@ func read(name string, in io.Reader, into any) error {
 }
 
 // verdict returns the results of the checks, and the exit code.
-func (g input) verdict(q request) (string, int) {
+func (g input) verdict(q request) (string, Outcome) {
 	problems := g.other
 	var unknown error
 	if r := g.receipt; r != nil {
@@ -219,11 +223,11 @@ func (g input) verdict(q request) (string, int) {
 	}
 	switch {
 	case len(problems) > 0:
-		return b.String(), doesNot
+		return b.String(), DoesNot
 	case unknown != nil:
-		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", unproven
+		return "not proven: " + plan.Line(unknown.Error()) + "; it agrees with itself, which a forged one does too\n", Unproven
 	}
-	return g.receiptText() + g.chainText(), holds
+	return g.receiptText() + g.chainText(), Holds
 }
 
 // receiptText returns the text for a valid receipt.
@@ -237,11 +241,11 @@ func (g input) receiptText() string {
 		said += ", and the run still goes on"
 	}
 	if len(g.keys) == 0 {
-		return plan.Line("consistent: "+said+". Only this was checked, not who wrote it: give the public keys with -keys") + "\n"
+		return plan.Line("consistent: "+said+". Only this was checked, not who wrote it: give the public keys with --keys") + "\n"
 	}
 	said = fmt.Sprintf("valid: %s, signed with key %s (%s)", said, r.Signature.KeyID, r.Signature.Alg)
 	if len(g.links) == 0 {
-		said += fmt.Sprintf(". That it is link %d of the chain of %s was not checked: give that with -chain", r.Chain.Seq, r.Account)
+		said += fmt.Sprintf(". That it is link %d of the chain of %s was not checked: give that with --chain", r.Chain.Seq, r.Account)
 	}
 	return plan.Line(said) + "\n"
 }
@@ -254,7 +258,7 @@ func (g input) chainText() string {
 	last := g.links[len(g.links)-1]
 	said := fmt.Sprintf("chain of %s: %d links, head %s: keep it, since links after it can be cut off unseen", last.Account, last.Seq, last.Head)
 	if len(g.keys) == 0 {
-		said += ". Who signed them was not checked: give the public keys with -keys"
+		said += ". Who signed them was not checked: give the public keys with --keys"
 	}
 	return plan.Line(said) + "\n"
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -23,7 +23,14 @@ import (
 	"piloto/internal/store"
 )
 
-var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// makeToken runs tokens make.
+func makeToken(t *testing.T, out io.Writer, args ...string) error {
+	t.Helper()
+	a := &app{out: out, errOut: io.Discard, getenv: func(string) string { return "" }, tag: "es"}
+	root := a.root()
+	root.SetArgs(append([]string{"tokens", "make"}, args...))
+	return root.Execute()
+}
 
 func TestStoredItemAuthenticates(t *testing.T) {
 	ctx := context.Background()
@@ -32,7 +39,7 @@ func TestStoredItemAuthenticates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	e, err := engine.Open(file, engine.WithClock(func() time.Time { return now }))
+	e, err := engine.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +56,7 @@ func TestStoredItemAuthenticates(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := run([]string{"-table", "tokens", "-account", "acme", "-user", "ana", "-scopes", "chat", "-life", "1h"}, now, &out, io.Discard); err != nil {
+	if err := makeToken(t, &out, "--table", "tokens", "--account", "acme", "--user", "ana", "--scopes", "chat", "--life", "1h"); err != nil {
 		t.Fatal(err)
 	}
 	secret, _, _ := strings.Cut(strings.TrimPrefix(out.String(), "token: "), "\n")
@@ -83,6 +90,7 @@ func TestStoredItemAuthenticates(t *testing.T) {
 	if _, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("tokens"), Item: item}); err != nil {
 		t.Fatal(err)
 	}
+	now := time.Now()
 	who, err := auth.Authenticate(ctx, store.New(store.Dial(config), "tokens").Access, secret, now, auth.KindToken)
 	if err != nil || who.Account != "acme" || who.User != "ana" || !who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeAdmin) {
 		t.Errorf("%+v, %v", who, err)
@@ -94,9 +102,10 @@ func TestStoredItemAuthenticates(t *testing.T) {
 
 func TestInvalidTokenIsRefused(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"-table", "t", "-account", "a#b"}, {"-table", "t", "-user", ""}, {"-table", "t", "-scopes", "root"}, {"-table", "t", "-life", "-1h"}, {"-nope"},
+		{"--table", "t", "--account", "a#b", "--user", "ana"}, {"--table", "t", "--user", ""}, {"--table", "t", "--user", "ana", "--scopes", "root"},
+		{"--table", "t", "--user", "ana", "--life", "-1h"}, {"--nope"},
 	} {
-		if err := run(args, now, io.Discard, io.Discard); err == nil {
+		if err := makeToken(t, io.Discard, args...); codeOf(err) != Usage {
 			t.Errorf("%v was accepted", args)
 		}
 	}

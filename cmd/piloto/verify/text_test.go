@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"encoding/json"
@@ -37,9 +37,9 @@ func TestUnknownMembersAreReported(t *testing.T) {
 				if err := os.WriteFile("forged.json", []byte(forged), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				args := []string{"-keys", "keys.json", "forged.json"}
+				args := []string{"--keys", "keys.json", "forged.json"}
 				if name == "chain.json" {
-					args = []string{"-keys", "keys.json", "-chain", "forged.json", "a.json"}
+					args = []string{"--keys", "keys.json", "--chain", "forged.json", "a.json"}
 				}
 				var out strings.Builder
 				if code := run(args, strings.NewReader(""), &out, &out); code == holds {
@@ -80,7 +80,7 @@ func TestEmptyPinIsRefused(t *testing.T) {
 	b := downloadBundle(t)
 	t.Chdir(b.folder)
 	var out strings.Builder
-	if code := run([]string{"-chain", "chain.json", "-pin", ""}, strings.NewReader(""), &out, &out); code != unreadable {
+	if code := run([]string{"--chain", "chain.json", "--pin", ""}, strings.NewReader(""), &out, &out); code != unreadable {
 		t.Errorf("%d: %s", code, out.String())
 	}
 }

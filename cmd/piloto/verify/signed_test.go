@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"context"
@@ -124,27 +124,27 @@ func TestVerifyReportsSignerOfReceipt(t *testing.T) {
 		code int
 		want string
 	}{
-		"with the key":            {"-keys keys.json a.json", holds, "\nvalid: "},
-		"its place unchecked":     {"-keys keys.json a.json", holds, "That it is link 1 of the chain of acme was not checked"},
+		"with the key":            {"--keys keys.json a.json", holds, "\nvalid: "},
+		"its place unchecked":     {"--keys keys.json a.json", holds, "That it is link 1 of the chain of acme was not checked"},
 		"without":                 {"a.json", holds, "Only this was checked, not who wrote it"},
-		"with the chain":          {"-keys keys.json -chain chain.json b.json", holds, "chain of acme: 3 links, head " + last},
-		"the chain alone":         {"-keys keys.json -chain chain.json", holds, "head " + last},
-		"the chain, of no keys":   {"-chain chain.json", holds, "Who signed them was not checked"},
-		"a head that is there":    {"-keys keys.json -chain chain.json -pin " + last, holds, "3 links"},
-		"in pages":                {"-keys keys.json -chain first.json -chain rest.json c.json", holds, "3 links"},
-		"pages in another order":  {"-keys keys.json -chain rest.json -chain first.json c.json", doesNot, "another order"},
-		"another's key":           {"-keys others.json a.json", unproven, "not proven: it is signed with a key that was not given"},
-		"no signature":            {"-keys keys.json stripped.json", unproven, "not proven: it has no signature"},
-		"a run that goes on":      {"-keys keys.json going.json", unproven, "not proven: it has no signature"},
+		"with the chain":          {"--keys keys.json --chain chain.json b.json", holds, "chain of acme: 3 links, head " + last},
+		"the chain alone":         {"--keys keys.json --chain chain.json", holds, "head " + last},
+		"the chain, of no keys":   {"--chain chain.json", holds, "Who signed them was not checked"},
+		"a head that is there":    {"--keys keys.json --chain chain.json --pin " + last, holds, "3 links"},
+		"in pages":                {"--keys keys.json --chain first.json --chain rest.json c.json", holds, "3 links"},
+		"pages in another order":  {"--keys keys.json --chain rest.json --chain first.json c.json", doesNot, "another order"},
+		"another's key":           {"--keys others.json a.json", unproven, "not proven: it is signed with a key that was not given"},
+		"no signature":            {"--keys keys.json stripped.json", unproven, "not proven: it has no signature"},
+		"a run that goes on":      {"--keys keys.json going.json", unproven, "not proven: it has no signature"},
 		"it, without keys":        {"going.json", holds, "and the run still goes on"},
-		"a gap":                   {"-keys keys.json -chain gap.json a.json", doesNot, "a link is missing"},
-		"another order":           {"-keys keys.json -chain order.json a.json", doesNot, "another order"},
-		"a chain without it":      {"-keys keys.json -chain cut.json c.json", doesNot, "does not have this receipt as its link 3"},
-		"a chain that was cut":    {"-keys keys.json -chain cut.json", holds, "2 links"},
-		"and the head was kept":   {"-keys keys.json -chain cut.json -pin " + last, doesNot, "links were cut off"},
-		"a chain of another's":    {"-keys others.json -chain chain.json", doesNot, "a key that was not given"},
-		"keys that are a receipt": {"-keys a.json a.json", unreadable, ""},
-		"a chain that is none":    {"-chain a.json a.json", doesNot, "it has no links"},
+		"a gap":                   {"--keys keys.json --chain gap.json a.json", doesNot, "a link is missing"},
+		"another order":           {"--keys keys.json --chain order.json a.json", doesNot, "another order"},
+		"a chain without it":      {"--keys keys.json --chain cut.json c.json", doesNot, "does not have this receipt as its link 3"},
+		"a chain that was cut":    {"--keys keys.json --chain cut.json", holds, "2 links"},
+		"and the head was kept":   {"--keys keys.json --chain cut.json --pin " + last, doesNot, "links were cut off"},
+		"a chain of another's":    {"--keys others.json --chain chain.json", doesNot, "a key that was not given"},
+		"keys that are a receipt": {"--keys a.json a.json", unreadable, ""},
+		"a chain that is none":    {"--chain a.json a.json", doesNot, "it has no links"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var args []string
@@ -188,7 +188,7 @@ func TestChangedReceiptIsRefusedWithKeys(t *testing.T) {
 			continue
 		}
 		var out, errOut strings.Builder
-		if code := run([]string{"-keys", b.file("keys.json"), "-"}, strings.NewReader(forged), &out, &errOut); code != doesNot {
+		if code := run([]string{"--keys", b.file("keys.json"), "-"}, strings.NewReader(forged), &out, &errOut); code != doesNot {
 			t.Errorf("%s: %d\n%s%s", change[1], code, &out, &errOut)
 		}
 	}

@@ -1,0 +1,363 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+	"piloto/internal/tools/tool"
+)
+
+// addAccount adds the commands about what an account has set.
+func (a *app) addAccount(root *cobra.Command) {
+	for _, cmd := range []*cobra.Command{
+		a.loginCommand(), a.logoutCommand(), a.profilesCommand(), a.servicesCommand(), a.agentsCommand(), a.rulesCommand(), a.assistantsCommand(),
+		a.usageCommand(), a.creditsCommand(), a.tokensCommand(), a.hooksCommand(), a.healthCommand(),
+	} {
+		cmd.GroupID = "account"
+		root.AddCommand(cmd)
+	}
+}
+
+// request returns a command whose work needs a deployment.
+func (a *app) request(use, about string, args cobra.PositionalArgs, do func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: about, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return do(ctx, c, args) })
+		},
+	}
+}
+
+// group returns a command that has others below it; without a name the first one is meant.
+func group(use, about string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: about, Args: none, RunE: below[0].RunE}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// delete sends a DELETE, and says that it was done.
+func (a *app) delete(ctx context.Context, c *client.Client, path string) error {
+	if _, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path}, "application/json"); err != nil {
+		return err
+	}
+	a.say(a.text("cli.deleted"))
+	return nil
+}
+
+func (a *app) servicesCommand() *cobra.Command {
+	list := a.request("list", "List the registered services", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.ServerList](ctx, c, "/api/mcps", nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, s := range got.MCPs {
+			state := string(s.Status)
+			if !s.Active {
+				state = a.text("cli.off")
+			}
+			rows = append(rows, []string{s.MCPID, cut(s.Name, 40), string(s.Kind), s.BaseURL, fmt.Sprint(s.Operations), string(s.Reads.Mode), state})
+		}
+		return a.list(got, []string{"cli.id", "cli.name", "cli.kind", "cli.url", "cli.operations", "cli.reads", "cli.status"}, rows)
+	})
+	refresh := a.request("refresh ID", "Read what a service offers again, and approve what changed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Post[httpapi.ServerRefreshed](ctx, c, client.Path("api", "mcps", args[0], "refresh"), nil)
+		if err != nil {
+			return err
+		}
+		if a.global.json {
+			return a.printJSON(got)
+		}
+		for sign, names := range map[string][]string{"+": got.Added, "-": got.Removed, "~": got.Changed} {
+			for _, n := range names {
+				fmt.Fprintln(a.out, sign, visible.Line(n))
+			}
+		}
+		return nil
+	})
+	remove := a.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return a.delete(ctx, c, client.Path("api", "mcps", args[0]))
+	})
+	return group("services", "Register and list services, what may be read of them, and their keys",
+		list, a.servicesAdd(), refresh, a.servicesReads(), a.servicesKey(), remove)
+}
+
+func (a *app) servicesAdd() *cobra.Command {
+	var body httpapi.RegisterRequest
+	var kind, reads string
+	cmd := a.request("add URL", "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", exactly("URL"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			body.URL, body.Kind = args[0], tool.Kind(kind)
+			if reads != "" {
+				body.Reads.Mode = tool.ReadMode(reads)
+			}
+			got, err := client.Post[httpapi.ServerDetail](ctx, c, "/api/mcps", body)
+			if err != nil {
+				return err
+			}
+			if a.global.json {
+				return a.printJSON(got)
+			}
+			if err := a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + a.text("cli.operations_n", "n", fmt.Sprint(got.Operations))); err != nil {
+				return err
+			}
+			for _, w := range got.Warnings {
+				a.say("! " + visible.Line(w))
+			}
+			if got.Reads.Mode == tool.ReadsOff {
+				a.say(a.text("cli.reads_off", "id", got.MCPID))
+			}
+			return nil
+		})
+	f := cmd.Flags()
+	f.StringVar(&body.Name, "name", "", "what people call it; the document's title when absent")
+	f.StringVar(&kind, "kind", "", "openapi, or mcp")
+	f.StringVar(&body.DocumentURL, "document", "", "`URL` of the OpenAPI document, when it is not at the service")
+	f.StringVar(&reads, "reads", "", "off, preview or on: what may be read without a confirmation")
+	f.BoolVar(&body.AllowOffline, "offline", false, "store it although it cannot be reached now")
+	f.BoolVar(&body.Force, "force", false, "store it although it is registered already")
+	return cmd
+}
+
+func (a *app) servicesReads() *cobra.Command {
+	var body httpapi.ReadsRequest
+	cmd := a.request("reads ID off|preview|on", "Set what may be read of a service without a confirmation", exactly("ID", "MODE"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			body.Mode = tool.ReadMode(args[1])
+			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "reads"), Body: body})
+			if err != nil {
+				return err
+			}
+			if a.global.json {
+				return a.printJSON(got)
+			}
+			return a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + string(got.Reads.Mode))
+		})
+	cmd.Flags().StringVar(&body.Circle, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
+	cmd.Flags().StringSliceVar(&body.Tools, "tools", nil, "of an MCP server: the tools that are read")
+	return cmd
+}
+
+func (a *app) servicesKey() *cobra.Command {
+	var body httpapi.KeyRequest
+	var remove bool
+	cmd := a.request("key ID", "Give a service its key, read from stdin; --remove takes it away", exactly("ID"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			path := client.Path("api", "mcps", args[0], "key")
+			if remove {
+				return a.delete(ctx, c, path)
+			}
+			var err error
+			if body.Value, err = a.secret(a.text("cli.key")); err != nil {
+				return err
+			}
+			_, err = c.Raw(ctx, client.Call{Method: http.MethodPut, Path: path, Body: body}, "application/json")
+			if err == nil {
+				a.say(a.text("cli.key_set"))
+			}
+			return err
+		})
+	f := cmd.Flags()
+	f.StringVar(&body.In, "in", "bearer", "where it goes: header, query, bearer, or oauth (then it is the client's secret)")
+	f.StringVar(&body.Name, "name", "", "`name` of the header or of the member of the query; of oauth, the client's id")
+	f.StringVar(&body.TokenURL, "token-url", "", "of oauth: where the client credentials give a token")
+	f.StringVar(&body.Scope, "scope", "", "of oauth")
+	f.BoolVar(&remove, "remove", false, "take the key away")
+	return cmd
+}
+
+func (a *app) agentsCommand() *cobra.Command {
+	list := a.request("list", "List the agents", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.AgentList](ctx, c, "/api/agents", nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, g := range got.Agents {
+			rows = append(rows, []string{g.Name, string(g.Kind), string(g.Mode), fmt.Sprint(g.MaxSteps), cut(g.Description, 70)})
+		}
+		return a.list(got, []string{"cli.name", "cli.kind", "cli.mode", "cli.steps", "cli.about"}, rows)
+	})
+	show := a.request("show NAME", "Show an agent as JSON, as apply takes it", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Get[json.RawMessage](ctx, c, client.Path("api", "agents", args[0]), nil)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	remove := a.request("delete NAME", "Delete an agent of your own, or put a shipped one back", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
+		return a.delete(ctx, c, client.Path("api", "agents", args[0]))
+	})
+	return group("agents", "List, show, change and delete agents", list, show, a.agentsApply(), remove)
+}
+
+// maxFile is the largest file that a command sends as a setting, in bytes.
+const maxFile = 1 << 20
+
+func (a *app) agentsApply() *cobra.Command {
+	var file string
+	cmd := a.request("apply NAME -f FILE", "Make or change an agent from a JSON file: a merge patch with the version that you read", exactly("NAME"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			body, err := a.jsonFile(file)
+			if err != nil {
+				return err
+			}
+			got, err := client.Send[httpapi.AgentView](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "agents", args[0]), Body: body})
+			if err != nil {
+				return err
+			}
+			return a.printJSON(got)
+		})
+	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
+	return cmd
+}
+
+// jsonFile reads a JSON file that a person wrote.
+func (a *app) jsonFile(name string) (json.RawMessage, error) {
+	text, err := a.readInput(name, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(text) {
+		return nil, usage(fmt.Errorf("%s is no JSON: %w", name, json.Unmarshal(text, new(any))))
+	}
+	return text, nil
+}
+
+func (a *app) assistantsCommand() *cobra.Command {
+	show := a.request("show", "Show the account's assistant", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[json.RawMessage](ctx, c, "/ai/assistant", nil)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	var file string
+	set := a.request("set -f FILE", "Set the account's assistant from a JSON file", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		body, err := a.jsonFile(file)
+		if err != nil {
+			return err
+		}
+		got, err := client.Send[json.RawMessage](ctx, c, client.Call{Method: http.MethodPut, Path: "/ai/assistant", Body: body})
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
+	remove := a.request("delete", "Go back to the deployment's assistant", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		return a.delete(ctx, c, "/ai/assistant")
+	})
+	return group("assistants", "Who answers: provider, model, persona", show, set, remove)
+}
+
+func (a *app) usageCommand() *cobra.Command {
+	var by, from, to string
+	cmd := a.request("usage", "What models were used for, and what they cost", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		query := url.Values{}
+		for name, value := range map[string]string{"by": by, "from": from, "to": to} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		got, err := client.Get[httpapi.Usage](ctx, c, "/ai/usage", query)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, u := range got.Usage {
+			rows = append(rows, []string{u.Key, fmt.Sprint(u.Turns), fmt.Sprint(u.Input), fmt.Sprint(u.Output), money(u.Micros)})
+		}
+		rows = append(rows, []string{a.text("cli.total"), fmt.Sprint(got.Total.Turns), fmt.Sprint(got.Total.Input), fmt.Sprint(got.Total.Output), money(got.Total.Micros)})
+		return a.list(got, []string{"cli.what", "cli.turns", "cli.read_tokens", "cli.written_tokens", "cli.cost"}, rows)
+	})
+	f := cmd.Flags()
+	f.StringVar(&by, "by", "", "account, day, project, chat, run, turn, model or source")
+	f.StringVar(&from, "from", "", "a day (2026-03-01) or a moment")
+	f.StringVar(&to, "to", "", "a day, which is in it, or a moment, which is not")
+	return cmd
+}
+
+func (a *app) creditsCommand() *cobra.Command {
+	show := a.request("show", "The balance, sessions and limits", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.Credits](ctx, c, "/ai/credits", nil)
+		if err != nil {
+			return err
+		}
+		if a.global.json {
+			return a.printJSON(got)
+		}
+		return a.print(a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month)))
+	})
+	ledger := a.request("ledger", "List the movements, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, e := range got.Entries {
+			rows = append(rows, []string{e.ID, moment(e.At), string(e.Kind), fmt.Sprint(e.Amount), cut(e.Reason, 60)})
+		}
+		return a.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
+	})
+	return group("credits", "The balance of the account, and what moved it", show, ledger)
+}
+
+func (a *app) hooksCommand() *cobra.Command {
+	list := a.request("list", "List the addresses that are told what happens", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.HookList](ctx, c, "/api/hooks", nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, h := range got.Hooks {
+			state := a.text("cli.on")
+			if !h.Enabled {
+				state = a.text("cli.off") + " " + h.Off
+			}
+			rows = append(rows, []string{h.ID, h.URL, strings.Join(h.Events, ","), state})
+		}
+		return a.list(got, []string{"cli.id", "cli.url", "cli.events", "cli.status"}, rows)
+	})
+	var events []string
+	add := a.request("add URL", "Tell an address what happens; its secret is printed once", exactly("URL"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Post[httpapi.HookMade](ctx, c, "/api/hooks", httpapi.HookRequest{URL: args[0], Events: events})
+		if err != nil {
+			return err
+		}
+		if a.global.json {
+			return a.printJSON(got)
+		}
+		a.say(a.text("cli.secret_once"))
+		return a.print(got.ID + "  " + got.Secret)
+	})
+	add.Flags().StringSliceVar(&events, "events", []string{"run.waiting", "run.finished", "run.in_doubt"}, "what is told")
+	remove := a.request("remove ID", "Tell an address nothing any more", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return a.delete(ctx, c, client.Path("api", "hooks", args[0]))
+	})
+	deliveries := a.request("deliveries ID", "List what was told to an address, and how it answered", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Get[httpapi.DeliveryList](ctx, c, client.Path("api", "hooks", args[0], "deliveries"), nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, d := range got.Deliveries {
+			rows = append(rows, []string{d.ID, moment(d.CreatedAt), d.Type, d.State, fmt.Sprint(len(d.Attempts))})
+		}
+		return a.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.status", "cli.attempts"}, rows)
+	})
+	resend := a.request("resend ID DELIVERY", "Send a delivery again", exactly("ID", "DELIVERY"), func(ctx context.Context, c *client.Client, args []string) error {
+		_, err := c.Raw(ctx, client.Call{Method: http.MethodPost, Path: client.Path("api", "hooks", args[0], "deliveries", args[1], "resend")}, "application/json")
+		return err
+	})
+	return group("hooks", "Addresses that are told what happens", list, add, remove, deliveries, resend)
+}

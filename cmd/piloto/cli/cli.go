@@ -1,0 +1,233 @@
+// Package cli owns the commands of piloto: what they read, what they write where, and how they end.
+//
+// The result is on stdout, and nothing else is: progress, questions and errors are on stderr. Without a terminal
+// nothing is asked, and there is no colour.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"piloto/cmd/piloto/show"
+	"piloto/internal/ground/locale"
+)
+
+// The sentences of the terminal.
+//
+//go:embed text
+var sentences embed.FS
+
+func init() { locale.Add(sentences) }
+
+// app is one run of the command.
+type app struct {
+	in     *bufio.Reader
+	out    io.Writer
+	errOut io.Writer
+	getenv func(string) string
+
+	asks   bool // a person is at stdin and stderr
+	colour bool
+	isTerm bool // stdout is a terminal
+	tag    locale.Tag
+
+	global  globals
+	signals chan os.Signal
+	stopped bool // the opened deployment was told to stop
+}
+
+// globals are the flags of every command.
+type globals struct {
+	at, profile, data, lang, config string
+	json, quiet, noColour, noStream bool
+	verbose                         int
+}
+
+// Main runs the command, and returns its exit code.
+func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) string) int {
+	a := &app{in: bufio.NewReader(in), out: out, errOut: errOut, getenv: getenv}
+	a.isTerm = term.IsTerminal(int(out.Fd()))
+	a.asks = term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errOut.Fd()))
+	a.colour = term.IsTerminal(int(errOut.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return int(a.run(args))
+}
+
+// run runs the command until it ends, or until a signal. The second signal ends it at once.
+func (a *app) run(args []string) Code {
+	a.tag = a.language()
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	a.signals = make(chan os.Signal, 2)
+	signal.Notify(a.signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(a.signals)
+	go func() {
+		first, ok := <-a.signals
+		if !ok {
+			return
+		}
+		stop(&signalError{first})
+		if second, ok := <-a.signals; ok {
+			os.Exit(int((&signalError{second}).code()))
+		}
+	}()
+	root := a.root()
+	root.SetArgs(normalise(root, args))
+	err := root.ExecuteContext(ctx)
+	var signalled *signalError
+	if errors.As(context.Cause(ctx), &signalled) && (err == nil || errors.Is(err, context.Canceled)) {
+		err = signalled
+	}
+	code := codeOf(err)
+	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
+		fmt.Fprintln(a.errOut, "piloto:", strings.TrimSpace(err.Error()))
+		if code == Unauthenticated {
+			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
+		}
+	}
+	return code
+}
+
+// root returns the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "piloto", Short: "A chat that acts, and asks first",
+		SilenceErrors: true, SilenceUsage: true, Version: Version,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("there is no command %q; piloto --help lists them", args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	f := root.PersistentFlags()
+	f.StringVar(&a.global.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
+	f.StringVar(&a.global.profile, "profile", "", "`name` of a deployment that login stored")
+	f.StringVar(&a.global.data, "data", ".piloto", "`folder` of everything that lasts on this machine")
+	f.StringVarP(&a.global.config, "config", "c", "", "`file` with settings; piloto.yaml when there is one")
+	f.StringVar(&a.global.lang, "lang", "", "language of what you read: es or en")
+	f.BoolVar(&a.global.json, "json", false, "print the result as JSON")
+	f.BoolVar(&a.global.quiet, "quiet", false, "say nothing on stderr but errors")
+	f.BoolVar(&a.global.noColour, "no-color", false, "write without colours")
+	f.CountVarP(&a.global.verbose, "verbose", "v", "say more on stderr: -v, -vv, -vvv")
+	root.AddGroup(
+		&cobra.Group{ID: "talk", Title: "Talk and act:"},
+		&cobra.Group{ID: "decide", Title: "Decide:"},
+		&cobra.Group{ID: "account", Title: "The account:"},
+		&cobra.Group{ID: "machine", Title: "This machine:"},
+	)
+	a.addMachine(root)
+	a.addTalk(root)
+	a.addRuns(root)
+	a.addAccount(root)
+	root.SetHelpCommandGroupID("machine")
+	root.SetCompletionCommandGroupID("machine")
+	root.SetVersionTemplate("{{.Version}}\n")
+	return root
+}
+
+// normalise writes long flags with one dash as with two: -data is --data.
+func normalise(root *cobra.Command, args []string) []string {
+	known := map[string]bool{}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for name := range flagNames(cmd) {
+			known[name] = true
+		}
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(root)
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		out[i] = arg
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if len(name) > 1 && strings.HasPrefix(arg, "-") && known[name] {
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
+func (a *app) text(key string, pairs ...string) string { return locale.Text(a.tag, key, pairs...) }
+
+// language returns the language of what a person reads: of --lang, else of the environment.
+func (a *app) language() locale.Tag {
+	for _, name := range []string{"PILOTO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
+		if set := a.getenv(name); set != "" {
+			set, _, _ = strings.Cut(set, ".")
+			return locale.Match(strings.ReplaceAll(set, "_", "-"))
+		}
+	}
+	return locale.Spanish
+}
+
+// writer returns a writer for a terminal; coloured says where it will be written.
+func (a *app) writer(coloured bool) *show.Writer {
+	return &show.Writer{Tag: a.tag, Colour: coloured, Now: time.Now()}
+}
+
+// say writes progress to stderr.
+func (a *app) say(text string) {
+	if !a.global.quiet {
+		fmt.Fprintln(a.errOut, text)
+	}
+}
+
+// ask asks a person for a line. Without a person it is an error.
+func (a *app) ask(question string) (string, error) {
+	if !a.asks {
+		return "", errNobody
+	}
+	fmt.Fprint(a.errOut, question)
+	line, err := a.in.ReadString('\n')
+	if err != nil && line == "" {
+		return "", err
+	}
+	return strings.TrimSpace(line), nil
+}
+
+var errNobody = errors.New("nobody is here to be asked")
+
+// secret reads a secret: from the terminal without showing it, or the first line of stdin.
+func (a *app) secret(question string) (string, error) {
+	if a.asks {
+		fmt.Fprint(a.errOut, question)
+		text, err := term.ReadPassword(int(os.Stdin.Fd()))
+		fmt.Fprintln(a.errOut)
+		return strings.TrimSpace(string(text)), err
+	}
+	line, err := a.in.ReadString('\n')
+	if line = strings.TrimSpace(line); line == "" {
+		return "", errors.Join(usage(errors.New("stdin holds no secret")), ignoreEOF(err))
+	}
+	return line, nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

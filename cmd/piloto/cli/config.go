@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// configFile is read when --config names no other file and the current folder has it.
+const configFile = "piloto.yaml"
+
+// maxConfig is the largest configuration, in bytes.
+const maxConfig = 1 << 20
+
+// trusted are the settings that decide where requests and secrets go. A file that only lies in the current folder,
+// such as that of a repository that somebody fetched, may not set them.
+var trusted = []string{"at", "data", "profile", "api-base"}
+
+// unset are the flags that are no settings: they belong to one call.
+var unset = []string{"config", "help", "version"}
+
+// configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
+// (max_steps).
+func (a *app) configure(cmd *cobra.Command) error {
+	file, named := a.global.config, true
+	if file == "" {
+		file = a.getenv("PILOTO_CONFIG")
+	}
+	if file == "" {
+		file, named = configFile, false
+	}
+	settings, err := readConfig(cmd.Root(), file, named)
+	if err != nil {
+		return usage(err)
+	}
+	var wrong []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed || slices.Contains(unset, f.Name) {
+			return
+		}
+		key := strings.ReplaceAll(f.Name, "-", "_")
+		value, from := a.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
+		if value == "" {
+			s, ok := settings[key]
+			if !ok {
+				return
+			}
+			value, from = s.value, fmt.Sprintf("%s:%d: %s", file, s.line, key)
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", from, err))
+		}
+	})
+	if err := errors.Join(wrong...); err != nil {
+		return usage(err)
+	}
+	return a.settle()
+}
+
+// settle applies the flags that every command has.
+func (a *app) settle() error {
+	switch a.global.lang {
+	case "":
+	case "es", "en":
+		a.getenv = with(a.getenv, "PILOTO_LANG", a.global.lang)
+		a.tag = a.language()
+	default:
+		return usage(fmt.Errorf("--lang %s: write es or en", a.global.lang))
+	}
+	if a.global.noColour {
+		a.colour = false
+	}
+	return nil
+}
+
+// with returns an environment in which a variable has another value.
+func with(getenv func(string) string, name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return getenv(asked)
+	}
+}
+
+// setting is one setting of a file.
+type setting struct {
+	value string
+	line  int
+}
+
+// readConfig reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
+// unknown key is an error with its line. A file that was not named need not exist, and is not trusted.
+func readConfig(root *cobra.Command, file string, named bool) (map[string]setting, error) {
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(text) > maxConfig:
+		return nil, fmt.Errorf("%s has more than %d bytes", file, maxConfig)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	top := doc.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s:%d: write settings, such as agent: build", file, top.Line)
+	}
+	known := configurable(root)
+	settings, wrong := map[string]setting{}, []error{}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key, value := top.Content[i], top.Content[i+1]
+		at := fmt.Sprintf("%s:%d: %s", file, key.Line, key.Value)
+		flag := strings.ReplaceAll(key.Value, "_", "-")
+		_, twice := settings[key.Value]
+		text, ok := scalars(value)
+		switch {
+		case !known[key.Value]:
+			wrong = append(wrong, fmt.Errorf("%s: there is no such setting", at))
+		case twice:
+			wrong = append(wrong, fmt.Errorf("%s: it is there twice", at))
+		case !ok:
+			wrong = append(wrong, fmt.Errorf("%s: write one value, or a list of values", at))
+		case !named && slices.Contains(trusted, flag):
+			wrong = append(wrong, fmt.Errorf("%s: it says where requests and secrets go, so it counts only in a file that --config or PILOTO_CONFIG names", at))
+		default:
+			settings[key.Value] = setting{text, key.Line}
+		}
+	}
+	return settings, errors.Join(wrong...)
+}
+
+// scalars returns a value, or the values of a list joined by commas.
+func scalars(n *yaml.Node) (string, bool) {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value, true
+	}
+	if n.Kind != yaml.SequenceNode {
+		return "", false
+	}
+	var list []string
+	for _, e := range n.Content {
+		if e.Kind != yaml.ScalarNode {
+			return "", false
+		}
+		list = append(list, e.Value)
+	}
+	return strings.Join(list, ","), true
+}
+
+// configurable returns the keys of a configuration: the names of all flags.
+func configurable(root *cobra.Command) map[string]bool {
+	keys := map[string]bool{}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for name := range flagNames(cmd) {
+			if !slices.Contains(unset, name) {
+				keys[strings.ReplaceAll(name, "-", "_")] = true
+			}
+		}
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(root)
+	return keys
+}
+
+// flagNames returns the long names of the flags of a command.
+func flagNames(cmd *cobra.Command) map[string]bool {
+	names := map[string]bool{}
+	add := func(f *pflag.Flag) { names[f.Name] = true }
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return names
+}
+
+// validate checks a configuration, and says what it sets.
+func (a *app) validate(root *cobra.Command, file string) error {
+	settings, err := readConfig(root, file, true)
+	if err != nil {
+		return usage(err)
+	}
+	a.say(a.text("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings))))
+	return nil
+}

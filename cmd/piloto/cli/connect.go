@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"piloto/cmd/piloto/client"
+	"piloto/infra/local/process"
+)
+
+// here is the value of --at for the data folder of this machine.
+const here = "here"
+
+// connect calls use with a client of the deployment that the flags, the environment or login name. Without any of
+// them it is this machine: the process that has the data folder, or else this command, which opens the folder for as
+// long as use takes.
+func (a *app) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	origin, token, err := a.target()
+	switch {
+	case err != nil:
+		return err
+	case origin != here && token == "":
+		return &exitError{Unauthenticated, a.text("cli.no_token", "url", origin)}
+	case origin != here:
+		return use(ctx, client.New(origin, token, string(a.tag)))
+	}
+	found, err := process.Find(ctx, a.global.data)
+	switch {
+	case err == nil:
+		return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
+	case !errors.Is(err, process.ErrNoProcess):
+		return err
+	}
+	if _, err := os.Stat(a.global.data); err != nil && a.global.at != here {
+		return &exitError{Unreachable, a.text("cli.nowhere", "data", a.global.data)}
+	}
+	return a.open(ctx, use)
+}
+
+// target returns the address of the deployment, or here, and the token for it.
+func (a *app) target() (origin, token string, err error) {
+	known, err := a.readProfiles()
+	if err != nil {
+		return "", "", err
+	}
+	at := a.global.at
+	if at == here {
+		return here, "", nil
+	}
+	name := a.global.profile
+	if name != "" {
+		p, ok := known.Known[name]
+		if !ok {
+			return "", "", usage(fmt.Errorf("--profile %s: there is none; piloto login --profile %s makes it", name, name))
+		}
+		return p.Origin, p.Token, nil
+	}
+	if at == "" {
+		if p, ok := known.Known[known.Current]; ok {
+			return p.Origin, p.Token, nil
+		}
+		return here, "", nil
+	}
+	if at, err = originOf(at); err != nil {
+		return "", "", err
+	}
+	if token = a.getenv("PILOTO_TOKEN"); token != "" {
+		return at, token, nil
+	}
+	for _, p := range known.Known { // a token goes only where it was logged in
+		if p.Origin == at {
+			return at, p.Token, nil
+		}
+	}
+	return at, "", nil
+}
+
+// usualAddress is where the process of this machine listens, when nobody else does.
+const usualAddress = "127.0.0.1:8080"
+
+// open opens the data folder, and serves it while use takes. Runs that are not over by then go on at the next start.
+func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	settings, err := process.SettingsFrom(a.getenv)
+	if err != nil {
+		return usage(err)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ready := make(chan process.Address, 1)
+	ended := make(chan error, 1)
+	o := process.Options{
+		Addr: freeAddress(ctx), Data: a.global.data, Log: process.NewLog(a.global.data, nil), Ready: func(at process.Address) { ready <- at },
+	}
+	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
+	select {
+	case at := <-ready:
+		err = use(ctx, client.New(at.Origin, at.Token, string(a.tag)))
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// freeAddress returns the usual address when nobody listens there, and else any.
+func freeAddress(ctx context.Context) string {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", usualAddress)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close()
+	return usualAddress
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/runs/plan"
+)
+
+func (a *app) waitingCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", nil)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, w := range got.Waiting {
+					id, due, digest := w.RunID, "-", "-"
+					if id == "" {
+						id = w.JobID
+					}
+					if w.DueAt != nil {
+						due = moment(*w.DueAt)
+					}
+					if w.Digest != "" {
+						digest = string(w.Digest)[:short]
+					}
+					rows = append(rows, []string{a.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
+				}
+				return a.list(got, []string{"cli.kind", "cli.id", "cli.step", "cli.due", "cli.digest", "cli.title"}, rows)
+			})
+		},
+	}
+}
+
+// mostDecided is the number of decisions of one request.
+const mostDecided = 50
+
+func (a *app) decideCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "decide confirm|reject|approve|refuse ID=DIGEST...", Short: "Decide about several at once, each by its own digest",
+		Long: `Decide about several plans or approvals at once. Each is printed whole first, and named by its run and the first
+8 digits, or more, of its digest: piloto decide confirm 01ABC…=1f00ab42 01DEF…=9c31d07e`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) > mostDecided+1 || !slices.Contains([]string{"confirm", "reject", "approve", "refuse"}, args[0]) {
+				return usage(fmt.Errorf("write %s, with 1 to %d runs", cmd.Use, mostDecided))
+			}
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				return a.decideMany(ctx, c, args[0], args[1:])
+			})
+		},
+	}
+}
+
+func (a *app) decideMany(ctx context.Context, c *client.Client, what string, named []string) error {
+	body := httpapi.DecisionsRequest{}
+	for _, n := range named {
+		id, typed, _ := strings.Cut(n, "=")
+		r, err := a.readRun(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		w := a.writer(a.colour)
+		item := httpapi.DecisionItem{RunID: r.RunID, Digest: r.Digest, Decision: what}
+		if what == "approve" || what == "refuse" {
+			step, err := a.waitingStep(r, "")
+			if err != nil {
+				return err
+			}
+			item.StepID = step.ID
+			w.Approval(step)
+			w.Digest(r)
+		} else {
+			w.Plan(r)
+		}
+		fmt.Fprintln(a.errOut, w.String())
+		if !isShown(r.Digest, typed) {
+			return &exitError{Waits, a.text("cli.decide_digest", "id", r.RunID, "digest", string(r.Digest)[:short])}
+		}
+		body.Items = append(body.Items, item)
+	}
+	got, err := client.Post[httpapi.DecisionsAnswer](ctx, c, "/api/decisions", body)
+	if err != nil {
+		return err
+	}
+	worst := Success
+	var rows [][]string
+	for _, d := range got.Items {
+		text := a.text("cli.decided." + d.Decision)
+		if d.Problem != nil {
+			worst, text = Partial, fmt.Sprint(d.Problem.Detail)
+		}
+		rows = append(rows, []string{d.RunID, fmt.Sprint(d.Status), text})
+	}
+	if err := a.list(got, []string{"cli.id", "cli.status", "cli.outcome"}, rows); err != nil {
+		return err
+	}
+	return exit(worst)
+}
+
+// edit has a person change the steps of a plan as JSON in their editor, and proposes what they wrote as its next
+// revision. A refusal keeps what was written.
+func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {
+	editor := a.getenv("VISUAL")
+	if editor == "" {
+		editor = a.getenv("EDITOR")
+	}
+	if editor == "" {
+		return r, usage(errors.New("set EDITOR, or edit the plan on the page"))
+	}
+	file, err := os.CreateTemp("", "piloto-plan-*.json") // with mode 0600
+	if err != nil {
+		return r, err
+	}
+	draft, err := json.MarshalIndent(editable(r), "", "  ")
+	if err == nil {
+		_, err = file.Write(append(draft, '\n'))
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return r, err
+	}
+	words := strings.Fields(editor)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, a.errOut, a.errOut
+	if err := cmd.Run(); err != nil {
+		return r, fmt.Errorf("%s: %w", editor, err)
+	}
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		return r, err
+	}
+	if strings.TrimSpace(string(text)) == strings.TrimSpace(string(draft)) {
+		_ = os.Remove(file.Name())
+		return r, nil
+	}
+	var body httpapi.EditRequest
+	if err := json.Unmarshal(text, &body); err != nil {
+		return r, usage(fmt.Errorf("%s is no JSON: %w", file.Name(), err))
+	}
+	body.Digest = r.Digest
+	got, err := client.Send[httpapi.RunAnswer](ctx, c, client.Call{Method: http.MethodPatch, Path: runPath(r.RunID, "plan"), Body: body})
+	if err != nil {
+		return r, fmt.Errorf("%w\n%s", err, a.text("cli.kept", "file", file.Name()))
+	}
+	_ = os.Remove(file.Name())
+	return got.Run, nil
+}
+
+// editable returns a plan as its editor takes it.
+func editable(r httpapi.Run) httpapi.EditRequest {
+	out := httpapi.EditRequest{Digest: r.Digest, Goal: r.Goal}
+	for _, s := range r.Steps {
+		needs := s.Needs
+		step := httpapi.StepRequest{
+			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+			Needs: &needs, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo,
+		}
+		if u := s.Undo; u != nil && !u.Suggested { // what is suggested will be suggested again
+			call := callOf(u.Call)
+			step.Undo = &call
+		}
+		if v := s.Verify; v != nil {
+			step.Verify = &httpapi.CheckRequest{CallRequest: callOf(v.Call), Expect: v.Expect}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out
+}
+
+func callOf(c plan.Call) httpapi.CallRequest {
+	return httpapi.CallRequest{MCPID: c.MCPID, Tool: c.Tool, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body}
+}

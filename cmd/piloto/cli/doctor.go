@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/infra/local/process"
+	"piloto/internal/edge/httpapi"
+)
+
+// The limits of what doctor finds good.
+const (
+	mostSkew    = 30 * time.Second // of the clock; signatures allow five minutes
+	askProvider = 10 * time.Second
+)
+
+// finding is what doctor found in one place.
+type finding struct {
+	What string `json:"what"`
+	OK   bool   `json:"ok"`
+	Text string `json:"found"`
+	Do   string `json:"do,omitempty"` // what to do next
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Look at ports, data folder, keys, provider, clock and versions, and say what to do", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list := a.examine(cmd.Context())
+			bad := false
+			for _, f := range list {
+				bad = bad || !f.OK
+			}
+			if a.global.json {
+				if err := a.printJSON(map[string]any{"findings": list}); err != nil {
+					return err
+				}
+			} else {
+				for _, f := range list {
+					fmt.Fprintf(a.out, "%-4s %-9s %s\n", map[bool]string{true: "ok", false: "BAD"}[f.OK], f.What, f.Text)
+					if f.Do != "" {
+						fmt.Fprintf(a.out, "     %-9s → %s\n", "", f.Do)
+					}
+				}
+			}
+			if bad {
+				return &exitError{Failed, errFound.Error()}
+			}
+			return nil
+		},
+	}
+}
+
+// examine looks at everything.
+func (a *app) examine(ctx context.Context) []finding {
+	list := []finding{{What: "version", OK: true, Text: fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	list = append(list, a.examineFolder())
+	at, err := process.Find(ctx, a.global.data)
+	running := err == nil
+	switch {
+	case running:
+		list = append(list, finding{What: "process", OK: true, Text: "runs on " + at.Origin})
+		list = append(list, a.examineDeployment(ctx, client.New(at.Origin, at.Token, string(a.tag)))...)
+	case errors.Is(err, process.ErrNoProcess):
+		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + quote(a.global.data)})
+		list = append(list, examinePort(ctx))
+	default:
+		list = append(list, finding{What: "process", Text: err.Error()})
+	}
+	list = append(list, a.examineProvider(ctx)...)
+	if origin, token, err := a.target(); err != nil {
+		list = append(list, finding{What: "login", Text: err.Error()})
+	} else if origin != here {
+		list = append(list, a.examineDeployment(ctx, client.New(origin, token, string(a.tag)))...)
+	}
+	return list
+}
+
+// examineFolder looks at the data folder: its owner, its mode, and whether it can be written.
+func (a *app) examineFolder() finding {
+	f := finding{What: "data"}
+	info, err := os.Stat(a.global.data)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		f.OK, f.Text = true, a.global.data+" is made at the first start"
+		return f
+	case err != nil:
+		f.Text = err.Error()
+		return f
+	case !info.IsDir():
+		f.Text, f.Do = a.global.data+" is no folder", "name another one with --data"
+		return f
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		f.Text, f.Do = fmt.Sprintf("%s can be read by others (%v)", a.global.data, info.Mode().Perm()), "chmod 700 "+quote(a.global.data)
+		return f
+	}
+	probe, err := os.CreateTemp(a.global.data, ".doctor.new-")
+	if err != nil {
+		f.Text, f.Do = err.Error(), "make the folder writable for you"
+		return f
+	}
+	_, err = probe.Write(make([]byte, 64<<10))
+	err = errors.Join(err, probe.Sync(), probe.Close(), os.Remove(probe.Name()))
+	if err != nil {
+		f.Text, f.Do = err.Error(), "make room on its disk"
+		return f
+	}
+	f.OK, f.Text = true, a.global.data+" can be written"
+	if whole, err := filepath.Abs(a.global.data); err == nil {
+		f.Text = whole + " can be written"
+	}
+	return f
+}
+
+// examinePort looks whether the usual address is free.
+func examinePort(ctx context.Context) finding {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", usualAddress)
+	if err != nil {
+		return finding{What: "port", Text: err.Error(), Do: "choose another one: piloto up --addr 127.0.0.1:9080"}
+	}
+	_ = l.Close()
+	return finding{What: "port", OK: true, Text: usualAddress + " is free"}
+}
+
+// examineDeployment asks a deployment how it is, and compares its clock and its version with this command.
+func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding {
+	within, cancel := context.WithTimeout(ctx, askProvider)
+	defer cancel()
+	health, date, err := c.Health(within)
+	if err != nil {
+		return []finding{{What: "health", Text: err.Error(), Do: "is the address right, and can this machine reach it?"}}
+	}
+	list := []finding{{What: "health", OK: health.Status == "ok", Text: c.Origin + ": " + healthText(health)}}
+	if health.Version != Version {
+		list = append(list, finding{What: "version", Text: fmt.Sprintf("%s has %s, and this command is %s", c.Origin, health.Version, Version), Do: "use the same version on both sides"})
+	}
+	if !date.IsZero() {
+		skew := time.Since(date).Round(time.Second)
+		f := finding{What: "clock", OK: skew.Abs() <= mostSkew, Text: fmt.Sprintf("%v from that of %s", skew, c.Origin)}
+		if !f.OK {
+			f.Do = "set the clock of this machine, such as by NTP"
+		}
+		list = append(list, f)
+	}
+	if _, err := client.Get[httpapi.ServerList](within, c, "/api/mcps", nil); err != nil {
+		list = append(list, finding{What: "token", Text: err.Error(), Do: "piloto login"})
+	}
+	return list
+}
+
+func healthText(h httpapi.Health) string {
+	text := h.Status
+	for name, state := range h.Checks {
+		if state != "ok" {
+			text += ", " + name + ": " + state
+		}
+	}
+	return text
+}
+
+// examineProvider asks the provider of models of this machine whether it answers, and whether it takes the key.
+func (a *app) examineProvider(ctx context.Context) []finding {
+	s, err := process.SettingsFrom(a.getenv)
+	if err != nil {
+		return []finding{{What: "settings", Text: err.Error()}}
+	}
+	p := s.Provider()
+	if p.BaseURL == "" {
+		return []finding{{What: "provider", OK: true, Text: "the demonstration model", Do: "set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one"}}
+	}
+	within, cancel := context.WithTimeout(ctx, askProvider)
+	defer cancel()
+	request, err := http.NewRequestWithContext(within, http.MethodGet, strings.TrimRight(p.BaseURL, "/")+"/models", http.NoBody)
+	if err != nil {
+		return []finding{{What: "provider", Text: err.Error(), Do: "mend OPENAI_BASE_URL"}}
+	}
+	if p.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+p.Key.Reveal())
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return []finding{{What: "provider", Text: p.BaseURL + ": " + err.Error(), Do: "is the address right, and can this machine reach it?"}}
+	}
+	_ = answer.Body.Close()
+	switch {
+	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
+		return []finding{{What: "provider", Text: fmt.Sprintf("%s refuses the key (%d)", p.BaseURL, answer.StatusCode), Do: "set another key"}}
+	case answer.StatusCode >= http.StatusInternalServerError:
+		return []finding{{What: "provider", Text: fmt.Sprintf("%s answers %d", p.BaseURL, answer.StatusCode), Do: "try again later, or use another provider"}}
+	}
+	return []finding{{What: "provider", OK: true, Text: fmt.Sprintf("%s answers, model %s", p.BaseURL, p.Model)}}
+}

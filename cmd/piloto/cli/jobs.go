@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+)
+
+func (a *app) jobsCommand() *cobra.Command {
+	list := a.request("list", "List the jobs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, j := range got.Jobs {
+			state := string(j.Status)
+			if j.StopReason != "" {
+				state += " (" + string(j.StopReason) + ")"
+			}
+			rows = append(rows, []string{j.JobID, moment(j.UpdatedAt), j.Agent, state, money(j.CostMicros), cut(j.Prompt, 60)})
+		}
+		return a.list(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
+	})
+	show := a.request("show ID", "Show a job as JSON", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	watch := a.request("watch ID", "Follow a job to its end, or to what it waits for", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		return a.watch(ctx, c, args[0])
+	})
+	events := a.request("events ID", "List what happened in a job", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Get[httpapi.JobEventList](ctx, c, client.Path("api", "jobs", args[0], "events"), nil)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, e := range got.Events {
+			rows = append(rows, []string{fmt.Sprint(e.Seq), moment(e.At), e.Type, cut(string(e.Data), 100)})
+		}
+		return a.list(got, []string{"cli.n", "cli.at", "cli.kind", "cli.what"}, rows)
+	})
+	stop := a.request("stop ID", "Stop a job; a plan of it that waits or runs stays as it is", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0], "stop"), struct{}{})
+		if err != nil {
+			return err
+		}
+		if a.global.json {
+			return a.printJSON(got)
+		}
+		return a.print(got.JobID + "  " + string(got.Status))
+	})
+	return group("jobs", "List, show, follow and stop the work of agents", list, show, watch, events, stop)
+}
+
+// watch follows a job of another command. A signal ends only the watching.
+func (a *app) watch(ctx context.Context, c *client.Client, id string) error {
+	began := time.Now()
+	t := &jobTale{app: a}
+	j, err := a.followJob(ctx, c, id, t)
+	if err != nil {
+		return err
+	}
+	return a.printOutcome(ctx, c, j, t, time.Since(began))
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+)
+
+func (a *app) loginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "login URL", Short: "Keep the token of a deployment, for you alone; the token is read from stdin", Args: exactly("URL"),
+		Long: `Keep the token of a deployment. The token is read from stdin, or asked for without showing it, and never a flag:
+
+  piloto login https://piloto.example.org < token.txt
+
+It is sent to that address only. --profile names it, when there is more than one deployment.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			origin, err := originOf(args[0])
+			if err != nil {
+				return err
+			}
+			token, err := a.secret(a.text("cli.token"))
+			if err != nil {
+				return err
+			}
+			known, err := a.readProfiles()
+			if err != nil {
+				return err
+			}
+			c := client.New(origin, token, string(a.tag))
+			if _, err := client.Get[httpapi.ChatList](cmd.Context(), c, "/api/chats", url.Values{"limit": {"1"}}); err != nil {
+				return err
+			}
+			name := a.global.profile
+			if name == "" {
+				u, err := url.Parse(origin)
+				if err != nil {
+					return err
+				}
+				name = u.Host
+			}
+			known.Known[name], known.Current = profile{origin, token}, name
+			if err := a.writeProfiles(known); err != nil {
+				return err
+			}
+			a.say(a.text("cli.logged_in", "name", name, "url", origin))
+			return nil
+		},
+	}
+}
+
+func (a *app) logoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			known, err := a.readProfiles()
+			if err != nil {
+				return err
+			}
+			name := known.Current
+			if len(args) == 1 {
+				name = args[0]
+			}
+			if _, ok := known.Known[name]; !ok {
+				return usage(errors.New(a.text("cli.no_profile", "name", name)))
+			}
+			delete(known.Known, name)
+			if known.Current == name {
+				known.Current = ""
+			}
+			return a.writeProfiles(known)
+		},
+	}
+}
+
+func (a *app) profilesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			known, err := a.readProfiles()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				if _, ok := known.Known[args[0]]; !ok && args[0] != here {
+					return usage(errors.New(a.text("cli.no_profile", "name", args[0])))
+				}
+				if known.Current = args[0]; known.Current == here {
+					known.Current = ""
+				}
+				return a.writeProfiles(known)
+			}
+			var rows [][]string
+			shown := map[string]string{}
+			for _, name := range slices.Sorted(maps.Keys(known.Known)) {
+				mark := ""
+				if name == known.Current {
+					mark = "*"
+				}
+				shown[name] = known.Known[name].Origin
+				rows = append(rows, []string{mark, name, known.Known[name].Origin})
+			}
+			return a.list(map[string]any{"current": known.Current, "profiles": shown}, []string{"cli.current", "cli.name", "cli.url"}, rows)
+		},
+	}
+}
+
+func (a *app) healthCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "health", Short: "Whether the deployment and what it depends on answer (exit 9: no)", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				h, _, err := c.Health(ctx)
+				if err != nil {
+					return err
+				}
+				if a.global.json {
+					err = a.printJSON(h)
+				} else {
+					err = a.print(fmt.Sprintf("%s  %s  %s", c.Origin, h.Version, healthText(h)))
+				}
+				if err == nil && h.Status == "unavailable" {
+					err = exit(Unreachable)
+				}
+				return err
+			})
+		},
+	}
+}

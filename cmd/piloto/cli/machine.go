@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"localaws/alone"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piloto/infra/local/process"
+	"piloto/internal/ground/version"
+)
+
+// Version is the version of the command.
+const Version = version.Version
+
+// addMachine adds the commands of this machine.
+func (a *app) addMachine(root *cobra.Command) {
+	for _, cmd := range []*cobra.Command{
+		a.upCommand(), a.backupCommand(), a.restoreCommand(), a.openCommand(), a.rotateCommand(), a.olderCommand(), a.enginesCommand(),
+		a.doctorCommand(), a.validateCommand(), a.versionCommand(),
+	} {
+		cmd.GroupID = "machine"
+		root.AddCommand(cmd)
+	}
+}
+
+// none refuses arguments.
+func none(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("unknown argument %q; see --help", args[0]))
+	}
+	return nil
+}
+
+// exactly wants a number of arguments, whose names are given.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage(fmt.Errorf("%s is missing: %s", names[len(args)], cmd.UseLine()))
+		case len(args) > len(names):
+			return usage(fmt.Errorf("unknown argument %q: %s", args[len(names)], cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+func (a *app) upCommand() *cobra.Command {
+	o := process.Options{}
+	cmd := &cobra.Command{
+		Use: "up", Short: "Start everything in one process, on http://localhost:8080",
+		Long: `Start everything in one process: the API, the page, and the engines over one data folder.
+
+Settings are in the environment: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL, PILOTO_TOKEN and others
+(docs/one-machine.md). Without a key a small demonstration model answers.`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Data = a.global.data
+			if o.AWS != "" && !process.OnThisMachine(o.AWS) {
+				return usage(fmt.Errorf("--aws %s: the engines ask for no signature, so they are served on loopback only", o.AWS))
+			}
+			var also io.Writer
+			if a.global.verbose > 0 {
+				also = a.out
+			}
+			o.Log = process.NewLog(o.Data, also)
+			settings, err := process.SettingsFrom(a.getenv)
+			if err != nil {
+				return usage(err)
+			}
+			return process.Serve(cmd.Context(), o, settings, a.out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`address` of the API and the page")
+	f.StringVar(&o.AWS, "aws", "", "also serve the DynamoDB and Step Functions protocols at this `address`, on loopback (127.0.0.1:8000)")
+	f.BoolVar(&o.Expose, "expose", false, "let other machines reach --addr, without TLS: the token travels readable")
+	f.StringSliceVar(&o.Hosts, "host", nil, "another `name` by which browsers reach this process, behind a proxy or a tunnel: piloto.example.org")
+	f.StringVar(&o.Template, "template", "", "a template.yaml to run; without it the one in this executable")
+	f.StringVar(&o.Lambda, "lambda", process.InProcess, "how functions run: inprocess, or process: as the executables that deploy")
+	f.StringVar(&o.Functions, "functions", "", "`folder` of NAME/bootstrap for --lambda=process; without it they are built, which needs Go")
+	return cmd
+}
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Write all of the data folder to a new file, also while a process has it", Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return process.Backup(cmd.Context(), a.global.data, args[0], a.out)
+		},
+	}
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore FILE", Short: "Make the data folder, which must have nothing, from a backup", Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return process.Restore(cmd.Context(), args[0], a.global.data, a.out)
+		},
+	}
+}
+
+func (a *app) openCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "open", Short: "Print an address that signs in, once, to the process that has the data folder", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return process.SignIn(cmd.Context(), a.global.data, a.out)
+		},
+	}
+}
+
+func (a *app) rotateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate-key", Short: "Have receipts signed with a new key from the next start on", Args: none,
+		RunE: func(*cobra.Command, []string) error { return process.RotateKey(a.global.data, a.out) },
+	}
+}
+
+func (a *app) olderCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "accept-older", Short: "Go on from the commit before where the newest of the data file is damaged", Args: none,
+		RunE: func(*cobra.Command, []string) error { return process.AcceptOlder(a.global.data, a.out) },
+	}
+}
+
+func (a *app) enginesCommand() *cobra.Command {
+	var o alone.Options
+	cmd := &cobra.Command{
+		Use: "engines", Short: "Serve only the engines, a small AWS for tests of your own", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Data = a.global.data
+			if !cmd.Flags().Changed("data") { // never the data of a deployment
+				o.Data = ".localaws"
+			}
+			if err := o.Check(); err != nil {
+				return usage(err)
+			}
+			return alone.Serve(cmd.Context(), o, a.out, a.errOut)
+		},
+	}
+	cmd.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:8000", "`address` on this machine; port 0: any that is free")
+	cmd.Flags().StringVar(&o.Lambda, "lambda-url", "", "`URL` of the Lambda API that tasks call functions through (http://127.0.0.1:3001)")
+	return cmd
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := configFile
+			if len(args) == 1 {
+				file = args[0]
+			} else if a.global.config != "" {
+				file = a.global.config
+			}
+			return a.validate(cmd.Root(), file)
+		},
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: none,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.out, Version)
+			return err
+		},
+	}
+}
+
+// errFound ends doctor when something is wrong; each fault was told.
+var errFound = errors.New("something is wrong; see above")
+
+// quote returns a path for a shell.
+func quote(path string) string {
+	if strings.ContainsAny(path, " '\"$&;()|<>") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// readInput reads a file, or stdin when the name is "-".
+func (a *app) readInput(name string, most int64) ([]byte, error) {
+	var from io.Reader = a.in
+	if name != "-" {
+		f, err := os.Open(name) //nolint:gosec // the person names it
+		if err != nil {
+			return nil, usage(err)
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = usage(fmt.Errorf("%s has more than %d bytes", name, most))
+	}
+	return text, err
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"piloto/internal/ground/visible"
+)
+
+// printJSON writes a value to stdout.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	if a.isTerm {
+		e.SetIndent("", "  ")
+	}
+	return e.Encode(v)
+}
+
+// print writes a text to stdout, with a line end.
+func (a *app) print(text string) error {
+	_, err := fmt.Fprintln(a.out, strings.TrimRight(text, "\n"))
+	return err
+}
+
+// table writes rows to stdout: the keys of the titles, then the cells. Cells are values of others, so every character
+// of them is visible.
+func (a *app) table(titles []string, rows [][]string) error {
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	head := make([]string, len(titles))
+	for i, t := range titles {
+		head[i] = strings.ToUpper(a.text(t))
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = visible.Line(c)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// list prints values: as JSON, or as a table.
+func (a *app) list(all any, titles []string, rows [][]string) error {
+	if a.global.json {
+		return a.printJSON(all)
+	}
+	if len(rows) == 0 {
+		a.say(a.text("cli.nothing"))
+		return nil
+	}
+	return a.table(titles, rows)
+}
+
+// moment returns a time of this machine.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // a person reads it
+}
+
+// money returns millionths of a US dollar.
+func money(micros int64) string { return fmt.Sprintf("$%.6f", float64(micros)/1e6) }
+
+// cut shortens a text of a list. Whoever decides is shown it whole.
+func cut(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// copyTo writes text that a model or a service wrote to a terminal or a pipe. To a terminal no control character goes,
+// because it could change what the terminal shows.
+func (a *app) copyTo(w io.Writer, text string, terminal bool) error {
+	if terminal {
+		text = visible.Lines(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// profiles are the deployments that login stored, in credentials.json of the configuration folder of the person.
+type profiles struct {
+	Current string             `json:"current"`
+	Known   map[string]profile `json:"profiles"`
+}
+
+// profile is a deployment, and the token of the person there.
+type profile struct {
+	Origin string `json:"url"`
+	Token  string `json:"token"`
+}
+
+// profileFile returns the path of the file.
+func (a *app) profileFile() (string, error) {
+	folder := a.getenv("XDG_CONFIG_HOME")
+	if folder == "" {
+		var err error
+		if folder, err = os.UserConfigDir(); err != nil {
+			return "", fmt.Errorf("there is no place for tokens: %w; set XDG_CONFIG_HOME", err)
+		}
+	}
+	return filepath.Join(folder, "piloto", "credentials.json"), nil
+}
+
+// readProfiles reads the stored deployments. A file that others can read is refused.
+func (a *app) readProfiles() (p profiles, err error) {
+	p.Known = map[string]profile{}
+	file, err := a.profileFile()
+	if err != nil {
+		return p, err
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return p, err
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return p, usage(fmt.Errorf("%s holds tokens, and others can read it: chmod 600 it", file))
+	}
+	if err := json.Unmarshal(text, &p); err != nil || p.Known == nil {
+		return p, usage(fmt.Errorf("%s is damaged: remove it, and log in again", file))
+	}
+	return p, nil
+}
+
+// write stores the deployments, whole or not at all, for their owner alone.
+func (a *app) writeProfiles(p profiles) error {
+	file, err := a.profileFile()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".credentials-") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.Write(append(text, '\n'))
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}
+
+// originOf checks the address of a deployment. A token is sent there, so other machines are reached by TLS alone.
+func originOf(text string) (string, error) {
+	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", usage(fmt.Errorf("%q is no address: write it as https://piloto.example.org", text))
+	}
+	switch {
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", usage(errors.New("the address of a deployment has no user, no query and no fragment"))
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return "", usage(fmt.Errorf("%s: the token would be readable on the way; use https, or a tunnel to this machine", u.Redacted()))
+	}
+	return u.String(), nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

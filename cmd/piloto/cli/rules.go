@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/rule"
+)
+
+func (a *app) rulesCommand() *cobra.Command {
+	get := a.request("get", "Print the account's rules as JSON, as set takes them", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		got, err := client.Get[httpapi.RuleSet](ctx, c, "/api/rules", nil)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	var file string
+	set := a.request("set -f FILE", "Set the account's rules from a JSON file, which names the version that you read", none, func(ctx context.Context, c *client.Client, _ []string) error {
+		body, err := a.ruleFile(file)
+		if err != nil {
+			return err
+		}
+		got, err := client.Send[httpapi.RuleSet](ctx, c, client.Call{Method: http.MethodPut, Path: "/api/rules", Body: body})
+		if err != nil {
+			return err
+		}
+		return a.printJSON(got)
+	})
+	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
+	return group("rules", "What is denied, what asks for an approval, and what needs none", get, set, a.rulesTest())
+}
+
+// ruleFile reads rules. Unknown members are refused by the deployment, so they are told here too.
+func (a *app) ruleFile(name string) (httpapi.RulesRequest, error) {
+	var body httpapi.RulesRequest
+	raw, err := a.jsonFile(name)
+	if err != nil {
+		return body, err
+	}
+	var read httpapi.RuleSet // as get prints them
+	if err := json.Unmarshal(raw, &read); err != nil {
+		return body, usage(fmt.Errorf("%s: %w", name, err))
+	}
+	body.Version = read.Version
+	for _, r := range read.Rules {
+		body.Rules = append(body.Rules, httpapi.RuleRequest(r))
+	}
+	return body, nil
+}
+
+// tried is what rules would do with one step of a plan that was proposed.
+type tried struct {
+	RunID  string `json:"run_id"`
+	StepID string `json:"step_id"`
+	Call   string `json:"call"`
+	Effect string `json:"effect"` // runs, asks or denied
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (a *app) rulesTest() *cobra.Command {
+	var file string
+	var last int
+	cmd := a.request("test -f FILE", "Try a file of rules on the last proposals: what would run, would ask, would be denied", none,
+		func(ctx context.Context, c *client.Client, _ []string) error {
+			body, err := a.ruleFile(file)
+			if err != nil {
+				return err
+			}
+			set := rule.Set{}
+			for i, r := range body.Rules {
+				if r.ID == "" {
+					r.ID = fmt.Sprintf("#%d", i+1)
+				}
+				set.Rules = append(set.Rules, rule.Rule(r))
+			}
+			if wrong := set.Check(); len(wrong) > 0 {
+				return rule.ErrRules.At(wrong...)
+			}
+			list, err := a.try(ctx, c, set, last)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, t := range list {
+				rows = append(rows, []string{a.text("cli.rule." + t.Effect), t.RunID, t.StepID, t.Call, t.Rule, t.Reason})
+			}
+			return a.list(map[string]any{"steps": list}, []string{"cli.outcome", "cli.run", "cli.step", "cli.call", "cli.rule", "cli.reason"}, rows)
+		})
+	cmd.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
+	cmd.Flags().IntVar(&last, "last", 20, "how many proposals, 1 to 200")
+	return cmd
+}
+
+// try judges the steps of the last plans by rules, as a turn would.
+func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int) ([]tried, error) {
+	if last < 1 || last > 200 {
+		return nil, usage(fmt.Errorf("--last %d: write 1 to 200", last))
+	}
+	page, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", url.Values{"limit": {fmt.Sprint(last)}})
+	if err != nil {
+		return nil, err
+	}
+	var list []tried
+	for _, summary := range page.Runs {
+		r, err := a.readRun(ctx, c, summary.RunID)
+		if err != nil {
+			return nil, err
+		}
+		p := plan.Plan{Steps: make([]plan.Step, len(r.Steps))}
+		for _, s := range r.Steps {
+			step := plan.Step{MCPID: s.MCPID, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Body: s.Body, Risk: s.Risk}
+			t := tried{RunID: r.RunID, StepID: s.ID, Call: s.Method + " " + s.Path, Effect: "runs"}
+			if s.Tool != "" {
+				t.Call = s.Tool
+			}
+			asks, denied := set.AskFor(step, p, rule.CallOf(step, s.Server), a.text("cli.rule.destroys"))
+			switch {
+			case denied != nil:
+				t.Effect, t.Rule, t.Reason = "denied", denied.ID, denied.Reason
+			case asks != nil:
+				t.Effect, t.Rule, t.Reason = "asks", asks.Rule, asks.Reason
+			}
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}

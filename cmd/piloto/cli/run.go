@@ -1,0 +1,378 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+	"piloto/internal/runs/plan"
+)
+
+// outcome is what a piece of work came to, as --json prints it.
+type outcome struct {
+	Status     job.Status              `json:"status"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
+	Output     string                  `json:"output"`
+	Steps      int                     `json:"steps"` // calls of the model
+	ToolsUsed  []string                `json:"tools_used"`
+	Duration   float64                 `json:"duration_seconds"`
+	Model      string                  `json:"model"`
+	Costs      costs                   `json:"costs"`
+	JobID      string                  `json:"job_id"`
+	ChatID     string                  `json:"chat_id"`
+	Waiting    *waitsFor               `json:"waiting,omitempty"`
+	Sources    []conversation.Source   `json:"sources"`
+}
+
+// costs is what the models of a job cost.
+type costs struct {
+	Micros int64   `json:"cost_micros"` // millionths of a US dollar
+	USD    float64 `json:"total_cost_usd"`
+	Lost   int     `json:"lost_calls,omitempty"`
+}
+
+// waitsFor is the decision for which a job waits.
+type waitsFor struct {
+	RunID    string      `json:"run_id,omitempty"`
+	Digest   plan.Digest `json:"digest,omitempty"`
+	Question string      `json:"question,omitempty"`
+}
+
+// work is the flags of run.
+type work struct {
+	agent    string
+	chat     string
+	steps    int
+	budget   float64
+	timeout  time.Duration
+	eval     string
+	dry      bool
+	wait     bool
+	showCost bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var w work
+	cmd := &cobra.Command{
+		Use: "run PROMPT", Short: "Have an agent work on a prompt; what it would change is a plan, and asks", Args: exactly("PROMPT"),
+		Long: `Have an agent work on a prompt, for longer than a turn. It reads what may be read. What it would change becomes a plan:
+at a terminal it is shown whole and asked about; otherwise the command ends with exit code 6, and the plan waits.
+
+The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt := args[0]
+			if prompt == "-" {
+				text, err := a.readInput("-", conversation.MaxMessage)
+				if err != nil {
+					return err
+				}
+				prompt = string(text)
+			}
+			if err := w.check(prompt); err != nil {
+				return err
+			}
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return a.work(ctx, c, w, prompt) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&w.agent, "agent", "a", "build", "`name` of the agent")
+	f.StringVar(&w.chat, "chat", "", "`id` of a chat in which it works; a new one when absent")
+	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200; as the agent says when absent")
+	f.Float64Var(&w.budget, "budget", 0, "what its models may cost, in US dollars; as the agent says when absent")
+	f.DurationVar(&w.timeout, "timeout", 0, "how long it may work (10m); waits do not count; as the agent says when absent")
+	f.StringVar(&w.eval, "self-eval", "", "off, basic or full: whether its answer is judged before it ends")
+	f.BoolVar(&w.dry, "dry-run", false, "propose nothing; it says what it would propose")
+	f.BoolVar(&w.wait, "wait", true, "wait for its end; --wait=false prints the job and returns")
+	f.Bool("no-wait", false, "the same as --wait=false")
+	f.BoolVar(&w.showCost, "show-costs", false, "say on stderr what its models cost")
+	f.BoolVar(&a.global.noStream, "no-stream", false, "write texts when they are whole")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if no, err := cmd.Flags().GetBool("no-wait"); err == nil && no {
+			w.wait = false
+		}
+		return nil
+	}
+	return cmd
+}
+
+// check refuses bounds that no job has.
+func (w work) check(prompt string) error {
+	switch {
+	case strings.TrimSpace(prompt) == "":
+		return usage(errors.New("the prompt is empty"))
+	case w.steps < 0 || w.steps > 200:
+		return usage(fmt.Errorf("--max-steps %d: write 1 to 200", w.steps))
+	case w.budget < 0 || w.budget > 1e6:
+		return usage(fmt.Errorf("--budget %v: write US dollars, such as 0.50", w.budget))
+	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
+		return usage(fmt.Errorf("--timeout %v: write 1s to 168h", w.timeout))
+	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
+		return usage(fmt.Errorf("--self-eval %s: write off, basic or full", w.eval))
+	}
+	return nil
+}
+
+// order returns the body that starts the job.
+func (w work) order(prompt string) httpapi.JobRequest {
+	return httpapi.JobRequest{
+		Prompt: prompt, ChatID: w.chat, BudgetMicros: int64(w.budget*1e6 + 0.5), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
+	}
+}
+
+// work starts a job, and follows it.
+func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string) error {
+	began := time.Now()
+	j, err := client.PostOnce[httpapi.Job](ctx, c, client.Path("api", "agents", w.agent, "jobs"), w.order(prompt))
+	if err != nil {
+		return err
+	}
+	if !w.wait {
+		if a.global.json {
+			return a.printJSON(j)
+		}
+		return a.print(j.JobID)
+	}
+	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
+	return a.finish(ctx, c, j.JobID, began, w.showCost)
+}
+
+// finish follows the job of this command. A signal stops the job too.
+func (a *app) finish(ctx context.Context, c *client.Client, id string, began time.Time, showCost bool) error {
+	t := &jobTale{app: a}
+	j, err := a.followJob(ctx, c, id, t)
+	if ctx.Err() != nil {
+		a.stopJob(context.WithoutCancel(ctx), c, id)
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if showCost {
+		a.say(a.text("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds)))
+	}
+	return a.printOutcome(ctx, c, j, t, time.Since(began))
+}
+
+// printOutcome prints what a job came to, or for what it waits, and returns the exit code of that.
+func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) error {
+	o, err := a.outcomeOf(ctx, c, j, t, took)
+	if err != nil {
+		return err
+	}
+	if a.global.json {
+		err = a.printJSON(o)
+	} else if o.Output != "" {
+		err = a.copyTo(a.out, o.Output, a.isTerm)
+	}
+	if err != nil {
+		return err
+	}
+	a.tellWait(j, o)
+	return exit(codeOfJob(j.Status, j.StopReason))
+}
+
+// tellWait says how the decision is made for which a job waits.
+func (a *app) tellWait(j httpapi.Job, o outcome) {
+	switch {
+	case o.Waiting == nil:
+	case o.Waiting.Question != "":
+		a.say(a.text("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
+	case o.Waiting.Digest != "":
+		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", string(o.Waiting.Digest)[:short]))
+	}
+	if o.Waiting != nil {
+		a.say(a.text("cli.job_goes_on", "id", j.JobID))
+	}
+}
+
+// stopGrace is how long a command waits for a job that it stops.
+const stopGrace = 10 * time.Second
+
+// stopJob asks the deployment to stop a job, because a signal ended this command.
+func (a *app) stopJob(ctx context.Context, c *client.Client, id string) {
+	within, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	a.say(a.text("cli.stopping"))
+	if _, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{}); err != nil {
+		fmt.Fprintln(a.errOut, "piloto:", err)
+		return
+	}
+	for {
+		j, err := client.Get[httpapi.Job](within, c, client.Path("api", "jobs", id), nil)
+		if err != nil || j.Status.Terminal() {
+			return
+		}
+		select {
+		case <-within.Done():
+			return
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// outcomeOf reads what a job came to.
+func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
+	o := outcome{
+		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
+		Costs: costs{Micros: j.CostMicros, USD: float64(j.CostMicros) / 1e6, Lost: j.LostCalls}, Sources: []conversation.Source{},
+	}
+	if o.ToolsUsed == nil {
+		o.ToolsUsed = []string{}
+	}
+	if j.Status == job.Waiting {
+		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question}
+		if j.WaitsFor != "" {
+			r, err := a.readRun(ctx, c, j.WaitsFor)
+			if err != nil {
+				return o, err
+			}
+			o.Waiting.Digest = r.Digest
+		}
+	}
+	page, err := client.Get[httpapi.MessageList](ctx, c, client.Path("api", "chats", j.ChatID, "messages"), nil)
+	if err != nil {
+		return o, err
+	}
+	for _, m := range page.Messages {
+		if m.JobID == j.JobID {
+			o.Sources = append(o.Sources, m.Sources...)
+		}
+	}
+	return o, nil
+}
+
+// followJob follows a job until it ended, or waits for a person who is not here.
+func (a *app) followJob(ctx context.Context, c *client.Client, id string, t *jobTale) (httpapi.Job, error) {
+	decided := map[string]bool{}
+	for {
+		j, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
+		if err != nil {
+			return j, err
+		}
+		events, err := client.Send[httpapi.JobEventList](ctx, c, client.Call{
+			Method: http.MethodGet, Path: client.Path("api", "jobs", id, "events"), Query: map[string][]string{"after": {fmt.Sprint(t.after)}},
+		})
+		if err != nil {
+			return j, err
+		}
+		for _, e := range events.Events {
+			t.tell(e)
+		}
+		switch {
+		case j.Status.Terminal():
+			return j, nil
+		case j.Status == job.Waiting && j.Question != "":
+			if answered, err := a.answerJob(ctx, c, j); err != nil || !answered {
+				return j, err
+			}
+		case j.Status == job.Waiting && !decided[j.WaitsFor]:
+			goesOn, err := a.decideJob(ctx, c, j)
+			if err != nil || !goesOn {
+				return j, err
+			}
+			decided[j.WaitsFor] = true
+		}
+		select {
+		case <-ctx.Done():
+			return j, ctx.Err()
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// answerJob asks the person what a job asks, and sends what they wrote. It returns false when nobody is here.
+func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
+	if !a.asks {
+		return false, nil
+	}
+	answer, err := a.ask(visible.Lines(j.Question) + "\n> ")
+	if err != nil || answer == "" {
+		return false, ignoreEOF(err)
+	}
+	_, err = a.send(ctx, c, j.ChatID, answer)
+	return err == nil, err
+}
+
+// decideJob asks the person about the plan for which a job waits. It returns whether the job goes on by itself: after a
+// decision, and while the plan runs.
+func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job) (bool, error) {
+	r, err := a.readRun(ctx, c, j.WaitsFor)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case r.Status == plan.Waiting || r.Status == plan.InDoubt:
+		return false, nil
+	case r.Status != plan.Draft:
+		return true, nil
+	case !a.asks:
+		return false, nil
+	}
+	a.showPlan(r)
+	if _, err := a.decideHere(ctx, c, r); err != nil {
+		return false, err
+	}
+	now, err := a.readRun(ctx, c, j.WaitsFor)
+	return err == nil && now.Status != plan.Draft, err
+}
+
+// jobTale tells what a job does, and remembers which tools it used.
+type jobTale struct {
+	app   *app
+	after int
+	tools []string
+	model string // that answered last
+}
+
+// tell writes one event to stderr.
+func (t *jobTale) tell(e httpapi.JobEvent) {
+	t.after = e.Seq
+	var data struct {
+		Round  int      `json:"round"`
+		Method string   `json:"method"`
+		URL    string   `json:"url"`
+		Tool   string   `json:"tool"`
+		RunID  string   `json:"run_id"`
+		Model  string   `json:"model"`
+		Calls  []string `json:"calls"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // what is absent is not told
+	icon := map[string]string{job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventLost: "⚡", job.EventStopping: "❌"}[e.Type]
+	if icon == "" {
+		return
+	}
+	for _, name := range data.Calls {
+		t.use(name)
+	}
+	if data.Model != "" {
+		t.model = data.Model
+	}
+	if !t.app.colour {
+		icon = "-"
+	}
+	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
+	t.app.say(icon + " " + t.app.text("cli.job."+strings.TrimPrefix(e.Type, "job."), "n", fmt.Sprint(data.Round), "what", visible.Line(what), "id", data.RunID))
+}
+
+// use remembers a tool, once.
+func (t *jobTale) use(name string) {
+	for _, known := range t.tools {
+		if known == name {
+			return
+		}
+	}
+	if name != "" {
+		t.tools = append(t.tools, name)
+	}
+}

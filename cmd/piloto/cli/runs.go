@@ -1,0 +1,438 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+	"piloto/internal/runs/plan"
+)
+
+// addRuns adds the commands that decide about plans and look at runs.
+func (a *app) addRuns(root *cobra.Command) {
+	for _, cmd := range []*cobra.Command{a.runsCommand(), a.waitingCommand(), a.decideCommand(), a.verifyCommand()} {
+		cmd.GroupID = "decide"
+		root.AddCommand(cmd)
+	}
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "runs", Short: "List, show, watch, confirm, reject, cancel, approve, settle, retry, undo, repeat; receipts", Args: none}
+	list := a.runsList()
+	cmd.AddCommand(
+		list, a.runsShow(), a.runsWatch(), a.runsConfirm(), a.runsCancel("reject", "Reject a plan that waits; nothing of it runs"),
+		a.runsCancel("cancel", "Stop a run: no further step begins"), a.runsApprove(), a.runsSettle(),
+		a.runsAgain("retry", "Propose what is left of a run that failed"), a.runsAgain("undo", "Propose to undo what a run did"),
+		a.runsAgain("repeat", "Propose the same plan again"), a.runsReceipt(),
+	)
+	cmd.RunE = list.RunE
+	return cmd
+}
+
+// run returns the path of a run, and of what is below it.
+func runPath(id string, below ...string) string {
+	return client.Path(append([]string{"api", "runs", id}, below...)...)
+}
+
+func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi.Run, error) {
+	return client.Get[httpapi.Run](ctx, c, runPath(id), nil)
+}
+
+func (a *app) runsList() *cobra.Command {
+	var status []string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the runs, the newest first", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				query := url.Values{}
+				if len(status) > 0 {
+					query.Set("status", strings.Join(status, ","))
+				}
+				got, err := client.Get[httpapi.RunList](ctx, c, "/api/runs", query)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, r := range got.Runs {
+					rows = append(rows, []string{
+						r.RunID, moment(r.UpdatedAt), a.text("page.status." + string(r.Status)), fmt.Sprintf("%d/%d", r.StepsDone, r.StepsTotal), cut(r.Goal, 60),
+					})
+				}
+				return a.list(got, []string{"cli.id", "cli.changed", "cli.status", "cli.steps", "cli.goal"}, rows)
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&status, "status", nil, "only runs of these: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded")
+	return cmd
+}
+
+func (a *app) runsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a run: its plan whole, and the state and the answer of each step", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				r, err := a.readRun(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				if a.global.json {
+					return a.printJSON(r)
+				}
+				w := a.writer(a.isTerm && a.colour)
+				if r.Status == plan.Draft {
+					w.Plan(r)
+				} else {
+					w.Run(r)
+				}
+				return a.print(w.String())
+			})
+		},
+	}
+}
+
+func (a *app) runsWatch() *cobra.Command {
+	return &cobra.Command{
+		Use: "watch ID", Short: "Follow a run to its end, or until it waits for a person", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				return a.follow(ctx, c, args[0])
+			})
+		},
+	}
+}
+
+// follow tells the steps of a run as they end, prints how the run ended, and returns the exit code of that.
+func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
+	after := 0
+	titles := map[string]string{}
+	for {
+		r, err := client.Get[httpapi.Run](ctx, c, runPath(id), url.Values{"wait": {"0"}})
+		if err != nil {
+			return err
+		}
+		for _, s := range r.Steps {
+			titles[s.ID] = s.Title
+		}
+		events, err := client.Get[httpapi.EventList](ctx, c, runPath(id, "events"), url.Values{"after": {fmt.Sprint(after)}})
+		if err != nil {
+			return err
+		}
+		for _, e := range events.Events {
+			after = e.Seq
+			a.tellEvent(e, titles)
+		}
+		if len(events.Events) > 0 {
+			continue // there may be more, and the run moved
+		}
+		if !r.Status.Active() || r.Status == plan.Waiting {
+			return a.endOf(ctx, c, r)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followPause):
+		}
+	}
+}
+
+// followPause is the time between two looks at a run.
+const followPause = 250 * time.Millisecond
+
+// tellEvent writes what happened, for those events that a person follows.
+func (a *app) tellEvent(e plan.Event, titles map[string]string) {
+	icon, known := map[string]string{
+		plan.EventStepStart: "🔧", plan.EventStepDone: "✅", plan.EventStepFailed: "❌", plan.EventStepDoubt: "❓", plan.EventStepSkipped: "⏭",
+		plan.EventStepAsked: "✋", plan.EventStepRetry: "🔄", plan.EventUndoing: "↩", plan.EventStepApproved: "✅", plan.EventStepRefused: "❌",
+	}[e.Type]
+	if !known {
+		return
+	}
+	if !a.colour {
+		icon = "-"
+	}
+	title := titles[e.StepID.String()]
+	if title == "" {
+		title = e.StepID.String()
+	}
+	a.say(icon + " " + a.text("cli.event."+strings.ReplaceAll(e.Type, ".", "_"), "step", visible.Line(title)))
+}
+
+// endOf prints a run that ended or waits.
+func (a *app) endOf(ctx context.Context, c *client.Client, r httpapi.Run) error {
+	done := 0
+	for _, s := range r.Steps {
+		if s.Status == plan.StepDone {
+			done++
+		}
+	}
+	if a.global.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+		return exit(codeOfRun(r.Status, done))
+	}
+	w := a.writer(a.isTerm && a.colour)
+	w.Outcome(r)
+	if err := a.print(w.String()); err != nil {
+		return err
+	}
+	for _, s := range r.Steps {
+		switch {
+		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
+			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", string(r.Digest)[:short]))
+		case s.Status == plan.StepInDoubt:
+			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
+		}
+	}
+	_ = ctx
+	_ = c
+	return exit(codeOfRun(r.Status, done))
+}
+
+// decision is what confirm, approve and the others have in common.
+type decision struct {
+	digest string
+	yes    bool
+	wait   bool
+	step   string
+	note   string
+}
+
+func (d *decision) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.digest, "digest", "", "the first 8 digits, or more, of the `digest` of the plan that you read")
+	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask again; alone it confirms nothing: --digest says what")
+	cmd.Flags().BoolVar(&d.wait, "wait", true, "wait for the end of the run")
+}
+
+// agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it.
+func (a *app) agreed(d decision, r httpapi.Run, shown string) error {
+	fmt.Fprint(a.errOut, shown)
+	typed := d.digest
+	if typed == "" {
+		if !a.asks || d.yes {
+			return &exitError{Waits, a.text("cli.need_digest", "digest", string(r.Digest)[:short])}
+		}
+		var err error
+		if typed, err = a.ask(a.text("cli.type_digest", "digest", string(r.Digest)[:short])); err != nil {
+			return ignoreEOF(err)
+		}
+	}
+	if !isShown(r.Digest, typed) {
+		return &exitError{Failed, a.text("cli.other_digest", "digest", string(r.Digest)[:short])}
+	}
+	return nil
+}
+
+func (a *app) runsConfirm() *cobra.Command {
+	var d decision
+	cmd := &cobra.Command{
+		Use: "confirm ID", Short: "Confirm a plan exactly as it is printed, by its digest", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				r, err := a.readRun(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				w := a.writer(a.colour)
+				w.Plan(r)
+				if err := a.agreed(d, r, w.String()); err != nil {
+					return err
+				}
+				if err := a.confirm(ctx, c, r); err != nil || !d.wait {
+					return err
+				}
+				return a.follow(ctx, c, r.RunID)
+			})
+		},
+	}
+	d.register(cmd)
+	return cmd
+}
+
+// confirm confirms the plan that was shown, and no other.
+func (a *app) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
+	_, err := client.PostOnce[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "confirm"), httpapi.ConfirmRequest{Digest: r.Digest})
+	if err == nil {
+		a.say(a.text("cli.confirmed"))
+	}
+	return err
+}
+
+func (a *app) runsCancel(name, about string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: name + " ID", Short: about, Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				r, err := a.readRun(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				if isDraft := r.Status == plan.Draft; isDraft != (name == "reject") && !r.Status.Terminal() {
+					other := map[string]string{"reject": "cancel", "cancel": "reject"}[name]
+					return usage(fmt.Errorf("%s: %s; piloto runs %s %s", r.RunID, a.text("page.status."+string(r.Status)), other, r.RunID))
+				}
+				body := httpapi.CancelRequest{Reason: reason}
+				if name == "reject" {
+					body.Digest = r.Digest
+				}
+				got, err := client.Post[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "cancel"), body)
+				if err != nil {
+					return err
+				}
+				return a.printRun(got.Run)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why a plan is rejected; the model is told")
+	return cmd
+}
+
+// printRun prints a run on one line, or as JSON.
+func (a *app) printRun(r httpapi.Run) error {
+	if a.global.json {
+		return a.printJSON(r)
+	}
+	return a.print(fmt.Sprintf("%s  %s  %s", r.RunID, a.text("page.status."+string(r.Status)), visible.Line(r.Goal)))
+}
+
+func (a *app) runsApprove() *cobra.Command {
+	var d decision
+	var refuse bool
+	cmd := &cobra.Command{
+		Use: "approve ID", Short: "Approve, or refuse, exactly the request that waits in a run", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				r, err := a.readRun(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				step, err := a.waitingStep(r, d.step)
+				if err != nil {
+					return err
+				}
+				w := a.writer(a.colour)
+				w.Approval(step)
+				w.Digest(r)
+				if err := a.agreed(d, r, w.String()); err != nil {
+					return err
+				}
+				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Digest: r.Digest, Note: d.note}
+				if refuse {
+					body.Decision = "refuse"
+				}
+				if _, err = client.Post[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "approve"), body); err != nil || !d.wait {
+					return err
+				}
+				return a.follow(ctx, c, r.RunID)
+			})
+		},
+	}
+	d.register(cmd)
+	cmd.Flags().BoolVar(&refuse, "refuse", false, "refuse it")
+	cmd.Flags().StringVar(&d.step, "step", "", "`id` of the step, when several wait")
+	cmd.Flags().StringVar(&d.note, "note", "", "a note that the record keeps")
+	return cmd
+}
+
+// waitingStep returns the step of a run that waits for an approval.
+func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
+	var waiting []httpapi.Step
+	for _, s := range r.Steps {
+		if s.Approval != nil && s.Approval.Decision == "" && (id == "" || s.ID == id) {
+			waiting = append(waiting, s)
+		}
+	}
+	switch len(waiting) {
+	case 1:
+		return waiting[0], nil
+	case 0:
+		return httpapi.Step{}, &exitError{Failed, a.text("cli.nothing_waits", "id", r.RunID)}
+	}
+	ids := make([]string, len(waiting))
+	for i, s := range waiting {
+		ids[i] = s.ID
+	}
+	return httpapi.Step{}, usage(fmt.Errorf("several steps wait (%s): choose one with --step", strings.Join(ids, ", ")))
+}
+
+func (a *app) runsSettle() *cobra.Command {
+	var outcome, note string
+	cmd := &cobra.Command{
+		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: exactly("ID", "STEP"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if outcome == "" {
+				return usage(fmt.Errorf("--outcome is missing: look at the service, then say done, not_done or retry"))
+			}
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				got, err := client.Post[httpapi.ResolveAnswer](ctx, c, runPath(args[0], "settle"), httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
+				if err != nil {
+					return err
+				}
+				if err := a.printRun(got.Run); err != nil {
+					return err
+				}
+				if got.Run.Status == plan.Draft { // a retry is a plan, and asks
+					a.showPlan(got.Run)
+					a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
+					return exit(Waits)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&outcome, "outcome", "", "done, not_done or retry")
+	cmd.Flags().StringVar(&note, "note", "", "how you know; the record keeps it")
+	return cmd
+}
+
+func (a *app) runsAgain(name, about string) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				got, err := client.PostOnce[httpapi.RunAnswer](ctx, c, runPath(args[0], name), struct{}{})
+				if err != nil {
+					return err
+				}
+				if a.global.json {
+					if err := a.printJSON(got.Run); err != nil {
+						return err
+					}
+					return exit(Waits)
+				}
+				w := a.writer(a.isTerm && a.colour)
+				w.Plan(got.Run)
+				if err := a.print(w.String()); err != nil {
+					return err
+				}
+				a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
+				return exit(Waits)
+			})
+		},
+	}
+}
+
+func (a *app) runsReceipt() *cobra.Command {
+	return &cobra.Command{
+		Use: "receipt ID", Short: "Write the signed receipt of a run to stdout; piloto verify checks it", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				raw, err := c.Raw(ctx, client.Call{Method: http.MethodGet, Path: runPath(args[0], "receipt")}, "application/json")
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(raw)))
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/runs/plan"
+)
+
+// addTalk adds the commands that converse.
+func (a *app) addTalk(root *cobra.Command) {
+	for _, cmd := range []*cobra.Command{a.chatCommand(), a.sendCommand(), a.chatsCommand(), a.runCommand(), a.jobsCommand()} {
+		cmd.GroupID = "talk"
+		root.AddCommand(cmd)
+	}
+}
+
+// conversationFlags choose a chat.
+type conversationFlags struct {
+	chat, agent, project string
+	title                string
+	wait                 bool
+}
+
+func (f *conversationFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.chat, "chat", "", "`id` of a chat to go on with; a new one when absent")
+	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "`name` of the agent that answers a new chat")
+	cmd.Flags().StringVar(&f.project, "project", "", "`id` of the project of a new chat")
+}
+
+// openChat returns the id of the chat that the flags name, or of a new one.
+func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (string, error) {
+	if f.chat != "" {
+		return f.chat, nil
+	}
+	made, err := client.Post[conversation.Chat](ctx, c, "/api/chats", httpapi.ChatRequest{Title: f.title, ProjectID: f.project})
+	if err != nil || f.agent == "" {
+		return made.ID, err
+	}
+	_, err = client.Send[conversation.Chat](ctx, c, client.Call{
+		Method: "PATCH", Path: client.Path("api", "chats", made.ID), Body: map[string]string{"agent": f.agent},
+	})
+	return made.ID, err
+}
+
+func (a *app) sendCommand() *cobra.Command {
+	var f conversationFlags
+	cmd := &cobra.Command{
+		Use: "send MESSAGE", Short: "Send one message and print what comes of it; a plan waits (exit 6)", Args: exactly("MESSAGE"),
+		Long: `Send one message and print what comes of it. "-" reads the message from stdin.
+
+The text does what it does on the page: a whole message such as «confirmo» confirms the plan that waits in the chat.
+A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			message := args[0]
+			if message == "-" {
+				text, err := a.readInput("-", conversation.MaxMessage)
+				if err != nil {
+					return err
+				}
+				message = string(text)
+			}
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				chat, err := f.openChat(ctx, c)
+				if err != nil {
+					return err
+				}
+				got, err := a.send(ctx, c, chat, message)
+				if err != nil {
+					return err
+				}
+				return a.finishSend(ctx, c, got, f.wait)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "when the message confirmed a plan: wait for its end")
+	return cmd
+}
+
+// send sends one message. A deployment that does not answer has the same message, once.
+func (a *app) send(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
+	return client.PostOnce[httpapi.SendAnswer](ctx, c, "/api/send", httpapi.SendRequest{ChatID: chat, Message: message})
+}
+
+// finishSend prints what came of a message, and returns how the command ends.
+func (a *app) finishSend(ctx context.Context, c *client.Client, got httpapi.SendAnswer, wait bool) error {
+	if a.global.json {
+		if err := a.printJSON(got); err != nil {
+			return err
+		}
+	} else if err := a.printAnswer(got); err != nil {
+		return err
+	}
+	a.say(a.text("cli.chat", "id", got.Chat.ID))
+	if got.Kind == turn.KindQueued && got.Run != nil && wait {
+		return a.follow(ctx, c, got.Run.RunID)
+	}
+	return exit(codeOfTurn(got))
+}
+
+// codeOfTurn returns the exit code of a turn.
+func codeOfTurn(got httpapi.SendAnswer) Code {
+	switch {
+	case got.Block != nil:
+		return Blocked
+	case got.Kind == turn.KindPlan:
+		return Waits
+	case got.Status == conversation.Partial:
+		return Partial
+	case got.Status == conversation.Failed:
+		return Failed
+	}
+	return Success
+}
+
+// printAnswer prints what a turn was answered: the text, and the plan whole.
+func (a *app) printAnswer(got httpapi.SendAnswer) error {
+	for _, m := range got.Before {
+		if err := a.copyTo(a.out, m.Content, a.isTerm); err != nil {
+			return err
+		}
+	}
+	if got.Kind == turn.KindPlan && got.Run != nil {
+		w := a.writer(a.isTerm && a.colour)
+		w.Plan(*got.Run)
+		_, err := io.WriteString(a.out, w.String())
+		a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
+		return err
+	}
+	if err := a.copyTo(a.out, got.Message.Content, a.isTerm); err != nil {
+		return err
+	}
+	for _, n := range got.Message.Notes {
+		a.say("! " + n.Text)
+	}
+	if n := len(got.Message.Sources); n > 0 {
+		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
+	}
+	if got.Block != nil {
+		a.say(got.Block.Action)
+	}
+	return nil
+}
+
+func (a *app) chatCommand() *cobra.Command {
+	var f conversationFlags
+	var prompt string
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Converse; what would act is shown and asks first", Args: none,
+		Long: `Converse in a terminal. Answers are written as they come. A plan is shown whole, and then:
+
+  y  confirm it        n  reject it        e  edit it ($EDITOR)        d  show it as JSON
+
+Anything else is the next message. /quit or the end of the input ends the conversation; runs go on.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				chat, err := f.openChat(ctx, c)
+				if err != nil {
+					return err
+				}
+				return a.converse(ctx, c, chat, prompt)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVarP(&prompt, "prompt", "p", "", "the first `message`; without a terminal the only one")
+	return cmd
+}
+
+// converse sends messages until the input ends. Without a person at the terminal each line is a message, and nothing
+// is asked.
+func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
+	a.say(a.text("cli.chat", "id", chat))
+	last := Success
+	for first := true; ; first = false {
+		message := prompt
+		if !first || prompt == "" {
+			if first = false; prompt != "" && !a.asks {
+				return exit(last)
+			}
+			var err error
+			if message, err = a.nextLine(); errors.Is(err, io.EOF) {
+				return exit(last)
+			} else if err != nil {
+				return err
+			}
+		}
+		switch strings.TrimSpace(message) {
+		case "":
+			continue
+		case "/quit", "/salir":
+			return exit(last)
+		}
+		got, err := a.stream(ctx, c, chat, message)
+		if err != nil {
+			if ctx.Err() != nil || !a.asks {
+				return err
+			}
+			fmt.Fprintln(a.errOut, "piloto:", err)
+			continue
+		}
+		last = codeOfTurn(got)
+		switch {
+		case got.Kind == turn.KindQueued && got.Run != nil:
+			last = codeOf(a.follow(ctx, c, got.Run.RunID))
+		case got.Kind == turn.KindPlan && got.Run != nil && a.asks:
+			if last, err = a.decideHere(ctx, c, *got.Run); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// nextLine reads the next message, with a prompt when a person is there.
+func (a *app) nextLine() (string, error) {
+	if a.asks {
+		fmt.Fprint(a.errOut, "> ")
+	}
+	line, err := a.in.ReadString('\n')
+	if err != nil && line != "" {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// decideHere asks what becomes of a plan that was just shown.
+func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (Code, error) {
+	for {
+		answer, err := a.ask(a.text("cli.ask_plan"))
+		if err != nil {
+			return Waits, ignoreEOF(err)
+		}
+		switch strings.ToLower(answer) {
+		case "y", "s", "yes", "sí", "si":
+			if err := a.confirm(ctx, c, r); err != nil {
+				return codeOf(err), a.told(err)
+			}
+			err := a.follow(ctx, c, r.RunID)
+			return codeOf(err), a.told(err)
+		case "n", "no":
+			_, err := client.Post[httpapi.RunAnswer](ctx, c, client.Path("api", "runs", r.RunID, "cancel"), httpapi.CancelRequest{Digest: r.Digest})
+			if err == nil {
+				a.say(a.text("cli.rejected"))
+			}
+			return Success, a.told(err)
+		case "e":
+			edited, err := a.edit(ctx, c, r)
+			if err != nil {
+				fmt.Fprintln(a.errOut, "piloto:", err)
+				continue
+			}
+			r = edited
+			a.showPlan(r)
+		case "d":
+			if err := a.printJSON(r); err != nil {
+				return Waits, err
+			}
+		default:
+			return Waits, nil
+		}
+	}
+}
+
+// told writes an error of a conversation, which goes on.
+func (a *app) told(err error) error {
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(a.errOut, "piloto:", err)
+	}
+	return nil
+}
+
+// showPlan writes a plan to stderr, whole.
+func (a *app) showPlan(r httpapi.Run) {
+	w := a.writer(a.colour)
+	w.Plan(r)
+	fmt.Fprint(a.errOut, w.String())
+}
+
+func (a *app) chatsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "chats", Short: "List the chats, or search them; export one", Args: none}
+	var words string
+	list := &cobra.Command{
+		Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				query := url.Values{}
+				if words != "" {
+					query.Set("q", words)
+				}
+				got, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", query)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, ch := range got.Chats {
+					rows = append(rows, []string{ch.ID, moment(ch.UpdatedAt), cut(ch.Title, 60), ch.LastRunStatus})
+				}
+				return a.list(got, []string{"cli.id", "cli.changed", "cli.title", "cli.status"}, rows)
+			})
+		},
+	}
+	list.Flags().StringVar(&words, "q", "", "`words` to search for")
+	var format string
+	export := &cobra.Command{
+		Use: "export ID", Short: "Write a chat to stdout as Markdown, JSON or PDF", Args: exactly("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+				raw, err := c.Raw(ctx, client.Call{
+					Method: "GET", Path: client.Path("api", "chats", args[0], "export"), Query: url.Values{"format": {format}},
+				}, "*/*")
+				if err != nil {
+					return err
+				}
+				_, err = a.out.Write(raw)
+				return err
+			})
+		},
+	}
+	export.Flags().StringVar(&format, "format", "md", "md, json or pdf")
+	cmd.AddCommand(list, export)
+	cmd.RunE = list.RunE
+	return cmd
+}
+
+// short is the number of digits of a digest that a person types.
+const short = 8
+
+// isShown reports whether what a person typed is the beginning of the digest.
+func isShown(digest plan.Digest, typed string) bool {
+	typed = strings.ToLower(strings.TrimSpace(typed))
+	return len(typed) >= short && strings.HasPrefix(string(digest), typed)
+}

@@ -1,0 +1,284 @@
+// Package client owns the requests of the command line to a deployment. Bodies and answers are the types of the
+// handlers themselves (internal/edge/httpapi), so that both sides are one definition.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
+)
+
+// The limits of one request. A turn may work for minutes: it is answered 202 then, and its answer is read afterwards.
+const (
+	connectTimeout = 10 * time.Second
+	requestTimeout = 2 * time.Minute
+	maxAnswer      = 64 << 20 // bytes
+	attempts       = 3
+)
+
+// A Client sends requests to one deployment as one person.
+type Client struct {
+	Origin string // https://piloto.example.org, without a slash at its end
+	Token  string
+	Lang   string // of sentences in answers: es or en
+
+	http *http.Client
+}
+
+// New returns a client. It keeps no cookies and follows no redirect, because the token must not go anywhere else.
+func New(origin, token, lang string) *Client {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+	}
+	return &Client{Origin: origin, Token: token, Lang: lang, http: &http.Client{
+		Transport: transport, Timeout: requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// A Problem is a refusal (RFC 9457), as the deployment words it.
+type Problem struct {
+	Status int           `json:"status"`
+	Code   string        `json:"code"`
+	Title  string        `json:"title"`
+	Detail any           `json:"detail"`
+	Action string        `json:"action"`
+	Errors []fault.Field `json:"errors"`
+}
+
+// Error returns the sentence, the places of what is wrong, and what to do next.
+func (p *Problem) Error() string {
+	text, _ := p.Detail.(string)
+	if text == "" {
+		text = p.Title
+	}
+	if text == "" {
+		text = fmt.Sprintf("HTTP %d", p.Status)
+	}
+	for _, e := range p.Errors {
+		place := make([]string, len(e.Loc))
+		for i, part := range e.Loc {
+			place[i] = fmt.Sprint(part)
+		}
+		text += "\n  " + strings.Join(place, ".") + ": " + e.Msg
+	}
+	if p.Action != "" {
+		text += "\n" + p.Action
+	}
+	return text
+}
+
+// An UnreachableError means that no answer came. The request may have been received.
+type UnreachableError struct {
+	Origin string
+	Cause  error
+}
+
+// Error returns the address and the cause.
+func (e *UnreachableError) Error() string { return fmt.Sprintf("%s: %v", e.Origin, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// A Call is one request.
+type Call struct {
+	Method string
+	Path   string // with escaped segments: see Path
+	Query  url.Values
+	Body   any    // sent as JSON; nil: none
+	Key    string // Idempotency-Key: with it, a request that was lost is sent again
+}
+
+// Path joins segments, each escaped.
+func Path(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// Get reads a T.
+func Get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	return Send[T](ctx, c, Call{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// Post sends a body, and reads a T.
+func Post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return Send[T](ctx, c, Call{Method: http.MethodPost, Path: path, Body: body})
+}
+
+// PostOnce does the same under a key, so that a request whose answer was lost is sent again and served once.
+func PostOnce[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return Send[T](ctx, c, Call{Method: http.MethodPost, Path: path, Body: body, Key: ids.Secret()})
+}
+
+// Send sends a call, and reads its answer into a T.
+func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
+	raw, err := c.Raw(ctx, call, "application/json")
+	if err != nil || len(raw) == 0 {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, &UnreachableError{c.Origin, fmt.Errorf("the answer is no JSON of Piloto: %w", err)}
+	}
+	return out, nil
+}
+
+// Raw sends a call, and returns the bytes of its answer. It reads the answer of a turn that takes long from where it
+// will be. What is safe to repeat is sent again when the answer was lost, or when the deployment asks for it.
+func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, error) {
+	var body []byte
+	if call.Body != nil {
+		var err error
+		if body, err = json.Marshal(call.Body); err != nil {
+			return nil, err
+		}
+	}
+	for n := 1; ; n++ {
+		answer, err := c.once(ctx, call, body, accept)
+		var wait time.Duration
+		switch {
+		case err == nil && answer.working() != "":
+			call, body, n, wait = Call{Method: http.MethodGet, Path: answer.working()}, nil, 0, answer.after(time.Second)
+		case err == nil && answer.status < http.StatusMultipleChoices:
+			return answer.body, nil
+		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
+			return nil, answer.problem(c.Origin)
+		case err == nil:
+			wait = answer.after(time.Duration(n) * time.Second)
+		case ctx.Err() != nil || n == attempts || !call.repeatable():
+			return nil, err
+		default:
+			wait = time.Duration(n) * 200 * time.Millisecond
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// repeatable reports whether a call has the same effect when it is sent twice.
+func (call Call) repeatable() bool { return call.Method == http.MethodGet || call.Key != "" }
+
+// answer is an HTTP answer, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (c *Client) once(ctx context.Context, call Call, body []byte, accept string) (*answer, error) {
+	address := c.Origin + call.Path
+	if len(call.Query) > 0 {
+		address += "?" + call.Query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, call.Method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, &UnreachableError{c.Origin, err}
+	}
+	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept-Language", c.Lang)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if call.Key != "" {
+		request.Header.Set("Idempotency-Key", call.Key)
+	}
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	got, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.lost(ctx, err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	if err != nil {
+		return nil, c.lost(ctx, err)
+	}
+	if len(text) > maxAnswer {
+		return nil, &UnreachableError{c.Origin, fmt.Errorf("the answer has more than %d MB", maxAnswer>>20)}
+	}
+	return &answer{got.StatusCode, got.Header, text}, nil
+}
+
+// lost returns the error of a request without an answer. It does not repeat the address, which may hold a secret.
+func (c *Client) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var inner *url.Error
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return &UnreachableError{c.Origin, err}
+}
+
+// working returns the path at which the answer of a turn will be; "" when this is the answer.
+func (a *answer) working() string {
+	if a.status != http.StatusAccepted {
+		return ""
+	}
+	var w struct{ Status, Read string }
+	if json.Unmarshal(a.body, &w) != nil || w.Status != "working" || !strings.HasPrefix(w.Read, "/") {
+		return ""
+	}
+	return w.Read
+}
+
+// again reports whether the deployment is able to answer the same request later.
+func (a *answer) again() bool {
+	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway || a.status == http.StatusGatewayTimeout
+}
+
+// after returns how long to wait before the next request.
+func (a *answer) after(otherwise time.Duration) time.Duration {
+	if s, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && s >= 0 && s <= 60 {
+		return time.Duration(s) * time.Second
+	}
+	return otherwise
+}
+
+// problem returns the refusal that the answer has. Another server than Piloto has none.
+func (a *answer) problem(origin string) error {
+	p := &Problem{}
+	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {
+		if a.status >= http.StatusInternalServerError || a.status < http.StatusBadRequest {
+			return &UnreachableError{origin, fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status))}
+		}
+		p = &Problem{Code: "http." + strconv.Itoa(a.status), Title: fmt.Sprintf("%s: %d %s", origin, a.status, http.StatusText(a.status))}
+	}
+	p.Status = a.status
+	return p
+}
+
+// Health asks a deployment how it is. The time is that of its clock; zero when it tells none.
+func (c *Client) Health(ctx context.Context) (h httpapi.Health, at time.Time, err error) {
+	answer, err := c.once(ctx, Call{Method: http.MethodGet, Path: "/health"}, nil, "application/json")
+	if err != nil {
+		return h, at, err
+	}
+	if answer.status != http.StatusOK && answer.status != http.StatusServiceUnavailable || json.Unmarshal(answer.body, &h) != nil || h.Status == "" {
+		return h, at, answer.problem(c.Origin)
+	}
+	at, _ = http.ParseTime(answer.header.Get("Date"))
+	return h, at, nil
+}

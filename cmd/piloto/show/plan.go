@@ -1,0 +1,284 @@
+// Package show owns the text forms of plans, runs and lists for a terminal. A plan is shown as the page's card shows
+// it: every request to its end, with every character visible.
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
+	"piloto/internal/ground/visible"
+	"piloto/internal/runs/plan"
+)
+
+// A Writer writes in one language, with colours or without.
+type Writer struct {
+	Tag    locale.Tag
+	Colour bool
+	Now    time.Time
+
+	b strings.Builder
+}
+
+// String returns what was written.
+func (w *Writer) String() string { return w.b.String() }
+
+func (w *Writer) text(key string, pairs ...string) string { return locale.Text(w.Tag, key, pairs...) }
+
+func (w *Writer) line(indent int, parts ...string) {
+	w.b.WriteString(strings.Repeat(" ", indent))
+	w.b.WriteString(strings.Join(parts, " "))
+	w.b.WriteByte('\n')
+}
+
+// block writes a text of several lines.
+func (w *Writer) block(indent int, text string) {
+	for line := range strings.Lines(text) {
+		w.line(indent, strings.TrimRight(line, "\n"))
+	}
+}
+
+// The colours of a terminal.
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (w *Writer) style(code, text string) string {
+	if !w.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Plan writes a plan that waits for a decision, whole: nothing that would be sent is left out or shortened.
+func (w *Writer) Plan(r httpapi.Run) {
+	w.line(0, w.style(bold, visible.Line(r.Goal)))
+	head := []string{w.text("page.card.steps", "n", itoa(len(r.Steps)))}
+	writes, destroys := 0, 0
+	for _, s := range r.Steps {
+		switch s.Risk {
+		case plan.Write:
+			writes++
+		case plan.Destructive:
+			destroys++
+		}
+	}
+	if r.Changing == 0 {
+		head = append(head, w.text("page.card.only_reads"))
+	} else {
+		head = append(head, w.text("page.card.writes", "n", itoa(writes)), w.text("page.card.destroys", "n", itoa(destroys)),
+			w.undoable(r))
+	}
+	if r.Revision > 1 {
+		head = append(head, w.text("page.card.revision", "n", itoa(r.Revision)))
+	}
+	w.line(0, w.style(faint, strings.Join(head, " · ")))
+	for i, s := range r.Steps {
+		w.step(i+1, s, r)
+	}
+	if w.marked() {
+		w.line(0, w.style(yellow, w.text("page.card.marked")))
+	}
+	w.line(0, w.text("cli.plan.expires", "at", w.clock(r.ExpiresAt)), "·", w.text("page.card.digest"), string(r.Digest))
+}
+
+// marked reports whether a character of what was written is named, because it is invisible or imitates another one.
+func (w *Writer) marked() bool { return strings.Contains(w.b.String(), "⟦") }
+
+func (w *Writer) undoable(r httpapi.Run) string {
+	if r.Undoable == 0 {
+		return w.text("page.card.undoable.none")
+	}
+	return w.text("page.card.undoable", "undoable", itoa(r.Undoable), "n", itoa(r.Changing))
+}
+
+// step writes one step: what it is, where it goes, and everything that is sent.
+func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
+	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
+	w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
+	w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
+	w.crossing(s, r)
+	if len(s.Needs) > 0 {
+		w.line(4, w.text("cli.plan.after", "steps", visible.Line(strings.Join(s.Needs, ", "))))
+	}
+	if s.When != nil {
+		w.line(4, w.text("page.step.when"), w.condition(*s.When))
+	}
+	if s.ForEach != "" {
+		w.line(4, w.text("page.step.each"), visible.Line(s.ForEach))
+	}
+	for _, t := range s.Targets {
+		w.line(4, visible.Line(t.Ref), "→", visible.Line(t.Label), JSON(t.Value))
+	}
+	for _, t := range r.Taken {
+		if t.StepID.String() == s.ID {
+			w.line(4, visible.Line(t.Value), w.text("page.step.taken.of", "service", visible.Line(t.Service)), w.clock(t.At))
+		}
+	}
+	if s.Ask != nil {
+		key := "page.step.ask"
+		if s.Ask.Maybe {
+			key = "page.step.ask.maybe"
+		}
+		also := ""
+		if s.Ask.Another {
+			also = w.text("page.step.ask.another")
+		}
+		w.line(4, w.style(yellow, strings.TrimSpace(w.text(key)+" "+visible.Line(s.Ask.Reason)+" "+also)))
+	}
+	if s.Undo != nil {
+		w.line(4, w.text("page.step.undo")+":")
+		w.request(8, s.Undo.Method, s.Undo.Tool, s.Undo.Base, s.Undo.Path, s.Undo.Query, s.Undo.Body)
+	}
+	if s.Verify != nil {
+		w.line(4, w.text("page.step.check")+":")
+		w.request(8, s.Verify.Method, s.Verify.Tool, s.Verify.Base, s.Verify.Path, s.Verify.Query, s.Verify.Body)
+		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
+	}
+}
+
+// request writes a call: its method or tool, its whole address, and its arguments.
+func (w *Writer) request(indent int, method, tool, base, path string, query, body json.RawMessage) {
+	address, ok := visible.AddressOf(base)
+	if !ok {
+		address = visible.Address{Origin: base}
+	}
+	own := ""
+	if address.Own != "" {
+		own = " (" + visible.Line(address.Own) + ")"
+	}
+	if tool != "" {
+		w.line(indent, w.text("page.step.tool"), w.style(bold, visible.Line(tool)), visible.Line(address.Origin)+own+visible.Line(address.Prefix))
+	} else {
+		w.line(indent, w.style(bold, visible.Line(method)), visible.Line(address.Origin)+own+visible.Line(address.Prefix+path))
+	}
+	w.arguments(indent+2, "page.step.query", query)
+	w.arguments(indent+2, "page.step.body", body)
+}
+
+func (w *Writer) arguments(indent int, key string, raw json.RawMessage) {
+	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" {
+		return
+	}
+	w.line(indent, w.style(faint, w.text(key)))
+	w.block(indent, JSON(raw))
+}
+
+// crossing warns that a step sends to one host what another host answered.
+func (w *Writer) crossing(s httpapi.Step, r httpapi.Run) {
+	from := map[string]bool{}
+	for _, text := range []string{s.Path, string(s.Query), string(s.Body), s.ForEach} {
+		refs, _ := ref.InText(text)
+		for _, one := range refs {
+			for _, other := range r.Steps {
+				if other.ID == one.Step && other.Target != s.Target && !from[other.Target] {
+					from[other.Target] = true
+					w.line(4, w.style(yellow, w.text("page.step.crossing")+" "+visible.Line(other.Target)+" → "+visible.Line(s.Target)))
+				}
+			}
+		}
+	}
+}
+
+// condition returns a condition in words.
+func (w *Writer) condition(c ref.Condition) string {
+	switch {
+	case len(c.All) > 0:
+		return w.join(c.All, "page.when.and")
+	case len(c.Any) > 0:
+		return w.join(c.Any, "page.when.or")
+	case c.Not != nil:
+		return w.text("page.when.not", "condition", w.condition(*c.Not))
+	}
+	key := "page.when." + string(c.Is)
+	if _, known := locale.Lookup(w.Tag, key); !known {
+		key = "page.when.unknown"
+	}
+	return w.text(key, "value", visible.Line(c.Value), "to", JSON(c.To), "is", visible.Line(string(c.Is)))
+}
+
+func (w *Writer) join(list []ref.Condition, word string) string {
+	parts := make([]string, len(list))
+	for i, c := range list {
+		parts[i] = w.condition(c)
+		if len(c.All) > 0 || len(c.Any) > 0 {
+			parts[i] = "(" + parts[i] + ")"
+		}
+	}
+	return strings.Join(parts, " "+w.text(word)+" ")
+}
+
+// Approval writes the exact request that waits for an approval.
+func (w *Writer) Approval(s httpapi.Step) {
+	a := s.Approval
+	if a == nil {
+		return
+	}
+	w.line(0, w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
+	w.line(4, w.style(yellow, visible.Line(a.Reason)))
+	if a.Another {
+		w.line(4, w.text("page.step.ask.another"))
+	}
+	w.line(4, w.style(bold, visible.Line(a.Method)), address(a.URL))
+	w.arguments(6, "page.step.body", a.Body)
+	if a.Cut {
+		w.line(6, w.text("page.step.truncated"))
+	}
+	w.line(4, w.text("cli.plan.expires", "at", w.clock(a.ExpiresAt)))
+}
+
+// address returns a whole URL with its host as it is resolved.
+func address(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return visible.Line(raw)
+	}
+	u.Host = visible.HostPort(u)
+	return visible.Line(u.String())
+}
+
+func (w *Writer) risk(r plan.Risk) string {
+	text := w.text("page.risk." + string(r))
+	switch r {
+	case plan.Destructive:
+		return w.style(red, text)
+	case plan.Write:
+		return w.style(yellow, text)
+	default:
+		return w.style(green, text)
+	}
+}
+
+// Status returns a status in words.
+func (w *Writer) Status(s plan.Status) string {
+	text := w.text("page.status." + string(s))
+	switch s {
+	case plan.Done:
+		return w.style(green, text)
+	case plan.Failed, plan.InDoubt:
+		return w.style(red, text)
+	case plan.Draft, plan.Waiting:
+		return w.style(yellow, text)
+	default:
+		return text
+	}
+}
+
+// clock returns a moment in the time of the machine.
+func (w *Writer) clock(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // a person reads it
+}
+
+func itoa(n int) string { return fmt.Sprint(n) }

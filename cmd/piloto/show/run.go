@@ -1,0 +1,99 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+	"piloto/internal/runs/plan"
+)
+
+// longest is the number of characters of an answer that a list of steps shows; runs show prints it whole.
+const longest = 400
+
+// Run writes a run: its plan, the state of each step, and the answers.
+func (w *Writer) Run(r httpapi.Run) {
+	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status))
+	for i, s := range r.Steps {
+		w.line(0, itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
+		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
+		if s.Sent != nil {
+			w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
+		}
+		w.result(4, s.Result, false)
+		w.failure(4, s.Error)
+		for _, item := range s.Items {
+			w.line(4, itoa(item.N+1)+".", w.text("page.state."+string(item.Status)))
+			w.result(8, item.Result, false)
+			w.failure(8, item.Error)
+		}
+		if s.UndoState != nil {
+			w.line(4, w.text("page.step.undo")+":", w.text("page.state."+string(s.UndoState.Status)))
+			w.failure(8, s.UndoState.Error)
+		}
+	}
+	w.failure(0, r.Error)
+	w.line(0, w.text("page.card.digest"), string(r.Digest))
+}
+
+// Outcome writes how a run ended, or for what it waits, in a few lines.
+func (w *Writer) Outcome(r httpapi.Run) {
+	done := 0
+	for _, s := range r.Steps {
+		if s.Status == plan.StepDone {
+			done++
+		}
+	}
+	w.line(0, w.Status(r.Status)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", itoa(done), "n", itoa(len(r.Steps))))
+	for i, s := range r.Steps {
+		if s.Status == plan.StepPending {
+			continue
+		}
+		w.line(0, itoa(i+1)+".", visible.Line(s.Title), "·", w.text("page.state."+string(s.Status)))
+		w.result(4, s.Result, true)
+		w.failure(4, s.Error)
+	}
+	w.failure(0, r.Error)
+}
+
+// Digest writes the digest of a plan.
+func (w *Writer) Digest(r httpapi.Run) {
+	w.line(0, w.text("page.card.digest"), string(r.Digest))
+}
+
+// result writes the answer of a service; brief shortens it, and says so.
+func (w *Writer) result(indent int, r *plan.Result, brief bool) {
+	if r == nil {
+		return
+	}
+	head := ""
+	if r.Status != 0 {
+		head = itoa(r.Status)
+	}
+	if r.Truncated {
+		head += " " + w.text("page.step.truncated")
+	}
+	if head != "" {
+		w.line(indent, strings.TrimSpace(head))
+	}
+	text := strings.TrimSpace(string(r.Body))
+	if text == "" || text == "null" {
+		return
+	}
+	var plainText string
+	shown := JSON(r.Body)
+	if json.Unmarshal(r.Body, &plainText) == nil { // text, and not an object
+		shown = visible.Lines(plainText)
+	}
+	if runes := []rune(shown); brief && len(runes) > longest {
+		shown = string(runes[:longest]) + "… " + w.text("cli.more", "n", itoa(len(runes)-longest))
+	}
+	w.block(indent, w.style(faint, shown))
+}
+
+func (w *Writer) failure(indent int, f *plan.Failure) {
+	if f != nil {
+		w.line(indent, w.style(red, visible.Line(f.Message)))
+	}
+}

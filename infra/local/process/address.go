@@ -1,0 +1,47 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"syscall"
+)
+
+// addressPath is the path of the control socket that returns the address of the process.
+const addressPath = "/address"
+
+// Address is where the process of a data folder is reached, and the token of the owner of the folder.
+type Address struct {
+	Origin string `json:"origin"` // http://127.0.0.1:8080
+	Token  string `json:"token"`
+}
+
+// ErrNoProcess means that no process has the data folder.
+var ErrNoProcess = errors.New("no process has the data folder")
+
+// serveAddress responds on the control socket with the address. Who can connect to it can also read the token's file.
+func (c *control) serveAddress(a Address) {
+	c.mux.HandleFunc("GET "+addressPath, func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(a)
+	})
+}
+
+// Find returns the address of the process that has a folder. The error is ErrNoProcess when there is none.
+func Find(ctx context.Context, folder string) (a Address, err error) {
+	var text bytes.Buffer
+	if err := requestControl(ctx, folder, http.MethodGet, addressPath, &text); err != nil {
+		if isNoProcess(err) {
+			return a, ErrNoProcess
+		}
+		return a, err
+	}
+	return a, json.Unmarshal(text.Bytes(), &a)
+}
+
+// isNoProcess reports whether an error of the control socket means that no process has the folder.
+func isNoProcess(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
