@@ -35,7 +35,7 @@ PACKAGES := ./... ./infra/localaws/...
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
-	@go run ./infra/local
+	@go run ./cmd/piloto up --template template.yaml
 
 .PHONY: test
 test: ## Run every test (TESTFLAGS are for go test)

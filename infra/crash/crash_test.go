@@ -61,7 +61,7 @@ func TestFailpointsAreInNoOtherBuild(t *testing.T) {
 		t.Skip("it builds the deployment")
 	}
 	binary := filepath.Join(t.TempDir(), "piloto")
-	build := exec.Command("go", "build", "-o", binary, "./infra/local")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/piloto")
 	build.Dir = moduleRoot(t)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

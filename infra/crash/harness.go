@@ -77,10 +77,10 @@ func newHarness(root, folder, lambda string, chosen []scenario) (*harness, error
 
 // build builds the process, and the functions when they are processes of their own.
 func (h *harness) build(lambda string) error {
-	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./infra/local") //nolint:gosec // no word of it is given
+	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "failpoints", "-o", h.binary, "./cmd/piloto") //nolint:gosec // no word of it is given
 	build.Dir, build.Stderr = h.root, os.Stderr
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("go build ./infra/local: %w", err)
+		return fmt.Errorf("go build ./cmd/piloto: %w", err)
 	}
 	if lambda != process.AsProcess {
 		return nil

@@ -3,7 +3,7 @@
 //
 //	go run ./infra/crash [-rounds 200] [-scenario NAME] [-point TEXT] [-j 8] [-few] [-lambda process] [-write docs/crash-matrix.md]
 //
-// It builds infra/local with the tag failpoints, and with -lambda process also the functions, which then run as
+// It builds cmd/piloto with the tag failpoints, and with -lambda process also the functions, which then run as
 // the executables that deploy. A failpoint in a function then ends the environment of that function alone, as a
 // crash does on AWS, and the engines go on. Each scenario first runs undisturbed, which
 // records the failpoints that it passes. Then it runs once for each of these failpoints, in a data folder
@@ -35,7 +35,7 @@ type options struct {
 	scenario, point string
 	atOnce          int
 	few             bool
-	lambda          string // how functions run, as infra/local has it
+	lambda          string // how functions run, as piloto up has it
 	seed            uint64
 	write, folder   string
 }

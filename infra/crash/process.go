@@ -112,7 +112,7 @@ func (d *deployment) launch(point string, traced bool) error {
 
 // command returns the command of a process, armed with a point unless that is empty.
 func (d *deployment) command(point string, traced bool) *exec.Cmd {
-	args := []string{"-addr", d.addr, "-aws", d.aws, "-data", d.data()}
+	args := []string{"up", "--template", "template.yaml", "-addr", d.addr, "-aws", d.aws, "-data", d.data()}
 	if d.functions != "" {
 		args = append(args, "-lambda", process.AsProcess, "-functions", d.functions)
 	}

@@ -56,7 +56,7 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 // signInAddress makes the process create an address that signs in, as -open does.
 func (d *deployment) signInAddress(t testing.TB) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "-open", "-data", d.data)
+	cmd := exec.CommandContext(t.Context(), binary, "open", "--data", d.data)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	said, err := cmd.CombinedOutput()
 	address := strings.TrimSpace(string(said))

@@ -23,9 +23,8 @@ var functions string
 // asProcesses reports whether functions are processes of their own.
 func asProcesses() bool { return *lambdaMode == process.AsProcess }
 
-// binary is the one-process deployment, and verifier the command that verifies a receipt, both built once for all
-// tests. root is the folder of the module, in which they run.
-var binary, verifier, root string
+// binary is the command, built once for all tests. root is the folder of the module, in which they run.
+var binary, root string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -57,10 +56,10 @@ func buildAndRun(m *testing.M) (int, error) {
 	if raceDetector {
 		args = append(args, "-race") // the process runs with the race detector too
 	}
-	build := exec.Command("go", append(args, "./infra/local")...)
+	build := exec.Command("go", append(args, "./cmd/piloto")...)
 	build.Dir, build.Stderr = root, os.Stderr
 	if err := build.Run(); err != nil {
-		return 1, fmt.Errorf("go build ./infra/local: %w", err)
+		return 1, fmt.Errorf("go build ./cmd/piloto: %w", err)
 	}
 	if asProcesses() {
 		functions = filepath.Join(root, "build", runtime.GOARCH) // as `make build` does: executables that are up to date stay
@@ -71,12 +70,6 @@ func buildAndRun(m *testing.M) (int, error) {
 		if err := process.BuildFunctions(context.Background(), root, functions, tpl.Functions); err != nil {
 			return 1, err
 		}
-	}
-	verifier = filepath.Join(folder, "verify")
-	build = exec.Command("go", "build", "-o", verifier, "./infra/verify")
-	build.Dir, build.Stderr = root, os.Stderr
-	if err := build.Run(); err != nil {
-		return 1, fmt.Errorf("go build ./infra/verify: %w", err)
 	}
 	return m.Run(), nil
 }

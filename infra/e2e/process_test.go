@@ -77,7 +77,7 @@ func (d *deployment) start() error {
 }
 
 func (d *deployment) launch() error {
-	args := append([]string{"-v", "-addr", d.addr, "-data", d.data, "-lambda", *lambdaMode}, d.args...)
+	args := append([]string{"up", "-v", "--template", "template.yaml", "-addr", d.addr, "-data", d.data, "-lambda", *lambdaMode}, d.args...)
 	if asProcesses() {
 		args = append(args, "-functions", functions)
 	}

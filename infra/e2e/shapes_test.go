@@ -108,7 +108,7 @@ func receiptOf(t *testing.T, c *client, run string) answer {
 
 func verify(t *testing.T, keys, file string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), verifier, "-keys", keys, file).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), binary, "verify", "--keys", keys, file).CombinedOutput()
 	return string(out), err
 }
 

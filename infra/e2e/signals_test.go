@@ -13,7 +13,7 @@ import (
 func TestSecondProcessOnFolderReportsOwner(t *testing.T) {
 	t.Parallel()
 	d, c := startDemonstration(t)
-	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "-data", d.data)
+	cmd := exec.CommandContext(t.Context(), binary, "up", "--addr", "127.0.0.1:0", "-data", d.data)
 	cmd.Dir = root
 	attach(cmd)
 	said, err := cmd.CombinedOutput()

@@ -35,7 +35,7 @@ func TestFailedStartReportsReason(t *testing.T) {
 	}{
 		{"an address in use", []string{"-addr", taken.Addr().String()}, nil, []string{taken.Addr().String(), "-addr"}},
 		{"services for everybody", []string{"-aws", "0.0.0.0:8000"}, nil, []string{"loopback"}},
-		{"an argument too many", []string{"serve"}, nil, []string{"serve", "-help"}},
+		{"a command that is none", []string{"serve"}, nil, []string{"serve", "--help"}},
 		{"a flag that is none", []string{"-port", "80"}, nil, []string{"-port"}},
 		{"no template", []string{"-template", "/nowhere/template.yaml"}, nil, []string{"/nowhere/template.yaml"}},
 		{"a template that it does not understand", []string{"-template", broken}, nil, []string{"AWS::Kinesis::Stream", "template.yaml:3"}},
@@ -46,7 +46,7 @@ func TestFailedStartReportsReason(t *testing.T) {
 		{"an address for everybody", []string{"-addr", "0.0.0.0:0"}, nil, []string{"0.0.0.0:0", "-expose", "-host", "TLS"}},
 		{"an address for everybody, by no host", []string{"-addr", ":0"}, nil, []string{"-expose"}},
 		{"a host that is an address of the web", []string{"-host", "https://piloto.example"}, nil, []string{"-host", "https://"}},
-		{"an address that signs in to nobody", []string{"-open"}, nil, []string{"no process has", "-data"}},
+		{"an address that signs in to nobody", []string{"open", "--data", filepath.Join(damaged, "none")}, nil, []string{"no process has", "--data"}},
 		{"a token that no header carries", nil, []string{"PILOTO_TOKEN=ñandú-en-la-pampa"}, []string{"PILOTO_TOKEN", "ASCII"}},
 		{"another way to run functions", []string{"-lambda", "docker"}, nil, []string{"-lambda=docker", "inprocess", "process"}},
 		{"functions that nobody built", []string{"-lambda", "process", "-functions", "/nowhere"}, nil, []string{"/nowhere", "bootstrap"}},
@@ -58,7 +58,7 @@ func TestFailedStartReportsReason(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			args := start.args
 			if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-				args = append([]string{"-addr", "127.0.0.1:0", "-data", data}, args...)
+				args = append([]string{"up", "--addr", "127.0.0.1:0", "--data", data}, args...)
 			}
 			cmd := exec.CommandContext(ctx, binary, args...)
 			cmd.Dir, cmd.Env = root, append([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, start.env...)

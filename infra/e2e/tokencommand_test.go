@@ -10,7 +10,7 @@ import (
 // tokens runs the command that creates, lists and revokes tokens of a running deployment.
 func (d *deployment) tokens(t testing.TB, args ...string) (out string, ok bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"-data", d.data, "-token"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"tokens", "--data", d.data}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	said, err := cmd.CombinedOutput()
 	return string(said), err == nil
@@ -54,7 +54,7 @@ func TestTokenOfSecondPersonWorksUntilRevoked(t *testing.T) {
 			t.Errorf("%s: %v %s", name, ok, said)
 		}
 	}
-	if said, ok := d.tokens(t, "revoke", "-id", id); !ok || !strings.Contains(said, "bea") || !strings.Contains(said, "(1)") {
+	if said, ok := d.tokens(t, "revoke", id); !ok || !strings.Contains(said, "bea") || !strings.Contains(said, "(1)") {
 		t.Fatalf("%v %s", ok, said)
 	}
 	bea.must(t, 401, "GET", "/api/chats", "")
@@ -62,7 +62,7 @@ func TestTokenOfSecondPersonWorksUntilRevoked(t *testing.T) {
 	owner.must(t, 200, "GET", "/api/chats", "")
 	mine, _ := d.tokens(t, "list")
 	fields := strings.Fields(strings.Split(mine, "\n")[1])
-	if said, ok := d.tokens(t, "revoke", "-id", fields[0]); ok || !strings.Contains(said, "PILOTO_TOKEN") {
+	if said, ok := d.tokens(t, "revoke", fields[0]); ok || !strings.Contains(said, "PILOTO_TOKEN") {
 		t.Errorf("the owner's: %v %s", ok, said)
 	}
 	owner.must(t, 200, "GET", "/api/chats", "")

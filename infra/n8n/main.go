@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("n8n", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	editor := flags.String("n8n", "", "the n8n to drive; empty: "+version+", installed into the cache")
-	product := flags.String("piloto", "", "the one-process deployment to drive; empty: ./infra/local, built")
+	product := flags.String("piloto", "", "the command to drive; empty: ./cmd/piloto, built")
 	keep := flags.Bool("keep", false, "keep the folder with data and logs also when everything holds")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 func prove(ctx context.Context, folder, editor, product string, out io.Writer) (err error) {
 	if product == "" {
 		product = filepath.Join(folder, "piloto")
-		if err := command(ctx, folder, "build", nil, "go", "build", "-o", product, "./infra/local"); err != nil {
+		if err := command(ctx, folder, "build", nil, "go", "build", "-o", product, "./cmd/piloto"); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,7 @@ func (w *world) workflows(webhook string) ([]*workflow, error) {
 
 func (w *world) startPiloto(ctx context.Context) (err error) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.folder, "PILOTO_TOKEN=" + w.token}
-	w.piloto, err = start(ctx, w.folder, "piloto", env, w.product, "-v", "-addr", w.address, "-data", filepath.Join(w.folder, "data"))
+	w.piloto, err = start(ctx, w.folder, "piloto", env, w.product, "up", "-v", "--addr", w.address, "-data", filepath.Join(w.folder, "data"))
 	if err != nil {
 		return err
 	}

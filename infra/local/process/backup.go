@@ -17,11 +17,11 @@ import (
 
 // backupAdvice shows the command that restores a backup when the data file is refused.
 const backupAdvice = `
-  To go on from a backup:  mv %[1]s %[1]s.damaged && go run ./infra/local -restore FILE -data %[1]s`
+  To go on from a backup:  mv %[1]s %[1]s.damaged && piloto restore FILE --data %[1]s`
 
 // olderAdvice shows the command that drops the newest commit, when only that commit is in doubt.
 const olderAdvice = `
-  To go on without it:     go run ./infra/local -accept-older -data %[1]s   (what was acknowledged last may be gone)`
+  To go on without it:     piloto accept-older --data %[1]s   (what was acknowledged last may be gone)`
 
 // emptyAdvice shows the command that makes room for an empty folder.
 const emptyAdvice = `
@@ -29,7 +29,7 @@ const emptyAdvice = `
 
 // repeatAdvice shows the command that repeats an interrupted restore.
 const repeatAdvice = `
-  To do it again, from the same backup or another:  go run ./infra/local -restore FILE -data %[1]s`
+  To do it again, from the same backup or another:  piloto restore FILE --data %[1]s`
 
 // withAdvice adds to an error of the data file the commands that can help.
 func withAdvice(folder string, err error) error {

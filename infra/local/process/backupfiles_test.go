@@ -267,7 +267,7 @@ func TestDataFileErrorGivesAdvice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	restore := "mv " + folder + " " + folder + ".damaged && go run ./infra/local -restore FILE -data " + folder
+	restore := "mv " + folder + " " + folder + ".damaged && piloto restore FILE --data " + folder
 	start := func() error {
 		_, err := openEngines(folder, localaws.Options{Log: slog.New(slog.DiscardHandler)}, "")
 		return err

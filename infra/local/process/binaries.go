@@ -70,10 +70,10 @@ func (p *Process) bootstrapFolder(ctx context.Context) (string, error) {
 		folder = filepath.Join(module, "build", runtime.GOARCH)
 		p.log.Info("functions.build", "folder", folder)
 		if _, err := exec.LookPath("go"); err != nil {
-			return "", fmt.Errorf("functions are built with Go, and there is none: %w\nready-made functions are used with -functions FOLDER", err)
+			return "", fmt.Errorf("functions are built with Go, and there is none: %w\nready-made functions are used with --functions FOLDER", err)
 		}
 		if err := BuildFunctions(ctx, module, folder, p.template.Functions); err != nil {
-			return "", fmt.Errorf("%w\nready-made functions are used with -functions FOLDER", err)
+			return "", fmt.Errorf("%w\nready-made functions are used with --functions FOLDER", err)
 		}
 	}
 	folder, err := filepath.Abs(folder)

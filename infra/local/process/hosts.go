@@ -111,13 +111,13 @@ func checkHosts(named []string) error {
 		}
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || host == "" || strings.ContainsAny(host, "/*@ \t?#") {
-			return fmt.Errorf("-host %q: give a name as browsers see it, such as piloto.example.org or 192.168.1.5:8080; without https:// and without *", name)
+			return fmt.Errorf("--host %q: give a name as browsers see it, such as piloto.example.org or 192.168.1.5:8080; without https:// and without *", name)
 		}
 	}
 	return nil
 }
 
-// checkReach refuses an address that other machines can reach, unless -expose was given.
+// checkReach refuses an address that other machines can reach, unless --expose was given.
 func (o Options) checkReach() error {
 	if err := checkHosts(o.Hosts); err != nil {
 		return err
@@ -125,8 +125,8 @@ func (o Options) checkReach() error {
 	if o.Expose || OnThisMachine(o.Addr) {
 		return nil
 	}
-	return fmt.Errorf(`-addr %s: other machines could reach it, and nothing here is encrypted: the token would travel readable.
-  To be reached by others:   listen on 127.0.0.1, put a proxy with TLS in front of it, and name it with -host NAME
+	return fmt.Errorf(`--addr %s: other machines could reach it, and nothing here is encrypted: the token would travel readable.
+  To be reached by others:   listen on 127.0.0.1, put a proxy with TLS in front of it, and name it with --host NAME
   In a container, or on a network that you trust:   add -expose`, o.Addr)
 }
 

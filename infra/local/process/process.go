@@ -169,13 +169,13 @@ func (o Options) readTemplate() (*template.Template, error) {
 func (o Options) check() error {
 	switch {
 	case o.Lambda != "" && o.Lambda != InProcess && o.Lambda != AsProcess:
-		return fmt.Errorf("-lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
+		return fmt.Errorf("--lambda=%s: functions run %s or as %s", o.Lambda, InProcess, AsProcess)
 	case o.Lambda == AsProcess && o.Clock != nil:
 		return errors.New("functions that are processes of their own have the machine's clock")
 	case o.Lambda != AsProcess && o.Functions != "":
-		return fmt.Errorf("-functions is for -lambda=%s", AsProcess)
+		return fmt.Errorf("--functions is for --lambda=%s", AsProcess)
 	case o.Lambda == AsProcess && o.Functions == "" && o.Template == "":
-		return fmt.Errorf("-lambda=%s builds functions from the source tree: name its file with -template template.yaml, or ready-made functions with -functions FOLDER", AsProcess)
+		return fmt.Errorf("--lambda=%s builds functions from the source tree: name its file with --template template.yaml, or ready-made functions with --functions FOLDER", AsProcess)
 	}
 	return nil
 }

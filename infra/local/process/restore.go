@@ -104,7 +104,7 @@ func leftoverFiles(folder string) (files []string, err error) {
 		}
 		names = others
 	}
-	return nil, fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with -data", folder, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s is not empty, and nothing in it is replaced: it has %s; move it away, or name another folder with --data", folder, strings.Join(names, ", "))
 }
 
 // isNotedFile returns a function that reports whether a file is in the list of an interrupted

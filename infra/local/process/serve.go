@@ -36,7 +36,7 @@ func Serve(ctx context.Context, o Options, s Settings, out io.Writer) error {
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
-		return fmt.Errorf("%w; choose another address with -addr", err)
+		return fmt.Errorf("%w; choose another address with --addr", err)
 	}
 	defer func() { _ = listener.Close() }()
 	p, err := Open(ctx, o, s, "http://"+reachableAddress(listener.Addr()))

@@ -11,7 +11,7 @@ import (
 // exposedWarning warns about an address that other machines can reach.
 const exposedWarning = `  Warning  Other machines reach this address, and nothing is encrypted: who can read the network
            reads the token and all that is said. Better: listen on 127.0.0.1, with a proxy for TLS
-           in front of it, named with -host NAME.
+           in front of it, named with --host NAME.
 
 `
 
@@ -20,7 +20,7 @@ const exposedWarning = `  Warning  Other machines reach this address, and nothin
 func (p *Process) printSignIn(ctx context.Context, out io.Writer, token, file string) error {
 	seen := isTerminal(out)
 	if !seen {
-		fmt.Fprintf(out, "  Open     %s\n           (go run ./infra/local -open -data %s prints an address that signs you in, once)\n", p.origin, shellWord(p.Data))
+		fmt.Fprintf(out, "  Open     %s\n           (piloto open --data %s prints an address that signs you in, once)\n", p.origin, shellWord(p.Data))
 	} else {
 		url, err := signInURL(ctx, p.Stores.Access, token, p.origin, p.Clock())
 		if err != nil {

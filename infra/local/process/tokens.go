@@ -44,7 +44,7 @@ func Tokens(ctx context.Context, folder string, task TokenTask, out io.Writer) e
 	query := url.Values{"user": {task.User}, "scopes": {task.Scopes}, "life": {task.Life.String()}, "id": {task.ID}}
 	method, known := map[string]string{"make": http.MethodPost, "list": http.MethodGet, "revoke": http.MethodDelete}[task.Do]
 	if !known {
-		return fmt.Errorf("-token %s: write make, list or revoke", task.Do)
+		return fmt.Errorf("tokens %s: write make, list or revoke", task.Do)
 	}
 	return explainNoProcess(folder, requestControl(ctx, folder, method, tokensPath+"?"+query.Encode(), out))
 }
@@ -100,7 +100,7 @@ func (d tokenAdmin) make(ctx context.Context, asked url.Values, out io.Writer) e
 	if err := d.table.PutToken(ctx, token); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: -token revoke -id %s\n", secret, token.User, scopesText(token), token.Hash[:shortID])
+	fmt.Fprintf(out, "%s\n\nIt is shown once, and belongs to %s (%s). To take it back: piloto tokens revoke %s\n", secret, token.User, scopesText(token), token.Hash[:shortID])
 	return nil
 }
 
@@ -143,9 +143,9 @@ func (d tokenAdmin) revoke(ctx context.Context, asked url.Values, out io.Writer)
 	}
 	switch {
 	case len(gone) == 0:
-		return fmt.Errorf("-id %s: there is no such token; -token list shows them", id)
+		return fmt.Errorf("%s: there is no such token; piloto tokens list shows them", id)
 	case len(gone) > 1:
-		return fmt.Errorf("-id %s: more than one token begins so", id)
+		return fmt.Errorf("%s: more than one token begins so", id)
 	case gone[0].Hash == d.owner:
 		return errors.New("that is the token of the owner: to change it, start with another PILOTO_TOKEN, or remove the token file")
 	}
