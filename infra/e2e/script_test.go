@@ -46,6 +46,11 @@ import (
 //	service NAME waits 'M /path' N  until it got N of those requests
 //	service NAME request 'M /path' N         its Nth request, for json
 //	register NAME [BODY]            registers a service, or tools; $NAME_ID
+//	cli CODE ARG…                   the command, without a terminal: its exit code; stdout is for json and body
+//	[!] said RE                     what it wrote to stderr
+//	store FILE                      keeps its stdout
+//	write FILE TEXT                 with variables replaced
+//	mode OCTAL FILE                 the permissions of a file
 //	tools NAME …                    a server that speaks the Model Context Protocol; see toolServers
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -61,7 +66,8 @@ func TestScripts(t *testing.T) {
 			"chat": command((*stage).newChat), "say": command((*stage).say),
 			"reads": command((*stage).reads), "ends": command((*stage).ends), "halts": command((*stage).halts), "works": command((*stage).works),
 			"model": command((*stage).model), "service": command((*stage).service),
-			"register": command((*stage).register), "tools": command((*stage).toolServers),
+			"register": command((*stage).register), "cli": command((*stage).cli), "said": command((*stage).hasSaid),
+			"store": command((*stage).store), "write": command((*stage).write), "mode": command((*stage).hasMode), "tools": command((*stage).toolServers),
 		},
 	})
 }
@@ -76,7 +82,8 @@ type stage struct {
 	services map[string]*service
 	tools    map[string]*toolServer
 	last     answer
-	negated  bool // the current command is negated: its condition must not hold
+	told     string // stderr of the last cli
+	negated  bool   // the current command is negated: its condition must not hold
 }
 
 // patience is how long a command waits for its condition.
@@ -102,6 +109,8 @@ func setStage(env *testscript.Env) error {
 	}
 	env.Setenv("URL", d.url())
 	env.Setenv("TOKEN", testToken)
+	env.Setenv("AT", d.url())
+	env.Setenv("CLI_TOKEN", testToken)
 	env.Defer(func() {
 		d.kill()
 		for _, service := range s.services {

@@ -45,7 +45,6 @@ type app struct {
 
 	global  globals
 	signals chan os.Signal
-	stopped bool // the opened deployment was told to stop
 }
 
 // globals are the flags of every command.
@@ -86,7 +85,7 @@ func (a *app) run(args []string) Code {
 	root.SetArgs(normalise(root, args))
 	err := root.ExecuteContext(ctx)
 	var signalled *signalError
-	if errors.As(context.Cause(ctx), &signalled) && (err == nil || errors.Is(err, context.Canceled)) {
+	if errors.As(context.Cause(ctx), &signalled) && errors.Is(err, context.Canceled) {
 		err = signalled
 	}
 	code := codeOf(err)

@@ -20,11 +20,21 @@ const here = "here"
 // long as use takes.
 func (a *app) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
 	origin, token, err := a.target()
+	if err == nil && origin != here && token == "" {
+		err = &exitError{Unauthenticated, a.text("cli.no_token", "url", origin)}
+	}
+	if err != nil {
+		return err
+	}
+	return a.reach(ctx, use)
+}
+
+// reach does the same, also without a token.
+func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
+	origin, token, err := a.target()
 	switch {
 	case err != nil:
 		return err
-	case origin != here && token == "":
-		return &exitError{Unauthenticated, a.text("cli.no_token", "url", origin)}
 	case origin != here:
 		return use(ctx, client.New(origin, token, string(a.tag)))
 	}

@@ -117,7 +117,7 @@ func (a *app) healthCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "health", Short: "Whether the deployment and what it depends on answer (exit 9: no)", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
+			return a.reach(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				h, _, err := c.Health(ctx)
 				if err != nil {
 					return err

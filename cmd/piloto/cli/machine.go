@@ -150,6 +150,7 @@ func (a *app) enginesCommand() *cobra.Command {
 func (a *app) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: cobra.MaximumNArgs(1),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.settle() }, // what is checked is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := configFile
 			if len(args) == 1 {
@@ -165,6 +166,7 @@ func (a *app) validateCommand() *cobra.Command {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: none,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.out, Version)
 			return err

@@ -120,7 +120,7 @@ func (a *app) listen(ctx context.Context, c *client.Client, chat string, p *piec
 		return
 	}
 	dialing, cancel := context.WithTimeout(ctx, 5*time.Second)
-	conn, _, err := websocket.Dial(dialing, at.URL, nil)
+	conn, _, err := websocket.Dial(dialing, at.URL, nil) //nolint:bodyclose // Dial closes it
 	cancel()
 	if err != nil {
 		return

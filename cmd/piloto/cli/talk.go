@@ -183,18 +183,19 @@ Anything else is the next message. /quit or the end of the input ends the conver
 func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
 	a.say(a.text("cli.chat", "id", chat))
 	last := Success
+	message, err := prompt, error(nil)
 	for first := true; ; first = false {
-		message := prompt
+		if !first && prompt != "" && !a.asks {
+			return exit(last)
+		}
 		if !first || prompt == "" {
-			if first = false; prompt != "" && !a.asks {
-				return exit(last)
-			}
-			var err error
-			if message, err = a.nextLine(); errors.Is(err, io.EOF) {
-				return exit(last)
-			} else if err != nil {
-				return err
-			}
+			message, err = a.nextLine()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return exit(last)
+		case err != nil:
+			return err
 		}
 		switch strings.TrimSpace(message) {
 		case "":
@@ -243,17 +244,19 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 		}
 		switch strings.ToLower(answer) {
 		case "y", "s", "yes", "sí", "si":
-			if err := a.confirm(ctx, c, r); err != nil {
-				return codeOf(err), a.told(err)
+			err := a.confirm(ctx, c, r)
+			if err == nil {
+				err = a.follow(ctx, c, r.RunID)
 			}
-			err := a.follow(ctx, c, r.RunID)
-			return codeOf(err), a.told(err)
+			a.tell(err)
+			return codeOf(err), ctx.Err()
 		case "n", "no":
 			_, err := client.Post[httpapi.RunAnswer](ctx, c, client.Path("api", "runs", r.RunID, "cancel"), httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
 				a.say(a.text("cli.rejected"))
 			}
-			return Success, a.told(err)
+			a.tell(err)
+			return codeOf(err), ctx.Err()
 		case "e":
 			edited, err := a.edit(ctx, c, r)
 			if err != nil {
@@ -272,12 +275,11 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 	}
 }
 
-// told writes an error of a conversation, which goes on.
-func (a *app) told(err error) error {
+// tell writes an error of a conversation, which goes on.
+func (a *app) tell(err error) {
 	if err != nil && err.Error() != "" {
 		fmt.Fprintln(a.errOut, "piloto:", err)
 	}
-	return nil
 }
 
 // showPlan writes a plan to stderr, whole.

@@ -102,8 +102,11 @@ func TestStoredItemAuthenticates(t *testing.T) {
 
 func TestInvalidTokenIsRefused(t *testing.T) {
 	for _, args := range [][]string{
-		{"--table", "t", "--account", "a#b", "--user", "ana"}, {"--table", "t", "--user", ""}, {"--table", "t", "--user", "ana", "--scopes", "root"},
-		{"--table", "t", "--user", "ana", "--life", "-1h"}, {"--nope"},
+		{"--table", "t", "--account", "a#b", "--user", "ana"},
+		{"--table", "t", "--user", ""},
+		{"--table", "t", "--user", "ana", "--scopes", "root"},
+		{"--table", "t", "--user", "ana", "--life", "-1h"},
+		{"--nope"},
 	} {
 		if err := makeToken(t, io.Discard, args...); codeOf(err) != Usage {
 			t.Errorf("%v was accepted", args)
