@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/internal/ground/locale"
+)
+
+// newApp returns an app with an environment, and its stdout and stderr.
+func newApp(env map[string]string, in string) (a *app, out, errOut *strings.Builder) {
+	out, errOut = &strings.Builder{}, &strings.Builder{}
+	a = &app{
+		in: bufio.NewReader(strings.NewReader(in)), out: out, errOut: errOut, getenv: func(name string) string { return env[name] },
+	}
+	return a, out, errOut
+}
+
+func TestLongFlagsMayHaveOneDash(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	got := normalise(a.root(), []string{"-data", "d", "-vv", "-c", "f", "-at=here", "run", "-max-steps=3", "-5", "--", "-data"})
+	want := []string{"--data", "d", "-vv", "-c", "f", "--at=here", "run", "--max-steps=3", "-5", "--", "-data"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestFlagsComeBeforeEnvironmentBeforeFile(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "settings.yaml")
+	if err := os.WriteFile(file, []byte("data: of-file\nprofile: of-file\nquiet: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _, _ := newApp(map[string]string{"PILOTO_CONFIG": file, "PILOTO_DATA": "of-environment", "PILOTO_PROFILE": "of-environment"}, "")
+	root := a.root()
+	root.SetArgs([]string{"profiles", "--profile", "of-flag"})
+	t.Setenv("XDG_CONFIG_HOME", folder)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if a.global.profile != "of-flag" || a.global.data != "of-environment" || !a.global.quiet {
+		t.Errorf("%+v", a.global)
+	}
+}
+
+func TestConfigurationIsStrict(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	for text, says := range map[string]string{
+		"max_steps: 3\nagent: build\n": "",
+		"":                             "",
+		"# nothing\n":                  "",
+		"agent: [a, b]\n":              "",
+		"agnet: build\n":               "f.yaml:1: agnet: there is no such setting",
+		"agent: a\nagent: b\n":         "f.yaml:2: agent: it is there twice",
+		"agent: {a: b}\n":              "f.yaml:1: agent: write one value",
+		"\tagent: a\n":                 "f.yaml",
+		"- agent\n":                    "f.yaml:1: write settings",
+		"config: x\n":                  "no such setting",
+	} {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("f.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readConfig(a.root(), "f.yaml", true)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestFileThatOnlyLiesThereSaysNotWhereSecretsGo: a repository that somebody fetched has such a file.
+func TestFileThatOnlyLiesThereSaysNotWhereSecretsGo(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	t.Chdir(t.TempDir())
+	for _, key := range trusted {
+		if err := os.WriteFile(configFile, []byte(strings.ReplaceAll(key, "-", "_")+": x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readConfig(a.root(), configFile, false); err == nil && configurable(a.root())[strings.ReplaceAll(key, "-", "_")] {
+			t.Errorf("%s of a file that nobody named counts", key)
+		}
+		if _, err := readConfig(a.root(), "none.yaml", false); err != nil {
+			t.Errorf("a file that is not there: %v", err)
+		}
+	}
+}
+
+func TestTokensAreForTheirOwnerAlone(t *testing.T) {
+	folder := t.TempDir()
+	a, _, _ := newApp(map[string]string{"XDG_CONFIG_HOME": folder}, "")
+	if err := a.writeProfiles(profiles{Current: "a", Known: map[string]profile{"a": {"https://a.example", "secret"}}}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "piloto", "credentials.json")
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v %v", info.Mode(), err)
+	}
+	a.global.at = "https://b.example"
+	if _, token, err := a.target(); err != nil || token != "" {
+		t.Errorf("the token of another deployment is sent: %q %v", token, err)
+	}
+	a.global.at = "https://a.example/"
+	if _, token, err := a.target(); err != nil || token != "secret" {
+		t.Errorf("%q %v", token, err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.target(); codeOf(err) != Usage || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("others can read it: %v", err)
+	}
+}
+
+func TestTokensAreNotSentReadable(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://piloto.example": true, "https://piloto.example/": true, "http://127.0.0.1:8080": true, "http://localhost:8080": true, "http://[::1]:1": true,
+		"http://piloto.example": false, "http://127.0.0.1.example": false, "ftp://piloto.example": false, "piloto.example": false,
+		"https://a:b@piloto.example": false, "https://piloto.example/?x": false, "https://": false, "": false,
+	} {
+		if _, err := originOf(address); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestLanguageIsThatOfTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want locale.Tag
+	}{
+		{nil, "es"},
+		{map[string]string{"LANG": "en_US.UTF-8"}, "en"},
+		{map[string]string{"LANG": "C"}, "es"},
+		{map[string]string{"LANG": "en_GB", "LC_ALL": "es_ES.UTF-8"}, "es"},
+		{map[string]string{"LANG": "es_ES.UTF-8", "PILOTO_LANG": "en"}, "en"},
+	} {
+		a, _, _ := newApp(c.env, "")
+		if got := a.language(); got != c.want {
+			t.Errorf("%v: %s", c.env, got)
+		}
+	}
+}
+
+// TestPiecesOfAnAnswer: a piece that does not follow is left out, and a control character never reaches the terminal.
+func TestPiecesOfAnAnswer(t *testing.T) {
+	var out strings.Builder
+	p := &pieces{out: &out}
+	p.add(0, "Hola, ")
+	p.add(99, "lost")
+	p.add(6, "Ana\x1b[2J")
+	p.endLine()
+	if out.String() != "Hola, Ana⟦U+001B⟧[2J\n" || !p.is(" Hola, Ana\x1b[2J ") || p.is("Hola") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestSecretIsTheFirstLine(t *testing.T) {
+	for in, want := range map[string]string{"abc\n": "abc", "abc": "abc", "  abc \nmore": "abc"} {
+		a, _, _ := newApp(nil, in)
+		if got, err := a.secret("?"); got != want || err != nil {
+			t.Errorf("%q: %q %v", in, got, err)
+		}
+	}
+	a, _, _ := newApp(nil, "\n")
+	if _, err := a.secret("?"); codeOf(err) != Usage {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+func TestEveryCommandSaysWhatItDoes(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	for _, cmd := range a.root().Commands() {
+		if cmd.Short == "" || cmd.GroupID == "" && cmd.Name() != "help" && cmd.Name() != "completion" {
+			t.Errorf("%s: %q, group %q", cmd.Name(), cmd.Short, cmd.GroupID)
+		}
+		for _, below := range cmd.Commands() {
+			if below.Short == "" {
+				t.Errorf("%s %s says nothing", cmd.Name(), below.Name())
+			}
+		}
+	}
+	var out strings.Builder
+	a.out = &out
+	root := a.root()
+	root.SetArgs([]string{"nothing"})
+	root.SetOut(io.Discard)
+	if err := root.Execute(); codeOf(err) != Usage {
+		t.Errorf("%v", err)
+	}
+}

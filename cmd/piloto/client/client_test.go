@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+type thing struct{ ID string }
+
+// serve returns a client of a server that answers with each handler in turn, and the number of requests.
+func serve(t *testing.T, handlers ...http.HandlerFunc) (*Client, *atomic.Int32) {
+	t.Helper()
+	var n atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := int(n.Add(1)) - 1
+		if i >= len(handlers) {
+			t.Errorf("request %d: %s %s", i+1, r.Method, r.URL)
+			return
+		}
+		handlers[i](w, r)
+	}))
+	t.Cleanup(s.Close)
+	return New(s.URL, "token-of-ana", "es"), &n
+}
+
+func reply(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// lose ends the connection without an answer.
+func lose(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func TestLostRequestIsSentAgainOnlyUnderAKey(t *testing.T) {
+	keys := map[string]bool{}
+	keep := func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			keys[r.Header.Get("Idempotency-Key")] = true
+			next(w, r)
+		}
+	}
+	c, n := serve(t, keep(lose), keep(reply(201, `{"ID":"a"}`)))
+	got, err := PostOnce[thing](t.Context(), c, "/api/x", thing{"b"})
+	if err != nil || got.ID != "a" || n.Load() != 2 || len(keys) != 1 || keys[""] {
+		t.Errorf("%v %v, %d requests, keys %v", got, err, n.Load(), keys)
+	}
+	c, n = serve(t, lose)
+	if _, err := Post[thing](t.Context(), c, "/api/x", nil); !errors.As(err, new(*UnreachableError)) || n.Load() != 1 {
+		t.Errorf("without a key: %v, %d requests", err, n.Load())
+	}
+	c, n = serve(t, lose, lose, lose)
+	if _, err := Get[thing](t.Context(), c, "/api/x", nil); !errors.As(err, new(*UnreachableError)) || n.Load() != attempts {
+		t.Errorf("a read: %v, %d requests", err, n.Load())
+	}
+}
+
+func TestDeploymentThatIsBusyIsAskedAgain(t *testing.T) {
+	c, n := serve(t, reply(503, `{"code":"x","detail":"Ahora no."}`, "Retry-After", "0"), reply(200, `{"ID":"a"}`))
+	if got, err := Get[thing](t.Context(), c, "/api/x", nil); err != nil || got.ID != "a" || n.Load() != 2 {
+		t.Errorf("%v %v", got, err)
+	}
+	c, n = serve(t, reply(429, `{"code":"request.too_many","detail":"Demasiadas.","action":"Espera."}`, "Retry-After", "0"))
+	_, err := Post[thing](t.Context(), c, "/api/x", nil)
+	var p *Problem
+	if !errors.As(err, &p) || p.Status != 429 || p.Error() != "Demasiadas.\nEspera." || n.Load() != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLongTurnIsReadWhereItWillBe(t *testing.T) {
+	working := reply(202, `{"status":"working","read":"/api/turns/01"}`, "Retry-After", "0")
+	c, _ := serve(t, working, working, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/api/turns/01" {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		reply(200, `{"ID":"a"}`)(w, r)
+	})
+	if got, err := PostOnce[thing](t.Context(), c, "/api/send", thing{}); err != nil || got.ID != "a" {
+		t.Errorf("%v %v", got, err)
+	}
+	c, _ = serve(t, reply(202, `{"ID":"a","status":"queued"}`)) // an answer of its own
+	if got, err := Post[thing](t.Context(), c, "/api/x", nil); err != nil || got.ID != "a" {
+		t.Errorf("%v %v", got, err)
+	}
+	c, _ = serve(t, reply(202, `{"status":"working","read":"https://elsewhere.example/"}`))
+	if _, err := Post[thing](t.Context(), c, "/api/x", nil); err != nil {
+		t.Errorf("an address of another host is not read: %v", err)
+	}
+}
+
+// TestTokenStaysWithItsDeployment: a redirect is not followed, and an error does not repeat the address of a request.
+func TestTokenStaysWithItsDeployment(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer other.Close()
+	c, _ := serve(t, reply(302, "", "Location", other.URL))
+	if _, err := Get[thing](t.Context(), c, "/api/x", nil); !errors.As(err, new(*UnreachableError)) {
+		t.Errorf("%v", err)
+	}
+	c = New("http://127.0.0.1:1", "token-of-ana", "es")
+	if _, err := Post[thing](t.Context(), c, "/api/x?secret=1", nil); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "token-of") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnswersOfOtherServersAreNone(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"a page":         reply(200, "<html>"),
+		"of a proxy":     reply(500, "<html>bad"),
+		"a page of 404":  reply(404, "<html>"),
+		"an empty error": reply(400, ""),
+	} {
+		c, _ := serve(t, h)
+		_, err := Get[thing](t.Context(), c, "/api/x", nil)
+		if err == nil || strings.Contains(err.Error(), "<html>") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestProblemNamesEveryPlace(t *testing.T) {
+	c, _ := serve(t, reply(422, `{"code":"request.invalid","detail":"No vale.","errors":[{"loc":["body","url"],"msg":"falta","type":"missing"},{"loc":["body","steps",0],"msg":"es otra cosa","type":"type"}]}`))
+	_, err := Post[thing](t.Context(), c, "/api/x", nil)
+	if err == nil || err.Error() != "No vale.\n  body.url: falta\n  body.steps.0: es otra cosa" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCancelledRequestEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, n := serve(t)
+	if _, err := Get[thing](ctx, c, "/api/x", nil); !errors.Is(err, context.Canceled) || n.Load() != 0 {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package show_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"piloto/cmd/piloto/show"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+
+	_ "piloto/cmd/piloto/cli" // the sentences
+)
+
+func TestJSONKeepsDigitsOrderAndDuplicates(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"z":1,"a":9007199254740993}`: "{\n  \"z\": 1,\n  \"a\": 9007199254740993\n}",
+		`{"a":1,"a":1e400}`:            "{\n  \"a\": 1,\n  \"a\": 1e400\n}",
+		`"a\u202eb\u001b[2J"`:          `"a⟦U+202E⟧b⟦U+001B⟧[2J"`,
+		`"a\"b\\c"`:                    `"a\"b\\c"`,
+		`"a\nb"`:                       `"a⟦U+000A⟧b"`,
+		`not json` + "\x1b":            `not json⟦U+001B⟧`,
+		`{"p\u0430y":true}`:            "{\n  \"pа⟦U+0430⟧y\": true\n}",
+	} {
+		if got := show.JSON(json.RawMessage(in)); got != want {
+			t.Errorf("%s\n got %q\nwant %q", in, got, want)
+		}
+	}
+}
+
+// TestPlanIsShownWhole: whatever a plan's texts are, nothing invisible reaches the terminal, no line can be made to look
+// as one of ours, and the end of a value is there.
+func TestPlanIsShownWhole(t *testing.T) {
+	odd := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("ab \x1b[2J\n\r\t\u202e\u200b\u2066а⟦⟧${s1.body}\u00a0\x00")), rapid.Rune()))
+	rapid.Check(t, func(t *rapid.T) {
+		text := func(name string) string { return odd.Draw(t, name) }
+		body, err := json.Marshal(map[string]string{"v": text("value") + strings.Repeat("x", rapid.IntRange(0, 4000).Draw(t, "long")) + "THE-END"})
+		if err != nil {
+			t.Skip("no JSON")
+		}
+		r := httpapi.Run{
+			Goal: text("goal"), Status: plan.Draft, Digest: plan.Digest(strings.Repeat("a", 64)), ExpiresAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Changing: 1,
+			Steps: []httpapi.Step{{PlannedStep: httpapi.PlannedStep{
+				ID: "s1", Title: text("title"), Server: text("server"), Target: "x", Base: "http://x.example/" + text("base"), Method: text("method"), Path: "/" + text("path"), Body: body,
+				Risk: plan.Write, Needs: []string{text("needs")},
+			}}},
+		}
+		w := &show.Writer{Tag: locale.Spanish}
+		w.Plan(r)
+		if !strings.Contains(w.String(), "THE-END") {
+			t.Fatalf("the end is not in\n%s", w)
+		}
+		lines := strings.Split(w.String(), "\n")
+		for _, line := range lines {
+			for _, r := range line {
+				if r != ' ' && !unicode.IsGraphic(r) || ref.Invisible(r) {
+					t.Fatalf("%U is in %q", r, line)
+				}
+			}
+		}
+		if at := len(lines) - 2; !strings.HasSuffix(lines[at], strings.Repeat("a", 64)) {
+			t.Fatalf("the last line is %q", lines[at])
+		}
+	})
+}
