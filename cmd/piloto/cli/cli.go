@@ -52,6 +52,9 @@ type globals struct {
 	at, profile, data, lang, config string
 	json, quiet, noColour, noStream bool
 	verbose                         int
+
+	// Of the data folder that this command opens itself.
+	apiBase, logLevel, logFile string
 }
 
 // Main runs the command, and returns its exit code.

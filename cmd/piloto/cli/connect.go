@@ -36,11 +36,17 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 	case err != nil:
 		return err
 	case origin != here:
+		if err := a.needsOwnFolder(); err != nil {
+			return err
+		}
 		return use(ctx, client.New(origin, token, string(a.tag)))
 	}
 	found, err := process.Find(ctx, a.global.data)
 	switch {
 	case err == nil:
+		if err := a.needsOwnFolder(); err != nil {
+			return err
+		}
 		return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
 	case !errors.Is(err, process.ErrNoProcess):
 		return err
@@ -94,7 +100,11 @@ const usualAddress = "127.0.0.1:8080"
 
 // open opens the data folder, and serves it while use takes. Runs that are not over by then go on at the next start.
 func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
-	settings, err := process.SettingsFrom(a.getenv)
+	settings, err := process.SettingsFrom(a.ownSettings())
+	if err != nil {
+		return usage(err)
+	}
+	log, err := a.ownLog()
 	if err != nil {
 		return usage(err)
 	}
@@ -103,7 +113,7 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	ready := make(chan process.Address, 1)
 	ended := make(chan error, 1)
 	o := process.Options{
-		Addr: freeAddress(ctx), Data: a.global.data, Log: process.NewLog(a.global.data, nil), Ready: func(at process.Address) { ready <- at },
+		Addr: freeAddress(ctx), Data: a.global.data, Log: log, Ready: func(at process.Address) { ready <- at },
 	}
 	go func() { ended <- process.Serve(serving, o, settings, io.Discard) }()
 	select {
@@ -116,6 +126,44 @@ func (a *app) open(ctx context.Context, use func(ctx context.Context, c *client.
 	}
 	stop()
 	return errors.Join(err, <-ended)
+}
+
+// ownSettings returns the environment of the folder that this command opens, with the flags over it.
+func (a *app) ownSettings() func(string) string {
+	getenv := a.getenv
+	if a.global.apiBase != "" {
+		getenv = with(getenv, "OPENAI_BASE_URL", a.global.apiBase)
+	}
+	if a.global.logLevel != "" {
+		getenv = with(getenv, "LOG_LEVEL", a.global.logLevel)
+	}
+	return getenv
+}
+
+// ownLog returns the log of the folder that this command opens. -vvv also writes it to stderr.
+func (a *app) ownLog() (io.Writer, error) {
+	var also io.Writer
+	if a.global.verbose >= 3 {
+		also = a.errOut
+	}
+	if a.global.logFile == "" {
+		return process.NewLog(a.global.data, also), nil
+	}
+	file, err := os.OpenFile(a.global.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil || also == nil {
+		return file, err
+	}
+	return io.MultiWriter(file, also), nil
+}
+
+// needsOwnFolder refuses flags that count only where this command opens the data folder itself.
+func (a *app) needsOwnFolder() error {
+	for name, value := range map[string]string{"api-base": a.global.apiBase, "log-level": a.global.logLevel, "log-file": a.global.logFile} {
+		if value != "" {
+			return usage(errors.New(a.text("cli.own_folder", "flag", "--"+name)))
+		}
+	}
+	return nil
 }
 
 // freeAddress returns the usual address when nobody listens there, and else any.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
+	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
@@ -53,6 +54,9 @@ type waitsFor struct {
 type work struct {
 	agent    string
 	chat     string
+	mode     string
+	model    string
+	noMCP    bool
 	steps    int
 	budget   float64
 	timeout  time.Duration
@@ -88,6 +92,12 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	f := cmd.Flags()
 	f.StringVarP(&w.agent, "agent", "a", "build", "`name` of the agent")
 	f.StringVar(&w.chat, "chat", "", "`id` of a chat in which it works; a new one when absent")
+	f.StringVarP(&w.mode, "mode", "m", "", "confirm-all: what would be read asks, too; confirm-sensitive; yolo")
+	f.StringVar(&w.model, "model", "", "`name` of the model that works, of the assistant's provider, or provider/name")
+	f.StringVar(&a.global.apiBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
+	f.BoolVar(&w.noMCP, "disable-mcp", false, "use no registered service")
+	f.StringVar(&a.global.logLevel, "log-level", "", "debug, info, warn or error: of the log of the data folder that this command opens")
+	f.StringVar(&a.global.logFile, "log-file", "", "`file` for that log; piloto.log in the data folder when absent")
 	f.IntVar(&w.steps, "max-steps", 0, "calls of the model, 1 to 200; as the agent says when absent")
 	f.Float64Var(&w.budget, "budget", 0, "what its models may cost, in US dollars; as the agent says when absent")
 	f.DurationVar(&w.timeout, "timeout", 0, "how long it may work (10m); waits do not count; as the agent says when absent")
@@ -117,6 +127,8 @@ func (w work) check(prompt string) error {
 		return usage(fmt.Errorf("--budget %v: write US dollars, such as 0.50", w.budget))
 	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
 		return usage(fmt.Errorf("--timeout %v: write 1s to 168h", w.timeout))
+	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
+		return usage(fmt.Errorf("--mode %s: write confirm-all, confirm-sensitive or yolo", w.mode))
 	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
 		return usage(fmt.Errorf("--self-eval %s: write off, basic or full", w.eval))
 	}
@@ -124,16 +136,37 @@ func (w work) check(prompt string) error {
 }
 
 // order returns the body that starts the job.
-func (w work) order(prompt string) httpapi.JobRequest {
-	return httpapi.JobRequest{
+func (w work) order(ctx context.Context, c *client.Client, prompt string) (httpapi.JobRequest, error) {
+	o := httpapi.JobRequest{
 		Prompt: prompt, ChatID: w.chat, BudgetMicros: int64(w.budget*1e6 + 0.5), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
+		Mode: w.mode,
 	}
+	if w.noMCP {
+		o.Servers = &[]string{}
+	}
+	if w.model == "" {
+		return o, nil
+	}
+	provider, model, both := strings.Cut(w.model, "/")
+	if !both {
+		who, err := client.Get[httpapi.Eligibility](ctx, c, "/ai/eligibility", nil)
+		if err != nil {
+			return o, err
+		}
+		provider, model = who.Provider, w.model
+	}
+	o.Assistant = &agent.Assistant{Provider: provider, Model: model}
+	return o, nil
 }
 
 // work starts a job, and follows it.
 func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string) error {
 	began := time.Now()
-	j, err := client.PostOnce[httpapi.Job](ctx, c, client.Path("api", "agents", w.agent, "jobs"), w.order(prompt))
+	order, err := w.order(ctx, c, prompt)
+	if err != nil {
+		return err
+	}
+	j, err := client.PostOnce[httpapi.Job](ctx, c, client.Path("api", "agents", w.agent, "jobs"), order)
 	if err != nil {
 		return err
 	}

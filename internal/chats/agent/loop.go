@@ -100,6 +100,11 @@ func (l Loop) MayCall(serverID string) bool {
 	return l.Servers == nil || slices.Contains(l.Servers, serverID)
 }
 
+// Only returns those of some servers that the agent may use. It is never nil: none is not all.
+func (l Loop) Only(servers []string) []string {
+	return slices.DeleteFunc(append([]string{}, servers...), func(id string) bool { return !l.MayCall(id) })
+}
+
 // Asked returns a question about a turn that the agent answers: with its model and its bounds.
 func (l Loop) Asked(q eligibility.Question) eligibility.Question {
 	q.Need.Output, q.Budget = l.MaxTokens, l.BudgetMicros

@@ -221,11 +221,23 @@ func (l Loop) checkBounds(add func(typ string, place ...any)) {
 			add(bad.typ, bad.member)
 		}
 	}
-	if a := l.Assistant; a != nil {
-		for _, m := range []struct{ member, value string }{{"provider", a.Provider}, {"model", a.Model}} {
-			if typ := wrongText(maxModelName)(m.value); typ != "" {
-				add(typ, "assistant", m.member)
-			}
+	l.Assistant.check(add)
+}
+
+// check adds the problems of an assistant; nil has none.
+func (a *Assistant) check(add func(typ string, place ...any)) {
+	if a == nil {
+		return
+	}
+	for _, m := range []struct{ member, value string }{{"provider", a.Provider}, {"model", a.Model}} {
+		if typ := wrongText(maxModelName)(m.value); typ != "" {
+			add(typ, "assistant", m.member)
 		}
 	}
+}
+
+// Check returns every problem of an assistant; nil has none.
+func (a *Assistant) Check() (wrong []fault.Field) {
+	a.check(func(typ string, place ...any) { wrong = append(wrong, fieldError(typ, place...)) })
+	return wrong
 }

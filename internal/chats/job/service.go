@@ -66,6 +66,9 @@ type Order struct {
 	MaxSteps     int
 	TimeoutS     int // seconds
 	Eval         agent.Eval
+	Mode         agent.Mode
+	Assistant    *agent.Assistant
+	Servers      *[]string // of those of the agent, only these; nil: all of them
 }
 
 // startGrace is the time after which the sweep starts a job that was not started.
@@ -118,6 +121,11 @@ func (o Order) job(loop agent.Loop) Job {
 	loop.MaxSteps = cmp.Or(o.MaxSteps, loop.MaxSteps)
 	loop.TimeoutS = cmp.Or(o.TimeoutS, loop.TimeoutS)
 	loop.Eval = cmp.Or(o.Eval, loop.Eval)
+	loop.Mode = cmp.Or(o.Mode, loop.Mode)
+	loop.Assistant = cmp.Or(o.Assistant, loop.Assistant)
+	if o.Servers != nil {
+		loop.Servers = loop.Only(*o.Servers)
+	}
 	return Job{
 		ID: o.ID, Account: o.Principal.Account, User: o.Principal.User, Agent: loop.Name, Loop: loop, ChatID: o.ChatID, MessageID: o.ID,
 		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Status: Running,

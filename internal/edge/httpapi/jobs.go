@@ -65,12 +65,19 @@ type JobRequest struct {
 	TimeoutS     int    `json:"timeout_s,omitempty" minimum:"1" maximum:"604800" doc:"seconds that it may work; what it waits for a plan does not count, and it ends after 7 days"`
 	Eval         string `json:"eval,omitempty" enum:"off,basic,full"`
 	DryRun       bool   `json:"dry_run,omitempty" doc:"nothing is proposed: it says what it would propose"`
+
+	Mode      string           `json:"mode,omitempty" enum:"confirm-all,confirm-sensitive,yolo" doc:"confirm-all: what would be read is proposed, too"`
+	Assistant *agent.Assistant `json:"assistant,omitempty" doc:"the model that works, in place of the agent's"`
+	Servers   *[]string        `json:"servers,omitempty" maxItems:"100" doc:"ids of services: of those of the agent it may use only these; an empty list: none"`
 }
 
-// Resolve refuses a prompt of white space.
+// Resolve refuses a prompt of white space, and a model without a name.
 func (r *JobRequest) Resolve(huma.Context) []error {
 	if checkNotBlank(r.Prompt) != nil {
 		return []error{errInvalid.At(field("blank", "body", "prompt"))}
+	}
+	if wrong := r.Assistant.Check(); len(wrong) > 0 {
+		return []error{errInvalid.At(wrong...)}
 	}
 	return nil
 }
@@ -160,6 +167,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 			ID: t.ID, At: t.At.UTC(), Principal: caller(ctx), Locale: requestInfoFrom(ctx).lang, TraceID: h.config.Trace(ctx),
 			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,
 			BudgetMicros: in.Body.BudgetMicros, MaxSteps: in.Body.MaxSteps, TimeoutS: in.Body.TimeoutS, Eval: agent.Eval(in.Body.Eval),
+			Mode: agent.Mode(in.Body.Mode), Assistant: in.Body.Assistant, Servers: in.Body.Servers,
 		})
 		return showJob(j), err
 	})
