@@ -51,6 +51,7 @@ import (
 //	store FILE                      keeps its stdout
 //	write FILE TEXT                 with variables replaced
 //	mode OCTAL FILE                 the permissions of a file
+//	session [N]                     the next N commands of docs/terminal.md, in a terminal; without N the rest
 //	tools NAME …                    a server that speaks the Model Context Protocol; see toolServers
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -67,7 +68,7 @@ func TestScripts(t *testing.T) {
 			"reads": command((*stage).reads), "ends": command((*stage).ends), "halts": command((*stage).halts), "works": command((*stage).works),
 			"model": command((*stage).model), "service": command((*stage).service),
 			"register": command((*stage).register), "cli": command((*stage).cli), "said": command((*stage).hasSaid),
-			"store": command((*stage).store), "write": command((*stage).write), "mode": command((*stage).hasMode), "tools": command((*stage).toolServers),
+			"store": command((*stage).store), "write": command((*stage).write), "mode": command((*stage).hasMode), "session": command((*stage).session), "tools": command((*stage).toolServers),
 		},
 	})
 }
@@ -83,7 +84,8 @@ type stage struct {
 	tools    map[string]*toolServer
 	last     answer
 	told     string // stderr of the last cli
-	negated  bool   // the current command is negated: its condition must not hold
+	played   *recorded
+	negated  bool // the current command is negated: its condition must not hold
 }
 
 // patience is how long a command waits for its condition.
@@ -113,6 +115,9 @@ func setStage(env *testscript.Env) error {
 	env.Setenv("CLI_TOKEN", testToken)
 	env.Defer(func() {
 		d.kill()
+		if s.played != nil {
+			_, _ = s.played.tmux("kill-server")
+		}
 		for _, service := range s.services {
 			service.stop()
 		}

@@ -133,7 +133,7 @@ func (a *app) follow(ctx context.Context, c *client.Client, id string) error {
 			continue // there may be more, and the run moved
 		}
 		if !r.Status.Active() || r.Status == plan.Waiting {
-			return a.endOf(ctx, c, r)
+			return a.endOf(r)
 		}
 		select {
 		case <-ctx.Done():
@@ -166,7 +166,7 @@ func (a *app) tellEvent(e plan.Event, titles map[string]string) {
 }
 
 // endOf prints a run that ended or waits.
-func (a *app) endOf(ctx context.Context, c *client.Client, r httpapi.Run) error {
+func (a *app) endOf(r httpapi.Run) error {
 	done := 0
 	for _, s := range r.Steps {
 		if s.Status == plan.StepDone {
@@ -192,8 +192,6 @@ func (a *app) endOf(ctx context.Context, c *client.Client, r httpapi.Run) error 
 			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
 		}
 	}
-	_ = ctx
-	_ = c
 	return exit(codeOfRun(r.Status, done))
 }
 
@@ -382,7 +380,7 @@ func (a *app) runsSettle() *cobra.Command {
 				}
 				if got.Run.Status == plan.Draft { // a retry is a plan, and asks
 					a.showPlan(got.Run)
-					a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
+					a.tellPlan(got.Run)
 					return exit(Waits)
 				}
 				return nil
@@ -414,7 +412,7 @@ func (a *app) runsAgain(name, about string) *cobra.Command {
 				if err := a.print(w.String()); err != nil {
 					return err
 				}
-				a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
+				a.tellPlan(got.Run)
 				return exit(Waits)
 			})
 		},

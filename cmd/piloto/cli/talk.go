@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,14 +34,18 @@ type conversationFlags struct {
 }
 
 func (f *conversationFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.chat, "chat", "", "`id` of a chat to go on with; a new one when absent")
+	cmd.Flags().StringVar(&f.chat, "chat", "", "`id` of a chat to go on with, or last: the one that changed last; a new one when absent")
 	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "`name` of the agent that answers a new chat")
 	cmd.Flags().StringVar(&f.project, "project", "", "`id` of the project of a new chat")
 }
 
 // openChat returns the id of the chat that the flags name, or of a new one.
 func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (string, error) {
-	if f.chat != "" {
+	switch f.chat {
+	case "":
+	case "last":
+		return lastChat(ctx, c)
+	default:
 		return f.chat, nil
 	}
 	made, err := client.Post[conversation.Chat](ctx, c, "/api/chats", httpapi.ChatRequest{Title: f.title, ProjectID: f.project})
@@ -51,6 +56,19 @@ func (f *conversationFlags) openChat(ctx context.Context, c *client.Client) (str
 		Method: "PATCH", Path: client.Path("api", "chats", made.ID), Body: map[string]string{"agent": f.agent},
 	})
 	return made.ID, err
+}
+
+// lastChat returns the id of the chat that changed last.
+func lastChat(ctx context.Context, c *client.Client) (string, error) {
+	page, err := client.Get[httpapi.ChatList](ctx, c, "/api/chats", nil)
+	if err != nil {
+		return "", err
+	}
+	if len(page.Chats) == 0 {
+		return "", usage(errors.New("--chat last: there is no chat yet"))
+	}
+	last := slices.MaxFunc(page.Chats, func(a, b conversation.Found) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+	return last.ID, nil
 }
 
 func (a *app) sendCommand() *cobra.Command {
@@ -102,11 +120,19 @@ func (a *app) finishSend(ctx context.Context, c *client.Client, got httpapi.Send
 	} else if err := a.printAnswer(got); err != nil {
 		return err
 	}
+	if got.Kind == turn.KindPlan && got.Run != nil {
+		a.tellPlan(*got.Run)
+	}
 	a.say(a.text("cli.chat", "id", got.Chat.ID))
 	if got.Kind == turn.KindQueued && got.Run != nil && wait {
 		return a.follow(ctx, c, got.Run.RunID)
 	}
 	return exit(codeOfTurn(got))
+}
+
+// tellPlan says how a plan that waits is confirmed.
+func (a *app) tellPlan(r httpapi.Run) {
+	a.say(a.text("cli.confirm_with", "id", r.RunID, "digest", string(r.Digest)[:short]))
 }
 
 // codeOfTurn returns the exit code of a turn.
@@ -135,7 +161,6 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 		w := a.writer(a.isTerm && a.colour)
 		w.Plan(*got.Run)
 		_, err := io.WriteString(a.out, w.String())
-		a.say(a.text("cli.confirm_with", "id", got.Run.RunID, "digest", string(got.Run.Digest)[:short]))
 		return err
 	}
 	if err := a.copyTo(a.out, got.Message.Content, a.isTerm); err != nil {
@@ -219,6 +244,8 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			if last, err = a.decideHere(ctx, c, *got.Run); err != nil {
 				return err
 			}
+		case got.Kind == turn.KindPlan && got.Run != nil:
+			a.tellPlan(*got.Run)
 		}
 	}
 }

@@ -45,6 +45,7 @@ func (w *Writer) Outcome(r httpapi.Run) {
 			done++
 		}
 	}
+	told := false // a step said why
 	w.line(0, w.Status(r.Status)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", itoa(done), "n", itoa(len(r.Steps))))
 	for i, s := range r.Steps {
 		if s.Status == plan.StepPending {
@@ -53,8 +54,11 @@ func (w *Writer) Outcome(r httpapi.Run) {
 		w.line(0, itoa(i+1)+".", visible.Line(s.Title), "·", w.text("page.state."+string(s.Status)))
 		w.result(4, s.Result, true)
 		w.failure(4, s.Error)
+		told = told || r.Error != nil && s.Error != nil && s.Error.Message == r.Error.Message
 	}
-	w.failure(0, r.Error)
+	if !told {
+		w.failure(0, r.Error)
+	}
 }
 
 // Digest writes the digest of a plan.
