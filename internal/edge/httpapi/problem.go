@@ -211,13 +211,19 @@ func problem(ctx context.Context, err error) *Problem {
 }
 
 // detail returns the message: that of the code, or the variant for Args["case"]. It appends the reason, if any:
-// Args["reason"] has a text of its own or is a technical term, and Inner["changed"] is a complete sentence.
+// Args["reason"] has a text of its own or is a technical term, and Inner["changed"] is a complete sentence. Other Inner
+// faults are placeholders of the message.
 func detail(lang locale.Tag, f *fault.Error) string {
 	key := "fault." + f.Code
 	if which := f.Args["case"]; which != "" {
 		key += "." + which
 	}
-	text := sentence(lang, key, f.Args)
+	args := map[string]string{}
+	maps.Copy(args, f.Args)
+	for name, inner := range f.Inner {
+		args[name] = locale.OfFault(inner).In(lang)
+	}
+	text := sentence(lang, key, args)
 	if reason := f.Args["reason"]; reason != "" {
 		if key := "fault." + f.Code + "." + reason; hasText(lang, key) {
 			text += " " + sentence(lang, key, f.Args)

@@ -131,6 +131,7 @@ func TestProblemIncludesTheReason(t *testing.T) {
 		{tool.ErrURL.With("reason", "credentials"), 422, "La dirección no es válida. No puede llevar usuario ni contraseña."},
 		{tool.ErrDocument.With("reason", "not JSON"), 422, "El documento del servicio no se puede leer como OpenAPI. (not JSON)"},
 		{plan.ErrStale.WithFault("changed", fault.Reason("run.changed_superseded")), 409, "El plan ha cambiado desde que se mostró. No se ha ejecutado nada. Otro plan lo ha sustituido."},
+		{fault.New(fault.Invalid, "workspace.name").With("name", "a/..").WithFault("why", fault.Reason("workspace.name.segment")), 422, "«a/..» no puede ser el nombre de un archivo: tiene una parte vacía, «.» o «..»."},
 		{auth.ErrScope, 403, "Tu token no permite hacer esto: le falta el permiso «…»."},
 		{auth.ErrScope.With("scope", "{scope}"), 403, "Tu token no permite hacer esto: le falta el permiso «{scope}»."},
 		{fmt.Errorf("wrapped: %w", plan.ErrExpired), 410, "El plan ha caducado sin confirmarse. No se ha ejecutado nada."},
