@@ -4,11 +4,12 @@ import (
 	"testing"
 )
 
-// filing lists the packages that may open files, each with a reason. None of them uses data of a request: the
-// product stores its data in its table, and its pages are in its binaries.
+// filing lists the packages that may open files, each with a reason. Only the folder of a workspace opens files that a
+// request names: the product stores its data in its table, and its pages are in its binaries.
 var filing = map[string]string{
 	"internal/ground/failpoint":     "the file of a test says where to crash; a build without the tag has none of it",
 	"internal/boot/receipts":        "the key of receipts of one machine, named by its configuration",
+	"internal/workspace/folder":     "the folder that a person gives, by names that were checked, through os.Root",
 	"infra/local/process":           "the data folder, backups and the folder of functions are named by who starts the process",
 	"infra/localaws/disk":           "the data file is its own",
 	"infra/local/demo":              "the demonstration's journal is in the data folder",

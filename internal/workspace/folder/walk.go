@@ -1,0 +1,183 @@
+package folder
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/ignore"
+)
+
+// mostWalked is after how many files a walk looks at the limits, because a person may give the folder of all their
+// files.
+const mostWalked = 10 * workspace.MaxFiles
+
+// found is a file that a walk found.
+type found struct {
+	name string
+	info fs.FileInfo
+}
+
+// A walk goes through the files that are listed.
+type walk struct {
+	*Folder
+	ctx   context.Context
+	rules ignore.Rules
+	stray func(dir *os.Root, segment string) // called with each file that a crash left
+	files []found
+	bytes int64
+}
+
+// walk returns the files that are listed, in no order. It returns ErrFull if they are over the limits.
+func (f *Folder) walk(ctx context.Context, stray func(*os.Root, string)) (*walk, error) {
+	w := &walk{Folder: f, ctx: ctx, stray: stray}
+	dir, err := f.root.OpenRoot(".")
+	if err != nil {
+		return w, unreadable(f.config.Root, err)
+	}
+	defer func() { _ = dir.Close() }()
+	if err := w.folder(dir, ""); err != nil {
+		return w, err
+	}
+	return w, f.config.Limits.Check(len(w.files), w.bytes)
+}
+
+// folder finds the files of a folder and of those below.
+func (w *walk) folder(dir *os.Root, prefix string) error {
+	entries, err := readFolder(dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignore.File }) {
+		content, _, err := w.loadFrom(dir, ignore.File, prefix+ignore.File, 0, workspace.MaxFileBytes)
+		if err == nil { // one that cannot be read names nothing
+			w.rules.Add(strings.TrimSuffix(prefix, "/"), content)
+		}
+	}
+	for _, e := range entries {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.entry(dir, prefix, e); err != nil && !isLeftOut(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFolder(dir *os.Root) ([]fs.DirEntry, error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	return d.ReadDir(-1)
+}
+
+func (w *walk) entry(dir *os.Root, prefix string, e fs.DirEntry) error {
+	segment := norm.NFC.String(e.Name()) // a system that decomposes letters opens both forms
+	name := prefix + segment
+	switch {
+	case strings.HasPrefix(segment, workspace.Temporary):
+		w.stray(dir, segment)
+		return nil
+	case workspace.CheckName(name) != nil:
+		return nil
+	case e.Type().IsRegular():
+		return w.file(dir, segment, name)
+	case !e.IsDir() || !w.config.Shown.Enters(name) || w.rules.FolderIgnored(name) && !w.config.Shown.NamesBelow(name):
+		return nil
+	}
+	below, err := enter(dir, segment, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = below.Close() }()
+	return w.folder(below, name+"/")
+}
+
+func (w *walk) file(dir *os.Root, segment, name string) error {
+	if w.config.Shown.Hidden(name) || w.rules.Ignored(name) && !w.config.Shown.Names(name) {
+		return nil
+	}
+	info, err := dir.Lstat(segment)
+	if err != nil {
+		return unreadable(name, err)
+	}
+	if !isPlain(info) || info.Size() > workspace.MaxFileBytes {
+		return nil
+	}
+	w.files = append(w.files, found{name, info})
+	w.bytes += info.Size()
+	if len(w.files)%mostWalked == 0 {
+		return w.config.Limits.Check(len(w.files), w.bytes)
+	}
+	return nil
+}
+
+// isLeftOut reports whether a list goes on after an error of one file: the file went, is none, is too large, or is
+// another's.
+func isLeftOut(err error) bool {
+	for _, left := range []error{workspace.ErrNotFound, workspace.ErrSpecial, workspace.ErrDenied, workspace.ErrTooLarge, workspace.ErrMoved} {
+		if errors.Is(err, left) {
+			return true
+		}
+	}
+	return false
+}
+
+// List returns the files with their versions. It reads only files that changed.
+func (f *Folder) List(ctx context.Context) (workspace.Listing, error) {
+	if err := f.there(ctx); err != nil {
+		return workspace.Listing{}, err
+	}
+	w, err := f.walk(ctx, func(*os.Root, string) {})
+	if err != nil {
+		return workspace.Listing{}, err
+	}
+	slices.SortFunc(w.files, func(a, b found) int { return cmp.Compare(a.name, b.name) })
+	files := make([]workspace.File, 0, len(w.files))
+	names := make(map[string]bool, len(w.files))
+	for _, found := range w.files {
+		file, err := f.versioned(ctx, found)
+		switch {
+		case err == nil:
+			files = append(files, file)
+			names[file.Name] = true
+		case !isLeftOut(err):
+			return workspace.Listing{}, err
+		}
+	}
+	f.known.keep(names)
+	return workspace.Listing{Files: files, Version: listVersion(files)}, nil
+}
+
+// versioned returns the version of a file that a walk found. It reads the file if it must.
+func (f *Folder) versioned(ctx context.Context, found found) (workspace.File, error) {
+	id, _ := identify(found.info)
+	if version, ok := f.known.of(found.name, id); ok {
+		return workspace.File{Name: found.name, Size: id.size, Version: version, At: found.info.ModTime().UTC()}, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return workspace.File{}, err
+	}
+	_, file, err := f.load(found.name, 0, 0)
+	return file, err
+}
+
+func listVersion(files []workspace.File) string {
+	sum := sha256.New()
+	for _, file := range files {
+		sum.Write([]byte(file.Name + "\x00" + file.Version + "\n"))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
