@@ -79,24 +79,39 @@ func Open(c Config) (*Folder, error) {
 }
 
 func (f *Folder) openHistory() error {
-	if err := os.MkdirAll(f.config.History, 0o700); err != nil {
-		return unwritable(f.config.History, err)
+	inside, err := f.isInside(f.config.History)
+	if err != nil {
+		return err
 	}
-	for at := f.config.History; ; at = filepath.Dir(at) {
+	if inside {
+		return fmt.Errorf("the folder of earlier versions, %s, is inside of the workspace, %s", f.config.History, f.config.Root)
+	}
+	f.past, err = openHistory(f.config.History, f.config.Now)
+	return err
+}
+
+// isInside reports whether a path, as far as it is there, is below the workspace.
+func (f *Folder) isInside(path string) (bool, error) {
+	real, err := filepath.EvalSymlinks(path)
+	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+		real, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return false, err
+	}
+	for at := real; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if os.SameFile(info, f.was) {
-			return fmt.Errorf("the folder of earlier versions, %s, is inside of the workspace, %s", f.config.History, f.config.Root)
+			return true, nil
 		}
 		if at == filepath.Dir(at) {
-			break
+			return false, nil
 		}
 	}
-	past, err := openHistory(f.config.History, f.config.Now)
-	f.past = past
-	return err
 }
 
 // Close ends the use of the folder.

@@ -17,7 +17,7 @@ import (
 )
 
 // The folders and the file of a history. A content is stored once, under its version. The versions of a file are
-// stored under the hash of its name (kept.json in testdata has the format).
+// stored under the hash of its name. testdata has an example.
 const (
 	contentsDir = "content"
 	keptDir     = "kept"
