@@ -196,6 +196,8 @@ func (o outside) swapIn(name, kind string) error {
 		err = os.Symlink(o.canary, other)
 	case "relative":
 		err = os.Symlink("../outside/canary", other)
+	case "hidden":
+		err = os.Symlink(".env", other)
 	case "hard":
 		err = os.Link(o.canary, other)
 	case "fifo":
@@ -212,9 +214,10 @@ func (o outside) swapIn(name, kind string) error {
 // TestRacingLinkNeverLeadsOut: another process swaps a file for links while it is read and written. What is read is
 // never the canary, and what is written never reaches it.
 func TestRacingLinkNeverLeadsOut(t *testing.T) {
-	for _, kinds := range [][]string{{"plain", "link"}, {"plain", "relative"}, {"plain", "hard"}, {"plain", "fifo"}, {"plain", "link", "hard", "fifo"}} {
+	for _, kinds := range [][]string{{"plain", "link"}, {"plain", "relative"}, {"plain", "hidden"}, {"plain", "hard"}, {"plain", "fifo"}, {"plain", "link", "hard", "fifo"}} {
 		t.Run(strings.Join(kinds, "-"), func(t *testing.T) {
 			o := beside(t)
+			o.put(".env", secret)
 			stop := repeats(func(i int) { _ = o.swapIn("target", kinds[i%len(kinds)]) })
 			tally := o.tries("target", iterations())
 			stop()
@@ -230,22 +233,28 @@ func TestRacingLinkNeverLeadsOut(t *testing.T) {
 // TestRacingFolderNeverLeadsOut does the same with a folder of the path.
 func TestRacingFolderNeverLeadsOut(t *testing.T) {
 	o := beside(t)
-	dir := o.path("dir")
-	things := []func() error{
-		func() error { return os.Symlink(filepath.Dir(o.canary), dir) },
-		func() error {
-			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "canary"), []byte("plain"), 0o644))
-		},
-		func() error { return os.Symlink("../outside", dir) },
-		func() error { return syscall.Mkfifo(dir, 0o644) },
+	o.put(".git/canary", secret) // hidden files are not reached either
+	o.put("dir/canary", "plain")
+	var others []string // each has the name "dir" for a moment; then it is beside the workspace again
+	for _, to := range []string{filepath.Dir(o.canary), ".git", "../outside"} {
+		others = append(others, o.path("../link-"+strconv.Itoa(len(others))))
+		o.must(os.Symlink(to, others[len(others)-1]))
 	}
+	others = append(others, o.path("../fifo"))
+	o.must(syscall.Mkfifo(o.path("../fifo"), 0o644))
 	stop := repeats(func(i int) {
-		_ = os.RemoveAll(dir)
-		_ = things[i%len(things)]() // it fails where the operations of the test get in between
+		dir, aside, other := o.path("dir"), o.path("../aside"), others[i%len(others)]
+		_ = os.Rename(dir, aside)
+		_ = os.Rename(other, dir)
+		_ = os.Rename(dir, other)
+		_ = os.Rename(aside, dir)
 	})
 	tally := o.tries("dir/canary", iterations())
 	stop()
 	o.unharmed()
+	if content, err := os.ReadFile(o.path(".git/canary")); err != nil || string(content) != secret {
+		t.Errorf("the hidden file has %q, %v", content, err)
+	}
 	t.Log(tally)
 	if tally["read"] == 0 {
 		t.Error("no read met the plain file: nothing was raced")
@@ -268,9 +277,9 @@ func (o outside) tries(name string, n int) map[string]int {
 		content, f, err := o.Read(ctx, name, "", 0, 100)
 		if err == nil {
 			tally["read"]++
-		}
-		if bytes.Contains(content, []byte(secret)) || f.Size == int64(len(secret)) {
-			o.t.Fatalf("read %q of %+v", content, f)
+			if string(content) != "plain" && !bytes.HasPrefix(content, []byte("written")) {
+				o.t.Fatalf("read %q of %+v", content, f)
+			}
 		}
 		switch i % 4 {
 		case 0:

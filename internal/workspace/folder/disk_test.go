@@ -52,7 +52,7 @@ func TestListLeavesOutWhatNobodyWrote(t *testing.T) {
 		"sub/tmp/x": "12", "tmp/x": "13", "a:b": "no name for Windows", ".piloto-left": "half written",
 		"large": strings.Repeat("x", workspace.MaxFileBytes+1),
 	})
-	f := in(t, folder.Config{Root: root, Limits: workspace.Limits{Files: 7}})
+	f := in(t, folder.Config{Root: root, Limits: workspace.Limits{Files: 6}})
 	want := []string{".gitignore", "keep.log", "main.go", "sub/.gitignore", "sub/a.go", "tmp/x"}
 	if got := listed(t, f); !slices.Equal(got, want) {
 		t.Errorf("listed %q, want %q", got, want)
@@ -125,10 +125,40 @@ func TestListSeesEveryChange(t *testing.T) {
 	}
 }
 
+// TestWriteComparesAgain: another program changes the file while it is being replaced. Its content is never lost.
+func TestWriteComparesAgain(t *testing.T) {
+	root := t.TempDir()
+	calls, at := 0, 0
+	f := in(t, folder.Config{Root: root, Now: func() time.Time {
+		if calls++; calls == at { // the clock is asked again and again during a write
+			put(t, root, map[string]string{"a": "theirs"})
+		}
+		return time.Now()
+	}})
+	met := 0
+	for first := 1; ; first++ {
+		put(t, root, map[string]string{"a": "old"})
+		version := versionOf(t, f, "a")
+		calls, at = 0, first
+		_, err := f.Write(t.Context(), "a", []byte("ours"), version)
+		if calls < at {
+			break // the write is over earlier
+		}
+		met++
+		content, readErr := os.ReadFile(filepath.Join(root, "a"))
+		if !errors.Is(err, workspace.ErrMoved) || string(content) != "theirs" || readErr != nil {
+			t.Errorf("changed at call %d: %v, and the file has %q, %v", at, err, content, readErr)
+		}
+	}
+	if met < 3 {
+		t.Errorf("the file was changed at %d moments only", met)
+	}
+}
+
 func TestWriteKeepsModeAndRefusesReadOnly(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, map[string]string{"run.sh": "1", "fixed": "1"})
-	for name, mode := range map[string]fs.FileMode{"run.sh": 0o751, "fixed": 0o444} {
+	for name, mode := range map[string]fs.FileMode{"run.sh": 0o775, "fixed": 0o444} {
 		if err := os.Chmod(filepath.Join(root, name), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +171,7 @@ func TestWriteKeepsModeAndRefusesReadOnly(t *testing.T) {
 	if _, err := f.Write(t.Context(), "run.sh", []byte("2"), now.Version); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(filepath.Join(root, "run.sh")); err != nil || info.Mode().Perm() != 0o751 {
+	if info, err := os.Stat(filepath.Join(root, "run.sh")); err != nil || info.Mode().Perm() != 0o775 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	if _, err := f.Write(t.Context(), "fixed", []byte("2"), now.Version); !errors.Is(err, workspace.ErrDenied) {
@@ -161,6 +191,15 @@ func TestWriteRefusesANameOfAFolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func versionOf(t *testing.T, f *folder.Folder, name string) string {
+	t.Helper()
+	now, err := f.Stat(t.Context(), name)
+	if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return now.Version
 }
 
 // everything lists a folder with all that a store does not list.

@@ -81,6 +81,24 @@ func TestHistoryKeepsVersionsForThirtyDays(t *testing.T) {
 	}
 }
 
+func TestHistoryKeepsEachContentOnce(t *testing.T) {
+	f := in(t, folder.Config{})
+	for _, content := range []string{"A", "B", "A", "B", "A"} {
+		if _, err := f.Write(t.Context(), "a", []byte(content), versionOf(t, f, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := versions(t, f, "a"); got != "A B" {
+		t.Errorf("versions %q", got)
+	}
+	if err := f.Delete(t.Context(), "a", versionOf(t, f, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if got := versions(t, f, "a"); got != "A B" {
+		t.Errorf("versions %q after the delete", got)
+	}
+}
+
 // TestHistoryKeepsWhatAnotherProgramWrote: a person's change is kept when it is replaced.
 func TestHistoryKeepsWhatAnotherProgramWrote(t *testing.T) {
 	root := t.TempDir()

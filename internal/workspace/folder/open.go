@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -20,22 +21,29 @@ import (
 // tries is how often something is looked at and opened again, because another process replaced it between the two.
 const tries = 20
 
-// parent opens the folder of a file. It returns the last segment of the name too. The caller closes the folder.
+// looked is called between the two. A test replaces things there.
+var looked = func() {}
+
+// parent opens the folder of a file. It returns the last segment of the name too. The caller calls leave.
 func (f *Folder) parent(name string) (*os.Root, string, error) {
-	dir, err := f.root.OpenRoot(".")
-	if err != nil {
-		return nil, "", unreadable(name, err)
-	}
+	dir := f.root
 	segments := strings.Split(name, "/")
 	for _, segment := range segments[:len(segments)-1] {
 		next, err := enter(dir, segment, name)
-		_ = dir.Close()
+		f.leave(dir)
 		if err != nil {
 			return nil, "", err
 		}
 		dir = next
 	}
 	return dir, segments[len(segments)-1], nil
+}
+
+// leave closes a folder, except that of the workspace.
+func (f *Folder) leave(dir *os.Root) {
+	if dir != f.root {
+		_ = dir.Close()
+	}
 }
 
 // enter opens a folder in a folder. It returns ErrSpecial for a link, also if a process makes the folder a link at the
@@ -54,8 +62,9 @@ func enter(dir *os.Root, segment, name string) (*os.Root, error) {
 		if is, err := isExact(dir, segment, seen); err != nil || !is {
 			return nil, errors.Join(err, notFound(name))
 		}
+		looked()
 		next, err := dir.OpenRoot(segment + "/.") // so that only a folder is opened: a FIFO would make it wait
-		if errors.Is(err, fs.ErrPermission) {
+		if err != nil && !wasReplaced(err) {
 			return nil, unreadable(name, err)
 		}
 		if err != nil {
@@ -91,8 +100,9 @@ func open(dir *os.Root, segment, name string) (opened, error) {
 		if is, err := isExact(dir, segment, seen); err != nil || !is {
 			return opened{}, errors.Join(err, notFound(name))
 		}
+		looked()
 		f, err := dir.OpenFile(segment, toRead, 0)
-		if errors.Is(err, fs.ErrPermission) {
+		if err != nil && !wasReplaced(err) {
 			return opened{}, unreadable(name, err)
 		}
 		if err != nil {
@@ -110,6 +120,16 @@ func open(dir *os.Root, segment, name string) (opened, error) {
 		_ = f.Close()
 	}
 	return opened{}, special(name)
+}
+
+// wasReplaced reports whether something that was there could not be opened because another thing has its name now. An
+// error of os.Root about a link that leads out has no number.
+func wasReplaced(err error) bool {
+	var number syscall.Errno
+	if !errors.As(err, &number) {
+		return true
+	}
+	return errors.Is(err, fs.ErrNotExist) || slices.Contains([]syscall.Errno{syscall.ELOOP, syscall.ENOTDIR, syscall.ENXIO}, number)
 }
 
 // isPlain reports whether a file is a plain one with one name.
@@ -154,7 +174,7 @@ func (f *Folder) load(name string, from, n int64) ([]byte, workspace.File, error
 	if err != nil {
 		return nil, workspace.File{}, err
 	}
-	defer func() { _ = dir.Close() }()
+	defer f.leave(dir)
 	return f.loadFrom(dir, segment, name, from, n)
 }
 
@@ -237,7 +257,7 @@ func (f *Folder) removeFolder(name string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = dir.Close() }()
+	defer f.leave(dir)
 	info, err := dir.Lstat(segment)
 	return err == nil && info.IsDir() && dir.Remove(segment) == nil
 }

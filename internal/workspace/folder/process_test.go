@@ -136,15 +136,6 @@ func TestKilledWriterLeavesOldOrNewContent(t *testing.T) {
 	t.Logf("%d of %d rounds left a file that was being written", cut, rounds)
 }
 
-func versionOf(t *testing.T, f *folder.Folder, name string) string {
-	t.Helper()
-	now, err := f.Stat(t.Context(), name)
-	if err != nil && !errors.Is(err, workspace.ErrNotFound) {
-		t.Fatal(err)
-	}
-	return now.Version
-}
-
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -40,12 +40,7 @@ type walk struct {
 // walk returns the files that are listed, in no order. It returns ErrFull if they are over the limits.
 func (f *Folder) walk(ctx context.Context, stray func(*os.Root, string)) (*walk, error) {
 	w := &walk{Folder: f, ctx: ctx, stray: stray}
-	dir, err := f.root.OpenRoot(".")
-	if err != nil {
-		return w, unreadable(f.config.Root, err)
-	}
-	defer func() { _ = dir.Close() }()
-	if err := w.folder(dir, ""); err != nil {
+	if err := w.folder(f.root, ""); err != nil {
 		return w, err
 	}
 	return w, f.config.Limits.Check(len(w.files), w.bytes)

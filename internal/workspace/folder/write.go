@@ -48,7 +48,7 @@ func (f *Folder) Write(ctx context.Context, name string, content []byte, version
 		f.removeEmpty(name, stay)
 		return workspace.File{}, err
 	}
-	defer func() { _ = dir.Close() }()
+	defer f.leave(dir)
 	at, err := f.replace(dir, segment, name, content, version)
 	if err != nil {
 		f.removeEmpty(name, stay)
@@ -81,7 +81,7 @@ func (f *Folder) Delete(ctx context.Context, name, version string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }()
+	defer f.leave(dir)
 	if err := f.compare(dir, segment, name, version); err != nil {
 		return err
 	}
@@ -147,24 +147,24 @@ func (f *Folder) hasRoom(ctx context.Context, name string, now workspace.File, s
 }
 
 // makeParent opens the folder of a file, and makes it if it is not there. stay is how many of its folders were there.
+// The caller calls leave.
 func (f *Folder) makeParent(name string) (dir *os.Root, segment string, stay int, err error) {
-	if dir, err = f.root.OpenRoot("."); err != nil {
-		return nil, "", 0, unreadable(name, err)
-	}
+	dir = f.root
 	segments := strings.Split(name, "/")
 	last := len(segments) - 1
 	for i, segment := range segments[:last] {
-		if _, err := dir.Lstat(segment); errors.Is(err, fs.ErrNotExist) {
-			err = dir.Mkdir(segment, 0o777)
-			if err != nil && !errors.Is(err, fs.ErrExist) {
-				_ = dir.Close()
-				return nil, "", min(stay, i), unwritable(name, err)
-			}
-		} else if stay == i {
+		if _, err = dir.Lstat(segment); err == nil && stay == i {
 			stay++
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = dir.Mkdir(segment, 0o777)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			f.leave(dir)
+			return nil, "", stay, unwritable(name, err)
+		}
 		next, err := enter(dir, segment, name)
-		_ = dir.Close()
+		f.leave(dir)
 		if err != nil {
 			return nil, "", stay, ifMissing(err, special(name))
 		}
