@@ -84,7 +84,7 @@ func (h *history) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-func keptFile(name string) string       { return keptDir + "/" + versionOf([]byte(name)) + ".json" }
+func keptFile(name string) string       { return keptDir + "/" + workspace.Sum([]byte(name)) + ".json" }
 func contentFile(version string) string { return contentsDir + "/" + version }
 
 // read returns a part of an earlier version of a file.
@@ -98,13 +98,13 @@ func (h *history) read(name, version string, from, n int64) ([]byte, workspace.F
 			continue
 		}
 		content, err := h.root.ReadFile(contentFile(version))
-		if err == nil && versionOf(content) != version {
+		if err == nil && workspace.Sum(content) != version {
 			err = errors.New("the stored content is not the one of this version")
 		}
 		if err != nil {
 			return nil, workspace.File{}, fmt.Errorf("earlier version of %q: %w", name, err)
 		}
-		return part(content, from, n), k.file(name), nil
+		return workspace.Part(content, from, n), k.file(name), nil
 	}
 	return nil, workspace.File{}, notFound(name)
 }

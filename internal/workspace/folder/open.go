@@ -1,8 +1,6 @@
 package folder
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -224,22 +222,11 @@ func (f *Folder) contents(o opened, name string, from, n int64) ([]byte, string,
 		return nil, "", err
 	}
 	whole = whole[:got]
-	k.version = versionOf(whole)
+	k.version = workspace.Sum(whole)
 	if int64(got) == id.size {
 		f.known.add(name, k)
 	}
-	return part(whole, from, n), k.version, nil
-}
-
-func versionOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
-
-// part returns at most n bytes from an offset. A negative number counts as 0.
-func part(content []byte, from, n int64) []byte {
-	from = min(max(from, 0), int64(len(content)))
-	return content[from : from+min(max(n, 0), int64(len(content))-from)]
+	return workspace.Part(whole, from, n), k.version, nil
 }
 
 // removeEmpty removes the folders of a file that are empty, except the first ones.

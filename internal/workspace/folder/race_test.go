@@ -119,7 +119,7 @@ func TestSwapBetweenLookAndOpening(t *testing.T) {
 			}
 		},
 		"write": func(t *testing.T, f *Folder, _ string) {
-			_, err := f.Write(t.Context(), "dir/file", []byte("ours"), versionOf([]byte("old")))
+			_, err := f.Write(t.Context(), "dir/file", []byte("ours"), workspace.Sum([]byte("old")))
 			refused(t, err)
 		},
 		"create": func(t *testing.T, f *Folder, _ string) {
@@ -127,7 +127,7 @@ func TestSwapBetweenLookAndOpening(t *testing.T) {
 			refused(t, err)
 		},
 		"delete": func(t *testing.T, f *Folder, _ string) {
-			refused(t, f.Delete(t.Context(), "dir/file", versionOf([]byte("old"))))
+			refused(t, f.Delete(t.Context(), "dir/file", workspace.Sum([]byte("old"))))
 		},
 	}
 	for name, operation := range operations {

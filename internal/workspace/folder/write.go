@@ -54,7 +54,7 @@ func (f *Folder) Write(ctx context.Context, name string, content []byte, version
 		f.removeEmpty(name, stay)
 		return workspace.File{}, err
 	}
-	return workspace.File{Name: name, Size: int64(len(content)), Version: versionOf(content), At: at}, nil
+	return workspace.File{Name: name, Size: int64(len(content)), Version: workspace.Sum(content), At: at}, nil
 }
 
 // Delete removes a file, and the folders that are empty without it.
