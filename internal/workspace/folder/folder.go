@@ -8,10 +8,10 @@
 // A version is the SHA-256 of the content. What a write or a delete replaces is kept in a folder of its own (History).
 // A version that a person replaces with another program is not kept.
 //
-// A list has no files below folders of generated files (workspace.Shown), none that .gitignore names, and none over
-// workspace.MaxFileBytes, so that a repository with its downloads and its build is within the limits. Such files can be
-// read and written by their names. A file that this program may not read, or whose name workspace.CheckName refuses,
-// is not in the list either.
+// A list has no files of folders such as node_modules, and none that a .gitignore file names (package ignore), so that a
+// repository with its downloads and its build is within the limits. Such files can be read and written by their names. A
+// file over workspace.MaxFileBytes, one that this program may not read, and one whose name workspace.CheckName refuses
+// are not in the list either.
 package folder
 
 import (
