@@ -255,8 +255,10 @@ func TestDigestCoversVersionsAndContents(t *testing.T) {
 
 func TestTitleCountsChanges(t *testing.T) {
 	s := overlay.Set{Changes: []overlay.Change{
-		{Name: "a", Before: "v1", After: "00", Added: 30, Removed: 10}, {Name: "b", After: "01", Added: 1},
-		{Name: "c", Before: "v2", Removed: 2}, {Name: "d.png", Before: "v3", After: "02", Binary: true},
+		{Name: "a", Before: "v1", After: "00", Added: 30, Removed: 10},
+		{Name: "b", After: "01", Added: 1},
+		{Name: "c", Before: "v2", Removed: 2},
+		{Name: "d.png", Before: "v3", After: "02", Binary: true},
 	}}
 	if got := s.Title().In(locale.Spanish); got != "Aplica 4 cambios (+31 −12)" {
 		t.Error(got)
