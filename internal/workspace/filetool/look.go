@@ -1,0 +1,193 @@
+package filetool
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/ignore"
+)
+
+// Limits of what is read.
+const (
+	maxLine  = 400 // bytes of a line that are shown
+	maxLines = 2_000
+	body     = MaxOutput - 300 // bytes: the rest is for the lines around it
+)
+
+var listSpec = spec{
+	name:  "list_files",
+	about: "List the folders and files of a folder, with their sizes.",
+	params: []param{
+		{name: "path", kind: kindText, about: "the folder, such as src/api; absent: the root", max: 1_024, oneLine: true},
+		{name: "recursive", kind: kindFlag, about: "also the files in its folders"},
+	},
+}
+
+// list answers list_files.
+func (f *Files) list(ctx context.Context, a arguments) (string, error) {
+	v, err := f.view(ctx)
+	if err != nil {
+		return "", err
+	}
+	folder := folderName(a.text("path"))
+	files := v.below(folder)
+	switch {
+	case len(files) == 0 && folder == "":
+		return "There are no files yet.", nil
+	case len(files) == 0:
+		if file, err := f.store.Stat(ctx, folder); err == nil {
+			return "", tell("%q is a file of %s: read it with read_file.", folder, size(file.Size))
+		}
+		return "", v.unknown(folder)
+	}
+	lines := v.entries(folder, files, a.flag("recursive"))
+	p := page{most: body}
+	for i, line := range lines {
+		if !p.add(line) {
+			return p.b.String() + fmt.Sprintf("… %d more: name a folder in path, or use find_files.", len(lines)-i), nil
+		}
+	}
+	return p.b.String(), nil
+}
+
+// entries returns a line for each folder and each file in a folder, the folders first.
+func (v *view) entries(folder string, files []workspace.File, recursive bool) []string {
+	var folders, lines []string
+	inside := map[string]int{}
+	for _, file := range files {
+		name := strings.TrimPrefix(strings.TrimPrefix(file.Name, folder), "/")
+		first, _, deeper := strings.Cut(name, "/")
+		if deeper && !recursive {
+			if inside[first]++; inside[first] == 1 {
+				folders = append(folders, first)
+			}
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s)", name, size(file.Size)))
+	}
+	for i, name := range folders {
+		note := ""
+		if v.out[path.Join(folder, name)] {
+			note = ", left out of searches"
+		}
+		folders[i] = fmt.Sprintf("%s/ (%s%s)", name, counted(inside[name], "file"), note)
+	}
+	return append(folders, lines...)
+}
+
+var findSpec = spec{
+	name: "find_files",
+	about: "Find files by name with a glob: * and ? stay in one folder, ** crosses folders, {a,b} is one of two. " +
+		"A pattern without / is for the last part of a name, in any folder: *.go, src/**/*_test.ts, **/{Makefile,*.mk}.",
+	params: []param{
+		{name: "pattern", kind: kindText, about: "the glob", required: true, min: 1, max: ignore.MaxPattern, oneLine: true},
+	},
+}
+
+// find answers find_files. Files that are left out of searches are named only if there are no others.
+func (f *Files) find(ctx context.Context, a arguments) (string, error) {
+	glob, err := ignore.Glob(fileName(a.text("pattern")))
+	if err != nil {
+		return "", tell("pattern: a bracket or a backslash at its end is not complete, or it has over %d bytes.", ignore.MaxPattern)
+	}
+	v, err := f.view(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found, left []string
+	for _, file := range v.listing.Files {
+		switch {
+		case !glob.MatchString(file.Name):
+		case v.out[file.Name] || v.out[folderOf(file.Name)]:
+			left = append(left, file.Name)
+		default:
+			found = append(found, file.Name)
+		}
+	}
+	switch {
+	case len(found)+len(left) == 0:
+		return "No file has such a name.", nil
+	case len(found) == 0:
+		found = append([]string{"Only in what is left out of searches:"}, left...)
+	case len(left) > 0:
+		found = append(found, fmt.Sprintf("(and %d in what is left out of searches)", len(left)))
+	}
+	p := page{most: body}
+	for i, name := range found {
+		if !p.add(name) {
+			return p.b.String() + fmt.Sprintf("… %d more: use a narrower pattern.", len(found)-i), nil
+		}
+	}
+	return p.b.String(), nil
+}
+
+var readSpec = spec{
+	name: "read_file",
+	about: "Read lines of a text file, with their numbers. The numbers and the tab after them are not part of the file. " +
+		"A long file is read in parts: the answer says where to go on.",
+	params: []param{
+		paramPath("the file, such as src/main.go"),
+		{name: "from", kind: kindNumber, about: "first line, from 1", min: 1},
+		{name: "lines", kind: kindNumber, about: "how many; absent: as many as fit", min: 1, max: maxLines},
+	},
+}
+
+// read answers read_file.
+func (f *Files) read(ctx context.Context, a arguments) (string, error) {
+	name := fileName(a.text("path"))
+	content, _, err := workspace.ReadAll(ctx, f.store, name, "")
+	switch {
+	case err != nil:
+		return "", f.missing(ctx, name, err)
+	case len(content) == 0:
+		return name + " is empty.", nil
+	case workspace.Binary(content):
+		return fmt.Sprintf("%s is binary (%s): it cannot be shown.", name, size(int64(len(content)))), nil
+	}
+	d := newDocument(content)
+	lines := d.lines()
+	from := a.number("from", 1)
+	if from > max(1, len(lines)) {
+		return "", tell("from: %s has %s.", name, counted(len(lines), "line"))
+	}
+	shown, last := numbered(lines, from, a.number("lines", maxLines), body)
+	head := fmt.Sprintf("%s, lines %d to %d of %d", name, from, last, len(lines))
+	if traits := d.traits(); traits != "" {
+		head += " (" + traits + ")"
+	}
+	if last < len(lines) {
+		shown += fmt.Sprintf("(%d lines follow: go on with from %d)", len(lines)-last, last+1)
+	}
+	return head + "\n" + shown, nil
+}
+
+// numbered writes lines with their numbers, at least one, and returns the last that had room.
+func numbered(lines [][]byte, from, n, most int) (text string, last int) {
+	p := page{most: most}
+	for last = from - 1; last < min(len(lines), from-1+n); last++ {
+		line := cut(strings.ToValidUTF8(string(bare(lines[last])), "\uFFFD"), maxLine)
+		if !p.add(fmt.Sprintf("%6d\t%s", last+1, line)) {
+			break
+		}
+	}
+	return p.b.String(), last
+}
+
+// missing adds to the error for a file that is not there whether there is a folder, or a file with a name like it.
+func (f *Files) missing(ctx context.Context, name string, err error) error {
+	if !isNotFound(err) {
+		return err
+	}
+	v, viewErr := f.view(ctx)
+	if viewErr != nil {
+		return err
+	}
+	if slices.ContainsFunc(v.listing.Files, func(file workspace.File) bool { return strings.HasPrefix(file.Name, folderName(name)+"/") }) {
+		return tell("%q is a folder: see its files with list_files.", name)
+	}
+	return v.unknown(name)
+}

@@ -1,0 +1,307 @@
+package filetool
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/overlay"
+)
+
+var patchSpec = spec{
+	name: "apply_patch",
+	about: "Apply a unified diff to one file or several: all hunks, or nothing. The line numbers and counts after @@ must be right, and the " +
+		"lines of context and those with - must be as they are in the file. /dev/null stands for a file that is made or deleted.",
+	params: []param{
+		{name: "path", kind: kindText, about: "the file; absent: the files that the patch names after --- and +++", max: 1_024, oneLine: true},
+		{name: "patch", kind: kindText, about: "the diff; with path, it may begin with @@", required: true, min: 1, max: 1 << 20},
+	},
+}
+
+// patch answers apply_patch. The files are changed in an overlay first, so that a hunk that does not fit changes none
+// of them.
+func (f *Files) patch(ctx context.Context, a arguments) (string, error) {
+	sections, err := readPatch(fileName(a.text("path")), plain(a.text("patch")))
+	if err != nil {
+		return "", err
+	}
+	v, err := overlay.New(f.store, overlay.Set{}, overlay.Options{Now: func() time.Time { return time.Time{} }})
+	if err != nil {
+		return "", err
+	}
+	for _, s := range sections {
+		if err := f.patchFile(ctx, v, s); err != nil {
+			return "", err
+		}
+	}
+	set := v.Changes()
+	if len(set.Changes) == 0 {
+		return "", tell("The patch changes nothing.")
+	}
+	if done, err := overlay.Apply(ctx, f.store, set); err != nil {
+		return "", f.takeBack(ctx, set, done, err)
+	}
+	var lines []string
+	for _, c := range set.Changes {
+		lines = append(lines, fmt.Sprintf("%s (+%d −%d)", c.Name, c.Added, c.Removed))
+	}
+	return "Patched " + strings.Join(lines, ", ") + ".", nil
+}
+
+// takeBack undoes what was written of a patch before one of its files could not be written.
+func (f *Files) takeBack(ctx context.Context, set overlay.Set, done []overlay.Done, cause error) error {
+	if len(done) == 0 {
+		return cause
+	}
+	back, err := overlay.Undo(ctx, f.store, set, done)
+	if err == nil {
+		_, err = overlay.Apply(ctx, f.store, back)
+	}
+	if err == nil {
+		return cause
+	}
+	var names []string
+	for _, d := range done {
+		names = append(names, d.Name)
+	}
+	return tell("Only a part of the patch was applied, to %s. Why it stopped: %s", strings.Join(names, ", "), explain(cause))
+}
+
+// section is the part of a patch for one file.
+type section struct {
+	*gitdiff.File
+	name     string
+	prefixed bool // the name may begin with a/ or b/, which is not part of it
+}
+
+// readPatch parses a patch. Every line of it must belong to a header or to a hunk: the library passes over others, and
+// so over hunks that are not well written.
+func readPatch(path, text string) ([]section, error) {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if trimmed := strings.TrimLeft(text, "\n"); path != "" && strings.HasPrefix(trimmed, "@@") {
+		text = "--- " + path + "\n+++ " + path + "\n" + trimmed
+	}
+	files, _, err := gitdiff.Parse(strings.NewReader(text))
+	if err != nil {
+		return nil, tell("patch: %s. Nothing was changed. Each hunk begins with @@ -line,count +line,count @@, where the counts are those of its lines.",
+			strings.TrimPrefix(err.Error(), "gitdiff: "))
+	}
+	if stray := strayLine(files, text); stray != "" {
+		return nil, tell("patch: the line %.80q belongs to no hunk: a count after @@ is too small, or the line of the @@ is not complete. Nothing was changed.", stray)
+	}
+	var list []section
+	for _, file := range files {
+		s := section{File: file, name: file.NewName, prefixed: !strings.Contains("\n"+text, "\ndiff --git ")} // git's are read without them
+		if file.IsDelete {
+			s.name = file.OldName
+		}
+		list = append(list, s)
+	}
+	switch {
+	case len(list) == 0:
+		return nil, tell("patch: it is no unified diff: it has no --- and +++ lines with a hunk after them. Nothing was changed.")
+	case path != "" && len(list) > 1:
+		return nil, tell("path: the patch has %d files: leave path out. Nothing was changed.", len(list))
+	case path != "" && path != list[0].name && path != list[0].bareName():
+		return nil, tell("path: the patch is for %q, and path is %q. Nothing was changed.", list[0].bareName(), path)
+	case path != "":
+		list[0].name, list[0].prefixed = path, false
+	}
+	return list, nil
+}
+
+// bareName returns the name without the a/ or b/ that programs write before it.
+func (s section) bareName() string {
+	if s.prefixed && (strings.HasPrefix(s.name, "a/") || strings.HasPrefix(s.name, "b/")) {
+		return s.name[2:]
+	}
+	return s.name
+}
+
+// headers lists how lines of a patch begin that are outside of hunks.
+var headers = []string{
+	"diff ", "index ", "--- ", "+++ ", "new file mode ", "deleted file mode ", "old mode ", "new mode ",
+	"similarity index ", "dissimilarity index ", "rename ", "copy ", "Binary files ", "GIT binary patch", `\ `,
+}
+
+// strayLine returns the first line of a patch that is neither a header nor in a hunk, and "" if there is none.
+func strayLine(files []*gitdiff.File, text string) string {
+	var hunks []*gitdiff.TextFragment
+	for _, file := range files {
+		if file.IsBinary {
+			return ""
+		}
+		hunks = append(hunks, file.TextFragments...)
+	}
+	inside := 0
+	for line := range strings.Lines(text) {
+		isHeader := slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(line, h) })
+		switch {
+		case inside > 0 && !strings.HasPrefix(line, `\ `):
+			inside--
+		case strings.HasPrefix(line, "@@ -") && len(hunks) > 0:
+			inside, hunks = len(hunks[0].Lines), hunks[1:]
+		case !isHeader && strings.TrimSpace(line) != "":
+			return strings.TrimSuffix(line, "\n")
+		}
+	}
+	return ""
+}
+
+// patchFile changes one file in the overlay.
+func (f *Files) patchFile(ctx context.Context, v *overlay.Overlay, s section) error {
+	switch {
+	case s.IsRename || s.IsCopy:
+		return tell("patch: a file is not renamed or copied by a patch: write the new file, and delete the old one. Nothing was changed.")
+	case s.IsBinary:
+		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", s.name)
+	case s.IsDelete && !f.options.AllowDelete:
+		return tell("patch: it deletes %q, and files may not be deleted here. Nothing was changed.", s.name)
+	case len(s.TextFragments) == 0 && !s.IsNew && !s.IsDelete:
+		return tell("patch: it has no hunk for %q. Nothing was changed.", s.name)
+	}
+	name := s.name
+	if _, err := v.Stat(ctx, name); isNotFound(err) {
+		name = s.bareName()
+	}
+	content, was, err := workspace.ReadAll(ctx, v, name, "")
+	switch {
+	case s.IsNew && err == nil:
+		return tell("patch: it makes %q, which is there already. Nothing was changed.", name)
+	case s.IsNew && isNotFound(err):
+	case err != nil:
+		return f.missing(ctx, name, err)
+	case workspace.Binary(content):
+		return tell("patch: %q is binary: only text can be patched. Nothing was changed.", name)
+	}
+	d := newDocument(content)
+	body, err := d.apply(name, s.TextFragments)
+	switch {
+	case err != nil:
+		return err
+	case s.IsDelete && len(body) > 0:
+		return tell("patch: it deletes %q, and does not have all of its lines. Nothing was changed.", name)
+	case s.IsDelete:
+		return v.Delete(ctx, name, was.Version)
+	}
+	_, err = v.Write(ctx, name, d.content(body), was.Version)
+	return err
+}
+
+// apply applies all hunks. The lines of the file stay as they are; added lines get the line end of the line before.
+func (d document) apply(name string, hunks []*gitdiff.TextFragment) ([]byte, error) {
+	hunks = slices.Clone(hunks)
+	slices.SortStableFunc(hunks, func(a, b *gitdiff.TextFragment) int { return cmp.Compare(a.OldPosition, b.OldPosition) })
+	p := patcher{lines: d.lines(), end: lineEnd(d.body, "\n")}
+	for i, h := range hunks {
+		if err := p.apply(h); err != nil {
+			return nil, tell("patch: hunk %d does not fit %q: %s Nothing was changed.", i+1, name, err)
+		}
+	}
+	p.copy(len(p.lines))
+	return p.out.Bytes(), nil
+}
+
+// patcher is the state of a patch of one file.
+type patcher struct {
+	lines [][]byte
+	end   string // the line end of the file
+	at    int    // the lines before it are written
+	out   bytes.Buffer
+}
+
+// put writes a line. The one before gets a line end if it has none.
+func (p *patcher) put(line []byte, end string) {
+	if n := p.out.Len(); n > 0 && p.out.Bytes()[n-1] != '\n' {
+		p.out.WriteString(end)
+	}
+	p.out.Write(line)
+}
+
+// copy writes the lines of the file up to one.
+func (p *patcher) copy(to int) {
+	for ; p.at < to; p.at++ {
+		p.put(p.lines[p.at], p.end)
+	}
+}
+
+// apply applies one hunk, and says why it does not fit.
+func (p *patcher) apply(h *gitdiff.TextFragment) error {
+	start := int(min(h.OldPosition, int64(len(p.lines)+1))) - 1
+	if h.OldLines == 0 { // what is added comes after that line
+		start++
+	}
+	start = max(start, 0)
+	if start < p.at {
+		return tell("its lines are in the hunk before, too.")
+	}
+	if start > len(p.lines) {
+		return tell("it begins at line %d, and the file has %s.", h.OldPosition, counted(len(p.lines), "line"))
+	}
+	p.copy(start)
+	for _, line := range h.Lines {
+		text := []byte(line.Line)
+		if line.Op == gitdiff.OpAdd {
+			p.added(text)
+			continue
+		}
+		if p.at >= len(p.lines) {
+			return tell("the file ends at line %d, and the patch has %.80q there.%s", len(p.lines), bare(text), p.elsewhere(h))
+		}
+		if raw := p.lines[p.at]; !bytes.Equal(bare(raw), bare(text)) {
+			return tell("line %d is %.80q, and the patch has %.80q there.%s", p.at+1, bare(raw), bare(text), p.elsewhere(h))
+		}
+		if line.Op == gitdiff.OpContext {
+			p.put(p.lines[p.at], p.end)
+		}
+		p.at++
+	}
+	return nil
+}
+
+// added writes a new line.
+func (p *patcher) added(text []byte) {
+	end := p.end
+	if p.at > 0 {
+		end = lineEnd(p.lines[p.at-1], end)
+	}
+	line, ended := bytes.CutSuffix(text, []byte("\n"))
+	if ended {
+		line = append(bytes.Clone(line), end...)
+	}
+	p.put(line, end)
+}
+
+// elsewhere says where the lines of a hunk are, if they are somewhere.
+func (p *patcher) elsewhere(h *gitdiff.TextFragment) string {
+	const mostLines = 50_000
+	var old [][]byte
+	for _, line := range h.Lines {
+		if line.Old() {
+			old = append(old, bare([]byte(line.Line)))
+		}
+	}
+	var places []int
+	for i := 0; i+len(old) <= min(len(p.lines), mostLines) && len(places) <= 10; i++ {
+		k := 0
+		for k < len(old) && bytes.Equal(bare(p.lines[i+k]), old[k]) {
+			k++
+		}
+		if k == len(old) {
+			places = append(places, i+1)
+		}
+	}
+	if len(places) == 0 {
+		return " Read that part with read_file, and make the patch again."
+	}
+	return fmt.Sprintf(" The old lines of the hunk are at line %s: correct the numbers after @@.", firstFew(places))
+}

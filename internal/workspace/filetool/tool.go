@@ -1,0 +1,158 @@
+// Package filetool has the tools with which a model reads and changes the files of a workspace.
+//
+// A tool never fails with a Go error. Whatever is wrong, an argument, a file that is not there, a file that another one
+// changed, is a Result that says in a sentence what to do, because the model reads it and goes on. An output has at most
+// MaxOutput bytes, and says what it leaves out.
+package filetool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/workspace"
+)
+
+// MaxOutput is the maximum size of a result in bytes: about 2,000 tokens.
+const MaxOutput = 6_000
+
+// maxTime is how long a call may take.
+const maxTime = 10 * time.Second
+
+// Class is what a call of a tool comes to.
+type Class string
+
+// The classes of tools.
+const (
+	Look  Class = "look"  // it reads
+	Write Class = "write" // it changes files of the store, which may be an overlay
+)
+
+// Result is the answer to a call: Output if it is OK, else Error, a sentence for the model.
+type Result struct {
+	OK     bool   `json:"ok"`
+	Output string `json:"output,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// A Tool is described to a model by name, description and the JSON Schema of its arguments. Do answers a call, whose
+// arguments are a JSON object. It may be called from several goroutines at once.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+	Class       Class
+	Do          func(ctx context.Context, args json.RawMessage) Result
+}
+
+// Options are what the tools may do.
+type Options struct {
+	AllowDelete bool         // files may be deleted
+	Log         *slog.Logger // nil: the default one. It gets the panic of a tool
+}
+
+// Files has the tools of one workspace. It remembers what the .gitignore files of the last listing leave out.
+type Files struct {
+	store   workspace.Store
+	options Options
+	seen    seen
+}
+
+// New returns the tools of a workspace.
+func New(store workspace.Store, o Options) *Files {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Files{store: store, options: o}
+}
+
+// Tools returns the tools, in the order in which a model is offered them.
+func (f *Files) Tools() []Tool {
+	list := []Tool{
+		f.tool(Look, listSpec, f.list),
+		f.tool(Look, findSpec, f.find),
+		f.tool(Look, readSpec, f.read),
+		f.tool(Look, grepSpec, f.grep),
+		f.tool(Look, searchSpec, f.search),
+		f.tool(Write, writeSpec, f.write),
+		f.tool(Write, editSpec, f.edit),
+		f.tool(Write, patchSpec, f.patch),
+	}
+	if f.options.AllowDelete {
+		list = append(list, f.tool(Write, deleteSpec, f.remove))
+	}
+	return list
+}
+
+// spec describes a tool.
+type spec struct {
+	name, about string
+	params      []param
+}
+
+// told is a sentence for the model.
+type told string
+
+func (t told) Error() string { return string(t) }
+
+func tell(format string, args ...any) error { return told(fmt.Sprintf(format, args...)) }
+
+// tool makes a tool of a function. The function returns the output, or an error that explain can tell.
+func (f *Files) tool(class Class, s spec, do func(ctx context.Context, a arguments) (string, error)) Tool {
+	run := func(ctx context.Context, raw json.RawMessage) (result Result) {
+		defer func() {
+			if p := recover(); p != nil {
+				f.options.Log.ErrorContext(ctx, "a file tool panicked", "tool", s.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				result = Result{Error: "The tool failed, and why is in the log. Do not repeat the call with the same arguments: use another tool, or tell the person."}
+			}
+		}()
+		a, wrong := judge(s.params, raw)
+		if len(wrong) > 0 {
+			return Result{Error: short("Nothing was done. Mend the arguments and call again: " + strings.Join(wrong, "; ") + ".")}
+		}
+		ctx, cancel := context.WithTimeout(ctx, maxTime)
+		defer cancel()
+		output, err := do(ctx, a)
+		if err != nil {
+			return Result{Error: short(explain(err))}
+		}
+		return Result{OK: true, Output: short(strings.ToValidUTF8(output, "\uFFFD"))}
+	}
+	return Tool{Name: s.name, Description: s.about, Schema: schema(s.params), Class: class, Do: run}
+}
+
+// short cuts a text that a tool did not bound itself.
+func short(text string) string {
+	if len(text) <= MaxOutput {
+		return text
+	}
+	return cut(text, MaxOutput-40)
+}
+
+// explain returns a sentence for the model. What it cannot know or change stays in the log of the store.
+func explain(err error) string {
+	var sentence told
+	known := fault.Of(err)
+	switch {
+	case errors.As(err, &sentence):
+		return string(sentence)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "It took too long. Narrow it down: name a folder in path, or read fewer lines."
+	case errors.Is(err, context.Canceled):
+		return "The call was cancelled."
+	case errors.Is(err, workspace.ErrNotFound):
+		return fmt.Sprintf("There is no file %q. See what there is with list_files or find_files.", known.Args["name"])
+	case strings.HasPrefix(known.Code, "workspace.") || errors.Is(err, fault.ErrStorage):
+		todo := locale.OfFault(known)
+		todo.Key += ".do"
+		return locale.OfFault(known).In(locale.English) + " " + todo.In(locale.English)
+	}
+	return "The files cannot be used now. Try once more; if it fails again, tell the person."
+}

@@ -1,0 +1,207 @@
+package filetool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"piloto/internal/workspace"
+)
+
+func isNotFound(err error) bool { return errors.Is(err, workspace.ErrNotFound) }
+
+// The modes of write_file.
+const (
+	modeOverwrite = "overwrite"
+	modeAppend    = "append"
+)
+
+var writeSpec = spec{
+	name: "write_file",
+	about: "Write a whole file, or add to its end. A file and its folders are made if they are not there. " +
+		"To change a part of a file, use edit_file or apply_patch.",
+	params: []param{
+		paramPath("the file, such as src/main.go"),
+		{name: "content", kind: kindText, about: "the text, with its last line end", required: true, max: workspace.MaxFileBytes},
+		{name: "mode", kind: kindText, about: "absent: overwrite", oneOf: []string{modeOverwrite, modeAppend}},
+	},
+}
+
+// write answers write_file.
+func (f *Files) write(ctx context.Context, a arguments) (string, error) {
+	name, text := fileName(a.text("path")), a.text("content")
+	if a.text("mode") == modeAppend {
+		return f.append(ctx, name, text)
+	}
+	was, err := f.store.Stat(ctx, name)
+	if err != nil && !isNotFound(err) {
+		return "", err
+	}
+	if _, err := f.store.Write(ctx, name, []byte(text), was.Version); err != nil {
+		return "", err
+	}
+	did := "Wrote"
+	if was.Version != "" {
+		did = "Replaced"
+	}
+	return fmt.Sprintf("%s %s: %s, %s.", did, name, counted(len(splitLines([]byte(text))), "line"), size(int64(len(text)))), nil
+}
+
+// append adds to the end of a file.
+func (f *Files) append(ctx context.Context, name, text string) (string, error) {
+	content, was, err := workspace.ReadAll(ctx, f.store, name, "")
+	if err != nil && !isNotFound(err) {
+		return "", err
+	}
+	if workspace.Binary(content) {
+		return "", tell("%q is binary: text cannot be added to it.", name)
+	}
+	note := ""
+	if len(content) > 0 {
+		if content[len(content)-1] != '\n' {
+			note = " Its last line had no line end: the text continues that line."
+		}
+		text = withLineEnds(plain(text), lineEnd(content, "\n"))
+	}
+	if _, err := f.store.Write(ctx, name, append(content, text...), was.Version); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Added %s to %s.%s", counted(len(splitLines([]byte(text))), "line"), name, note), nil
+}
+
+// withLineEnds gives a plain text the line ends of the file that it goes into.
+func withLineEnds(text, end string) string {
+	if end == "\n" {
+		return text
+	}
+	return strings.ReplaceAll(text, "\n", end)
+}
+
+var editSpec = spec{
+	name: "edit_file",
+	about: "Replace a part of a file. old_str must be in it exactly once, with all its spaces; give enough lines around the place. " +
+		"The numbers of read_file are not part of the text.",
+	params: []param{
+		paramPath("the file, such as src/main.go"),
+		{name: "old_str", kind: kindText, about: "the text that is there", required: true, min: 1, max: workspace.MaxFileBytes},
+		{name: "new_str", kind: kindText, about: "the text in its place; empty: the part is removed", required: true, max: workspace.MaxFileBytes},
+	},
+}
+
+// edit answers edit_file.
+func (f *Files) edit(ctx context.Context, a arguments) (string, error) {
+	name, old, next := fileName(a.text("path")), plain(a.text("old_str")), plain(a.text("new_str"))
+	if old == next {
+		return "", tell("old_str and new_str are the same: nothing would change.")
+	}
+	content, was, err := workspace.ReadAll(ctx, f.store, name, "")
+	switch {
+	case err != nil:
+		return "", f.missing(ctx, name, err)
+	case workspace.Binary(content):
+		return "", tell("%q is binary: only text can be edited.", name)
+	}
+	d := newDocument(content)
+	text := bytes.ReplaceAll(d.body, []byte("\r\n"), []byte("\n"))
+	at := bytes.Index(text, []byte(old))
+	if at < 0 {
+		return "", absent(name, text, old)
+	}
+	if again := occurrences(text, old); len(again) > 1 {
+		return "", tell("old_str is in %q %s, at the lines %s: nothing was changed. Give more of the text around the one that you mean.",
+			name, counted(len(again), "time"), firstFew(again))
+	}
+	from, to := d.place(at), d.place(at+len(old))
+	replaced := d.body[from:to]
+	end := lineEnd(replaced, lineEnd(d.body, "\n"))
+	body := bytes.Join([][]byte{d.body[:from], []byte(withLineEnds(next, end)), d.body[to:]}, nil)
+	if _, err := f.store.Write(ctx, name, d.content(body), was.Version); err != nil {
+		return "", err
+	}
+	first := bytes.Count(text[:at], []byte("\n")) + 1
+	after, _ := numbered(splitLines(body), max(1, first-2), strings.Count(next, "\n")+5, 1_500)
+	return fmt.Sprintf("Edited %s from line %d on. It is there now:\n%s", name, first, after), nil
+}
+
+// place returns the position in the body of a position in the body with "\n" as its only line end.
+func (d document) place(at int) int {
+	i := 0
+	for ; at > 0; at-- {
+		if d.body[i] == '\r' && i+1 < len(d.body) && d.body[i+1] == '\n' {
+			i++
+		}
+		i++
+	}
+	return i
+}
+
+// occurrences returns the lines at which a text begins, also where it overlaps itself. It stops at 100.
+func occurrences(text []byte, part string) []int {
+	var lines []int
+	line, from := 1, 0
+	for len(lines) < 100 {
+		i := bytes.Index(text[from:], []byte(part))
+		if i < 0 {
+			break
+		}
+		line += bytes.Count(text[from:from+i], []byte("\n"))
+		lines = append(lines, line)
+		if text[from+i] == '\n' {
+			line++
+		}
+		from += i + 1
+	}
+	return lines
+}
+
+// firstFew writes the first numbers of a list.
+func firstFew(lines []int) string {
+	const most = 10
+	var all []string
+	for _, n := range lines[:min(most, len(lines))] {
+		all = append(all, fmt.Sprint(n))
+	}
+	if len(lines) > most {
+		all = append(all, "…")
+	}
+	return strings.Join(all, ", ")
+}
+
+// absent says that old_str is not there, and where its first line is, if that is there: then its spaces or its other
+// lines differ.
+func absent(name string, text []byte, old string) error {
+	first := ""
+	for line := range strings.Lines(old) {
+		if first = strings.TrimSpace(line); first != "" {
+			break
+		}
+	}
+	if first != "" {
+		if lines := occurrences(text, first); len(lines) > 0 {
+			return tell("old_str is not in %q: nothing was changed. Its first line is at line %s, with other spaces or other lines after it: read that part with read_file, and copy it exactly.",
+				name, firstFew(lines))
+		}
+	}
+	return tell("old_str is not in %q: nothing was changed. Read the file with read_file, and copy the part exactly.", name)
+}
+
+var deleteSpec = spec{
+	name:   "delete_file",
+	about:  "Delete a file.",
+	params: []param{paramPath("the file")},
+}
+
+// remove answers delete_file.
+func (f *Files) remove(ctx context.Context, a arguments) (string, error) {
+	name := fileName(a.text("path"))
+	was, err := f.store.Stat(ctx, name)
+	if err != nil {
+		return "", f.missing(ctx, name, err)
+	}
+	if err := f.store.Delete(ctx, name, was.Version); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Deleted %s (%s).", name, size(was.Size)), nil
+}
