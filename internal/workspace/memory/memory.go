@@ -16,6 +16,8 @@ import (
 
 // Store is a workspace. The zero value has no file.
 type Store struct {
+	Limits workspace.Limits
+
 	mu    sync.Mutex
 	files map[string][]version // the newest last
 	moves int                  // changes up to now
@@ -58,9 +60,12 @@ func (s *Store) present(name string) (version, error) {
 }
 
 // List returns all files.
-func (s *Store) List(context.Context) (workspace.Listing, error) {
+func (s *Store) List(ctx context.Context) (workspace.Listing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return workspace.Listing{}, err
+	}
 	l := workspace.Listing{Version: fmt.Sprint(s.moves)}
 	for name := range s.files {
 		if v, err := s.present(name); err == nil {
@@ -72,10 +77,10 @@ func (s *Store) List(context.Context) (workspace.Listing, error) {
 }
 
 // Stat returns the present version of a file.
-func (s *Store) Stat(_ context.Context, name string) (workspace.File, error) {
+func (s *Store) Stat(ctx context.Context, name string) (workspace.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := workspace.CheckName(name); err != nil {
+	if err := usable(ctx, name); err != nil {
 		return workspace.File{}, err
 	}
 	v, err := s.present(name)
@@ -83,10 +88,10 @@ func (s *Store) Stat(_ context.Context, name string) (workspace.File, error) {
 }
 
 // Read returns a part of a version.
-func (s *Store) Read(_ context.Context, name, of string, from, n int64) ([]byte, workspace.File, error) {
+func (s *Store) Read(ctx context.Context, name, of string, from, n int64) ([]byte, workspace.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := workspace.CheckName(name); err != nil {
+	if err := usable(ctx, name); err != nil {
 		return nil, workspace.File{}, err
 	}
 	v, err := s.present(name)
@@ -104,11 +109,14 @@ func (s *Store) Read(_ context.Context, name, of string, from, n int64) ([]byte,
 }
 
 // Write makes or replaces a file.
-func (s *Store) Write(_ context.Context, name string, content []byte, of string) (workspace.File, error) {
+func (s *Store) Write(ctx context.Context, name string, content []byte, of string) (workspace.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.check(name, of); err != nil {
+	if err := usable(ctx, name); err != nil {
 		return workspace.File{}, err
+	}
+	if v, _ := s.present(name); v.file.Version != of { // no file: its version is ""
+		return workspace.File{}, workspace.ErrMoved.With("name", name)
 	}
 	if err := workspace.CheckSize(name, int64(len(content))); err != nil {
 		return workspace.File{}, err
@@ -119,50 +127,53 @@ func (s *Store) Write(_ context.Context, name string, content []byte, of string)
 		if err != nil || other == name {
 			continue
 		}
-		if err := workspace.CheckNew(name, other); err != nil {
+		if err := workspace.CheckNew(name, other); of == "" && err != nil {
 			return workspace.File{}, err
 		}
 		files, size = files+1, size+v.file.Size
 	}
-	if err := (workspace.Limits{}).Check(files, size); err != nil {
+	if err := s.Limits.Check(files, size); err != nil {
 		return workspace.File{}, err
 	}
 	return s.put(name, version{content: bytes.Clone(content)}), nil
 }
 
-// check returns ErrMoved if a file has another version than the given one.
-func (s *Store) check(name, of string) error {
-	if err := workspace.CheckName(name); err != nil {
+// usable returns an error for a name that no operation uses, and for a caller that was cancelled.
+func usable(ctx context.Context, name string) error {
+	if err := (workspace.Shown{}).Check(name); err != nil {
 		return err
 	}
-	v, _ := s.present(name) // no file: its version is ""
-	if v.file.Version != of {
-		return workspace.ErrMoved.With("name", name)
-	}
-	return nil
+	return ctx.Err()
 }
 
 // Delete removes a file.
-func (s *Store) Delete(_ context.Context, name, of string) error {
+func (s *Store) Delete(ctx context.Context, name, of string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.present(name); err != nil {
+	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	if err := s.check(name, of); err != nil {
+	v, err := s.present(name)
+	if err != nil {
 		return err
+	}
+	if v.file.Version != of {
+		return workspace.ErrMoved.With("name", name)
 	}
 	s.put(name, version{gone: true})
 	return nil
 }
 
 // Versions returns the versions of a file.
-func (s *Store) Versions(_ context.Context, name string) ([]workspace.File, error) {
+func (s *Store) Versions(ctx context.Context, name string) ([]workspace.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
 	var all []workspace.File
 	for _, v := range slices.Backward(s.files[name]) {
-		if !v.gone {
+		if !v.gone && len(all) < workspace.MaxVersions {
 			all = append(all, v.file)
 		}
 	}

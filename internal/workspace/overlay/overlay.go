@@ -20,8 +20,9 @@ import (
 
 // Options are what an overlay is given.
 type Options struct {
-	Now   func() time.Time        // the time of changes
-	Check func(name string) error // whether the base takes a file of that name; nil: workspace.CheckName
+	Now    func() time.Time        // the time of changes
+	Check  func(name string) error // whether the base takes a file of that name; nil: workspace.CheckName
+	Limits workspace.Limits        // of the base
 }
 
 // An Overlay is a workspace.Store that never writes to its base. The version of a changed file is the hex SHA-256 of
@@ -164,9 +165,12 @@ func (v *Overlay) Write(ctx context.Context, name string, content []byte, versio
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	before, err := v.expect(ctx, name, version)
+	present, before, err := v.present(ctx, name)
 	if err != nil {
 		return workspace.File{}, err
+	}
+	if present != version {
+		return workspace.File{}, workspace.ErrMoved.With("name", name)
 	}
 	if err := v.fits(ctx, name, int64(len(content)), version == ""); err != nil {
 		return workspace.File{}, err
@@ -182,35 +186,29 @@ func (v *Overlay) Delete(ctx context.Context, name, version string) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if version == "" {
-		return workspace.ErrMoved.With("name", name)
-	}
-	before, err := v.expect(ctx, name, version)
-	if err != nil {
+	present, before, err := v.present(ctx, name)
+	switch {
+	case err != nil:
 		return err
+	case present == "":
+		return workspace.ErrNotFound.With("name", name)
+	case present != version:
+		return workspace.ErrMoved.With("name", name)
 	}
 	_, err = v.put(ctx, entry{Change: Change{Name: name, Before: before}, at: v.options.Now()})
 	return err
 }
 
-// expect returns the version that a file has in the base, or had before its change. The error is ErrMoved if its present
-// version is not the given one.
-func (v *Overlay) expect(ctx context.Context, name, version string) (before string, err error) {
-	present := ""
-	e, changed := v.changes[name]
-	if changed {
-		present, before = e.After, e.Before
-	} else {
-		f, err := v.base.Stat(ctx, name)
-		if err != nil && !errors.Is(err, workspace.ErrNotFound) {
-			return "", err
-		}
-		present, before = f.Version, f.Version
+// present returns the version of a file, and that from before its change; both are "" if there is no file.
+func (v *Overlay) present(ctx context.Context, name string) (version, before string, err error) {
+	if e, changed := v.changes[name]; changed {
+		return e.After, e.Before, nil
 	}
-	if present != version {
-		return "", workspace.ErrMoved.With("name", name)
+	f, err := v.base.Stat(ctx, name)
+	if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+		return "", "", err
 	}
-	return before, nil
+	return f.Version, f.Version, nil
 }
 
 // fits reports whether the workspace takes a file of a size: as the adapters do, so that a set can be applied.
@@ -231,7 +229,7 @@ func (v *Overlay) fits(ctx context.Context, name string, size int64, fresh bool)
 		}
 		files, size = files+1, size+f.Size
 	}
-	return workspace.Limits{}.Check(files, size)
+	return v.options.Limits.Check(files, size)
 }
 
 // put keeps an entry, or forgets it if the file is again as it is in the base.

@@ -151,7 +151,8 @@ func TestWritesHaveTheirConditions(t *testing.T) {
 	refused("a folder where a file is", write("a/n", "x", ""), workspace.ErrName)
 	refused("another case", write("A", "x", ""), workspace.ErrName)
 	refused("size", write("n", strings.Repeat("x", workspace.MaxFileBytes+1), ""), workspace.ErrTooLarge)
-	refused("delete without version", v.Delete(t.Context(), "n", ""), workspace.ErrMoved)
+	refused("delete of no file", v.Delete(t.Context(), "n", ""), workspace.ErrNotFound)
+	refused("delete without version", v.Delete(t.Context(), "a", ""), workspace.ErrMoved)
 	refused("delete of another version", v.Delete(t.Context(), "a", "v9"), workspace.ErrMoved)
 	put(t, base, "a", "of another")
 	refused("a file that moved below", write("a", "x", a.Version), workspace.ErrMoved)
@@ -171,16 +172,23 @@ func TestWritesHaveTheirConditions(t *testing.T) {
 
 func TestOverlayHoldsLimitsOfTheWorkspace(t *testing.T) {
 	files := map[string]string{}
-	for i := range workspace.MaxFiles {
+	for i := range 5 {
 		files[fmt.Sprintf("f%d", i)] = "x"
 	}
-	v := over(t, memory.With(files), overlay.Set{})
+	v, err := overlay.New(memory.With(files), overlay.Set{}, overlay.Options{Now: noon.Now, Limits: workspace.Limits{Files: 5, Bytes: 50}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := v.Write(t.Context(), "one-more", nil, ""); !errors.Is(err, workspace.ErrFull) {
 		t.Errorf("a file too many: %v", err)
 	}
 	remove(t, v, "f0")
 	if _, err := v.Write(t.Context(), "one-more", nil, ""); err != nil {
 		t.Errorf("a file in the place of another: %v", err)
+	}
+	was, _ := v.Stat(t.Context(), "f1")
+	if _, err := v.Write(t.Context(), "f1", make([]byte, 48), was.Version); !errors.Is(err, workspace.ErrFull) {
+		t.Errorf("bytes too many: %v", err)
 	}
 }
 
