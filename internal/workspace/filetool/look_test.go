@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"piloto/internal/workspace/filetool"
 )
 
 var project = map[string]string{
@@ -196,18 +194,17 @@ func TestSearchStopsAfterItsBytes(t *testing.T) {
 	expect{"nine files", "grep", args{"text": "absent"}, true, []string{"No line matches.", "ended early", "name a folder"}}.check(t, f)
 }
 
-func benchmarkProject(n int) *filetool.Files {
+func benchmarkFiles(n int) map[string]string {
 	files := map[string]string{".gitignore": "*.log\nbuild/\n/out\n!keep.log\n"}
 	for i := range n {
 		files[fmt.Sprintf("src/package%d/file%d.go", i%100, i)] = strings.Repeat("func name(value int) (string, error) { return format(value), nil }\n", 80)
 	}
-	f, _ := over(files)
-	return f
+	return files
 }
 
 // BenchmarkListAndGrep lists and searches 2,000 files of 5 kB.
 func BenchmarkListAndGrep(b *testing.B) {
-	f := benchmarkProject(1_999)
+	f, _ := over(benchmarkFiles(1_999))
 	for name, a := range map[string]args{"literal": {"text": "absent"}, "each-line": {"text": "format(value)"}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -175,7 +175,7 @@ func TestTreeFailsWithTheStore(t *testing.T) {
 func BenchmarkTree(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		f := benchmarkProject(1_999)
+		f, _ := over(benchmarkFiles(1_999))
 		b.StartTimer()
 		tree(b, f)
 	}

@@ -128,6 +128,9 @@ func (f *Files) scope(ctx context.Context, text string) (files []workspace.File,
 		}
 	}
 	if len(files) == 0 && folder != "" {
+		if file, err := f.store.Stat(ctx, folder); err == nil { // the store does not list it
+			return []workspace.File{file}, 0, nil
+		}
 		return nil, 0, v.unknown(text)
 	}
 	if v.out[folder] {
