@@ -14,7 +14,7 @@ import (
 // Limits of the tree.
 const (
 	maxTreeLines = 300
-	maxTreeLine  = 200     // bytes
+	maxTreeLine  = 120     // bytes
 	largeFile    = 1 << 20 // bytes. A larger file is named, and marked as left out
 )
 
@@ -84,11 +84,9 @@ func (v *view) nodes() *node {
 			continue
 		}
 		n.files = append(n.files, f)
-		for ; n != nil; n = all[folderOf(n.name)] {
-			n.count++
-			if n.name == "" {
-				break
-			}
+		for at := f.Name; at != ""; {
+			at = folderOf(at)
+			all[at].count++
 		}
 	}
 	return all[""]
@@ -98,13 +96,15 @@ func (v *view) nodes() *node {
 func (n *node) write(list *[]string, indent string) {
 	slices.SortFunc(n.folders, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
 	for _, f := range n.folders {
+		line := cut(indent+path.Base(f.name), maxTreeLine) + "/"
 		switch {
 		case f.out:
-			*list = append(*list, cut(indent+path.Base(f.name), maxTreeLine)+"/ (left out)")
+			*list = append(*list, line+" (left out)")
+		case f.count == 0: // each of its files is left out
 		case !f.open:
-			*list = append(*list, fmt.Sprintf("%s/ (%s)", cut(indent+path.Base(f.name), maxTreeLine), counted(f.count, "file")))
-		case f.count > 0:
-			*list = append(*list, cut(indent+path.Base(f.name), maxTreeLine)+"/")
+			*list = append(*list, fmt.Sprintf("%s (%s)", line, counted(f.count, "file")))
+		default:
+			*list = append(*list, line)
 			f.write(list, indent+"  ")
 		}
 	}
