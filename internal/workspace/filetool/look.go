@@ -155,7 +155,7 @@ func (f *Files) read(ctx context.Context, a arguments) (string, error) {
 		return "", tell("from: %s has %s.", name, counted(len(lines), "line"))
 	}
 	shown, last := numbered(lines, from, a.number("lines", maxLines), body)
-	head := fmt.Sprintf("%s, lines %d to %d of %d", name, from, last, len(lines))
+	head := fmt.Sprintf("%s, lines %d to %d of %d", cut(name, 150), from, last, len(lines))
 	if traits := d.traits(); traits != "" {
 		head += " (" + traits + ")"
 	}

@@ -69,6 +69,7 @@ func TestReadFile(t *testing.T) {
 		"plain": "a\nb\nc\n", "open": "a\nb", "crlf": "a\r\nb\r\n", "mixed": "a\r\nb\n", "bom": "\xEF\xBB\xBFa\n", "latin": "ca\xf1a\nb\n",
 		"empty": "", "bare": "\n\n", "binary": "a\x00b", "utf16": "\xff\xfea\x00b\x00", "many": many.String(),
 		"long": "start " + strings.Repeat("ñ", 5<<20-10) + "\nnext\n", "dir/file": "x\n",
+		"ñ": "x\n", strings.Repeat(strings.Repeat("d", 200)+"/", 5) + "f": many.String(),
 	})
 	for _, e := range []expect{
 		{"all lines", "read_file", args{"path": "plain"}, true, []string{"plain, lines 1 to 3 of 3\n     1\ta\n     2\tb\n     3\tc\n"}},
@@ -92,6 +93,8 @@ func TestReadFile(t *testing.T) {
 		{"a folder", "read_file", args{"path": "dir"}, false, []string{`"dir" is a folder`}},
 		{"nothing", "read_file", args{"path": "other/File"}, false, []string{"There is dir/file"}},
 		{"a bad name", "read_file", args{"path": "../../etc/passwd"}, false, []string{"“.” or “..”"}},
+		{"an accent apart from its letter", "read_file", args{"path": "n\u0303"}, true, []string{"ñ, lines 1"}},
+		{"a long name", "read_file", args{"path": strings.Repeat(strings.Repeat("d", 200)+"/", 5) + "f"}, true, []string{"… (+", "go on with from "}},
 		{"an absolute name", "read_file", args{"path": "/etc/passwd"}, false, []string{"absolute"}},
 	} {
 		e.check(t, f)

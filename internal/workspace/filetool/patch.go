@@ -283,12 +283,15 @@ func (p *patcher) added(text []byte) {
 
 // elsewhere says where the lines of a hunk are, if they are somewhere.
 func (p *patcher) elsewhere(h *gitdiff.TextFragment) string {
-	const mostLines = 50_000
+	const mostLines, mostOld = 50_000, 1_000 // their product is the time of the search
 	var old [][]byte
 	for _, line := range h.Lines {
 		if line.Old() {
 			old = append(old, bare([]byte(line.Line)))
 		}
+	}
+	if len(old) > mostOld {
+		return ""
 	}
 	var places []int
 	for i := 0; i+len(old) <= min(len(p.lines), mostLines) && len(places) <= 10; i++ {

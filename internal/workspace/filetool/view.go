@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/text/unicode/norm"
+
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/ignore"
 )
@@ -80,15 +82,16 @@ func folderOf(name string) string {
 
 // folderName returns the name of a folder as a model may write it: "./src/", "." and "" are possible.
 func folderName(text string) string {
-	text = strings.Trim(strings.TrimPrefix(text, "./"), "/")
+	text = strings.Trim(fileName(text), "/")
 	if text == "." {
 		return ""
 	}
 	return text
 }
 
-// fileName returns the name of a file as a model may write it: "./main.go" is possible.
-func fileName(text string) string { return strings.TrimPrefix(text, "./") }
+// fileName returns the name of a file as a model may write it: "./main.go" is possible, and letters that are apart from
+// their accents.
+func fileName(text string) string { return norm.NFC.String(strings.TrimPrefix(text, "./")) }
 
 // below returns the files in a folder and its folders.
 func (v *view) below(folder string) []workspace.File {
