@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// Limits of a command.
+const (
+	DefaultTimeout = 2 * time.Minute
+	MaxTimeout     = 10 * time.Minute
+
+	maxProcesses = 1024    // with their threads
+	maxOpenFiles = 4096    // of one process
+	maxFileBytes = 1 << 30 // of one file
+	maxScratch   = "2g"    // of HOME and TMPDIR together
+	maxShared    = "256m"  // of /dev/shm
+
+	drain = 2 * time.Second // how long the output of dead processes is read
+)
+
+// Errors of Run and Check. Package locale has a sentence for each: what is missing, and what to do.
+var (
+	ErrPlatform   = fault.New(fault.Unavailable, "sandbox.platform")   // no sandbox on this operating system: Args["os"]
+	ErrNamespaces = fault.New(fault.Unavailable, "sandbox.namespaces") // the kernel, or a container, refuses namespaces
+	ErrSysctl     = fault.New(fault.Unavailable, "sandbox.sysctl")     // a setting of the kernel forbids them: Args["name"], Args["value"]
+	ErrAppArmor   = fault.New(fault.Unavailable, "sandbox.apparmor")   // AppArmor forbids them: Args["program"]
+	ErrLandlock   = fault.New(fault.Unavailable, "sandbox.landlock")   // the kernel has no Landlock, or an old one
+	ErrRoot       = fault.New(fault.Unavailable, "sandbox.root")       // this kernel does not limit the processes of root
+	ErrSetup      = fault.New(fault.Unavailable, "sandbox.setup")      // another step failed: Args["step"]
+	ErrShell      = fault.New(fault.Unavailable, "sandbox.shell")      // there is no bash and no sh
+	ErrFolder     = fault.New(fault.Invalid, "sandbox.folder")         // no such folder: Args["path"]
+	ErrWide       = fault.New(fault.Invalid, "sandbox.wide")           // it holds the home folder, or the system: Args["path"]
+	ErrTimeout    = fault.New(fault.Invalid, "sandbox.timeout")        // Args["max"] in seconds
+)
+
+// A Command is a line for a shell, and what its process may touch. Paths are absolute.
+type Command struct {
+	Line      string   // read by bash, or by sh where there is no bash
+	Args      []string // $1, $2, … of the line
+	Workspace string   // can be read and written
+	Dir       string   // where the line runs, below Workspace; "" is Workspace
+	Env       map[string]string
+	Timeout   time.Duration // 0 is DefaultTimeout
+	ReadOnly  []string      // can be read beside the system's programs. A path that does not exist is skipped
+	Write     []string      // can be written beside Workspace. A path that does not exist is skipped
+	Hidden    []string      // files and folders below Workspace, by their slashed names, that are empty for the line
+
+	Unconfined bool       // run without a sandbox
+	Language   locale.Tag // of the sentence in Output; "" is Spanish
+}
+
+// A Result tells how a command ended.
+type Result struct {
+	Code     int    // exit code; 128 + the signal when a signal ended it
+	Output   string // standard output and error, at most 200 lines of 1,000 bytes, without control characters
+	Killed   bool   // a signal ended it: ours, or another
+	TimedOut bool   // its time was over
+	Duration time.Duration
+}
+
+// Run runs a command to its end, and ends it when ctx ends or its time is over. An error means that it was not
+// started; it is one of the errors of this package. Main must have been called first.
+func Run(ctx context.Context, c Command) (Result, error) {
+	c, err := c.checked()
+	if err != nil {
+		return Result{}, err
+	}
+	sh, err := findShell()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := inheritNothing(); err != nil {
+		return Result{}, ErrSetup.With("step", "descriptors").Because(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	out, start := &output{}, time.Now()
+	run := runConfined
+	if c.Unconfined {
+		run = runUnconfined
+	}
+	result, err := run(limited, c, sh, out)
+	if err != nil {
+		return Result{}, err
+	}
+	result.TimedOut = result.Killed && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
+	result.Duration = time.Since(start)
+	result.Output = out.text(c.Language)
+	return result, nil
+}
+
+// checked returns the command with real paths and its defaults.
+func (c Command) checked() (Command, error) {
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Timeout < 0 || c.Timeout > MaxTimeout {
+		return c, ErrTimeout.With("max", "600")
+	}
+	if c.Language == "" {
+		c.Language = locale.Spanish
+	}
+	if c.Dir == "" {
+		c.Dir = c.Workspace
+	}
+	var err error
+	if c.Workspace, err = realFolder(c.Workspace); err != nil {
+		return c, err
+	}
+	if c.Dir, err = realFolder(c.Dir); err != nil {
+		return c, err
+	}
+	if !isWithin(c.Dir, c.Workspace) {
+		return c, ErrFolder.With("path", c.Dir)
+	}
+	if c.ReadOnly, err = realPaths(c.ReadOnly); err != nil {
+		return c, err
+	}
+	if c.Write, err = realPaths(c.Write); err != nil {
+		return c, err
+	}
+	for _, path := range slices.Concat([]string{c.Workspace}, c.ReadOnly, c.Write) {
+		if isWide(path) {
+			return c, ErrWide.With("path", path)
+		}
+	}
+	for _, name := range c.Hidden {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return c, ErrFolder.With("path", name)
+		}
+	}
+	return c, nil
+}
+
+// realFolder returns the path of a folder without symbolic links.
+func realFolder(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", ErrFolder.With("path", path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", ErrFolder.With("path", path).Because(err)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return "", ErrFolder.With("path", path).Because(err)
+	}
+	return real, nil
+}
+
+// realPaths returns paths without symbolic links, and leaves out those that do not exist.
+func realPaths(paths []string) ([]string, error) {
+	var found []string
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			return nil, ErrFolder.With("path", path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, ErrFolder.With("path", path).Because(err)
+		default:
+			found = append(found, real)
+		}
+	}
+	return found, nil
+}
+
+// isWithin reports whether a path is a folder, or below it.
+func isWithin(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// isWide reports whether a path holds a whole home folder, or is a part of the running system. Secrets would be
+// found below it.
+func isWide(path string) bool {
+	homes := []string{os.Getenv("HOME")}
+	if u, err := user.Current(); err == nil {
+		homes = append(homes, u.HomeDir)
+	}
+	for _, home := range homes {
+		if home == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			home = real
+		}
+		if isWithin(home, path) {
+			return true
+		}
+	}
+	for _, system := range []string{"/proc", "/sys", "/dev"} {
+		if isWithin(path, system) || isWithin(system, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// environment returns the variables of a command: a few of ours, and those that the configuration names.
+func (c Command) environment(home, temp string) []string {
+	all := map[string]string{"PATH": os.Getenv("PATH"), "LANG": os.Getenv("LANG"), "HOME": home, "TMPDIR": temp}
+	if all["PATH"] == "" {
+		all["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+	}
+	if all["LANG"] == "" {
+		all["LANG"] = "C.UTF-8"
+	}
+	for name, value := range c.Env {
+		all[name] = value
+	}
+	list := []string{}
+	for name, value := range all {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// killed is the result of a command that was killed with all its processes.
+func killed() Result { return Result{Code: 128 + 9, Killed: true} }

@@ -1,0 +1,38 @@
+// Package sandbox runs the commands of a model on the machine of a person, and decides which of them need a yes.
+//
+// # What a command gets
+//
+// A command runs in namespaces of its own (user, mount, process, network, IPC, host name) below a new root:
+//
+//   - The folder of the workspace can be written, except its .git. Names in Command.Hidden are empty there.
+//   - Programs and libraries of the system, and what Command.ReadOnly names, can be read.
+//   - HOME and TMPDIR are in memory, at most 2 GiB, and vanish with the command.
+//   - Nothing else exists there: no home folder, no socket of a daemon, no process of the person.
+//   - There is a loopback interface of its own, and no other network.
+//   - The environment is PATH, HOME, TMPDIR, LANG and what Command.Env names. Standard input is empty.
+//
+// Landlock forbids the same writes a second time, because a mistake in one wall should not open the other. A seccomp
+// filter refuses the sockets that no namespace holds back (vsock, bluetooth), io_uring and the keyring. The command has
+// no capability and cannot get one. Limits of the kernel hold for processes, open files and the size of a file. Memory
+// has no limit; the kernel ends a command first when memory runs out.
+//
+// The first process of the process namespace is this program, started again: Main does its work. It dies at the
+// deadline, when the context ends, and when Piloto dies. The kernel then kills every process of the namespace.
+//
+// Check tells whether the kernel of this machine allows all that. Run refuses where it does not, unless
+// Command.Unconfined is set. An unconfined command still has a deadline, the same environment, an empty standard
+// input and a bounded output; its process group is killed. It can read and write what the person can, dial out, and
+// leave a process of another session behind.
+//
+// # Which commands need a yes
+//
+// Policy judges each line by its class (package command of internal/runs). A dev command is one that the workspace
+// lists, such as "go test" or "npm run": it is a class inside of sensitive.
+//
+//	mode               safe   dev    sensitive   destructive
+//	confirm-all        ask    ask    ask         ask
+//	confirm-sensitive  run    ask    ask         ask
+//	yolo               run    run    ask         ask
+//
+// Policy.AllowedOnly refuses what is sensitive and not dev, and what is destructive, in every mode.
+package sandbox

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"piloto/internal/ground/locale"
+)
+
+// TestMain also is the program that tests run in the sandbox: "TESTBINARY probe NAME …".
+func TestMain(m *testing.M) {
+	Main()
+	if len(os.Args) > 2 && os.Args[1] == "probe" {
+		probes[os.Args[2]](os.Args[3:])
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// needSandbox skips a test on a machine that cannot confine.
+func needSandbox(t *testing.T) {
+	t.Helper()
+	if err := Check(context.Background()); err != nil {
+		t.Skipf("this machine cannot confine a command: %v", err)
+	}
+}
+
+// probe returns a command that runs a probe of this test binary.
+func probe(t *testing.T, workspace, name string, args ...string) Command {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Command{
+		Line: `"$1" probe "${@:2}"`, Args: append([]string{self, name}, args...),
+		Workspace: workspace, ReadOnly: []string{filepath.Dir(self)}, Language: locale.English,
+	}
+}
+
+func run(t *testing.T, c Command) Result {
+	t.Helper()
+	r, err := Run(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantOutput compares the lines of an output.
+func wantOutput(t *testing.T, r Result, want ...string) {
+	t.Helper()
+	if r.Output != strings.Join(want, "\n") {
+		t.Errorf("the output is\n%s\nwant\n%s", r.Output, strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// An order is what the first process of the sandbox has to do.
+type order struct {
+	Shell  string
+	Args   []string // of the shell, beginning with its name
+	Dir    string
+	Env    []string
+	Mounts []mount // by path, so that a folder comes before what is mounted below it
+	Links  []link
+}
+
+// A kind of mount tells where its content is from, and who may write it.
+type kind int
+
+const (
+	readable  kind = iota // the path of the machine, which can be read
+	writable              // the path of the machine, which can be read and written
+	device                // the device of the machine
+	scratch               // a new folder in memory, which can be written
+	shared                // the same, for shared memory
+	emptyFile             // nothing
+	emptyDir              // nothing
+	proc                  // the processes of the sandbox
+)
+
+// A mount is a path that exists in the sandbox.
+type mount struct {
+	Path string
+	Kind kind
+}
+
+// A link is a symbolic link of the machine that exists in the sandbox too.
+type link struct{ Path, Target string }
+
+// A report is what the first process of the sandbox tells at its end.
+type report struct {
+	Step  string        // the step that failed, or ""
+	Errno syscall.Errno // of that step, or 0
+	Text  string        // the error of that step
+	Code  int           // the exit code of the line
+	Ended bool          // a signal ended the line: Code is 128 + the signal
+}
+
+// homeDir and tempDir are HOME and TMPDIR in the sandbox. They are in memory.
+const (
+	tempDir = "/tmp"
+	homeDir = "/tmp/home"
+)
+
+// systemDirs hold programs and libraries.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"}
+
+// systemFiles are the files of /etc that programs need and that hold no secret. /etc/ssl/private and /etc/shadow are
+// not among them.
+var systemFiles = []string{
+	"alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "fonts", "group",
+	"host.conf", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime",
+	"mime.types", "nsswitch.conf", "os-release", "passwd", "pki/ca-trust", "pki/tls/certs", "protocols", "services",
+	"ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone",
+}
+
+// devices are the devices that hold no data of the person.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// newOrder returns the order for a command.
+func newOrder(c Command, sh shell) order {
+	o := order{
+		Shell: sh.path, Args: c.arguments(sh), Dir: c.Dir, Env: c.environment(homeDir, tempDir),
+		Mounts: []mount{{"/proc", proc}, {tempDir, scratch}, {"/dev/shm", shared}},
+		Links: []link{
+			{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
+			{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
+		},
+	}
+	for _, path := range systemDirs {
+		o.addSystem(path)
+	}
+	for _, name := range systemFiles {
+		o.addSystem("/etc/" + name)
+	}
+	o.add(device, devices...)
+	o.add(readable, c.ReadOnly...)
+	o.add(writable, c.Workspace)
+	o.add(writable, c.Write...)
+	if git := filepath.Join(c.Workspace, ".git"); exists(git) && !slices.Contains(c.Write, git) {
+		o.add(readable, git)
+	}
+	for _, name := range c.Hidden {
+		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)))
+	}
+	slices.SortStableFunc(o.Mounts, func(a, b mount) int { return strings.Compare(a.Path, b.Path) })
+	return o
+}
+
+func (o *order) add(k kind, paths ...string) {
+	for _, path := range paths {
+		o.Mounts = append(o.Mounts, mount{path, k})
+	}
+}
+
+// addSystem adds a path of the system as it is: a link stays one.
+func (o *order) addSystem(path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	if info.Mode()&os.ModeSymlink == 0 {
+		o.add(readable, path)
+		return
+	}
+	if target, err := os.Readlink(path); err == nil {
+		o.Links = append(o.Links, link{path, target})
+	}
+}
+
+// hide makes a path of the workspace empty. A symbolic link is left: what it points to is hidden under its own name,
+// or does not exist in the sandbox.
+func (o *order) hide(path string) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || real != path {
+		return
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		o.add(emptyDir, path)
+	default:
+		o.add(emptyFile, path)
+	}
+}
+
+func exists(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink == 0
+}

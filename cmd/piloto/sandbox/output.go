@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"piloto/internal/ground/locale"
+)
+
+// What is kept of an output: its first and its last lines, and of each line its first bytes.
+const (
+	headLines = 100
+	tailLines = 100
+	maxLine   = 1000
+)
+
+// output keeps the first and the last lines of what is written to it. It holds at most 200 KB, whatever is written.
+// It is not safe for concurrent use.
+type output struct {
+	head, tail []string // tail is a ring: its oldest line is at count % tailLines once it is full
+	count      int      // lines that are not in head
+	line       []byte   // the line that is being written
+	cut        bool     // bytes of that line are missing
+	returned   bool     // the last byte was a carriage return
+}
+
+// Write takes the next bytes. It never fails.
+func (o *output) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		n := bytes.IndexAny(rest, "\r\n")
+		if n != 0 {
+			piece := rest
+			if n > 0 {
+				piece = rest[:n]
+			}
+			rest = rest[len(piece):]
+			o.add(piece)
+			continue
+		}
+		if rest[0] == '\n' {
+			o.endLine()
+		} else {
+			o.returned = true
+		}
+		rest = rest[1:]
+	}
+	return len(p), nil
+}
+
+// add appends bytes to the line. After a carriage return the line begins anew, as on a terminal.
+func (o *output) add(piece []byte) {
+	if o.returned {
+		o.line, o.cut, o.returned = o.line[:0], false, false
+	}
+	if room := maxLine - len(o.line); len(piece) > room {
+		piece, o.cut = piece[:room], true
+	}
+	o.line = append(o.line, piece...)
+}
+
+func (o *output) endLine() {
+	line := clean(string(o.line))
+	if o.cut {
+		line += "…"
+	}
+	switch {
+	case len(o.head) < headLines:
+		o.head = append(o.head, line)
+	case len(o.tail) < tailLines:
+		o.tail, o.count = append(o.tail, line), o.count+1
+	default:
+		o.tail[o.count%tailLines] = line
+		o.count++
+	}
+	o.line, o.cut, o.returned = o.line[:0], false, false
+}
+
+// text ends the last line, and returns the lines that are kept, with a sentence where lines are missing.
+func (o *output) text(tag locale.Tag) string {
+	if len(o.line) > 0 {
+		o.endLine()
+	}
+	lines := append([]string(nil), o.head...)
+	if missing := o.count - len(o.tail); missing > 0 {
+		lines = append(lines, locale.Text(tag, "sandbox.left_out", "count", strconv.Itoa(missing)))
+	}
+	for i := range o.tail {
+		lines = append(lines, o.tail[(o.count+i)%len(o.tail)])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// escapes are the sequences by which a program colours its text or moves the cursor.
+var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+
+// clean returns a line as valid UTF-8 without escapes and control characters. They could change what a terminal shows.
+func clean(line string) string {
+	line = escapes.ReplaceAllString(strings.ToValidUTF8(line, "\uFFFD"), "")
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, line)
+}

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// minLandlock is the least version of Landlock: from it on, a file can be renamed into another folder.
+const minLandlock = 2
+
+// errUnbounded means that this kernel cannot limit the number of processes of root.
+var errUnbounded = errors.New("the processes of root are not limited before Linux 6.14")
+
+// loopback switches on the loopback interface of the network namespace, for tests that start a server.
+func (o *order) loopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+}
+
+// limit sets the limits of the kernel, and then makes /proc unwritable.
+func (o *order) limit() error {
+	for _, setting := range []struct{ name, value string }{
+		{"/proc/sys/user/max_user_namespaces", "0"}, // a new one would give capabilities in it
+		{"/proc/self/oom_score_adj", "800"},         // when memory runs out, the sandbox ends first
+	} {
+		if err := os.WriteFile(setting.name, []byte(setting.value), 0); err != nil {
+			return err
+		}
+	}
+	if os.Geteuid() == 0 {
+		if err := limitRoot(); err != nil {
+			return err
+		}
+	}
+	for _, limit := range []struct {
+		of  int
+		max uint64
+	}{
+		{unix.RLIMIT_NPROC, maxProcesses},
+		{unix.RLIMIT_NOFILE, maxOpenFiles},
+		{unix.RLIMIT_FSIZE, maxFileBytes},
+		{unix.RLIMIT_CORE, 0},
+	} {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(limit.of, &now); err != nil {
+			return err
+		}
+		most := min(limit.max, now.Max)
+		if err := syscall.Setrlimit(limit.of, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit %d: %w", limit.of, err)
+		}
+	}
+	return protect(unix.AT_FDCWD, "/proc", 0, unix.MOUNT_ATTR_RDONLY)
+}
+
+// limitRoot limits the processes of root, for whom RLIMIT_NPROC does not hold. Before Linux 6.14 the setting is the
+// machine's own, and must not be written.
+func limitRoot() error {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return err
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); err != nil {
+		return err
+	}
+	if major < 6 || major == 6 && minor < 14 {
+		return errUnbounded
+	}
+	return os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(maxProcesses)), 0)
+}
+
+// restrict forbids, by Landlock, all access to files but that of the order. It also sets no_new_privs.
+func (o *order) restrict() error {
+	version, err := llsyscall.LandlockGetABIVersion()
+	if err != nil {
+		return err
+	}
+	if version < minLandlock {
+		return fmt.Errorf("version %d: %w", version, syscall.EOPNOTSUPP)
+	}
+	rules := []landlock.Rule{landlock.PathAccess(llsyscall.AccessFSReadDir, "/")} // names show what is mounted, no more
+	for _, m := range o.Mounts {
+		info, err := os.Stat(m.Path)
+		if err != nil {
+			return err
+		}
+		switch write := m.Kind == writable || m.Kind == scratch || m.Kind == shared || m.Kind == device; {
+		case write && info.IsDir():
+			rules = append(rules, landlock.RWDirs(m.Path).WithRefer())
+		case write:
+			rules = append(rules, landlock.RWFiles(m.Path))
+		case info.IsDir():
+			rules = append(rules, landlock.RODirs(m.Path))
+		default:
+			rules = append(rules, landlock.ROFiles(m.Path))
+		}
+	}
+	// Best effort: an older kernel restricts less. From minLandlock on, the difference is what the mounts forbid too.
+	return landlock.V9.BestEffort().RestrictPaths(rules...)
+}
+
+// families are the sockets that a network namespace holds back.
+var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+
+// refused are the calls that reach a keyring of the person, or open sockets past the filter.
+var refused = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}
+
+// architectures are those whose numbers of calls the filter knows.
+var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// filter refuses system calls that no namespace confines. It holds for this thread and what it starts.
+func (o *order) filter() error {
+	const (
+		number, architecture, argument = 0, 4, 16 // places in seccomp_data
+		x32                            = 0x40000000
+		load                           = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal                          = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		atLeast                        = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		answer                         = unix.BPF_RET | unix.BPF_K
+		allow                          = unix.SECCOMP_RET_ALLOW
+		unknown                        = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+		noFamily                       = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+	)
+	arch, ok := architectures[runtime.GOARCH]
+	if !ok {
+		return syscall.ENOTSUP
+	}
+	code := []unix.SockFilter{
+		{Code: load, K: architecture},
+		{Code: equal, K: arch, Jt: 1},
+		{Code: answer, K: unknown},
+		{Code: load, K: number},
+		{Code: atLeast, K: x32, Jf: 1},
+		{Code: answer, K: unknown},
+	}
+	for _, call := range refused {
+		code = append(code, unix.SockFilter{Code: equal, K: call, Jf: 1}, unix.SockFilter{Code: answer, K: unknown})
+	}
+	code = append(code,
+		unix.SockFilter{Code: equal, K: unix.SYS_SOCKET, Jt: 1},
+		unix.SockFilter{Code: answer, K: allow},
+		unix.SockFilter{Code: load, K: argument},
+	)
+	for _, family := range families {
+		code = append(code, unix.SockFilter{Code: equal, K: family, Jf: 1}, unix.SockFilter{Code: answer, K: allow})
+	}
+	code = append(code, unix.SockFilter{Code: answer, K: noFamily})
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// dropCapabilities gives up the rights that built the sandbox. This thread and what it starts cannot get them back,
+// because no_new_privs is set. The other threads of this process cannot be traced.
+func (o *order) dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
