@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// Limits of a hook, in seconds.
+const (
+	defaultHookSeconds = 15
+	maxHookSeconds     = 300
+)
+
+// ErrHook means that a hook of the configuration is wrong: Args["name"], and "why" as a fault.
+var ErrHook = fault.New(fault.Invalid, "sandbox.hook")
+
+// A Hook is a command that runs after a file was edited, such as a formatter.
+type Hook struct {
+	Name         string   `json:"name" yaml:"name"`
+	Command      string   `json:"command" yaml:"command"`             // {file} stands for the name of the file
+	FilePatterns []string `json:"file_patterns" yaml:"file_patterns"` // of which files; none means all
+	TimeoutS     int      `json:"timeout_s" yaml:"timeout_s"`         // seconds, at most 300; 0 is 15
+}
+
+// Check returns ErrHook when the hook cannot be run as it is written.
+func (h Hook) Check() error {
+	wrong := ErrHook.With("name", h.Name)
+	switch {
+	case h.Name == "":
+		return wrong.WithFault("why", fault.Reason("sandbox.hook.nameless"))
+	case h.TimeoutS < 0 || h.TimeoutS > maxHookSeconds:
+		return wrong.WithFault("why", fault.Reason("sandbox.hook.seconds").With("max", strconv.Itoa(maxHookSeconds)))
+	}
+	for _, pattern := range h.FilePatterns {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return wrong.WithFault("why", fault.Reason("sandbox.hook.pattern").With("pattern", pattern))
+		}
+	}
+	if _, why := hookLine(h.Command); why != nil {
+		return wrong.WithFault("why", why)
+	}
+	return nil
+}
+
+// Matches reports whether the hook is for a file, which is a slashed name below the workspace. A pattern without a
+// slash is matched with the last segment of the name, another one with the whole name, where ** is any number of
+// segments.
+func (h Hook) Matches(file string) bool {
+	if len(h.FilePatterns) == 0 {
+		return true
+	}
+	for _, pattern := range h.FilePatterns {
+		name := file
+		if !strings.Contains(pattern, "/") {
+			name = path.Base(file)
+		}
+		if matchSegments(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchSegments reports whether segments match the segments of a pattern.
+func matchSegments(pattern, name []string) bool {
+	for len(pattern) > 0 && pattern[0] != "**" {
+		if len(name) == 0 {
+			return false
+		}
+		if ok, err := path.Match(pattern[0], name[0]); err != nil || !ok {
+			return false
+		}
+		pattern, name = pattern[1:], name[1:]
+	}
+	if len(pattern) == 0 {
+		return len(name) == 0
+	}
+	for skip := range len(name) + 1 {
+		if matchSegments(pattern[1:], name[skip:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Run runs the hook for a file, and returns what came of it, for the model. It never fails: a missing program, a
+// time-out or a panic is a text too. The base says where and how the hook runs; its line, arguments and time are not
+// used.
+func (h Hook) Run(ctx context.Context, base Command, file string) (outcome string) {
+	tag := base.Language
+	defer func() {
+		if r := recover(); r != nil {
+			outcome = h.notRun(tag, fmt.Sprint(r))
+		}
+	}()
+	line, why := hookLine(h.Command)
+	if why != nil {
+		return h.notRun(tag, locale.OfFault(why).In(tag))
+	}
+	seconds := h.TimeoutS
+	if seconds == 0 {
+		seconds = defaultHookSeconds
+	}
+	if strings.HasPrefix(file, "-") {
+		file = "./" + file // a program would read it as an option
+	}
+	c := base
+	c.Line, c.Args, c.Dir, c.Timeout = line, []string{file}, "", time.Duration(min(seconds, maxHookSeconds))*time.Second
+	r, err := Run(ctx, c)
+	var head string
+	switch {
+	case err != nil:
+		return h.notRun(tag, locale.OfFault(fault.Of(err)).In(tag))
+	case r.TimedOut:
+		head = locale.Text(tag, "sandbox.hook.late", "name", h.Name, "seconds", strconv.Itoa(seconds))
+	case r.Code != 0:
+		head = locale.Text(tag, "sandbox.hook.failed", "name", h.Name, "code", strconv.Itoa(r.Code))
+	default:
+		head = locale.Text(tag, "sandbox.hook.passed", "name", h.Name)
+	}
+	return strings.TrimRight(head+"\n"+r.Output, "\n")
+}
+
+func (h Hook) notRun(tag locale.Tag, why string) string {
+	return locale.Text(tag, "sandbox.hook.not_run", "name", h.Name, "why", why)
+}
+
+// AfterEdit runs, one after another, the hooks that are for a file, and returns their outcomes, or "" when none is.
+func AfterEdit(ctx context.Context, hooks []Hook, base Command, file string) string {
+	var outcomes []string
+	for _, h := range hooks {
+		if h.Matches(file) {
+			outcomes = append(outcomes, h.Run(ctx, base, file))
+		}
+	}
+	return strings.Join(outcomes, "\n")
+}
