@@ -68,6 +68,34 @@ echo x 2>&- > /usr/file || echo no`,
 	}
 }
 
+// The mounts forbid the same as Landlock does, so Landlock is tried without them.
+func TestLandlockIsAWallOfItsOwn(t *testing.T) {
+	needSandbox(t)
+	workspace, outside := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(outside, "kept"), "x")
+	c := probe(t, workspace, "landlock", workspace, outside)
+	c.Unconfined = true
+	wantOutput(t, run(t, c), "wrote in "+workspace, "read in "+workspace)
+}
+
+func init() { probes["landlock"] = probeLandlock }
+
+// probeLandlock tries to write and read in folders, of which the first is the workspace.
+func probeLandlock(folders []string) {
+	o := order{Mounts: []mount{{"/usr", readable}, {folders[0], writable}}}
+	if err := o.restrict(); err != nil {
+		fmt.Println(err)
+	}
+	for _, folder := range folders {
+		if os.WriteFile(filepath.Join(folder, "kept"), nil, 0o644) == nil {
+			fmt.Println("wrote in", folder)
+		}
+		if _, err := os.ReadFile(filepath.Join(folder, "kept")); err == nil {
+			fmt.Println("read in", folder)
+		}
+	}
+}
+
 func TestANamedGitFolderCanBeWritten(t *testing.T) {
 	needSandbox(t)
 	workspace := t.TempDir()
@@ -164,6 +192,21 @@ func TestProbeReachesNothing(t *testing.T) {
 	for _, want := range []string{"reached tcp", "reached unix " + socket, "reached unix " + abstract, "wrote outside", "deleted outside"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("the probe that is not confined did not say %q:\n%s", want, found)
+		}
+	}
+}
+
+func TestNamespacesAreItsOwn(t *testing.T) {
+	needSandbox(t)
+	r := run(t, Command{Line: "cd /proc/self/ns && readlink user mnt pid net ipc uts", Workspace: t.TempDir()})
+	lines := strings.Split(r.Output, "\n")
+	if len(lines) != 6 {
+		t.Fatalf("%q", lines)
+	}
+	for _, line := range lines {
+		name, _, _ := strings.Cut(line, ":")
+		if ours, err := os.Readlink("/proc/self/ns/" + name); err != nil || ours == line {
+			t.Errorf("the namespace %s is that of this process, %v", line, err)
 		}
 	}
 }
@@ -392,7 +435,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	again := exec.Command(copied, "-test.run=^Test(Only|ANamed|Environment|NoDesc|Probe|Command|Sockets|Exit|Nothing|Processes)", "-test.v")
+	again := exec.Command(copied, "-test.run=^Test(Only|ANamed|Namespaces|Environment|NoDesc|Probe|Command|Sockets|Exit|Nothing|Processes)", "-test.v")
 	again.Dir = "/"
 	again.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
