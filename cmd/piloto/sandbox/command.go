@@ -52,7 +52,7 @@ type Command struct {
 	Env       map[string]string
 	Timeout   time.Duration // 0 is DefaultTimeout
 	ReadOnly  []string      // can be read beside the system's programs. A path that does not exist is skipped
-	Write     []string      // can be written beside Workspace. A path that does not exist is skipped
+	Write     []string      // can be written beside Workspace. What a command leaves there, others may run: name no shared cache
 	Hidden    []string      // files and folders below Workspace, by their slashed names, that are empty for the line
 
 	Unconfined bool       // run without a sandbox

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// probes are what the tests run as commands. They print what they find.
+var probes = map[string]func(args []string){}
+
 // needSandbox skips a test on a machine that cannot confine. It fails the test where another program gets namespaces
 // from the same kernel, so that a mistake of ours is not taken for a property of the machine.
 func needSandbox(t *testing.T) {

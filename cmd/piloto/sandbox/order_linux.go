@@ -77,8 +77,10 @@ func newOrder(c Command, sh shell) order {
 		Shell: sh.path, Args: c.arguments(sh), Dir: c.Dir, Env: c.environment(homeDir, tempDir),
 		Mounts: []mount{{"/proc", proc}, {tempDir, scratch}, {"/dev/shm", shared}},
 		Links: []link{
-			{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
-			{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
+			{"/dev/fd", "/proc/self/fd"},
+			{"/dev/stdin", "/proc/self/fd/0"},
+			{"/dev/stdout", "/proc/self/fd/1"},
+			{"/dev/stderr", "/proc/self/fd/2"},
 		},
 	}
 	for _, path := range systemDirs {

@@ -13,19 +13,14 @@ import (
 	"time"
 )
 
-// probes are what the tests run as commands. They print what they find.
-var probes = map[string]func(args []string){
-	"argument": func(args []string) { fmt.Printf("%q\n", args) },
-	"environment": func([]string) {
-		for _, variable := range os.Environ() {
-			fmt.Println(variable)
-		}
-	},
-	"secrets": probeSecrets,
-	"outside": probeOutside,
-	"leave":   probeLeave,
-	"sleep":   func([]string) { time.Sleep(time.Hour) },
-	"fork":    probeFork,
+func init() {
+	probes["argument"] = func(args []string) { fmt.Printf("%q\n", args) }
+	probes["environment"] = func([]string) { fmt.Println(strings.Join(os.Environ(), "\n")) }
+	probes["sleep"] = func([]string) { time.Sleep(time.Hour) }
+	probes["secrets"] = probeSecrets
+	probes["outside"] = probeOutside
+	probes["leave"] = probeLeave
+	probes["fork"] = probeFork
 }
 
 // probeSecrets looks for a canary in the environment, in a file, and in the environments of all processes.
