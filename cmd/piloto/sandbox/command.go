@@ -12,18 +12,13 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/workspace"
 )
 
 // Limits of a command.
 const (
 	DefaultTimeout = 2 * time.Minute
 	MaxTimeout     = 10 * time.Minute
-
-	maxProcesses = 1024    // with their threads
-	maxOpenFiles = 4096    // of one process
-	maxFileBytes = 1 << 30 // of one file
-	maxScratch   = "2g"    // of HOME and TMPDIR together
-	maxShared    = "256m"  // of /dev/shm
 
 	drain = 2 * time.Second // how long the output of dead processes is read
 )
@@ -43,7 +38,8 @@ var (
 	ErrTimeout    = fault.New(fault.Invalid, "sandbox.timeout")        // Args["max"] in seconds
 )
 
-// A Command is a line for a shell, and what its process may touch. Paths are absolute.
+// A Command is a line for a shell, and what its process may touch. Paths are absolute; those beside Workspace that do
+// not exist are skipped.
 type Command struct {
 	Line      string   // read by bash, or by sh where there is no bash
 	Args      []string // $1, $2, … of the line
@@ -51,9 +47,9 @@ type Command struct {
 	Dir       string   // where the line runs, below Workspace; "" is Workspace
 	Env       map[string]string
 	Timeout   time.Duration // 0 is DefaultTimeout
-	ReadOnly  []string      // can be read beside the system's programs. A path that does not exist is skipped
+	ReadOnly  []string      // can be read beside the system's programs
 	Write     []string      // can be written beside Workspace. What a command leaves there, others may run: name no shared cache
-	Hidden    []string      // files and folders below Workspace, by their slashed names, that are empty for the line
+	Hidden    []string      // files and folders below Workspace, by slashed names, that are empty for the line: see Protect
 
 	Unconfined bool       // run without a sandbox
 	Language   locale.Tag // of the sentence in Output; "" is Spanish
@@ -176,6 +172,36 @@ func realPaths(paths []string) ([]string, error) {
 	return found, nil
 }
 
+// Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden. It adds the
+// .git of each repository in the workspace to ReadOnly.
+// A command can read .git, because many programs ask git. Whatever it wrote there, git of the person would run.
+func (c *Command) Protect(shown workspace.Shown) error {
+	return filepath.WalkDir(c.Workspace, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case path == c.Workspace:
+			return err
+		case err != nil:
+			return nil //nolint:nilerr // a command cannot read it either
+		}
+		name, err := filepath.Rel(c.Workspace, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		closed := entry.IsDir() && !shown.Enters(name)
+		switch {
+		case entry.Name() == ".git":
+			c.ReadOnly = append(c.ReadOnly, path)
+		case closed, entry.Type().IsRegular() && shown.Hidden(name), entry.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0:
+			c.Hidden = append(c.Hidden, name)
+		}
+		if closed {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
 // isWithin reports whether a path is a folder, or below it.
 func isWithin(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
@@ -200,12 +226,12 @@ func isWide(path string) bool {
 			return true
 		}
 	}
-	for _, system := range []string{"/proc", "/sys", "/dev"} {
+	for _, system := range []string{"/proc", "/sys", "/dev", "/run"} {
 		if isWithin(path, system) || isWithin(system, path) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc([]string{"/etc", "/usr", "/var"}, func(system string) bool { return isWithin(system, path) })
 }
 
 // environment returns the variables of a command: a few of ours, and those that the configuration names.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/workspace"
 )
 
 func TestCommandsAreRefusedBeforeTheyStart(t *testing.T) {
@@ -33,6 +35,9 @@ func TestCommandsAreRefusedBeforeTheyStart(t *testing.T) {
 		"a folder above it":            {Command{Workspace: home}, ErrWide},
 		"a link to it":                 {Command{Workspace: filepath.Join(workspace, "out")}, ErrWide},
 		"the root":                     {Command{Workspace: "/"}, ErrWide},
+		"programs of the system":       {Command{Workspace: "/usr"}, ErrWide},
+		"the settings of the system":   {Command{Workspace: workspace, ReadOnly: []string{"/etc"}}, ErrWide},
+		"sockets of daemons":           {Command{Workspace: workspace, ReadOnly: []string{"/run"}}, ErrWide},
 		"processes":                    {Command{Workspace: workspace, ReadOnly: []string{"/proc"}}, ErrWide},
 		"home to read":                 {Command{Workspace: workspace, ReadOnly: []string{filepath.Join(home, "person")}}, ErrWide},
 		"home to write":                {Command{Workspace: workspace, Write: []string{home}}, ErrWide},
@@ -53,6 +58,34 @@ func TestCommandsAreRefusedBeforeTheyStart(t *testing.T) {
 			t.Errorf("%s: the command ran: %v", what, ran)
 		}
 		_ = os.Remove(filepath.Join(workspace, "ran"))
+	}
+}
+
+func TestProtectHidesSecretsAndClosesRepositories(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{
+		"a.go", ".env", "sub/.env.local", "sub/cert.pem", "sub/b.go", ".envs/x", ".envs/y", ".git/config", "mod/.git/hooks/x.key", "named.key", "tree/.git",
+	} {
+		write(t, filepath.Join(folder, filepath.FromSlash(name)), "x")
+	}
+	shown, err := workspace.Show("named.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Command{Workspace: folder}
+	if err := c.Protect(shown); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{".env", ".envs", "sub/.env.local", "sub/cert.pem"}; !slices.Equal(c.Hidden, want) {
+		t.Errorf("hidden are %q, want %q", c.Hidden, want)
+	}
+	want := []string{filepath.Join(folder, ".git"), filepath.Join(folder, "mod", ".git"), filepath.Join(folder, "tree", ".git")}
+	if !slices.Equal(c.ReadOnly, want) {
+		t.Errorf("closed are %q, want %q", c.ReadOnly, want)
+	}
+	c.Workspace = filepath.Join(folder, "gone")
+	if err := c.Protect(shown); err == nil {
+		t.Error("a folder that is gone is protected")
 	}
 }
 

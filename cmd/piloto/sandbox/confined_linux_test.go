@@ -13,52 +13,45 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"piloto/internal/workspace"
 )
-
-// marked returns the processes of this machine that have a mark among their arguments.
-func marked(t *testing.T, mark string) (pids []int) {
-	t.Helper()
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range lines {
-		text, err := os.ReadFile(path)
-		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), mark) {
-			continue
-		}
-		if pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))); pid != os.Getpid() {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// mark returns a text that no other process has among its arguments.
-func mark(t *testing.T) string { return fmt.Sprint(t.Name(), "-", os.Getpid()) }
 
 func TestOnlyTheWorkspaceCanBeWritten(t *testing.T) {
 	needSandbox(t)
+	var shown workspace.Shown
 	workspace, library, cache := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(workspace, ".git", "config"), "settings")
 	write(t, filepath.Join(workspace, ".env"), "KEY=1")
 	write(t, filepath.Join(workspace, "keys", "a.pem"), "KEY")
 	write(t, filepath.Join(workspace, "sub", "here"), "x")
 	write(t, filepath.Join(library, "lib"), "library")
-	r := run(t, Command{
+	write(t, filepath.Join(workspace, "sub", "mod", ".git", "config"), "nested")
+	c := Command{
 		Line: `
 pwd
 echo new > made && mv made ../moved && cat ../moved
 cat ../.git/config; echo; echo x 2>&- > ../.git/config || echo no; mkdir ../.git/hooks 2>&- || echo no; mv ../.git ../other 2>&- || echo no
 cat ../.env; ls ../keys; rm -f ../.env 2>&- || echo no
+test -S ../server || echo no
+cat mod/.git/config; echo; echo x 2>&- > mod/.git/config || echo no
 cat "$1/lib"; echo; echo x 2>&- > "$1/lib" || echo no
 echo kept > "$2/entry"
 echo x > ~/file && echo x > $TMPDIR/file && echo x > /dev/shm/file && echo scratch
 echo x 2>&- > /usr/file || echo no`,
 		Args: []string{library, cache}, Workspace: workspace, Dir: filepath.Join(workspace, "sub"),
-		ReadOnly: []string{library, "/does/not/exist"}, Write: []string{cache}, Hidden: []string{".env", "keys", "absent"},
-	})
-	wantOutput(t, r, filepath.Join(workspace, "sub"), "new", "settings", "no", "no", "no", "no", "library", "no", "scratch", "no")
+		ReadOnly: []string{library, "/does/not/exist"}, Write: []string{cache}, Hidden: []string{"keys", "absent"},
+	}
+	server, err := net.Listen("unix", filepath.Join(workspace, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	if err := c.Protect(shown); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, c)
+	wantOutput(t, r, filepath.Join(workspace, "sub"), "new", "settings", "no", "no", "no", "no", "no", "nested", "no", "library", "no", "scratch", "no")
 	for path, want := range map[string]string{
 		filepath.Join(workspace, "moved"): "new\n", filepath.Join(cache, "entry"): "kept\n", filepath.Join(workspace, ".env"): "KEY=1",
 	} {
@@ -301,7 +294,7 @@ func TestDeadlineKillsAll(t *testing.T) {
 			}
 			c := probe(t, t.TempDir(), "sleep", mark(t))
 			c.Line = `trap '' TERM INT HUP; echo begun; "$1" probe sleep "$3" & "$1" probe sleep "$3"`
-			c.Timeout, c.Unconfined = 700*time.Millisecond, unconfined
+			c.Timeout, c.Unconfined = 2*time.Second, unconfined
 			r := run(t, c)
 			if !r.TimedOut || !r.Killed || r.Code != 137 || r.Output != "begun" {
 				t.Errorf("got %+v", r)
@@ -403,7 +396,7 @@ func TestProcessesAreBounded(t *testing.T) {
 
 func TestFloodIsBounded(t *testing.T) {
 	needSandbox(t)
-	r := run(t, Command{Line: "yes 0123456789", Workspace: t.TempDir(), Timeout: 500 * time.Millisecond})
+	r := run(t, Command{Line: "yes 0123456789", Workspace: t.TempDir(), Timeout: 2 * time.Second})
 	if lines := strings.Split(r.Output, "\n"); len(lines) != headLines+1+tailLines || !r.TimedOut {
 		t.Errorf("%d lines, %+v", len(lines), r.TimedOut)
 	}

@@ -3,13 +3,14 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/workspace/ignore"
 )
 
 // Limits of a hook, in seconds.
@@ -39,7 +40,7 @@ func (h Hook) Check() error {
 		return wrong.WithFault("why", fault.Reason("sandbox.hook.seconds").With("max", strconv.Itoa(maxHookSeconds)))
 	}
 	for _, pattern := range h.FilePatterns {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		if _, err := ignore.Glob(pattern); err != nil || pattern == "" {
 			return wrong.WithFault("why", fault.Reason("sandbox.hook.pattern").With("pattern", pattern))
 		}
 	}
@@ -49,45 +50,13 @@ func (h Hook) Check() error {
 	return nil
 }
 
-// Matches reports whether the hook is for a file, which is a slashed name below the workspace. A pattern without a
-// slash is matched with the last segment of the name, another one with the whole name, where ** is any number of
-// segments.
+// Matches reports whether the hook is for a file, which is a slashed name below the workspace. A pattern is one of
+// ignore.Glob; a wrong one matches nothing.
 func (h Hook) Matches(file string) bool {
-	if len(h.FilePatterns) == 0 {
-		return true
-	}
-	for _, pattern := range h.FilePatterns {
-		name := file
-		if !strings.Contains(pattern, "/") {
-			name = path.Base(file)
-		}
-		if matchSegments(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/")) {
-			return true
-		}
-	}
-	return false
-}
-
-// matchSegments reports whether segments match the segments of a pattern.
-func matchSegments(pattern, name []string) bool {
-	for len(pattern) > 0 && pattern[0] != "**" {
-		if len(name) == 0 {
-			return false
-		}
-		if ok, err := path.Match(pattern[0], name[0]); err != nil || !ok {
-			return false
-		}
-		pattern, name = pattern[1:], name[1:]
-	}
-	if len(pattern) == 0 {
-		return len(name) == 0
-	}
-	for skip := range len(name) + 1 {
-		if matchSegments(pattern[1:], name[skip:]) {
-			return true
-		}
-	}
-	return false
+	return len(h.FilePatterns) == 0 || slices.ContainsFunc(h.FilePatterns, func(pattern string) bool {
+		glob, err := ignore.Glob(pattern)
+		return err == nil && glob.MatchString(file)
+	})
 }
 
 // Run runs the hook for a file, and returns what came of it, for the model. It never fails: a missing program, a

@@ -36,6 +36,7 @@ func TestHookMatchesPatterns(t *testing.T) {
 		{[]string{"**/*.go"}, "b.go", true},
 		{[]string{"a/**"}, "a/b/c", true},
 		{[]string{"a/**"}, "b/a/c", false},
+		{[]string{"*.{ts,tsx}"}, "a/b.tsx", true},
 		{[]string{"[a-"}, "a", false},
 	} {
 		if got := (Hook{FilePatterns: c.patterns}).Matches(c.file); got != c.want {

@@ -99,8 +99,21 @@ func newOrder(c Command, sh shell) order {
 	for _, name := range c.Hidden {
 		o.hide(filepath.Join(c.Workspace, filepath.FromSlash(name)))
 	}
-	slices.SortStableFunc(o.Mounts, func(a, b mount) int { return strings.Compare(a.Path, b.Path) })
+	o.sortMounts()
 	return o
+}
+
+// sortMounts puts a folder before what is mounted below it. Nothing is mounted below a folder that is empty.
+func (o *order) sortMounts() {
+	slices.SortStableFunc(o.Mounts, func(a, b mount) int { return strings.Compare(a.Path, b.Path) })
+	var empty []string
+	o.Mounts = slices.DeleteFunc(o.Mounts, func(m mount) bool {
+		below := slices.ContainsFunc(empty, func(folder string) bool { return m.Path != folder && isWithin(m.Path, folder) })
+		if m.Kind == emptyDir && !below {
+			empty = append(empty, m.Path)
+		}
+		return below
+	})
 }
 
 func (o *order) add(k kind, paths ...string) {

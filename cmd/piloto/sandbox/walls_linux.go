@@ -14,6 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Limits that the kernel holds.
+const (
+	maxProcesses = 1024    // with their threads
+	maxOpenFiles = 4096    // of one process
+	maxFileBytes = 1 << 30 // of one file
+	maxScratch   = "2g"    // of HOME and TMPDIR together
+	maxShared    = "256m"  // of /dev/shm
+)
+
 // minLandlock is the least version of Landlock: from it on, a file can be renamed into another folder.
 const minLandlock = 2
 
