@@ -226,12 +226,12 @@ func isWide(path string) bool {
 			return true
 		}
 	}
-	for _, system := range []string{"/proc", "/sys", "/dev", "/run"} {
+	for _, system := range []string{"/proc", "/sys", "/dev", "/run/user"} {
 		if isWithin(path, system) || isWithin(system, path) {
 			return true
 		}
 	}
-	return slices.ContainsFunc([]string{"/etc", "/usr", "/var"}, func(system string) bool { return isWithin(system, path) })
+	return slices.ContainsFunc([]string{"/etc", "/usr", "/var", "/run"}, func(system string) bool { return isWithin(system, path) })
 }
 
 // environment returns the variables of a command: a few of ours, and those that the configuration names.
