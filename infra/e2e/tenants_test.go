@@ -88,6 +88,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"PATCH /operator/session/{id}":     object("title", "mine"), "POST /operator/session/{id}/branch": object("message_id", run.text("message.id")),
 		"POST /api/agents/{name}/jobs": object("prompt", "mine"),
 		"POST /api/jobs/{id}/stop":     "{}",
+		"POST /api/jobs/{id}/results":  `{"results":[{"call_id":"1.0","output":"x"}]}`,
 		"PATCH /api/hooks/{id}":        `{"enabled":false}`,
 		"PUT /api/router/{id_empresa}": object("context", "Suyo."),
 	}

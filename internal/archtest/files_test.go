@@ -10,7 +10,6 @@ var filing = map[string]string{
 	"internal/ground/failpoint":     "the file of a test says where to crash; a build without the tag has none of it",
 	"internal/boot/receipts":        "the key of receipts of one machine, named by its configuration",
 	"internal/workspace/folder":     "the folder that a person gives, by names that were checked, through os.Root",
-	"cmd/piloto/sandbox":            "the workspace and the paths beside it are named by who starts piloto on their machine",
 	"infra/local/process":           "the data folder, backups and the folder of functions are named by who starts the process",
 	"infra/localaws/disk":           "the data file is its own",
 	"infra/local/demo":              "the demonstration's journal is in the data folder",

@@ -73,6 +73,8 @@ type Job struct {
 	Locale    string     `json:"locale"`
 	TraceID   string     `json:"trace_id,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
+	Tools     []Tool     `json:"tools,omitempty"`   // of its client
+	Context   string     `json:"context,omitempty"` // what its client tells about its machine; for the model
 
 	Status     Status                  `json:"status"`
 	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
@@ -96,6 +98,8 @@ type Job struct {
 	ReplyID  string        `json:"reply_id,omitempty"` // its message
 	Token    string        `json:"token,omitempty"`    // of the execution that waits
 	Waited   time.Time     `json:"waited,omitzero"`    // since when it waits
+	Open     []OpenCall    `json:"open,omitempty"`     // that it waits for its client to answer
+	Told     []ToldCall    `json:"told,omitempty"`     // the answers, until the next round has them
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
@@ -106,7 +110,9 @@ type Job struct {
 
 // WaitsForPerson reports whether a job waits until a person decided about its plan, or answered its question. One that
 // was asked to stop waits no longer.
-func (j Job) WaitsForPerson() bool { return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" }
+func (j Job) WaitsForPerson() bool {
+	return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" && len(j.Open) == 0
+}
 
 // AsksPerson reports whether a job waits for the answer to a question.
 func (j Job) AsksPerson() bool { return j.WaitsForPerson() && j.Question != "" }
@@ -135,6 +141,8 @@ type Round struct {
 	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
 
 	Question string `json:"question,omitempty"` // that it asked the person
+
+	Open []OpenCall `json:"open,omitempty"` // that its client answers
 }
 
 // IsText reports whether the model was done with this round: it answered in text.
@@ -173,6 +181,8 @@ const (
 	EventProposed = "job.proposed" // a plan was proposed: run_id
 	EventAsked    = "job.asked"    // the person was asked: round, question
 	EventReplied  = "job.replied"  // the person answered: message_id
+	EventCalled   = "job.called"   // its client is to answer calls: round, names
+	EventTold     = "job.told"     // its client answered: names
 	EventResumed  = "job.resumed"  // it goes on: run_id and status of the plan that ended, or message_id of the answer
 	EventStopping = "job.stopping"
 	EventEnded    = "job.ended"

@@ -69,6 +69,9 @@ type Order struct {
 	Mode         agent.Mode
 	Assistant    *agent.Assistant
 	Servers      *[]string // of those of the agent, only these; nil: all of them
+
+	Tools   []Tool // of the client
+	Context string // what the client tells about its machine
 }
 
 // startGrace is the time after which the sweep starts a job that was not started.
@@ -128,7 +131,7 @@ func (o Order) job(loop agent.Loop) Job {
 	}
 	return Job{
 		ID: o.ID, Account: o.Principal.Account, User: o.Principal.User, Agent: loop.Name, Loop: loop, ChatID: o.ChatID, MessageID: o.ID,
-		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Status: Running,
+		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Status: Running, Tools: o.Tools, Context: o.Context,
 		CreatedAt: o.At, UpdatedAt: o.At, EndsAt: o.At.Add(MostLife), DueAt: o.At.Add(startGrace),
 	}
 }
@@ -386,8 +389,8 @@ func (s *Service) waitIsOver(ctx context.Context, j Job) (bool, error) {
 	if j.Token == "" {
 		return false, nil
 	}
-	nothing := j.RunID == "" && (j.Question == "" || j.Reply != "")
-	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) {
+	nothing := j.RunID == "" && (j.Question == "" || j.Reply != "") && !j.AwaitsClient()
+	if nothing || !j.StopAt.IsZero() || !s.Now().Before(j.EndsAt) || j.ClientGone(s.Now()) {
 		return true, nil
 	}
 	switch _, err := s.Chats.Chat(ctx, j.Account, j.ChatID); {

@@ -42,10 +42,11 @@ type dialog struct {
 	corrected   int       // answers that were written anew because of a verdict
 	pending     *plan.Run // the draft that waits, when the model may change it
 	looks       looks
-	job         *job.Job // whose round this is; nil: a turn
-	runID       string   // of the plan that a round proposes
-	question    *inquiry // that a round asks
-	concludes   bool     // the model tells what comes of the plan of this turn
+	job         *job.Job       // whose round this is; nil: a turn
+	runID       string         // of the plan that a round proposes
+	question    *inquiry       // that a round asks
+	left        []job.OpenCall // that a round leaves to its client
+	concludes   bool           // the model tells what comes of the plan of this turn
 	searches    int
 	corrections int
 	forced      bool     // the model was asked again with a tool call forced
@@ -133,7 +134,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""}))
+	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""})), d.clientTools()...)
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -304,6 +305,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 	}
 	d.look(asking, b.reads, results, p)
+	d.leaveToClient(&b, results)
 	if b.question != nil {
 		if d.job == nil {
 			reply, err := d.askInTurn(ctx, b.question)
@@ -328,7 +330,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 	}
 	for i, call := range answer.Calls {
-		if results[i] == "" && (d.question == nil || d.question.at != i) { // the person answers that call
+		if results[i] == "" && !d.isLeft(i) {
 			results[i] = cmp.Or(p.early, toolErrors(p.wrong))
 		}
 		d.messages = append(d.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: results[i]})
@@ -340,6 +342,9 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 // whole: its last call may be incomplete, and others may be missing. A panic is a result and one log line.
 func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string, err error) {
 	spec := specOf(c.name)
+	if spec == nil {
+		spec = d.clientSpec(c.name)
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)

@@ -44,12 +44,21 @@ func (d *dialog) prompt() (string, error) {
 		"Persona":   escapeTags(d.persona),
 		"Agent":     acting,
 		"Project":   escapeTags(d.project.Context),
+		"Workspace": escapeTags(d.workspace()),
 		"Session":   escapeTags(d.chat.Summary),
 		"Catalogue": catalogue(shown),
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
 	})
+}
+
+// workspace returns what the client of a job tells about its machine.
+func (d *dialog) workspace() string {
+	if d.job == nil {
+		return ""
+	}
+	return d.job.Context
 }
 
 // now writes what is true of this turn: the time, the draft that waits, what was read and run, and the best matches of a

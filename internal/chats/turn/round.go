@@ -162,14 +162,17 @@ func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event
 // that there is none yet, or that the job ends without it.
 func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error) {
 	wait := w.ended
-	if w.job.Question != "" {
+	switch {
+	case w.job.Question != "":
 		wait = func(context.Context) (string, map[string]any, error) { return w.replied() }
+	case len(w.job.Open) > 0:
+		wait = func(context.Context) (string, map[string]any, error) { return w.told() }
 	}
 	told, data, err := wait(ctx)
 	switch {
 	case err != nil:
 		return "", false, err
-	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt):
+	case told == "" && w.job.StopAt.IsZero() && w.service.Now().Before(w.job.EndsAt) && !w.job.ClientGone(w.service.Now()):
 		_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
 		if errors.Is(err, conversation.ErrChatNotFound) { // nobody is there who could decide
 			return job.NextClose, true, w.stop(ctx, conversation.StopBlocked)
@@ -194,6 +197,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	}
 	asked := w.job.Question != ""
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
+	w.job.Open, w.job.Told = nil, nil
 	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
 	}
@@ -242,8 +246,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	}
 	w.addTime()
 	next := job.NextRound
-	if r.RunID != "" || r.Question != "" {
-		w.job.RunID, w.job.Question, w.job.Status, w.job.Waited, next = r.RunID, r.Question, job.Waiting, w.service.Now(), job.NextWait
+	if r.RunID != "" || r.Question != "" || len(r.Open) > 0 {
+		w.job.RunID, w.job.Question, w.job.Open, w.job.Status, w.job.Waited, next = r.RunID, r.Question, r.Open, job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
 }
@@ -311,6 +315,8 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 	switch {
 	case r.Question != "":
 		kind, data = job.EventAsked, map[string]any{"round": r.N, "question": r.Question}
+	case len(r.Open) > 0:
+		kind, data = job.EventCalled, map[string]any{"round": r.N, "calls": openNames(r.Open)}
 	case r.RunID == "":
 		return nil
 	}
@@ -338,10 +344,11 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	}
 	results := w.messages[len(w.messages)-len(r.Calls):]
 	for i, m := range results {
-		if w.question == nil || w.question.at != i {
+		if !w.isLeft(i) {
 			r.Results[i] = cmp.Or(m.Content, "{}")
 		}
 	}
+	r.Open = w.openCalls(r)
 	if w.question == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 )
@@ -62,6 +63,7 @@ type batch struct {
 	reads     []asked
 	proposals proposals
 	question  *inquiry
+	open      []job.OpenCall // that the client of a job answers
 }
 
 // specOf returns the tool with a name; nil when there is none.
@@ -73,6 +75,9 @@ func specOf(name string) *toolSpec {
 	}
 	return nil
 }
+
+// IsTool reports whether a turn has a tool of the name.
+func IsTool(name string) bool { return specOf(name) != nil }
 
 func needsLook(o offer) bool  { return mayLook(o.listed) }
 func needsDraft(o offer) bool { return o.pending }

@@ -11,6 +11,7 @@ import (
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 )
@@ -20,6 +21,7 @@ type Jobs interface {
 	job.Reader
 	Start(ctx context.Context, o job.Order) (job.Job, error)
 	Stop(ctx context.Context, account, id string) (job.Job, error)
+	Tell(ctx context.Context, account, user, id string, told []job.ToldCall) (job.Job, error)
 }
 
 // Works serves the routes of jobs: POST /api/agents/{name}/jobs, and those below /api/jobs.
@@ -54,6 +56,11 @@ func (a *api) jobs(jobs Jobs) {
 		summary:  "Stop a job; a plan of it that waits or runs stays as it is",
 		failures: []int{404, 409},
 	}, h.stop)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/jobs/{id}/results", id: "tellJob", access: withChat, status: http.StatusAccepted,
+		summary:  "Answer the calls of tools that the client of a job carries out itself",
+		failures: []int{404, 409, 413, 415, 422},
+	}, h.tell)
 }
 
 // JobRequest is the body that starts a job. Absent bounds are those of the agent.
@@ -69,14 +76,26 @@ type JobRequest struct {
 	Mode      string           `json:"mode,omitempty" enum:"confirm-all,confirm-sensitive,yolo" doc:"confirm-all: what would be read is proposed, too"`
 	Assistant *agent.Assistant `json:"assistant,omitempty" doc:"the model that works, in place of the agent's"`
 	Servers   *[]string        `json:"servers,omitempty" maxItems:"100" doc:"ids of services: of those of the agent it may use only these; an empty list: none"`
+
+	Tools   []ClientTool `json:"tools,omitempty" maxItems:"20" doc:"that the client carries out itself, on its own machine: the job waits for its answers to their calls"`
+	Context string       `json:"context,omitempty" maxLength:"24576" doc:"what the client tells the model about its machine, such as a tree of its files"`
 }
 
-// Resolve refuses a prompt of white space, and a model without a name.
+// ClientTool is a tool that the client of a job carries out itself.
+type ClientTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description" doc:"for the model, at most 2000 bytes"`
+	Schema      json.RawMessage `json:"schema" doc:"JSON Schema of its arguments, which are an object; at most 4 KB"`
+	Writes      bool            `json:"writes,omitempty" doc:"it changes something: a dry run does not call it"`
+}
+
+// Resolve refuses a prompt of white space, a model without a name, and tools that no model can call.
 func (r *JobRequest) Resolve(huma.Context) []error {
 	if checkNotBlank(r.Prompt) != nil {
 		return []error{errInvalid.At(field("blank", "body", "prompt"))}
 	}
-	if wrong := r.Assistant.Check(); len(wrong) > 0 {
+	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), turn.IsTool)...)
+	if len(wrong) > 0 {
 		return []error{errInvalid.At(wrong...)}
 	}
 	return nil
@@ -94,6 +113,7 @@ type Job struct {
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
+	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
 	Rounds     int                     `json:"rounds" doc:"calls of its model"`
 	Looks      int                     `json:"looks" doc:"reads that it made"`
@@ -117,7 +137,7 @@ type JobList struct {
 type JobEvent struct {
 	Seq  int             `json:"seq"`
 	At   time.Time       `json:"at"`
-	Type string          `json:"type" enum:"job.started,job.round,job.lost,job.looked,job.proposed,job.resumed,job.stopping,job.ended"`
+	Type string          `json:"type" enum:"job.started,job.round,job.judged,job.lost,job.looked,job.proposed,job.asked,job.replied,job.called,job.told,job.resumed,job.stopping,job.ended"`
 	Data json.RawMessage `json:"data"`
 }
 
@@ -135,6 +155,9 @@ func showJob(j job.Job) Job {
 	switch {
 	case j.Status == job.Waiting:
 		v.WaitsFor, v.Question = j.RunID, j.Question
+		if j.AwaitsClient() {
+			v.Calls = j.Open
+		}
 	case j.Status.Terminal():
 		v.EndedAt = &j.EndedAt
 	}
@@ -168,6 +191,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,
 			BudgetMicros: in.Body.BudgetMicros, MaxSteps: in.Body.MaxSteps, TimeoutS: in.Body.TimeoutS, Eval: agent.Eval(in.Body.Eval),
 			Mode: agent.Mode(in.Body.Mode), Assistant: in.Body.Assistant, Servers: in.Body.Servers,
+			Tools: clientTools(in.Body.Tools), Context: in.Body.Context,
 		})
 		return showJob(j), err
 	})
@@ -224,6 +248,34 @@ func (h jobHandler) events(ctx context.Context, in *struct {
 		out.Events = append(out.Events, JobEvent(e))
 	}
 	return answer(out), nil
+}
+
+// ResultsRequest is the body that answers the calls of a job.
+type ResultsRequest struct {
+	Results []job.ToldCall `json:"results" nullable:"false" minItems:"1" maxItems:"100" doc:"one for each of the job's calls"`
+}
+
+func (h jobHandler) tell(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ResultsRequest
+},
+) (*reply[Job], error) {
+	if !ids.Valid(in.ID) {
+		return nil, job.ErrNotFound
+	}
+	j, err := h.jobs.Tell(ctx, caller(ctx).Account, caller(ctx).User, in.ID, in.Body.Results)
+	if err != nil {
+		return nil, err
+	}
+	return answer(showJob(j)), nil
+}
+
+func clientTools(list []ClientTool) []job.Tool {
+	out := make([]job.Tool, len(list))
+	for i, t := range list {
+		out[i] = job.Tool(t)
+	}
+	return out
 }
 
 func (h jobHandler) stop(ctx context.Context, in *jobInput) (*reply[Job], error) {

@@ -44,6 +44,14 @@ func (w jobWorld) Stop(ctx context.Context, account, id string) (job.Job, error)
 	return endedJob, nil
 }
 
+func (w jobWorld) Tell(ctx context.Context, account, user, id string, _ []job.ToldCall) (job.Job, error) {
+	j, err := w.Job(ctx, account, id)
+	if err == nil && j.User != user {
+		err = job.ErrAnother
+	}
+	return j, err
+}
+
 func (w jobWorld) Job(_ context.Context, account, id string) (job.Job, error) {
 	if account != "a" || id != runID {
 		return job.Job{}, job.ErrNotFound

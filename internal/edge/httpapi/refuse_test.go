@@ -26,7 +26,7 @@ var bodies = map[string]string{
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
 	"branchChat": `{"message_id":"` + messageID + `"}`, "setFeedback": `{"rating":"up"}`,
 	"branchSession": `{"message_id":"` + messageID + `"}`, "updateSession": `{"title":"x"}`,
-	"startJob": `{"prompt":"x"}`, "answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
+	"startJob": `{"prompt":"x"}`, "tellJob": `{"results":[{"call_id":"1.0","output":"x"}]}`, "answerChat": `{}`, "askEligibility": `{}`, "openCreditSession": `{}`,
 	"moveCredit":   `{"kind":"grant","amount":5,"reason":"x"}`,
 	"setAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`, "setProjectAssistant": `{"provider":"openai","model":"gpt-4o-mini"}`,
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
@@ -101,7 +101,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
-		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob")
+		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob tellJob")
 	approvers := []string{"approveStep", "decideMany"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {

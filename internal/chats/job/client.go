@@ -1,0 +1,156 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"time"
+
+	"piloto/internal/ground/fault"
+)
+
+// A client may give a job tools that it carries out itself, on its own machine: the job waits until the client answered
+// the calls of a round, as it waits for a plan. So this program runs nothing there, and a model can work on the files of
+// a person who is at a terminal.
+
+// Bounds of the tools of a client, and of what it answers.
+const (
+	MostTools     = 20
+	maxToolText   = 2_000    // bytes of a description
+	maxSchema     = 4 << 10  // bytes
+	MaxContext    = 24 << 10 // bytes of what a client tells about its machine
+	maxArguments  = 64 << 10 // bytes of the arguments of the calls of a round
+	maxToldOne    = 16 << 10 // bytes of the answer to a call
+	maxToldAll    = 64 << 10 // bytes of the answers to the calls of a round
+	clientTime    = time.Hour
+	MachineCircle = "machine" // what was read on the client's machine, beside the services that a model has read
+)
+
+// Tool is a tool of the client.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"` // for the model
+	Schema      json.RawMessage `json:"schema"`      // of its arguments
+	Writes      bool            `json:"writes,omitempty"`
+}
+
+// OpenCall is a call that the client has to answer.
+type OpenCall struct {
+	ID        string `json:"call_id"` // its round and its place: 3.0
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // as the model wrote them
+}
+
+// ToldCall is the client's answer to a call: what the model reads.
+type ToldCall struct {
+	ID     string `json:"call_id"`
+	Output string `json:"output"`
+}
+
+// The failures of what a client answers.
+var (
+	ErrNoCalls = fault.New(fault.Conflict, "job.no_call") // it does not wait for these calls
+	ErrAnother = fault.New(fault.Forbidden, "job.of_another")
+	ErrTold    = fault.New(fault.Invalid, "job.told") // Fields has every problem
+)
+
+var toolName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// CheckTools returns every problem of the tools of a client. taken are the names that other tools have.
+func CheckTools(tools []Tool, taken func(name string) bool) (wrong []fault.Field) {
+	add := func(typ string, place ...any) {
+		wrong = append(wrong, fault.Field{Loc: append([]any{"body", "tools"}, place...), Type: typ})
+	}
+	if len(tools) > MostTools {
+		add("too_long")
+	}
+	seen := map[string]bool{}
+	for i, t := range tools {
+		var schema struct {
+			Type string `json:"type"`
+		}
+		switch {
+		case !toolName.MatchString(t.Name):
+			add("string_pattern_mismatch", i, "name")
+		case seen[t.Name] || taken(t.Name):
+			add("other", i, "name")
+		}
+		seen[t.Name] = true
+		if t.Description == "" || len(t.Description) > maxToolText {
+			add("string_too_long", i, "description")
+		}
+		if len(t.Schema) > maxSchema || json.Unmarshal(t.Schema, &schema) != nil || schema.Type != "object" {
+			add("object_type", i, "schema")
+		}
+	}
+	return wrong
+}
+
+// FitsArguments reports whether calls may be left to the client: their arguments are kept with the job.
+func FitsArguments(calls []OpenCall) bool {
+	n := 0
+	for _, c := range calls {
+		n += len(c.Arguments)
+	}
+	return n <= maxArguments
+}
+
+// AwaitsClient reports whether a job waits for answers of its client.
+func (j Job) AwaitsClient() bool { return j.Status == Waiting && len(j.Open) > 0 && len(j.Told) == 0 }
+
+// ClientGone reports whether the client of a job did not answer in time.
+func (j Job) ClientGone(now time.Time) bool {
+	return j.AwaitsClient() && !now.Before(j.Waited.Add(clientTime))
+}
+
+// Tell gives a job its client's answers to all its open calls. Repeated with the same calls it changes nothing. It
+// returns ErrNotFound, ErrEnded, ErrAnother for another person than who started the job, ErrNoCalls and ErrTold.
+func (s *Service) Tell(ctx context.Context, account, user, id string, told []ToldCall) (Job, error) {
+	if wrong := checkTold(told); len(wrong) > 0 {
+		return Job{}, ErrTold.At(wrong...)
+	}
+	j, err := s.change(ctx, account, id, func(j *Job) ([]Event, error) {
+		switch {
+		case j.User != user:
+			return nil, ErrAnother
+		case j.Status.Terminal():
+			return nil, ErrEnded.With("status", string(j.Status))
+		case len(j.Open) == 0 || !answers(told, j.Open):
+			return nil, ErrNoCalls
+		case len(j.Told) > 0:
+			return nil, nil
+		}
+		j.Told = told
+		names := make([]string, len(j.Open))
+		for i, c := range j.Open {
+			names[i] = c.Name
+		}
+		e, err := NewEvent(s.Now(), EventTold, map[string]any{"calls": names})
+		return []Event{e}, err
+	})
+	if err == nil {
+		s.resume(ctx, j)
+	}
+	return j, err
+}
+
+func checkTold(told []ToldCall) (wrong []fault.Field) {
+	all := 0
+	for i, t := range told {
+		if all += len(t.Output); len(t.Output) > maxToldOne {
+			wrong = append(wrong, fault.Field{Loc: []any{"body", "results", i, "output"}, Type: "string_too_long"})
+		}
+	}
+	if all > maxToldAll {
+		wrong = append(wrong, fault.Field{Loc: []any{"body", "results"}, Type: "string_too_long"})
+	}
+	return wrong
+}
+
+// answers reports whether there is one answer to each call, and no other.
+func answers(told []ToldCall, open []OpenCall) bool {
+	return len(told) == len(open) && !slices.ContainsFunc(open, func(c OpenCall) bool {
+		return !slices.ContainsFunc(told, func(t ToldCall) bool { return t.ID == c.ID })
+	})
+}

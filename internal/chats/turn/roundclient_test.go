@@ -1,0 +1,183 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
+)
+
+// handTools are tools of a client.
+var handTools = []job.Tool{
+	{Name: "read_file", Description: "Read a file.", Schema: json.RawMessage(`{"type":"object"}`)},
+	{Name: "write_file", Description: "Write a file.", Schema: json.RawMessage(`{"type":"object"}`), Writes: true},
+}
+
+func (w *jobWorld) tell(t testing.TB, id string, told ...job.ToldCall) (job.Job, error) {
+	t.Helper()
+	return w.jobs.Tell(t.Context(), fixture.Account, "ana", id, told)
+}
+
+// TestJobLeavesCallsToItsClient: the job waits for the client's answers and for nobody else, and goes on with them.
+func TestJobLeavesCallsToItsClient(t *testing.T) {
+	w := newJobWorld(t, calls("read_file", `{"path":"a.go"}`), text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools, Context: "a.go <b>"}).ID)
+	if !j.AwaitsClient() || len(j.Open) != 1 || j.Open[0] != (job.OpenCall{ID: "1.0", Name: "read_file", Arguments: `{"path":"a.go"}`}) {
+		t.Fatalf("%+v", j)
+	}
+	if list := w.waiting(t); len(list) != 0 {
+		t.Errorf("it is said to wait for a person: %+v", list)
+	}
+	asked := w.model.asked[0]
+	if prompt := asked.Messages[0].Content; !strings.Contains(prompt, "<workspace>\na.go ‹b›\n</workspace>") {
+		t.Error("the prompt has no workspace")
+	}
+	names := ""
+	for _, tool := range asked.Tools {
+		names += tool.Name + " "
+	}
+	if !strings.Contains(names, "read_file write_file") {
+		t.Errorf("its tools are %s", names)
+	}
+	if next, err := w.service.Round(t.Context(), fixture.Account, j.ID); next != job.NextWait || err != nil {
+		t.Errorf("without an answer: %s %v", next, err)
+	}
+	for range 2 { // the answer to the first request may have been lost
+		if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "package a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Output != "Hecho." || len(j.Open)+len(j.Told) != 0 || w.model.lastTool() != "package a" {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+	if got := w.events(t, j.ID); got != "started round called told resumed round ended" {
+		t.Error(got)
+	}
+}
+
+func TestAnswersOfAClientAreChecked(t *testing.T) {
+	w := newJobWorld(t, llm.Reply{Calls: append(calls("read_file", `{}`).Calls, calls("read_file", `{}`).Calls...)}, text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
+	one, two := job.ToldCall{ID: "1.0", Output: ""}, job.ToldCall{ID: "1.1", Output: "b"}
+	long := job.ToldCall{ID: "1.1", Output: strings.Repeat("x", 17<<10)}
+	for name, c := range map[string]struct {
+		told []job.ToldCall
+		want error
+	}{
+		"one of two": {[]job.ToldCall{one}, job.ErrNoCalls}, "of another round": {[]job.ToldCall{one, {ID: "2.1"}}, job.ErrNoCalls},
+		"the same twice": {[]job.ToldCall{one, one}, job.ErrNoCalls}, "too long": {[]job.ToldCall{one, long}, job.ErrTold},
+		"more": {[]job.ToldCall{one, two, two}, job.ErrNoCalls},
+	} {
+		if _, err := w.tell(t, j.ID, c.told...); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.jobs.Tell(t.Context(), fixture.Account, "eva", j.ID, []job.ToldCall{one, two}); !errors.Is(err, job.ErrAnother) {
+		t.Errorf("another person: %v", err)
+	}
+	if _, err := w.tell(t, j.ID, one, two); err != nil {
+		t.Fatal(err)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Success {
+		t.Errorf("%+v", j)
+	}
+	if _, err := w.tell(t, j.ID, one, two); !errors.Is(err, job.ErrEnded) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestNothingIsProposedBesideCallsOfAClient: their answers may change what is to be proposed.
+func TestNothingIsProposedBesideCallsOfAClient(t *testing.T) {
+	both := llm.Reply{Calls: append(calls("read_file", `{}`).Calls, calls("ask_person", askFor).Calls...)}
+	w := newAskWorld(t, both, text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
+	if !j.AwaitsClient() || j.Question != "" || len(j.Open) != 1 {
+		t.Fatalf("%+v", j)
+	}
+	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Success || !strings.Contains(w.model.lastTool(), "it was not asked") {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+}
+
+func TestDryRunWritesNothingAtTheClient(t *testing.T) {
+	w := newJobWorld(t, calls("write_file", `{}`), calls("read_file", `{}`), text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools, DryRun: true}).ID)
+	if !j.AwaitsClient() || j.Open[0].Name != "read_file" || !strings.Contains(w.model.lastTool(), "dry run") {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+}
+
+// TestAgentThatOnlyLooksWritesNothingAtTheClient: the shipped agent plan names the tools that it has.
+func TestAgentThatOnlyLooksWritesNothingAtTheClient(t *testing.T) {
+	w := newJobWorld(t, calls("write_file", `{}`), text("Hecho."))
+	if j := w.drive(t, w.start(t, "plan", job.Order{Tools: handTools}).ID); j.Status != job.Success || !strings.Contains(w.model.lastTool(), "there is no tool") {
+		t.Errorf("%+v, told %s", j, w.model.lastTool())
+	}
+}
+
+// TestClientThatIsGoneEndsTheJob: it waits an hour.
+func TestClientThatIsGoneEndsTheJob(t *testing.T) {
+	w := newJobWorld(t, calls("read_file", `{}`), text("No llegué a más."))
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
+	w.Pass(59 * time.Minute)
+	if next, err := w.service.Round(t.Context(), fixture.Account, j.ID); next != job.NextWait || err != nil {
+		t.Errorf("before: %s %v", next, err)
+	}
+	w.Pass(2 * time.Minute)
+	if swept, err := w.jobs.Sweep(t.Context()); swept.Woken != 1 || err != nil {
+		t.Errorf("%+v %v", swept, err)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Partial && j.Status != job.Failed || j.StopReason != conversation.StopExpired {
+		t.Errorf("%+v", j)
+	}
+}
+
+// TestFilesOfAPersonGoIntoNoReadUnseen: what was read on the machine of the client may not leave by the query of a look.
+func TestFilesOfAPersonGoIntoNoReadUnseen(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{calls("read_file", `{}`), calls("look", lookAt(w.Server.ID, "/rooms")), text("Hecho.")}
+	j := w.drive(t, w.start(t, "build", job.Order{Tools: handTools}).ID)
+	if _, err := w.tell(t, j.ID, job.ToldCall{ID: "1.0", Output: "secreto"}); err != nil {
+		t.Fatal(err)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Waiting || j.RunID == "" || j.Looks != 0 || len(w.Requests()) != 0 {
+		t.Errorf("the read was not proposed: %+v, %d requests", j, len(w.Requests()))
+	}
+}
+
+func TestToolsOfAClientAreChecked(t *testing.T) {
+	good := handTools[0]
+	for name, c := range map[string]struct {
+		change func(*job.Tool)
+		ok     bool
+	}{
+		"as it is":         {func(*job.Tool) {}, true},
+		"a name of ours":   {func(t *job.Tool) { t.Name = "look" }, false},
+		"no name":          {func(t *job.Tool) { t.Name = "Read File" }, false},
+		"nothing is said":  {func(t *job.Tool) { t.Description = "" }, false},
+		"no schema":        {func(t *job.Tool) { t.Schema = nil }, false},
+		"another schema":   {func(t *job.Tool) { t.Schema = json.RawMessage(`{"type":"array"}`) }, false},
+		"too large a one":  {func(t *job.Tool) { t.Schema = json.RawMessage(`{"type":"object","x":"` + strings.Repeat("x", 5000) + `"}`) }, false},
+		"too long a text":  {func(t *job.Tool) { t.Description = strings.Repeat("x", 2001) }, false},
+		"one that is no …": {func(t *job.Tool) { t.Schema = json.RawMessage(`{`) }, false},
+	} {
+		tool := good
+		c.change(&tool)
+		if wrong := job.CheckTools([]job.Tool{tool}, turn.IsTool); (len(wrong) == 0) != c.ok {
+			t.Errorf("%s: %+v", name, wrong)
+		}
+	}
+	if len(job.CheckTools([]job.Tool{good, good}, turn.IsTool)) == 0 {
+		t.Error("two have one name")
+	}
+}
