@@ -6,6 +6,10 @@ import (
 	"os"
 
 	"piloto/cmd/piloto/cli"
+	"piloto/cmd/piloto/sandbox"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)) }
+func main() {
+	sandbox.Main() // in a sandbox it is the first process, and does not return
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}

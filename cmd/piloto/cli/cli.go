@@ -20,7 +20,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 )
 
@@ -44,6 +46,7 @@ type app struct {
 	tag    locale.Tag
 
 	global  globals
+	hooks   []sandbox.Hook // after an edit, of the configuration
 	signals chan os.Signal
 }
 
@@ -183,6 +186,14 @@ func (a *app) language() locale.Tag {
 		}
 	}
 	return locale.Spanish
+}
+
+// worded returns an error of the domain as its sentence.
+func (a *app) worded(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return errors.New(locale.OfFault(f).In(a.tag))
+	}
+	return err
 }
 
 // writer returns a writer for a terminal; coloured says where it will be written.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"piloto/cmd/piloto/sandbox"
 )
 
 // configFile is read when --config names no other file and the current folder has it.
@@ -19,9 +22,12 @@ const configFile = "piloto.yaml"
 // maxConfig is the largest configuration, in bytes.
 const maxConfig = 1 << 20
 
-// trusted are the settings that decide where requests and secrets go. A file that only lies in the current folder,
+// hooksKey is the setting with the hooks after an edit: a list of objects.
+const hooksKey = "post-edit"
+
+// trusted are the settings that decide where requests and secrets go, and what commands may do. A file that only lies in the current folder,
 // such as that of a repository that somebody fetched, may not set them.
-var trusted = []string{"at", "data", "profile", "api-base"}
+var trusted = []string{"at", "data", "profile", "api-base", "env", "read-only", "writable", "show", "no-sandbox", hooksKey}
 
 // unset are the flags that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version"}
@@ -38,6 +44,9 @@ func (a *app) configure(cmd *cobra.Command) error {
 	}
 	settings, err := readConfig(cmd.Root(), file, named)
 	if err != nil {
+		return usage(err)
+	}
+	if a.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
 		return usage(err)
 	}
 	var wrong []error
@@ -94,6 +103,25 @@ func with(getenv func(string) string, name, value string) func(string) string {
 type setting struct {
 	value string
 	line  int
+	node  *yaml.Node
+}
+
+// readHooks reads the hooks after an edit. An unknown member is an error with its line.
+func readHooks(s setting, file string) ([]sandbox.Hook, error) {
+	if s.node == nil {
+		return nil, nil
+	}
+	raw, err := yaml.Marshal(s.node)
+	if err != nil {
+		return nil, err
+	}
+	var hooks []sandbox.Hook
+	dec := yaml.NewDecoder(bytes.NewReader(raw))
+	dec.KnownFields(true)
+	if err := dec.Decode(&hooks); err != nil {
+		return nil, fmt.Errorf("%s:%d: post_edit: %w", file, s.line, err)
+	}
+	return hooks, nil
 }
 
 // readConfig reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
@@ -127,8 +155,9 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 		flag := strings.ReplaceAll(key.Value, "_", "-")
 		_, twice := settings[key.Value]
 		text, ok := scalars(value)
+		ok = ok || flag == hooksKey
 		switch {
-		case !known[key.Value]:
+		case flag != hooksKey && !known[key.Value]:
 			wrong = append(wrong, fmt.Errorf("%s: there is no such setting", at))
 		case twice:
 			wrong = append(wrong, fmt.Errorf("%s: it is there twice", at))
@@ -137,7 +166,7 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 		case !named && slices.Contains(trusted, flag):
 			wrong = append(wrong, fmt.Errorf("%s: it says where requests and secrets go, so it counts only in a file that --config or PILOTO_CONFIG names", at))
 		default:
-			settings[key.Value] = setting{text, key.Line}
+			settings[key.Value] = setting{text, key.Line, value}
 		}
 	}
 	return settings, errors.Join(wrong...)

@@ -64,8 +64,8 @@ func (a *app) jobsCommand() *cobra.Command {
 // watch follows a job of another command. A signal ends only the watching.
 func (a *app) watch(ctx context.Context, c *client.Client, id string) error {
 	began := time.Now()
-	t := &jobTale{app: a}
-	j, err := a.followJob(ctx, c, id, t)
+	t := &jobTale{app: a, id: id}
+	j, err := a.followJob(ctx, c, t)
 	if err != nil {
 		return err
 	}

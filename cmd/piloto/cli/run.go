@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/machine"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -64,6 +65,8 @@ type work struct {
 	dry      bool
 	wait     bool
 	showCost bool
+
+	workspace workspaceFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -92,6 +95,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	f := cmd.Flags()
 	f.StringVarP(&w.agent, "agent", "a", "build", "`name` of the agent")
 	f.StringVar(&w.chat, "chat", "", "`id` of a chat in which it works; a new one when absent")
+	w.workspace.register(f)
 	f.StringVarP(&w.mode, "mode", "m", "", "confirm-all: what would be read asks, too; confirm-sensitive; yolo")
 	f.StringVar(&w.model, "model", "", "`name` of the model that works, of the assistant's provider, or provider/name")
 	f.StringVar(&a.global.apiBase, "api-base", "", "`URL` of the provider, where this command opens the data folder itself; its key is OPENAI_API_KEY")
@@ -166,6 +170,17 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 	if err != nil {
 		return err
 	}
+	m, err := a.openWorkspace(ctx, c, &w)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		defer func() { _ = m.Close() }()
+		order.Tools = m.Tools()
+		if order.Context, err = m.Context(ctx); err != nil {
+			return a.worded(err)
+		}
+	}
 	j, err := client.PostOnce[httpapi.Job](ctx, c, client.Path("api", "agents", w.agent, "jobs"), order)
 	if err != nil {
 		return err
@@ -177,15 +192,14 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		return a.print(j.JobID)
 	}
 	a.say(a.text("cli.job_started", "id", j.JobID, "agent", w.agent))
-	return a.finish(ctx, c, j.JobID, began, w.showCost)
+	return a.finish(ctx, c, &jobTale{app: a, machine: m, id: j.JobID}, began, w.showCost)
 }
 
 // finish follows the job of this command. A signal stops the job too.
-func (a *app) finish(ctx context.Context, c *client.Client, id string, began time.Time, showCost bool) error {
-	t := &jobTale{app: a}
-	j, err := a.followJob(ctx, c, id, t)
+func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began time.Time, showCost bool) error {
+	j, err := a.followJob(ctx, c, t)
 	if ctx.Err() != nil {
-		a.stopJob(context.WithoutCancel(ctx), c, id)
+		a.stopJob(context.WithoutCancel(ctx), c, t.id)
 		return ctx.Err()
 	}
 	if err != nil {
@@ -286,7 +300,8 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 }
 
 // followJob follows a job until it ended, or waits for a person who is not here.
-func (a *app) followJob(ctx context.Context, c *client.Client, id string, t *jobTale) (httpapi.Job, error) {
+func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (httpapi.Job, error) {
+	id := t.id
 	decided := map[string]bool{}
 	for {
 		j, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
@@ -305,11 +320,20 @@ func (a *app) followJob(ctx context.Context, c *client.Client, id string, t *job
 		switch {
 		case j.Status.Terminal():
 			return j, nil
+		case len(j.Calls) > 0:
+			if t.machine == nil {
+				return j, errWorkspaceGone
+			}
+			told := httpapi.ResultsRequest{Results: t.machine.Answer(ctx, j.Calls)}
+			if _, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", id, "results"), told); err != nil {
+				return j, err
+			}
+			continue
 		case j.Status == job.Waiting && j.Question != "":
 			if answered, err := a.answerJob(ctx, c, j); err != nil || !answered {
 				return j, err
 			}
-		case j.Status == job.Waiting && !decided[j.WaitsFor]:
+		case j.WaitsFor != "" && !decided[j.WaitsFor]:
 			goesOn, err := a.decideJob(ctx, c, j)
 			if err != nil || !goesOn {
 				return j, err
@@ -362,10 +386,12 @@ func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 
 // jobTale tells what a job does, and remembers which tools it used.
 type jobTale struct {
-	app   *app
-	after int
-	tools []string
-	model string // that answered last
+	app     *app
+	machine *machine.Machine // of this command; nil: it has no workspace
+	id      string
+	after   int
+	tools   []string
+	model   string // that answered last
 }
 
 // tell writes one event to stderr.
@@ -381,7 +407,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 		Calls  []string `json:"calls"`
 	}
 	_ = json.Unmarshal(e.Data, &data) // what is absent is not told
-	icon := map[string]string{job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventLost: "⚡", job.EventStopping: "❌"}[e.Type]
+	icon := map[string]string{job.EventAnswered: "🔄", job.EventLooked: "🔍", job.EventProposed: "📦", job.EventCalled: "🔧", job.EventLost: "⚡", job.EventStopping: "❌"}[e.Type]
 	if icon == "" {
 		return
 	}
@@ -395,7 +421,7 @@ func (t *jobTale) tell(e httpapi.JobEvent) {
 		icon = "-"
 	}
 	what := strings.TrimSpace(data.Method + " " + data.URL + data.Tool)
-	t.app.say(icon + " " + t.app.text("cli.job."+strings.TrimPrefix(e.Type, "job."), "n", fmt.Sprint(data.Round), "what", visible.Line(what), "id", data.RunID))
+	t.app.say(icon + " " + t.app.text("cli.job."+strings.TrimPrefix(e.Type, "job."), "n", fmt.Sprint(data.Round), "what", visible.Line(what), "calls", strings.Join(data.Calls, ", "), "id", data.RunID))
 }
 
 // use remembers a tool, once.

@@ -161,13 +161,15 @@ func TestToolsOfAClientAreChecked(t *testing.T) {
 		change func(*job.Tool)
 		ok     bool
 	}{
-		"as it is":         {func(*job.Tool) {}, true},
-		"a name of ours":   {func(t *job.Tool) { t.Name = "look" }, false},
-		"no name":          {func(t *job.Tool) { t.Name = "Read File" }, false},
-		"nothing is said":  {func(t *job.Tool) { t.Description = "" }, false},
-		"no schema":        {func(t *job.Tool) { t.Schema = nil }, false},
-		"another schema":   {func(t *job.Tool) { t.Schema = json.RawMessage(`{"type":"array"}`) }, false},
-		"too large a one":  {func(t *job.Tool) { t.Schema = json.RawMessage(`{"type":"object","x":"` + strings.Repeat("x", 5000) + `"}`) }, false},
+		"as it is":        {func(*job.Tool) {}, true},
+		"a name of ours":  {func(t *job.Tool) { t.Name = "look" }, false},
+		"no name":         {func(t *job.Tool) { t.Name = "Read File" }, false},
+		"nothing is said": {func(t *job.Tool) { t.Description = "" }, false},
+		"no schema":       {func(t *job.Tool) { t.Schema = nil }, false},
+		"another schema":  {func(t *job.Tool) { t.Schema = json.RawMessage(`{"type":"array"}`) }, false},
+		"too large a one": {func(t *job.Tool) {
+			t.Schema = json.RawMessage(`{"type":"object","x":"` + strings.Repeat("x", 5000) + `"}`)
+		}, false},
 		"too long a text":  {func(t *job.Tool) { t.Description = strings.Repeat("x", 2001) }, false},
 		"one that is no …": {func(t *job.Tool) { t.Schema = json.RawMessage(`{`) }, false},
 	} {

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/machine"
+	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/chats/agent"
+	"piloto/internal/edge/httpapi"
+)
+
+// workspaceFlags are the flags of run about the files of this machine.
+type workspaceFlags struct {
+	root                    string
+	allowDelete             bool
+	allow, no, allowedOnly  bool
+	unconfined              bool
+	dev, env                []string
+	readOnly, write, showed []string
+}
+
+func (w *workspaceFlags) register(f *pflag.FlagSet) {
+	f.StringVarP(&w.root, "workspace", "w", "", "`folder` of this machine that the agent works on: it reads, searches and changes its files, and runs commands there")
+	f.BoolVar(&w.allowDelete, "allow-delete", false, "files may be deleted, too")
+	f.BoolVar(&w.allow, "allow-commands", false, "end when commands cannot be run here, instead of going on without them")
+	f.BoolVar(&w.no, "no-commands", false, "run no commands")
+	f.BoolVar(&w.allowedOnly, "allowed-only", false, "refuse commands that are not safe and not of --dev")
+	f.StringSliceVar(&w.dev, "dev", nil, "commands of the workspace, such as \"go test\": yolo runs them without asking")
+	f.StringSliceVar(&w.env, "env", nil, "`names` of variables that commands get, beside PATH, HOME and LANG")
+	f.StringSliceVar(&w.readOnly, "read-only", nil, "`paths` beside the workspace that commands may read")
+	f.StringSliceVar(&w.write, "writable", nil, "`paths` beside the workspace that commands may write")
+	f.StringSliceVar(&w.showed, "show", nil, "`globs` of files that are hidden otherwise, such as .env.example")
+	f.BoolVar(&w.unconfined, "no-sandbox", false, "run commands without namespaces: they can read and write what you can")
+}
+
+// openWorkspace opens the folder that the flags name; nil when they name none.
+func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*machine.Machine, error) {
+	f := w.workspace
+	if f.root == "" {
+		return nil, nil
+	}
+	mode := agent.Mode(w.mode)
+	if mode == "" {
+		as, err := client.Get[httpapi.AgentView](ctx, c, client.Path("api", "agents", w.agent), nil)
+		if err != nil {
+			return nil, err
+		}
+		mode = as.Mode
+	}
+	commands, err := a.mayRunCommands(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("there is no place for earlier versions of files: %w", err)
+	}
+	o := machine.Options{
+		Root: f.root, History: filepath.Join(cache, "piloto", "history"), Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
+		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: a.passed(f.env),
+		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: time.Now, Log: a.errOut,
+	}
+	if a.asks {
+		o.Ask = a.askShown
+	}
+	m, err := machine.Open(o)
+	if err != nil {
+		return nil, usage(a.worded(err))
+	}
+	return m, nil
+}
+
+// mayRunCommands reports whether commands can be run here. Where they cannot, that is said, and is an error with
+// --allow-commands.
+func (a *app) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, error) {
+	if f.no {
+		return false, nil
+	}
+	if f.unconfined {
+		return true, nil
+	}
+	err := sandbox.Check(ctx)
+	if err == nil {
+		return true, nil
+	}
+	err = a.worded(err)
+	if f.allow {
+		return false, usage(err)
+	}
+	a.say(a.text("cli.machine.no_commands", "why", err.Error()))
+	return false, nil
+}
+
+// askShown shows something to a person, and asks about it.
+func (a *app) askShown(shown, question string) (bool, error) {
+	if err := a.copyTo(a.errOut, shown, true); err != nil {
+		return false, err
+	}
+	answer, err := a.ask(question)
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "s", "yes", "sí", "si":
+		return true, nil
+	}
+	return false, nil
+}
+
+// passed returns the variables that commands get.
+func (a *app) passed(names []string) map[string]string {
+	env := map[string]string{}
+	for _, name := range names {
+		if value := a.getenv(name); value != "" {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// absolute returns paths as the sandbox takes them.
+func absolute(paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		if whole, err := filepath.Abs(p); err == nil {
+			out = append(out, whole)
+		}
+	}
+	return out
+}
+
+var errWorkspaceGone = errors.New("this command has no workspace, and the job asks for one: give it with --workspace")

@@ -1,0 +1,151 @@
+package machine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/command"
+	"piloto/internal/workspace"
+)
+
+// runCommand is the tool that runs a command.
+var runCommand = httpapi.ClientTool{
+	Name: "run_command",
+	Description: "Run a command line (bash) in the folder, such as a test or a build, and read its exit code and output. It has no network, an empty " +
+		"standard input, a time limit, and can write only in the folder. What is not known to be safe is asked first.",
+	Schema: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "command": {"type": "string", "description": "one line"},
+    "cwd": {"type": "string", "description": "folder below the workspace in which it runs; the workspace when absent"},
+    "timeout_s": {"type": "integer", "minimum": 1, "maximum": 600, "description": "120 when absent"}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`),
+	Writes: true,
+}
+
+// maxLine is the longest command line, in bytes.
+const maxLine = 4 << 10
+
+// commandCall is the arguments of run_command.
+type commandCall struct {
+	Command  string `json:"command"`
+	Dir      string `json:"cwd"`
+	TimeoutS int    `json:"timeout_s"`
+}
+
+// readCommand reads the arguments. The text says everything that is wrong with them.
+func readCommand(arguments string) (c commandCall, wrong string) {
+	dec := json.NewDecoder(bytes.NewReader([]byte(arguments)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, "the arguments are not those of run_command: " + err.Error()
+	}
+	var all []string
+	if strings.TrimSpace(c.Command) == "" || len(c.Command) > maxLine {
+		all = append(all, fmt.Sprintf("command must be a line of at most %d bytes", maxLine))
+	}
+	if c.TimeoutS < 0 || c.TimeoutS > int(sandbox.MaxTimeout/time.Second) {
+		all = append(all, "timeout_s must be 1 to 600")
+	}
+	if c.Dir = path.Clean(filepath.ToSlash(c.Dir)); c.Dir == "." {
+		c.Dir = ""
+	} else if err := workspace.CheckName(c.Dir); err != nil {
+		all = append(all, "cwd must be a folder below the workspace, such as internal/edge")
+	}
+	return c, strings.Join(all, "; ")
+}
+
+// run runs a command, after the person agreed where they have to.
+func (m *Machine) run(ctx context.Context, arguments string) result {
+	c, wrong := readCommand(arguments)
+	if wrong != "" {
+		return result{wrong: wrong}
+	}
+	d := sandbox.Policy{Mode: sandbox.Mode(m.Mode), AllowedOnly: m.AllowedOnly, Dev: m.Dev}.Judge(c.Command)
+	if d.Verdict == sandbox.Refuse {
+		return result{wrong: "it was not run: only safe commands and the ones that the configuration lists are allowed here"}
+	}
+	if refused := m.consent(d.Verdict == sandbox.Ask, m.describe(c, d), "cli.machine.ask_command"); refused != "" {
+		return result{wrong: refused}
+	}
+	base, err := m.base()
+	if err != nil {
+		return result{wrong: m.sentence(err)}
+	}
+	base.Line, base.Timeout = c.Command, time.Duration(c.TimeoutS)*time.Second
+	if c.Dir != "" {
+		base.Dir = filepath.Join(m.Root, filepath.FromSlash(c.Dir))
+	}
+	got, err := sandbox.Run(ctx, base)
+	if err != nil {
+		return result{wrong: m.sentence(err)}
+	}
+	head := fmt.Sprintf("exit code %d, %.1f s", got.Code, got.Duration.Seconds())
+	if got.TimedOut {
+		head += ", ended because its time was over"
+	}
+	return result{output: head + "\n" + cut(got.Output)}
+}
+
+// base returns what all commands of the machine have in common.
+func (m *Machine) base() (sandbox.Command, error) {
+	c := sandbox.Command{
+		Workspace: m.Root, Env: m.Env, ReadOnly: append([]string{}, m.ReadOnly...), Write: m.Write, Unconfined: m.Unconfined, Language: locale.English,
+	}
+	return c, c.Protect(m.shown)
+}
+
+// describe tells a person what a command is, and why it is not safe.
+func (m *Machine) describe(c commandCall, d sandbox.Decision) string {
+	text := "$ " + c.Command
+	if c.Dir != "" {
+		text += "\n  " + locale.Text(m.Tag, "cli.machine.folder", "folder", c.Dir)
+	}
+	for _, f := range d.Findings {
+		text += "\n  " + f.What + ": " + locale.Text(m.Tag, "command.why."+f.Why)
+	}
+	if d.Class == command.Destructive {
+		text += "\n  " + locale.Text(m.Tag, "cli.machine.destructive")
+	}
+	return text
+}
+
+// afterEdit runs the hooks for a file that was changed.
+func (m *Machine) afterEdit(ctx context.Context, file string) string {
+	if len(m.Hooks) == 0 {
+		return ""
+	}
+	base, err := m.base()
+	if err != nil {
+		return m.sentence(err)
+	}
+	return cut(sandbox.AfterEdit(ctx, m.Hooks, base, file))
+}
+
+// The most of an output that a model reads, in bytes: its beginning and its end.
+const (
+	headBytes = 3_000
+	tailBytes = 5_000
+)
+
+// cut leaves out the middle of a long output, and says how much.
+func cut(text string) string {
+	if len(text) <= headBytes+tailBytes {
+		return text
+	}
+	head, tail := text[:headBytes], text[len(text)-tailBytes:]
+	head, tail = strings.ToValidUTF8(head, ""), strings.ToValidUTF8(tail, "")
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", head, len(text)-headBytes-tailBytes, tail)
+}

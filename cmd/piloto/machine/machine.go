@@ -1,0 +1,251 @@
+// Package machine answers the calls that a job leaves to its client: the files of a folder on the machine of the person
+// (package filetool over package folder), commands (package sandbox), and hooks after an edit. It owns when the person is
+// asked.
+//
+// Nothing here fails towards the model: what is wrong is the answer to the call.
+package machine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"piloto/cmd/piloto/sandbox"
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/filetool"
+	"piloto/internal/workspace/folder"
+	"piloto/internal/workspace/overlay"
+)
+
+// Options say which folder is worked on, and what asks.
+type Options struct {
+	Root    string // the workspace
+	History string // folder in which the replaced contents of all workspaces are kept
+	Shown   []string
+	Mode    agent.Mode // which calls ask
+
+	AllowDelete bool
+	Commands    bool // commands may be run
+	AllowedOnly bool
+	Dev         []string // such as "go test"
+	Unconfined  bool     // run commands without a sandbox
+	Env         map[string]string
+	ReadOnly    []string // paths beside the workspace that commands may read
+	Write       []string // and write
+	Hooks       []sandbox.Hook
+
+	// Ask asks the person, who reads what is shown, a question; nil: nobody is here.
+	Ask func(shown, question string) (bool, error)
+	Tag locale.Tag
+	Now func() time.Time
+	Log io.Writer // of panics of tools
+}
+
+// most is how many files of a workspace are listed. A project of a person has more than one in a bucket.
+const most = 20_000
+
+// Machine is an open workspace.
+type Machine struct {
+	Options
+	files *folder.Folder
+	shown workspace.Shown
+	look  *filetool.Files
+}
+
+// Open opens a workspace. The error names what is wrong with the options or the folder.
+func Open(o Options) (*Machine, error) {
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	o.Root = root
+	m := &Machine{Options: o}
+	if m.shown, err = workspace.Show(o.Shown...); err != nil {
+		return nil, err
+	}
+	for _, h := range o.Hooks {
+		if err := h.Check(); err != nil {
+			return nil, err
+		}
+	}
+	sum := sha256.Sum256([]byte(root))
+	m.files, err = folder.Open(folder.Config{
+		Root: root, History: filepath.Join(o.History, hex.EncodeToString(sum[:12])), Shown: m.shown, Limits: limits(), Now: o.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.look = filetool.New(m.files, m.tools())
+	return m, nil
+}
+
+func limits() workspace.Limits { return workspace.Limits{Files: most, Bytes: 2 << 30} }
+
+func (m *Machine) tools() filetool.Options {
+	return filetool.Options{AllowDelete: m.AllowDelete, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
+}
+
+// Close ends the use of the folder.
+func (m *Machine) Close() error { return m.files.Close() }
+
+// Tools returns the tools as a job is given them.
+func (m *Machine) Tools() []httpapi.ClientTool {
+	var list []httpapi.ClientTool
+	for _, t := range m.look.Tools() {
+		list = append(list, httpapi.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Schema, Writes: t.Class == filetool.Write})
+	}
+	if m.Commands {
+		list = append(list, runCommand)
+	}
+	return list
+}
+
+// Context returns what the model is told of the workspace before it asks: a tree of its files.
+func (m *Machine) Context(ctx context.Context) (string, error) {
+	tree, err := m.look.Tree(ctx)
+	if err != nil {
+		return "", err
+	}
+	for len(tree) > job.MaxContext { // names may be long
+		tree = tree[:strings.LastIndexByte(tree[:job.MaxContext], '\n')] + "\n…"
+	}
+	return tree, nil
+}
+
+// Answer answers the calls of a round, one after the other, in their order.
+func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) []job.ToldCall {
+	told := make([]job.ToldCall, len(calls))
+	left := mostTold
+	for i, c := range calls {
+		text := m.answer(ctx, c).text()
+		if len(text) > left {
+			text = "its result has no room beside those of the other calls: make fewer calls in one reply"
+		}
+		left -= len(text)
+		told[i] = job.ToldCall{ID: c.ID, Output: text}
+	}
+	return told
+}
+
+// mostTold is the most that the answers of a round have together, in bytes; a job takes a little more.
+const mostTold = 60 << 10
+
+// result is the answer to a call: an output, or what is wrong.
+type result struct {
+	output, wrong string
+}
+
+func (r result) text() string {
+	if r.wrong == "" {
+		return r.output
+	}
+	raw, err := json.Marshal(map[string]string{"error": r.wrong})
+	if err != nil {
+		return r.wrong
+	}
+	return string(raw)
+}
+
+// answer answers one call.
+func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
+	if c.Name == runCommand.Name && m.Commands {
+		return m.run(ctx, c.Arguments)
+	}
+	for _, t := range m.look.Tools() {
+		switch {
+		case t.Name != c.Name:
+		case t.Class == filetool.Write:
+			return m.write(ctx, c)
+		default:
+			if refused := m.consent(m.Mode == agent.ConfirmAll, c.Name+" "+c.Arguments, "cli.machine.ask_read"); refused != "" {
+				return result{wrong: refused}
+			}
+			return shownResult(t.Do(ctx, json.RawMessage(c.Arguments)))
+		}
+	}
+	return result{wrong: fmt.Sprintf("there is no tool %q on this machine", c.Name)}
+}
+
+func shownResult(r filetool.Result) result {
+	if r.OK {
+		return result{output: r.Output}
+	}
+	return result{wrong: r.Error}
+}
+
+// consent asks the person, if they have to be asked. It returns why the call is not made; "" when it is.
+func (m *Machine) consent(asks bool, shown, question string) string {
+	switch {
+	case !asks:
+		return ""
+	case m.Ask == nil:
+		return "it was not done: it needs a confirmation, and nobody is here who could confirm. Go on without it, and say in the end what is left to do"
+	}
+	yes, err := m.Ask(shown, locale.Text(m.Tag, question))
+	switch {
+	case err != nil:
+		return "it was not done: the person did not answer"
+	case !yes:
+		return "it was not done: the person refused it. Do not try the same again; ask what they want instead"
+	}
+	return ""
+}
+
+// write makes the changes of a call, each after the person saw its difference, and runs the hooks for what was changed.
+func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
+	pending, err := overlay.New(m.files, overlay.Set{}, overlay.Options{Now: m.Now, Check: m.shown.Check, Limits: limits()})
+	if err != nil {
+		return result{wrong: m.sentence(err)}
+	}
+	var made filetool.Result
+	for _, t := range filetool.New(pending, m.tools()).Tools() {
+		if t.Name == c.Name {
+			made = t.Do(ctx, json.RawMessage(c.Arguments))
+		}
+	}
+	if !made.OK {
+		return shownResult(made)
+	}
+	set := pending.Changes()
+	for _, change := range set.Changes {
+		one := set.Only(change.Name)
+		diff, err := overlay.Diff(ctx, m.files, one)
+		if err != nil {
+			return result{wrong: m.sentence(err)}
+		}
+		shown := change.Phrase().In(m.Tag) + "\n" + diff
+		if refused := m.consent(m.Mode != agent.Yolo, shown, "cli.machine.ask_write"); refused != "" {
+			return result{wrong: fmt.Sprintf("%s: %s", change.Name, refused)}
+		}
+		if _, err := overlay.Apply(ctx, m.files, one); err != nil {
+			return result{wrong: m.sentence(err)}
+		}
+		if change.After != "" {
+			if outcome := m.afterEdit(ctx, change.Name); outcome != "" {
+				made.Output += "\n" + outcome
+			}
+		}
+	}
+	return shownResult(made)
+}
+
+// sentence returns an error for the model, in English.
+func (m *Machine) sentence(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return locale.OfFault(f).In(locale.English)
+	}
+	return err.Error()
+}
