@@ -37,6 +37,20 @@ run: ## Start everything in one process (http://127.0.0.1:8080)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
 	@go run ./cmd/piloto up --template template.yaml
 
+# What a person installs has no symbols and no paths of the machine that built it.
+COMMAND := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w"
+
+.PHONY: install
+install: ## Install the command piloto, into $(go env GOPATH)/bin
+	go install -trimpath -ldflags "-s -w" ./cmd/piloto
+
+.PHONY: binaries
+binaries: ## Build the command for Linux, macOS and Windows, into build/piloto
+	@for to in linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64; do \
+		end=; [ $${to%/*} = windows ] && end=.exe; \
+		GOOS=$${to%/*} GOARCH=$${to#*/} $(COMMAND) -o build/piloto/piloto-$${to%/*}-$${to#*/}$$end ./cmd/piloto || exit 1; \
+	done; ls -l build/piloto
+
 .PHONY: test
 test: ## Run every test (TESTFLAGS are for go test)
 	go test -timeout 60m $(TESTFLAGS) $(PACKAGES)

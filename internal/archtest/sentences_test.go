@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 
+	_ "piloto/cmd/piloto/cli"      // its sentences
+	_ "piloto/cmd/piloto/cli"      // its sentences
 	_ "piloto/internal/edge/webui" // its sentences
 	"piloto/internal/ground/locale"
 )
