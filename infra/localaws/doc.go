@@ -1,5 +1,5 @@
-// Package localaws serves AWS in one process and over one data file. DynamoDB, Step Functions and
-// Secrets Manager are behind one handler (Services). Lambda's Runtime API, API Gateway's events and
+// Package localaws serves AWS in one process and over one data file. DynamoDB, Step Functions, S3
+// and Secrets Manager are behind one handler (Services). Lambda's Runtime API, API Gateway's events and
 // sockets, and the reading of a SAM template have packages of their own.
 //
 // These rules hold: a response equals that of AWS in every byte that a client can notice. A request

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"localaws/disk"
 	"localaws/dynamodb"
+	"localaws/s3"
 	"localaws/secretsmanager"
 	"localaws/stepfunctions"
 	"log/slog"
@@ -35,6 +36,7 @@ type Options struct {
 	Log     *slog.Logger          // nil: nothing is logged
 	Secrets string                // the file of the secrets; empty: they are not served
 	Given   map[string]string     // secrets in memory by ARN, which cannot be changed
+	Objects string                // the folder of the contents of objects; empty: S3 is not served
 	// Changed is called with each status change of an execution, as EventBridge sends it, and again
 	// until it returns nil. Nil: nothing is called.
 	Changed func(context.Context, stepfunctions.Event) error
@@ -42,10 +44,11 @@ type Options struct {
 	AsyncJournal bool
 }
 
-// Services holds DynamoDB, Step Functions and Secrets Manager over one data file.
+// Services holds DynamoDB, Step Functions, S3 and Secrets Manager over one data file.
 type Services struct {
 	Tables   *dynamodb.Engine
 	Machines *stepfunctions.Engine
+	Objects  *s3.Engine             // nil: not served
 	Secrets  *secretsmanager.Engine // nil: not served
 
 	halted  sync.Once
@@ -70,6 +73,11 @@ func Open(store *disk.Store, o Options) (*Services, error) {
 	}
 	if s.Machines, err = stepfunctions.Open(store, o.Invoke, machines...); err != nil {
 		return nil, err
+	}
+	if o.Objects != "" {
+		if s.Objects, err = s3.Open(store, o.Objects, s3.WithClock(o.Now), s3.WithLogger(o.Log)); err != nil {
+			return nil, errors.Join(err, s.Halt())
+		}
 	}
 	if o.Secrets == "" {
 		return s, nil
@@ -106,8 +114,8 @@ func (s *Services) Halt() error {
 	return s.haltErr
 }
 
-// ServeHTTP serves the JSON wire protocols, which X-Amz-Target distinguishes. It verifies no
-// signatures.
+// ServeHTTP serves the JSON wire protocols, which X-Amz-Target distinguishes, and S3's, which has a
+// path and no target. It verifies no signatures.
 func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch target := r.Header.Get("X-Amz-Target"); {
 	case strings.HasPrefix(target, "AWSStepFunctions."):
@@ -116,6 +124,8 @@ func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Secrets.ServeHTTP(w, r)
 	case strings.HasPrefix(target, secretsTarget):
 		denySecrets(w)
+	case target == "" && r.URL.Path != "/" && s.Objects != nil:
+		s.Objects.ServeHTTP(w, r)
 	default:
 		s.Tables.ServeHTTP(w, r)
 	}

@@ -9,15 +9,18 @@ import (
 	"strings"
 )
 
-// known.txt lists the checks that other emulators of DynamoDB are known to fail:
-// a line "subject: reason", and below it, indented, the checks' names. A name
+// known.txt lists the checks that other emulators of DynamoDB are known to fail, and knownobjects.txt
+// those of S3: a line "subject: reason", and below it, indented, the checks' names. A name
 // may end in *; the subject may then pass some of these checks. A name that
 // begins with ~ fails only sometimes.
 //
 //go:embed known.txt
 var knownText string
 
-// readKnown reads the list of known differences.
+//go:embed knownobjects.txt
+var knownObjectsText string
+
+// readKnown reads a list of known differences.
 func readKnown(text string) ([]outcome.Difference, error) {
 	var out []outcome.Difference
 	subject, reason := "", ""
@@ -28,7 +31,7 @@ func readKnown(text string) ([]outcome.Difference, error) {
 		case line[0] != '\t':
 			var ok bool
 			if subject, reason, ok = strings.Cut(line, ": "); !ok {
-				return nil, fmt.Errorf("known.txt:%d: want \"subject: reason\", have %q", i+1, line)
+				return nil, fmt.Errorf("known differences, line %d: want \"subject: reason\", have %q", i+1, line)
 			}
 		default:
 			out = append(out, outcome.Difference{Subject: subject, Name: name, Reason: reason})

@@ -5,8 +5,10 @@
 //	go run ./infra/localaws/conformance -bench [-dynalite FOLDER]
 //
 // It starts our engines over a socket, dynalite (npm; its folder holds node_modules/dynalite) and
-// moto_server, runs infra/localaws/conformance/tables against all three and
-// infra/localaws/conformance/machines against ours and moto, and prints areas × subjects.
+// moto_server, runs infra/localaws/conformance/tables against all three, and
+// infra/localaws/conformance/machines and infra/localaws/conformance/objects against ours and moto,
+// and prints areas × subjects. No S3 of npm is a subject: s3rver 3.7.1 has neither versions nor
+// conditions of writes, and fauxqs 2.4.1 has no conditions of writes.
 // asl-validator (npm) checks the definition of every machine.
 //
 // It fails when our engines fail a check, and when dynalite, whose version is pinned, fails a check
@@ -24,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"localaws/conformance/machines"
+	"localaws/conformance/objects"
 	"localaws/conformance/outcome"
 	"localaws/conformance/tables"
 	"maps"
@@ -94,6 +97,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	knownObjects, err := readKnown(knownObjectsText)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	switch err := machines.Validate(ctx, o.asl); {
 	case errors.Is(err, machines.ErrNoValidator):
@@ -101,7 +108,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	case err != nil:
 		return err
 	}
-	suites, err := runSuites(ctx, o, dir, known, out)
+	suites, err := runSuites(ctx, o, dir, known, knownObjects, out)
 	if err != nil {
 		return err
 	}
@@ -117,11 +124,13 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		}
 	}
 	fmt.Fprintf(out, "%.1f s\n", time.Since(began).Seconds())
-	return judge(out, suites, func() ([]suite, error) { return runSuites(ctx, o, filepath.Join(dir, "again"), known, out) })
+	return judge(out, suites, func() ([]suite, error) {
+		return runSuites(ctx, o, filepath.Join(dir, "again"), known, knownObjects, out)
+	})
 }
 
-// runSuites starts the subjects, runs both suites and stops the subjects.
-func runSuites(ctx context.Context, o options, dir string, known []outcome.Difference, out io.Writer) ([]suite, error) {
+// runSuites starts the subjects, runs the suites and stops the subjects.
+func runSuites(ctx context.Context, o options, dir string, known, knownObjects []outcome.Difference, out io.Writer) ([]suite, error) {
 	cases, err := machines.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -167,9 +176,14 @@ func runSuites(ctx context.Context, o options, dir string, known []outcome.Diffe
 	if err := errors.Join(err, <-machinesDone); err != nil {
 		return nil, err
 	}
+	ofObjects, err := objects.Run(ctx, ofMachines...)
+	if err != nil {
+		return nil, err
+	}
 	return []suite{
 		{"Tables (DynamoDB)", namesOf(ofTables), outcomes, known},
 		{"Machines (Step Functions)", namesOf(ofMachines), ofCases, machines.Known()},
+		{"Objects (S3)", namesOf(ofMachines), ofObjects, knownObjects},
 	}, nil
 }
 

@@ -102,7 +102,7 @@ func document(suites []suite, versions string) string {
 	var b strings.Builder
 	b.WriteString("# Conformance\n\n<!-- Written by `go run ./infra/localaws/conformance -write docs/conformance.md`. Do not edit. -->\n\n" +
 		"The embedded engines and other emulators, held to what AWS does: every check goes through the production SDK client to a socket. " +
-		"A cell is checks passed of checks run. " + versions + "\n\n## Tables and machines\n\n")
+		"A cell is checks passed of checks run. " + versions + "\n\n## Tables, machines and objects\n\n")
 	for _, s := range suites {
 		b.WriteString(s.table() + "\n")
 	}

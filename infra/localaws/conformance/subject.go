@@ -43,7 +43,7 @@ func startOurs(ctx context.Context, dir, lambda string) (running, error) {
 	if err != nil {
 		return running{}, err
 	}
-	services, err := localaws.Open(store, localaws.Options{Invoke: functions})
+	services, err := localaws.Open(store, localaws.Options{Invoke: functions, Objects: filepath.Join(dir, "objects")})
 	if err != nil {
 		return running{}, errors.Join(err, store.Close())
 	}
