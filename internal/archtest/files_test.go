@@ -13,6 +13,7 @@ var filing = map[string]string{
 	"infra/local/process":           "the data folder, backups and the folder of functions are named by who starts the process",
 	"infra/localaws/disk":           "the data file is its own",
 	"infra/local/demo":              "the demonstration's journal is in the data folder",
+	"infra/localaws/s3":             "its folder is in the data folder, and it gives the files their names",
 	"infra/localaws/secretsmanager": "its file is in the data folder",
 	"infra/localaws/template":       "the template is named by who starts the process",
 	"infra/localaws/lambda":         "a function is a binary that is started",
