@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,6 +36,7 @@ var (
 	whyCase      = fault.Reason("workspace.name.case")
 	whyFolder    = fault.Reason("workspace.name.folder")
 	whyHidden    = fault.Reason("workspace.name.hidden")
+	whyStore     = fault.Reason("workspace.name.store")
 )
 
 // CheckName returns ErrName for a name that some system cannot hold, or would take for another one. A name has
@@ -44,6 +46,14 @@ func CheckName(name string) error {
 		return refuse(name, why)
 	}
 	return nil
+}
+
+// CheckLength returns ErrName for a name of more bytes than a store can hold.
+func CheckLength(name string, most int) error {
+	if len(name) <= most {
+		return nil
+	}
+	return refuse(name, whyStore.With("max", strconv.Itoa(most)))
 }
 
 func refuse(name string, why *fault.Error) *fault.Error {

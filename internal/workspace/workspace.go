@@ -20,14 +20,15 @@ const (
 
 // Errors of a store.
 var (
-	ErrName     = fault.New(fault.Invalid, "workspace.name")       // Args["name"], Inner["why"]
-	ErrNotFound = fault.New(fault.NotFound, "workspace.not_found") // Args["name"]
-	ErrMoved    = fault.New(fault.Conflict, "workspace.moved")     // it has another version than the caller read: Args["name"]
-	ErrSpecial  = fault.New(fault.Invalid, "workspace.special")    // a link out, a second name of a file, a FIFO, a device: Args["name"]
-	ErrTooLarge = fault.New(fault.TooLarge, "workspace.too_large") // CheckSize
-	ErrFull     = fault.New(fault.Conflict, "workspace.full")      // too many files, or bytes in all: Limits.Check
-	ErrDenied   = fault.New(fault.Forbidden, "workspace.denied")   // the system does not let this program use it: Args["name"]
-	ErrGone     = fault.New(fault.Unavailable, "workspace.gone")   // the place where the files were is not there any more: Args["name"]
+	ErrName        = fault.New(fault.Invalid, "workspace.name")            // Args["name"], Inner["why"]
+	ErrNotFound    = fault.New(fault.NotFound, "workspace.not_found")      // Args["name"]
+	ErrMoved       = fault.New(fault.Conflict, "workspace.moved")          // it has another version than the caller read: Args["name"]
+	ErrSpecial     = fault.New(fault.Invalid, "workspace.special")         // a link out, a second name of a file, a FIFO, a device: Args["name"]
+	ErrTooLarge    = fault.New(fault.TooLarge, "workspace.too_large")      // CheckSize
+	ErrFull        = fault.New(fault.Conflict, "workspace.full")           // too many files, or bytes in all: Limits.Check
+	ErrDenied      = fault.New(fault.Forbidden, "workspace.denied")        // the system does not let this program use it: Args["name"]
+	ErrUnreachable = fault.New(fault.Unavailable, "workspace.unreachable") // the place of the files does not answer
+	ErrGone        = fault.New(fault.Unavailable, "workspace.gone")        // the place where the files were is not there any more: Args["name"]
 )
 
 // A File is one version of a file, without its content.
