@@ -15,10 +15,10 @@ const day = 24 * time.Hour
 // rule is a rule of a lifecycle for versions that are not current any more. Days count from the time when a version
 // was replaced.
 type rule struct {
-	ID      string
-	Days    int  // a version expires after them; 0: none expires
-	Newer   int  // so many of these versions do not expire
-	Markers bool // a marker without versions below it expires
+	ID      string `json:"id,omitempty"`
+	Days    int    `json:"days,omitempty"`    // a version expires after them; 0: none expires
+	Newer   int    `json:"newer,omitempty"`   // so many of these versions do not expire
+	Markers bool   `json:"markers,omitempty"` // a marker without versions below it expires
 }
 
 type lifecycle struct {
