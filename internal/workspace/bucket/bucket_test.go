@@ -1,0 +1,382 @@
+package bucket_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"localaws/disk"
+	"localaws/inproc"
+	engine "localaws/s3"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/bucket"
+	"piloto/internal/workspace/storetest"
+)
+
+const name = "files-of-tests"
+
+const canary = "CANARY-of-the-secret-key"
+
+// client points the production client, with its retries but without their pauses, at a handler in this process.
+func client(h http.Handler) *s3.Client { return clientOf(inproc.Transport{Handler: h}) }
+
+func clientOf(h s3.HTTPClient) *s3.Client {
+	return s3.New(s3.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", canary, canary), UsePathStyle: true,
+		HTTPClient: h, BaseEndpoint: aws.String("http://engine.test"),
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+			o.RateLimiter = ratelimit.None
+		}),
+	})
+}
+
+// serve returns an engine with a bucket.
+func serve(t *testing.T, options ...engine.Option) *engine.Engine {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := disk.Open(filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	e, err := engine.Open(store, filepath.Join(dir, "objects"), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeBucket(t, client(e))
+	return e
+}
+
+func makeBucket(t *testing.T, c *s3.Client) {
+	t.Helper()
+	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{
+		Bucket: aws.String(name), VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var projects atomic.Int64
+
+// open returns an empty workspace.
+func open(c *s3.Client, limits workspace.Limits) *bucket.Bucket {
+	return bucket.New(bucket.Config{
+		Client: c, Name: name, Prefix: bucket.Prefix("ácc/1", fmt.Sprint(projects.Add(1))), Limits: limits, Now: time.Now,
+	})
+}
+
+// TestBucketIsAStore runs against this process, or against S3_TEST_ENDPOINT.
+func TestBucketIsAStore(t *testing.T) {
+	var c *s3.Client
+	if at := os.Getenv("S3_TEST_ENDPOINT"); at != "" {
+		c = s3.New(s3.Options{
+			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), UsePathStyle: true, BaseEndpoint: &at,
+		})
+		makeBucket(t, c)
+	} else {
+		c = client(serve(t))
+	}
+	storetest.Run(t, func(_ *testing.T, limits workspace.Limits) workspace.Store { return open(c, limits) })
+}
+
+// network is the way to an engine, on which a test lets requests and answers go wrong.
+type network struct {
+	inproc.Transport
+	mu    sync.Mutex
+	asked []string // methods
+	// before, if it is set, may answer a request itself. after may lose the answer.
+	before func(*http.Request) *http.Response
+	after  func(*http.Request) error
+}
+
+func (n *network) Do(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	n.asked = append(n.asked, r.Method)
+	before, after := n.before, n.after
+	n.mu.Unlock()
+	if before != nil {
+		if res := before(r); res != nil {
+			return res, nil
+		}
+	}
+	res, err := n.Transport.Do(r)
+	if err == nil && after != nil {
+		err = after(r)
+	}
+	return res, err
+}
+
+// once calls fn for the first request with a method only.
+func once[T any](method string, fn func() T) func(*http.Request) T {
+	var done atomic.Bool
+	return func(r *http.Request) (none T) {
+		if r.Method != method || done.Swap(true) {
+			return none
+		}
+		return fn()
+	}
+}
+
+var errLost = errors.New("connection reset by peer")
+
+func lost() error { return &lostError{} }
+
+// lostError is an error of the network, after which the client repeats a request.
+type lostError struct{}
+
+func (*lostError) Error() string        { return errLost.Error() }
+func (*lostError) RetryableError() bool { return true }
+func (*lostError) Unwrap() error        { return errLost }
+
+func answer(status int, code string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/xml"}},
+		Body: io.NopCloser(strings.NewReader("<Error><Code>" + code + "</Code><Message>m</Message></Error>")),
+	}
+}
+
+func mustWrite(t *testing.T, s workspace.Store, name, content, version string) workspace.File {
+	t.Helper()
+	f, err := s.Write(t.Context(), name, []byte(content), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestAWriteWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
+	n := &network{Transport: inproc.Transport{Handler: serve(t)}}
+	s := open(clientOf(n), workspace.Limits{})
+	n.after = once(http.MethodPut, lost)
+	first := mustWrite(t, s, "a", "one", "")
+	n.after = once(http.MethodPut, lost)
+	second := mustWrite(t, s, "a", "two", first.Version)
+	if f, err := s.Stat(t.Context(), "a"); err != nil || f.Version != second.Version {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if all, err := s.Versions(t.Context(), "a"); err != nil || len(all) != 2 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	n.after = once(http.MethodDelete, lost)
+	if err := s.Delete(t.Context(), "a", second.Version); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestARepeatedWriteIsNotTakenForThatOfAnother: the first request never arrived, and somebody else wrote the same.
+func TestARepeatedWriteIsNotTakenForThatOfAnother(t *testing.T) {
+	e := serve(t)
+	n := &network{Transport: inproc.Transport{Handler: e}}
+	config := bucket.Config{Client: clientOf(n), Name: name, Prefix: bucket.Prefix("acc", "raced"), Now: time.Now}
+	s := bucket.New(config)
+	config.Client = client(e)
+	other := bucket.New(config)
+	n.before = once(http.MethodPut, func() *http.Response {
+		mustWrite(t, other, "a", "same", "")
+		return answer(http.StatusServiceUnavailable, "SlowDown")
+	})
+	if _, err := s.Write(t.Context(), "a", []byte("same"), ""); !errors.Is(err, workspace.ErrMoved) {
+		t.Error(err)
+	}
+}
+
+func TestAConflictIsRepeated(t *testing.T) {
+	n := &network{Transport: inproc.Transport{Handler: serve(t)}}
+	s := open(clientOf(n), workspace.Limits{})
+	conflict := func() *http.Response { return answer(http.StatusConflict, "ConditionalRequestConflict") }
+	n.before = once(http.MethodPut, conflict)
+	f := mustWrite(t, s, "a", "one", "")
+	n.before = once(http.MethodDelete, conflict)
+	if err := s.Delete(t.Context(), "a", f.Version); err != nil {
+		t.Error(err)
+	}
+	n.before = func(r *http.Request) *http.Response {
+		if r.Method == http.MethodPut {
+			return conflict()
+		}
+		return nil
+	}
+	if _, err := s.Write(t.Context(), "b", nil, ""); !errors.Is(err, workspace.ErrMoved) {
+		t.Error(err)
+	}
+}
+
+// TestFaultsSayWhatToDo, and have no key of the deployment in them.
+func TestFaultsSayWhatToDo(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		want   error // of a write; nil: the deployment is wrong
+	}{
+		{http.StatusServiceUnavailable, "SlowDown", workspace.ErrUnreachable},
+		{http.StatusInternalServerError, "InternalError", workspace.ErrUnreachable},
+		{http.StatusInsufficientStorage, "InternalError", fault.ErrStorage},
+		{http.StatusForbidden, "AccessDenied", nil},
+		{http.StatusNotFound, "NoSuchBucket", nil},
+		{http.StatusNotImplemented, "NotImplemented", nil},
+	} {
+		n := &network{Transport: inproc.Transport{Handler: serve(t)}}
+		s := open(clientOf(n), workspace.Limits{})
+		f := mustWrite(t, s, "a", "1", "")
+		n.before = func(r *http.Request) *http.Response {
+			if r.Method == http.MethodPut || r.Method == http.MethodDelete {
+				return answer(c.status, c.code)
+			}
+			return nil
+		}
+		_, err := s.Write(t.Context(), "a", []byte("2"), f.Version)
+		for what, err := range map[string]error{"write": err, "delete": s.Delete(t.Context(), "a", f.Version)} {
+			switch {
+			case err == nil, strings.Contains(fmt.Sprintf("%+v %#v", err, err), canary):
+				t.Errorf("%s after %s: %v", what, c.code, err)
+			case c.want == nil && fault.KindOf(err) != fault.Internal, c.want != nil && !errors.Is(err, c.want):
+				t.Errorf("%s after %s: %v, want %v", what, c.code, err, c.want)
+			}
+		}
+	}
+}
+
+// TestListOfTwoThousandFilesTakesTwoRequests, also when it did not change: no cache could be trusted.
+func TestListOfTwoThousandFilesTakesTwoRequests(t *testing.T) {
+	e := serve(t)
+	n := &network{Transport: inproc.Transport{Handler: e}}
+	prefix := bucket.Prefix("acc", "large")
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range workspace.MaxFiles / 4 {
+				key := fmt.Sprintf("%sdir%d/file%d.go", prefix, worker, i)
+				if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(name), Key: &key, Body: strings.NewReader(key)}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: prefix, Now: time.Now})
+	for range 2 {
+		n.asked = nil
+		if l, err := s.List(t.Context()); err != nil || len(l.Files) != workspace.MaxFiles || len(n.asked) != 2 {
+			t.Errorf("%d files, %v, %d requests", len(l.Files), err, len(n.asked))
+		}
+	}
+	if _, err := s.Write(t.Context(), "more", nil, ""); !errors.Is(err, workspace.ErrFull) {
+		t.Error(err)
+	}
+}
+
+func TestProjectsDoNotMeet(t *testing.T) {
+	if p := bucket.Prefix("acc", "01J"); p != "files/acc/01J/" {
+		t.Errorf("%s: files that are stored would be lost", p)
+	}
+	seen := map[string]string{}
+	for _, of := range [][2]string{{"a", "b"}, {"a/b", "c"}, {"a", "b/c"}, {"a", "bc"}, {"ab", "c"}, {"a%2Fb", "c"}, {"", "a/b"}, {"..", "x"}, {"x", ".."}} {
+		p := bucket.Prefix(of[0], of[1])
+		for other, whose := range seen {
+			if strings.HasPrefix(p, other) || strings.HasPrefix(other, p) {
+				t.Errorf("%q has the prefix %s, and %s has %s", of, p, whose, other)
+			}
+		}
+		seen[p] = fmt.Sprintf("%q", of)
+	}
+}
+
+func TestANameThatMakesTheKeyTooLongIsRefused(t *testing.T) {
+	s := open(client(serve(t)), workspace.Limits{})
+	long := strings.Repeat("d/", 511) + "aa"
+	if err := workspace.CheckName(long); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Write(t.Context(), long, nil, "")
+	if !errors.Is(err, workspace.ErrName) || fault.Of(err).Inner["why"].Code != "workspace.name.store" {
+		t.Error(err)
+	}
+}
+
+func TestVersionsAreKeptForThirtyDays(t *testing.T) {
+	var mu sync.Mutex
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	later := func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(d)
+	}
+	const day = 24 * time.Hour
+	s := bucket.New(bucket.Config{Client: client(serve(t, engine.WithClock(clock))), Name: name, Prefix: bucket.Prefix("a", "p"), Now: clock})
+	kept := func(want ...string) {
+		t.Helper()
+		all, err := s.Versions(t.Context(), "a")
+		if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range all {
+			content, _, err := s.Read(t.Context(), "a", f.Version, 0, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(content))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("kept %q, want %q", got, want)
+		}
+	}
+	first := mustWrite(t, s, "a", "one", "")
+	later(40 * day)
+	kept("one") // it is old, but it was not replaced
+	second := mustWrite(t, s, "a", "two", first.Version)
+	later(29 * day)
+	kept("two", "one")
+	if err := s.Delete(t.Context(), "a", second.Version); err != nil {
+		t.Fatal(err)
+	}
+	later(2 * day)
+	kept("two")
+	if _, _, err := s.Read(t.Context(), "a", first.Version, 0, 10); !errors.Is(err, workspace.ErrNotFound) {
+		t.Error(err)
+	}
+	later(29 * day)
+	kept()
+}
+
+// TestObjectsThatNoFileIsAreLeftOut: others may have put them there.
+func TestObjectsThatNoFileIsAreLeftOut(t *testing.T) {
+	e := serve(t)
+	s := bucket.New(bucket.Config{Client: client(e), Name: name, Prefix: bucket.Prefix("a", "p"), Now: time.Now})
+	for _, object := range []string{".env", "../x", "dir/", "a\\b", "id_rsa"} {
+		key := bucket.Prefix("a", "p") + object
+		if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(name), Key: &key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := mustWrite(t, s, "a", "1", "")
+	if l, err := s.List(t.Context()); err != nil || len(l.Files) != 1 || l.Files[0].Version != f.Version {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
