@@ -230,6 +230,8 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 	}{
 		{http.StatusServiceUnavailable, "SlowDown", workspace.ErrUnreachable},
 		{http.StatusInternalServerError, "InternalError", workspace.ErrUnreachable},
+		{http.StatusBadRequest, "RequestTimeout", workspace.ErrUnreachable},
+		{http.StatusBadRequest, "Throttling", workspace.ErrUnreachable},
 		{http.StatusInsufficientStorage, "InternalError", fault.ErrStorage},
 		{http.StatusForbidden, "AccessDenied", nil},
 		{http.StatusNotFound, "NoSuchBucket", nil},

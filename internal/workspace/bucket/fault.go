@@ -41,7 +41,7 @@ func failed(err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 		return err
-	case errors.As(err, &answer) && !isPassing(answer.HTTPStatusCode()) && !isThrottled(err):
+	case errors.As(err, &answer) && !isPassing(answer.HTTPStatusCode(), err):
 		return fmt.Errorf("bucket: %w", err) // the deployment is wrong: no such bucket, or no right to it
 	}
 	return workspace.ErrUnreachable.Because(err)
@@ -57,16 +57,15 @@ func unwritten(err error) error {
 }
 
 // isPassing reports whether S3 may answer otherwise in a while.
-func isPassing(status int) bool {
-	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented
-}
-
-// isThrottled reports that S3 asks for fewer requests, after all retries.
-func isThrottled(err error) bool {
+func isPassing(status int, err error) bool {
+	if status >= http.StatusInternalServerError {
+		return status != http.StatusNotImplemented
+	}
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {
 		return false
 	}
-	_, throttled := retry.DefaultThrottleErrorCodes[answer.ErrorCode()]
-	return throttled
+	_, slow := retry.DefaultThrottleErrorCodes[answer.ErrorCode()]
+	_, late := retry.DefaultRetryableErrorCodes[answer.ErrorCode()]
+	return slow || late
 }
