@@ -228,7 +228,7 @@ func (f *Files) scanBatch(ctx context.Context, files []workspace.File, m matcher
 	g.SetLimit(readAtOnce)
 	for i, file := range files {
 		g.Go(func() error {
-			content, _, err := workspace.ReadAll(ctx, f.store, file.Name, "")
+			content, err := f.listed(ctx, file)
 			switch {
 			case err == nil:
 				list[i], err = scanFile(ctx, file.Name, content, m, around)
@@ -243,6 +243,16 @@ func (f *Files) scanBatch(ctx context.Context, files []workspace.File, m matcher
 		})
 	}
 	return list, g.Wait()
+}
+
+// listed returns the content of a file that is listed. A store may have that version at hand. If it changed meanwhile,
+// and the version is not kept, the content is the present one.
+func (f *Files) listed(ctx context.Context, file workspace.File) ([]byte, error) {
+	content, _, err := workspace.ReadAll(ctx, f.store, file.Name, file.Version)
+	if errors.Is(err, workspace.ErrNotFound) {
+		content, _, err = workspace.ReadAll(ctx, f.store, file.Name, "")
+	}
+	return content, err
 }
 
 // scanFile searches one file.
