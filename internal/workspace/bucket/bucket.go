@@ -51,6 +51,7 @@ type Config struct {
 	Prefix string           // Prefix
 	Shown  workspace.Shown  // which files are not hidden
 	Limits workspace.Limits // of all files
+	Cache  *Cache           // nil: every read is a request
 	Now    func() time.Time
 }
 

@@ -2,13 +2,13 @@ package bucket_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"localaws/disk"
 	"localaws/inproc"
 	engine "localaws/s3"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +26,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
+	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/storetest"
 )
 
@@ -48,7 +49,7 @@ func clientOf(h s3.HTTPClient) *s3.Client {
 }
 
 // serve returns an engine with a bucket.
-func serve(t *testing.T, options ...engine.Option) *engine.Engine {
+func serve(t testing.TB, options ...engine.Option) *engine.Engine {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := disk.Open(filepath.Join(dir, "data"))
@@ -64,7 +65,7 @@ func serve(t *testing.T, options ...engine.Option) *engine.Engine {
 	return e
 }
 
-func makeBucket(t *testing.T, c *s3.Client) {
+func makeBucket(t testing.TB, c *s3.Client) {
 	t.Helper()
 	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name)}); err != nil {
 		t.Fatal(err)
@@ -76,21 +77,27 @@ func makeBucket(t *testing.T, c *s3.Client) {
 	}
 }
 
+// projects numbers workspaces, beginning with a number that no earlier run had at the same endpoint.
 var projects atomic.Int64
+
+func init() { projects.Store(time.Now().UnixNano()) }
 
 // open returns an empty workspace.
 func open(c *s3.Client, limits workspace.Limits) *bucket.Bucket {
 	return bucket.New(bucket.Config{
-		Client: c, Name: name, Prefix: bucket.Prefix("ácc/1", fmt.Sprint(projects.Add(1))), Limits: limits, Now: time.Now,
+		Client: c, Name: name, Prefix: bucket.Prefix("ácc/1", fmt.Sprint(projects.Add(1))), Limits: limits, Cache: cached, Now: time.Now,
 	})
 }
 
-// TestBucketIsAStore runs against this process, or against S3_TEST_ENDPOINT.
+// endpoint may be that of moto. moto copies all contents to files for each listing of versions: the whole suite takes it
+// 50 GB of disk, so run its tests one by one.
+var endpoint = flag.String("endpoint", "", "URL of the S3 to test instead of the embedded engine in process")
+
 func TestBucketIsAStore(t *testing.T) {
 	var c *s3.Client
-	if at := os.Getenv("S3_TEST_ENDPOINT"); at != "" {
+	if *endpoint != "" {
 		c = s3.New(s3.Options{
-			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), UsePathStyle: true, BaseEndpoint: &at,
+			Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""), UsePathStyle: true, BaseEndpoint: endpoint,
 		})
 		makeBucket(t, c)
 	} else {
@@ -98,6 +105,9 @@ func TestBucketIsAStore(t *testing.T) {
 	}
 	storetest.Run(t, func(_ *testing.T, limits workspace.Limits) workspace.Store { return open(c, limits) })
 }
+
+// cached is the cache of all workspaces that open returns.
+var cached = bucket.NewCache(1 << 20)
 
 // network is the way to an engine, on which a test lets requests and answers go wrong.
 type network struct {
@@ -258,17 +268,16 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestListOfTwoThousandFilesTakesTwoRequests, also when it did not change: no cache could be trusted.
-func TestListOfTwoThousandFilesTakesTwoRequests(t *testing.T) {
-	e := serve(t)
-	n := &network{Transport: inproc.Transport{Handler: e}}
-	prefix := bucket.Prefix("acc", "large")
+// large fills a workspace with as many files as it may have, of 1,000 bytes each.
+func large(t testing.TB, e *engine.Engine, prefix string) {
+	t.Helper()
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
 			for i := range workspace.MaxFiles / 4 {
 				key := fmt.Sprintf("%sdir%d/file%d.go", prefix, worker, i)
-				if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(name), Key: &key, Body: strings.NewReader(key)}); err != nil {
+				content := strings.NewReader((key + strings.Repeat("\nline", 200))[:1000])
+				if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(name), Key: &key, Body: content}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -276,7 +285,15 @@ func TestListOfTwoThousandFilesTakesTwoRequests(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: prefix, Now: time.Now})
+}
+
+// TestAnUnchangedTreeTakesTwoRequests: to list it, and to search it again.
+func TestAnUnchangedTreeTakesTwoRequests(t *testing.T) {
+	e := serve(t)
+	n := &network{Transport: inproc.Transport{Handler: e}}
+	prefix := bucket.Prefix("acc", "large")
+	large(t, e, prefix)
+	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: prefix, Cache: bucket.NewCache(32 << 20), Now: time.Now})
 	for range 2 {
 		n.asked = nil
 		if l, err := s.List(t.Context()); err != nil || len(l.Files) != workspace.MaxFiles || len(n.asked) != 2 {
@@ -285,6 +302,58 @@ func TestListOfTwoThousandFilesTakesTwoRequests(t *testing.T) {
 	}
 	if _, err := s.Write(t.Context(), "more", nil, ""); !errors.Is(err, workspace.ErrFull) {
 		t.Error(err)
+	}
+	files := filetool.New(s, filetool.Options{})
+	grep := func(want string, requests int) {
+		t.Helper()
+		n.asked = nil
+		for _, tool := range files.Tools() {
+			if tool.Name != "grep" {
+				continue
+			}
+			if said := tool.Do(t.Context(), []byte(`{"text":"dir3/file77.go"}`)); !strings.Contains(said.Output, want) {
+				t.Errorf("%+v", said)
+			}
+		}
+		if len(n.asked) != requests {
+			t.Errorf("%d requests, want %d", len(n.asked), requests)
+		}
+	}
+	grep("(1 match)", 2+workspace.MaxFiles)
+	grep("(1 match)", 2)
+	f, err := s.Stat(t.Context(), "dir3/file77.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{
+		Bucket: aws.String(name), Key: aws.String(prefix + f.Name), Body: strings.NewReader("of somebody else"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	grep("No line matches.", 3)
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	e := serve(t)
+	n := &network{Transport: inproc.Transport{Handler: e}}
+	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: bucket.Prefix("a", "p"), Cache: bucket.NewCache(10_000), Now: time.Now})
+	written := map[string]workspace.File{}
+	for _, file := range []string{"a", "b", "c", "d", "e", "f"} {
+		written[file] = mustWrite(t, s, file, strings.Repeat(file, 2000), "")
+	}
+	written["large"] = mustWrite(t, s, "large", strings.Repeat("x", 2501), "")
+	requests := func(file string) int {
+		n.asked = nil
+		content, f, err := s.Read(t.Context(), file, written[file].Version, 1, 5)
+		if err != nil || len(content) != 5 || f.Size != written[file].Size {
+			t.Errorf("%q of %+v, %v", content, f, err)
+		}
+		return len(n.asked)
+	}
+	for file, want := range map[string]int{"f": 0, "e": 0, "d": 0, "c": 0, "b": 1, "a": 1, "large": 1} {
+		if got := requests(file); got != want {
+			t.Errorf("%s takes %d requests, want %d", file, got, want)
+		}
 	}
 }
 

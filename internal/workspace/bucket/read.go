@@ -29,6 +29,9 @@ func (b *Bucket) Read(ctx context.Context, name, version string, from, n int64) 
 	if !isVersion(version) {
 		return nil, workspace.File{}, notFound(name)
 	}
+	if content, f, ok := b.config.Cache.get(*b.key(name), version); ok {
+		return bytes.Clone(workspace.Part(content, from, n)), f, nil
+	}
 	content, f, err := b.part(ctx, name, which{etag: etagOf(version)}, from, n)
 	if !errors.Is(err, workspace.ErrMoved) && !errors.Is(err, workspace.ErrNotFound) {
 		return content, f, err
@@ -86,6 +89,7 @@ func (b *Bucket) part(ctx context.Context, name string, w which, from, n int64) 
 	if _, err := content.ReadFrom(io.LimitReader(out.Body, n)); err != nil {
 		return nil, workspace.File{}, failed(err)
 	}
+	b.config.Cache.put(*in.Key, f, content.Bytes())
 	return content.Bytes(), f, nil
 }
 

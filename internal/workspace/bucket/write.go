@@ -55,6 +55,7 @@ func (b *Bucket) Write(ctx context.Context, name string, content []byte, version
 	if at, ok := middleware.GetServerTime(out.ResultMetadata); ok {
 		f.At = at.UTC()
 	}
+	b.config.Cache.put(*in.Key, f, content)
 	return f, nil
 }
 
