@@ -47,7 +47,7 @@ func Serve(ctx context.Context, o Options, out, logs io.Writer) (err error) {
 	}
 	debug.SetGCPercent(localaws.GCPercent)
 	log := slog.New(slog.NewTextHandler(logs, nil))
-	settings := localaws.Options{Log: log}
+	settings := localaws.Options{Log: log, Objects: filepath.Join(o.Data, "objects")}
 	if o.Lambda != "" {
 		functions, err := localaws.NewFunctions(o.Lambda)
 		if err != nil {

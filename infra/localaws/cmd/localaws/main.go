@@ -1,4 +1,4 @@
-// Command localaws serves DynamoDB and Step Functions on loopback, from one data folder:
+// Command localaws serves DynamoDB, Step Functions and S3 on loopback, from one data folder:
 //
 //	go run ./infra/localaws/cmd/localaws [-listen 127.0.0.1:8000] [-data .localaws] [-lambda http://127.0.0.1:3001]
 //
