@@ -1,4 +1,4 @@
-// Package provision does the work of CloudFormation for tables and state machines: it creates them
+// Package provision does the work of CloudFormation for tables, buckets and state machines: it creates them
 // from the template, with the calls of any deployment.
 package provision
 
@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 )
 
@@ -38,6 +40,49 @@ func Tables(ctx context.Context, config aws.Config, t *template.Template, names 
 		}
 	}
 	return nil
+}
+
+// Buckets creates the template's buckets, or updates their rules.
+func Buckets(ctx context.Context, config aws.Config, t *template.Template, names map[string]string) error {
+	client := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
+	for _, b := range t.Buckets {
+		if err := provide(ctx, client, b, names[b.ID]); err != nil {
+			return fmt.Errorf("bucket %s: %w", b.ID, err)
+		}
+	}
+	return nil
+}
+
+func provide(ctx context.Context, client *s3.Client, b template.Bucket, name string) error {
+	if _, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name}); err != nil {
+		return err
+	}
+	if _, err := client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
+		Bucket: &name, VersioningConfiguration: &s3types.VersioningConfiguration{Status: s3types.BucketVersioningStatusEnabled},
+	}); err != nil || len(b.Rules) == 0 {
+		return err
+	}
+	var rules []s3types.LifecycleRule
+	for _, r := range b.Rules {
+		rule := s3types.LifecycleRule{Status: s3types.ExpirationStatusEnabled, Filter: &s3types.LifecycleRuleFilter{Prefix: aws.String("")}}
+		if r.ID != "" {
+			rule.ID = &r.ID
+		}
+		if r.Days > 0 {
+			rule.NoncurrentVersionExpiration = &s3types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(int32(r.Days))} //nolint:gosec // days of a template
+			if r.Newer > 0 {
+				rule.NoncurrentVersionExpiration.NewerNoncurrentVersions = aws.Int32(int32(r.Newer)) //nolint:gosec // at most 100
+			}
+		}
+		if r.Markers {
+			rule.Expiration = &s3types.LifecycleExpiration{ExpiredObjectDeleteMarker: aws.Bool(true)}
+		}
+		rules = append(rules, rule)
+	}
+	_, err := client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
+		Bucket: &name, LifecycleConfiguration: &s3types.BucketLifecycleConfiguration{Rules: rules},
+	})
+	return err
 }
 
 // Machines creates or updates the template's state machines.

@@ -20,6 +20,7 @@ const (
 	typeLogGroup     = "AWS::Logs::LogGroup"
 	typeRole         = "AWS::IAM::Role"
 	typePolicy       = "AWS::IAM::ManagedPolicy"
+	typeBucket       = "AWS::S3::Bucket" // with versioning
 )
 
 // The types of resource that have no use in one process.
@@ -35,7 +36,6 @@ const (
 	typeQueue        = "AWS::SQS::Queue"
 	typeQueuePolicy  = "AWS::SQS::QueuePolicy"
 
-	typeBucket       = "AWS::S3::Bucket"
 	typeBucketPolicy = "AWS::S3::BucketPolicy"
 	typeSecret       = "AWS::SecretsManager::Secret"
 	typeDistribution = "AWS::CloudFront::Distribution"
@@ -55,8 +55,8 @@ var noCounterpart = map[string]string{
 	typeQueue:        "what fails is logged, and looked for again by the next sweep",
 	typeQueuePolicy:  "there is no queue",
 
-	typeBucket:       "the process serves the page's files itself",
-	typeBucketPolicy: "there is no bucket",
+	typeBucket:       "the process serves the page's files itself", // without versioning
+	typeBucketPolicy: "only the process reaches its buckets",
 	typeSecret:       "there is no distribution that needs it",
 	typeDistribution: "browsers talk to the process",
 	typeOriginAccess: "there is no bucket",
@@ -214,7 +214,7 @@ func (r *reader) outputs(n *yaml.Node, path string) {
 // resource reads one resource by its type.
 func (r *reader) resource(id string, n *yaml.Node) {
 	path, kind := join("Resources", id), r.out.resources[id]
-	if reason, ok := noCounterpart[kind]; ok {
+	if reason, ok := noCounterpart[kind]; ok && !r.isKept(kind, n) {
 		r.out.Unused = append(r.out.Unused, Unused{id, kind, reason})
 		return
 	}
@@ -223,6 +223,7 @@ func (r *reader) resource(id string, n *yaml.Node) {
 		typeAPI:          r.api,
 		typeStateMachine: r.stateMachine,
 		typeTable:        r.table,
+		typeBucket:       r.bucket,
 		typeLogGroup:     r.logGroup,
 		typeRole:         r.role,
 		typePolicy:       r.policy,

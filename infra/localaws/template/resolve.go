@@ -54,6 +54,9 @@ func (t *Template) Names() map[string]string {
 			names[id+".Arn"], names[id+".Name"] = names[id], name
 		case typeTable:
 			names[id+".Arn"] = arn("dynamodb", "table/"+name)
+		case typeBucket:
+			names[id] = strings.ToLower(name) // no other letters are allowed
+			names[id+".Arn"] = "arn:" + pseudo["AWS::Partition"] + ":s3:::" + names[id]
 		case typeAPI, typeSocketAPI:
 			names[id] = strings.ToLower(id)
 		case typeSocketStage:

@@ -29,6 +29,7 @@ type Template struct {
 	Parameters    []Parameter
 	Functions     []Function
 	Tables        []Table
+	Buckets       []Bucket
 	StateMachines []StateMachine
 	LogGroups     []LogGroup
 	API           API
