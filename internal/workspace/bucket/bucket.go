@@ -3,8 +3,8 @@
 //
 // The key of a file is the prefix of its workspace and its name. Its version is its ETag: it is what S3 compares in
 // one step with a write (If-Match), and the only mark of a version in ListObjectsV2. A content that comes back may
-// bring its version back. In a bucket that is encrypted with SSE-KMS an ETag is another one for each write. Otherwise
-// it is the MD5 of the content; whoever can find two contents with one MD5 then finds two with one version.
+// bring its version back. An ETag is the MD5 of the content, and somebody can make two contents with one MD5. So the
+// bucket should be encrypted with SSE-KMS, where an ETag is no MD5. (API reference, Object)
 //
 // Facts of S3 that this package needs:
 //

@@ -9,6 +9,7 @@ import (
 	"localaws/inproc"
 	engine "localaws/s3"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -354,6 +355,28 @@ func TestTheCacheIsBounded(t *testing.T) {
 		if got := requests(file); got != want {
 			t.Errorf("%s takes %d requests, want %d", file, got, want)
 		}
+	}
+}
+
+// TestRequestsOverTLS, as to S3 itself: there the client could send contents in another form, with a checksum at the end.
+func TestRequestsOverTLS(t *testing.T) {
+	server := httptest.NewTLSServer(serve(t))
+	t.Cleanup(server.Close)
+	s := open(s3.New(s3.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", canary, ""), UsePathStyle: true,
+		HTTPClient: server.Client(), BaseEndpoint: &server.URL,
+	}), workspace.Limits{})
+	content := strings.Repeat("ñ line\n", 100_000)
+	f := mustWrite(t, s, "año/a b+c.txt", content, "")
+	read, _, err := workspace.ReadAll(t.Context(), s, f.Name, "")
+	if err != nil || string(read) != content {
+		t.Errorf("%d bytes, %v", len(read), err)
+	}
+	if err := s.Delete(t.Context(), f.Name, f.Version); err != nil {
+		t.Error(err)
+	}
+	if all, err := s.Versions(t.Context(), f.Name); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 
