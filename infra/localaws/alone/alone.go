@@ -1,4 +1,4 @@
-// Package alone serves DynamoDB and Step Functions on loopback from one data folder, without a deployment: for tests
+// Package alone serves DynamoDB, Step Functions and S3 on loopback from one data folder, without a deployment: for tests
 // of other programs, and for sam local.
 package alone
 
