@@ -137,6 +137,7 @@ func TestChatsByKeyboard(t *testing.T) {
 	b.until(`document.activeElement.id === "message" && document.activeElement.value.startsWith("¿Qué sé") && document.getElementById("editing")`)
 	b.picture("chat_edit")
 	press(" Dime.")
+	b.until(`!document.getElementById("send").disabled`) // the other answer has arrived
 	b.enter()
 	b.until(`document.querySelectorAll(".line.earlier").length === 3 && document.querySelectorAll(".line.user").length === 1 && !document.getElementById("editing")`)
 	b.picture("chat_replaced")
