@@ -20,7 +20,7 @@ import (
 
 // addTalk adds the commands that converse.
 func (a *app) addTalk(root *cobra.Command) {
-	for _, cmd := range []*cobra.Command{a.chatCommand(), a.sendCommand(), a.chatsCommand(), a.runCommand(), a.jobsCommand()} {
+	for _, cmd := range []*cobra.Command{a.chatCommand(), a.sendCommand(), a.chatsCommand(), a.runCommand(), a.jobsCommand(), a.workspaceCommand()} {
 		cmd.GroupID = "talk"
 		root.AddCommand(cmd)
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -60,14 +58,14 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	if err != nil {
 		return nil, err
 	}
-	cache, err := os.UserCacheDir()
+	history, err := historyFolder()
 	if err != nil {
-		return nil, fmt.Errorf("there is no place for earlier versions of files: %w", err)
+		return nil, err
 	}
 	o := machine.Options{
-		Root: f.root, History: filepath.Join(cache, "piloto", "history"), Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
+		Root: f.root, History: history, Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
 		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: a.passed(f.env),
-		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: time.Now, Log: a.errOut,
+		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: now, Log: a.errOut,
 	}
 	if a.asks {
 		o.Ask = a.askShown
@@ -137,5 +135,8 @@ func absolute(paths []string) []string {
 	}
 	return out
 }
+
+// now is the clock of what this command changes on this machine.
+var now = time.Now
 
 var errWorkspaceGone = errors.New("this command has no workspace, and the job asks for one: give it with --workspace")

@@ -98,6 +98,14 @@ func (m *Machine) tools() filetool.Options {
 	return filetool.Options{AllowDelete: m.AllowDelete, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
 }
 
+// Files returns the files of the folder.
+func (m *Machine) Files() workspace.Store { return m.files }
+
+// Overlay returns an empty set of changes over the files.
+func (m *Machine) Overlay() (*overlay.Overlay, error) {
+	return overlay.New(m.files, overlay.Set{}, overlay.Options{Now: m.Now, Check: m.shown.Check, Limits: limits()})
+}
+
 // Close ends the use of the folder.
 func (m *Machine) Close() error { return m.files.Close() }
 
@@ -206,7 +214,7 @@ func (m *Machine) consent(asks bool, shown, question string) string {
 
 // write makes the changes of a call, each after the person saw its difference, and runs the hooks for what was changed.
 func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
-	pending, err := overlay.New(m.files, overlay.Set{}, overlay.Options{Now: m.Now, Check: m.shown.Check, Limits: limits()})
+	pending, err := m.Overlay()
 	if err != nil {
 		return result{wrong: m.sentence(err)}
 	}
