@@ -28,6 +28,7 @@ var (
 	ErrFull        = fault.New(fault.Conflict, "workspace.full")           // too many files, or bytes in all: Limits.Check
 	ErrDenied      = fault.New(fault.Forbidden, "workspace.denied")        // the system does not let this program use it: Args["name"]
 	ErrUnreachable = fault.New(fault.Unavailable, "workspace.unreachable") // the place of the files does not answer
+	ErrBusy        = fault.New(fault.Conflict, "workspace.busy")           // another job works on it: Args["name"]
 	ErrGone        = fault.New(fault.Unavailable, "workspace.gone")        // the place where the files were is not there any more: Args["name"]
 )
 

@@ -61,6 +61,8 @@ func TestConfigurationIsStrict(t *testing.T) {
 		"\tagent: a\n":                 "f.yaml",
 		"- agent\n":                    "f.yaml:1: write settings",
 		"config: x\n":                  "no such setting",
+		"outcome: done\n":              "no such setting", // a decision
+		"force: true\n":                "no such setting",
 	} {
 		t.Chdir(t.TempDir())
 		if err := os.WriteFile("f.yaml", []byte(text), 0o600); err != nil {

@@ -29,8 +29,8 @@ const hooksKey = "post-edit"
 // such as that of a repository that somebody fetched, may not set them.
 var trusted = []string{"at", "data", "profile", "api-base", "env", "read-only", "writable", "show", "no-sandbox", hooksKey}
 
-// unset are the flags that are no settings: they belong to one call.
-var unset = []string{"config", "help", "version"}
+// unset are the flags of these commands that are no settings: they belong to one call.
+var unset = []string{"config", "help", "version", "chat"}
 
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).
@@ -49,12 +49,13 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if a.hooks, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file); err != nil {
 		return usage(err)
 	}
+	known := configurable(cmd.Root())
 	var wrong []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed || slices.Contains(unset, f.Name) {
+		key := strings.ReplaceAll(f.Name, "-", "_")
+		if f.Changed || !known[key] {
 			return
 		}
-		key := strings.ReplaceAll(f.Name, "-", "_")
 		value, from := a.getenv("PILOTO_"+strings.ToUpper(key)), "PILOTO_"+strings.ToUpper(key)
 		if value == "" {
 			s, ok := settings[key]
@@ -190,21 +191,20 @@ func scalars(n *yaml.Node) (string, bool) {
 	return strings.Join(list, ","), true
 }
 
-// configurable returns the keys of a configuration: the names of all flags.
+// configurable returns the keys of a configuration: the flags that every command has, and those of run and up. No
+// decision is a setting: what confirms, settles or forces is written in each call.
 func configurable(root *cobra.Command) map[string]bool {
 	keys := map[string]bool{}
-	var visit func(*cobra.Command)
-	visit = func(cmd *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "run" && cmd.Name() != "up" {
+			continue
+		}
 		for name := range flagNames(cmd) {
 			if !slices.Contains(unset, name) {
 				keys[strings.ReplaceAll(name, "-", "_")] = true
 			}
 		}
-		for _, c := range cmd.Commands() {
-			visit(c)
-		}
 	}
-	visit(root)
 	return keys
 }
 

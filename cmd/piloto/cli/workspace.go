@@ -74,6 +74,9 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	if err != nil {
 		return nil, usage(a.worded(err))
 	}
+	if err := m.Claim(); err != nil {
+		return nil, errors.Join(a.worded(err), m.Close())
+	}
 	return m, nil
 }
 

@@ -98,6 +98,9 @@ func (m *Machine) tools() filetool.Options {
 	return filetool.Options{AllowDelete: m.AllowDelete, Log: slog.New(slog.NewTextHandler(m.Log, nil))}
 }
 
+// Claim makes this the only job that works on the folder, until Close.
+func (m *Machine) Claim() error { return m.files.Claim() }
+
 // Files returns the files of the folder.
 func (m *Machine) Files() workspace.Store { return m.files }
 

@@ -44,6 +44,7 @@ type Folder struct {
 	past   *history
 	known  versions
 
+	working *os.File // the claim of a job; nil: there is none
 	writing sync.Mutex
 	swept   time.Time // by writing
 }
@@ -115,7 +116,27 @@ func (f *Folder) isInside(path string) (bool, error) {
 }
 
 // Close ends the use of the folder.
-func (f *Folder) Close() error { return errors.Join(f.root.Close(), f.past.Close()) }
+func (f *Folder) Close() error {
+	errs := []error{f.root.Close(), f.past.Close()}
+	if f.working != nil {
+		errs = append(errs, f.working.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Claim makes this the only job that works on the folder, until Close or the end of the process. It returns ErrBusy
+// while another one has it. Jobs share a folder only if they give the same History.
+func (f *Folder) Claim() error {
+	working, err := claim(filepath.Join(f.past.path, jobFile))
+	if errors.Is(err, errClaimed) {
+		return workspace.ErrBusy.With("name", workspace.Printable(f.config.Root))
+	}
+	if err != nil {
+		return unwritable(f.config.History, err)
+	}
+	f.working = working
+	return nil
+}
 
 // usable returns an error for a name that no operation uses, and if the folder is not where it was.
 func (f *Folder) usable(ctx context.Context, name string) error {

@@ -22,6 +22,7 @@ const (
 	contentsDir = "content"
 	keptDir     = "kept"
 	claimFile   = "lock"
+	jobFile     = "job"
 )
 
 // historyFormat is the format of the stored versions. docs/storage.md describes it.
