@@ -88,9 +88,18 @@ func TestWhoIsAskedAboutWhat(t *testing.T) {
 		call func(*Machine) string
 		asks int
 	}{
-		{agent.ConfirmAll, "read", read, 1}, {agent.ConfirmAll, "write", write, 1}, {agent.ConfirmAll, "safe", safe, 1}, {agent.ConfirmAll, "sensitive", sensitive, 1},
-		{agent.ConfirmSensitive, "read", read, 0}, {agent.ConfirmSensitive, "write", write, 1}, {agent.ConfirmSensitive, "safe", safe, 0}, {agent.ConfirmSensitive, "sensitive", sensitive, 1},
-		{agent.Yolo, "read", read, 0}, {agent.Yolo, "write", write, 0}, {agent.Yolo, "safe", safe, 0}, {agent.Yolo, "sensitive", sensitive, 1},
+		{agent.ConfirmAll, "read", read, 1},
+		{agent.ConfirmAll, "write", write, 1},
+		{agent.ConfirmAll, "safe", safe, 1},
+		{agent.ConfirmAll, "sensitive", sensitive, 1},
+		{agent.ConfirmSensitive, "read", read, 0},
+		{agent.ConfirmSensitive, "write", write, 1},
+		{agent.ConfirmSensitive, "safe", safe, 0},
+		{agent.ConfirmSensitive, "sensitive", sensitive, 1},
+		{agent.Yolo, "read", read, 0},
+		{agent.Yolo, "write", write, 0},
+		{agent.Yolo, "safe", safe, 0},
+		{agent.Yolo, "sensitive", sensitive, 1},
 	} {
 		t.Run(string(c.mode)+" "+c.name, func(t *testing.T) {
 			yes := &person{says: true}
