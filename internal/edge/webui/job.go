@@ -74,6 +74,8 @@ func jobSays(j job.Job, tag locale.Tag) string {
 		key = "page.job.stopping"
 	case j.AsksPerson():
 		key = "page.job.asks"
+	case j.AwaitsClient():
+		key = "page.job.client"
 	case j.Status == job.Running:
 		n++ // the one that goes on
 	case j.Status == job.Partial && j.StopReason == "":

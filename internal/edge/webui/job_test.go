@@ -93,6 +93,7 @@ func TestJobSaysHowFarItHasCome(t *testing.T) {
 		"runs":     {job.Job{Status: job.Running, Rounds: 2}, "Trabaja, ronda 3", "Working, round 3", true},
 		"waits":    {job.Job{Status: job.Waiting, Rounds: 2}, "Espera a que se decida su plan", "Waits until its plan is decided", true},
 		"asks":     {job.Job{Status: job.Waiting, Question: "¿Cuál?"}, "Te pregunta algo", "Asks you something", true},
+		"client":   {job.Job{Status: job.Waiting, Open: []job.OpenCall{{ID: "1.0"}}}, "Espera a la máquina de quien lo empezó", "Waits for the machine of whoever started it", true},
 		"stopping": {job.Job{Status: job.Waiting, StopAt: noon}, "Se está parando", "Is being stopped", false},
 		"done":     {job.Job{Status: job.Success, Rounds: 1}, "Terminado en 1 ronda", "Done in 1 round", false},
 		"half":     {job.Job{Status: job.Partial, Rounds: 4, StopReason: conversation.StopSteps}, "Terminado a medias en 4 rondas: se ha llegado al máximo de pasos", "Ended half done in 4 rounds: it reached its most steps", false},
