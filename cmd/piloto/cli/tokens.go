@@ -33,6 +33,11 @@ func (a *app) tokenTask(use, about string, args cobra.PositionalArgs, task *proc
 			if len(args) == 1 {
 				t.ID = args[0]
 			}
+			if origin, _, err := a.target(); err != nil {
+				return err
+			} else if origin != here {
+				return usage(errors.New(a.text("cli.tokens_here", "url", origin)))
+			}
 			return process.Tokens(cmd.Context(), a.global.data, t, a.out)
 		},
 	}
