@@ -35,6 +35,7 @@ var ownNames = map[string]string{
 	"after":                "a number of events of the run in the path",
 	"assistant.provider":   "a name of the asker's own, looked up when the agent works",
 	"dry_run":              "yes or no",
+	"results.[].call_id":   "a call of the job in the path",
 	"fallback.[].provider": "the provider of an assistant, swept as such",
 }
 

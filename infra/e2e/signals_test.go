@@ -157,7 +157,7 @@ func TestTokenIsKeptWhenNoneIsConfigured(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	token := strings.TrimSpace(string(text))
-	if said := d.out.String(); strings.Contains(said, token) || strings.Contains(said, "code=") || !strings.Contains(said, "-open") || !strings.Contains(said, file) {
+	if said := d.out.String(); strings.Contains(said, token) || strings.Contains(said, "code=") || !strings.Contains(said, "piloto open ") || !strings.Contains(said, file) {
 		t.Errorf("what signs in is in a log, or how to get it is not:\n%s", said)
 	}
 	for want, address := range map[int]string{303: d.signInAddress(t), 401: d.url() + "/signin?code=another"} {

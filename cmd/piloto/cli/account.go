@@ -298,17 +298,20 @@ func (a *app) creditsCommand() *cobra.Command {
 		}
 		return a.print(a.text("cli.balance", "n", fmt.Sprint(got.Balance), "day", money(got.Spent.Day), "month", money(got.Spent.Month)))
 	})
+	var p page
 	ledger := a.request("ledger", "List the movements, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", nil)
+		got, err := client.Get[httpapi.LedgerPage](ctx, c, "/ai/ledger", p.query())
 		if err != nil {
 			return err
 		}
+		defer a.tellNext(got.Cursor)
 		var rows [][]string
 		for _, e := range got.Entries {
 			rows = append(rows, []string{e.ID, moment(e.At), string(e.Kind), fmt.Sprint(e.Amount), cut(e.Reason, 60)})
 		}
 		return a.list(got, []string{"cli.id", "cli.at", "cli.kind", "cli.amount", "cli.reason"}, rows)
 	})
+	p.register(ledger)
 	return group("credits", "The balance of the account, and what moved it", show, ledger)
 }
 

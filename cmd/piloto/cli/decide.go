@@ -19,14 +19,16 @@ import (
 )
 
 func (a *app) waitingCommand() *cobra.Command {
-	return &cobra.Command{
+	var p page
+	cmd := &cobra.Command{
 		Use: "waiting", Short: "List what waits for a person: plans, approvals, doubts, jobs", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", nil)
+				got, err := client.Get[httpapi.WaitList](ctx, c, "/api/waiting", p.query())
 				if err != nil {
 					return err
 				}
+				defer a.tellNext(got.Cursor)
 				var rows [][]string
 				for _, w := range got.Waiting {
 					id, due, digest := w.RunID, "-", "-"
@@ -45,6 +47,8 @@ func (a *app) waitingCommand() *cobra.Command {
 			})
 		},
 	}
+	p.register(cmd)
+	return cmd
 }
 
 // mostDecided is the number of decisions of one request.

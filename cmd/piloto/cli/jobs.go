@@ -12,11 +12,13 @@ import (
 )
 
 func (a *app) jobsCommand() *cobra.Command {
+	var p page
 	list := a.request("list", "List the jobs, the newest first", none, func(ctx context.Context, c *client.Client, _ []string) error {
-		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", nil)
+		got, err := client.Get[httpapi.JobList](ctx, c, "/api/jobs", p.query())
 		if err != nil {
 			return err
 		}
+		defer a.tellNext(got.Cursor)
 		var rows [][]string
 		for _, j := range got.Jobs {
 			state := string(j.Status)
@@ -27,6 +29,7 @@ func (a *app) jobsCommand() *cobra.Command {
 		}
 		return a.list(got, []string{"cli.id", "cli.changed", "cli.agent", "cli.status", "cli.cost", "cli.prompt"}, rows)
 	})
+	p.register(list)
 	show := a.request("show ID", "Show a job as JSON", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", args[0]), nil)
 		if err != nil {

@@ -205,7 +205,7 @@ func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began ti
 	if err != nil {
 		return err
 	}
-	if showCost {
+	if showCost || a.global.verbose > 0 {
 		a.say(a.text("cli.costs", "cost", money(j.CostMicros), "n", fmt.Sprint(j.Rounds)))
 	}
 	return a.printOutcome(ctx, c, j, t, time.Since(began))

@@ -48,11 +48,12 @@ func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi
 
 func (a *app) runsList() *cobra.Command {
 	var status []string
+	var p page
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the runs, the newest first", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				query := url.Values{}
+				query := p.query()
 				if len(status) > 0 {
 					query.Set("status", strings.Join(status, ","))
 				}
@@ -60,6 +61,7 @@ func (a *app) runsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				defer a.tellNext(got.Cursor)
 				var rows [][]string
 				for _, r := range got.Runs {
 					rows = append(rows, []string{
@@ -70,6 +72,7 @@ func (a *app) runsList() *cobra.Command {
 			})
 		},
 	}
+	p.register(cmd)
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only runs of these: draft, queued, running, waiting, done, error, in_doubt, cancelled, expired, superseded")
 	return cmd
 }

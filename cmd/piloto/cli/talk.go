@@ -319,11 +319,12 @@ func (a *app) showPlan(r httpapi.Run) {
 func (a *app) chatsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "chats", Short: "List the chats, or search them; export one", Args: none}
 	var words string
+	var p page
 	list := &cobra.Command{
 		Use: "list", Short: "List the chats, the newest first; with --q search titles and messages", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				query := url.Values{}
+				query := p.query()
 				if words != "" {
 					query.Set("q", words)
 				}
@@ -331,6 +332,7 @@ func (a *app) chatsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				defer a.tellNext(got.Cursor)
 				var rows [][]string
 				for _, ch := range got.Chats {
 					rows = append(rows, []string{ch.ID, moment(ch.UpdatedAt), cut(ch.Title, 60), ch.LastRunStatus})
@@ -339,6 +341,7 @@ func (a *app) chatsCommand() *cobra.Command {
 			})
 		},
 	}
+	p.register(list)
 	list.Flags().StringVar(&words, "q", "", "`words` to search for")
 	var format string
 	export := &cobra.Command{

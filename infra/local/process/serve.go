@@ -169,7 +169,7 @@ func (p *Process) printGreeting(ctx context.Context, out io.Writer, token, file 
 	if !OnThisMachine(p.Addr) {
 		fmt.Fprint(out, exposedWarning)
 	}
-	fmt.Fprintf(out, "  Try      curl -s %s/api/chats -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' -d '{}'\n", p.origin)
+	fmt.Fprintf(out, "  Try      piloto send --at here --data %s '¿Qué salas libres hay mañana para 6?'\n", shellWord(p.Data))
 	return nil
 }
 

@@ -155,7 +155,7 @@ func ReadFS(files fs.FS, name string) (*Template, error) { return read(files, na
 func read(files fs.FS, name, path string) (*Template, error) {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, fmt.Errorf("read the template: %w", err)
+		return nil, fmt.Errorf("read the template %s: %w", path, err)
 	}
 	t, err := Parse(path, text)
 	if t != nil {
