@@ -78,6 +78,7 @@ func TestPersonConfirmsPlanInBrowser(t *testing.T) {
 		t.Errorf("%s requests were sent before the confirm", n)
 	}
 
+	b.until(`(document.querySelector(".card-unseen:not([hidden]) [data-action=seen]")?.click(), document.querySelector(".card-unseen").hidden)`) // it is longer than the screen
 	b.click(`.card [data-action="confirm-run"]`)
 	b.see(`.card[data-status="done"]`)
 	b.reads(".line.outcome", `Hecho: 3 de 3 pasos[\s\S]*Sala Este`)

@@ -72,7 +72,7 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	path := filepath.Join(folder, dataFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(filepath.Join(folder, restoringFolder)); err == nil {
-			return nil, fmt.Errorf("%s has what a -restore has begun, and not its end: it was cut off, or goes on; nothing was changed%s",
+			return nil, fmt.Errorf("%s has what a restore has begun, and not its end: it was cut off, or goes on; nothing was changed%s",
 				folder, fmt.Sprintf(repeatAdvice, shellWord(folder)))
 		}
 		if _, err := os.Lstat(filepath.Join(folder, installedFile)); err == nil {
@@ -84,7 +84,7 @@ func openStore(folder string, log *slog.Logger) (*disk.Store, error) {
 	if err != nil {
 		return nil, withAdvice(folder, err)
 	}
-	// The data file is published last, so an interrupted -restore is complete once it exists.
+	// The data file is published last, so an interrupted restore is complete once it exists.
 	if err := os.RemoveAll(filepath.Join(folder, restoringFolder)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -293,7 +293,7 @@ func TestDataFileErrorGivesAdvice(t *testing.T) {
 				t.Errorf("%s: it does not say %q: %v", name, says, err)
 			}
 		}
-		if strings.Contains(err.Error(), "-accept-older -data "+folder) != x.older {
+		if strings.Contains(err.Error(), "accept-older --data "+folder) != x.older {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := AcceptOlder(folder, io.Discard); (err == nil) != x.older {

@@ -173,7 +173,7 @@ func restoreExistingFolder(ctx context.Context, archive *os.File, folder string)
 	}
 	defer func() { _ = whole.Close() }()
 	if err := disk.Claim(whole); errors.Is(err, disk.ErrClaimed) {
-		return m, fmt.Errorf("another -restore is at %s: %w", folder, err)
+		return m, fmt.Errorf("another restore is at %s: %w", folder, err)
 	}
 	files, err := leftoverFiles(folder) // checked again, because it was not claimed before
 	if err == nil {

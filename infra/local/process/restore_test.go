@@ -96,7 +96,7 @@ func TestRestoreRepeatsAfterInterruption(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), "-restore FILE -data "+folder) || !strings.Contains(err.Error(), "nothing was changed") {
+		if err == nil || !strings.Contains(err.Error(), "restore FILE --data "+folder) || !strings.Contains(err.Error(), "nothing was changed") {
 			t.Fatalf("cut %d: a start says %v", cut, err)
 		}
 		if err := Restore(t.Context(), file, folder, io.Discard); err != nil {
@@ -326,7 +326,7 @@ func TestDataFileWithoutItsLogIsRefusedWithAdvice(t *testing.T) {
 		}
 		before := filesIn(t, folder)
 		_, err := openStore(folder, slog.New(slog.DiscardHandler))
-		if !errors.Is(err, disk.ErrDamaged) || !strings.Contains(err.Error(), "-restore FILE") || !strings.Contains(err.Error(), "log") {
+		if !errors.Is(err, disk.ErrDamaged) || !strings.Contains(err.Error(), "restore FILE") || !strings.Contains(err.Error(), "log") {
 			t.Errorf("it says %v", err)
 		}
 		if after := filesIn(t, folder); !maps.Equal(after, before) {
