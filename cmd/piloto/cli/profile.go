@@ -41,8 +41,8 @@ func (a *app) profileFile() (string, error) {
 func (a *app) readProfiles() (p profiles, err error) {
 	p.Known = map[string]profile{}
 	file, err := a.profileFile()
-	if err != nil { // without a place for them there are none
-		return p, nil
+	if err != nil {
+		return p, nil //nolint:nilerr // without a place for them there are none
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
