@@ -50,7 +50,8 @@ func (s Shown) Check(name string) error {
 	return nil
 }
 
-// Hidden reports whether a file is never read, listed or written: it usually contains a secret, or belongs to git. Case
+// Hidden reports whether a file is never read, listed or written: it usually contains a secret, or belongs to git or to
+// the data folder of Piloto (.piloto). Case
 // and marks of letters do not matter.
 func (s Shown) Hidden(name string) bool {
 	dir, last := path.Split(name)
@@ -112,7 +113,7 @@ func matchBelow(glob, folder []string) bool {
 
 func hiddenFolder(segment string) bool {
 	segment = fold.Text(segment)
-	return segment == ".git" || strings.HasPrefix(segment, ".env")
+	return segment == ".git" || segment == ".piloto" || strings.HasPrefix(segment, ".env")
 }
 
 func hiddenFile(segment string) bool {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"piloto/cmd/piloto/show"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/visible"
 )
 
 // The sentences of the terminal.
@@ -45,9 +47,10 @@ type app struct {
 	isTerm bool // stdout is a terminal
 	tag    locale.Tag
 
-	global  globals
-	hooks   []sandbox.Hook // after an edit, of the configuration
-	signals chan os.Signal
+	terminal atomic.Pointer[term.State] // as it was before a secret was asked for; nil: nobody asks for one
+	global   globals
+	hooks    []sandbox.Hook // after an edit, of the configuration
+	signals  chan os.Signal
 }
 
 // globals are the flags of every command.
@@ -72,6 +75,8 @@ func Main(args []string, in *os.File, out, errOut *os.File, getenv func(string) 
 // run runs the command until it ends, or until a signal. The second signal ends it at once.
 func (a *app) run(args []string) Code {
 	a.tag = a.language()
+	out := &counted{to: a.out}
+	a.out = out
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	a.signals = make(chan os.Signal, 2)
@@ -84,6 +89,9 @@ func (a *app) run(args []string) Code {
 		}
 		stop(&signalError{first})
 		if second, ok := <-a.signals; ok {
+			if state := a.terminal.Load(); state != nil { // a secret was being typed
+				_ = term.Restore(int(os.Stdin.Fd()), state)
+			}
 			os.Exit(int((&signalError{second}).code()))
 		}
 	}()
@@ -95,13 +103,30 @@ func (a *app) run(args []string) Code {
 		err = signalled
 	}
 	code := codeOf(err)
+	if lost := out.err; lost != nil && code == Success {
+		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
+	}
 	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
-		fmt.Fprintln(a.errOut, "piloto:", strings.TrimSpace(err.Error()))
+		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(err.Error())))
 		if code == Unauthenticated {
 			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 		}
 	}
 	return code
+}
+
+// counted is stdout. It remembers that something could not be written.
+type counted struct {
+	to  io.Writer
+	err error
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	if err != nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // root returns the tree of commands.
@@ -120,7 +145,9 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w; write -- before an argument that begins with -", err))
+	})
 	f := root.PersistentFlags()
 	f.StringVar(&a.global.at, "at", "", "`URL` of a deployment, or here: the data folder of this machine")
 	f.StringVar(&a.global.profile, "profile", "", "`name` of a deployment that login stored")
@@ -208,17 +235,44 @@ func (a *app) say(text string) {
 	}
 }
 
-// ask asks a person for a line. Without a person it is an error.
-func (a *app) ask(question string) (string, error) {
+// ask asks a person for a line. Without a person it is an error. What was typed before the question was read answers
+// something else, so it is dropped. A signal ends the question.
+func (a *app) ask(ctx context.Context, question string) (string, error) {
 	if !a.asks {
 		return "", errNobody
 	}
+	a.forgetTyped()
 	fmt.Fprint(a.errOut, question)
-	line, err := a.in.ReadString('\n')
+	line, err := a.readLine(ctx)
 	if err != nil && line == "" {
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
+}
+
+// readLine reads a line, until ctx ends. A read that is left behind ends with the command.
+func (a *app) readLine(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		line, err := a.in.ReadString('\n')
+		done <- read{line, err}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// forgetTyped drops what was typed and not read yet.
+func (a *app) forgetTyped() {
+	_, _ = a.in.Discard(a.in.Buffered())
+	flushTerminal(int(os.Stdin.Fd()))
 }
 
 var errNobody = errors.New("nobody is here to be asked")
@@ -227,6 +281,10 @@ var errNobody = errors.New("nobody is here to be asked")
 func (a *app) secret(question string) (string, error) {
 	if a.asks {
 		fmt.Fprint(a.errOut, question)
+		if state, err := term.GetState(int(os.Stdin.Fd())); err == nil {
+			a.terminal.Store(state)
+			defer a.terminal.Store(nil)
+		}
 		text, err := term.ReadPassword(int(os.Stdin.Fd()))
 		fmt.Fprintln(a.errOut)
 		return strings.TrimSpace(string(text)), err

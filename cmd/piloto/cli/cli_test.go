@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
 )
 
 // newApp returns an app with an environment, and its stdout and stderr.
@@ -79,12 +81,13 @@ func TestConfigurationIsStrict(t *testing.T) {
 func TestFileThatOnlyLiesThereSaysNotWhereSecretsGo(t *testing.T) {
 	a, _, _ := newApp(nil, "")
 	t.Chdir(t.TempDir())
-	for _, key := range trusted {
+	for key := range configurable(a.root()) {
+		key = strings.ReplaceAll(key, "_", "-")
 		if err := os.WriteFile(configFile, []byte(strings.ReplaceAll(key, "-", "_")+": x\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readConfig(a.root(), configFile, false); err == nil && configurable(a.root())[strings.ReplaceAll(key, "-", "_")] {
-			t.Errorf("%s of a file that nobody named counts", key)
+		if _, err := readConfig(a.root(), configFile, false); (err == nil) != slices.Contains(harmless, key) {
+			t.Errorf("%s of a file that nobody named: %v", key, err)
 		}
 		if _, err := readConfig(a.root(), "none.yaml", false); err != nil {
 			t.Errorf("a file that is not there: %v", err)
@@ -194,5 +197,22 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 	root.SetOut(io.Discard)
 	if err := root.Execute(); codeOf(err) != Usage {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestEndOfInputAgreesToNothing: Ctrl-D at the question, an empty line and another digest decide nothing.
+func TestEndOfInputAgreesToNothing(t *testing.T) {
+	r := httpapi.Run{RunID: "01", Digest: plan.Digest(strings.Repeat("ab", 32))}
+	for in, want := range map[string]Code{"": Waits, "\n": Waits, "abababa\n": Waits, "cdcdcdcd\n": Waits, "abababab\n": Success, " ABABABAB \n": Success} {
+		a, _, _ := newApp(nil, in)
+		a.asks = true
+		if got := codeOf(a.agreed(t.Context(), decision{}, r, "shown")); got != want {
+			t.Errorf("%q: %d, not %d", in, got, want)
+		}
+	}
+	a, _, _ := newApp(nil, "")
+	short := httpapi.Run{RunID: "01", Digest: "ab"}
+	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short, "shown")); got != Waits {
+		t.Errorf("a digest that is none: %d", got)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,9 +27,9 @@ const maxConfig = 1 << 20
 // hooksKey is the setting with the hooks after an edit: a list of objects.
 const hooksKey = "post-edit"
 
-// trusted are the settings that decide where requests and secrets go, and what commands may do. A file that only lies in the current folder,
-// such as that of a repository that somebody fetched, may not set them.
-var trusted = []string{"at", "data", "profile", "api-base", "env", "read-only", "writable", "show", "no-sandbox", hooksKey}
+// harmless are the settings that a file may set which only lies in the current folder, such as that of a repository that
+// somebody fetched. All others decide where requests and secrets go, what asks, or what commands may do.
+var harmless = []string{"agent", "max-steps", "budget", "timeout", "self-eval", "lang", "quiet", "no-color", "show-costs", "dry-run", "no-stream"}
 
 // unset are the flags of these commands that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version", "chat"}
@@ -128,14 +130,12 @@ func readHooks(s setting, file string) ([]sandbox.Hook, error) {
 // readConfig reads a configuration: a flat YAML mapping of the flags of every command, with _ in the place of -. An
 // unknown key is an error with its line. A file that was not named need not exist, and is not trusted.
 func readConfig(root *cobra.Command, file string, named bool) (map[string]setting, error) {
-	text, err := os.ReadFile(file)
+	text, err := readPlain(file, maxConfig)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case len(text) > maxConfig:
-		return nil, fmt.Errorf("%s has more than %d bytes", file, maxConfig)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -164,13 +164,32 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 			wrong = append(wrong, fmt.Errorf("%s: it is there twice", at))
 		case !ok:
 			wrong = append(wrong, fmt.Errorf("%s: write one value, or a list of values", at))
-		case !named && slices.Contains(trusted, flag):
-			wrong = append(wrong, fmt.Errorf("%s: it says where requests and secrets go, so it counts only in a file that --config or PILOTO_CONFIG names", at))
+		case !named && !slices.Contains(harmless, flag):
+			wrong = append(wrong, fmt.Errorf("%s: it says where requests and secrets go or what may be done, so it counts only in a file that --config or PILOTO_CONFIG names", at))
 		default:
 			settings[key.Value] = setting{text, key.Line, value}
 		}
 	}
 	return settings, errors.Join(wrong...)
+}
+
+// readPlain reads a plain file of a limited size. Anything else, such as a FIFO, could keep the command waiting.
+func readPlain(file string, most int64) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", file)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s has more than %d bytes", file, most)
+	}
+	f, err := os.Open(file) //nolint:gosec // the person names it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // scalars returns a value, or the values of a list joined by commas.
@@ -219,8 +238,28 @@ func flagNames(cmd *cobra.Command) map[string]bool {
 
 // validate checks a configuration, and says what it sets.
 func (a *app) validate(root *cobra.Command, file string) error {
-	settings, err := readConfig(root, file, true)
+	settings, err := readConfig(root, file, filepath.Base(file) != configFile)
 	if err != nil {
+		return usage(err)
+	}
+	_, err = readHooks(settings[strings.ReplaceAll(hooksKey, "-", "_")], file)
+	wrong := []error{err}
+	for key, s := range settings {
+		for _, cmd := range root.Commands() {
+			f := cmd.Flags().Lookup(strings.ReplaceAll(key, "_", "-"))
+			if f == nil {
+				f = cmd.InheritedFlags().Lookup(strings.ReplaceAll(key, "_", "-"))
+			}
+			if f == nil || cmd.Name() != "run" && cmd.Name() != "up" {
+				continue
+			}
+			if err := f.Value.Set(s.value); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s:%d: %s: %w", file, s.line, key, err))
+			}
+			break
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
 		return usage(err)
 	}
 	a.say(a.text("cli.config.valid", "file", file, "n", fmt.Sprint(len(settings))))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"piloto/cmd/piloto/client"
 	"piloto/infra/local/process"
@@ -54,30 +55,48 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 	if _, err := os.Stat(a.global.data); err != nil && a.global.at != here {
 		return &exitError{Unreachable, a.text("cli.nowhere", "data", a.global.data)}
 	}
-	return a.open(ctx, use)
+	used := false
+	err = a.open(ctx, func(ctx context.Context, c *client.Client) error {
+		used = true
+		return use(ctx, c)
+	})
+	if err == nil || used || ctx.Err() != nil {
+		return err
+	}
+	for range 20 { // another command may have opened the folder meanwhile
+		if found, findErr := process.Find(ctx, a.global.data); findErr == nil {
+			return use(ctx, client.New(found.Origin, found.Token, string(a.tag)))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
 }
 
 // target returns the address of the deployment, or here, and the token for it.
 func (a *app) target() (origin, token string, err error) {
+	at, name := a.global.at, a.global.profile
+	switch {
+	case at != "" && name != "":
+		return "", "", usage(errors.New("--at and --profile name two deployments: give one of them"))
+	case at == here:
+		return here, "", nil
+	}
 	known, err := a.readProfiles()
 	if err != nil {
 		return "", "", err
 	}
-	at := a.global.at
-	if at == here {
-		return here, "", nil
-	}
-	name := a.global.profile
 	if name != "" {
 		p, ok := known.Known[name]
 		if !ok {
 			return "", "", usage(fmt.Errorf("--profile %s: there is none; piloto login --profile %s makes it", name, name))
 		}
-		return p.Origin, p.Token, nil
+		origin, err = originOf(p.Origin)
+		return origin, p.Token, err
 	}
 	if at == "" {
 		if p, ok := known.Known[known.Current]; ok {
-			return p.Origin, p.Token, nil
+			origin, err = originOf(p.Origin)
+			return origin, p.Token, err
 		}
 		return here, "", nil
 	}

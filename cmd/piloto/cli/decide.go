@@ -39,7 +39,7 @@ func (a *app) waitingCommand() *cobra.Command {
 						due = moment(*w.DueAt)
 					}
 					if w.Digest != "" {
-						digest = string(w.Digest)[:short]
+						digest = short(w.Digest)
 					}
 					rows = append(rows, []string{a.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
 				}
@@ -94,7 +94,7 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 		}
 		fmt.Fprintln(a.errOut, w.String())
 		if !isShown(r.Digest, typed) {
-			return &exitError{Waits, a.text("cli.decide_digest", "id", r.RunID, "digest", string(r.Digest)[:short])}
+			return &exitError{Waits, a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
 		}
 		body.Items = append(body.Items, item)
 	}
@@ -139,6 +139,9 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		return r, err
 	}
 	words := strings.Fields(editor)
+	if len(words) == 0 {
+		return r, usage(errors.New("EDITOR is empty"))
+	}
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...) //nolint:gosec // the person's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, a.errOut, a.errOut
 	if err := cmd.Run(); err != nil {

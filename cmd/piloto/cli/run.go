@@ -127,7 +127,7 @@ func (w work) check(prompt string) error {
 		return usage(errors.New("the prompt is empty"))
 	case w.steps < 0 || w.steps > 200:
 		return usage(fmt.Errorf("--max-steps %d: write 1 to 200", w.steps))
-	case w.budget < 0 || w.budget > 1e6:
+	case !(w.budget >= 0 && w.budget <= 1e6): // NaN is neither
 		return usage(fmt.Errorf("--budget %v: write US dollars, such as 0.50", w.budget))
 	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
 		return usage(fmt.Errorf("--timeout %v: write 1s to 168h", w.timeout))
@@ -203,6 +203,7 @@ func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began ti
 		return ctx.Err()
 	}
 	if err != nil {
+		a.stopJob(ctx, c, t.id) // nobody else carries out its calls, or asks about its plans
 		return err
 	}
 	if showCost || a.global.verbose > 0 {
@@ -236,7 +237,7 @@ func (a *app) tellWait(j httpapi.Job, o outcome) {
 	case o.Waiting.Question != "":
 		a.say(a.text("cli.job_asks", "question", visible.Lines(o.Waiting.Question), "chat", j.ChatID))
 	case o.Waiting.Digest != "":
-		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", string(o.Waiting.Digest)[:short]))
+		a.say(a.text("cli.confirm_with", "id", o.Waiting.RunID, "digest", short(o.Waiting.Digest)))
 	}
 	if o.Waiting != nil {
 		a.say(a.text("cli.job_goes_on", "id", j.JobID))
@@ -324,6 +325,10 @@ func (a *app) followJob(ctx context.Context, c *client.Client, t *jobTale) (http
 			if t.machine == nil {
 				return j, errWorkspaceGone
 			}
+			t.machine.Wanted = func(ctx context.Context) bool {
+				now, err := client.Get[httpapi.Job](ctx, c, client.Path("api", "jobs", id), nil)
+				return err == nil && len(now.Calls) > 0 && !now.Stopping
+			}
 			told := httpapi.ResultsRequest{Results: t.machine.Answer(ctx, j.Calls)}
 			if _, err := client.Post[httpapi.Job](ctx, c, client.Path("api", "jobs", id, "results"), told); err != nil {
 				return j, err
@@ -353,7 +358,7 @@ func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 	if !a.asks {
 		return false, nil
 	}
-	answer, err := a.ask(visible.Lines(j.Question) + "\n> ")
+	answer, err := a.ask(ctx, visible.Lines(j.Question)+"\n> ")
 	if err != nil || answer == "" {
 		return false, ignoreEOF(err)
 	}

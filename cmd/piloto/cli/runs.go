@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,7 +45,11 @@ func runPath(id string, below ...string) string {
 }
 
 func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi.Run, error) {
-	return client.Get[httpapi.Run](ctx, c, runPath(id), nil)
+	r, err := client.Get[httpapi.Run](ctx, c, runPath(id), nil)
+	if err == nil && r.RunID != id {
+		err = &client.UnreachableError{Origin: c.Origin, Cause: errors.New("it answered with another run")}
+	}
+	return r, err
 }
 
 func (a *app) runsList() *cobra.Command {
@@ -190,7 +196,7 @@ func (a *app) endOf(r httpapi.Run) error {
 	for _, s := range r.Steps {
 		switch {
 		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", string(r.Digest)[:short]))
+			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(r.Digest)))
 		case s.Status == plan.StepInDoubt:
 			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
 		}
@@ -214,20 +220,20 @@ func (d *decision) register(cmd *cobra.Command) {
 }
 
 // agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it.
-func (a *app) agreed(d decision, r httpapi.Run, shown string) error {
+func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown string) error {
 	fmt.Fprint(a.errOut, shown)
 	typed := d.digest
 	if typed == "" {
 		if !a.asks || d.yes {
-			return &exitError{Waits, a.text("cli.need_digest", "digest", string(r.Digest)[:short])}
+			return &exitError{Waits, a.text("cli.need_digest", "digest", short(r.Digest))}
 		}
 		var err error
-		if typed, err = a.ask(a.text("cli.type_digest", "digest", string(r.Digest)[:short])); err != nil {
-			return ignoreEOF(err)
+		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(r.Digest))); err != nil && !errors.Is(err, io.EOF) {
+			return err // after the end of the input nothing was typed, and nothing is agreed
 		}
 	}
 	if !isShown(r.Digest, typed) {
-		return &exitError{Failed, a.text("cli.other_digest", "digest", string(r.Digest)[:short])}
+		return &exitError{Waits, a.text("cli.other_digest", "digest", short(r.Digest))}
 	}
 	return nil
 }
@@ -244,7 +250,7 @@ func (a *app) runsConfirm() *cobra.Command {
 				}
 				w := a.writer(a.colour)
 				w.Plan(r)
-				if err := a.agreed(d, r, w.String()); err != nil {
+				if err := a.agreed(ctx, d, r, w.String()); err != nil {
 					return err
 				}
 				if err := a.confirm(ctx, c, r); err != nil || !d.wait {
@@ -323,7 +329,7 @@ func (a *app) runsApprove() *cobra.Command {
 				w := a.writer(a.colour)
 				w.Approval(step)
 				w.Digest(r)
-				if err := a.agreed(d, r, w.String()); err != nil {
+				if err := a.agreed(ctx, d, r, w.String()); err != nil {
 					return err
 				}
 				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Digest: r.Digest, Note: d.note}

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -88,6 +89,9 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				}
 				message = string(text)
 			}
+			if strings.TrimSpace(message) == "" {
+				return usage(errors.New("the message is empty"))
+			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
 				if err != nil {
@@ -132,7 +136,7 @@ func (a *app) finishSend(ctx context.Context, c *client.Client, got httpapi.Send
 
 // tellPlan says how a plan that waits is confirmed.
 func (a *app) tellPlan(r httpapi.Run) {
-	a.say(a.text("cli.confirm_with", "id", r.RunID, "digest", string(r.Digest)[:short]))
+	a.say(a.text("cli.confirm_with", "id", r.RunID, "digest", short(r.Digest)))
 }
 
 // codeOfTurn returns the exit code of a turn.
@@ -214,7 +218,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			return exit(last)
 		}
 		if !first || prompt == "" {
-			message, err = a.nextLine()
+			message, err = a.nextLine(ctx)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -233,7 +237,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			if ctx.Err() != nil || !a.asks {
 				return err
 			}
-			fmt.Fprintln(a.errOut, "piloto:", err)
+			fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
 			continue
 		}
 		last = codeOfTurn(got)
@@ -251,11 +255,11 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 }
 
 // nextLine reads the next message, with a prompt when a person is there.
-func (a *app) nextLine() (string, error) {
+func (a *app) nextLine(ctx context.Context) (string, error) {
 	if a.asks {
 		fmt.Fprint(a.errOut, "> ")
 	}
-	line, err := a.in.ReadString('\n')
+	line, err := a.readLine(ctx)
 	if err != nil && line != "" {
 		err = nil
 	}
@@ -265,7 +269,7 @@ func (a *app) nextLine() (string, error) {
 // decideHere asks what becomes of a plan that was just shown.
 func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (Code, error) {
 	for {
-		answer, err := a.ask(a.text("cli.ask_plan"))
+		answer, err := a.ask(ctx, a.text("cli.ask_plan"))
 		if err != nil {
 			return Waits, ignoreEOF(err)
 		}
@@ -287,7 +291,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 		case "e":
 			edited, err := a.edit(ctx, c, r)
 			if err != nil {
-				fmt.Fprintln(a.errOut, "piloto:", err)
+				fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
 				continue
 			}
 			r = edited
@@ -305,7 +309,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 // tell writes an error of a conversation, which goes on.
 func (a *app) tell(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintln(a.errOut, "piloto:", err)
+		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
 	}
 }
 
@@ -365,11 +369,14 @@ func (a *app) chatsCommand() *cobra.Command {
 	return cmd
 }
 
-// short is the number of digits of a digest that a person types.
-const short = 8
+// typedDigits is the number of digits of a digest that a person types.
+const typedDigits = 8
+
+// short returns the digits that a person types.
+func short(d plan.Digest) string { return string(d)[:min(len(d), typedDigits)] }
 
 // isShown reports whether what a person typed is the beginning of the digest.
 func isShown(digest plan.Digest, typed string) bool {
 	typed = strings.ToLower(strings.TrimSpace(typed))
-	return len(typed) >= short && strings.HasPrefix(string(digest), typed)
+	return len(digest) == 64 && len(typed) >= typedDigits && strings.HasPrefix(string(digest), typed)
 }

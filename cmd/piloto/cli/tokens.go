@@ -15,21 +15,21 @@ import (
 )
 
 func (a *app) tokensCommand() *cobra.Command {
-	list := a.tokenTask("list", "List the tokens of the process that has the data folder", none, nil)
-	revoke := a.tokenTask("revoke ID", "Take a token back, with everything that was signed in with it", exactly("ID"), nil)
+	list := a.tokenTask("list", "list", "List the tokens of the process that has the data folder", none, nil)
+	revoke := a.tokenTask("revoke", "revoke ID", "Take a token back, with everything that was signed in with it", exactly("ID"), nil)
 	return group("tokens", "Tokens of people and programs", list, a.tokensMake(), revoke)
 }
 
 // tokenTask returns a command that asks the process of the data folder.
-func (a *app) tokenTask(use, about string, args cobra.PositionalArgs, task *process.TokenTask) *cobra.Command {
+func (a *app) tokenTask(do, use, about string, args cobra.PositionalArgs, task *process.TokenTask) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: about, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t := process.TokenTask{Do: cmd.Name()}
+			t := process.TokenTask{}
 			if task != nil {
 				t = *task
-				t.Do = cmd.Name()
 			}
+			t.Do = do
 			if len(args) == 1 {
 				t.ID = args[0]
 			}
@@ -46,7 +46,7 @@ func (a *app) tokenTask(use, about string, args cobra.PositionalArgs, task *proc
 func (a *app) tokensMake() *cobra.Command {
 	var t process.TokenTask
 	var table, account string
-	cmd := a.tokenTask("make", "Make a token; it is printed once", none, &t)
+	cmd := a.tokenTask("make", "make", "Make a token; it is printed once", none, &t)
 	local := cmd.RunE
 	cmd.Long = `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
 what stores it there: the first token of a deployment is made so.`

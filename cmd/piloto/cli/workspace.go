@@ -52,7 +52,9 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 		if err != nil {
 			return nil, err
 		}
-		mode = as.Mode
+		if mode = agent.ConfirmSensitive; as.Mode == agent.ConfirmAll { // over there nobody decides that this machine asks less
+			mode = as.Mode
+		}
 	}
 	commands, err := a.mayRunCommands(ctx, f)
 	if err != nil {
@@ -62,13 +64,16 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	if err != nil {
 		return nil, err
 	}
+	if err := a.keepDataApart(f.root); err != nil {
+		return nil, err
+	}
 	o := machine.Options{
 		Root: f.root, History: history, Shown: f.showed, Mode: mode, AllowDelete: f.allowDelete,
 		Commands: commands, AllowedOnly: f.allowedOnly, Dev: f.dev, Unconfined: f.unconfined, Env: a.passed(f.env),
 		ReadOnly: absolute(f.readOnly), Write: absolute(f.write), Hooks: a.hooks, Tag: a.tag, Now: now, Log: a.errOut,
 	}
 	if a.asks {
-		o.Ask = a.askShown
+		o.Ask = func(shown, question string) (bool, error) { return a.askShown(ctx, shown, question) }
 	}
 	m, err := machine.Open(o)
 	if err != nil {
@@ -78,6 +83,34 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 		return nil, errors.Join(a.worded(err), m.Close())
 	}
 	return m, nil
+}
+
+// dataFolder is the usual name of the data folder, which is hidden in every workspace.
+const dataFolder = ".piloto"
+
+// keepDataApart refuses a data folder of another name inside of the workspace: it holds tokens and keys.
+func (a *app) keepDataApart(root string) error {
+	data, err := real(a.global.data)
+	if err != nil {
+		return nil //nolint:nilerr // it is not there
+	}
+	if root, err = real(root); err != nil {
+		return usage(err)
+	}
+	inside, err := filepath.Rel(root, data)
+	if err != nil || !filepath.IsLocal(inside) || inside == dataFolder {
+		return nil //nolint:nilerr // paths without a relation are apart
+	}
+	return usage(errors.New(a.text("cli.machine.data_inside", "data", a.global.data)))
+}
+
+// real returns the path of a file without links.
+func real(path string) (string, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(whole)
 }
 
 // mayRunCommands reports whether commands can be run here. Where they cannot, that is said, and is an error with
@@ -102,11 +135,11 @@ func (a *app) mayRunCommands(ctx context.Context, f workspaceFlags) (bool, error
 }
 
 // askShown shows something to a person, and asks about it.
-func (a *app) askShown(shown, question string) (bool, error) {
+func (a *app) askShown(ctx context.Context, shown, question string) (bool, error) {
 	if err := a.copyTo(a.errOut, shown, true); err != nil {
 		return false, err
 	}
-	answer, err := a.ask(question)
+	answer, err := a.ask(ctx, question)
 	if err != nil {
 		return false, err
 	}

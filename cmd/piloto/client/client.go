@@ -131,8 +131,11 @@ func PostOnce[T any](ctx context.Context, c *Client, path string, body any) (T, 
 // Send sends a call, and reads its answer into a T.
 func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
 	raw, err := c.Raw(ctx, call, "application/json")
-	if err != nil || len(raw) == 0 {
+	if err != nil {
 		return out, err
+	}
+	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" || text == "{}" {
+		return out, &UnreachableError{c.Origin, errors.New("the answer is empty, and not one of Piloto")}
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, &UnreachableError{c.Origin, fmt.Errorf("the answer is no JSON of Piloto: %w", err)}
@@ -156,6 +159,8 @@ func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, err
 		switch {
 		case err == nil && answer.working() != "":
 			call, body, n, wait = Call{Method: http.MethodGet, Path: answer.working()}, nil, 0, answer.after(time.Second)
+		case err == nil && answer.status < http.StatusMultipleChoices && strings.HasPrefix(answer.header.Get("Content-Type"), "text/html"):
+			return nil, &UnreachableError{c.Origin, errors.New("it answered with a page, and not as Piloto does")}
 		case err == nil && answer.status < http.StatusMultipleChoices:
 			return answer.body, nil
 		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):

@@ -73,12 +73,15 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if wrong != "" {
 		return result{wrong: wrong}
 	}
-	d := sandbox.Policy{Mode: sandbox.Mode(m.Mode), AllowedOnly: m.AllowedOnly, Dev: m.Dev}.Judge(c.Command)
+	d := sandbox.Policy{Mode: sandbox.Mode(m.Mode), AllowedOnly: m.AllowedOnly, Dev: m.Dev, Unconfined: m.Unconfined}.Judge(c.Command)
 	if d.Verdict == sandbox.Refuse {
 		return result{wrong: "it was not run: only safe commands and the ones that the configuration lists are allowed here"}
 	}
 	if refused := m.consent(d.Verdict == sandbox.Ask, m.describe(c, d), "cli.machine.ask_command"); refused != "" {
 		return result{wrong: refused}
+	}
+	if stopped := m.stillWanted(ctx); stopped != "" {
+		return result{wrong: stopped}
 	}
 	base, err := m.base()
 	if err != nil {

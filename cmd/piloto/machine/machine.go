@@ -49,9 +49,12 @@ type Options struct {
 
 	// Ask asks the person, who reads what is shown, a question; nil: nobody is here.
 	Ask func(shown, question string) (bool, error)
-	Tag locale.Tag
-	Now func() time.Time
-	Log io.Writer // of panics of tools
+	// Wanted reports whether the job still wants the answer to its calls; nil: always. A job may be stopped elsewhere
+	// while the person reads.
+	Wanted func(ctx context.Context) bool
+	Tag    locale.Tag
+	Now    func() time.Time
+	Log    io.Writer // of panics of tools
 }
 
 // most is how many files of a workspace are listed. A project of a person has more than one in a bucket.
@@ -70,6 +73,9 @@ func Open(o Options) (*Machine, error) {
 	root, err := filepath.Abs(o.Root)
 	if err != nil {
 		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil { // one folder has one history, whatever link leads to it
+		root = real
 	}
 	o.Root = root
 	m := &Machine{Options: o}
@@ -141,7 +147,7 @@ func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) []job.ToldCa
 	told := make([]job.ToldCall, len(calls))
 	left := mostTold
 	for i, c := range calls {
-		text := m.answer(ctx, c).text()
+		text := sendable(m.answer(ctx, c).text())
 		if len(text) > left {
 			text = "its result has no room beside those of the other calls: make fewer calls in one reply"
 		}
@@ -149,6 +155,11 @@ func (m *Machine) Answer(ctx context.Context, calls []job.OpenCall) []job.ToldCa
 		told[i] = job.ToldCall{ID: c.ID, Output: text}
 	}
 	return told
+}
+
+// sendable returns a text as a job takes it: UTF-8 without NUL, and of about 8,000 bytes at most.
+func sendable(text string) string {
+	return cut(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\u2400"))
 }
 
 // mostTold is the most that the answers of a round have together, in bytes; a job takes a little more.
@@ -215,6 +226,14 @@ func (m *Machine) consent(asks bool, shown, question string) string {
 	return ""
 }
 
+// stillWanted returns why a call is not made any more; "" when it is.
+func (m *Machine) stillWanted(ctx context.Context) string {
+	if m.Wanted != nil && !m.Wanted(ctx) {
+		return "it was not done: the job was stopped"
+	}
+	return ""
+}
+
 // write makes the changes of a call, each after the person saw its difference, and runs the hooks for what was changed.
 func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 	pending, err := m.Overlay()
@@ -231,26 +250,70 @@ func (m *Machine) write(ctx context.Context, c job.OpenCall) result {
 		return shownResult(made)
 	}
 	set := pending.Changes()
+	var written, edited, refused []string
 	for _, change := range set.Changes {
-		one := set.Only(change.Name)
-		diff, err := overlay.Diff(ctx, m.files, one)
-		if err != nil {
-			return result{wrong: m.sentence(err)}
+		if why := m.change(ctx, set.Only(change.Name), change); why != "" {
+			refused = append(refused, change.Name+": "+why)
+			continue
 		}
-		shown := change.Phrase().In(m.Tag) + "\n" + diff
-		if refused := m.consent(m.Mode != agent.Yolo, shown, "cli.machine.ask_write"); refused != "" {
-			return result{wrong: fmt.Sprintf("%s: %s", change.Name, refused)}
-		}
-		if _, err := overlay.Apply(ctx, m.files, one); err != nil {
-			return result{wrong: m.sentence(err)}
-		}
+		written = append(written, change.Name)
 		if change.After != "" {
-			if outcome := m.afterEdit(ctx, change.Name); outcome != "" {
-				made.Output += "\n" + outcome
-			}
+			edited = append(edited, change.Name)
 		}
 	}
-	return shownResult(made)
+	for _, name := range edited {
+		if outcome := m.afterEdit(ctx, name); outcome != "" {
+			made.Output += "\n" + outcome
+		}
+	}
+	if len(refused) == 0 {
+		return shownResult(made)
+	}
+	wrong := strings.Join(refused, "\n")
+	if len(written) > 0 {
+		wrong += "\nThe other files of this call were changed: " + strings.Join(written, ", ")
+	}
+	return result{wrong: wrong}
+}
+
+// change makes one change, after the person saw it. It returns why it was not made; "" when it was.
+func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change) string {
+	asks := m.Mode != agent.Yolo
+	shown, err := m.shownChange(ctx, one, c)
+	if err != nil {
+		return m.sentence(err)
+	}
+	if asks && shown == "" {
+		return "it was not done: its content cannot be shown to the person, because it is binary or too long"
+	}
+	if refused := m.consent(asks, shown, "cli.machine.ask_write"); refused != "" {
+		return refused
+	}
+	if stopped := m.stillWanted(ctx); stopped != "" {
+		return stopped
+	}
+	if _, err := overlay.Apply(ctx, m.files, one); err != nil {
+		return m.sentence(err)
+	}
+	return ""
+}
+
+// mostShown is the largest content that a person is shown whole, in bytes.
+const mostShown = 64 << 10
+
+// shownChange returns what a person reads of a change: its difference, or the new content where the old one is no text.
+// It is "" when that cannot be shown.
+func (m *Machine) shownChange(ctx context.Context, one overlay.Set, c overlay.Change) (string, error) {
+	head := c.Phrase().In(m.Tag) + "\n"
+	if c.Binary && c.After != "" {
+		content := one.Contents[c.After]
+		if workspace.Binary(content) || len(content) > mostShown {
+			return "", nil
+		}
+		return head + string(content), nil
+	}
+	diff, err := overlay.Diff(ctx, m.files, one)
+	return head + diff, err
 }
 
 // sentence returns an error for the model, in English.

@@ -174,8 +174,13 @@ func realPaths(paths []string) ([]string, error) {
 
 // Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden. It adds the
 // .git of each repository in the workspace to ReadOnly.
-// A command can read .git, because many programs ask git. Whatever it wrote there, git of the person would run.
+// A command can read .git, because many programs ask git. Whatever it wrote there, git of the person would run. A .git
+// that is neither a folder nor a plain file protects nothing: what a link leads to does not exist for a command.
 func (c *Command) Protect(shown workspace.Shown) error {
+	var err error
+	if c.Workspace, err = filepath.EvalSymlinks(c.Workspace); err != nil { // a walk does not follow a link at its root
+		return ErrFolder.With("path", c.Workspace).Because(err)
+	}
 	return filepath.WalkDir(c.Workspace, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case path == c.Workspace:
@@ -190,7 +195,7 @@ func (c *Command) Protect(shown workspace.Shown) error {
 		name = filepath.ToSlash(name)
 		closed := entry.IsDir() && !shown.Enters(name)
 		switch {
-		case entry.Name() == ".git":
+		case entry.Name() == ".git" && (entry.IsDir() || entry.Type().IsRegular()):
 			c.ReadOnly = append(c.ReadOnly, path)
 		case closed, entry.Type().IsRegular() && shown.Hidden(name), entry.Type()&(fs.ModeSocket|fs.ModeNamedPipe|fs.ModeDevice) != 0:
 			c.Hidden = append(c.Hidden, name)

@@ -35,5 +35,6 @@
 //	confirm-sensitive  run    ask    ask         ask
 //	yolo               run    run    ask         ask
 //
-// Policy.AllowedOnly refuses what is sensitive and not dev, and what is destructive, in every mode.
+// Programs that run code of the workspace or read the history of a repository (go, git) are never safe here, and without
+// a sandbox nothing is. Policy.AllowedOnly refuses what is sensitive and not dev, and what is destructive, in every mode.
 package sandbox

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -23,6 +24,24 @@ type Policy struct {
 	Mode        Mode
 	AllowedOnly bool     // refuse what is sensitive and no dev command, and what is destructive
 	Dev         []string // programs with their first arguments, such as "go test": the dev commands
+	Unconfined  bool     // commands run without a sandbox: none of them is safe
+}
+
+// unsure are the programs that are never safe on a person's machine: a test runs whatever code stands in the workspace,
+// and the history and the configuration of a repository may hold secrets that its files no longer have.
+var unsure = []string{"go", "git"}
+
+// classify returns the class of a line on a person's machine.
+func (p Policy) classify(line string) (command.Class, []command.Finding) {
+	found := command.Classify(line)
+	if found.Class != command.Safe {
+		return found.Class, found.Findings
+	}
+	list, ok := command.Plains(line)
+	if p.Unconfined || !ok || slices.ContainsFunc(list, func(c command.Plain) bool { return slices.Contains(unsure, path.Base(c.Words[0])) }) {
+		return command.Sensitive, found.Findings
+	}
+	return command.Safe, found.Findings
 }
 
 // A Verdict says what happens with a command.
@@ -45,13 +64,13 @@ type Decision struct {
 
 // Judge decides about a line. Each line is judged anew, by its text alone.
 func (p Policy) Judge(line string) Decision {
-	found := command.Classify(line)
-	d := Decision{Class: found.Class, Findings: found.Findings}
-	d.Dev = found.Class == command.Sensitive && p.isDev(line)
+	var d Decision
+	d.Class, d.Findings = p.classify(line)
+	d.Dev = d.Class == command.Sensitive && p.isDev(line)
 	switch {
-	case p.AllowedOnly && found.Class != command.Safe && !d.Dev:
+	case p.AllowedOnly && d.Class != command.Safe && !d.Dev:
 		d.Verdict = Refuse
-	case p.Mode == Yolo && (found.Class == command.Safe || d.Dev), p.Mode == ConfirmSensitive && found.Class == command.Safe:
+	case p.Mode == Yolo && (d.Class == command.Safe || d.Dev), p.Mode == ConfirmSensitive && d.Class == command.Safe:
 		d.Verdict = Allow
 	}
 	return d
@@ -65,8 +84,10 @@ func (p Policy) isDev(line string) bool {
 		switch {
 		case p.lists(c.Words):
 			dev = true
-		case command.Classify(c.Text).Class != command.Safe:
-			return false
+		default:
+			if class, _ := p.classify(c.Text); class != command.Safe {
+				return false
+			}
 		}
 	}
 	return ok && dev

@@ -74,3 +74,21 @@ func TestDevCommandsMatchWholeWords(t *testing.T) {
 		}
 	}
 }
+
+// TestGoAndGitAreNeverSafe: a test runs the code of the workspace, and a repository remembers secrets.
+func TestGoAndGitAreNeverSafe(t *testing.T) {
+	for line, want := range map[string]Verdict{
+		"go test ./...": Ask, "go vet ./...": Ask, "git log -p": Ask, "git remote -v": Ask, "ls | git diff --stat": Ask, "/usr/bin/git status": Ask,
+		"ls": Allow, "cat a.txt | sort": Allow,
+	} {
+		if got := (Policy{Mode: ConfirmSensitive}).Judge(line).Verdict; got != want {
+			t.Errorf("%s: %d, not %d", line, got, want)
+		}
+	}
+	if got := (Policy{Mode: Yolo, Dev: []string{"go test"}}).Judge("go test ./... && ls").Verdict; got != Allow {
+		t.Errorf("a dev command: %d", got)
+	}
+	if got := (Policy{Mode: ConfirmSensitive, Unconfined: true}).Judge("ls").Verdict; got != Ask {
+		t.Errorf("without a sandbox: %d", got)
+	}
+}

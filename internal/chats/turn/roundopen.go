@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -40,7 +41,10 @@ func (w *work) open(ctx context.Context) error {
 	if err := loads.Wait(); err != nil {
 		return err
 	}
-	w.readFrom = append(w.readFrom, j.ReadFrom...)
+	if j.Context != "" { // the prompt has names of files of the client's machine
+		w.addCircles(job.MachineCircle)
+	}
+	w.readFrom = append(w.readFrom, w.job.ReadFrom...)
 	if err := w.prepare(snapshot); err != nil {
 		return err
 	}
