@@ -203,11 +203,14 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 // TestEndOfInputAgreesToNothing: Ctrl-D at the question, an empty line and another digest decide nothing.
 func TestEndOfInputAgreesToNothing(t *testing.T) {
 	r := httpapi.Run{RunID: "01", Digest: plan.Digest(strings.Repeat("ab", 32))}
-	for in, want := range map[string]Code{"": Waits, "\n": Waits, "abababa\n": Waits, "cdcdcdcd\n": Waits, "abababab\n": Success, " ABABABAB \n": Success} {
-		a, _, _ := newApp(nil, in)
+	for _, c := range []struct {
+		in   string
+		want Code
+	}{{"", Waits}, {"\n", Waits}, {"abababa\n", Waits}, {"cdcdcdcd\n", Waits}, {"abababab\n", Success}, {" ABABABAB \n", Success}} {
+		a, _, _ := newApp(nil, c.in)
 		a.asks = true
-		if got := codeOf(a.agreed(t.Context(), decision{}, r, "shown")); got != want {
-			t.Errorf("%q: %d, not %d", in, got, want)
+		if got := codeOf(a.agreed(t.Context(), decision{}, r, "shown")); got != c.want {
+			t.Errorf("%q: %d, not %d", c.in, got, c.want)
 		}
 	}
 	a, _, _ := newApp(nil, "")

@@ -47,6 +47,7 @@ type Folder struct {
 	working *os.File // the claim of a job; nil: there is none
 	writing sync.Mutex
 	swept   time.Time // by writing
+	claims  int       // by writing: how often it was locked
 }
 
 var _ workspace.Store = (*Folder)(nil)

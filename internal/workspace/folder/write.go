@@ -95,7 +95,8 @@ func (f *Folder) Delete(ctx context.Context, name, version string) error {
 	return nil
 }
 
-// lock waits until no other writer is at work, in this process and in others. Once a day it cleans up.
+// lock waits until no other writer is at work, in this process and in others. Once a day, and after many writes, it
+// cleans up.
 func (f *Folder) lock(ctx context.Context) (unlock func(), err error) {
 	f.writing.Lock()
 	claimed, err := f.past.lock(ctx)
@@ -107,8 +108,9 @@ func (f *Folder) lock(ctx context.Context) (unlock func(), err error) {
 		_ = claimed.Close()
 		f.writing.Unlock()
 	}
-	const day = 24 * time.Hour
-	if now := f.config.Now(); now.Sub(f.swept) > day {
+	const day, often = 24 * time.Hour, 50 // a job that changes one large file again and again leaves a content each time
+	f.claims++
+	if now := f.config.Now(); now.Sub(f.swept) > day || f.claims%often == 0 {
 		_ = f.past.sweep(ctx) // what it does not remove stays for the next time
 		f.swept = now
 	}
