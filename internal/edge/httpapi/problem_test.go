@@ -18,6 +18,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
+	_ "piloto/internal/workspace" // its sentences
 )
 
 // TestEveryFaultHasAMessage reads the source of the module: each code given to fault.New has a message and a next
