@@ -263,7 +263,7 @@ func TestAReceiptIsOpenedAndPrints(t *testing.T) {
 	b.see(".receipt")
 	b.picture("receipt")
 	said := eval[string](b, `document.body.innerText`)
-	for _, want := range []string{"El recibo se sostiene", "Reservar una sala para 6", "Se confirmó", "POST http://127.0.0.1:9100/reservations", "go run ./infra/verify", string(b.onlyRun().Digest), b.onlyRun().Chain} {
+	for _, want := range []string{"El recibo se sostiene", "Reservar una sala para 6", "Se confirmó", "POST http://127.0.0.1:9100/reservations", "piloto verify", string(b.onlyRun().Digest), b.onlyRun().Chain} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the receipt lacks %q:\n%s", want, said)
 		}
