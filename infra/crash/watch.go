@@ -39,8 +39,8 @@ type watch struct {
 
 	mu       sync.Mutex
 	conn     *websocket.Conn
-	seq      int64 // number of the last push on this connection
-	gaps     int   // number of gaps that the API filled
+	seq      int64    // number of the last push on this connection
+	gaps     []string // each gap that the API filled: what came, and after which number
 	events   []string
 	messages map[string]string // by id
 	pushed   []string          // each pushed event or message, of all connections
@@ -128,6 +128,7 @@ func (w *watch) receive(p push) {
 		w.mu.Unlock()
 		return
 	}
+	before := w.seq
 	w.seq = max(w.seq, *p.Seq)
 	switch p.Type {
 	case "message":
@@ -141,7 +142,7 @@ func (w *watch) receive(p push) {
 		next = w.addEvent(p.Data.Event) && next
 	}
 	if !next {
-		w.gaps++
+		w.gaps = append(w.gaps, fmt.Sprintf("%s %d after %d", p.Type, *p.Seq, before))
 	}
 	w.mu.Unlock()
 	if !next {
@@ -238,8 +239,8 @@ func (w *watch) isCurrent(last int64, late bool) bool {
 	w.mu.Lock()
 	lost := last > w.seq && late
 	if lost {
+		w.gaps = append(w.gaps, fmt.Sprintf("pong %d after %d", last, w.seq))
 		w.seq = last
-		w.gaps++
 	}
 	is := last == w.seq
 	w.mu.Unlock()
@@ -271,8 +272,8 @@ func checkWatch(v *user) error {
 	w.close()
 	// After a death, a push may overtake one to a connection that is just being opened. Functions that are processes of
 	// their own may not know a new connection. Effects that run in invocations of their own push side by side.
-	if deaths, _ := v.d.deathCount(); deaths == 0 && w.gaps > 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
-		wrong = append(wrong, fmt.Errorf("nobody died, and there were %d gaps", w.gaps))
+	if deaths, _ := v.d.deathCount(); deaths == 0 && len(w.gaps) > 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
+		wrong = append(wrong, fmt.Errorf("nobody died, and there were gaps: %s", strings.Join(w.gaps, ", ")))
 	}
 	wrong = append(wrong, w.wrong...)
 	if len(w.events) != len(events) || len(w.messages) != len(messages) {
