@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (w *Writer) style(code, text string) string {
 // Plan writes a plan that waits for a decision, whole: nothing that would be sent is left out or shortened.
 func (w *Writer) Plan(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)))
-	head := []string{w.text("page.card.steps", "n", itoa(len(r.Steps)))}
+	head := []string{w.text("page.card.steps", "n", strconv.Itoa(len(r.Steps)))}
 	writes, destroys := 0, 0
 	for _, s := range r.Steps {
 		switch s.Risk {
@@ -75,11 +76,11 @@ func (w *Writer) Plan(r httpapi.Run) {
 	if r.Changing == 0 {
 		head = append(head, w.text("page.card.only_reads"))
 	} else {
-		head = append(head, w.text("page.card.writes", "n", itoa(writes)), w.text("page.card.destroys", "n", itoa(destroys)),
+		head = append(head, w.text("page.card.writes", "n", strconv.Itoa(writes)), w.text("page.card.destroys", "n", strconv.Itoa(destroys)),
 			w.undoable(r))
 	}
 	if r.Revision > 1 {
-		head = append(head, w.text("page.card.revision", "n", itoa(r.Revision)))
+		head = append(head, w.text("page.card.revision", "n", strconv.Itoa(r.Revision)))
 	}
 	w.line(0, w.style(faint, strings.Join(head, " · ")))
 	for i, s := range r.Steps {
@@ -98,7 +99,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 	if r.Undoable == 0 {
 		return w.text("page.card.undoable.none")
 	}
-	return w.text("page.card.undoable", "undoable", itoa(r.Undoable), "n", itoa(r.Changing))
+	return w.text("page.card.undoable", "undoable", strconv.Itoa(r.Undoable), "n", strconv.Itoa(r.Changing))
 }
 
 // step writes one step: what it is, where it goes, and everything that is sent.
@@ -280,5 +281,3 @@ func (w *Writer) clock(at time.Time) string {
 	}
 	return at.Local().Format("2006-01-02 15:04") //nolint:gosmopolitan // a person reads it
 }
-
-func itoa(n int) string { return fmt.Sprint(n) }

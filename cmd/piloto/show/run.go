@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"piloto/internal/edge/httpapi"
@@ -16,7 +17,7 @@ const longest = 400
 func (w *Writer) Run(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status))
 	for i, s := range r.Steps {
-		w.line(0, itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
+		w.line(0, strconv.Itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
 		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
 		if s.Sent != nil {
 			w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
@@ -24,7 +25,7 @@ func (w *Writer) Run(r httpapi.Run) {
 		w.result(4, s.Result, false)
 		w.failure(4, s.Error)
 		for _, item := range s.Items {
-			w.line(4, itoa(item.N+1)+".", w.text("page.state."+string(item.Status)))
+			w.line(4, strconv.Itoa(item.N+1)+".", w.text("page.state."+string(item.Status)))
 			w.result(8, item.Result, false)
 			w.failure(8, item.Error)
 		}
@@ -46,12 +47,12 @@ func (w *Writer) Outcome(r httpapi.Run) {
 		}
 	}
 	told := false // a step said why
-	w.line(0, w.Status(r.Status)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", itoa(done), "n", itoa(len(r.Steps))))
+	w.line(0, w.Status(r.Status)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", strconv.Itoa(done), "n", strconv.Itoa(len(r.Steps))))
 	for i, s := range r.Steps {
 		if s.Status == plan.StepPending {
 			continue
 		}
-		w.line(0, itoa(i+1)+".", visible.Line(s.Title), "·", w.text("page.state."+string(s.Status)))
+		w.line(0, strconv.Itoa(i+1)+".", visible.Line(s.Title), "·", w.text("page.state."+string(s.Status)))
 		w.result(4, s.Result, true)
 		w.failure(4, s.Error)
 		told = told || r.Error != nil && s.Error != nil && s.Error.Message == r.Error.Message
@@ -73,7 +74,7 @@ func (w *Writer) result(indent int, r *plan.Result, brief bool) {
 	}
 	head := ""
 	if r.Status != 0 {
-		head = itoa(r.Status)
+		head = strconv.Itoa(r.Status)
 	}
 	if r.Truncated {
 		head += " " + w.text("page.step.truncated")
@@ -91,7 +92,7 @@ func (w *Writer) result(indent int, r *plan.Result, brief bool) {
 		shown = visible.Lines(plainText)
 	}
 	if runes := []rune(shown); brief && len(runes) > longest {
-		shown = string(runes[:longest]) + "… " + w.text("cli.more", "n", itoa(len(runes)-longest))
+		shown = string(runes[:longest]) + "… " + w.text("cli.more", "n", strconv.Itoa(len(runes)-longest))
 	}
 	w.block(indent, w.style(faint, shown))
 }
