@@ -269,7 +269,7 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// forgetTyped drops what was typed and not read yet.
+// forgetTyped drops the typed text that was not read yet, because it answered no question.
 func (a *app) forgetTyped() {
 	_, _ = a.in.Discard(a.in.Buffered())
 	flushTerminal(int(os.Stdin.Fd()))

@@ -60,7 +60,7 @@ func (a *app) stream(ctx context.Context, c *client.Client, chat, message string
 	return got, a.printRest(got)
 }
 
-// printRest prints what was not written yet.
+// printRest prints the part of the answer that the stream did not print.
 func (a *app) printRest(got httpapi.SendAnswer) error {
 	if got.Message.Content != "" || got.Kind != turn.KindMessage {
 		return a.printAnswer(got)

@@ -61,7 +61,7 @@ type Problem struct {
 	Errors []fault.Field `json:"errors"`
 }
 
-// Error returns the sentence, the places of what is wrong, and what to do next.
+// Error returns the sentence of the problem, the fields that are wrong, and what to do next.
 func (p *Problem) Error() string {
 	text, _ := p.Detail.(string)
 	if text == "" {

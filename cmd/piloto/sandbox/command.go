@@ -174,8 +174,8 @@ func realPaths(paths []string) ([]string, error) {
 
 // Protect adds the files of the workspace that are hidden, and its sockets, FIFOs and devices, to Hidden. It adds the
 // .git of each repository in the workspace to ReadOnly.
-// A command can read .git, because many programs ask git. Whatever it wrote there, git of the person would run. A .git
-// that is neither a folder nor a plain file protects nothing: what a link leads to does not exist for a command.
+// A command can read .git, because many programs ask git. It cannot write there, because the git of the person would run
+// what it wrote. A .git that is a link needs no protection, because the target of the link does not exist for a command.
 func (c *Command) Protect(shown workspace.Shown) error {
 	var err error
 	if c.Workspace, err = filepath.EvalSymlinks(c.Workspace); err != nil { // a walk does not follow a link at its root

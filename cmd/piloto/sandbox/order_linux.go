@@ -103,7 +103,7 @@ func newOrder(c Command, sh shell) order {
 	return o
 }
 
-// sortMounts puts a folder before what is mounted below it. Nothing is mounted below a folder that is empty.
+// sortMounts puts each folder before the mounts below it. It removes the mounts below a folder that is shown empty.
 func (o *order) sortMounts() {
 	slices.SortStableFunc(o.Mounts, func(a, b mount) int { return strings.Compare(a.Path, b.Path) })
 	var empty []string

@@ -25,7 +25,8 @@ const mostThings = 6
 // factsInLine are the facts of a thing without a name that a line has.
 const factsInLine = 6
 
-// inOneLine returns the values of a call, and after them what is known of a thing that has no name: its id alone says nothing.
+// inOneLine returns the values of a call. After them come the fields of a thing without a name, because its id alone does
+// not tell a person which thing it is.
 func (s sentence) inOneLine() []saidValue {
 	list := slices.Clone(s.Values)
 	for _, t := range s.Things {

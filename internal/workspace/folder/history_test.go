@@ -152,7 +152,7 @@ func TestSweepKeepsContentOfAnUnreadableRecord(t *testing.T) {
 
 var writeGolden = flag.Bool("write-golden", false, "write testdata anew; for a new format only")
 
-// TestHistoryGolden: what is stored stays as testdata has it, and what testdata has is read.
+// TestHistoryGolden checks that the stored format equals testdata, and that testdata can be read.
 func TestHistoryGolden(t *testing.T) {
 	const name, golden = "docs/año.md", "testdata/format-1"
 	root, history := t.TempDir(), t.TempDir()

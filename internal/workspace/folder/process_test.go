@@ -85,7 +85,7 @@ func alternate(f *folder.Folder) error {
 	}
 }
 
-// TestKilledWriterLeavesOldOrNewContent, and what it leaves beside is removed by the next write.
+// TestKilledWriterLeavesOldOrNewContent checks also that the next write removes the temporary files.
 func TestKilledWriterLeavesOldOrNewContent(t *testing.T) {
 	dir, config := dirs(t)
 	rounds, cut := 12, 0
