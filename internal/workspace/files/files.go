@@ -1,0 +1,92 @@
+// Package files owns what the rest of Piloto asks of a workspace on a server: the calls of a model's file tools, and the
+// changes that a job made, which a person confirms as one step of a plan.
+//
+// The function files answers it, and it alone may use the bucket. All other functions call that function (package
+// call), because a client of S3 is a megabyte.
+package files
+
+import (
+	"context"
+	"encoding/json"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/workspace/overlay"
+)
+
+// ErrSet means that a set is not kept, or not any more.
+var ErrSet = fault.New(fault.NotFound, "workspace.set")
+
+// A Place says whose files they are: those of a project or, of a chat without a project, of the chat.
+type Place struct {
+	Account string `json:"account"`
+	Project string `json:"project,omitempty"`
+	Chat    string `json:"chat,omitempty"` // only without Project
+}
+
+// PlaceOf returns the place of a chat's files.
+func PlaceOf(account, project, chat string) Place {
+	if project != "" {
+		return Place{Account: account, Project: project}
+	}
+	return Place{Account: account, Chat: chat}
+}
+
+// Workspace is what a turn, a job and a step ask of the files of a place. Errors are those of workspace.Store, and
+// ErrSet.
+//
+// A change set is named by its digest. It is kept for 90 days after it was made, and never changes: a call with the same
+// set does the same again. The set "" has no changes.
+type Workspace interface {
+	// Use makes the calls of file tools in order, over a set. The files of the place are not changed. The answer has the
+	// set afterwards.
+	Use(ctx context.Context, p Place, set string, calls []Call, o Options) (Used, error)
+	// Tree returns the names of the files as an indented list, for a prompt; "" if there are none.
+	Tree(ctx context.Context, p Place, set string) (string, error)
+	// Show returns a set, and what it changes as a unified diff.
+	Show(ctx context.Context, p Place, set string) (Shown, error)
+	// Without makes a set without the changes of some files.
+	Without(ctx context.Context, p Place, set string, names []string) (Set, error)
+	// Apply changes the files of the place: all that the set says, or nothing. workspace.ErrMoved, with the names in
+	// Args["name"], means that files changed since the job read them. It may be repeated with the same set.
+	Apply(ctx context.Context, p Place, set string) ([]overlay.Done, error)
+	// Undo takes back what Apply did. workspace.ErrMoved means that files changed since, or that their earlier
+	// versions are not kept any more. It may be repeated.
+	Undo(ctx context.Context, p Place, set string, done []overlay.Done) ([]overlay.Done, error)
+}
+
+// A Call is one call of a file tool (filetool), with the arguments as the model wrote them.
+type Call struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Options are what the calls may do.
+type Options struct {
+	Write       bool `json:"write,omitempty"`        // tools that change files, too
+	AllowDelete bool `json:"allow_delete,omitempty"` // delete_file, too
+}
+
+// A Result answers a call: Output if it is OK, else Error, a sentence for the model.
+type Result struct {
+	OK     bool   `json:"ok"`
+	Output string `json:"output,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// A Set has the changes of a set, without contents. ID is its digest (overlay.Set.Digest); "" if it has no changes.
+type Set struct {
+	ID      string           `json:"id,omitempty"`
+	Changes []overlay.Change `json:"changes"`
+}
+
+// Used is the answer of Use: a result for each call, and the set afterwards.
+type Used struct {
+	Results []Result `json:"results"`
+	Set     Set      `json:"set"`
+}
+
+// Shown is the answer of Show.
+type Shown struct {
+	Set  Set    `json:"set"`
+	Diff string `json:"diff"`
+}
