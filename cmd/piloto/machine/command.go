@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,55 +10,38 @@ import (
 	"time"
 
 	"piloto/cmd/piloto/sandbox"
-	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/command"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 )
 
 // runCommand is the tool that runs a command.
-var runCommand = httpapi.ClientTool{
-	Name: "run_command",
-	Description: "Run a command line (bash) in the folder, such as a test or a build, and read its exit code and output. It has no network, an empty " +
+var runCommand = filespec.Spec{
+	Class: filespec.Write, Name: "run_command",
+	About: "Run a command line (bash) in the folder, such as a test or a build, and read its exit code and output. It has no network, an empty " +
 		"standard input, a time limit, and can write only in the folder. What is not known to be safe is asked first.",
-	Schema: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "command": {"type": "string", "description": "one line"},
-    "cwd": {"type": "string", "description": "folder below the workspace in which it runs; the workspace when absent"},
-    "timeout_s": {"type": "integer", "minimum": 1, "maximum": 600, "description": "120 when absent"}
-  },
-  "required": ["command"],
-  "additionalProperties": false
-}`),
-	Writes: true,
+	Params: []filespec.Param{
+		{Name: "command", Kind: filespec.KindText, About: "one line", Required: true, Min: 1, Max: 4 << 10},
+		{Name: "cwd", Kind: filespec.KindText, About: "folder below the workspace in which it runs; absent: the workspace", Max: 1_024, OneLine: true},
+		{Name: "timeout_s", Kind: filespec.KindNumber, About: "absent: 120", Min: 1, Max: int(sandbox.MaxTimeout / time.Second)},
+	},
 }
 
-// maxLine is the longest command line, in bytes.
-const maxLine = 4 << 10
-
-// commandCall is the arguments of run_command.
+// commandCall is a call of run_command. Dir is "" for the workspace, and Timeout 0 when the call has none.
 type commandCall struct {
-	Command  string `json:"command"`
-	Dir      string `json:"cwd"`
-	TimeoutS int    `json:"timeout_s"`
+	Command, Dir string
+	Timeout      time.Duration
 }
 
 // readCommand reads the arguments. The text says everything that is wrong with them.
 func readCommand(arguments string) (c commandCall, wrong string) {
-	dec := json.NewDecoder(bytes.NewReader([]byte(arguments)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return c, "the arguments are not those of run_command: " + err.Error()
+	a, all := runCommand.Judge(json.RawMessage(arguments))
+	c = commandCall{a.Text("command"), path.Clean(filepath.ToSlash(a.Text("cwd"))), time.Duration(a.Number("timeout_s", 0)) * time.Second}
+	if len(all) == 0 && strings.TrimSpace(c.Command) == "" {
+		all = append(all, "command must not be empty")
 	}
-	var all []string
-	if strings.TrimSpace(c.Command) == "" || len(c.Command) > maxLine {
-		all = append(all, fmt.Sprintf("command must be a line of at most %d bytes", maxLine))
-	}
-	if c.TimeoutS < 0 || c.TimeoutS > int(sandbox.MaxTimeout/time.Second) {
-		all = append(all, "timeout_s must be 1 to 600")
-	}
-	if c.Dir = path.Clean(filepath.ToSlash(c.Dir)); c.Dir == "." {
+	if c.Dir == "." {
 		c.Dir = ""
 	} else if err := workspace.CheckName(c.Dir); err != nil {
 		all = append(all, "cwd must be a folder below the workspace, such as internal/edge")
@@ -87,7 +69,7 @@ func (m *Machine) run(ctx context.Context, arguments string) result {
 	if err != nil {
 		return result{wrong: m.sentence(err)}
 	}
-	base.Line, base.Timeout = c.Command, time.Duration(c.TimeoutS)*time.Second
+	base.Line, base.Timeout = c.Command, c.Timeout
 	if c.Dir != "" {
 		base.Dir = filepath.Join(m.Root, filepath.FromSlash(c.Dir))
 	}

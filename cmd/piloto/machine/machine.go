@@ -25,6 +25,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/folder"
 	"piloto/internal/workspace/overlay"
@@ -122,10 +123,10 @@ func (m *Machine) Close() error { return m.files.Close() }
 func (m *Machine) Tools() []httpapi.ClientTool {
 	var list []httpapi.ClientTool
 	for _, t := range m.look.Tools() {
-		list = append(list, httpapi.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Schema, Writes: t.Class == filetool.Write})
+		list = append(list, httpapi.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Schema, Writes: t.Class == filespec.Write})
 	}
 	if m.Commands {
-		list = append(list, runCommand)
+		list = append(list, httpapi.ClientTool{Name: runCommand.Name, Description: runCommand.About, Schema: runCommand.Schema(), Writes: true})
 	}
 	return list
 }
@@ -189,7 +190,7 @@ func (m *Machine) answer(ctx context.Context, c job.OpenCall) result {
 	for _, t := range m.look.Tools() {
 		switch {
 		case t.Name != c.Name:
-		case t.Class == filetool.Write:
+		case t.Class == filespec.Write:
 			return m.write(ctx, c)
 		default:
 			if refused := m.consent(m.Mode == agent.ConfirmAll, c.Name+" "+c.Arguments, "cli.machine.ask_read"); refused != "" {

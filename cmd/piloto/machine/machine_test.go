@@ -209,7 +209,7 @@ func TestWrongCallsAreAnsweredWithWhatIsWrong(t *testing.T) {
 		"a hidden file":       {"read_file", args{"path": ".env"}, "secrets"},
 		"a way out":           {"write_file", args{"path": "../x", "content": "x"}, "“.” or “..”"},
 		"deletion":            {"delete_file", args{"path": "a.txt"}, "there is no tool"},
-		"no line":             {"run_command", args{"command": " "}, "command must be"},
+		"no line":             {"run_command", args{"command": " "}, "command must not be empty"},
 		"two faults":          {"run_command", args{"command": "", "timeout_s": 601}, "timeout_s must be"},
 		"another member":      {"run_command", args{"command": "ls", "shell": "zsh"}, "shell"},
 		"a folder outside":    {"run_command", args{"command": "ls", "cwd": "../"}, "cwd must be"},
@@ -219,7 +219,7 @@ func TestWrongCallsAreAnsweredWithWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := m.Answer(t.Context(), []job.OpenCall{{ID: "1.0", Name: "run_command", Arguments: "{"}}); !strings.Contains(got[0].Output, "not those of run_command") {
+	if got := m.Answer(t.Context(), []job.OpenCall{{ID: "1.0", Name: "run_command", Arguments: "{"}}); !strings.Contains(got[0].Output, "must be one JSON object") {
 		t.Errorf("no JSON: %+v", got)
 	}
 }

@@ -8,32 +8,23 @@ import (
 	"strings"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/ignore"
 )
 
 // Limits of what is read.
 const (
-	maxLine  = 400 // bytes of a line that are shown
-	maxLines = 2_000
-	body     = MaxOutput - 300 // bytes: the rest is for the lines around it
+	maxLine = 400             // bytes of a line that are shown
+	body    = MaxOutput - 300 // bytes: the rest is for the lines around it
 )
 
-var listSpec = spec{
-	name:  "list_files",
-	about: "List the folders and files of a folder, with their sizes.",
-	params: []param{
-		{name: "path", kind: kindText, about: "the folder, such as src/api; absent: the root", max: 1_024, oneLine: true},
-		{name: "recursive", kind: kindFlag, about: "also the files in its folders"},
-	},
-}
-
 // list answers list_files.
-func (f *Files) list(ctx context.Context, a arguments) (string, error) {
+func (f *Files) list(ctx context.Context, a filespec.Arguments) (string, error) {
 	v, err := f.view(ctx)
 	if err != nil {
 		return "", err
 	}
-	folder := folderName(a.text("path"))
+	folder := folderName(a.Text("path"))
 	files := v.below(folder)
 	switch {
 	case len(files) == 0 && folder == "":
@@ -44,7 +35,7 @@ func (f *Files) list(ctx context.Context, a arguments) (string, error) {
 		}
 		return "", v.unknown(folder)
 	}
-	lines := v.entries(folder, files, a.flag("recursive"))
+	lines := v.entries(folder, files, a.Flag("recursive"))
 	p := page{most: body}
 	for i, line := range lines {
 		if !p.add(line) {
@@ -79,20 +70,11 @@ func (v *view) entries(folder string, files []workspace.File, recursive bool) []
 	return append(folders, lines...)
 }
 
-var findSpec = spec{
-	name: "find_files",
-	about: "Find files by name with a glob: * and ? stay in one folder, ** crosses folders, {a,b} is one of two. " +
-		"A pattern without / is for the last part of a name, in any folder: *.go, src/**/*_test.ts, **/{Makefile,*.mk}.",
-	params: []param{
-		{name: "pattern", kind: kindText, about: "the glob", required: true, min: 1, max: ignore.MaxPattern, oneLine: true},
-	},
-}
-
 // find answers find_files. Files that are left out of searches are named only if there are no others.
-func (f *Files) find(ctx context.Context, a arguments) (string, error) {
-	glob, err := ignore.Glob(fileName(a.text("pattern")))
+func (f *Files) find(ctx context.Context, a filespec.Arguments) (string, error) {
+	glob, err := ignore.Glob(fileName(a.Text("pattern")))
 	if err != nil {
-		return "", tell("pattern: a bracket or a backslash at its end is not complete, or it has over %d bytes.", ignore.MaxPattern)
+		return "", tell("pattern: a bracket or a backslash at its end is not complete, or it has over %d bytes.", filespec.MaxGlob)
 	}
 	v, err := f.view(ctx)
 	if err != nil {
@@ -125,20 +107,9 @@ func (f *Files) find(ctx context.Context, a arguments) (string, error) {
 	return p.b.String(), nil
 }
 
-var readSpec = spec{
-	name: "read_file",
-	about: "Read lines of a text file, with their numbers. The numbers and the tab after them are not part of the file. " +
-		"A long file is read in parts: the answer says where to go on.",
-	params: []param{
-		paramPath("the file, such as src/main.go"),
-		{name: "from", kind: kindNumber, about: "first line, from 1", min: 1},
-		{name: "lines", kind: kindNumber, about: "how many; absent: as many as fit", min: 1, max: maxLines},
-	},
-}
-
 // read answers read_file.
-func (f *Files) read(ctx context.Context, a arguments) (string, error) {
-	name := fileName(a.text("path"))
+func (f *Files) read(ctx context.Context, a filespec.Arguments) (string, error) {
+	name := fileName(a.Text("path"))
 	content, _, err := workspace.ReadAll(ctx, f.store, name, "")
 	switch {
 	case err != nil:
@@ -150,11 +121,11 @@ func (f *Files) read(ctx context.Context, a arguments) (string, error) {
 	}
 	d := newDocument(content)
 	lines := d.lines()
-	from := a.number("from", 1)
+	from := a.Number("from", 1)
 	if from > max(1, len(lines)) {
 		return "", tell("from: %s has %s.", name, counted(len(lines), "line"))
 	}
-	shown, last := numbered(lines, from, a.number("lines", maxLines), body)
+	shown, last := numbered(lines, from, a.Number("lines", filespec.MaxLines), body)
 	head := fmt.Sprintf("%s, lines %d to %d of %d", cut(name, 150), from, last, len(lines))
 	if traits := d.traits(); traits != "" {
 		head += " (" + traits + ")"

@@ -12,23 +12,14 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/overlay"
 )
 
-var patchSpec = spec{
-	name: "apply_patch",
-	about: "Apply a unified diff to one file or several: all hunks, or nothing. The line numbers and counts after @@ must be right, and the " +
-		"lines of context and those with - must be as they are in the file. /dev/null stands for a file that is made or deleted.",
-	params: []param{
-		{name: "path", kind: kindText, about: "the file; absent: the files that the patch names after --- and +++", max: 1_024, oneLine: true},
-		{name: "patch", kind: kindText, about: "the diff; with path, it may begin with @@", required: true, min: 1, max: 1 << 20},
-	},
-}
-
 // patch answers apply_patch. The files are changed in an overlay first, so that a hunk that does not fit changes none
 // of them.
-func (f *Files) patch(ctx context.Context, a arguments) (string, error) {
-	sections, err := readPatch(fileName(a.text("path")), plain(a.text("patch")))
+func (f *Files) patch(ctx context.Context, a filespec.Arguments) (string, error) {
+	sections, err := readPatch(fileName(a.Text("path")), plain(a.Text("patch")))
 	if err != nil {
 		return "", err
 	}

@@ -15,72 +15,45 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 )
 
 // Limits of a search.
 const (
-	maxPattern     = 500      // bytes
 	maxProgram     = 1_000    // instructions of a compiled pattern
 	maxSearched    = 64 << 20 // bytes of all files
 	maxLineMatched = 64 << 10 // bytes of a line that a pattern is tried on
 	maxMatchLine   = 240      // bytes of a line that are shown
 	maxMatches     = 1_000    // of one file
-	maxContext     = 10       // lines
 	readAtOnce     = 8        // files
 	maxAhead       = 8 << 20  // bytes that are read before their matches are written
 )
 
-var paramScope = param{
-	name: "path", kind: kindText, about: "a file, a folder or a glob; absent: all files but those that .gitignore leaves out", max: 1_024, oneLine: true,
-}
-
-var grepSpec = spec{
-	name:  "grep",
-	about: "Find the lines that have a text, taken literally.",
-	params: []param{
-		{name: "text", kind: kindText, about: "the text, on one line", required: true, min: 1, max: maxPattern, oneLine: true},
-		paramScope,
-		{name: "ignore_case", kind: kindFlag, about: "a is also A"},
-	},
-}
-
 // grep answers grep.
-func (f *Files) grep(ctx context.Context, a arguments) (string, error) {
-	text := a.text("text")
-	if a.flag("ignore_case") {
+func (f *Files) grep(ctx context.Context, a filespec.Arguments) (string, error) {
+	text := a.Text("text")
+	if a.Flag("ignore_case") {
 		m, err := pattern("(?i)" + regexp.QuoteMeta(text))
 		if err != nil {
 			return "", err
 		}
-		return f.scan(ctx, a.text("path"), m, 0)
+		return f.scan(ctx, a.Text("path"), m, 0)
 	}
 	needle := []byte(text)
-	return f.scan(ctx, a.text("path"), matcher{literal: needle, find: func(line []byte) int { return bytes.Index(line, needle) }}, 0)
-}
-
-var searchSpec = spec{
-	name: "search_code",
-	about: "Find the lines that match a regular expression (RE2: no look-around, no back-references), with the lines around them. " +
-		"It is tried on each line by itself, at most on its first 65,536 bytes.",
-	params: []param{
-		{name: "pattern", kind: kindText, about: `the expression, such as func \w+Handler\(`, required: true, min: 1, max: maxPattern, oneLine: true},
-		paramScope,
-		{name: "context", kind: kindNumber, about: "lines before and after each match; absent: 2", max: maxContext},
-		{name: "ignore_case", kind: kindFlag, about: "a is also A"},
-	},
+	return f.scan(ctx, a.Text("path"), matcher{literal: needle, find: func(line []byte) int { return bytes.Index(line, needle) }}, 0)
 }
 
 // search answers search_code.
-func (f *Files) search(ctx context.Context, a arguments) (string, error) {
-	expression := a.text("pattern")
-	if a.flag("ignore_case") {
+func (f *Files) search(ctx context.Context, a filespec.Arguments) (string, error) {
+	expression := a.Text("pattern")
+	if a.Flag("ignore_case") {
 		expression = "(?i)" + expression
 	}
 	m, err := pattern(expression)
 	if err != nil {
 		return "", err
 	}
-	return f.scan(ctx, a.text("path"), m, a.number("context", 2))
+	return f.scan(ctx, a.Text("path"), m, a.Number("context", 2))
 }
 
 // matcher finds the place of a match in a line, -1 for none. A file without the literal has none.

@@ -18,6 +18,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 )
 
 // MaxOutput is the maximum size of a result in bytes: about 2,000 tokens.
@@ -25,15 +26,6 @@ const MaxOutput = 6_000
 
 // maxTime is how long a call may take.
 const maxTime = 10 * time.Second
-
-// Class is what a call of a tool comes to.
-type Class string
-
-// The classes of tools.
-const (
-	Look  Class = "look"  // it reads
-	Write Class = "write" // it changes files of the store, which may be an overlay
-)
 
 // Result is the answer to a call: Output if it is OK, else Error, a sentence for the model.
 type Result struct {
@@ -48,7 +40,7 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
-	Class       Class
+	Class       filespec.Class // Write changes files of the store, which may be an overlay
 	Do          func(ctx context.Context, args json.RawMessage) Result
 }
 
@@ -76,25 +68,19 @@ func New(store workspace.Store, o Options) *Files {
 // Tools returns the tools, in the order in which a model is offered them.
 func (f *Files) Tools() []Tool {
 	list := []Tool{
-		f.tool(Look, listSpec, f.list),
-		f.tool(Look, findSpec, f.find),
-		f.tool(Look, readSpec, f.read),
-		f.tool(Look, grepSpec, f.grep),
-		f.tool(Look, searchSpec, f.search),
-		f.tool(Write, writeSpec, f.write),
-		f.tool(Write, editSpec, f.edit),
-		f.tool(Write, patchSpec, f.patch),
+		f.tool(filespec.ListFiles, f.list),
+		f.tool(filespec.FindFiles, f.find),
+		f.tool(filespec.ReadFile, f.read),
+		f.tool(filespec.Grep, f.grep),
+		f.tool(filespec.SearchCode, f.search),
+		f.tool(filespec.WriteFile, f.write),
+		f.tool(filespec.EditFile, f.edit),
+		f.tool(filespec.ApplyPatch, f.patch),
 	}
 	if f.options.AllowDelete {
-		list = append(list, f.tool(Write, deleteSpec, f.remove))
+		list = append(list, f.tool(filespec.DeleteFile, f.remove))
 	}
 	return list
-}
-
-// spec describes a tool.
-type spec struct {
-	name, about string
-	params      []param
 }
 
 // told is a sentence for the model.
@@ -105,15 +91,15 @@ func (t told) Error() string { return string(t) }
 func tell(format string, args ...any) error { return told(fmt.Sprintf(format, args...)) }
 
 // tool makes a tool of a function. The function returns the output, or an error that explain can tell.
-func (f *Files) tool(class Class, s spec, do func(ctx context.Context, a arguments) (string, error)) Tool {
+func (f *Files) tool(s filespec.Spec, do func(ctx context.Context, a filespec.Arguments) (string, error)) Tool {
 	run := func(ctx context.Context, raw json.RawMessage) (result Result) {
 		defer func() {
 			if p := recover(); p != nil {
-				f.options.Log.ErrorContext(ctx, "a file tool panicked", "tool", s.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				f.options.Log.ErrorContext(ctx, "a file tool panicked", "tool", s.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				result = Result{Error: "The tool failed, and why is in the log. Do not repeat the call with the same arguments: use another tool, or tell the person."}
 			}
 		}()
-		a, wrong := judge(s.params, raw)
+		a, wrong := s.Judge(raw)
 		if len(wrong) > 0 {
 			return Result{Error: short("Nothing was done. Mend the arguments and call again: " + strings.Join(wrong, "; ") + ".")}
 		}
@@ -125,7 +111,7 @@ func (f *Files) tool(class Class, s spec, do func(ctx context.Context, a argumen
 		}
 		return Result{OK: true, Output: short(strings.ToValidUTF8(output, "\uFFFD"))}
 	}
-	return Tool{Name: s.name, Description: s.about, Schema: schema(s.params), Class: class, Do: run}
+	return Tool{Name: s.Name, Description: s.About, Schema: s.Schema(), Class: s.Class, Do: run}
 }
 
 // short cuts a text that a tool did not bound itself.

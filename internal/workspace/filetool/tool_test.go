@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/memory"
 )
@@ -104,7 +105,7 @@ func TestToolsAreDescribed(t *testing.T) {
 			t.Errorf("%s: %v", tool.Name, err)
 		}
 		object := doc.(map[string]any)
-		if object["additionalProperties"] != false || tool.Description == "" || tool.Class != filetool.Look && tool.Class != filetool.Write {
+		if object["additionalProperties"] != false || tool.Description == "" || tool.Class != filespec.Look && tool.Class != filespec.Write {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
 		for name, p := range object["properties"].(map[string]any) {

@@ -8,31 +8,15 @@ import (
 	"strings"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/filespec"
 )
 
 func isNotFound(err error) bool { return errors.Is(err, workspace.ErrNotFound) }
 
-// The modes of write_file.
-const (
-	modeOverwrite = "overwrite"
-	modeAppend    = "append"
-)
-
-var writeSpec = spec{
-	name: "write_file",
-	about: "Write a whole file, or add to its end. A file and its folders are made if they are not there. " +
-		"To change a part of a file, use edit_file or apply_patch.",
-	params: []param{
-		paramPath("the file, such as src/main.go"),
-		{name: "content", kind: kindText, about: "the text, with its last line end", required: true, max: workspace.MaxFileBytes},
-		{name: "mode", kind: kindText, about: "absent: overwrite", oneOf: []string{modeOverwrite, modeAppend}},
-	},
-}
-
 // write answers write_file.
-func (f *Files) write(ctx context.Context, a arguments) (string, error) {
-	name, text := fileName(a.text("path")), a.text("content")
-	if a.text("mode") == modeAppend {
+func (f *Files) write(ctx context.Context, a filespec.Arguments) (string, error) {
+	name, text := fileName(a.Text("path")), a.Text("content")
+	if a.Text("mode") == filespec.Append {
 		return f.append(ctx, name, text)
 	}
 	was, err := f.store.Stat(ctx, name)
@@ -79,20 +63,9 @@ func withLineEnds(text, end string) string {
 	return strings.ReplaceAll(text, "\n", end)
 }
 
-var editSpec = spec{
-	name: "edit_file",
-	about: "Replace a part of a file. old_str must be in it exactly once, with all its spaces; give enough lines around the place. " +
-		"The numbers of read_file are not part of the text.",
-	params: []param{
-		paramPath("the file, such as src/main.go"),
-		{name: "old_str", kind: kindText, about: "the text that is there", required: true, min: 1, max: workspace.MaxFileBytes},
-		{name: "new_str", kind: kindText, about: "the text in its place; empty: the part is removed", required: true, max: workspace.MaxFileBytes},
-	},
-}
-
 // edit answers edit_file.
-func (f *Files) edit(ctx context.Context, a arguments) (string, error) {
-	name, old, next := fileName(a.text("path")), plain(a.text("old_str")), plain(a.text("new_str"))
+func (f *Files) edit(ctx context.Context, a filespec.Arguments) (string, error) {
+	name, old, next := fileName(a.Text("path")), plain(a.Text("old_str")), plain(a.Text("new_str"))
 	if old == next {
 		return "", tell("old_str and new_str are the same: nothing would change.")
 	}
@@ -187,15 +160,9 @@ func absent(name string, text []byte, old string) error {
 	return tell("old_str is not in %q: nothing was changed. Read the file with read_file, and copy the part exactly.", name)
 }
 
-var deleteSpec = spec{
-	name:   "delete_file",
-	about:  "Delete a file.",
-	params: []param{paramPath("the file")},
-}
-
 // remove answers delete_file.
-func (f *Files) remove(ctx context.Context, a arguments) (string, error) {
-	name := fileName(a.text("path"))
+func (f *Files) remove(ctx context.Context, a filespec.Arguments) (string, error) {
+	name := fileName(a.Text("path"))
 	was, err := f.store.Stat(ctx, name)
 	if err != nil {
 		return "", f.missing(ctx, name, err)
