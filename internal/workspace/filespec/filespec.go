@@ -41,12 +41,12 @@ func All() []Spec {
 	return []Spec{ListFiles, FindFiles, ReadFile, Grep, SearchCode, WriteFile, EditFile, ApplyPatch, DeleteFile}
 }
 
-// The tools.
 // scope is the argument that says where to search.
 var scope = Param{
 	Name: "path", Kind: KindText, About: "a file, a folder or a glob; absent: all files but those that .gitignore leaves out", Max: maxPath, OneLine: true,
 }
 
+// ListFiles lists a folder.
 var ListFiles = Spec{
 	Class: Look,
 	Name:  "list_files",
@@ -57,6 +57,7 @@ var ListFiles = Spec{
 	},
 }
 
+// FindFiles finds files by name.
 var FindFiles = Spec{
 	Class: Look,
 	Name:  "find_files",
@@ -67,6 +68,7 @@ var FindFiles = Spec{
 	},
 }
 
+// ReadFile reads lines of a file.
 var ReadFile = Spec{
 	Class: Look,
 	Name:  "read_file",
@@ -79,6 +81,7 @@ var ReadFile = Spec{
 	},
 }
 
+// Grep finds a text in files.
 var Grep = Spec{
 	Class: Look,
 	Name:  "grep",
@@ -90,6 +93,7 @@ var Grep = Spec{
 	},
 }
 
+// SearchCode finds what matches an expression.
 var SearchCode = Spec{
 	Class: Look,
 	Name:  "search_code",
@@ -103,6 +107,7 @@ var SearchCode = Spec{
 	},
 }
 
+// WriteFile writes a whole file.
 var WriteFile = Spec{
 	Class: Write,
 	Name:  "write_file",
@@ -115,6 +120,7 @@ var WriteFile = Spec{
 	},
 }
 
+// EditFile replaces a part of a file.
 var EditFile = Spec{
 	Class: Write,
 	Name:  "edit_file",
@@ -127,6 +133,7 @@ var EditFile = Spec{
 	},
 }
 
+// ApplyPatch applies a unified diff.
 var ApplyPatch = Spec{
 	Class: Write,
 	Name:  "apply_patch",
@@ -138,6 +145,7 @@ var ApplyPatch = Spec{
 	},
 }
 
+// DeleteFile deletes a file.
 var DeleteFile = Spec{
 	Class:  Write,
 	Name:   "delete_file",
