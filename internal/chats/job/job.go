@@ -103,9 +103,21 @@ type Job struct {
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
+	Changes Changes  `json:"changes,omitzero"`       // of files
+	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
+
 	DueAt   time.Time `json:"-"` // when the sweep looks at it
 	Listed  bool      `json:"-"` // its stored row stands in the list of what waits; the store sets it
 	Version int64     `json:"-"`
+}
+
+// Changes are what a job changed of the files of its project or chat. Each is a change set, see files.Workspace; "" is
+// none.
+type Changes struct {
+	Round    int    `json:"round,omitempty"`    // that proposes; of Next
+	Set      string `json:"set,omitempty"`      // that was not applied
+	Proposed string `json:"proposed,omitempty"` // the part of it that was proposed last
+	Rest     string `json:"rest,omitempty"`     // the part that is left when that is applied
 }
 
 // WaitsForPerson reports whether a job waits until a person decided about its plan, or answered its question. One that

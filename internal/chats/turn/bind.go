@@ -27,6 +27,9 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	one := func(loc, typ, msg string) ([]fault.Field, error) {
 		return []fault.Field{{Loc: []any{loc}, Type: typ, Msg: msg}}, nil
 	}
+	if c.MCPID == tool.FilesID {
+		return d.bindFiles(c, to), nil
+	}
 	at := slices.IndexFunc(d.listed, func(l tool.Listed) bool { return l.Server.ID == c.MCPID })
 	if at < 0 {
 		var ids []string

@@ -42,8 +42,11 @@ type dialog struct {
 	corrected   int       // answers that were written anew because of a verdict
 	pending     *plan.Run // the draft that waits, when the model may change it
 	looks       looks
-	job         *job.Job       // whose round this is; nil: a turn
-	runID       string         // of the plan that a round proposes
+	files       fileWork
+	job         *job.Job // whose round this is; nil: a turn
+	runID       string   // of the plan that a round proposes
+	round       int      // its number
+	saveJob     func(context.Context) error
 	question    *inquiry       // that a round asks
 	left        []job.OpenCall // that a round leaves to its client
 	concludes   bool           // the model tells what comes of the plan of this turn
@@ -79,6 +82,7 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 	}
 	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
 	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
+	d.openFiles(ctx, set.Project)
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
 }
@@ -134,7 +138,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""})), d.clientTools()...)
+	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""})), slices.Concat(d.clientTools(), d.fileTools())...)
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -169,6 +173,9 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 		cancel()
 		if err != nil {
 			return d.handleFailure(ctx, asking, round, answer, err)
+		}
+		if len(answer.Calls) == 0 && d.hasChanges() { // it is done: what it changed is proposed
+			answer.Calls = []llm.Call{applyAll}
 		}
 		if len(answer.Calls) == 0 {
 			if d.corrects(asking, answer.Text) {
@@ -306,6 +313,14 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	}
 	d.look(asking, b.reads, results, p)
 	d.leaveToClient(&b, results)
+	d.useFiles(asking, &b, results)
+	if b.apply != nil {
+		reply, result, err := d.applyChanges(ctx, &b)
+		if err != nil || result == "" {
+			return reply, true, err
+		}
+		results[b.apply.at] = result
+	}
 	if b.question != nil {
 		if d.job == nil {
 			reply, err := d.askInTurn(ctx, b.question)
@@ -344,6 +359,9 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	spec := specOf(c.name)
 	if spec == nil {
 		spec = d.clientSpec(c.name)
+	}
+	if spec == nil {
+		spec = d.fileSpec(c.name)
 	}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -33,6 +33,7 @@ type drafter struct {
 	account    string
 	tag        locale.Tag
 	listed     []tool.Listed
+	files      []plan.Call // that change files, as the plan may have them
 	rules      rule.Set
 }
 
@@ -92,7 +93,7 @@ func (d drafter) draft(ctx context.Context, p plan.Proposal) (plan.Plan, []fault
 func (d drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundStep) ([]fault.Field, error) {
 	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}
 	wrong, err := d.bind(ctx, &own, &to.own)
-	s.Path, s.Query, s.Body = own.Path, own.Query, own.Body
+	s.Method, s.Path, s.Query, s.Body = own.Method, own.Path, own.Query, own.Body
 	if s.Undo != nil && err == nil {
 		undo := *s.Undo
 		var bad []fault.Field

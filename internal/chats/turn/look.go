@@ -44,6 +44,16 @@ type looks struct {
 	circles []string // whose data the model has read
 }
 
+// ofServices counts the reads of services; those of files have a bound of their own.
+func (l looks) ofServices() (n int) {
+	for _, one := range l.made {
+		if one.source.MCPID != tool.FilesID {
+			n++
+		}
+	}
+	return n
+}
+
 // look is one read and its answer. A repeated look has the same call; "" of a look that may be repeated.
 type look struct {
 	call   string
@@ -187,7 +197,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			results[a.at] = toolError("", "this is asked twice in one reply: its answer is that of the other call")
 		case d.asks(a):
 			propose = append(propose, a)
-		case len(now) >= maxLooks, len(d.looks.made)+len(now) >= d.looks.most:
+		case len(now) >= maxLooks, d.looks.ofServices()+len(now) >= d.looks.most:
 			results[a.at] = toolError("", fmt.Sprintf("enough was read: %d reads are the most here; answer, or propose a plan", min(maxLooks, d.looks.most)))
 		default:
 			now = append(now, a)

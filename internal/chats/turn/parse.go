@@ -10,6 +10,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // The members of a model's arguments.
@@ -172,6 +173,9 @@ func normalizeCall(c *plan.Call) []fault.Field {
 	c.Path = strings.TrimSpace(c.Path)
 	missing("mcp_id", c.MCPID)
 	c.Query, c.Body = unquote(c.Query), unquote(c.Body)
+	if c.MCPID == tool.FilesID {
+		c.Method = "" // bindFiles sets it
+	}
 	if c.Tool = strings.TrimSpace(c.Tool); c.Tool == "" {
 		missing("method", c.Method)
 		missing("path", c.Path)

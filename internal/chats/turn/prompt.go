@@ -50,6 +50,8 @@ func (d *dialog) prompt() (string, error) {
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
+		"Files":     d.files.offered,
+		"Writes":    d.files.offered && d.mayWriteFiles(),
 	})
 }
 
@@ -61,8 +63,8 @@ func (d *dialog) workspace() string {
 	return d.job.Context
 }
 
-// now writes what is true of this turn: the time, the draft that waits, what was read and run, and the best matches of a
-// large catalogue. It stands before the person's message.
+// now writes what is true of this turn: the time, the draft that waits, what was read and run, the files, and the best matches
+// of a large catalogue. It stands before the person's message.
 func (d *dialog) now() (string, error) {
 	ended := slices.DeleteFunc(slices.Clone(d.runs), func(r plan.Run) bool {
 		return d.pending != nil && r.ID == d.pending.ID || d.job != nil && r.JobID == d.job.ID // those of a job are results of its calls
@@ -82,6 +84,8 @@ func (d *dialog) now() (string, error) {
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
 		"Pending": d.pendingGoal(),
+		"Files":   escapeTags(d.files.tree),
+		"Unread":  d.files.down,
 	})
 }
 

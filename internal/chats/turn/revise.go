@@ -114,6 +114,7 @@ func checkEditable(r plan.Run, seen plan.Digest, at time.Time) error {
 // revisedPlan returns the plan of a draft after a change of its steps, and whether it differs.
 func (d drafter) revisedPlan(ctx context.Context, r plan.Run, p plan.Proposal) (next plan.Plan, changed bool, wrong []fault.Field, err error) {
 	before := r.Plan
+	d.files = filesIn(before)
 	p.Goal = cmp.Or(plan.Line(p.Goal), before.Goal)
 	for i := range p.Steps {
 		s := &p.Steps[i]

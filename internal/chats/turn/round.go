@@ -93,6 +93,7 @@ func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error
 		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
 	}, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID})
 	w.dialog.job, w.began = &w.job, s.Now()
+	w.saveJob = func(ctx context.Context) error { return w.save(ctx, nil) }
 	w.agent = actor{Loop: j.Loop}
 	w.agent.Name = j.Agent
 	w.rounds, err = s.Jobs.Rounds(ctx, account, id)
@@ -220,7 +221,8 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
 	w.runs = []plan.Run{r}
 	w.addCircles(dataOf(r)...)
-	return strings.TrimSpace(told), data, err
+	told = strings.TrimSpace(told) + w.filesResumed(ctx, r)
+	return told, data, err
 }
 
 // handle does what the last answer asks for, and stores what became of it.
@@ -233,6 +235,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	switch {
 	case r.Eval:
 		return w.handleVerdict(ctx)
+	case len(r.Calls) == 0 && w.hasChanges(): // the agent is done: what it changed is proposed
+		r.Calls = []job.Call{job.Call(applyAll)}
 	case len(r.Calls) == 0 && !w.evaluates(r.Text):
 		return job.NextEnd, w.endWith(ctx, r)
 	}
@@ -286,10 +290,11 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 		return nil
 	}
 	s := w.service
-	w.runID = ids.DeriveAt(r.Answered, "job", w.job.ID, strconv.Itoa(r.N))
+	w.runID, w.round = ids.DeriveAt(r.Answered, "job", w.job.ID, strconv.Itoa(r.N)), r.N
 	r.Results = make([]string, len(r.Calls))
 	if _, err := s.Store.Status(ctx, w.job.Account, w.runID); err == nil { // an invocation that died proposed it
 		r.RunID = w.runID
+		w.takeNextChanges()
 	} else if !errors.Is(err, plan.ErrRunNotFound) {
 		return err
 	} else if err := w.callTools(ctx, r); err != nil {
@@ -338,8 +343,10 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 			w.addCircles(l.source.MCPID)
 		}
 	}
+	w.job.Changes.Set = w.files.set
 	if over && reply.Run != nil {
 		r.RunID = reply.Run.ID
+		w.takeNextChanges()
 		return nil
 	}
 	results := w.messages[len(w.messages)-len(r.Calls):]

@@ -23,6 +23,7 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/files"
 )
 
 // Store reads and writes the data of a turn.
@@ -105,12 +106,13 @@ type Service struct {
 	Credit      *credit.Service
 	Models      eligibility.Models
 	Retry       llm.Retry
-	Tell        Listeners     // notified of an answer while it is written
-	Usage       UsageCounters // counts each turn
-	Previews    Previewer     // nil: drafts have no preview
-	Looks       Looker        // nil: a turn reads nothing
-	Jobs        job.Store     // nil: it makes no rounds of jobs
-	Questions   Questions     // nil: no job asks
+	Tell        Listeners       // notified of an answer while it is written
+	Usage       UsageCounters   // counts each turn
+	Previews    Previewer       // nil: drafts have no preview
+	Looks       Looker          // nil: a turn reads nothing
+	Jobs        job.Store       // nil: it makes no rounds of jobs
+	Files       files.Workspace // nil: chats have no files
+	Questions   Questions       // nil: no job asks
 
 	Router Router
 	Limits Limits

@@ -57,13 +57,15 @@ type toolCall struct {
 	batch *batch
 }
 
-// batch is what the calls of one reply ask for together: looks, which run at once, proposals, which become one plan, and
-// one question.
+// batch is what the calls of one reply ask for together: looks, which run at once, proposals, which become one plan, one
+// question, and work on files.
 type batch struct {
 	reads     []asked
 	proposals proposals
 	question  *inquiry
 	open      []job.OpenCall // that the client of a job answers
+	files     []fileCall     // of file tools
+	apply     *applyCall     // that proposes the changes of files
 }
 
 // specOf returns the tool with a name; nil when there is none.

@@ -32,6 +32,13 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 	}
 	entry := tool.Entry{Name: step.Tool, Method: step.Method, Path: b.Template}
 	changed := ErrToolChanged.With("tool", entry.String())
+	if step.MCPID == tool.FilesID {
+		op, err := tool.FilesOperation(step.Tool)
+		if err != nil || op.Fingerprint != b.Fingerprint || step.Method != op.Method {
+			return none(changed)
+		}
+		return tool.FilesServer(), op, nil
+	}
 	server, err := c.Server(ctx, r.Account, step.MCPID)
 	switch {
 	case errors.Is(err, tool.ErrServerNotFound):

@@ -82,7 +82,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (b
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	answer, err := x.send(ctx, call)
+	answer, err := x.send(ctx, r, call)
 	switch {
 	case err != nil:
 		return false, nil, err

@@ -34,6 +34,9 @@ func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, call pre
 }
 
 func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err error) ending {
+	if why, refused := filesRefused(r, step, err); refused {
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: why}
+	}
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
 		return x.retryOrFail(r, st, maxTransient, Transient, nil, failure(r, "step.unreachable", "target", origin(st.Last.URL)))

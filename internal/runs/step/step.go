@@ -27,6 +27,7 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/files"
 )
 
 // The names of the errors by which the state machine retries or catches an invocation.
@@ -121,6 +122,7 @@ type Executor struct {
 	Schemas tool.Compiler // checks the arguments of calls
 	Sender  Sender
 	Caller  tool.Caller
+	Files   files.Workspace // changes the files of a project or a chat
 	Waker   run.Waker
 	IDs     *ids.Source
 	Now     func() time.Time
@@ -287,7 +289,7 @@ func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step pla
 // call makes the call of an attempt that was written, and writes the result.
 func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepared) (Done, error) {
 	r := t.progress.run
-	answer, err := x.send(ctx, call)
+	answer, err := x.send(ctx, r, call)
 	if errors.Is(err, tool.ErrToolChanged) {
 		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {
 			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", freezeErr)
@@ -304,11 +306,14 @@ func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepar
 const callTimeout = 70 * time.Second
 
 // send makes the call.
-func (x *Executor) send(ctx context.Context, call prepared) (tool.Answer, error) {
+func (x *Executor) send(ctx context.Context, r plan.Run, call prepared) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if call.tool == nil {
+	switch {
+	case call.tool == nil:
 		return x.Sender.Send(ctx, call.request, call.key, maxAnswer)
+	case call.server.Kind == tool.KindFiles:
+		return x.changeFiles(ctx, r, *call.tool)
 	}
 	return x.Caller.CallTool(ctx, *call.tool)
 }

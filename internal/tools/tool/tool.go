@@ -55,6 +55,7 @@ type Kind string
 const (
 	KindOpenAPI Kind = "openapi"
 	KindMCP     Kind = "mcp"
+	KindFiles   Kind = "files" // FilesServer
 )
 
 // Role names the purpose of a server.

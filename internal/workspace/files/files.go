@@ -46,6 +46,8 @@ type Workspace interface {
 	Show(ctx context.Context, p Place, set string) (Shown, error)
 	// Without makes a set without the changes of some files.
 	Without(ctx context.Context, p Place, set string, names []string) (Set, error)
+	// Rebase makes a set without the changes of files that are not as they were any more, and returns their names.
+	Rebase(ctx context.Context, p Place, set string) (Set, []string, error)
 	// Apply changes the files of the place: all that the set says, or nothing. workspace.ErrMoved, with the names in
 	// Args["name"], means that files changed since the job read them. It may be repeated with the same set.
 	Apply(ctx context.Context, p Place, set string) ([]overlay.Done, error)

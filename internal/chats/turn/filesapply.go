@@ -1,0 +1,229 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/job"
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/overlay"
+)
+
+// mostDiff is the size of the largest diff that a card shows, in bytes. What a person confirms is on the card whole.
+const mostDiff = 80 << 10
+
+// applySpec is the tool that proposes what was changed.
+var applySpec = toolSpec{
+	class: classWrite, do: doApply,
+	Tool: llm.Tool{
+		Name: tool.ApplyChanges,
+		Description: "Propose your changes of files as one step, which the person sees as a diff and confirms. Until then only you see them. " +
+			"Without this call they are proposed when you are done. Propone tus cambios de archivos como un solo paso, que la persona confirma.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "goal": {"type": "string", "description": "what the changes achieve, in the person's language"},
+    "paths": {"type": "array", "items": {"type": "string"}, "description": "only these files; absent: all that changed"}
+  },
+  "additionalProperties": false
+}`),
+	},
+}
+
+// applyAll is the call that stands for a model that is done without it.
+var applyAll = llm.Call{ID: tool.ApplyChanges, Name: tool.ApplyChanges, Arguments: "{}"}
+
+// applyCall is a call of apply_changes.
+type applyCall struct {
+	at    int
+	Goal  string   `json:"goal"`
+	Paths []string `json:"paths"`
+}
+
+// doApply takes the call: it is answered after the other calls of the reply, whose changes it proposes, too.
+func doApply(_ context.Context, _ *dialog, c toolCall) (string, error) {
+	in := applyCall{at: c.at}
+	if wrong := decodeStrict(c.raw, &in, []string{"goal", "paths"}); len(wrong) > 0 {
+		return toolErrors(wrong), nil
+	}
+	if c.batch.apply != nil {
+		return toolError("", "it is called once in a reply"), nil
+	}
+	c.batch.apply = &in
+	return "", nil
+}
+
+// applyChanges proposes the changes that a reply asks for. It returns the result for the model when there is nothing to
+// propose as it was asked.
+func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, result string, err error) {
+	switch {
+	case d.dryRun() != "":
+		return Reply{}, d.dryRun(), nil
+	case d.files.set == "":
+		return Reply{}, toolError("", "nothing was changed: there is nothing to propose"), nil
+	case b.proposals.any():
+		return Reply{}, toolError("", "nothing was proposed: propose changes of files apart from calls of services"), nil
+	}
+	shown, rest, result := d.chosenChanges(ctx, b.apply.Paths)
+	if result != "" {
+		return Reply{}, result, nil
+	}
+	p, wrong, err := d.changesPlan(ctx, b.apply.Goal, shown)
+	if err != nil || len(wrong) > 0 {
+		return Reply{}, toolErrors(wrong), err
+	}
+	if d.job != nil { // before the plan, so that an invocation that finds the plan knows what it applies
+		d.job.Next = &job.Changes{Round: d.round, Set: d.files.set, Proposed: shown.Set.ID, Rest: rest.ID}
+		if err := d.saveJob(ctx); err != nil {
+			return Reply{}, "", err
+		}
+	}
+	reply, err = d.propose(ctx, p)
+	return reply, "", err
+}
+
+// chosenChanges returns the changes of some files, and the set of the others. It returns the result for the model
+// instead when they cannot be proposed.
+func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files.Shown, rest files.Set, result string) {
+	w, place := d.service.Files, d.place()
+	shown, err := w.Show(ctx, place, d.files.set)
+	if err == nil && len(paths) > 0 {
+		all := shown.Set
+		var others []string
+		for _, c := range all.Changes {
+			if !slices.Contains(paths, c.Name) {
+				others = append(others, c.Name)
+			}
+		}
+		for _, p := range paths {
+			if !slices.ContainsFunc(all.Changes, func(c overlay.Change) bool { return c.Name == p }) {
+				return shown, rest, toolError("paths", fmt.Sprintf("%q was not changed", p))
+			}
+		}
+		some, err := w.Without(ctx, place, all.ID, others)
+		if err == nil {
+			rest, err = w.Without(ctx, place, all.ID, paths)
+		}
+		if err != nil {
+			return shown, rest, toolError("", fileFault(err))
+		}
+		shown, err = w.Show(ctx, place, some.ID)
+	}
+	switch {
+	case errors.Is(err, workspace.ErrMoved):
+		return shown, rest, d.dropMoved(ctx)
+	case err != nil:
+		return shown, rest, toolError("", fileFault(err))
+	case len(shown.Diff) > mostDiff:
+		return shown, rest, toolError("paths", fmt.Sprintf(
+			"the diff has %d KB, and a card shows %d KB: propose some of the files first, with paths", len(shown.Diff)>>10, mostDiff>>10))
+	}
+	return shown, rest, ""
+}
+
+// dropMoved forgets the changes of files that others changed meanwhile, and tells the model.
+func (d *dialog) dropMoved(ctx context.Context) string {
+	set, gone, err := d.service.Files.Rebase(ctx, d.place(), d.files.set)
+	if err != nil {
+		return toolError("", fileFault(err))
+	}
+	d.files.set = set.ID
+	return toolError("", "somebody else changed these files after you had read them, so your changes of them are dropped: "+
+		strings.Join(gone, ", ")+". Read them again, and change them again if that is still right")
+}
+
+// changesPlan returns the plan of one step that applies a change set, and whose undo restores what was there.
+func (d *dialog) changesPlan(ctx context.Context, goal string, shown files.Shown) (plan.Plan, []fault.Field, error) {
+	set := overlay.Set{Changes: shown.Set.Changes}
+	title := set.Title().In(d.req.Locale)
+	apply, err := json.Marshal(plan.ChangesBody{Set: shown.Set.ID, Changes: set.Changes, Diff: shown.Diff})
+	if err != nil {
+		return plan.Plan{}, nil, err
+	}
+	undo, err := json.Marshal(map[string]any{"set": shown.Set.ID, "changes": set.Changes, "done": "${s1.body.done}"})
+	if err != nil {
+		return plan.Plan{}, nil, err
+	}
+	out := d.drafter()
+	own := plan.Call{MCPID: tool.FilesID, Tool: tool.ApplyChanges, Method: "PUT", Body: apply}
+	back := plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges, Method: "PUT", Body: undo}
+	out.files = []plan.Call{own, back}
+	return out.draft(ctx, plan.Proposal{Goal: cmp.Or(plan.Line(goal), title), Steps: []plan.ProposedStep{
+		{ID: "s1", Title: title, MCPID: own.MCPID, Tool: own.Tool, Method: own.Method, Body: own.Body, Undo: &back},
+	}})
+}
+
+// bindFiles binds a call that changes files. It stands in the plan as it was made from a change set, and nobody edits it,
+// because the diff on the card would then be another one.
+func (d drafter) bindFiles(c *plan.Call, to *boundCall) []fault.Field {
+	sum, err := jcs.Sum(c.Body)
+	at := slices.IndexFunc(d.files, func(f plan.Call) bool {
+		same, e := jcs.Sum(f.Body)
+		return err == nil && e == nil && f.Tool == c.Tool && same == sum
+	})
+	if at < 0 {
+		return []fault.Field{{Loc: []any{"body"}, Type: "files", Msg: "the changes of files cannot be edited here: leave the step as it is, take it out, or ask for other changes"}}
+	}
+	op, err := tool.FilesOperation(c.Tool)
+	if err != nil {
+		return []fault.Field{{Loc: []any{"tool"}, Type: "unknown", Msg: "is no tool of the files"}}
+	}
+	c.Method = op.Method
+	server := tool.FilesServer()
+	*to = boundCall{op: op, binding: plan.Binding{
+		MCPID: server.ID, ServerName: server.Name, BaseURL: server.BaseURL, Fingerprint: op.Fingerprint,
+	}}
+	return nil
+}
+
+// filesIn returns the calls of a plan that change files.
+func filesIn(p plan.Plan) (list []plan.Call) {
+	for _, s := range p.Steps {
+		if s.MCPID == tool.FilesID {
+			list = append(list, plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Body: s.Body})
+		}
+		if s.Undo != nil && s.Undo.MCPID == tool.FilesID {
+			list = append(list, s.Undo.Call)
+		}
+	}
+	return list
+}
+
+// filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told
+// of it; "" when there is nothing to add.
+func (w *work) filesResumed(ctx context.Context, r plan.Run) string {
+	if len(filesIn(r.Plan)) == 0 {
+		return ""
+	}
+	if r.Status == plan.Done {
+		w.job.Changes = job.Changes{Set: w.job.Changes.Rest}
+		return ""
+	}
+	set, gone, err := w.service.Files.Rebase(ctx, w.place(), w.job.Changes.Set)
+	if err != nil {
+		w.service.Log.WarnContext(ctx, "job.files_not_rebased", "job_id", w.job.ID, "error", err)
+		return ""
+	}
+	if w.job.Changes.Set = set.ID; len(gone) == 0 {
+		return "\nYour changes of files are not applied; only you still see them."
+	}
+	return "\nSomebody else changed these files after you had read them, so your changes of them are dropped: " + strings.Join(gone, ", ") + "."
+}
+
+// takeNextChanges takes the changes that the round stored before it proposed its plan.
+func (w *work) takeNextChanges() {
+	if next := w.job.Next; next != nil && next.Round == w.round {
+		w.job.Changes, w.job.Next = *next, nil
+	}
+}

@@ -1,0 +1,51 @@
+package step
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/overlay"
+)
+
+// changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both find what an earlier
+// attempt did.
+func (x *Executor) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
+	var in plan.ChangesBody
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return tool.Answer{}, tool.ErrRequest.With("reason", err.Error())
+	}
+	if x.Files == nil {
+		return tool.Answer{}, tool.ErrNotSent
+	}
+	place := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
+	var done []overlay.Done
+	var err error
+	if call.Tool == tool.UndoChanges {
+		done, err = x.Files.Undo(ctx, place, in.Set, in.Done)
+	} else {
+		done, err = x.Files.Apply(ctx, place, in.Set)
+	}
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	body, err := json.Marshal(map[string]any{"files": len(done), "done": done})
+	return tool.Answer{Status: 200, Body: body, Bytes: len(body)}, err
+}
+
+// filesRefused returns the failure of a change set that cannot be applied as it is: nothing was changed. ok is false for an
+// error after which it may have been applied, or may still be.
+func filesRefused(r plan.Run, step plan.Step, err error) (failed *plan.Failure, ok bool) {
+	var f *fault.Error
+	if step.MCPID != tool.FilesID || !errors.As(err, &f) || f.Kind == fault.Unavailable || f.Kind == fault.Internal {
+		return nil, false
+	}
+	todo := locale.OfFault(f)
+	todo.Key += ".do"
+	return r.Failure(f.Code, locale.Say("step.files_refused", "why", locale.OfFault(f), "todo", todo)), true
+}
