@@ -54,6 +54,21 @@ func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 	return inOrder(done), nil
 }
 
+// Moved returns the names of the files that do not have the version from before a change any more.
+func Moved(ctx context.Context, base workspace.Store, s Set) ([]string, error) {
+	var names []string
+	for _, c := range s.Changes {
+		at, _, err := look(ctx, base, c)
+		if err != nil {
+			return nil, err
+		}
+		if at != pending {
+			names = append(names, c.Name)
+		}
+	}
+	return names, nil
+}
+
 // deletesFirst makes room: a file that is made can have the name of a folder whose files are deleted.
 func deletesFirst(list []Change) []Change {
 	var deletes, writes []Change

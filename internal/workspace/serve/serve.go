@@ -18,6 +18,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/filespec"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/overlay"
 )
@@ -118,7 +119,7 @@ func mayNot(tool filetool.Tool, known bool, o files.Options) string {
 	switch {
 	case !known:
 		return "There is no such file tool here. Nothing was changed. Use one of the tools that are offered."
-	case tool.Class == filetool.Write && !o.Write:
+	case tool.Class == filespec.Write && !o.Write:
 		return "Files cannot be changed here: only the tools that read can be used. Nothing was changed."
 	}
 	return ""
@@ -172,6 +173,20 @@ func (s *Service) Without(ctx context.Context, p files.Place, id string, names [
 	return s.save(ctx, p, set.Without(names...), set)
 }
 
+// Rebase implements files.Workspace.
+func (s *Service) Rebase(ctx context.Context, p files.Place, id string) (rest files.Set, moved []string, err error) {
+	defer s.guard(ctx, &err)
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return files.Set{}, nil, err
+	}
+	if moved, err = overlay.Moved(ctx, s.config.Store(p), set); err != nil {
+		return files.Set{}, nil, err
+	}
+	rest, err = s.save(ctx, p, set.Without(moved...), set)
+	return rest, moved, err
+}
+
 // Apply implements files.Workspace.
 func (s *Service) Apply(ctx context.Context, p files.Place, id string) (done []overlay.Done, err error) {
 	defer s.guard(ctx, &err)
@@ -182,14 +197,27 @@ func (s *Service) Apply(ctx context.Context, p files.Place, id string) (done []o
 	return s.apply(ctx, p, set)
 }
 
-// apply writes a set to the files of a place.
+// apply writes a set to the files of a place. What it wrote, or an attempt before it, is taken back when a file of the
+// set turns out to have changed.
 func (s *Service) apply(ctx context.Context, p files.Place, set overlay.Set) ([]overlay.Done, error) {
 	if len(set.Contents) > 0 {
 		if err := s.Mark(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	return overlay.Apply(ctx, s.config.Store(p), set)
+	base := s.config.Store(p)
+	done, err := overlay.Apply(ctx, base, set)
+	if !errors.Is(err, workspace.ErrMoved) || len(done) == 0 {
+		return done, err
+	}
+	back, backErr := overlay.Undo(ctx, base, set, done)
+	if backErr == nil {
+		_, backErr = overlay.Apply(ctx, base, back)
+	}
+	if backErr != nil && !errors.Is(backErr, workspace.ErrMoved) { // a repetition tries it again
+		return done, backErr
+	}
+	return nil, err
 }
 
 // Undo implements files.Workspace.

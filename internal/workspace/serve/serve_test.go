@@ -356,3 +356,52 @@ func (o *objects) whole(ctx context.Context, r *rapid.T, s *serve.Service) {
 		}
 	}
 }
+
+// racing is a store in which somebody changes a file at the first write of another one.
+type racing struct {
+	workspace.Store
+	name string
+	once sync.Once
+}
+
+func (r *racing) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
+	r.once.Do(func() {
+		f, err := r.Stat(ctx, r.name)
+		if err == nil {
+			_, err = r.Store.Write(ctx, r.name, []byte("of another\n"), f.Version)
+		}
+		if err != nil {
+			panic(err)
+		}
+	})
+	return r.Store.Write(ctx, name, content, version)
+}
+
+// TestASetIsAppliedWholeOrNotAtAll: a file changes after the first write of the set.
+func TestASetIsAppliedWholeOrNotAtAll(t *testing.T) {
+	base := memory.With(map[string]string{"a": "1\n", "b": "2\n", "z": "3\n"})
+	o := newObjects()
+	used := mustUse(t, service(func(files.Place) workspace.Store { return base }, o), "", write("a", "1\nmine\n"), write("b", "2\nmine\n"), write("n", "new\n"), write("z", "3\nmine\n"))
+	raced := &racing{Store: base, name: "z"}
+	s := service(func(files.Place) workspace.Store { return raced }, o)
+	if _, err := s.Apply(t.Context(), project, used.Set.ID); !errors.Is(err, workspace.ErrMoved) {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "1\n", "b": "2\n", "z": "of another\n"} {
+		if got, _, err := workspace.ReadAll(t.Context(), base, name, ""); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := base.Stat(t.Context(), "n"); !errors.Is(err, workspace.ErrNotFound) {
+		t.Errorf("n stayed: %v", err)
+	}
+	rest, moved, err := s.Rebase(t.Context(), project, used.Set.ID)
+	if err != nil || !slices.Contains(moved, "z") {
+		t.Fatalf("%v, %v", moved, err)
+	}
+	for _, c := range rest.Changes {
+		if slices.Contains(moved, c.Name) {
+			t.Errorf("%s is still in the set", c.Name)
+		}
+	}
+}
