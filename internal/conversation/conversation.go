@@ -33,8 +33,8 @@ type Project struct {
 	Name      string    `json:"name"`
 	Context   string    `json:"context,omitempty"`
 	All       bool      `json:"all_services"`
-	Files     bool      `json:"files,omitempty"` // it has, or had, files of its own
 	MCPIDs    []string  `json:"mcp_ids,omitempty"`
+	Files     bool      `json:"files,omitempty" doc:"it has files, or had some"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -50,9 +50,9 @@ type Chat struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 
-	Files    bool `json:"files,omitempty"`    // it has, or had, files of its own; a chat of a project has those of the project
 	Pinned   bool `json:"pinned,omitempty"`   // it stands before the others
 	Archived bool `json:"archived,omitempty"` // it is in no list but that of the archived ones; never pinned, too
+	Files    bool `json:"files,omitempty"`    // it has files of its own, or had some
 
 	PendingRunID  string     `json:"pending_run_id,omitempty"`
 	ActiveRunID   string     `json:"active_run_id,omitempty"`
