@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,8 +15,12 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/overlay"
 )
 
 var someFiles = map[string]string{"precios.csv": "sala,precio\nnorte,20\n", "notas/hoy.txt": "nada\n"}
@@ -278,5 +283,89 @@ func TestAnAgentThatOnlyLooksChangesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(someFiles, f.Content(t)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// appender is a model that adds a line to a file in each of two rounds, proposes that, and is done.
+type appender struct{}
+
+func (appender) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
+	results := 0
+	for _, m := range r.Messages {
+		if m.Role == llm.ToolRole {
+			results++
+		}
+	}
+	line := func(s string) string { return `{"path":"log.txt","content":"` + s + `\n","mode":"append"}` }
+	reply := text("fin")
+	switch results {
+	case 0:
+		reply = calls("write_file", line("uno"), "write_file", `{"path":"otro.txt","content":"x\n"}`)
+	case 2:
+		reply = calls("write_file", line("dos"), "apply_changes", `{"paths":["log.txt"]}`)
+	}
+	reply.Usage = llm.Usage{Input: 11, Output: 7}
+	return reply, nil
+}
+
+// TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce: a line that is added twice would stand in the file twice.
+func TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce(t *testing.T) {
+	for after := 1; ; after++ {
+		w, f := newFileWorld(t)
+		w.service.Models = providers{appender{}}
+		id := w.start(t, "build", job.Order{}).ID
+		dying := &dyingJobs{Store: w.Store.JobStore, left: after}
+		w.service.Jobs = dying
+		w.driveDying(t, id, dying)
+		got, j := f.Content(t), w.job(t, id)
+		if got["log.txt"] != "uno\ndos\n" || got["otro.txt"] != "x\n" || j.Status != job.Success || j.Changes != (job.Changes{}) || j.Next != nil {
+			t.Fatalf("after %d writes: %v, %+v", after, got, j)
+		}
+		if !dying.died {
+			if after < 20 {
+				t.Errorf("a job has only %d writes", after-1)
+			}
+			return
+		}
+	}
+}
+
+// lossy loses the first answer of Apply, after or before it changed the files.
+type lossy struct {
+	files.Workspace
+	after bool
+	calls int
+}
+
+func (l *lossy) Apply(ctx context.Context, p files.Place, set string) ([]overlay.Done, error) {
+	if l.calls++; l.calls > 1 {
+		return l.Workspace.Apply(ctx, p, set)
+	}
+	if l.after {
+		if _, err := l.Workspace.Apply(ctx, p, set); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errDied
+}
+
+// TestChangesWhoseAnswerIsLostAreAppliedOnce: a repetition finds what was done, so the step is never in doubt.
+func TestChangesWhoseAnswerIsLostAreAppliedOnce(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		w, f := newFileWorld(t, calls("write_file", `{"path":"log.txt","content":"uno\n","mode":"append"}`), text("Listo."))
+		withFiles(t, w)
+		w.Steps.Files = &lossy{Workspace: f, after: after}
+		r := *w.send(t, "Apunta uno").Run
+		if err := w.Confirm(r); err != nil {
+			t.Fatal(err)
+		}
+		var failed *step.Error
+		if _, err := w.Steps.Drive(t.Context(), fixture.Account, r.ID); !errors.As(err, &failed) || failed.Name != step.Transient {
+			t.Fatalf("%v: %v", after, err)
+		}
+		w.Execute(r.ID)
+		if got := w.Read(r.ID); got.Status != plan.Done || f.Content(t)["log.txt"] != "uno\n" {
+			t.Errorf("%v: %s, %v", after, got.Status, f.Content(t))
+		}
 	}
 }
