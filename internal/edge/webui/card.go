@@ -102,8 +102,9 @@ type cardStep struct {
 	Undone   *effect
 	Reverses *reversed // what it undoes
 	Command  *replacement
-	Reused   bool   // the result of an earlier run
-	Whole    string // address of the complete answer, when only a part is shown
+	Files    *fileChanges // of a step that changes files
+	Reused   bool         // the result of an earlier run
+	Whole    string       // address of the complete answer, when only a part is shown
 }
 
 // takenValues are the values of a step that one read answered.
@@ -277,6 +278,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
 	v.Says = a.sentence(s, binding)
+	a.addFiles(&v, s)
 	if v.Risk == plan.Read { // what it names costs nothing to read
 		v.Costs = sentence{Values: v.Says.Values}.costs()
 	} else {

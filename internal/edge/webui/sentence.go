@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // sentence is a call as a person reads it: what its service says that it does, and its values by their names. It is
@@ -46,6 +47,9 @@ const (
 
 // sentence returns the sentence of a step.
 func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
+	if s.MCPID == tool.FilesID { // its changes say it
+		return sentence{Whole: true}
+	}
 	w := sentenceWriter{card: a, step: s, names: b.Names, sentence: sentence{Whole: true}}
 	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
 		w.What = a.show(title)

@@ -46,6 +46,11 @@ func (s Set) Title() locale.Phrase {
 	return locale.Say("changes.title", "n", len(s.Changes), "added", added, "removed", removed)
 }
 
+// Inverse returns the change that takes it back, without the versions.
+func (c Change) Inverse() Change {
+	return Change{Name: c.Name, Before: c.After, After: c.Before, Added: c.Removed, Removed: c.Added, Binary: c.Binary}
+}
+
 // Phrase returns what becomes of the file, for a list of changes.
 func (c Change) Phrase() locale.Phrase {
 	key := "changes.changed"
