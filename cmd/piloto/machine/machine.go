@@ -302,19 +302,16 @@ func (m *Machine) change(ctx context.Context, one overlay.Set, c overlay.Change)
 // mostShown is the largest content that a person is shown whole, in bytes.
 const mostShown = 64 << 10
 
-// shownChange returns what a person reads of a change: its difference, or the new content where the old one is no text.
-// It is "" when that cannot be shown.
+// shownChange returns what a person reads of a change: its difference. It is "" when that cannot be shown.
 func (m *Machine) shownChange(ctx context.Context, one overlay.Set, c overlay.Change) (string, error) {
-	head := c.Phrase().In(m.Tag) + "\n"
-	if c.Binary && c.After != "" {
-		content := one.Contents[c.After]
-		if workspace.Binary(content) || len(content) > mostShown {
-			return "", nil
-		}
-		return head + string(content), nil
+	if len(one.Unseen()) > 0 {
+		return "", nil
 	}
 	diff, err := overlay.Diff(ctx, m.files, one)
-	return head + diff, err
+	if c.Binary && len(diff) > mostShown {
+		return "", err
+	}
+	return c.Phrase().In(m.Tag) + "\n" + diff, err
 }
 
 // sentence returns an error for the model, in English.

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // A Writer writes in one language, with colours or without.
@@ -105,8 +106,10 @@ func (w *Writer) undoable(r httpapi.Run) string {
 // step writes one step: what it is, where it goes, and everything that is sent.
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
-	w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
-	w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
+	if s.MCPID != tool.FilesID || !w.files(4, s) {
+		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
+		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
+	}
 	w.crossing(s, r)
 	if len(s.Needs) > 0 {
 		w.line(4, w.text("cli.plan.after", "steps", visible.Line(strings.Join(s.Needs, ", "))))
@@ -136,7 +139,7 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		}
 		w.line(4, w.style(yellow, strings.TrimSpace(w.text(key)+" "+visible.Line(s.Ask.Reason)+" "+also)))
 	}
-	if s.Undo != nil {
+	if s.Undo != nil && s.MCPID != tool.FilesID { // the undo of changes of files restores what the diff shows as removed
 		w.line(4, w.text("page.step.undo")+":")
 		w.request(8, s.Undo.Method, s.Undo.Tool, s.Undo.Base, s.Undo.Path, s.Undo.Query, s.Undo.Body)
 	}

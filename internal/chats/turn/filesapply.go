@@ -125,6 +125,9 @@ func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files
 		return shown, rest, d.dropMoved(ctx)
 	case err != nil:
 		return shown, rest, toolError("", fileFault(err))
+	case len(shown.Unseen) > 0:
+		return shown, rest, toolError("paths", "the new content of these files cannot be shown to the person, because it is binary or too long, so it cannot be proposed: "+
+			strings.Join(shown.Unseen, ", "))
 	case len(shown.Diff) > mostDiff:
 		return shown, rest, toolError("paths", fmt.Sprintf(
 			"the diff has %d KB, and a card shows %d KB: propose some of the files first, with paths", len(shown.Diff)>>10, mostDiff>>10))

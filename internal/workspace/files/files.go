@@ -101,10 +101,11 @@ type Used struct {
 	Set     Set      `json:"set"`
 }
 
-// Shown is the answer of Show.
+// Shown is the answer of Show. Unseen are the files whose new content is not in the diff.
 type Shown struct {
-	Set  Set    `json:"set"`
-	Diff string `json:"diff"`
+	Set    Set      `json:"set"`
+	Diff   string   `json:"diff"`
+	Unseen []string `json:"unseen,omitempty"`
 }
 
 // A Piece is a part of a file that is sent in several requests, the last one with its end.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -64,7 +65,10 @@ func unified(c Change, before, after []byte) []byte {
 		next = "/dev/null"
 	}
 	head := fmt.Sprintf("--- %s\n+++ %s\n", old, next)
-	if c.Binary {
+	switch {
+	case c.Binary && len(after) > 0 && !opaque(after): // a person sees every text that they confirm
+		return slices.Concat(fmt.Appendf(nil, "%s(binary: %d bytes become this text)\n", head, len(before)), wholeHunk(after))
+	case c.Binary:
 		return fmt.Appendf(nil, "%s(binary: %d bytes become %d)\n", head, len(before), len(after))
 	}
 	if bytes.Equal(before, after) { // an empty file is made or deleted
@@ -73,6 +77,22 @@ func unified(c Change, before, after []byte) []byte {
 	text := diff.Diff(old, before, next, after)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // the first line repeats the names
 	return text
+}
+
+// wholeHunk returns a text as one hunk that adds it.
+func wholeHunk(text []byte) []byte {
+	_, hunk, _ := bytes.Cut(diff.Diff("", nil, "", text), []byte("\n@@"))
+	return append([]byte("@@"), hunk...)
+}
+
+// Unseen returns the names of the files whose new content the diff does not have, because it is binary or too long.
+func (s Set) Unseen() (names []string) {
+	for _, c := range s.Changes {
+		if c.After != "" && opaque(s.Contents[c.After]) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // count returns the lines that a change adds and removes.

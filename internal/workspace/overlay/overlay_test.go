@@ -370,3 +370,19 @@ func BenchmarkWrite(b *testing.B) {
 		put(b, over(b, base, overlay.Set{}), "a", text.String()+fmt.Sprint(i))
 	}
 }
+
+// TestATextInThePlaceOfABinaryIsShown: a person would otherwise confirm lines that they never saw.
+func TestATextInThePlaceOfABinaryIsShown(t *testing.T) {
+	base := memory.With(map[string]string{"logo.png": "\x89PNG\x00", "b": "x\n"})
+	v := over(t, base, overlay.Set{})
+	put(t, v, "logo.png", "rm -rf /\n")
+	set := v.Changes()
+	diff, err := overlay.Diff(t.Context(), base, set)
+	if err != nil || !strings.Contains(diff, "(binary: 5 bytes become this text)\n@@ -0,0 +1,1 @@\n+rm -rf /\n") || len(set.Unseen()) != 0 {
+		t.Errorf("%q, %v, %v", diff, set.Unseen(), err)
+	}
+	put(t, v, "b", "\x00\x01")
+	if got := v.Changes().Unseen(); len(got) != 1 || got[0] != "b" {
+		t.Errorf("%v", got)
+	}
+}

@@ -149,7 +149,7 @@ func (s *Service) Show(ctx context.Context, p files.Place, id string) (shown fil
 	if err != nil {
 		return files.Shown{}, err
 	}
-	shown.Set = files.Set{ID: id, Changes: list(set.Changes)}
+	shown.Set, shown.Unseen = files.Set{ID: id, Changes: list(set.Changes)}, set.Unseen()
 	for _, c := range set.Changes {
 		diff, err := overlay.Diff(ctx, s.config.Store(p), set.Only(c.Name))
 		if err != nil {
@@ -157,6 +157,7 @@ func (s *Service) Show(ctx context.Context, p files.Place, id string) (shown fil
 		}
 		if len(shown.Diff)+len(diff) > maxDiff {
 			diff = fmt.Sprintf("--- a/%s\n+++ b/%s\n(+%d −%d: too long to be shown)\n", c.Name, c.Name, c.Added, c.Removed)
+			shown.Unseen = append(shown.Unseen, c.Name)
 		}
 		shown.Diff += diff
 	}

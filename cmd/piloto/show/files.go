@@ -1,0 +1,43 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/visible"
+	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
+)
+
+// files writes what a step changes of files, and the whole diff. It reports whether the step could be read.
+func (w *Writer) files(indent int, s httpapi.Step) bool {
+	var body plan.ChangesBody
+	if json.Unmarshal(s.Body, &body) != nil || len(body.Changes) == 0 {
+		return false
+	}
+	for _, c := range body.Changes {
+		if s.Tool == tool.UndoChanges {
+			c = c.Inverse()
+		}
+		w.line(indent, visible.Line(c.Phrase().In(w.Tag)))
+	}
+	for line := range strings.Lines(body.Diff) {
+		line = strings.TrimSuffix(line, "\n")
+		colour := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			colour = green
+		case strings.HasPrefix(line, "-"):
+			colour = red
+		case strings.HasPrefix(line, "@@"):
+			colour = faint
+		}
+		var cells []string
+		for _, cell := range strings.Split(line, "\t") {
+			cells = append(cells, visible.Line(cell))
+		}
+		w.line(indent+2, w.style(colour, strings.Join(cells, "    ")))
+	}
+	return true
+}
