@@ -1,0 +1,250 @@
+// Package call is both halves of a call of the function files by another function: the client of Lambda's Invoke API,
+// which is a files.Workspace, and the answer.
+//
+// The client is our own, because the SDK's would be 655 KB of the function chat (ADR 49). It repeats a call that Lambda
+// did not take, and one whose connection was lost, because every operation of files.Workspace may be repeated.
+package call
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/overlay"
+)
+
+const (
+	maxPayload = 6 << 20         // bytes of an event, and of an answer: Lambda's own limit
+	patience   = 2 * time.Minute // of a call with its repetitions
+	attempts   = 5
+	firstPause = 4 // of retry.Pause: below 64 ms
+)
+
+// errTooLarge means that an event or an answer is over Lambda's limit.
+var errTooLarge = fault.New(fault.TooLarge, "workspace.call_too_large").With("max_mb", "6")
+
+// Client calls the function files. It is safe for concurrent use.
+type Client struct {
+	http        aws.HTTPClient
+	credentials aws.CredentialsProvider // nil: requests are not signed, because they stay in this process
+	region      string
+	url         string
+	signer      *v4.Signer
+	now         func() time.Time
+}
+
+var _ files.Workspace = (*Client)(nil)
+
+// New returns the client of the function with a name.
+func New(config aws.Config, function string, now func() time.Time) *Client {
+	base := endpoint(config.Region)
+	if config.BaseEndpoint != nil {
+		base = strings.TrimRight(*config.BaseEndpoint, "/")
+	}
+	c := &Client{
+		http: config.HTTPClient, credentials: config.Credentials, region: config.Region,
+		url: base + "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations", signer: v4.NewSigner(), now: now,
+	}
+	if c.http == nil {
+		c.http = awshttp.NewBuildableClient()
+	}
+	if _, anonymous := c.credentials.(aws.AnonymousCredentials); anonymous {
+		c.credentials = nil
+	}
+	return c
+}
+
+// endpoint returns Lambda's address in a region.
+func endpoint(region string) string {
+	domain := "amazonaws.com"
+	if strings.HasPrefix(region, "cn-") {
+		domain += ".cn"
+	}
+	return "https://lambda." + region + "." + domain
+}
+
+// Use implements files.Workspace.
+func (c *Client) Use(ctx context.Context, p files.Place, set string, calls []files.Call, o files.Options) (files.Used, error) {
+	return invoke[files.Used](ctx, c, request{Op: opUse, Place: p, Set: set, Calls: toolCalls(calls), Options: o})
+}
+
+// Tree implements files.Workspace.
+func (c *Client) Tree(ctx context.Context, p files.Place, set string) (string, error) {
+	return invoke[string](ctx, c, request{Op: opTree, Place: p, Set: set})
+}
+
+// Show implements files.Workspace.
+func (c *Client) Show(ctx context.Context, p files.Place, set string) (files.Shown, error) {
+	return invoke[files.Shown](ctx, c, request{Op: opShow, Place: p, Set: set})
+}
+
+// Without implements files.Workspace.
+func (c *Client) Without(ctx context.Context, p files.Place, set string, names []string) (files.Set, error) {
+	return invoke[files.Set](ctx, c, request{Op: opWithout, Place: p, Set: set, Names: names})
+}
+
+// Apply implements files.Workspace.
+func (c *Client) Apply(ctx context.Context, p files.Place, set string) ([]overlay.Done, error) {
+	return invoke[[]overlay.Done](ctx, c, request{Op: opApply, Place: p, Set: set})
+}
+
+// Undo implements files.Workspace.
+func (c *Client) Undo(ctx context.Context, p files.Place, set string, done []overlay.Done) ([]overlay.Done, error) {
+	return invoke[[]overlay.Done](ctx, c, request{Op: opUndo, Place: p, Set: set, Done: done})
+}
+
+// invoke makes a call and reads its answer.
+func invoke[T any](ctx context.Context, c *Client, in request) (out T, err error) {
+	event, err := encode(in)
+	if err != nil {
+		return out, err
+	}
+	if len(event) > maxPayload {
+		return out, errTooLarge
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	raw, err := c.send(ctx, event)
+	if err != nil {
+		return out, err
+	}
+	var answer response
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return out, fmt.Errorf("call: read the answer: %w", err)
+	}
+	if answer.Result != nil {
+		if err := json.Unmarshal(answer.Result, &out); err != nil {
+			return out, fmt.Errorf("call: read the result: %w", err)
+		}
+	}
+	if answer.Fault != nil {
+		return out, answer.Fault.fault()
+	}
+	return out, nil
+}
+
+// send sends an event until there is an answer of the function. Where there is none, the error is
+// workspace.ErrUnreachable, or one of the deployment.
+func (c *Client) send(ctx context.Context, event []byte) ([]byte, error) {
+	for attempt := range attempts {
+		answer, err := c.once(ctx, event)
+		var again *lost
+		if !errors.As(err, &again) {
+			return answer, err
+		}
+		if attempt == attempts-1 {
+			return nil, workspace.ErrUnreachable.Because(err)
+		}
+		if waitErr := retry.Wait(ctx, retry.Pause(firstPause+attempt)); waitErr != nil {
+			return nil, workspace.ErrUnreachable.Because(errors.Join(err, waitErr))
+		}
+	}
+	panic("call: no attempt was the last one")
+}
+
+// lost is the error of a call that is repeated: Lambda did not take it, or nobody knows whether it did.
+type lost struct{ error }
+
+func (l *lost) Unwrap() error { return l.error }
+
+// once makes one attempt.
+func (c *Client) once(ctx context.Context, event []byte) ([]byte, error) {
+	req, err := c.request(ctx, event)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.ended(ctx, fmt.Errorf("call: %w", err))
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxPayload+1))
+	switch {
+	case err != nil:
+		return nil, c.ended(ctx, fmt.Errorf("call: read the answer: %w", err))
+	case len(body) > maxPayload:
+		return nil, errTooLarge
+	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode >= http.StatusInternalServerError:
+		return nil, &lost{refusal(res, body)}
+	case res.StatusCode != http.StatusOK:
+		return nil, refusal(res, body)
+	case res.Header.Get("X-Amz-Function-Error") != "":
+		return nil, failed(body)
+	}
+	return body, nil
+}
+
+// ended returns the error of a request without an answer. The caller's own end is no reason to repeat it.
+func (c *Client) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return workspace.ErrUnreachable.Because(err)
+	}
+	return &lost{err}
+}
+
+// request returns a signed request.
+func (c *Client) request(ctx context.Context, event []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(event))
+	if err != nil {
+		return nil, fmt.Errorf("call: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if c.credentials == nil {
+		return req, nil
+	}
+	credentials, err := c.credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("call: %w", err)
+	}
+	sum := sha256.Sum256(event)
+	return req, c.signer.SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), "lambda", c.region, c.now())
+}
+
+// report is the body of an error of Lambda, and of a function.
+type report struct {
+	Message string // also "message"
+	Type    string `json:"errorType"`
+	Text    string `json:"errorMessage"`
+}
+
+func reportOf(body []byte) report {
+	var r report
+	_ = json.Unmarshal(body, &r) // a body that is none says nothing
+	return r
+}
+
+// refusal returns the error of an answer that is not the function's.
+func refusal(res *http.Response, body []byte) error {
+	kind, _, _ := strings.Cut(res.Header.Get("X-Amzn-Errortype"), ":")
+	return fmt.Errorf("call: Lambda answered %d %s: %s", res.StatusCode, kind, reportOf(body).Message)
+}
+
+// timedOut is the type of the error of a function that took too long.
+const timedOut = "Sandbox.Timedout"
+
+// failed returns the error of a function that failed.
+func failed(body []byte) error {
+	r := reportOf(body)
+	err := fmt.Errorf("call: the function failed: %s: %s", r.Type, r.Text)
+	if r.Type == timedOut || strings.Contains(r.Text, "Task timed out") {
+		return workspace.ErrUnreachable.Because(err)
+	}
+	return err
+}
