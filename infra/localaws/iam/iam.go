@@ -20,6 +20,7 @@ type Request struct {
 
 	Attributes []string // the attributes that it names, for dynamodb:Attributes
 	Select     []string // what it returns of them, for dynamodb:Select; none: it does not say
+	Prefix     []string // the beginning of the keys that it lists, for s3:prefix; none: it does not say
 }
 
 // values returns the values of a condition key in a request.
@@ -29,6 +30,8 @@ func (r Request) values(key string) []string {
 		return r.Attributes
 	case selects:
 		return r.Select
+	case prefix:
+		return r.Prefix
 	}
 	return r.Keys
 }
@@ -55,7 +58,15 @@ const (
 	leadingKeys = "dynamodb:LeadingKeys"
 	attributes  = "dynamodb:Attributes"
 	selects     = "dynamodb:Select"
+	prefix      = "s3:prefix"
 )
+
+// operators has the condition keys that each operator compares: one with many values, or with one.
+var operators = map[string][]string{
+	"ForAllValues:StringLike": {leadingKeys, attributes, selects},
+	"ForAnyValue:StringLike":  {leadingKeys, attributes, selects},
+	"StringLike":              {prefix},
+}
 
 // Read reads policy documents as YAML or JSON decodes them: maps, lists and texts.
 func Read(documents ...any) (Policy, error) {
@@ -109,13 +120,13 @@ func read(one any) (statement, error) {
 }
 
 func readConditions(there any) ([]condition, error) {
-	operators, err := members(there, "ForAllValues:StringLike", "ForAnyValue:StringLike")
+	given, err := members(there, slices.Collect(maps.Keys(operators))...)
 	if err != nil {
 		return nil, err
 	}
 	var list []condition
-	for _, operator := range slices.Sorted(maps.Keys(operators)) {
-		keys, err := members(operators[operator], leadingKeys, attributes, selects)
+	for _, operator := range slices.Sorted(maps.Keys(given)) {
+		keys, err := members(given[operator], operators[operator]...)
 		if err == nil && len(keys) == 0 {
 			err = fmt.Errorf("iam: %s compares nothing", operator)
 		}
@@ -127,7 +138,7 @@ func readConditions(there any) ([]condition, error) {
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, condition{key: key, any: operator == "ForAnyValue:StringLike", patterns: patterns})
+			list = append(list, condition{key: key, any: operator != "ForAllValues:StringLike", patterns: patterns})
 		}
 	}
 	return list, nil
