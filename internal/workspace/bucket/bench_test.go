@@ -11,7 +11,7 @@ import (
 
 // BenchmarkList lists 2,000 files, of an engine in this process.
 func BenchmarkList(b *testing.B) {
-	e, prefix := serve(b), bucket.Prefix("a", "p")
+	e, prefix := serve(b), prefixOf("a", "p")
 	large(b, e, prefix)
 	s := bucket.New(bucket.Config{Client: client(e), Name: name, Prefix: prefix, Now: time.Now})
 	for b.Loop() {

@@ -36,6 +36,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
 )
 
 // patience limits an operation, with its retries.
@@ -63,10 +64,8 @@ var _ workspace.Store = (*Bucket)(nil)
 // New returns the workspace of a configuration. It makes no request.
 func New(c Config) *Bucket { return &Bucket{c} }
 
-// Prefix returns the beginning of the keys of a project's files. No other project has keys that begin so.
-func Prefix(account, project string) string {
-	return "files/" + url.QueryEscape(account) + "/" + url.QueryEscape(project) + "/"
-}
+// Prefix returns the beginning of the keys of a place's files. No other place has keys that begin so.
+func Prefix(p files.Place) string { return "files/" + p.Prefix() }
 
 // begin returns an error for a name that no operation uses, and the context of an operation.
 func (b *Bucket) begin(ctx context.Context, name string) (context.Context, context.CancelFunc, error) {

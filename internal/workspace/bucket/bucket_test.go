@@ -27,6 +27,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/bucket"
+	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/filetool"
 	"piloto/internal/workspace/storetest"
 )
@@ -83,10 +84,15 @@ var projects atomic.Int64
 
 func init() { projects.Store(time.Now().UnixNano()) }
 
+// prefixOf returns the prefix of a project.
+func prefixOf(account, project string) string {
+	return bucket.Prefix(files.Place{Account: account, Project: project})
+}
+
 // open returns an empty workspace.
 func open(c *s3.Client, limits workspace.Limits) *bucket.Bucket {
 	return bucket.New(bucket.Config{
-		Client: c, Name: name, Prefix: bucket.Prefix("ácc/1", fmt.Sprint(projects.Add(1))), Limits: limits, Cache: cached, Now: time.Now,
+		Client: c, Name: name, Prefix: prefixOf("ácc/1", fmt.Sprint(projects.Add(1))), Limits: limits, Cache: cached, Now: time.Now,
 	})
 }
 
@@ -198,7 +204,7 @@ func TestAWriteWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 func TestARepeatedWriteIsNotTakenForThatOfAnother(t *testing.T) {
 	e := serve(t)
 	n := &network{Transport: inproc.Transport{Handler: e}}
-	config := bucket.Config{Client: clientOf(n), Name: name, Prefix: bucket.Prefix("acc", "raced"), Now: time.Now}
+	config := bucket.Config{Client: clientOf(n), Name: name, Prefix: prefixOf("acc", "raced"), Now: time.Now}
 	s := bucket.New(config)
 	config.Client = client(e)
 	other := bucket.New(config)
@@ -292,7 +298,7 @@ func large(t testing.TB, e *engine.Engine, prefix string) {
 func TestAnUnchangedTreeTakesTwoRequests(t *testing.T) {
 	e := serve(t)
 	n := &network{Transport: inproc.Transport{Handler: e}}
-	prefix := bucket.Prefix("acc", "large")
+	prefix := prefixOf("acc", "large")
 	large(t, e, prefix)
 	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: prefix, Cache: bucket.NewCache(32 << 20), Now: time.Now})
 	for range 2 {
@@ -337,7 +343,7 @@ func TestAnUnchangedTreeTakesTwoRequests(t *testing.T) {
 func TestTheCacheIsBounded(t *testing.T) {
 	e := serve(t)
 	n := &network{Transport: inproc.Transport{Handler: e}}
-	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: bucket.Prefix("a", "p"), Cache: bucket.NewCache(10_000), Now: time.Now})
+	s := bucket.New(bucket.Config{Client: clientOf(n), Name: name, Prefix: prefixOf("a", "p"), Cache: bucket.NewCache(10_000), Now: time.Now})
 	written := map[string]workspace.File{}
 	for _, file := range []string{"a", "b", "c", "d", "e", "f"} {
 		written[file] = mustWrite(t, s, file, strings.Repeat(file, 2000), "")
@@ -380,19 +386,27 @@ func TestRequestsOverTLS(t *testing.T) {
 	}
 }
 
-func TestProjectsDoNotMeet(t *testing.T) {
-	if p := bucket.Prefix("acc", "01J"); p != "files/acc/01J/" {
+func TestPlacesDoNotMeet(t *testing.T) {
+	if p := prefixOf("acc", "01J"); p != "files/acc/p/01J/" {
+		t.Errorf("%s: files that are stored would be lost", p)
+	}
+	if p := bucket.Prefix(files.PlaceOf("acc", "", "01J")); p != "files/acc/c/01J/" {
 		t.Errorf("%s: files that are stored would be lost", p)
 	}
 	seen := map[string]string{}
-	for _, of := range [][2]string{{"a", "b"}, {"a/b", "c"}, {"a", "b/c"}, {"a", "bc"}, {"ab", "c"}, {"a%2Fb", "c"}, {"", "a/b"}, {"..", "x"}, {"x", ".."}} {
-		p := bucket.Prefix(of[0], of[1])
-		for other, whose := range seen {
-			if strings.HasPrefix(p, other) || strings.HasPrefix(other, p) {
-				t.Errorf("%q has the prefix %s, and %s has %s", of, p, whose, other)
+	ids := []string{"a", "b", "a/b", "b/c", "bc", "ab", "a%2Fb", "p", "c", "/", "a/p/b", "p/a", "..", ".", "ñ", "a b", "a+b"}
+	for _, account := range append(ids, "") {
+		for _, id := range ids {
+			for _, place := range []files.Place{{Account: account, Project: id}, {Account: account, Chat: id}} {
+				p := bucket.Prefix(place)
+				for other, whose := range seen {
+					if strings.HasPrefix(p, other) || strings.HasPrefix(other, p) {
+						t.Fatalf("%q has the prefix %s, and %s has %s", place, p, whose, other)
+					}
+				}
+				seen[p] = fmt.Sprintf("%q", place)
 			}
 		}
-		seen[p] = fmt.Sprintf("%q", of)
 	}
 }
 
@@ -422,7 +436,7 @@ func TestVersionsAreKeptForThirtyDays(t *testing.T) {
 		now = now.Add(d)
 	}
 	const day = 24 * time.Hour
-	s := bucket.New(bucket.Config{Client: client(serve(t, engine.WithClock(clock))), Name: name, Prefix: bucket.Prefix("a", "p"), Now: clock})
+	s := bucket.New(bucket.Config{Client: client(serve(t, engine.WithClock(clock))), Name: name, Prefix: prefixOf("a", "p"), Now: clock})
 	kept := func(want ...string) {
 		t.Helper()
 		all, err := s.Versions(t.Context(), "a")
@@ -462,9 +476,9 @@ func TestVersionsAreKeptForThirtyDays(t *testing.T) {
 // TestObjectsThatNoFileIsAreLeftOut: others may have put them there.
 func TestObjectsThatNoFileIsAreLeftOut(t *testing.T) {
 	e := serve(t)
-	s := bucket.New(bucket.Config{Client: client(e), Name: name, Prefix: bucket.Prefix("a", "p"), Now: time.Now})
+	s := bucket.New(bucket.Config{Client: client(e), Name: name, Prefix: prefixOf("a", "p"), Now: time.Now})
 	for _, object := range []string{".env", "../x", "dir/", "a\\b", "id_rsa"} {
-		key := bucket.Prefix("a", "p") + object
+		key := prefixOf("a", "p") + object
 		if _, err := client(e).PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(name), Key: &key}); err != nil {
 			t.Fatal(err)
 		}

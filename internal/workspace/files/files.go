@@ -8,6 +8,7 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace/overlay"
@@ -29,6 +30,15 @@ func PlaceOf(account, project, chat string) Place {
 		return Place{Account: account, Project: project}
 	}
 	return Place{Account: account, Chat: chat}
+}
+
+// Prefix returns the beginning of the keys of all that is kept for a place. No other place has keys that begin so.
+func (p Place) Prefix() string {
+	kind, id := "p", p.Project
+	if id == "" {
+		kind, id = "c", p.Chat
+	}
+	return url.QueryEscape(p.Account) + "/" + kind + "/" + url.QueryEscape(id) + "/"
 }
 
 // Workspace is what a turn, a job and a step ask of the files of a place. Errors are those of workspace.Store, and

@@ -1,0 +1,223 @@
+// Package serve answers what turns, jobs and steps ask of a workspace (files.Workspace), over a store of files for each
+// place and a store of objects for change sets and the pieces of uploads.
+//
+// A change set is two kinds of objects: a manifest, which has the changes and is named by the digest of the set, and the
+// new contents, each named by its SHA-256. Both stand below the prefix of their place, so a set cannot be found from
+// another place. The contents are written first. So a manifest that is there is whole, wherever a process dies, and a
+// call that is repeated writes the same objects again.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/filetool"
+	"piloto/internal/workspace/overlay"
+)
+
+// ErrDamaged means that a set is stored but cannot be used, or that this program failed over it. The log says why.
+var ErrDamaged = fault.New(fault.Internal, "workspace.damaged")
+
+// Objects keeps contents under keys that always have the same content.
+type Objects interface {
+	// Put keeps an object. One that is there with that key may stay as it is.
+	Put(ctx context.Context, key string, content []byte) error
+	// Get returns an object, or workspace.ErrNotFound.
+	Get(ctx context.Context, key string) ([]byte, error)
+	// List returns the keys that begin with a prefix, in the order of bytes.
+	List(ctx context.Context, prefix string) ([]string, error)
+	// Delete removes an object, if it is there.
+	Delete(ctx context.Context, key string) error
+}
+
+// Config is what a service is made of.
+type Config struct {
+	Store   func(files.Place) workspace.Store
+	Objects Objects
+	Mark    func(context.Context, files.Place) error // records that a place has files, before its first one. nil: nowhere
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Service is a files.Workspace.
+type Service struct{ config Config }
+
+var _ files.Workspace = (*Service)(nil)
+
+// New returns the service of a configuration.
+func New(c Config) *Service { return &Service{c} }
+
+// Store returns the files of a place.
+func (s *Service) Store(p files.Place) workspace.Store { return s.config.Store(p) }
+
+// Mark records that a place has files.
+func (s *Service) Mark(ctx context.Context, p files.Place) error {
+	if s.config.Mark == nil {
+		return nil
+	}
+	return s.config.Mark(ctx, p)
+}
+
+// guard makes ErrDamaged of a panic.
+func (s *Service) guard(ctx context.Context, err *error) {
+	if p := recover(); p != nil {
+		s.config.Log.ErrorContext(ctx, "files.panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = ErrDamaged.Because(fmt.Errorf("panic: %v", p))
+	}
+}
+
+// over returns the files of a place with the changes of a set.
+func (s *Service) over(ctx context.Context, p files.Place, id string) (*overlay.Overlay, overlay.Set, error) {
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return nil, overlay.Set{}, err
+	}
+	v, err := overlay.New(s.config.Store(p), set, overlay.Options{Now: s.config.Now, Check: workspace.Shown{}.Check})
+	if err != nil {
+		return nil, overlay.Set{}, ErrDamaged.Because(err)
+	}
+	return v, set, nil
+}
+
+// Use implements files.Workspace.
+func (s *Service) Use(ctx context.Context, p files.Place, id string, calls []files.Call, o files.Options) (used files.Used, err error) {
+	defer s.guard(ctx, &err)
+	v, before, err := s.over(ctx, p, id)
+	if err != nil {
+		return files.Used{}, err
+	}
+	tools := map[string]filetool.Tool{}
+	for _, tool := range filetool.New(v, filetool.Options{AllowDelete: o.AllowDelete, Log: s.config.Log}).Tools() {
+		tools[tool.Name] = tool
+	}
+	used.Results = make([]files.Result, len(calls))
+	for i, call := range calls {
+		tool, ok := tools[call.Name]
+		if why := mayNot(tool, ok, o); why != "" {
+			used.Results[i] = files.Result{Error: why}
+			continue
+		}
+		used.Results[i] = files.Result(tool.Do(ctx, call.Arguments))
+	}
+	if err := ctx.Err(); err != nil {
+		return files.Used{}, err // a call may have been cut short: the set would be another one the next time
+	}
+	used.Set, err = s.save(ctx, p, v.Changes(), before)
+	return used, err
+}
+
+// mayNot returns why a tool may not be used, for the model; "" if it may.
+func mayNot(tool filetool.Tool, known bool, o files.Options) string {
+	switch {
+	case !known:
+		return "There is no such file tool here. Nothing was changed. Use one of the tools that are offered."
+	case tool.Class == filetool.Write && !o.Write:
+		return "Files cannot be changed here: only the tools that read can be used. Nothing was changed."
+	}
+	return ""
+}
+
+// Tree implements files.Workspace.
+func (s *Service) Tree(ctx context.Context, p files.Place, id string) (tree string, err error) {
+	defer s.guard(ctx, &err)
+	v, _, err := s.over(ctx, p, id)
+	if err != nil {
+		return "", err
+	}
+	l, err := v.List(ctx)
+	if err != nil || len(l.Files) == 0 {
+		return "", err
+	}
+	return filetool.New(v, filetool.Options{Log: s.config.Log}).Tree(ctx)
+}
+
+// maxDiff is the size in bytes of a diff. What has no room in it is named with its lines.
+const maxDiff = 1 << 20
+
+// Show implements files.Workspace.
+func (s *Service) Show(ctx context.Context, p files.Place, id string) (shown files.Shown, err error) {
+	defer s.guard(ctx, &err)
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return files.Shown{}, err
+	}
+	shown.Set = files.Set{ID: id, Changes: list(set.Changes)}
+	for _, c := range set.Changes {
+		diff, err := overlay.Diff(ctx, s.config.Store(p), set.Only(c.Name))
+		if err != nil {
+			return files.Shown{}, err
+		}
+		if len(shown.Diff)+len(diff) > maxDiff {
+			diff = fmt.Sprintf("--- a/%s\n+++ b/%s\n(+%d −%d: too long to be shown)\n", c.Name, c.Name, c.Added, c.Removed)
+		}
+		shown.Diff += diff
+	}
+	return shown, nil
+}
+
+// Without implements files.Workspace.
+func (s *Service) Without(ctx context.Context, p files.Place, id string, names []string) (rest files.Set, err error) {
+	defer s.guard(ctx, &err)
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return files.Set{}, err
+	}
+	return s.save(ctx, p, set.Without(names...), set)
+}
+
+// Apply implements files.Workspace.
+func (s *Service) Apply(ctx context.Context, p files.Place, id string) (done []overlay.Done, err error) {
+	defer s.guard(ctx, &err)
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.apply(ctx, p, set)
+}
+
+// apply writes a set to the files of a place.
+func (s *Service) apply(ctx context.Context, p files.Place, set overlay.Set) ([]overlay.Done, error) {
+	if len(set.Contents) > 0 {
+		if err := s.Mark(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return overlay.Apply(ctx, s.config.Store(p), set)
+}
+
+// Undo implements files.Workspace.
+func (s *Service) Undo(ctx context.Context, p files.Place, id string, done []overlay.Done) (undone []overlay.Done, err error) {
+	defer s.guard(ctx, &err)
+	set, err := s.load(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	back, err := overlay.Undo(ctx, s.config.Store(p), set, done)
+	if err != nil {
+		return nil, err
+	}
+	return s.apply(ctx, p, back)
+}
+
+// list returns an empty list instead of nil, so that JSON never has null.
+func list(changes []overlay.Change) []overlay.Change {
+	if changes == nil {
+		return []overlay.Change{}
+	}
+	return changes
+}
+
+// missing makes ErrSet of an object that is not there.
+func missing(err error) error {
+	if errors.Is(err, workspace.ErrNotFound) {
+		return files.ErrSet.Because(err)
+	}
+	return err
+}
