@@ -20,7 +20,6 @@ type Request struct {
 
 	Attributes []string // the attributes that it names, for dynamodb:Attributes
 	Select     []string // what it returns of them, for dynamodb:Select; none: it does not say
-	Prefix     []string // the beginning of the keys that it lists, for s3:prefix; none: it does not say
 }
 
 // values returns the values of a condition key in a request.
@@ -30,8 +29,6 @@ func (r Request) values(key string) []string {
 		return r.Attributes
 	case selects:
 		return r.Select
-	case prefix:
-		return r.Prefix
 	}
 	return r.Keys
 }
@@ -58,15 +55,7 @@ const (
 	leadingKeys = "dynamodb:LeadingKeys"
 	attributes  = "dynamodb:Attributes"
 	selects     = "dynamodb:Select"
-	prefix      = "s3:prefix"
 )
-
-// operators has the condition keys that each operator compares: one with many values, or with one.
-var operators = map[string][]string{
-	"ForAllValues:StringLike": {leadingKeys, attributes, selects},
-	"ForAnyValue:StringLike":  {leadingKeys, attributes, selects},
-	"StringLike":              {prefix},
-}
 
 // Read reads policy documents as YAML or JSON decodes them: maps, lists and texts.
 func Read(documents ...any) (Policy, error) {
@@ -120,13 +109,13 @@ func read(one any) (statement, error) {
 }
 
 func readConditions(there any) ([]condition, error) {
-	given, err := members(there, slices.Collect(maps.Keys(operators))...)
+	operators, err := members(there, "ForAllValues:StringLike", "ForAnyValue:StringLike")
 	if err != nil {
 		return nil, err
 	}
 	var list []condition
-	for _, operator := range slices.Sorted(maps.Keys(given)) {
-		keys, err := members(given[operator], operators[operator]...)
+	for _, operator := range slices.Sorted(maps.Keys(operators)) {
+		keys, err := members(operators[operator], leadingKeys, attributes, selects)
 		if err == nil && len(keys) == 0 {
 			err = fmt.Errorf("iam: %s compares nothing", operator)
 		}
@@ -138,7 +127,7 @@ func readConditions(there any) ([]condition, error) {
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, condition{key: key, any: operator != "ForAllValues:StringLike", patterns: patterns})
+			list = append(list, condition{key: key, any: operator == "ForAnyValue:StringLike", patterns: patterns})
 		}
 	}
 	return list, nil
