@@ -1,11 +1,15 @@
 package process
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"localaws/iam"
 	"localaws/template"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -13,6 +17,7 @@ import (
 	management "github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/smithy-go"
@@ -38,10 +43,12 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 		policy: policy, function: fn.ID, tables: "arn:" + p.names["AWS::Partition"] + ":dynamodb:" + awsRegion + ":" + p.names["AWS::AccountId"] + ":table/", account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
 		machineOf: p.engines.Machines.MachineOf, sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
-	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push} {
+	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push, &w.Objects} {
 		*config = config.Copy()
 		config.APIOptions = append(slices.Clip(config.APIOptions), g.install)
 	}
+	w.Functions = w.Functions.Copy()
+	w.Functions.HTTPClient = guardedClient{g, w.Functions.HTTPClient} // its client is none of the SDK
 	w.Tables = p.tableClient(&g)
 	return w, nil
 }
@@ -72,7 +79,12 @@ func (g guard) install(stack *middleware.Stack) error {
 
 // check returns AWS's error for an SDK call that the policy does not allow.
 func (g guard) check(ctx context.Context, call any) error {
-	for _, r := range g.requests(call) {
+	return g.judge(ctx, g.requests(call)...)
+}
+
+// judge does the same for requests.
+func (g guard) judge(ctx context.Context, requests ...iam.Request) error {
+	for _, r := range requests {
 		if err := g.policy.Check(r); err != nil {
 			g.log.ErrorContext(ctx, DeniedEvent, "function", g.function, "error", err)
 			return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: g.function + " is " + err.Error(), Fault: smithy.FaultClient}
@@ -130,6 +142,18 @@ func (g guard) requests(call any) []iam.Request {
 		return g.secretRequests("RestoreSecret", in.SecretId)
 	case *secretsmanager.DeleteSecretInput:
 		return g.secretRequests("DeleteSecret", in.SecretId)
+	case *s3.ListObjectsV2Input:
+		return g.objectRequests(in.Bucket, nil, "ListBucket")
+	case *s3.ListObjectVersionsInput:
+		return g.objectRequests(in.Bucket, nil, "ListBucketVersions")
+	case *s3.GetObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, readAction(in.VersionId))
+	case *s3.HeadObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, readAction(in.VersionId))
+	case *s3.PutObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, conditional("PutObject", in.IfMatch)...)
+	case *s3.DeleteObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, conditional("DeleteObject", in.IfMatch)...)
 	case *management.PostToConnectionInput:
 		return g.connectionRequests("POST", in.ConnectionId)
 	case *management.DeleteConnectionInput:
@@ -212,6 +236,57 @@ func (g guard) secretRequests(action string, id *string) []iam.Request {
 		resource = g.arn("secretsmanager", "secret:"+resource+"-a1B2c3")
 	}
 	return []iam.Request{{Action: "secretsmanager:" + action, Resource: resource}}
+}
+
+// objectRequests returns the requests for an object, or for the bucket when the key is nil. An ARN of S3 has no region and
+// no account.
+func (g guard) objectRequests(bucket, key *string, actions ...string) []iam.Request {
+	resource := "arn:" + g.partition + ":s3:::" + *bucket
+	if key != nil {
+		resource += "/" + *key
+	}
+	all := make([]iam.Request, len(actions))
+	for i, action := range actions {
+		all[i] = iam.Request{Action: "s3:" + action, Resource: resource}
+	}
+	return all
+}
+
+// readAction returns the permission that a read needs, of the current version or of another one.
+func readAction(version *string) string {
+	if version != nil {
+		return "GetObjectVersion"
+	}
+	return "GetObject"
+}
+
+// conditional returns the permissions that a change needs. One with If-Match reads the object, too.
+func conditional(action string, match *string) []string {
+	if match != nil {
+		return []string{action, "GetObject"}
+	}
+	return []string{action}
+}
+
+// guardedClient refuses calls of functions that a policy does not allow.
+type guardedClient struct {
+	guard
+	client aws.HTTPClient
+}
+
+// Do implements aws.HTTPClient. It answers as Lambda does.
+func (c guardedClient) Do(r *http.Request) (*http.Response, error) {
+	_, after, _ := strings.Cut(r.URL.Path, "/functions/")
+	name, _, _ := strings.Cut(after, "/")
+	err := c.judge(r.Context(), iam.Request{Action: "lambda:InvokeFunction", Resource: c.arn("lambda", "function:"+name)})
+	if err == nil {
+		return c.client.Do(r)
+	}
+	body, _ := json.Marshal(map[string]string{"Message": err.Error()}) // a text
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}, nil
 }
 
 func (g guard) connectionRequests(method string, id *string) []iam.Request {
