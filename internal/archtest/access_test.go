@@ -29,7 +29,7 @@ const (
 	jobs    = "!Ref AgentJob"
 	wakes   = "states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-AgentJob"
 	bucket  = "!GetAtt FilesBucket.Arn"
-	files   = "lambda:InvokeFunction !GetAtt FilesFunction.Arn"
+	invokes = "lambda:InvokeFunction !GetAtt FilesFunction.Arn"
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
@@ -37,13 +37,13 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
 	"chat": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes, files),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes, invokes),
 	"router": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution !Ref TurnRun", wakes, files),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution !Ref TurnRun", wakes, invokes),
 	"turn": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes, files),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes, invokes),
 	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, wakes, files),
+		"secretsmanager:GetSecretValue "+ownKeys, wakes, invokes),
 	"files": slices.Concat(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
 		objects("files/*", "GetObject", "GetObjectVersion", "PutObject", "DeleteObject"),
 		objects("changes/*", "GetObject", "PutObject", "DeleteObject"), objects("uploads/*", "GetObject", "PutObject", "DeleteObject")),
@@ -62,7 +62,7 @@ var grants = map[string][]string{
 		"secretsmanager:GetSecretValue "+ownKeys, "sqs:SendMessage !GetAtt DeadLetters.Arn"),
 	"lifecycle": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...), wakes),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
-		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-PlanRun", wakes, files),
+		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-PlanRun", wakes, invokes),
 	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "Scan", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*",

@@ -26,7 +26,7 @@ type RealtimeConfig struct {
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
 		s.pushes = &realtime.Queue{Hub: &realtime.Hub{
-			Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
+			Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint, s.Now), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
 		}}
 		s.stores = s.stores.Announcing(s.Watches.Over(s.pushes))
 		s.listeners = s.pushes
@@ -65,7 +65,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config)
 	desk := &realtime.Handler{
-		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint),
+		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint, w.Now),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 		Remember: w.remember(),
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	management "github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -43,12 +42,14 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 		policy: policy, function: fn.ID, tables: "arn:" + p.names["AWS::Partition"] + ":dynamodb:" + awsRegion + ":" + p.names["AWS::AccountId"] + ":table/", account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
 		machineOf: p.engines.Machines.MachineOf, sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
-	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push, &w.Objects} {
+	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Objects} {
 		*config = config.Copy()
 		config.APIOptions = append(slices.Clip(config.APIOptions), g.install)
 	}
-	w.Functions = w.Functions.Copy()
-	w.Functions.HTTPClient = guardedClient{g, w.Functions.HTTPClient} // its client is none of the SDK
+	for config, requested := range map[*aws.Config]func(*http.Request) iam.Request{&w.Push: g.connectionRequest, &w.Functions: g.callRequest} {
+		*config = config.Copy()
+		config.HTTPClient = guardedClient{g, requested, config.HTTPClient}
+	}
 	w.Tables = p.tableClient(&g)
 	return w, nil
 }
@@ -154,10 +155,6 @@ func (g guard) requests(call any) []iam.Request {
 		return g.objectRequests(in.Bucket, in.Key, conditional("PutObject", in.IfMatch)...)
 	case *s3.DeleteObjectInput:
 		return g.objectRequests(in.Bucket, in.Key, conditional("DeleteObject", in.IfMatch)...)
-	case *management.PostToConnectionInput:
-		return g.connectionRequests("POST", in.ConnectionId)
-	case *management.DeleteConnectionInput:
-		return g.connectionRequests("DELETE", in.ConnectionId)
 	}
 	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // no policy allows this action
 }
@@ -268,17 +265,16 @@ func conditional(action string, match *string) []string {
 	return []string{action}
 }
 
-// guardedClient refuses calls of functions that a policy does not allow.
+// guardedClient refuses requests of package signed that a policy does not allow.
 type guardedClient struct {
 	guard
-	client aws.HTTPClient
+	requested func(*http.Request) iam.Request
+	client    aws.HTTPClient
 }
 
-// Do implements aws.HTTPClient. It answers as Lambda does.
+// Do implements aws.HTTPClient. It answers as AWS does.
 func (c guardedClient) Do(r *http.Request) (*http.Response, error) {
-	_, after, _ := strings.Cut(r.URL.Path, "/functions/")
-	name, _, _ := strings.Cut(after, "/")
-	err := c.judge(r.Context(), iam.Request{Action: "lambda:InvokeFunction", Resource: c.arn("lambda", "function:"+name)})
+	err := c.judge(r.Context(), c.requested(r))
 	if err == nil {
 		return c.client.Do(r)
 	}
@@ -289,9 +285,17 @@ func (c guardedClient) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (g guard) connectionRequests(method string, id *string) []iam.Request {
-	resource := g.arn("execute-api", g.sockets+"/"+method+"/@connections/"+*id)
-	return []iam.Request{{Action: "execute-api:ManageConnections", Resource: resource}}
+// callRequest returns the request of a call of a function: POST …/functions/NAME/invocations.
+func (g guard) callRequest(r *http.Request) iam.Request {
+	_, after, _ := strings.Cut(r.URL.Path, "/functions/")
+	name, _, _ := strings.Cut(after, "/")
+	return iam.Request{Action: "lambda:InvokeFunction", Resource: g.arn("lambda", "function:"+name)}
+}
+
+// connectionRequest returns the request about a connection: METHOD …/@connections/ID.
+func (g guard) connectionRequest(r *http.Request) iam.Request {
+	_, id, _ := strings.Cut(r.URL.Path, "/@connections/")
+	return iam.Request{Action: "execute-api:ManageConnections", Resource: g.arn("execute-api", g.sockets+"/"+r.Method+"/@connections/"+id)}
 }
 
 func (g guard) arn(service, resource string) string {

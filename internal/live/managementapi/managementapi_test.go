@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -40,7 +41,7 @@ func newServer(t *testing.T, status int, kind string) (*httptest.Server, *http.R
 
 func TestPostSendsFrameOnceToStage(t *testing.T) {
 	s, asked, times := newServer(t, 200, "")
-	p := managementapi.New(config(), s.URL+"/live")
+	p := managementapi.New(config(), s.URL+"/live", time.Now)
 	if err := p.Post(context.Background(), "a/b=", []byte(`{"ñ":1}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestErrorTellsWhetherRetryMayHelp(t *testing.T) {
 		"away":       {503, "", false, false},
 	} {
 		s, _, times := newServer(t, c.status, c.kind)
-		p := managementapi.New(config(), s.URL)
+		p := managementapi.New(config(), s.URL, time.Now)
 		err := p.Post(context.Background(), "a", []byte("x"))
 		if err == nil || errors.Is(err, realtime.ErrGone) != c.gone || errors.Is(err, realtime.ErrRefused) != c.refused {
 			t.Errorf("%s: %v", name, err)
@@ -87,12 +88,12 @@ func TestErrorTellsWhetherRetryMayHelp(t *testing.T) {
 	}
 	s, _, _ := newServer(t, 200, "")
 	s.Close()
-	if err := managementapi.New(config(), s.URL).Post(context.Background(), "a", []byte("x")); err == nil || errors.Is(err, realtime.ErrGone) || errors.Is(err, realtime.ErrRefused) {
+	if err := managementapi.New(config(), s.URL, time.Now).Post(context.Background(), "a", []byte("x")); err == nil || errors.Is(err, realtime.ErrGone) || errors.Is(err, realtime.ErrRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := managementapi.New(config(), s.URL).Post(canceled, "a", []byte("x")); !errors.Is(err, context.Canceled) {
+	if err := managementapi.New(config(), s.URL, time.Now).Post(canceled, "a", []byte("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestConfiguredEndpointIsUsed(t *testing.T) {
 	s, asked, _ := newServer(t, 200, "")
 	c := config()
 	c.BaseEndpoint = &s.URL
-	if err := managementapi.New(c, "https://nowhere.invalid/live").Post(context.Background(), "a", []byte("x")); err != nil || asked.Method != "POST" {
+	if err := managementapi.New(c, "https://nowhere.invalid/live", time.Now).Post(context.Background(), "a", []byte("x")); err != nil || asked.Method != "POST" {
 		t.Error(err)
 	}
 }

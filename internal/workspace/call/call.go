@@ -1,30 +1,25 @@
 // Package call is both halves of a call of the function files by another function: the client of Lambda's Invoke API,
 // which is a files.Workspace, and the answer.
 //
-// The client is our own, because the SDK's would be 655 KB of the function chat (ADR 49). It repeats a call that Lambda
+// The client sends the one request itself (package signed). It repeats a call that Lambda
 // did not take, and one whose connection was lost, because every operation of files.Workspace may be repeated.
 package call
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/signed"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
@@ -42,33 +37,17 @@ var errTooLarge = fault.New(fault.TooLarge, "workspace.call_too_large").With("ma
 
 // Client calls the function files. It is safe for concurrent use.
 type Client struct {
-	http        aws.HTTPClient
-	credentials aws.CredentialsProvider // nil: requests are not signed, because they stay in this process
-	region      string
-	url         string
-	signer      *v4.Signer
-	now         func() time.Time
+	lambda *signed.Client
+	path   string // of the request
 }
 
 var _ files.Workspace = (*Client)(nil)
 
 // New returns the client of the function with a name.
 func New(config aws.Config, function string, now func() time.Time) *Client {
-	base := endpoint(config.Region)
-	if config.BaseEndpoint != nil {
-		base = strings.TrimRight(*config.BaseEndpoint, "/")
+	return &Client{
+		signed.New(config, "lambda", endpoint(config.Region), now), "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations",
 	}
-	c := &Client{
-		http: config.HTTPClient, credentials: config.Credentials, region: config.Region,
-		url: base + "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations", signer: v4.NewSigner(), now: now,
-	}
-	if c.http == nil {
-		c.http = awshttp.NewBuildableClient()
-	}
-	if _, anonymous := c.credentials.(aws.AnonymousCredentials); anonymous {
-		c.credentials = nil
-	}
-	return c
 }
 
 // endpoint returns Lambda's address in a region.
@@ -164,57 +143,24 @@ type lost struct{ error }
 
 func (l *lost) Unwrap() error { return l.error }
 
-// once makes one attempt.
+// once makes one attempt. The caller's own end is no reason to repeat it.
 func (c *Client) once(ctx context.Context, event []byte) ([]byte, error) {
-	req, err := c.request(ctx, event)
-	if err != nil {
-		return nil, err
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, c.ended(ctx, fmt.Errorf("call: %w", err))
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxPayload+1))
+	res, err := c.lambda.Do(ctx, http.MethodPost, c.path, event, maxPayload)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, workspace.ErrUnreachable.Because(err)
 	case err != nil:
-		return nil, c.ended(ctx, fmt.Errorf("call: read the answer: %w", err))
-	case len(body) > maxPayload:
+		return nil, &lost{err}
+	case len(res.Body) > maxPayload:
 		return nil, errTooLarge
-	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode >= http.StatusInternalServerError:
-		return nil, &lost{refusal(res, body)}
-	case res.StatusCode != http.StatusOK:
-		return nil, refusal(res, body)
+	case res.Status == http.StatusTooManyRequests, res.Status >= http.StatusInternalServerError:
+		return nil, &lost{refusal(res)}
+	case res.Status != http.StatusOK:
+		return nil, refusal(res)
 	case res.Header.Get("X-Amz-Function-Error") != "":
-		return nil, failed(body)
+		return nil, failed(res.Body)
 	}
-	return body, nil
-}
-
-// ended returns the error of a request without an answer. The caller's own end is no reason to repeat it.
-func (c *Client) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return workspace.ErrUnreachable.Because(err)
-	}
-	return &lost{err}
-}
-
-// request returns a signed request.
-func (c *Client) request(ctx context.Context, event []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(event))
-	if err != nil {
-		return nil, fmt.Errorf("call: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if c.credentials == nil {
-		return req, nil
-	}
-	credentials, err := c.credentials.Retrieve(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("call: %w", err)
-	}
-	sum := sha256.Sum256(event)
-	return req, c.signer.SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), "lambda", c.region, c.now())
+	return res.Body, nil
 }
 
 // report is the body of an error of Lambda, and of a function.
@@ -231,9 +177,8 @@ func reportOf(body []byte) report {
 }
 
 // refusal returns the error of an answer that is not the function's.
-func refusal(res *http.Response, body []byte) error {
-	kind, _, _ := strings.Cut(res.Header.Get("X-Amzn-Errortype"), ":")
-	return fmt.Errorf("call: Lambda answered %d %s: %s", res.StatusCode, kind, reportOf(body).Message)
+func refusal(res signed.Answer) error {
+	return fmt.Errorf("call: Lambda answered %d %s: %s", res.Status, res.Kind, reportOf(res.Body).Message)
 }
 
 // timedOut is the type of the error of a function that took too long.
