@@ -34,6 +34,7 @@ type Project struct {
 	Context   string    `json:"context,omitempty"`
 	All       bool      `json:"all_services"`
 	MCPIDs    []string  `json:"mcp_ids,omitempty"`
+	Files     bool      `json:"files,omitempty" doc:"it has files, or had some"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -51,6 +52,7 @@ type Chat struct {
 
 	Pinned   bool `json:"pinned,omitempty"`   // it stands before the others
 	Archived bool `json:"archived,omitempty"` // it is in no list but that of the archived ones; never pinned, too
+	Files    bool `json:"files,omitempty"`    // it has files of its own, or had some
 
 	PendingRunID  string     `json:"pending_run_id,omitempty"`
 	ActiveRunID   string     `json:"active_run_id,omitempty"`

@@ -139,6 +139,7 @@ func TestTheRouteRestoresTheEncodedPath(t *testing.T) {
 		{"/memory/a/b", "", "GET /memory/{id}", map[string]string{"name": "a/b"}, "/memory/a/b", "/memory/a/b"},
 		{"/a/b", "", "$default", map[string]string{"id": "b"}, "/a/b", "/a/b"},
 		{"/f/a/b", "", "GET /f/{rest+}", map[string]string{"rest": "a/b"}, "/f/a/b", "/f/a/b"},
+		{"/p/x/f/d/a%41 ñ?", "", "GET /p/{id}/f/{rest+}", map[string]string{"id": "x", "rest": "d/a%41 ñ?"}, "/p/x/f/d/a%2541%20%C3%B1%3F", "/p/x/f/d/a%41 ñ?"},
 	} {
 		e := events.APIGatewayV2HTTPRequest{RawPath: c.raw, RouteKey: c.key, PathParameters: c.parameters}
 		e.RequestContext.Stage, e.RequestContext.HTTP.Method = c.stage, "GET"

@@ -76,8 +76,8 @@ func location(e events.APIGatewayV2HTTPRequest) *url.URL {
 	return u
 }
 
-// routePath returns the path of a route with its parameters in their places, encoded. It is not ok when the route
-// has no parameters or a greedy one, or when the decoded result differs from raw.
+// routePath returns the path of a route with its parameters in their places, encoded. The value of a
+// greedy one ({name+}) has slashes. It is not ok when the route has no parameters, or when the decoded result differs from raw.
 func routePath(key string, parameters map[string]string, raw string) (sent string, ok bool) {
 	_, path, _ := strings.Cut(key, " ")
 	if len(parameters) == 0 {
@@ -89,12 +89,16 @@ func routePath(key string, parameters map[string]string, raw string) (sent strin
 		if !ok {
 			continue
 		}
-		value, ok := parameters[strings.TrimSuffix(name, "}")]
+		name, greedy := strings.CutSuffix(strings.TrimSuffix(name, "}"), "+")
+		value, ok := parameters[name]
 		if !ok {
 			return "", false
 		}
 		whole := url.URL{Path: value}
-		escaped[i], plain[i] = strings.ReplaceAll(whole.EscapedPath(), "/", "%2F"), value
+		escaped[i], plain[i] = whole.EscapedPath(), value
+		if !greedy {
+			escaped[i] = strings.ReplaceAll(escaped[i], "/", "%2F")
+		}
 	}
 	return strings.Join(escaped, "/"), strings.Join(plain, "/") == raw
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -123,6 +124,7 @@ type operation struct {
 	failures     []int      // documented in addition to 400, 401, 403, 429 and 500
 	optionalBody bool       // the body may be absent, which reads as an empty object
 	long         bool       // a turn, which may be answered after its request
+	bytes        int64      // size limit of a body that is no JSON; zero: it is JSON, or there is none
 
 	describe func(huma.API, *huma.Operation) // completes the document; may be nil
 }
@@ -140,7 +142,7 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 		security = append(security, map[string][]string{"webhook": {}})
 	}
 	described := huma.Operation{
-		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary,
+		OperationID: op.id, Method: op.method, Path: documented(op.path), Summary: op.summary,
 		Tags: []string{string(a.function)}, DefaultStatus: op.status,
 		Errors: append(failures, http.StatusInternalServerError), Security: security,
 		// The body is limited and read before huma sees it. A deadline set by huma would stay on the connection and
@@ -168,16 +170,19 @@ func register[In, Out any](a *api, op operation, handle func(context.Context, *I
 
 // operationOf returns the document's entry for a route.
 func operationOf(h huma.API, method, path string) *huma.Operation {
-	item := h.OpenAPI().Paths[path]
+	item := h.OpenAPI().Paths[documented(path)]
 	return map[string]*huma.Operation{
 		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
 	}[method]
 }
 
-// bodySchema returns the schema of an operation's body, or nil.
+// documented returns a path as OpenAPI writes it, which does not say that a parameter may have several segments.
+func documented(path string) string { return strings.Replace(path, "+}", "}", 1) }
+
+// bodySchema returns the schema of an operation's JSON body, or nil.
 func bodySchema(h huma.API, op *huma.Operation) *huma.Schema {
-	if op.RequestBody == nil {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
 	}
 	schema := op.RequestBody.Content["application/json"].Schema

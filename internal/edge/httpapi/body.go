@@ -20,7 +20,7 @@ func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, e
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, errMedia
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, MaxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,25 @@ func admitBody(w http.ResponseWriter, r *http.Request, to boundRoute) ([]byte, e
 	return body, nil
 }
 
-// readBody reads a body to its end, up to the limit. It does not wait for a body whose declared length exceeds the
+// admitBytes reads the body of a route that takes any bytes.
+func admitBytes(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, errMedia
+	}
+	body, err := readBody(w, r, most)
+	if errors.Is(err, errTooLarge) {
+		err = errTooLarge.With("case", "bytes")
+	}
+	return body, err
+}
+
+// readBody reads a body to its end, up to a limit. It does not wait for a body whose declared length exceeds the
 // limit.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.ContentLength > MaxBody {
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > most {
 		return nil, errTooLarge
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

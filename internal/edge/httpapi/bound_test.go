@@ -38,6 +38,7 @@ func TestServedRouteMakesTheSchemasOfItsRequestAlone(t *testing.T) {
 	all.companies(nil)
 	all.records(nil, nil, nil)
 	all.memory(nil)
+	all.files(nil, nil)
 	got := map[string]int{}
 	for _, to := range all.router.routes {
 		b := to.bound()

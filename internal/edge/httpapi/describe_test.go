@@ -32,6 +32,7 @@ func describe() *whole {
 	a.companies(nil)
 	a.records(nil, nil, nil)
 	a.memory(nil)
+	a.files(nil, nil)
 	w := &whole{a, newHuma(&boundRoute{}, newSchemas())}
 	for _, r := range a.router.routes {
 		r.bind(w.huma)

@@ -75,7 +75,7 @@ func docsGroups(a *whole) []docsGroup {
 		op := a.operation(r.method, r.pattern)
 		g := &groups[len(groups)-1]
 		g.Routes = append(g.Routes, docsRoute{
-			Method: r.method, Path: r.pattern, Summary: op.Summary, Access: string(r.access),
+			Method: r.method, Path: documented(r.pattern), Summary: op.Summary, Access: string(r.access),
 			Fields: docsFields(a, op), Answers: docsAnswers(op),
 		})
 	}

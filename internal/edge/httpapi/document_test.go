@@ -42,7 +42,7 @@ func TestDocumentIsOpenAPI31(t *testing.T) {
 	}
 	ids := map[string]string{}
 	for _, r := range Routes() {
-		item := doc.Paths.Value(r.Path)
+		item := doc.Paths.Value(documented(r.Path))
 		if item == nil || item.GetOperation(r.Method) == nil {
 			t.Errorf("%s %s is served and not documented", r.Method, r.Path)
 			continue
@@ -75,7 +75,7 @@ func TestRoutes(t *testing.T) {
 
 func TestEveryFunctionServesExactlyItsRoutes(t *testing.T) {
 	s, served := newSite(), map[string]int{}
-	for _, function := range []Function{FunctionChat, FunctionRouter, FunctionConfirm, FunctionJobs, FunctionEligibility, FunctionRegistry, FunctionRecords} {
+	for _, function := range []Function{FunctionChat, FunctionRouter, FunctionConfirm, FunctionJobs, FunctionEligibility, FunctionRegistry, FunctionRecords, FunctionFiles} {
 		for _, to := range s.handler(function).(*router).routes {
 			served[to.method+" "+to.pattern]++
 			if to.function != function {
@@ -105,7 +105,7 @@ func TestDocsPageHasNoScriptAndEveryRoute(t *testing.T) {
 		t.Error("the policy does not allow the page's own style")
 	}
 	for _, r := range Routes() {
-		if !strings.Contains(page, "<b>"+r.Method+"</b> "+r.Path+"</h3>") {
+		if !strings.Contains(page, "<b>"+r.Method+"</b> "+documented(r.Path)+"</h3>") {
 			t.Errorf("%s %s is not on the page", r.Method, r.Path)
 		}
 	}

@@ -57,6 +57,9 @@ var statuses = map[fault.Kind]int{
 	fault.Throttled:       http.StatusTooManyRequests,
 	fault.Upstream:        http.StatusBadGateway,
 	fault.Unavailable:     http.StatusServiceUnavailable,
+	fault.Outdated:        http.StatusPreconditionFailed,
+	fault.Unconditional:   http.StatusPreconditionRequired,
+	fault.OutOfRange:      http.StatusRequestedRangeNotSatisfiable,
 }
 
 // Status returns the HTTP status of a kind of failure.

@@ -32,9 +32,32 @@ var bodies = map[string]string{
 	"setEntitlement": `{"entitled":true,"enabled":true}`, "setTerms": `{"limits":{"day_micros":1,"month_micros":2,"run_micros":0}}`,
 	"createWebhook": `{"name":"n8n"}`, "setRouter": `{"context":"Un spa."}`, "setCompanyRouter": `{"agents":[]}`,
 	"createHook": `{"url":"https://n8n.example.org/x","events":["run.finished"]}`, "changeHook": `{"enabled":true}`,
-	"setAgent":    `{"version":1,"prompt":"Mira."}`,
-	"agentChat":   `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
+	"setAgent":           `{"version":1,"prompt":"Mira."}`,
+	"agentChat":          `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
+	"restoreProjectFile": `{"path":"a.txt","version":"v1","if_match":"v1"}`, "restoreChatFile": `{"path":"a.txt","version":"v1","if_match":"v1"}`,
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
+}
+
+// fileRequests are the bytes and the header fields of a valid request of each route that takes bytes, and of those that need a
+// condition.
+var fileRequests = map[string]struct {
+	body    string
+	headers []string
+}{
+	"write":  {"x", []string{"If-Match", `"v1"`}},
+	"delete": {"", []string{"If-Match", `"v1"`}},
+	"attach": {"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"b.txt\"\r\n\r\nb\r\n--x--\r\n", []string{"Content-Type", "multipart/form-data; boundary=x"}},
+}
+
+// validRequest returns a request that a route answers with success.
+func validRequest(who auth.Principal, r *route, id, body string) *http.Request {
+	var headers []string
+	for kind, request := range fileRequests {
+		if r.function == FunctionFiles && strings.HasPrefix(id, kind) {
+			body, headers = request.body, request.headers
+		}
+	}
+	return ask(who, r.method, pathOf(r, ownID(r.pattern)), body, headers...)
 }
 
 // ownID returns the id that account a has for a path.
@@ -66,7 +89,7 @@ func operationID(r *route) string {
 
 // pathOf returns the path of a route for an id, and for a known provider.
 func pathOf(r *route, id string) string {
-	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1", "{delivery_id}", deliveryID).Replace(r.pattern)
+	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1", "{delivery_id}", deliveryID, "{path+}", "a.txt").Replace(r.pattern)
 }
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {
@@ -82,8 +105,8 @@ func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)
 }
 
 func TestEveryRouteAnswersItsOwner(t *testing.T) {
-	eachRoute(t, func(t *testing.T, r *route, _, body string) {
-		w := newSite().do(ask(boss, r.method, pathOf(r, ownID(r.pattern)), body))
+	eachRoute(t, func(t *testing.T, r *route, id, body string) {
+		w := newSite().do(validRequest(boss, r, id, body))
 		if w.Code/100 != 2 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -101,15 +124,16 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
+		"listProjectFiles attachProjectFiles readProjectFile writeProjectFile deleteProjectFile listProjectFileVersions restoreProjectFile " +
+		"listChatFiles attachChatFiles readChatFile writeChatFile deleteChatFile listChatFileVersions restoreChatFile " +
 		"listAgents readAgent startJob listJobs readJob listJobEvents stopJob tellJob")
 	approvers := []string{"approveStep", "decideMany"}
 	opens := []string{"health"}
 	eachRoute(t, func(t *testing.T, r *route, id, body string) {
-		path := pathOf(r, ownID(r.pattern))
 		try := func(who auth.Principal, status int, code string) {
 			t.Helper()
 			s := newSite()
-			w := s.do(ask(who, r.method, path, body))
+			w := s.do(validRequest(who, r, id, body))
 			if w.Code != status || code != "" && decode(t, w)["code"] != code {
 				t.Errorf("%v: %d %s, want %d %s", who.Scopes, w.Code, w.Body, status, code)
 			}
@@ -142,7 +166,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		case slices.Contains(chats, id):
 			try(approver, 403, "auth.scope")
 			s := newSite()
-			if w := s.do(ask(talker, r.method, path, body)); w.Code/100 != 2 {
+			if w := s.do(validRequest(talker, r, id, body)); w.Code/100 != 2 {
 				t.Errorf("with scope chat: %d %s", w.Code, w.Body)
 			}
 		default:

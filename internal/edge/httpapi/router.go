@@ -41,6 +41,7 @@ type route struct {
 	signed   bool           // a webhook's signature is accepted, too
 	class    rate.Class     // rate class
 	long     bool           // may be answered asynchronously
+	bytes    int64          // size limit of a body that is no JSON
 	bind     func(huma.API) // registers its handler
 	describe func(huma.API) // completes the document, after bind
 	bound    func() boundRoute
@@ -88,7 +89,7 @@ type router struct {
 // not change data that another reads. answer is the type of its successful answer; nil for one without a body.
 func (t *router) add(function Function, op operation, bind func(huma.API), answer reflect.Type) {
 	t.routes = append(t.routes, &route{
-		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long,
+		method: op.method, pattern: op.path, segments: strings.Split(op.path, "/"), function: function, access: op.access, signed: op.signed, long: op.long, bytes: op.bytes,
 		class: cmp.Or(op.class, classOf(op.method)),
 		bind:  bind,
 		describe: func(h huma.API) {
@@ -157,11 +158,14 @@ func (t *router) admit(w http.ResponseWriter, r *http.Request, to *route) (*http
 		}
 	}
 	var body []byte
+	var err error
 	if b := to.bound(); b.body {
-		var err error
-		if body, err = admitBody(w, r, b); err != nil {
-			return nil, err
-		}
+		body, err = admitBody(w, r, b)
+	} else if to.bytes > 0 {
+		body, err = admitBytes(w, r, to.bytes)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return withIdentity(r, to, body), nil
 }
@@ -205,9 +209,15 @@ func find(routes []*route, r *http.Request) (*route, map[string]string) {
 }
 
 // match compares a URL with the route by segment, as it was sent: an encoded slash is part of a value, and an empty
-// or dot segment matches nothing.
+// or dot segment matches nothing. The value of a last segment {name+} is the rest of the path.
 func (to *route) match(u *url.URL) (map[string]string, bool) {
 	parts := strings.Split(u.EscapedPath(), "/")
+	if n := len(to.segments); strings.HasSuffix(to.segments[n-1], "+}") && len(parts) > n {
+		if slices.ContainsFunc(parts[n-1:], func(s string) bool { return s == "" || s == "." || s == ".." }) {
+			return nil, false
+		}
+		parts = append(parts[:n-1:n-1], strings.Join(parts[n-1:], "/"))
+	}
 	if len(parts) != len(to.segments) {
 		return nil, false
 	}
@@ -227,7 +237,7 @@ func (to *route) match(u *url.URL) (map[string]string, bool) {
 		if values == nil {
 			values = map[string]string{}
 		}
-		values[strings.TrimSuffix(name, "}")] = value
+		values[strings.TrimSuffix(strings.TrimSuffix(name, "}"), "+")] = value
 	}
 	return values, true
 }
@@ -263,6 +273,7 @@ const (
 	FunctionEligibility Function = "eligibility"
 	FunctionRegistry    Function = "mcp"
 	FunctionRecords     Function = "records"
+	FunctionFiles       Function = "files"
 )
 
 // Route is one route of the deployment, in API Gateway's form.

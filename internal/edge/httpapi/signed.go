@@ -53,7 +53,7 @@ func (c Config) authenticateSigned(w http.ResponseWriter, r *http.Request) (*htt
 	if known || refused || token || c.Webhooks == nil || !isPresent(r.Header, headerSignature) {
 		return r, nil
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, MaxBody)
 	if err != nil {
 		return nil, err
 	}

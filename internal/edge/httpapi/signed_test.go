@@ -562,7 +562,7 @@ func TestOnlyRequestsWithAKeyAreKept(t *testing.T) {
 		hooks := s.world.hooks
 		for _, key := range []string{"", "k-1"} {
 			before := maps.Clone(hooks.claims)
-			request := ask(boss, r.method, pathOf(r, ownID(r.pattern)), body)
+			request := validRequest(boss, r, id, body)
 			if key != "" {
 				request.Header.Set("Idempotency-Key", key)
 			}

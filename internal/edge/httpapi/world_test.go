@@ -583,6 +583,7 @@ type site struct {
 	checks       []Check
 	logs         *bytes.Buffer
 	watch        *opsStore
+	places       *placesWorld
 	made         map[Function]http.Handler
 }
 
@@ -600,7 +601,7 @@ func newSite(checks ...Check) *site {
 	c.Ops = opsOf(watch)
 	c.Hooks = newHooks(c, func() { _ = w.called("a", "", "", nil) })
 	c.Agents = agent.Registry{Store: newAgentRows(watch), Now: c.Now}
-	return &site{world: w, memoryStore: &memoryStore{}, companyStore: newCompanyStore(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
+	return &site{world: w, places: newPlaces(), memoryStore: &memoryStore{}, companyStore: newCompanyStore(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 
 func (s *site) handler(f Function) http.Handler {
@@ -620,6 +621,8 @@ func (s *site) handler(f Function) http.Handler {
 		s.made[f] = AI(s.config, s.settings.services(s.config))
 	case FunctionRegistry:
 		s.made[f] = Registry(s.config, s.world, s.companyStore.manager())
+	case FunctionFiles:
+		s.made[f] = Workspaces(s.config, s.places, s.world)
 	default:
 		s.made[f] = Records(s.config, s.world, agent.Sessions{Store: s.memoryStore, Now: s.config.Now}, print, s.checks...)
 	}

@@ -31,6 +31,9 @@ const (
 	Throttled            // too many requests
 	Upstream             // another system returned a bad response
 	Unavailable          // another system, or this one, did not respond
+	Outdated             // the condition of the request does not hold any more
+	Unconditional        // the request needs a condition, and has none
+	OutOfRange           // it asks for a part that does not exist
 )
 
 // ErrStorage means that stored data can be read but not written at the moment. The adapter of the store returns it

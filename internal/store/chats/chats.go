@@ -41,6 +41,7 @@ type chatRow struct {
 	Last      string     `dynamodbav:"last_run_id,omitempty"`
 	LastState string     `dynamodbav:"last_run_status,omitempty"`
 	LastTS    int64      `dynamodbav:"last_run_ts,omitempty"`
+	Files     bool       `dynamodbav:"has_files,omitempty"`
 	Automated string     `dynamodbav:"automation,omitempty"`
 	Agent     string     `dynamodbav:"agent_name,omitempty"`
 	Conclude  string     `dynamodbav:"conclude,omitempty"`
@@ -92,7 +93,7 @@ func (row chatRow) metadata() map[string]json.RawMessage {
 func (row chatRow) chat() conversation.Chat {
 	c := conversation.Chat{
 		ID: row.ChatID, Title: row.Title, ProjectID: row.ProjectID,
-		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), Pinned: row.Pinned, Archived: row.Archived,
+		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), Pinned: row.Pinned, Archived: row.Archived, Files: row.Files,
 		PendingRunID: row.Pending, ActiveRunID: row.Active, LastRunID: row.Last, LastRunStatus: row.LastState,
 		Automation: row.Automated, Agent: row.Agent, Conclude: row.Conclude, AskingJobID: row.Asking, SessionID: row.SessionID, Company: row.Company, UserID: row.UserID, Summary: row.Summary, Metadata: row.metadata(),
 		BranchedFrom: (*conversation.Origin)(row.Branched),

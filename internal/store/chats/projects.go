@@ -18,6 +18,7 @@ type projectRow struct {
 	Context   string   `dynamodbav:"context,omitempty"`
 	All       bool     `dynamodbav:"all_services"`
 	MCPIDs    []string `dynamodbav:"mcp_ids,omitempty"`
+	Files     bool     `dynamodbav:"has_files,omitempty"`
 	CreatedAt int64    `dynamodbav:"created_at"`
 	UpdatedAt int64    `dynamodbav:"updated_at"`
 	Version   int      `dynamodbav:"version"`
@@ -25,7 +26,7 @@ type projectRow struct {
 
 func (row projectRow) project() conversation.Project {
 	return conversation.Project{
-		ID: row.ProjectID, Name: row.Name, Context: row.Context, All: row.All, MCPIDs: row.MCPIDs,
+		ID: row.ProjectID, Name: row.Name, Context: row.Context, All: row.All, MCPIDs: row.MCPIDs, Files: row.Files,
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 }
@@ -33,7 +34,7 @@ func (row projectRow) project() conversation.Project {
 func rowOfProject(account string, p conversation.Project, version int) projectRow {
 	return projectRow{
 		PK: kv.Account(account), SK: "PROJECT#" + p.ID, ProjectID: p.ID, Name: p.Name, Context: p.Context,
-		All: p.All, MCPIDs: p.MCPIDs, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
+		All: p.All, MCPIDs: p.MCPIDs, Files: p.Files, CreatedAt: kv.Millis(p.CreatedAt), UpdatedAt: kv.Millis(p.UpdatedAt), Version: version,
 	}
 }
 
@@ -91,6 +92,19 @@ func (s *Store) UpdateProject(ctx context.Context, account, id string, change fu
 		return s.table.Commit(ctx, w, setups.Raise(account))
 	})
 	return p, err
+}
+
+// MarkFiles records that a project has files, or a chat without a project.
+func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) error {
+	if project != "" {
+		_, err := s.UpdateProject(ctx, account, project, func(p *conversation.Project) error {
+			p.Files = true
+			return nil
+		})
+		return err
+	}
+	return s.table.Do(ctx, kv.Update(kv.Account(account), "CHAT#"+chat, "SET has_files = :yes", "attribute_exists(PK)",
+		kv.Item{":yes": kv.Bool(true)}, conversation.ErrChatNotFound))
 }
 
 // DeleteProject removes a project. Its chats remain and still name it, so that their steps are

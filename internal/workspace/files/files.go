@@ -14,8 +14,12 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
-// ErrSet means that a set is not kept, or not any more.
-var ErrSet = fault.New(fault.NotFound, "workspace.set")
+// Errors of a workspace on a server.
+var (
+	ErrSet    = fault.New(fault.NotFound, "workspace.set")    // it is not kept, or not any more
+	ErrPiece  = fault.New(fault.Conflict, "workspace.piece")  // other bytes came for the same piece
+	ErrPieces = fault.New(fault.Conflict, "workspace.pieces") // some are missing: Args["from"] is the first byte
+)
 
 // A Place says whose files they are: those of a project or, of a chat without a project, of the chat.
 type Place struct {
@@ -100,3 +104,15 @@ type Shown struct {
 	Set  Set    `json:"set"`
 	Diff string `json:"diff"`
 }
+
+// A Piece is a part of a file that is sent in several requests, the last one with its end.
+type Piece struct {
+	Upload  string // what the client calls all pieces together
+	Name    string // of the file
+	From    int64  // bytes before it
+	Total   int64  // bytes of the file
+	Content []byte
+}
+
+// Last reports whether the file ends with the piece.
+func (p Piece) Last() bool { return p.From+int64(len(p.Content)) == p.Total }

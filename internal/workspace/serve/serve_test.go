@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,56 +39,23 @@ var (
 	errDead = errors.New("the process died")
 )
 
-// objects keeps objects in memory. After some writes it dies.
+// objects die after some writes.
 type objects struct {
+	memory.Objects
 	mu   sync.Mutex
-	kept map[string][]byte
-	left int // writes until it dies; negative: it does not
+	left int // writes until they die; negative: they do not
 }
 
-func newObjects() *objects { return &objects{kept: map[string][]byte{}, left: -1} }
+func newObjects() *objects { return &objects{left: -1} }
 
-func (o *objects) Put(_ context.Context, key string, content []byte) error {
+func (o *objects) Put(ctx context.Context, key string, content []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.left == 0 {
 		return errDead
 	}
 	o.left--
-	if _, there := o.kept[key]; !there {
-		o.kept[key] = slices.Clone(content)
-	}
-	return nil
-}
-
-func (o *objects) Get(_ context.Context, key string) ([]byte, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	content, ok := o.kept[key]
-	if !ok {
-		return nil, workspace.ErrNotFound.With("name", key)
-	}
-	return content, nil
-}
-
-func (o *objects) List(_ context.Context, prefix string) ([]string, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var keys []string
-	for key := range o.kept {
-		if strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys, nil
-}
-
-func (o *objects) Delete(_ context.Context, key string) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.kept, key)
-	return nil
+	return o.Objects.Put(ctx, key, content)
 }
 
 // places has a store in memory for each place.
@@ -262,7 +228,7 @@ func TestADamagedSetAndAPanicAreOneError(t *testing.T) {
 		o := newObjects()
 		s := service(places(), o)
 		id := mustUse(t, s, "", write("a", "x")).Set.ID
-		o.kept["changes/a/p/p/set/"+id] = []byte(damage)
+		o.Set("changes/a/p/p/set/"+id, []byte(damage))
 		for what, err := range all(t, s, project, id) {
 			if !errors.Is(err, serve.ErrDamaged) {
 				t.Errorf("%s of %s: %v", what, damage, err)
@@ -272,11 +238,7 @@ func TestADamagedSetAndAPanicAreOneError(t *testing.T) {
 	o := newObjects()
 	s := service(places(), o)
 	id := mustUse(t, s, "", write("a", "x")).Set.ID
-	for key := range o.kept {
-		if strings.Contains(key, "/content/") {
-			o.kept[key] = []byte("another")
-		}
-	}
+	o.Set("changes/a/p/p/content/"+workspace.Sum([]byte("x")), []byte("another"))
 	for what, err := range all(t, s, project, id) {
 		if !errors.Is(err, serve.ErrDamaged) {
 			t.Errorf("%s: %v", what, err)

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
+)
+
+// Limits of the pieces of a file. A piece that is not the last one has a least size, so that a file has few.
+const (
+	minPiece  = 1 << 20
+	maxUpload = 64 // bytes of the name of an upload
+)
+
+// writeInput changes a file.
+type writeInput struct {
+	FileInput
+	IfMatch     string `header:"If-Match" doc:"the version that the file has now, in quotes"`
+	IfNoneMatch string `header:"If-None-Match" doc:"*: there is no such file"`
+	Range       string `header:"Content-Range" doc:"bytes FIRST-LAST/TOTAL of a piece, with upload"`
+	Upload      string `query:"upload" doc:"of a piece: a name of the client's for all pieces of this file, of at most 64 bytes"`
+}
+
+// version returns the version that a file must have to be changed, "" for one that must not be there.
+func (in writeInput) version() (string, error) {
+	tag, quoted := strings.CutPrefix(in.IfMatch, `"`)
+	version, closed := strings.CutSuffix(tag, `"`)
+	switch {
+	case in.IfMatch == "" && in.IfNoneMatch == "*":
+		return "", nil
+	case in.IfNoneMatch != "" || !quoted || !closed || version == "" || strings.Contains(version, `"`):
+		return "", errUnconditional.With("name", workspace.Printable(in.Path))
+	}
+	return version, nil
+}
+
+// PieceKept is the answer to a piece that is not the last one.
+type PieceKept struct {
+	Received int64 `json:"received" doc:"the bytes up to the end of this piece"`
+	Total    int64 `json:"total"`
+}
+
+// writeReply has a File, or a PieceKept.
+type writeReply struct {
+	Status int
+	ETag   string `header:"ETag"`
+	Body   any
+}
+
+func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, error) {
+	p, _, err := h.store(ctx, in.FileInput)
+	if err != nil {
+		return nil, err
+	}
+	version, err := in.version()
+	if err != nil {
+		return nil, err
+	}
+	content := bodyOf(ctx)
+	if in.Range != "" || in.Upload != "" {
+		piece, err := in.piece(content)
+		if err != nil {
+			return nil, err
+		}
+		if content, err = h.files.Join(ctx, p.Place, piece); err != nil {
+			return nil, err
+		}
+		if !piece.Last() {
+			return &writeReply{Status: http.StatusAccepted, Body: PieceKept{piece.From + int64(len(piece.Content)), piece.Total}}, nil
+		}
+	}
+	f, err := h.put(ctx, p, in.Path, content, version)
+	if err != nil {
+		return nil, err
+	}
+	out := &writeReply{Status: http.StatusOK, ETag: tagOf(f.Version), Body: showFile(f)}
+	if version == "" {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// piece returns the piece that a request has.
+func (in writeInput) piece(content []byte) (files.Piece, error) {
+	p := files.Piece{Upload: in.Upload, Name: in.Path, Content: content}
+	var last int64
+	n, err := fmt.Sscanf(in.Range, "bytes %d-%d/%d", &p.From, &last, &p.Total)
+	if err != nil || n != 3 || in.Range != fmt.Sprintf("bytes %d-%d/%d", p.From, last, p.Total) {
+		return p, errFileParts
+	}
+	if err := workspace.CheckSize(in.Path, p.Total); err != nil {
+		return p, err
+	}
+	switch {
+	case in.Upload == "" || len(in.Upload) > maxUpload:
+		return p, errFileParts
+	case p.From < 0 || last-p.From+1 != int64(len(content)) || len(content) == 0 || last >= p.Total:
+		return p, errFileParts
+	case !p.Last() && len(content) < minPiece:
+		return p, errFileParts
+	}
+	return p, nil
+}
+
+// put writes a file that must have a version. A write that was made before is not an error, because its answer may have
+// been lost (RFC 9110, 13.1.1).
+func (h fileHandler) put(ctx context.Context, p place, name string, content []byte, version string) (workspace.File, error) {
+	if !p.marked {
+		if err := h.files.Mark(ctx, p.Place); err != nil {
+			return workspace.File{}, err
+		}
+	}
+	store := h.files.Store(p.Place)
+	f, err := store.Write(ctx, name, content, version)
+	if !errors.Is(err, workspace.ErrMoved) {
+		return f, err
+	}
+	there, now, readErr := workspace.ReadAll(ctx, store, name, "")
+	if readErr == nil && workspace.Sum(there) == workspace.Sum(content) {
+		return now, nil
+	}
+	return f, outdated(err)
+}
+
+// outdated makes an error of kind Outdated of ErrMoved.
+func outdated(err error) error {
+	if !errors.Is(err, workspace.ErrMoved) {
+		return err
+	}
+	f := *fault.Of(err)
+	f.Kind = fault.Outdated
+	return &f
+}
+
+func (h fileHandler) delete(ctx context.Context, in *writeInput) (*nothing, error) {
+	_, store, err := h.store(ctx, in.FileInput)
+	if err != nil {
+		return nil, err
+	}
+	version, err := in.version()
+	if err == nil && version == "" {
+		err = errUnconditional.With("name", workspace.Printable(in.Path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, outdated(store.Delete(ctx, in.Path, version))
+}
+
+// bodyOf returns the body of the request.
+func bodyOf(ctx context.Context) []byte {
+	s, _ := ctx.Value(identityKey{}).(requestIdentity)
+	return s.body
+}
