@@ -44,7 +44,7 @@ var grants = map[string][]string{
 		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes, invokes),
 	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys, wakes, invokes),
-	"files": slices.Concat(on(table, "GetItem", "PutItem", "Query", "UpdateItem"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
+	"files": slices.Concat(on(table, "GetItem", "PutItem", "UpdateItem"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
 		objects("files/*", "GetObject", "GetObjectVersion", "PutObject", "DeleteObject"),
 		objects("changes/*", "GetObject", "PutObject", "DeleteObject"), objects("uploads/*", "GetObject", "PutObject", "DeleteObject")),
 	"jobs":    append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...), "states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs),

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/edge/gateway"
+	"piloto/internal/edge/httpapi"
 	"piloto/internal/workspace/call"
 	"piloto/internal/workspace/files"
 )
@@ -25,19 +27,36 @@ type FilesConfig struct {
 
 // filesClient returns the files of projects and of chats, which the function files has.
 func (s site) filesClient(c Workspace) files.Workspace {
-	return call.New(s.Functions, c.FilesFunction, s.Now)
+	return call.New(signed.New(s.Functions, "lambda", "", s.Now), c.FilesFunction)
 }
 
-// Files builds functions/files, with the files that open returns (package files). Other functions invoke it, too.
-func Files(w World, e Environment, open func(World, FilesConfig, *slog.Logger) files.Workspace) (http.Handler, error) {
+// AllFiles is what functions/files serves: the routes, and what other functions ask.
+type AllFiles interface {
+	httpapi.Files
+	files.Workspace
+}
+
+// Opening is the input of the files of functions/files (package files).
+type Opening struct {
+	World
+	Bucket string
+	Mark   func(context.Context, files.Place) error // records that a place has files
+	Logger *slog.Logger
+}
+
+// Files builds functions/files, with the files that open returns. Other functions invoke it, too.
+func Files(w World, e Environment, open func(Opening) AllFiles) (http.Handler, error) {
 	c, err := read[FilesConfig](e)
 	if err != nil {
 		return nil, err
 	}
 	s := w.site(c.Config)
-	all := open(s.World, c, s.log)
+	mark := func(ctx context.Context, p files.Place) error {
+		return s.stores.Chats.MarkFiles(ctx, p.Account, p.Project, p.Chat)
+	}
+	all := open(Opening{s.World, c.Bucket, mark, s.log})
 	calls := gateway.NewFunction(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return call.Serve(ctx, all, event)
 	})
-	return gateway.InvokedHandler{Handler: s.serve(http.NotFoundHandler()), Function: calls}, nil
+	return gateway.InvokedHandler{Handler: s.serve(httpapi.Workspaces(s.http, all, s.stores.Chats)), Function: calls}, nil
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
+	"piloto/internal/boot/signed"
+	"piloto/internal/conversation"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
@@ -25,6 +27,11 @@ import (
 )
 
 var project = files.Place{Account: "acc", Project: "prj"}
+
+// filesAt returns the client of the function files over a configuration.
+func filesAt(p *Process, config aws.Config) *call.Client {
+	return call.New(signed.New(config, "lambda", "", p.Clock), p.names["FilesFunction"])
+}
 
 // callerOf returns the client of the function files that a function of the template has, with its role.
 func callerOf(t *testing.T, p *Process, function string) *call.Client {
@@ -37,7 +44,15 @@ func callerOf(t *testing.T, p *Process, function string) *call.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return call.New(w.Functions, p.names["FilesFunction"], p.Clock)
+	return filesAt(p, w.Functions)
+}
+
+// openProject makes the project of these tests.
+func openProject(t *testing.T, p *Process) {
+	t.Helper()
+	if err := p.Stores.Chats.CreateProject(t.Context(), project.Account, conversation.Project{ID: project.Project, Name: "p"}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // write makes a file over a change set, and applies it.
@@ -56,7 +71,8 @@ func write(t *testing.T, c files.Workspace, name, content string) (set string, d
 
 // TestFunctionsCallFiles: those whose role allows it, and a fault is the same on their side.
 func TestFunctionsCallFiles(t *testing.T) {
-	p, _, _, _ := deploy(t, Settings{})
+	p, _, log, _ := deploy(t, Settings{})
+	openProject(t, p)
 	for _, function := range []string{"ChatFunction", "RouterFunction", "TurnFunction", "AgentFunction", "StepFunction"} {
 		c := callerOf(t, p, function)
 		set, done := write(t, c, function+".txt", "hola\n")
@@ -78,10 +94,16 @@ func TestFunctionsCallFiles(t *testing.T) {
 	if _, err := c.Show(t.Context(), project, strings.Repeat("0", 64)); !errors.Is(err, files.ErrSet) {
 		t.Error(err)
 	}
-	var log bytes.Buffer
-	p.log = telemetry.New(&log, slog.LevelInfo, "test")
-	if _, err := callerOf(t, p, "ConfirmFunction").Tree(t.Context(), project, ""); err == nil || fault.KindOf(err) != fault.Internal || strings.Count(log.String(), DeniedEvent) != 1 {
-		t.Errorf("%v, and the log says %s", err, &log)
+	if saved, err := p.Stores.Chats.Project(t.Context(), project.Account, project.Project); err != nil || !saved.Files {
+		t.Errorf("%+v, %v", saved, err)
+	}
+	if strings.Contains(log.String(), DeniedEvent) {
+		t.Error(log)
+	}
+	var denied bytes.Buffer
+	p.log = telemetry.New(&denied, slog.LevelInfo, "test")
+	if _, err := callerOf(t, p, "ConfirmFunction").Tree(t.Context(), project, ""); err == nil || fault.KindOf(err) != fault.Internal || strings.Count(denied.String(), DeniedEvent) != 1 {
+		t.Errorf("%v, and the log says %s", err, &denied)
 	}
 }
 
@@ -160,6 +182,7 @@ func TestFilesLastOverARestart(t *testing.T) {
 		}
 		c := callerOf(t, p, "StepFunction")
 		if round == 0 {
+			openProject(t, p)
 			write(t, c, "kept.txt", "content\n")
 		}
 		used, err := c.Use(t.Context(), project, "", []files.Call{{Name: "read_file", Arguments: json.RawMessage(`{"path":"kept.txt"}`)}}, files.Options{})
@@ -195,8 +218,9 @@ func TestFunctionsAsProcessesCallFiles(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	openProject(t, p)
 	config := aws.Config{Region: awsRegion, BaseEndpoint: &p.awsEndpoint.url, Credentials: credentials.NewStaticCredentialsProvider(p.awsEndpoint.id, p.awsEndpoint.secret, "")}
-	c := call.New(config, p.names["FilesFunction"], p.Clock)
+	c := filesAt(p, config)
 	set, _ := write(t, c, "a/b.txt", "hola\n")
 	if shown, err := c.Show(t.Context(), project, set); err != nil || !strings.Contains(shown.Diff, "+hola") {
 		t.Errorf("%+v, %v", shown, err)
@@ -205,7 +229,7 @@ func TestFunctionsAsProcessesCallFiles(t *testing.T) {
 		t.Error(err)
 	}
 	config.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
-	if tree, err := call.New(config, p.names["FilesFunction"], p.Clock).Tree(t.Context(), project, ""); err == nil {
+	if tree, err := filesAt(p, config).Tree(t.Context(), project, ""); err == nil {
 		t.Errorf("it answered one who is none of its functions: %s", tree)
 	}
 }

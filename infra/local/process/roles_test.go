@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/smithy-go"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/edge/telemetry"
 	"piloto/internal/live/managementapi"
 	"piloto/internal/live/realtime"
@@ -90,7 +91,7 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 			t.Errorf("%s: %v", name, c.err)
 		}
 	}
-	sockets := managementapi.New(w.Push, "http://sockets/live", p.Clock)
+	sockets := &managementapi.Poster{API: signed.New(w.Push, "execute-api", "http://sockets/live", p.Clock)}
 	if err := sockets.Post(t.Context(), "none", []byte("x")); !errors.Is(err, realtime.ErrGone) {
 		t.Errorf("posts to a connection: %v", err)
 	}

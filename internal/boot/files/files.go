@@ -2,7 +2,6 @@
 package files
 
 import (
-	"log/slog"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -24,16 +23,16 @@ func Start() { boot.StartHTTP(New) }
 func New(w boot.World, e boot.Environment) (http.Handler, error) { return boot.Files(w, e, open) }
 
 // open returns the files in the bucket.
-func open(w boot.World, c boot.FilesConfig, log *slog.Logger) files.Workspace {
-	client := s3.NewFromConfig(w.Objects, func(o *s3.Options) {
-		o.UsePathStyle = o.BaseEndpoint != nil // an endpoint that is named has no host for each bucket
+func open(o boot.Opening) boot.AllFiles {
+	client := s3.NewFromConfig(o.Objects, func(s *s3.Options) {
+		s.UsePathStyle = s.BaseEndpoint != nil // an endpoint that is named has no host for each bucket
 	})
 	cache := bucket.NewCache(cacheBytes)
 	return serve.New(serve.Config{
 		Store: func(p files.Place) workspace.Store {
-			return bucket.New(bucket.Config{Client: client, Name: c.Bucket, Prefix: bucket.Prefix(p), Cache: cache, Now: w.Now})
+			return bucket.New(bucket.Config{Client: client, Name: o.Bucket, Prefix: bucket.Prefix(p), Cache: cache, Now: o.Now})
 		},
-		Objects: bucket.Objects{Client: client, Name: c.Bucket, Now: w.Now},
-		Now:     w.Now, Log: log,
+		Objects: bucket.Objects{Client: client, Name: o.Bucket, Now: o.Now},
+		Mark:    o.Mark, Now: o.Now, Log: o.Logger,
 	})
 }

@@ -10,26 +10,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"piloto/internal/ground/signed"
 	"piloto/internal/live/realtime"
 )
 
 // maxAnswer is how much of an answer is read: it says nothing that is needed.
 const maxAnswer = 1 << 10
 
-// Poster implements realtime.Poster.
-type Poster struct{ client *signed.Client }
-
-// New returns the Poster of one stage of a WebSocket API. Its management endpoint is
-// https://{api}.execute-api.{region}.amazonaws.com/{stage}, unless the configuration has another
-// one.
-func New(config aws.Config, endpoint string, now func() time.Time) *Poster {
-	return &Poster{signed.New(config, "execute-api", endpoint, now)}
+// API sends a request to the management API of one stage of a WebSocket API, at
+// https://{api}.execute-api.{region}.amazonaws.com/{stage}. It returns the status, the headers and at most most+1 bytes of
+// the answer (package signed).
+type API interface {
+	Do(ctx context.Context, method, path string, body []byte, most int64) (int, http.Header, []byte, error)
 }
+
+// Poster implements realtime.Poster.
+type Poster struct{ API API }
 
 // Post sends a text frame to a client.
 func (p *Poster) Post(ctx context.Context, id string, frame []byte) error {
@@ -47,12 +43,12 @@ func (p *Poster) Close(ctx context.Context, id string) error {
 
 // send makes a request about a connection, and maps its answer to the errors of package realtime.
 func (p *Poster) send(ctx context.Context, method, id string, frame []byte) error {
-	answer, err := p.client.Do(ctx, method, "/@connections/"+url.QueryEscape(id), frame, maxAnswer)
+	status, header, _, err := p.API.Do(ctx, method, "/@connections/"+url.QueryEscape(id), frame, maxAnswer)
 	if err != nil {
 		return err
 	}
-	failed := fmt.Errorf("execute-api: %d %s", answer.Status, answer.Kind)
-	switch status := answer.Status; {
+	failed := fmt.Errorf("execute-api: %d %s", status, header.Get("X-Amzn-Errortype"))
+	switch {
 	case status/100 == 2:
 		return nil
 	case status == http.StatusGone:

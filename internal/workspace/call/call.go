@@ -1,7 +1,7 @@
 // Package call is both halves of a call of the function files by another function: the client of Lambda's Invoke API,
 // which is a files.Workspace, and the answer.
 //
-// The client sends the one request itself (package signed). It repeats a call that Lambda
+// The client sends one kind of request (ADR 49). It repeats a call that Lambda
 // did not take, and one whose connection was lost, because every operation of files.Workspace may be repeated.
 package call
 
@@ -15,11 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
-	"piloto/internal/ground/signed"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
 	"piloto/internal/workspace/overlay"
@@ -35,28 +32,23 @@ const (
 // errTooLarge means that an event or an answer is over Lambda's limit.
 var errTooLarge = fault.New(fault.TooLarge, "workspace.call_too_large").With("max_mb", "6")
 
+// Lambda sends a request to Lambda's API. It returns the status, the headers and at most most+1 bytes of the answer
+// (package signed).
+type Lambda interface {
+	Do(ctx context.Context, method, path string, body []byte, most int64) (int, http.Header, []byte, error)
+}
+
 // Client calls the function files. It is safe for concurrent use.
 type Client struct {
-	lambda *signed.Client
+	lambda Lambda
 	path   string // of the request
 }
 
 var _ files.Workspace = (*Client)(nil)
 
 // New returns the client of the function with a name.
-func New(config aws.Config, function string, now func() time.Time) *Client {
-	return &Client{
-		signed.New(config, "lambda", endpoint(config.Region), now), "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations",
-	}
-}
-
-// endpoint returns Lambda's address in a region.
-func endpoint(region string) string {
-	domain := "amazonaws.com"
-	if strings.HasPrefix(region, "cn-") {
-		domain += ".cn"
-	}
-	return "https://lambda." + region + "." + domain
+func New(l Lambda, function string) *Client {
+	return &Client{l, "/2015-03-31/functions/" + url.PathEscape(function) + "/invocations"}
 }
 
 // Use implements files.Workspace.
@@ -145,22 +137,22 @@ func (l *lost) Unwrap() error { return l.error }
 
 // once makes one attempt. The caller's own end is no reason to repeat it.
 func (c *Client) once(ctx context.Context, event []byte) ([]byte, error) {
-	res, err := c.lambda.Do(ctx, http.MethodPost, c.path, event, maxPayload)
+	status, header, body, err := c.lambda.Do(ctx, http.MethodPost, c.path, event, maxPayload)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, workspace.ErrUnreachable.Because(err)
 	case err != nil:
 		return nil, &lost{err}
-	case len(res.Body) > maxPayload:
+	case len(body) > maxPayload:
 		return nil, errTooLarge
-	case res.Status == http.StatusTooManyRequests, res.Status >= http.StatusInternalServerError:
-		return nil, &lost{refusal(res)}
-	case res.Status != http.StatusOK:
-		return nil, refusal(res)
-	case res.Header.Get("X-Amz-Function-Error") != "":
-		return nil, failed(res.Body)
+	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+		return nil, &lost{refusal(status, header, body)}
+	case status != http.StatusOK:
+		return nil, refusal(status, header, body)
+	case header.Get("X-Amz-Function-Error") != "":
+		return nil, failed(body)
 	}
-	return res.Body, nil
+	return body, nil
 }
 
 // report is the body of an error of Lambda, and of a function.
@@ -177,8 +169,8 @@ func reportOf(body []byte) report {
 }
 
 // refusal returns the error of an answer that is not the function's.
-func refusal(res signed.Answer) error {
-	return fmt.Errorf("call: Lambda answered %d %s: %s", res.Status, res.Kind, reportOf(res.Body).Message)
+func refusal(status int, header http.Header, body []byte) error {
+	return fmt.Errorf("call: Lambda answered %d %s: %s", status, header.Get("X-Amzn-Errortype"), reportOf(body).Message)
 }
 
 // timedOut is the type of the error of a function that took too long.

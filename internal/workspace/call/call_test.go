@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/ground/fault"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/call"
@@ -100,9 +101,8 @@ func open(t *testing.T, w files.Workspace) (*call.Client, *api) {
 	a := &api{T: t, workspace: w}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	return call.New(aws.Config{
-		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("id", "key", ""), BaseEndpoint: aws.String(server.URL + "/"),
-	}, "stack-Files", time.Now), a
+	config := aws.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}
+	return call.New(signed.New(config, "lambda", server.URL+"/", time.Now), "stack-Files"), a
 }
 
 func TestEveryOperationArrivesAndIsAnswered(t *testing.T) {
@@ -210,7 +210,7 @@ func TestWhatARepetitionDoesNotChangeIsToldAtOnce(t *testing.T) {
 		want           error // nil: the deployment is wrong
 		text           string
 	}{
-		"denied":    {403, "", `{"Message":"not authorized"}`, nil, "403 AccessDeniedException: not authorized"},
+		"denied":    {403, "", `{"Message":"not authorized"}`, nil, "403 AccessDeniedException:http://x: not authorized"},
 		"missing":   {404, "", `{"Message":"Function not found"}`, nil, "Function not found"},
 		"large":     {413, "", `{"message":"too large"}`, nil, "too large"},
 		"timed out": {200, "Unhandled", `{"errorType":"Sandbox.Timedout","errorMessage":"RequestId: 1 Error: Task timed out after 3.00 seconds"}`, workspace.ErrUnreachable, "timed out"},

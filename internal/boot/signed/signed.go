@@ -31,11 +31,14 @@ type Client struct {
 	now         func() time.Time
 }
 
-// New returns the client of a service, by the name that signatures have. The endpoint of the configuration comes before
-// the given one.
+// New returns the client of a service, by the name that it has in signatures and in addresses. The endpoint of the
+// configuration comes first, then the given one; without both it is the service's own in the region.
 func New(config aws.Config, service, endpoint string, now func() time.Time) *Client {
-	if config.BaseEndpoint != nil {
+	switch {
+	case config.BaseEndpoint != nil:
 		endpoint = *config.BaseEndpoint
+	case endpoint == "":
+		endpoint = "https://" + service + "." + config.Region + "." + domain(config.Region)
 	}
 	c := &Client{
 		http: config.HTTPClient, credentials: config.Credentials, service: service, region: config.Region,
@@ -50,38 +53,40 @@ func New(config aws.Config, service, endpoint string, now func() time.Time) *Cli
 	return c
 }
 
-// Answer is what a service answered.
-type Answer struct {
-	Status int
-	Kind   string // of an error: AccessDeniedException
-	Header http.Header
-	Body   []byte // at most what the caller takes, and one byte more
+// domain returns the domain of AWS in a region.
+func domain(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
 }
 
-// Do sends a request and reads at most most+1 bytes of the answer. The path is escaped. The error means that there was no
-// answer, or not the whole one.
-func (c *Client) Do(ctx context.Context, method, path string, body []byte, most int64) (Answer, error) {
+// Do sends a request and returns the status, the headers, and at most most+1 bytes of the answer. The path is escaped.
+// The error means that there was no answer, or not the whole one.
+func (c *Client) Do(ctx context.Context, method, path string, body []byte, most int64) (int, http.Header, []byte, error) {
+	failed := func(err error) (int, http.Header, []byte, error) {
+		return 0, nil, nil, fmt.Errorf("%s: %w", c.service, err)
+	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return Answer{}, fmt.Errorf("%s: %w", c.service, err)
+		return failed(err)
 	}
 	if len(body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if err := c.sign(req, body); err != nil {
-		return Answer{}, fmt.Errorf("%s: %w", c.service, err)
+		return failed(err)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return Answer{}, fmt.Errorf("%s: %w", c.service, err)
+		return failed(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	a := Answer{Status: res.StatusCode, Header: res.Header}
-	a.Kind, _, _ = strings.Cut(res.Header.Get("X-Amzn-Errortype"), ":")
-	if a.Body, err = io.ReadAll(io.LimitReader(res.Body, most+1)); err != nil {
-		return Answer{}, fmt.Errorf("%s: read the answer: %w", c.service, err)
+	answer, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err != nil {
+		return failed(err)
 	}
-	return a, nil
+	return res.StatusCode, res.Header, answer, nil
 }
 
 func (c *Client) sign(req *http.Request, body []byte) error {
