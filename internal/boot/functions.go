@@ -184,7 +184,7 @@ func (s site) turns(c Answering, t Tools) *turn.Service {
 	return &turn.Service{
 		Store: s.planStores(), Runs: s.runs(c.Machine), Schemas: t.Schemas, Previews: s.previews(t), Looks: s.looks(t), Eligibility: eligible, Credit: credits, Models: models,
 		Retry: s.retries(), Tell: s.listeners, Usage: s.usageRecorder(), Limits: limits, AloneSince: s.AloneSince,
-		Questions: s.jobs(Jobs{}), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
+		Questions: s.jobs(Jobs{}), Files: s.filesClient(c.Workspace), DraftLife: c.draftLife(), ShowTime: turn.ShowTime, IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 }
 
@@ -284,6 +284,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	bearer := s.tokens()
 	executor := &step.Executor{
 		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, stepTimeout, bearer),
+		Files: s.filesClient(c.Workspace),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,
 		AloneSince: w.AloneSince, Steps: c.StepsPerInvocation, Stopping: w.Stopping,

@@ -71,6 +71,12 @@ func (c *Client) Without(ctx context.Context, p files.Place, set string, names [
 	return invoke[files.Set](ctx, c, request{Op: opWithout, Place: p, Set: set, Names: names})
 }
 
+// Rebase implements files.Workspace.
+func (c *Client) Rebase(ctx context.Context, p files.Place, set string) (files.Set, []string, error) {
+	out, err := invoke[rebased](ctx, c, request{Op: opRebase, Place: p, Set: set})
+	return out.Set, out.Moved, err
+}
+
 // Apply implements files.Workspace.
 func (c *Client) Apply(ctx context.Context, p files.Place, set string) ([]overlay.Done, error) {
 	return invoke[[]overlay.Done](ctx, c, request{Op: opApply, Place: p, Set: set})

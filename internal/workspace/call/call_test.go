@@ -57,6 +57,11 @@ func (w *workspaceOf) Without(_ context.Context, p files.Place, id string, names
 	return set, w.err
 }
 
+func (w *workspaceOf) Rebase(_ context.Context, p files.Place, id string) (files.Set, []string, error) {
+	w.asked = append(w.asked, "rebase", p, id)
+	return set, []string{"ñ"}, w.err
+}
+
 func (w *workspaceOf) Apply(_ context.Context, p files.Place, set string) ([]overlay.Done, error) {
 	w.asked = append(w.asked, "apply", p, set)
 	return done, w.err
@@ -122,6 +127,10 @@ func TestEveryOperationArrivesAndIsAnswered(t *testing.T) {
 	rest, _ := w.Without(ctx, place, "s", []string{"a", "ñ"})
 	gotRest, err := c.Without(ctx, place, "s", []string{"a", "ñ"})
 	same(t, rest, gotRest, err)
+	rebased, moved, _ := w.Rebase(ctx, place, "s")
+	gotRebased, gotMoved, err := c.Rebase(ctx, place, "s")
+	same(t, rebased, gotRebased, err)
+	same(t, moved, gotMoved, err)
 	applied, _ := w.Apply(ctx, place, "s")
 	gotApplied, err := c.Apply(ctx, place, "s")
 	same(t, applied, gotApplied, err)
@@ -130,7 +139,7 @@ func TestEveryOperationArrivesAndIsAnswered(t *testing.T) {
 	same(t, undone, gotUndone, err)
 	// Each call was made twice: here, and by the function.
 	for i := 0; i < len(w.asked); {
-		n := map[any]int{"use": 5, "tree": 3, "show": 3, "without": 4, "apply": 3, "undo": 4}[w.asked[i]]
+		n := map[any]int{"use": 5, "tree": 3, "show": 3, "without": 4, "rebase": 3, "apply": 3, "undo": 4}[w.asked[i]]
 		if diff := cmp.Diff(w.asked[i:i+n], w.asked[i+n:i+2*n]); diff != "" {
 			t.Errorf("%v: %s", w.asked[i], diff)
 		}

@@ -45,6 +45,9 @@ func (in request) serve(ctx context.Context, w files.Workspace) (any, error) {
 		return w.Show(ctx, in.Place, in.Set)
 	case opWithout:
 		return w.Without(ctx, in.Place, in.Set, in.Names)
+	case opRebase:
+		set, moved, err := w.Rebase(ctx, in.Place, in.Set)
+		return rebased{set, moved}, err
 	case opApply:
 		return w.Apply(ctx, in.Place, in.Set)
 	case opUndo:

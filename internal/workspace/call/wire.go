@@ -17,6 +17,7 @@ const (
 	opTree    = "tree"
 	opShow    = "show"
 	opWithout = "without"
+	opRebase  = "rebase"
 	opApply   = "apply"
 	opUndo    = "undo"
 )
@@ -52,6 +53,12 @@ func toolCalls(list []files.Call) []toolCall {
 		out[i] = toolCall{c.Name, string(c.Arguments)}
 	}
 	return out
+}
+
+// rebased is the result of Rebase.
+type rebased struct {
+	Set   files.Set `json:"set"`
+	Moved []string  `json:"moved,omitempty"`
 }
 
 // response is the answer of a call: a result, and a fault if there was one. What Apply had done before it is a result.
