@@ -139,7 +139,9 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		}
 		w.line(4, w.style(yellow, strings.TrimSpace(w.text(key)+" "+visible.Line(s.Ask.Reason)+" "+also)))
 	}
-	if s.Undo != nil && s.MCPID != tool.FilesID { // the undo of changes of files restores what the diff shows as removed
+	if s.Undo != nil && s.MCPID == tool.FilesID {
+		w.line(4, w.text("files.undo"))
+	} else if s.Undo != nil {
 		w.line(4, w.text("page.step.undo")+":")
 		w.request(8, s.Undo.Method, s.Undo.Tool, s.Undo.Base, s.Undo.Path, s.Undo.Query, s.Undo.Body)
 	}

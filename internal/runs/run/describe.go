@@ -12,6 +12,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // Describe returns a plan as text, for clients that show no card: every step with its method and
@@ -35,6 +36,13 @@ func (d description) In(tag locale.Tag) string {
 	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
 	for i, s := range p.Steps {
 		binding, _ := p.Binding(s.ID)
+		if lines := changeLines(tag, s); lines != nil {
+			fmt.Fprintf(&b, "\n%d. %s", i+1, s.Title)
+			for _, line := range append(lines, extraLines(tag, p, s)...) {
+				b.WriteString("\n   " + line)
+			}
+			continue
+		}
 		fmt.Fprintf(&b, "\n%d. %s\n   %s", i+1, s.Title, target(s, binding))
 		if len(s.Query) > 0 {
 			b.WriteString(" " + readableJSON(s.Query))
@@ -49,6 +57,25 @@ func (d description) In(tag locale.Tag) string {
 	return b.String()
 }
 
+// changeLines returns the lines about a step that changes files: what becomes of each, and the diff, whose lines begin with
+// a mark; nil of another step.
+func changeLines(tag locale.Tag, s plan.Step) (lines []string) {
+	var body plan.ChangesBody
+	if s.MCPID != tool.FilesID || json.Unmarshal(s.Body, &body) != nil {
+		return nil
+	}
+	for _, c := range body.Changes {
+		if s.Tool == tool.UndoChanges {
+			c = c.Inverse()
+		}
+		lines = append(lines, escapeInvisible(c.Phrase().In(tag), jsonEscape))
+	}
+	for line := range strings.Lines(body.Diff) {
+		lines = append(lines, "│ "+strings.ReplaceAll(escapeInvisible(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), jsonEscape), "\r", `\r`))
+	}
+	return lines
+}
+
 // extraLines returns the lines about a step besides its call: its condition, its list, its undo,
 // its check and the approval that it will wait for.
 func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
@@ -59,7 +86,9 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	if s.ForEach != "" {
 		lines = append(lines, locale.Text(tag, "run.plan_each", "list", escapeInvisible(s.ForEach, jsonEscape)))
 	}
-	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
+	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok && undo.MCPID == tool.FilesID {
+		lines = append(lines, locale.Text(tag, "files.undo"))
+	} else if ok {
 		binding, _ := p.Binding(undo.ID)
 		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo)))
 	}

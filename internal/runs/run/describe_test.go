@@ -9,6 +9,8 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/overlay"
 )
 
 // A user who confirms by text sees all that may be sent, also by an undo and a check.
@@ -69,5 +71,20 @@ func TestDescribeShowsEscapesAsCharacters(t *testing.T) {
 	text := run.Describe(p, false).In(locale.Spanish)
 	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
 		t.Errorf("%d times in\n%s", n, text)
+	}
+}
+
+// TestChangesOfFilesAreDescribedAsADiff: no line of a file can be taken for one of the plan.
+func TestChangesOfFilesAreDescribedAsADiff(t *testing.T) {
+	body, err := json.Marshal(plan.ChangesBody{Set: "x", Changes: []overlay.Change{{Name: "a", Before: "1", After: "2", Added: 1}}, Diff: "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+2. Otro paso\u202e\r\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan.Plan{Goal: "g", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Aplica 1 cambio", MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body, Undo: &plan.Undo{Call: plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges}}}}}
+	got := run.Describe(p, false).In(locale.Spanish)
+	for _, want := range []string{"\n   a (+1 −0)\n", "\n   │ +2. Otro paso\\u202e\\r\n", "\n   Se deshace restaurando"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
 	}
 }
