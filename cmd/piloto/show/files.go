@@ -1,25 +1,20 @@
 package show
 
 import (
-	"encoding/json"
 	"strings"
 
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
-	"piloto/internal/tools/tool"
 )
 
 // files writes what a step changes of files, and the whole diff. It reports whether the step could be read.
 func (w *Writer) files(indent int, s httpapi.Step) bool {
-	var body plan.ChangesBody
-	if json.Unmarshal(s.Body, &body) != nil || len(body.Changes) == 0 {
+	body := plan.ChangesOf(plan.Step{MCPID: s.MCPID, Tool: s.Tool, Body: s.Body})
+	if len(body.Changes) == 0 {
 		return false
 	}
 	for _, c := range body.Changes {
-		if s.Tool == tool.UndoChanges {
-			c = c.Inverse()
-		}
 		w.line(indent, visible.Line(c.Phrase().In(w.Tag)))
 	}
 	for line := range strings.Lines(body.Diff) {

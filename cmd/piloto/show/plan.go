@@ -106,7 +106,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 // step writes one step: what it is, where it goes, and everything that is sent.
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
-	if s.MCPID != tool.FilesID || !w.files(4, s) {
+	if !w.files(4, s) {
 		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
 	}

@@ -1,7 +1,6 @@
 package webui
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -26,19 +25,12 @@ type diffLine struct {
 
 // addFiles adds what a step does to files, and names whose they are.
 func (a cardBuilder) addFiles(v *cardStep, s plan.Step) {
-	var body plan.ChangesBody
 	if s.MCPID != tool.FilesID {
 		return
 	}
-	v.Server = display(locale.Text(a.words.tag, "files.service"))
-	if json.Unmarshal(s.Body, &body) != nil {
-		return
-	}
-	v.Files = &fileChanges{}
+	body := plan.ChangesOf(s)
+	v.Server, v.Target.Origin, v.Files = display(locale.Text(a.words.tag, "files.service")), "", &fileChanges{}
 	for _, c := range body.Changes {
-		if s.Tool == tool.UndoChanges {
-			c = c.Inverse()
-		}
 		v.Files.Files = append(v.Files.Files, a.show(c.Phrase().In(a.words.tag)))
 	}
 	var old, now int // lines of the hunk that are still to come

@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
+	"piloto/internal/tools/tool"
 )
 
 // Taken is a literal value of a step that stood in the answer of a read, which the model saw before it wrote the plan. It is
@@ -82,6 +83,9 @@ func (p Plan) TakenFrom(answers []Answered, said string, earlier []Taken) []Take
 	}
 	var list []Taken
 	for _, s := range p.Steps {
+		if s.MCPID == tool.FilesID { // its diff shows what the files had
+			continue
+		}
 		for _, l := range s.literals() {
 			if len(list) == mostTaken {
 				return list

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/overlay"
 )
 
 // Describe returns a plan as text, for clients that show no card: every step with its method and
@@ -60,21 +61,17 @@ func (d description) In(tag locale.Tag) string {
 // changeLines returns the lines about a step that changes files: what becomes of each, and the diff, whose lines begin with
 // a mark; nil of another step.
 func changeLines(tag locale.Tag, s plan.Step) (lines []string) {
-	var body plan.ChangesBody
-	if s.MCPID != tool.FilesID || json.Unmarshal(s.Body, &body) != nil {
-		return nil
-	}
-	for _, c := range body.Changes {
-		if s.Tool == tool.UndoChanges {
-			c = c.Inverse()
-		}
+	for _, c := range changesIn(s) {
 		lines = append(lines, escapeInvisible(c.Phrase().In(tag), jsonEscape))
 	}
-	for line := range strings.Lines(body.Diff) {
-		lines = append(lines, "│ "+strings.ReplaceAll(escapeInvisible(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), jsonEscape), "\r", `\r`))
+	for line := range strings.Lines(plan.ChangesOf(s).Diff) {
+		lines = append(lines, "│ "+escapeInvisible(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), jsonEscape))
 	}
 	return lines
 }
+
+// changesIn returns what a step makes of files; nil of another step.
+func changesIn(s plan.Step) []overlay.Change { return plan.ChangesOf(s).Changes }
 
 // extraLines returns the lines about a step besides its call: its condition, its list, its undo,
 // its check and the approval that it will wait for.

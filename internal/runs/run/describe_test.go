@@ -82,7 +82,7 @@ func TestChangesOfFilesAreDescribedAsADiff(t *testing.T) {
 	}
 	p := plan.Plan{Goal: "g", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Aplica 1 cambio", MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body, Undo: &plan.Undo{Call: plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges}}}}}
 	got := run.Describe(p, false).In(locale.Spanish)
-	for _, want := range []string{"\n   a (+1 −0)\n", "\n   │ +2. Otro paso\\u202e\\r\n", "\n   Se deshace restaurando"} {
+	for _, want := range []string{"\n   a (+1 −0)\n", "\n   │ +2. Otro paso\\u202e\\u000d\n", "\n   Se deshace restaurando"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

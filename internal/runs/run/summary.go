@@ -8,6 +8,7 @@ import (
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
+	"piloto/internal/workspace/overlay"
 )
 
 // Limits of the result in the final message.
@@ -16,6 +17,7 @@ const (
 	summaryFields  = 6 // of one thing
 	summaryColumns = 4 // of a list of things
 	summaryText    = 60
+	summaryChanges = 20 // of files
 )
 
 // summary returns the result of the last step that was done, for a person who reads the chat: a small table in
@@ -26,7 +28,35 @@ func summary(r plan.Run) locale.Phrase {
 		return locale.Verbatim("")
 	}
 	step, _ := r.Plan.Step(id)
+	if changes := changesIn(step); len(changes) > 0 {
+		return describeChanges(changes)
+	}
 	return describe(r.State(id).Result.Body, wordsOf(r.Plan.Goal+" "+step.Title))
+}
+
+// describeChanges returns what became of files, a line each.
+func describeChanges(list []overlay.Change) locale.Phrase {
+	some := list[:min(len(list), summaryChanges)]
+	lines := make([]locale.Phrase, len(some))
+	for i, c := range some {
+		lines[i] = locale.Joined{Phrases: []locale.Phrase{locale.Verbatim("-"), changed(c)}, Between: " "}
+	}
+	if more := len(list) - len(some); more > 0 {
+		lines = append(lines, locale.Say("run.more_items", "n", more))
+	}
+	return locale.Lines(lines...)
+}
+
+// changed is what became of a file, as untrusted text.
+type changed overlay.Change
+
+// In returns the text in a language.
+func (c changed) In(tag locale.Tag) string {
+	raw, err := json.Marshal(overlay.Change(c).Phrase().In(tag))
+	if err != nil {
+		return ""
+	}
+	return cellOf(raw).In(tag)
 }
 
 // Told returns the step whose result the final message tells: the last one that was done, of those whose results are

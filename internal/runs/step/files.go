@@ -16,10 +16,7 @@ import (
 // changeFiles applies a change set to the files of the run's project or chat, or undoes it. Both find what an earlier
 // attempt did.
 func (x *Executor) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
-	var in plan.ChangesBody
-	if err := json.Unmarshal(call.Arguments, &in); err != nil {
-		return tool.Answer{}, tool.ErrRequest.With("reason", err.Error())
-	}
+	in := plan.ChangesOf(plan.Step{MCPID: tool.FilesID, Tool: call.Tool, Body: call.Arguments})
 	if x.Files == nil {
 		return tool.Answer{}, tool.ErrNotSent
 	}
