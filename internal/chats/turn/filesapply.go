@@ -12,6 +12,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -185,7 +186,7 @@ func (d drafter) bindFiles(c *plan.Call, to *boundCall) []fault.Field {
 	c.Method = op.Method
 	server := tool.FilesServer()
 	*to = boundCall{op: op, binding: plan.Binding{
-		MCPID: server.ID, ServerName: server.Name, BaseURL: server.BaseURL, Fingerprint: op.Fingerprint,
+		MCPID: server.ID, ServerName: locale.Text(d.tag, "files.service"), BaseURL: server.BaseURL, Fingerprint: op.Fingerprint,
 	}}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -29,7 +28,7 @@ func (a cardBuilder) addFiles(v *cardStep, s plan.Step) {
 		return
 	}
 	body := plan.ChangesOf(s)
-	v.Server, v.Target.Origin, v.Files = display(locale.Text(a.words.tag, "files.service")), "", &fileChanges{}
+	v.Target.Origin, v.Files = "", &fileChanges{}
 	for _, c := range body.Changes {
 		v.Files.Files = append(v.Files.Files, a.show(c.Phrase().In(a.words.tag)))
 	}

@@ -31,7 +31,7 @@ func TestCardShowsChangesOfFiles(t *testing.T) {
 	} {
 		run := plan.Run{ID: "r", Status: plan.Draft, Plan: plan.Plan{ExpiresAt: at.Add(time.Hour), Goal: "g", Steps: []plan.Step{
 			{ID: plan.EffectOf("s1"), Title: "Aplica", MCPID: tool.FilesID, Tool: c.tool, Method: "PUT", Body: body, Risk: plan.Write},
-		}, Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: tool.FilesID, ServerName: "files", BaseURL: "files:"}}}}
+		}, Bindings: []plan.Binding{{StepID: plan.EffectOf("s1"), MCPID: tool.FilesID, ServerName: "Archivos", BaseURL: "files:"}}}}
 		card := newCard(run, nil, locale.Spanish, at)
 		var kinds []string
 		for _, l := range card.Steps[0].Files.Diff {

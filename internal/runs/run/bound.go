@@ -37,7 +37,9 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		if err != nil || op.Fingerprint != b.Fingerprint || step.Method != op.Method {
 			return none(changed)
 		}
-		return tool.FilesServer(), op, nil
+		files := tool.FilesServer()
+		files.Name = b.ServerName
+		return files, op, nil
 	}
 	server, err := c.Server(ctx, r.Account, step.MCPID)
 	switch {

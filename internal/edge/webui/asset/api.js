@@ -48,12 +48,13 @@ function signedOut(response) {
 export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 /** api sends JSON and returns what was answered; every failure is a Problem. A body
-    that is a text is JSON already. */
+    that is a text is JSON already; a form and a file are sent as they are. */
 export async function api(method, url, body, headers = {}) {
   const options = { method, headers: { Accept: "application/json", "Accept-Language": lang, ...headers } };
   if (body !== undefined) {
-    options.headers["Content-Type"] = "application/json";
-    options.body = typeof body === "string" ? body : JSON.stringify(body);
+    const binary = body instanceof FormData || body instanceof Blob;
+    if (!binary) options.headers["Content-Type"] = "application/json";
+    options.body = binary || typeof body === "string" ? body : JSON.stringify(body);
   }
   const response = await request(url, options, method === "GET" ? 20 : 120);
   let answer = {};

@@ -4,12 +4,13 @@
 import { setAgent, startAgents, stopJob } from "./agents.js";
 import * as assistants from "./assistants.js";
 import { copyCode, offerCopies } from "./blocks.js";
-import { actions as composing, askAnswer, sendText, startComposer } from "./chat.js";
+import { actions as composing, askAnswer, chatID, sendText, startComposer } from "./chat.js";
 import * as chats from "./chats.js";
 import * as credits from "./credits.js";
 import * as decisions from "./decide.js";
 import * as edit from "./edit.js";
 import { blocked, recheck, retryCheck, setMode, startEligible } from "./eligible.js";
+import * as files from "./files.js";
 import { arrange, submit } from "./form.js";
 import { landing, startFocus } from "./focus.js";
 import { chooseLetters, shortcut, startKeys, write } from "./keys.js";
@@ -32,6 +33,7 @@ const submits = { ...manage.submits, ...credits.submits, ...assistants.submits, 
 const actions = {
   ...chats.actions,
   ...composing,
+  ...files.actions,
   ...lines.actions,
   ...palette.actions,
   ...manage.actions,
@@ -174,6 +176,7 @@ setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000
 
 startKeys();
 startComposer();
+files.startFiles(chatID);
 chats.startChats();
 palette.startPalette();
 startEligible(askAnswer);

@@ -6,6 +6,7 @@ import { returned } from "./connection.js";
 import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { rest } from "./focus.js";
+import { withFiles } from "./files.js";
 import { decides, loadWords } from "./guard.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
@@ -148,8 +149,8 @@ function fit() {
 }
 
 async function send() {
-  const text = input.value;
-  if (!free() || text.trim() === "") return;
+  if (!free() || input.value.trim() === "") return;
+  const text = withFiles(input.value);
   clear(saying);
   if (new TextEncoder().encode(text).length > 32 << 10) {
     problem(saying, { title: t("too_long") });
@@ -316,8 +317,8 @@ function say(reply) {
   else announce(reply.message?.content || t("new_message"));
 }
 
-// chatID is the open chat, or a new one in the view's project.
-async function chatID() {
+/** chatID is the open chat, or a new one in the view's project. */
+export async function chatID() {
   const v = view();
   if (v.dataset.chat) return v.dataset.chat;
   const made = await api("POST", "/api/chats", v.dataset.project ? { project_id: v.dataset.project } : {});

@@ -57,6 +57,19 @@ function span(seconds) {
   return Math.floor(seconds / 86400) + " d";
 }
 
+const units = ["byte", "kilobyte", "megabyte"].map((unit) => new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: unit === "byte" ? "narrow" : "short", maximumFractionDigits: 1 }));
+
+/** size formats a number of bytes. */
+export function size(bytes) {
+  const n = bytes < 1000 ? 0 : bytes < 1_000_000 ? 1 : 2;
+  return units[n].format(bytes / 1000 ** n);
+}
+
+const moments = new Intl.DateTimeFormat(lang, { dateStyle: "short", timeStyle: "short" });
+
+/** moment formats a date and a time, as the API writes it. */
+export const moment = (at) => moments.format(new Date(at));
+
 /** clock formats a moment as hours and minutes. */
 export const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit" });
 const brief = new Intl.DateTimeFormat(lang, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

@@ -1,0 +1,198 @@
+// The files of the open conversation: adding them with the button, by dropping or by pasting, and the list of them.
+
+import { api, newKey, Problem } from "./api.js";
+import { ask, announce, busy, clear, problem } from "./notice.js";
+import { el, icon, moment, size, t } from "./text.js";
+import { view } from "./view.js";
+
+const form = document.getElementById("composer");
+const chips = document.getElementById("attached");
+const picker = document.getElementById("attach-input");
+const saying = document.getElementById("composer-problem");
+const dialog = document.getElementById("files");
+const place = document.getElementById("files-place");
+
+const whole = 4_000_000; // bytes of a file that is sent at once; a larger one is sent in pieces of so many
+const most = 10 << 20; // bytes of a file
+
+const added = new Map(); // by chat: the names of files that were added since its last message
+let chatOf; // returns the open chat, or makes it
+
+const base = (chat) => `/api/chats/${encodeURIComponent(chat)}`;
+const addressOf = (chat, path) => base(chat) + "/files/" + path.split("/").map(encodeURIComponent).join("/");
+
+/** startFiles begins. chatID returns the open chat, or makes it. */
+export function startFiles(chatID) {
+  chatOf = chatID;
+  picker.addEventListener("change", () => {
+    attach([...picker.files]);
+    picker.value = "";
+  });
+  document.getElementById("message").addEventListener("paste", (e) => {
+    if (!e.clipboardData.files.length) return;
+    e.preventDefault();
+    attach([...e.clipboardData.files]);
+  });
+  const carries = (e) => [...(e.dataTransfer?.types || [])].includes("Files") && form.checkVisibility();
+  let over = 0; // elements that a file is over: each tells when it comes and when it goes
+  const shade = (by) => {
+    over = Math.max(0, over + by);
+    document.body.classList.toggle("dropping", over > 0);
+  };
+  addEventListener("dragenter", (e) => carries(e) && shade(1));
+  addEventListener("dragleave", (e) => carries(e) && shade(-1));
+  addEventListener("dragover", (e) => carries(e) && e.preventDefault());
+  addEventListener("drop", (e) => {
+    if (!carries(e)) return;
+    e.preventDefault();
+    shade(-over);
+    attach([...e.dataTransfer.files]);
+  });
+  document.addEventListener("entered", draw);
+  document.addEventListener("view", draw);
+}
+
+/** withFiles returns a message with the names of the files that were added for it, and forgets them. */
+export function withFiles(text) {
+  const names = added.get(view().dataset.chat);
+  if (!names?.length) return text;
+  added.delete(view().dataset.chat);
+  draw();
+  return text + "\n\n" + t("attached", { names: names.join(", ") });
+}
+
+function draw() {
+  const names = added.get(view().dataset.chat) || [];
+  chips.replaceChildren(...names.map((name) => el("li", {}, icon("doc"), el("span", {}, name),
+    el("button", { type: "button", class: "icon-button", "aria-label": t("attach_remove", { name }), click: (e) => busy(e.currentTarget, () => take(name)) }, icon("close")))),
+  ...waiting.map((name) => el("li", { class: "sending" }, el("span", { class: "spinner", "aria-hidden": "true" }), el("span", {}, name))));
+  chips.hidden = !chips.childElementCount;
+}
+
+let waiting = []; // names of files that are being sent
+
+async function attach(files) {
+  if (!files.length) return;
+  clear(saying);
+  waiting = [...waiting, ...files.map((f) => f.name)];
+  draw();
+  const refused = [];
+  try {
+    const chat = await chatOf();
+    for (const file of files) {
+      try {
+        const path = await sendFile(chat, file);
+        added.set(chat, [...(added.get(chat) || []), path]);
+        announce(t("attach_done", { name: path }));
+      } catch (failure) {
+        if (!(failure instanceof Problem)) throw failure;
+        refused.push({ name: file.name, failure });
+      }
+      waiting = waiting.filter((name) => name !== file.name);
+      draw();
+    }
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    refused.push({ name: files.map((f) => f.name).join(", "), failure });
+  } finally {
+    waiting = [];
+    draw();
+  }
+  if (refused.length) {
+    problem(saying, {
+      title: t("attach_refused", { n: refused.length }), trace: refused[0].failure.trace,
+      errors: refused.map(({ name, failure }) => ({ msg: `${name}: ${[failure.title, failure.detail, failure.action].filter(Boolean).join(" ")}` })),
+    });
+  }
+}
+
+// sendFile stores a file under a name that is free, and returns its path.
+async function sendFile(chat, file) {
+  if (file.size > most) throw new Problem({ title: t("attach_large", { size: size(most) }), code: "workspace.too_large" }, 413);
+  if (file.size > whole) return sendPieces(chat, file);
+  const body = new FormData();
+  body.append("file", file, file.name);
+  const answer = await api("POST", base(chat) + "/files", body);
+  if (answer.refused?.length) throw new Problem({ title: answer.refused[0].message, code: answer.refused[0].code }, 422);
+  return answer.files[0].path;
+}
+
+// sendPieces stores a large file: it is written when its last piece arrives.
+async function sendPieces(chat, file) {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? file.name : file.name.replace(/(\.[^.]*)?$/, ` (${n})$1`);
+    const upload = newKey();
+    try {
+      for (let from = 0; from < file.size; from += whole) {
+        const piece = file.slice(from, from + whole);
+        await api("PUT", addressOf(chat, name) + "?upload=" + upload, piece, {
+          "If-None-Match": "*", "Content-Type": "application/octet-stream", "Content-Range": `bytes ${from}-${from + piece.size - 1}/${file.size}`,
+        });
+      }
+      return name;
+    } catch (failure) {
+      if (!(failure instanceof Problem) || failure.status !== 412 || n > 20) throw failure;
+    }
+  }
+}
+
+// take removes a file that was added and not sent yet.
+async function take(name) {
+  const chat = view().dataset.chat;
+  try {
+    const { files } = await api("GET", base(chat) + "/files");
+    const file = files.find((f) => f.path === name);
+    if (file) await remove(chat, file);
+    added.set(chat, added.get(chat).filter((other) => other !== name));
+    draw();
+    form.querySelector("#message").focus();
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    problem(saying, failure);
+  }
+}
+
+const remove = (chat, file) => api("DELETE", addressOf(chat, file.path), undefined, { "If-Match": `"${file.version}"` });
+
+async function show() {
+  const chat = view().dataset.chat;
+  if (!chat) return;
+  const said = el("div", { "data-problem": true });
+  place.replaceChildren(said);
+  if (!dialog.open) dialog.showModal();
+  try {
+    const { files, bytes } = await api("GET", base(chat) + "/files");
+    place.append(files.length ? el("ul", { class: "files-list" }, ...files.map((f) => row(chat, f))) : el("p", { class: "fine" }, t("files_none")));
+    if (files.length) place.append(el("p", { class: "fine" }, t("files_all", { n: files.length, size: size(bytes) })));
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    problem(said, failure);
+  }
+}
+
+const row = (chat, f) => el("li", {},
+  el("a", { href: addressOf(chat, f.path), download: f.path.split("/").at(-1) }, icon("doc"), el("span", {}, f.path)),
+  el("span", { class: "meta" }, size(f.size)), el("time", { class: "meta", datetime: f.at }, moment(f.at)),
+  el("button", { type: "button", class: "icon-button", "aria-label": t("attach_remove", { name: f.path }), title: t("attach_remove", { name: f.path }), click: (e) => drop(e.currentTarget, chat, f) }, icon("trash")));
+
+async function drop(button, chat, f) {
+  dialog.close();
+  const yes = await ask({ title: t("files_delete", { name: f.path }), text: t("files_delete_why"), yes: t("files_delete_yes"), danger: true });
+  if (yes) {
+    try {
+      await remove(chat, f);
+      announce(t("files_deleted", { name: f.path }));
+    } catch (failure) {
+      if (!(failure instanceof Problem)) throw failure;
+      problem(saying, failure);
+      return;
+    }
+  }
+  await show();
+}
+
+export const actions = {
+  "attach": () => picker.click(),
+  "files": show,
+  "files-close": () => dialog.close(),
+};
