@@ -38,6 +38,7 @@ var answers = map[string]answer{
 	"chat":        {status: 503, body: "switch_unavailable"},
 	"conclude":    {body: `"runs":0`}, // no conclusion of it is due
 	"confirm":     {status: 404, body: "run.not_found"},
+	"files":       {body: `{"result":""}`}, // a project without files
 	"jobs":        {status: 202, body: `"status":"running"`},
 	"mcp":         {status: 200, body: "[]"},
 	"eligibility": {status: 200, body: `"reason":"no_api_key"`},
@@ -151,12 +152,13 @@ type localAWS struct {
 // functions the environment of a deployment.
 func serve(t *testing.T, tpl *template.Template) localAWS {
 	t.Helper()
-	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
+	dir := t.TempDir()
+	store, err := disk.Open(filepath.Join(dir, "data"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	services, err := localaws.Open(store, localaws.Options{})
+	services, err := localaws.Open(store, localaws.Options{Objects: filepath.Join(dir, "objects")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +180,7 @@ func serve(t *testing.T, tpl *template.Template) localAWS {
 	config := aws.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), BaseEndpoint: &endpoint.URL,
 	}
-	if err := errors.Join(provision.Tables(t.Context(), config, tpl, w.names), provision.Machines(t.Context(), config, tpl, d, w.names)); err != nil {
+	if err := errors.Join(provision.Tables(t.Context(), config, tpl, w.names), provision.Buckets(t.Context(), config, tpl, w.names), provision.Machines(t.Context(), config, tpl, d, w.names)); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -31,12 +31,14 @@ const (
 
 // Options configure Services. The zero value of each field is usable.
 type Options struct {
-	Now     func() time.Time      // nil: time.Now
-	Invoke  stepfunctions.Invoker // calls the functions of tasks; nil: there are none
-	Log     *slog.Logger          // nil: nothing is logged
-	Secrets string                // the file of the secrets; empty: they are not served
-	Given   map[string]string     // secrets in memory by ARN, which cannot be changed
-	Objects string                // the folder of the contents of objects; empty: S3 is not served
+	Now    func() time.Time      // nil: time.Now
+	Invoke stepfunctions.Invoker // calls the functions of tasks; nil: there are none
+	// Called calls the functions that a client of Lambda's API invokes; nil: that API is not served.
+	Called  stepfunctions.Invoker
+	Log     *slog.Logger      // nil: nothing is logged
+	Secrets string            // the file of the secrets; empty: they are not served
+	Given   map[string]string // secrets in memory by ARN, which cannot be changed
+	Objects string            // the folder of the contents of objects; empty: S3 is not served
 	// Changed is called with each status change of an execution, as EventBridge sends it, and again
 	// until it returns nil. Nil: nothing is called.
 	Changed func(context.Context, stepfunctions.Event) error
@@ -51,6 +53,7 @@ type Services struct {
 	Objects  *s3.Engine             // nil: not served
 	Secrets  *secretsmanager.Engine // nil: not served
 
+	lambda  http.Handler // nil: not served
 	halted  sync.Once
 	haltErr error
 }
@@ -64,6 +67,9 @@ func Open(store *disk.Store, o Options) (*Services, error) {
 		return nil, err
 	}
 	s := &Services{Tables: tables}
+	if o.Called != nil {
+		s.lambda = invokeAPI{o.Called}
+	}
 	machines := []stepfunctions.Option{stepfunctions.WithLogger(o.Log), stepfunctions.WithStatusChange(o.Changed)}
 	if _, remote := o.Invoke.(*Functions); remote {
 		machines = append(machines, stepfunctions.WithConcurrency(lambdaConcurrency))
@@ -114,7 +120,7 @@ func (s *Services) Halt() error {
 	return s.haltErr
 }
 
-// ServeHTTP serves the JSON wire protocols, which X-Amz-Target distinguishes, and S3's, which has a
+// ServeHTTP serves the JSON wire protocols, which X-Amz-Target distinguishes, and those of Lambda and S3, which have a
 // path and no target. It verifies no signatures.
 func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch target := r.Header.Get("X-Amz-Target"); {
@@ -124,6 +130,8 @@ func (s *Services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Secrets.ServeHTTP(w, r)
 	case strings.HasPrefix(target, secretsTarget):
 		denySecrets(w)
+	case target == "" && s.lambda != nil && strings.HasPrefix(r.URL.Path, functionsPath):
+		s.lambda.ServeHTTP(w, r)
 	case target == "" && r.URL.Path != "/" && s.Objects != nil:
 		s.Objects.ServeHTTP(w, r)
 	default:

@@ -28,6 +28,8 @@ const (
 	hooks   = "!Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/webhooks/*"
 	jobs    = "!Ref AgentJob"
 	wakes   = "states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-AgentJob"
+	bucket  = "!GetAtt FilesBucket.Arn"
+	invokes = "lambda:InvokeFunction !GetAtt FilesFunction.Arn"
 	manage  = "execute-api:ManageConnections !Sub arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RealtimeApi}/live/"
 )
 
@@ -35,13 +37,16 @@ const (
 var grants = map[string][]string{
 	"authorize": on(table, "GetItem", "UpdateItem"),
 	"chat": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, "states:StartExecution !Ref TurnRun", wakes, invokes),
 	"router": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution !Ref TurnRun", wakes),
+		"secretsmanager:GetSecretValue "+ownKeys, "secretsmanager:GetSecretValue "+hooks, "states:StartExecution !Ref TurnRun", wakes, invokes),
 	"turn": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
+		"secretsmanager:GetSecretValue "+ownKeys, "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes, invokes),
 	"agent": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
-		"secretsmanager:GetSecretValue "+ownKeys, wakes),
+		"secretsmanager:GetSecretValue "+ownKeys, wakes, invokes),
+	"files": slices.Concat(on(table, "GetItem", "PutItem", "UpdateItem"), []string{"s3:ListBucket " + bucket, "s3:ListBucketVersions " + bucket},
+		objects("files/*", "GetObject", "GetObjectVersion", "PutObject", "DeleteObject"),
+		objects("changes/*", "GetObject", "PutObject", "DeleteObject"), objects("uploads/*", "GetObject", "PutObject", "DeleteObject")),
 	"jobs":    append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...), "states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs),
 	"confirm": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "states:StartExecution "+machine, "states:SendTaskSuccess "+machine, wakes),
 	"eligibility": append(append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
@@ -57,7 +62,7 @@ var grants = map[string][]string{
 		"secretsmanager:GetSecretValue "+ownKeys, "sqs:SendMessage !GetAtt DeadLetters.Arn"),
 	"lifecycle": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), signPermissions...), wakes),
 	"step": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"),
-		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-PlanRun", wakes),
+		"states:SendTaskSuccess !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:${AWS::StackName}-PlanRun", wakes, invokes),
 	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "Scan", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*",
@@ -76,6 +81,15 @@ var signPermissions = []string{
 // pushPermissions returns the permissions of a function that notifies connected clients of the rows that it stores.
 func pushPermissions(actions ...string) []string {
 	return append(on(table, append(actions, "DeleteItem")...), manage+"POST/@connections/*")
+}
+
+// objects returns the permissions for the objects of the bucket with keys of a pattern.
+func objects(keys string, actions ...string) []string {
+	list := make([]string, len(actions))
+	for i, a := range actions {
+		list[i] = "s3:" + a + " !Sub ${FilesBucket.Arn}/" + keys
+	}
+	return list
 }
 
 func on(resource string, actions ...string) []string {

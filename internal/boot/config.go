@@ -97,6 +97,7 @@ type (
 		AI
 		Drafts
 		Waits
+		Workspace
 	}
 	// Later is the configuration of turns that are answered after their requests.
 	Later struct {
@@ -159,6 +160,7 @@ type (
 	StepConfig struct {
 		Config
 		Push
+		Workspace
 		// StepsPerInvocation is how many effects of a run one invocation carries out.
 		StepsPerInvocation int `env:"STEPS_PER_INVOCATION" envDefault:"1"`
 	}

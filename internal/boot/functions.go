@@ -233,7 +233,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 		}
 		return Looked{found}, err
 	})
-	return gateway.ScheduledHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
+	return gateway.InvokedHandler{Handler: s.serve(httpapi.Registry(s.http, servers, s.companies())), Function: look}, nil
 }
 
 // Looked counts the servers that a scheduled retry reached.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/live/managementapi"
 	"piloto/internal/live/realtime"
@@ -26,12 +27,17 @@ type RealtimeConfig struct {
 func (s site) withPush(p Push) site {
 	if p.Endpoint != "" {
 		s.pushes = &realtime.Queue{Hub: &realtime.Hub{
-			Connections: s.stores.Access, Poster: managementapi.New(s.Push, p.Endpoint), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
+			Connections: s.stores.Access, Poster: s.poster(p), Now: s.Now, Log: s.log, Idle: s.Idle, Remember: s.remember(),
 		}}
 		s.stores = s.stores.Announcing(s.Watches.Over(s.pushes))
 		s.listeners = s.pushes
 	}
 	return s
+}
+
+// poster returns the way to connected clients.
+func (w World) poster(p Push) *managementapi.Poster {
+	return &managementapi.Poster{API: signed.New(w.Push, "execute-api", p.Endpoint, w.Now)}
 }
 
 // remember is how long connections are remembered: not where the sockets are in this process.
@@ -65,7 +71,7 @@ func Realtime(w World, e Environment) (gateway.Function, error) {
 	}
 	s := w.site(c.Config)
 	desk := &realtime.Handler{
-		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: managementapi.New(w.Push, c.Endpoint),
+		Connections: s.stores.Access, Tokens: s.stores.Access, Poster: w.poster(c.Push),
 		Origins: origins(c.Origins), Meter: s.meter, Now: w.Now, Log: s.log,
 		Remember: w.remember(),
 	}

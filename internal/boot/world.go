@@ -28,6 +28,8 @@ type World struct {
 	Secrets       aws.Config
 	Push          aws.Config // management API of the WebSocket API
 	Keys          aws.Config // KMS
+	Objects       aws.Config // S3
+	Functions     aws.Config // Lambda: functions that call another one
 
 	Now func() time.Time
 	IDs *ids.Source
@@ -111,6 +113,7 @@ func lambdaWorld(e Environment) World {
 	return World{
 		Tables: store.Dial(service("DYNAMODB")), StepFunctions: service("SFN"), Secrets: service("SECRETS_MANAGER"),
 		Push: service("APIGATEWAYMANAGEMENTAPI"), Keys: service("KMS"),
+		Objects: service("S3"), Functions: service("LAMBDA"),
 		Now: failpoint.Clock(Clock), IDs: ids.NewSource(nil),
 		Log: func(level slog.Level) *slog.Logger { return telemetry.New(os.Stdout, level, loggerOf(e)) },
 	}

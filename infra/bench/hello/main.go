@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -21,7 +20,6 @@ type clients struct {
 	table    *dynamodb.Client
 	machines *sfn.Client
 	secrets  *secretsmanager.Client
-	sockets  *apigatewaymanagementapi.Client
 }
 
 func main() {
@@ -30,9 +28,7 @@ func main() {
 		Credentials:  credentials.NewStaticCredentialsProvider(os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), ""),
 		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL")),
 	}
-	all := clients{
-		dynamodb.NewFromConfig(c), sfn.NewFromConfig(c), secretsmanager.NewFromConfig(c), apigatewaymanagementapi.NewFromConfig(c),
-	}
+	all := clients{dynamodb.NewFromConfig(c), sfn.NewFromConfig(c), secretsmanager.NewFromConfig(c)}
 	lambda.Start(all.hello)
 }
 

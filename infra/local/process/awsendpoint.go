@@ -13,7 +13,7 @@ import (
 )
 
 // awsEndpoint serves AWS on loopback to functions that run as processes of their own: DynamoDB,
-// Step Functions, Secrets Manager and the management API of sockets. It gives access to the keys of
+// Step Functions, Secrets Manager, S3, Lambda and the management API of sockets. It gives access to the keys of
 // providers, so it serves only requests with its credentials, and only the child processes of this
 // process know them.
 type awsEndpoint struct {
@@ -78,7 +78,7 @@ func (b *awsEndpoint) environment() []string {
 		"AWS_REGION=" + awsRegion, "AWS_DEFAULT_REGION=" + awsRegion,
 		"AWS_ACCESS_KEY_ID=" + b.id, "AWS_SECRET_ACCESS_KEY=" + b.secret,
 	}
-	for _, service := range []string{"DYNAMODB", "SFN", "SECRETS_MANAGER", "APIGATEWAYMANAGEMENTAPI"} {
+	for _, service := range []string{"DYNAMODB", "SFN", "SECRETS_MANAGER", "APIGATEWAYMANAGEMENTAPI", "S3", "LAMBDA"} {
 		env = append(env, "AWS_ENDPOINT_URL_"+service+"="+b.url)
 	}
 	return env

@@ -16,8 +16,9 @@ type engines struct {
 }
 
 const (
-	dataFile    = "piloto.db"
-	secretsFile = "secrets.json" // under the lock of the data file
+	dataFile      = "piloto.db"
+	secretsFile   = "secrets.json" // under the lock of the data file
+	objectsFolder = "objects"      // as well
 )
 
 // openEngines opens the data folder. Its error names the process that holds the folder. given is
@@ -31,7 +32,7 @@ func openEngines(folder string, o localaws.Options, given string) (*engines, err
 		return nil, err // the error names the process that holds the folder, or the damage
 	}
 	e := &engines{store: store}
-	o.Secrets = filepath.Join(folder, secretsFile)
+	o.Secrets, o.Objects = filepath.Join(folder, secretsFile), filepath.Join(folder, objectsFolder)
 	if given != "" {
 		o.Given = map[string]string{platformSecretARN: given}
 	}

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/access/rate"
 	"piloto/internal/boot"
+	"piloto/internal/boot/files"
 	"piloto/internal/boot/receipts"
 	"piloto/internal/boot/records"
 	"piloto/internal/boot/registry"
@@ -28,7 +29,7 @@ import (
 // httpFunctions builds each function that answers the HTTP API, by its folder.
 var httpFunctions = map[string]func(boot.World, boot.Environment) (http.Handler, error){
 	"chat": tools.Chat, "router": tools.Router, "confirm": boot.Confirm, "jobs": boot.JobRoutes, "eligibility": boot.Eligibility, "mcp": registry.New,
-	"records": records.New, "web": web.New,
+	"records": records.New, "web": web.New, "files": files.New,
 }
 
 // taskFunctions builds each function that answers events, by its folder.
@@ -75,8 +76,8 @@ func (f *functions) build(worldOf func(template.Function) (boot.World, error), d
 		world.Log = func(slog.Level) *slog.Logger { return telemetry.Named(f.log, "piloto."+fn.Name) }
 		if build, ok := httpFunctions[fn.Name]; ok {
 			f.http[fn.ID], err = build(world, environment)
-			if woken, ok := f.http[fn.ID].(gateway.ScheduledHandler); ok {
-				f.tasks[fn.ID] = woken.Function
+			if invoked, ok := f.http[fn.ID].(gateway.InvokedHandler); ok {
+				f.tasks[fn.ID] = invoked.Function
 			}
 		} else if build, ok := taskFunctions[fn.Name]; ok {
 			f.tasks[fn.ID], err = build(world, environment)
@@ -105,7 +106,7 @@ func functionTimeout(fn template.Function, e boot.Environment) (time.Duration, e
 func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
 	id, ok := f.byARN[arn]
 	if !ok || f.lambdas == nil && f.tasks[id] == nil {
-		return nil, &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}, nil
+		return nil, missing(arn), nil
 	}
 	if !f.beginCall() {
 		<-ctx.Done()
@@ -113,6 +114,23 @@ func (f *functions) Invoke(ctx context.Context, arn string, payload []byte) ([]b
 	}
 	defer f.calls.Done()
 	return f.call(ctx, id, payload)
+}
+
+// called calls the functions that other functions invoke. Such a call is a part of the one that makes it, so it begins
+// also while the process stops.
+type called struct{ *functions }
+
+// Invoke implements stepfunctions.Invoker.
+func (c called) Invoke(ctx context.Context, arn string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	id, ok := c.byARN[arn]
+	if !ok || c.lambdas == nil && c.tasks[id] == nil {
+		return nil, missing(arn), nil
+	}
+	return c.call(ctx, id, payload)
+}
+
+func missing(arn string) *stepfunctions.FunctionError {
+	return &stepfunctions.FunctionError{Type: "Lambda.ResourceNotFoundException", Message: "Function not found: " + arn}
 }
 
 func (f *functions) beginCall() bool {

@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	p.functions = &functions{template: p.template, now: p.Clock, log: p.log}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
 	p.engines, err = openEngines(p.Data, localaws.Options{
-		Now: p.Clock, Invoke: p.functions, Log: p.log,
+		Now: p.Clock, Invoke: p.functions, Called: called{p.functions}, Log: p.log,
 		Changed: func(ctx context.Context, e stepfunctions.Event) error {
 			return p.functions.deliverChange(ctx, p.deployment.Rules, e)
 		},
@@ -267,6 +267,9 @@ func (p *Process) provision(ctx context.Context, folder string) error {
 	if err := provision.Tables(ctx, config, p.template, p.names); err != nil {
 		return err
 	}
+	if err := provision.Buckets(ctx, config, p.template, p.names); err != nil {
+		return err
+	}
 	if err := provision.Machines(ctx, config, p.template, p.deployment, p.names); err != nil {
 		return err
 	}
@@ -301,6 +304,7 @@ func (p *Process) clientConfig() aws.Config {
 func (p *Process) world() boot.World {
 	return boot.World{
 		Tables: p.tableClient(nil), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
+		Objects: p.clientConfig(), Functions: p.clientConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted, Idle: p.sockets.Idle,
 		Log: func(slog.Level) *slog.Logger { return p.log },

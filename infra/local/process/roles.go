@@ -1,18 +1,22 @@
 package process
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"localaws/iam"
 	"localaws/template"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	management "github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/smithy-go"
@@ -38,9 +42,13 @@ func (p *Process) withRole(w boot.World, fn template.Function) (boot.World, erro
 		policy: policy, function: fn.ID, tables: "arn:" + p.names["AWS::Partition"] + ":dynamodb:" + awsRegion + ":" + p.names["AWS::AccountId"] + ":table/", account: p.names["AWS::AccountId"], partition: p.names["AWS::Partition"],
 		machineOf: p.engines.Machines.MachineOf, sockets: p.names[p.template.Socket.ID] + "/" + p.template.Socket.Stage, log: p.log,
 	}
-	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Push} {
+	for _, config := range []*aws.Config{&w.StepFunctions, &w.Secrets, &w.Objects} {
 		*config = config.Copy()
 		config.APIOptions = append(slices.Clip(config.APIOptions), g.install)
+	}
+	for config, requested := range map[*aws.Config]func(*http.Request) iam.Request{&w.Push: g.connectionRequest, &w.Functions: g.callRequest} {
+		*config = config.Copy()
+		config.HTTPClient = guardedClient{g, requested, config.HTTPClient}
 	}
 	w.Tables = p.tableClient(&g)
 	return w, nil
@@ -72,7 +80,12 @@ func (g guard) install(stack *middleware.Stack) error {
 
 // check returns AWS's error for an SDK call that the policy does not allow.
 func (g guard) check(ctx context.Context, call any) error {
-	for _, r := range g.requests(call) {
+	return g.judge(ctx, g.requests(call)...)
+}
+
+// judge does the same for requests.
+func (g guard) judge(ctx context.Context, requests ...iam.Request) error {
+	for _, r := range requests {
 		if err := g.policy.Check(r); err != nil {
 			g.log.ErrorContext(ctx, DeniedEvent, "function", g.function, "error", err)
 			return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: g.function + " is " + err.Error(), Fault: smithy.FaultClient}
@@ -130,10 +143,18 @@ func (g guard) requests(call any) []iam.Request {
 		return g.secretRequests("RestoreSecret", in.SecretId)
 	case *secretsmanager.DeleteSecretInput:
 		return g.secretRequests("DeleteSecret", in.SecretId)
-	case *management.PostToConnectionInput:
-		return g.connectionRequests("POST", in.ConnectionId)
-	case *management.DeleteConnectionInput:
-		return g.connectionRequests("DELETE", in.ConnectionId)
+	case *s3.ListObjectsV2Input:
+		return g.objectRequests(in.Bucket, nil, "ListBucket")
+	case *s3.ListObjectVersionsInput:
+		return g.objectRequests(in.Bucket, nil, "ListBucketVersions")
+	case *s3.GetObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, readAction(in.VersionId))
+	case *s3.HeadObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, readAction(in.VersionId))
+	case *s3.PutObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, conditional("PutObject", in.IfMatch)...)
+	case *s3.DeleteObjectInput:
+		return g.objectRequests(in.Bucket, in.Key, conditional("DeleteObject", in.IfMatch)...)
 	}
 	return []iam.Request{{Action: fmt.Sprintf("%T", call)}} // no policy allows this action
 }
@@ -214,9 +235,67 @@ func (g guard) secretRequests(action string, id *string) []iam.Request {
 	return []iam.Request{{Action: "secretsmanager:" + action, Resource: resource}}
 }
 
-func (g guard) connectionRequests(method string, id *string) []iam.Request {
-	resource := g.arn("execute-api", g.sockets+"/"+method+"/@connections/"+*id)
-	return []iam.Request{{Action: "execute-api:ManageConnections", Resource: resource}}
+// objectRequests returns the requests for an object, or for the bucket when the key is nil. An ARN of S3 has no region and
+// no account.
+func (g guard) objectRequests(bucket, key *string, actions ...string) []iam.Request {
+	resource := "arn:" + g.partition + ":s3:::" + *bucket
+	if key != nil {
+		resource += "/" + *key
+	}
+	all := make([]iam.Request, len(actions))
+	for i, action := range actions {
+		all[i] = iam.Request{Action: "s3:" + action, Resource: resource}
+	}
+	return all
+}
+
+// readAction returns the permission that a read needs, of the current version or of another one.
+func readAction(version *string) string {
+	if version != nil {
+		return "GetObjectVersion"
+	}
+	return "GetObject"
+}
+
+// conditional returns the permissions that a change needs. One with If-Match reads the object, too.
+func conditional(action string, match *string) []string {
+	if match != nil {
+		return []string{action, "GetObject"}
+	}
+	return []string{action}
+}
+
+// guardedClient refuses requests of package signed that a policy does not allow.
+type guardedClient struct {
+	guard
+	requested func(*http.Request) iam.Request
+	client    aws.HTTPClient
+}
+
+// Do implements aws.HTTPClient. It answers as AWS does.
+func (c guardedClient) Do(r *http.Request) (*http.Response, error) {
+	err := c.judge(r.Context(), c.requested(r))
+	if err == nil {
+		return c.client.Do(r)
+	}
+	body, _ := json.Marshal(map[string]string{"Message": err.Error()}) // a text
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}, nil
+}
+
+// callRequest returns the request of a call of a function: POST …/functions/NAME/invocations.
+func (g guard) callRequest(r *http.Request) iam.Request {
+	_, after, _ := strings.Cut(r.URL.Path, "/functions/")
+	name, _, _ := strings.Cut(after, "/")
+	return iam.Request{Action: "lambda:InvokeFunction", Resource: g.arn("lambda", "function:"+name)}
+}
+
+// connectionRequest returns the request about a connection: METHOD …/@connections/ID.
+func (g guard) connectionRequest(r *http.Request) iam.Request {
+	_, id, _ := strings.Cut(r.URL.Path, "/@connections/")
+	return iam.Request{Action: "execute-api:ManageConnections", Resource: g.arn("execute-api", g.sockets+"/"+r.Method+"/@connections/"+id)}
 }
 
 func (g guard) arn(service, resource string) string {

@@ -14,7 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/smithy-go"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/edge/telemetry"
+	"piloto/internal/live/managementapi"
+	"piloto/internal/live/realtime"
 )
 
 // TestFunctionIsLimitedToRole: a request that the role does not allow is refused before it is sent,
@@ -88,7 +91,14 @@ func TestFunctionIsLimitedToRole(t *testing.T) {
 			t.Errorf("%s: %v", name, c.err)
 		}
 	}
-	if n := strings.Count(log.String(), DeniedEvent); n != 8 {
+	sockets := &managementapi.Poster{API: signed.New(w.Push, "execute-api", "http://sockets/live", p.Clock)}
+	if err := sockets.Post(t.Context(), "none", []byte("x")); !errors.Is(err, realtime.ErrGone) {
+		t.Errorf("posts to a connection: %v", err)
+	}
+	if err := sockets.Close(t.Context(), "none"); !errors.Is(err, realtime.ErrRefused) {
+		t.Errorf("closes a connection: %v", err)
+	}
+	if n := strings.Count(log.String(), DeniedEvent); n != 9 {
 		t.Errorf("%d lines of the log: %s", n, &log)
 	}
 }

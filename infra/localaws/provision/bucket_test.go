@@ -35,6 +35,9 @@ Resources:
           - Id: number
             Status: Enabled
             NoncurrentVersionExpiration: {NoncurrentDays: 1, NewerNoncurrentVersions: 19}
+          - Status: Enabled
+            Prefix: parts/
+            ExpirationInDays: 7
 `
 
 // TestBucketsOfATemplate: one with versioning is created, and keeps its objects when it is provided again.
@@ -80,8 +83,8 @@ func TestBucketsOfATemplate(t *testing.T) {
 		t.Error(err)
 	}
 	out, err := client.GetBucketLifecycleConfiguration(t.Context(), &sdk.GetBucketLifecycleConfigurationInput{Bucket: name})
-	if err != nil || len(out.Rules) != 2 || *out.Rules[0].NoncurrentVersionExpiration.NoncurrentDays != 30 || out.Rules[0].Expiration == nil ||
-		*out.Rules[1].NoncurrentVersionExpiration.NewerNoncurrentVersions != 19 {
+	if err != nil || len(out.Rules) != 3 || *out.Rules[0].NoncurrentVersionExpiration.NoncurrentDays != 30 || out.Rules[0].Expiration == nil ||
+		*out.Rules[1].NoncurrentVersionExpiration.NewerNoncurrentVersions != 19 || *out.Rules[2].Filter.Prefix != "parts/" || *out.Rules[2].Expiration.Days != 7 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -90,7 +93,8 @@ func TestBucketsThatCannotBeHonouredAreRefused(t *testing.T) {
 	for name, properties := range map[string]string{
 		"suspended":   "VersioningConfiguration: {Status: Suspended}",
 		"replication": "{VersioningConfiguration: {Status: Enabled}, ReplicationConfiguration: {}}",
-		"prefix":      "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Enabled, Prefix: a}]}}",
+		"tags":        "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Enabled, TagFilters: []}]}}",
+		"both":        "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Enabled, ExpirationInDays: 1, ExpiredObjectDeleteMarker: true}]}}",
 		"no days":     "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Enabled, NoncurrentVersionExpiration: {NewerNoncurrentVersions: 2}}]}}",
 		"zero days":   "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Enabled, NoncurrentVersionExpiration: {NoncurrentDays: 0}}]}}",
 		"disabled":    "{VersioningConfiguration: {Status: Enabled}, LifecycleConfiguration: {Rules: [{Status: Disabled}]}}",

@@ -64,7 +64,7 @@ func provide(ctx context.Context, client *s3.Client, b template.Bucket, name str
 	}
 	var rules []s3types.LifecycleRule
 	for _, r := range b.Rules {
-		rule := s3types.LifecycleRule{Status: s3types.ExpirationStatusEnabled, Filter: &s3types.LifecycleRuleFilter{Prefix: aws.String("")}}
+		rule := s3types.LifecycleRule{Status: s3types.ExpirationStatusEnabled, Filter: &s3types.LifecycleRuleFilter{Prefix: &r.Prefix}}
 		if r.ID != "" {
 			rule.ID = &r.ID
 		}
@@ -73,6 +73,9 @@ func provide(ctx context.Context, client *s3.Client, b template.Bucket, name str
 			if r.Newer > 0 {
 				rule.NoncurrentVersionExpiration.NewerNoncurrentVersions = aws.Int32(int32(r.Newer)) //nolint:gosec // at most 100
 			}
+		}
+		if r.Current > 0 {
+			rule.Expiration = &s3types.LifecycleExpiration{Days: aws.Int32(int32(r.Current))} //nolint:gosec // days of a template
 		}
 		if r.Markers {
 			rule.Expiration = &s3types.LifecycleExpiration{ExpiredObjectDeleteMarker: aws.Bool(true)}

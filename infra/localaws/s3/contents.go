@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"localaws/disk"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,29 @@ import (
 
 // errDamaged reports that a stored content is not the one that was written.
 var errDamaged = errors.New("s3: a stored content is damaged")
+
+// Content is a content that a version refers to: a file in the folder of the contents.
+type Content struct {
+	Name   string
+	Size   int64
+	SHA256 string // hex
+}
+
+// Contents returns the contents of all versions of a data file, which may have none.
+func Contents(store *disk.Store) (all []Content, err error) {
+	err = store.View(func(tx *disk.Tx) error {
+		all = nil
+		if tx.Bucket(bucketTable) == nil {
+			return nil
+		}
+		return eachVersion(tx, func(_ string, v version) {
+			if !v.Marker {
+				all = append(all, Content{v.Content, v.Size, v.SHA256})
+			}
+		})
+	})
+	return all, err
+}
 
 // contents is the folder of the contents, each in a file that is never changed.
 type contents string

@@ -16,8 +16,8 @@
 //     NotImplemented (501), never ignored.
 //
 // It serves CreateBucket, HeadBucket, PutBucketVersioning and GetBucketVersioning (Enabled), and
-// PutBucketLifecycleConfiguration and GetBucketLifecycleConfiguration (versions that are not current any
-// more, and their delete markers); ListObjectsV2 and ListObjectVersions without delimiters; PutObject with
+// PutBucketLifecycleConfiguration and GetBucketLifecycleConfiguration (days of objects, of versions that are
+// not current any more, and of their delete markers, by a prefix); ListObjectsV2 and ListObjectVersions without delimiters; PutObject with
 // If-Match and If-None-Match, GetObject and HeadObject with ranges, conditions and version ids, and
 // DeleteObject with If-Match. An object is at most 64 MB. It differs from S3 in that:
 //

@@ -24,6 +24,7 @@ type Engine struct {
 
 	sweeping sync.Mutex
 	swept    time.Time // by sweeping
+	held     int       // by sweeping: how many hold what would expire
 }
 
 // An Option changes how an Engine is opened.

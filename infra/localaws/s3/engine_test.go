@@ -308,7 +308,10 @@ func TestObjectsHaveALimit(t *testing.T) {
 func (w *world) rules(rules ...types.LifecycleRule) {
 	w.Helper()
 	for i := range rules {
-		rules[i].Status, rules[i].Filter = types.ExpirationStatusEnabled, &types.LifecycleRuleFilter{Prefix: aws.String("")}
+		rules[i].Status = types.ExpirationStatusEnabled
+		if rules[i].Filter == nil {
+			rules[i].Filter = &types.LifecycleRuleFilter{Prefix: aws.String("")}
+		}
 	}
 	if _, err := w.client.PutBucketLifecycleConfiguration(w.Context(), &sdk.PutBucketLifecycleConfigurationInput{
 		Bucket: bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
@@ -358,6 +361,63 @@ func TestOldVersionsExpire(t *testing.T) {
 	expect("2 versions, 0 markers, 2 files")
 	if w.get("k", nil) != "5" || w.get("other", nil) != "x" {
 		t.Error("a current version expired")
+	}
+}
+
+// TestObjectsOfAPrefixExpire: first they are deleted, then their contents go, and then the mark.
+func TestObjectsOfAPrefixExpire(t *testing.T) {
+	const day = 24 * time.Hour
+	w := newWorld(t)
+	w.rules(types.LifecycleRule{
+		Filter: &types.LifecycleRuleFilter{Prefix: aws.String("short/")}, Expiration: &types.LifecycleExpiration{Days: aws.Int32(2)},
+		NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(1)},
+	})
+	w.put("long", "x")
+	id := w.put("short/k", "one")
+	steps := []struct{ after, want string }{
+		{"2 days", "2 versions, 0 markers, 2 files"},
+		{"2 days and an hour", "2 versions, 1 markers, 2 files"},
+		{"3 days and two hours", "1 versions, 1 markers, 1 files"},
+		{"5 days", "1 versions, 0 markers, 1 files"},
+	}
+	for i, d := range []time.Duration{2 * day, time.Hour, day + time.Hour, 2 * day} {
+		w.later(d)
+		w.restart()
+		if got := w.kept(); got != steps[i].want {
+			t.Errorf("after %s: %s, want %s", steps[i].after, got, steps[i].want)
+		}
+		if i == 1 && (w.get("short/k", &id) != "one" || !strings.Contains(w.get("short/k", nil), "NoSuchKey")) {
+			t.Error("it is not deleted with its version kept:", w.get("short/k", nil), w.get("short/k", &id))
+		}
+	}
+	if w.get("long", nil) != "x" {
+		t.Error("an object without the prefix expired")
+	}
+}
+
+// TestNothingExpiresWhileItIsHeld: a backup reads the contents after its copy of the data file was taken.
+func TestNothingExpiresWhileItIsHeld(t *testing.T) {
+	w := newWorld(t)
+	w.rules(types.LifecycleRule{NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(1)}})
+	w.put("k", "one")
+	w.put("k", "two")
+	w.later(48 * time.Hour)
+	first, second := w.engine.Hold(), w.engine.Hold()
+	held, err := s3.Contents(w.store)
+	if err != nil || len(held) != 2 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	first()
+	w.put("other", "x")
+	for _, c := range held {
+		if content, err := os.ReadFile(filepath.Join(w.folder(), c.Name)); err != nil || int64(len(content)) != c.Size {
+			t.Errorf("%+v: %q, %v", c, content, err)
+		}
+	}
+	second()
+	w.put("other", "y")
+	if got := w.kept(); got != "3 versions, 0 markers, 3 files" {
+		t.Error(got)
 	}
 }
 

@@ -19,6 +19,10 @@ func TestStoredFormatStays(t *testing.T) {
 			&bucket{Made: made, Versioned: true, Rules: []rule{{ID: "r", Days: 30, Newer: 19, Markers: true}}},
 			`{"made":"2026-11-27T09:00:00Z","versioned":true,"rules":[{"id":"r","days":30,"newer":19,"markers":true}]}`,
 		},
+		{
+			&bucket{Made: made, Rules: []rule{{Prefix: "p/", Current: 90, Days: 1}}},
+			`{"made":"2026-11-27T09:00:00Z","rules":[{"prefix":"p/","current":90,"days":1}]}`,
+		},
 		{&version{ID: "M", Made: made, Marker: true}, `{"id":"M","made":"2026-11-27T09:00:00Z","marker":true}`},
 		{
 			&version{

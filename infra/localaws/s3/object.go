@@ -153,8 +153,13 @@ func (in *request) mayPut(tx *disk.Tx) (*disk.Bucket, error) {
 	return table, nil
 }
 
+// marker returns a new mark that an object is deleted.
+func (e *Engine) marker() version {
+	return version{ID: rand.Text(), Made: e.seconds(), Marker: true}
+}
+
 func (e *Engine) deleteObject(in *request) (*response, error) {
-	marker := version{ID: rand.Text(), Made: e.seconds(), Marker: true}
+	marker := e.marker()
 	err := e.store.Update(func(tx *disk.Tx) error {
 		b, table, err := bucketOf(tx, in.bucket)
 		if err != nil {

@@ -13,9 +13,11 @@ type Bucket struct {
 	Line  int
 }
 
-// BucketRule is a rule of a lifecycle for versions that are not current any more.
+// BucketRule is a rule of a lifecycle.
 type BucketRule struct {
 	ID      string
+	Prefix  string
+	Current int  // an object is deleted so many days after it was made; 0: none is
 	Days    int  // a version expires so many days after it was replaced; 0: none expires
 	Newer   int  // so many of these versions do not expire
 	Markers bool // a delete marker without versions below it expires
@@ -47,6 +49,8 @@ func (r *reader) bucketRule(n *yaml.Node, path string) BucketRule {
 	r.object(n, path, handlers{
 		"Id":                             r.into(&rule.ID),
 		"Status":                         r.oneOf("Enabled"),
+		"Prefix":                         r.into(&rule.Prefix),
+		"ExpirationInDays":               r.count(&rule.Current),
 		"AbortIncompleteMultipartUpload": acceptUnused("objects are written whole"),
 		"ExpiredObjectDeleteMarker": func(n *yaml.Node, at string) {
 			r.oneOf("true")(n, at)
@@ -61,6 +65,9 @@ func (r *reader) bucketRule(n *yaml.Node, path string) BucketRule {
 		},
 	})
 	r.require(n, path, "Status")
+	if rule.Markers && rule.Current > 0 {
+		r.fail(n, path, "has ExpirationInDays and ExpiredObjectDeleteMarker, which S3 takes in two rules")
+	}
 	return rule
 }
 

@@ -398,18 +398,18 @@ func TestARequestArrivesWhenTheGatewayReceivesIt(t *testing.T) {
 	}
 }
 
-// TestAFunctionSeparatesSchedulesFromRequests: for a function that serves HTTP and a schedule. A client's request
-// is never taken for the schedule.
-func TestAFunctionSeparatesSchedulesFromRequests(t *testing.T) {
+// TestAFunctionSeparatesOtherInvocationsFromRequests: for a function that serves HTTP and is invoked otherwise. A
+// client's request is never taken for another invocation.
+func TestAFunctionSeparatesOtherInvocationsFromRequests(t *testing.T) {
 	asked := func(called string) Function {
 		return NewFunction(func(context.Context, json.RawMessage) (string, error) { return called, nil })
 	}
-	both := either{http: asked("http"), wake: asked("wake")}
+	both := either{http: asked("http"), other: asked("other")}
 	for payload, want := range map[string]string{
-		`{"version":"0","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`:                                "wake",
+		`{"version":"0","detail-type":"Scheduled Event","source":"aws.events","detail":{}}`:                                "other",
 		`{"version":"2.0","routeKey":"POST /api/mcps","body":"{\"detail-type\":\"Scheduled Event\"}","requestContext":{}}`: "http",
-		`{"version":"2.0","headers":{"detail-type":"Scheduled Event"}}`:                                                    "http",
-		`{}`: "http",
+		`{"version":"2.0","headers":{"detail-type":"Scheduled Event"},"requestContext":{"http":{"method":"GET"}}}`:         "http",
+		`{"op":"tree","place":{"account":"a"}}`: "other",
 	} {
 		if got, err := both.Invoke(t.Context(), []byte(payload)); err != nil || string(got) != `"`+want+`"` {
 			t.Errorf("%s: %s %v", payload, got, err)

@@ -46,31 +46,31 @@ func TaskFailure(err error) messages.InvokeResponse_Error {
 	return messages.InvokeResponse_Error{Type: name, Message: message}
 }
 
-// ScheduledHandler is an HTTP handler that is also invoked on a schedule.
-type ScheduledHandler struct {
+// InvokedHandler is an HTTP handler that is also invoked: on a schedule, or by another function.
+type InvokedHandler struct {
 	http.Handler
 	Function
 }
 
-// StartHTTP serves API Gateway with h until the environment ends. If h is a ScheduledHandler, it also serves its
-// schedule. It does not return.
+// StartHTTP serves API Gateway with h until the environment ends. If h is an InvokedHandler, it also serves its
+// other invocations. It does not return.
 func (edge Edge) StartHTTP(h http.Handler) {
-	if both, ok := h.(ScheduledHandler); ok {
+	if both, ok := h.(InvokedHandler); ok {
 		lambda.Start(either{lambda.NewHandler(edge.Handler(both.Handler)), both.Function})
 	}
 	lambda.Start(edge.Handler(h))
 }
 
-// either distinguishes the events of EventBridge, which always have a detail-type, from those of API Gateway.
-type either struct{ http, wake Function }
+// either distinguishes the events of API Gateway, which always have a requestContext, from all others.
+type either struct{ http, other Function }
 
 // Invoke implements Function.
 func (e either) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	var event struct {
-		DetailType string `json:"detail-type"`
+		Context json.RawMessage `json:"requestContext"`
 	}
-	if json.Unmarshal(payload, &event) == nil && event.DetailType != "" {
-		return e.wake.Invoke(ctx, payload)
+	if json.Unmarshal(payload, &event) == nil && event.Context == nil {
+		return e.other.Invoke(ctx, payload)
 	}
 	return e.http.Invoke(ctx, payload)
 }

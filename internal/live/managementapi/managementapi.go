@@ -9,59 +9,52 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi"
+	"net/url"
 
 	"piloto/internal/live/realtime"
 )
 
-// Poster implements realtime.Poster.
-type Poster struct {
-	client *apigatewaymanagementapi.Client
+// maxAnswer is how much of an answer is read: it says nothing that is needed.
+const maxAnswer = 1 << 10
+
+// API sends a request to the management API of one stage of a WebSocket API, at
+// https://{api}.execute-api.{region}.amazonaws.com/{stage}. It returns the status, the headers and at most most+1 bytes of
+// the answer (package signed).
+type API interface {
+	Do(ctx context.Context, method, path string, body []byte, most int64) (int, http.Header, []byte, error)
 }
 
-// New returns the Poster of one stage of a WebSocket API. Its management endpoint is
-// https://{api}.execute-api.{region}.amazonaws.com/{stage}, unless the configuration has another
-// one.
-func New(config aws.Config, endpoint string) *Poster {
-	return &Poster{apigatewaymanagementapi.NewFromConfig(config, func(o *apigatewaymanagementapi.Options) {
-		if o.BaseEndpoint == nil {
-			o.BaseEndpoint = &endpoint
-		}
-		o.Retryer = aws.NopRetryer{}
-	})}
-}
+// Poster implements realtime.Poster.
+type Poster struct{ API API }
 
 // Post sends a text frame to a client.
 func (p *Poster) Post(ctx context.Context, id string, frame []byte) error {
-	_, err := p.client.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &id, Data: frame})
-	return classify(err)
+	return p.send(ctx, http.MethodPost, id, frame)
 }
 
 // Close ends a connection. A missing one is no error.
 func (p *Poster) Close(ctx context.Context, id string) error {
-	_, err := p.client.DeleteConnection(ctx, &apigatewaymanagementapi.DeleteConnectionInput{ConnectionId: &id})
-	if err = classify(err); errors.Is(err, realtime.ErrGone) {
+	err := p.send(ctx, http.MethodDelete, id, nil)
+	if errors.Is(err, realtime.ErrGone) {
 		return nil
 	}
 	return err
 }
 
-// classify maps a response to the errors of package realtime.
-func classify(err error) error {
-	if err == nil {
+// send makes a request about a connection, and maps its answer to the errors of package realtime.
+func (p *Poster) send(ctx context.Context, method, id string, frame []byte) error {
+	status, header, _, err := p.API.Do(ctx, method, "/@connections/"+url.QueryEscape(id), frame, maxAnswer)
+	if err != nil {
+		return err
+	}
+	failed := fmt.Errorf("execute-api: %d %s", status, header.Get("X-Amzn-Errortype"))
+	switch {
+	case status/100 == 2:
 		return nil
-	}
-	var answer interface{ HTTPStatusCode() int }
-	if !errors.As(err, &answer) {
-		return err // there was no response
-	}
-	switch status := answer.HTTPStatusCode(); {
 	case status == http.StatusGone:
-		return fmt.Errorf("%w: %w", realtime.ErrGone, err)
+		return fmt.Errorf("%w: %w", realtime.ErrGone, failed)
 	case status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout:
-		return fmt.Errorf("%w: %w", realtime.ErrRefused, err)
+		return fmt.Errorf("%w: %w", realtime.ErrRefused, failed)
 	}
-	return err
+	return failed
 }

@@ -8,16 +8,22 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"piloto/internal/boot/signed"
 	"piloto/internal/live/managementapi"
 	"piloto/internal/live/realtime"
 )
 
 func config() aws.Config {
 	return aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}
+}
+
+func open(config aws.Config, endpoint string) *managementapi.Poster {
+	return &managementapi.Poster{API: signed.New(config, "execute-api", endpoint, time.Now)}
 }
 
 // newServer returns a management API that answers with one status, its last request and the
@@ -40,7 +46,7 @@ func newServer(t *testing.T, status int, kind string) (*httptest.Server, *http.R
 
 func TestPostSendsFrameOnceToStage(t *testing.T) {
 	s, asked, times := newServer(t, 200, "")
-	p := managementapi.New(config(), s.URL+"/live")
+	p := open(config(), s.URL+"/live")
 	if err := p.Post(context.Background(), "a/b=", []byte(`{"ñ":1}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +79,7 @@ func TestErrorTellsWhetherRetryMayHelp(t *testing.T) {
 		"away":       {503, "", false, false},
 	} {
 		s, _, times := newServer(t, c.status, c.kind)
-		p := managementapi.New(config(), s.URL)
+		p := open(config(), s.URL)
 		err := p.Post(context.Background(), "a", []byte("x"))
 		if err == nil || errors.Is(err, realtime.ErrGone) != c.gone || errors.Is(err, realtime.ErrRefused) != c.refused {
 			t.Errorf("%s: %v", name, err)
@@ -87,12 +93,12 @@ func TestErrorTellsWhetherRetryMayHelp(t *testing.T) {
 	}
 	s, _, _ := newServer(t, 200, "")
 	s.Close()
-	if err := managementapi.New(config(), s.URL).Post(context.Background(), "a", []byte("x")); err == nil || errors.Is(err, realtime.ErrGone) || errors.Is(err, realtime.ErrRefused) {
+	if err := open(config(), s.URL).Post(context.Background(), "a", []byte("x")); err == nil || errors.Is(err, realtime.ErrGone) || errors.Is(err, realtime.ErrRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := managementapi.New(config(), s.URL).Post(canceled, "a", []byte("x")); !errors.Is(err, context.Canceled) {
+	if err := open(config(), s.URL).Post(canceled, "a", []byte("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 }
@@ -101,7 +107,7 @@ func TestConfiguredEndpointIsUsed(t *testing.T) {
 	s, asked, _ := newServer(t, 200, "")
 	c := config()
 	c.BaseEndpoint = &s.URL
-	if err := managementapi.New(c, "https://nowhere.invalid/live").Post(context.Background(), "a", []byte("x")); err != nil || asked.Method != "POST" {
+	if err := open(c, "https://nowhere.invalid/live").Post(context.Background(), "a", []byte("x")); err != nil || asked.Method != "POST" {
 		t.Error(err)
 	}
 }
