@@ -136,13 +136,13 @@ func (a *app) transferCommand(t *transfer, use, about string) *cobra.Command {
 }
 
 func (a *app) transfer(ctx context.Context, t *transfer) error {
-	if err := a.keepDataApart(t.folder); err != nil {
-		return err
-	}
 	if t.makes && !t.options.DryRun {
 		if err := os.MkdirAll(t.folder, 0o750); err != nil {
 			return usage(err)
 		}
+	}
+	if err := a.keepDataApart(t.folder); err != nil {
+		return err
 	}
 	return a.withRemote(ctx, *t.files, func(ctx context.Context, there client.Files) error {
 		here, err := a.openFolder(t.folder, t.files.shown)
