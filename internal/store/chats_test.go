@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,5 +160,39 @@ func TestMessagesOfOneTransactionStayTogether(t *testing.T) {
 		if !slices.Equal(read, []string{"a", "b", "c", "d", "e", "f", "g", "h"}) {
 			t.Errorf("at most %d at once: %v", limit, read)
 		}
+	}
+}
+
+// TestTheFirstFileMarksAProjectOrAChat, and no change of them takes the mark away.
+func TestTheFirstFileMarksAProjectOrAChat(t *testing.T) {
+	w := fixture.NewWorld(t)
+	p := conversation.Project{ID: "p", Name: "P", CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
+	if err := w.Store.CreateProject(t.Context(), fixture.Account, p); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := errors.Join(w.Store.MarkFiles(t.Context(), fixture.Account, "p", ""), w.Store.MarkFiles(t.Context(), fixture.Account, "", w.Chat.ID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	title := "x"
+	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.UpdateProject(t.Context(), fixture.Account, "p", func(p *conversation.Project) error { p.Name = "Q"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	chat, err := w.Store.Chat(t.Context(), fixture.Account, w.Chat.ID)
+	if err != nil || !chat.Files {
+		t.Errorf("%+v, %v", chat, err)
+	}
+	if p, err = w.Store.Project(t.Context(), fixture.Account, "p"); err != nil || !p.Files || p.Name != "Q" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := w.Store.MarkFiles(t.Context(), fixture.Account, "", "none"); !errors.Is(err, conversation.ErrChatNotFound) {
+		t.Error(err)
+	}
+	if err := w.Store.MarkFiles(t.Context(), "other", "p", ""); !errors.Is(err, conversation.ErrProjectNotFound) {
+		t.Error(err)
 	}
 }

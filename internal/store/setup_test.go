@@ -65,6 +65,7 @@ var setupChanges = []struct {
 		_, err := s.UpdateProject(ctx, "acme", "p", func(p *conversation.Project) error { p.Context = "be brief"; return nil })
 		return err
 	}},
+	{"chats.MarkFiles", func(s *fixture.Stores) error { return s.MarkFiles(ctx, "acme", "p", "") }},
 	{"chats.DeleteProject", func(s *fixture.Stores) error { return s.DeleteProject(ctx, "acme", "p") }},
 	{"router.PutRouterSettings", func(s *fixture.Stores) error {
 		return s.PutRouterSettings(ctx, "acme", 7, agent.Settings{Context: "a shop"})

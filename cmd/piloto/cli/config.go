@@ -32,7 +32,7 @@ const hooksKey = "post-edit"
 var harmless = []string{"agent", "max-steps", "budget", "timeout", "self-eval", "lang", "quiet", "no-color", "show-costs", "dry-run", "no-stream"}
 
 // unset are the flags of these commands that are no settings: they belong to one call.
-var unset = []string{"config", "help", "version", "chat"}
+var unset = []string{"config", "help", "version", "chat", "project", "delete", "force"}
 
 // configure sets the flags that were not given: from the environment (PILOTO_MAX_STEPS), else from the configuration
 // (max_steps).

@@ -9,26 +9,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
 	"piloto/internal/ground/visible"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/overlay"
 )
 
-// workspaceCommand returns the commands about the files of a folder that piloto run worked on, and about their earlier
-// versions.
+// workspaceCommand returns the commands about files and their earlier versions: those of a folder of this machine that
+// piloto run worked on, or those of a project or a chat at the deployment.
 func (a *app) workspaceCommand() *cobra.Command {
-	var root string
-	var shown []string
-	with := func(use, about string, args cobra.PositionalArgs, do func(ctx context.Context, m *machine.Machine, args []string) error) *cobra.Command {
+	var f fileFlags
+	with := func(use, about string, args cobra.PositionalArgs, do func(ctx context.Context, files openFiles, args []string) error) *cobra.Command {
 		return &cobra.Command{
 			Use: use, Short: about, Args: args,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				m, err := a.openFolder(root, shown)
-				if err != nil {
-					return err
-				}
-				return a.worded(errors.Join(do(cmd.Context(), m, args), m.Close()))
+				return a.withFiles(cmd.Context(), f, func(ctx context.Context, files openFiles) error { return do(ctx, files, args) })
 			},
 		}
 	}
@@ -37,10 +33,64 @@ func (a *app) workspaceCommand() *cobra.Command {
 	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), a.logFile)
 	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), a.diffFile)
 	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), a.restoreFile)
-	cmd := group("workspace", "The files of a folder that an agent worked on, and their earlier versions", list, cat, log, diff, restore)
-	cmd.PersistentFlags().StringVarP(&root, "workspace", "w", ".", "the `folder`")
-	cmd.PersistentFlags().StringSliceVar(&shown, "show", nil, "`globs` of files that are hidden otherwise")
+	cmd := group("workspace", "Files: of a folder of this machine, or of a project or a chat", list, cat, log, diff, restore,
+		a.getFileCommand(&f), a.putFileCommand(&f), a.pushCommand(&f), a.pullCommand(&f))
+	cmd.Long = `With --project or --chat: the files of that project, or of that chat, at the deployment (--at, --profile).
+Without them: the files of a folder of this machine (-w), with the versions that were kept here.
+get, put, push and pull always need --project or --chat.`
+	cmd.PersistentFlags().StringVar(&f.project, "project", "", "`id` of a project at the deployment")
+	cmd.PersistentFlags().StringVar(&f.chat, "chat", "", "`id` of a chat at the deployment; a chat of a project has its files")
+	cmd.PersistentFlags().StringVarP(&f.root, "workspace", "w", ".", "`folder` of this machine, without --project and --chat")
+	cmd.PersistentFlags().StringSliceVar(&f.shown, "show", nil, "`globs` of files of the folder that are hidden otherwise")
 	return cmd
+}
+
+// fileFlags say whose files are meant.
+type fileFlags struct {
+	root          string
+	shown         []string
+	project, chat string
+}
+
+// remote reports whether the files of a deployment are meant.
+func (f fileFlags) remote() bool { return f.project != "" || f.chat != "" }
+
+// openFiles are files that a command works on, and how a change of them begins.
+type openFiles struct {
+	workspace.Store
+	pending func() (*overlay.Overlay, error)
+}
+
+// withFiles calls do with the files that the flags name.
+func (a *app) withFiles(ctx context.Context, f fileFlags, do func(ctx context.Context, files openFiles) error) error {
+	if f.remote() {
+		return a.withRemote(ctx, f, func(ctx context.Context, files client.Files) error {
+			return do(ctx, openFiles{files, func() (*overlay.Overlay, error) {
+				return overlay.New(files, overlay.Set{}, overlay.Options{Now: now, Check: workspace.Shown{}.Check})
+			}})
+		})
+	}
+	m, err := a.openFolder(f.root, f.shown)
+	if err != nil {
+		return err
+	}
+	return a.worded(errors.Join(do(ctx, openFiles{m.Files(), m.Overlay}), m.Close()))
+}
+
+// withRemote calls do with the files of a project or a chat.
+func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.Context, files client.Files) error) error {
+	switch {
+	case f.project != "" && f.chat != "":
+		return usage(errors.New("--project and --chat name two places: give one of them"))
+	case !f.remote():
+		return usage(errors.New(a.text("cli.files.place")))
+	}
+	return a.worded(a.connect(ctx, func(ctx context.Context, c *client.Client) error {
+		if f.project != "" {
+			return do(ctx, c.ProjectFiles(f.project))
+		}
+		return do(ctx, c.ChatFiles(f.chat))
+	}))
 }
 
 // openFolder opens a folder without its agent.
@@ -65,8 +115,8 @@ func historyFolder() (string, error) {
 	return filepath.Join(cache, "piloto", "history"), nil
 }
 
-func (a *app) listFiles(ctx context.Context, m *machine.Machine, _ []string) error {
-	all, err := m.Files().List(ctx)
+func (a *app) listFiles(ctx context.Context, files openFiles, _ []string) error {
+	all, err := files.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,8 +124,11 @@ func (a *app) listFiles(ctx context.Context, m *machine.Machine, _ []string) err
 	for _, f := range all.Files {
 		rows = append(rows, fileRow(f))
 	}
-	return a.list(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, []string{"cli.name", "cli.size", "cli.changed", "cli.version"}, rows)
+	return a.list(map[string]any{"files": jsonFiles(all.Files), "version": all.Version}, fileTitles, rows)
 }
+
+// fileTitles are the titles of a table of files.
+var fileTitles = []string{"cli.name", "cli.size", "cli.changed", "cli.version"}
 
 func fileRow(f workspace.File) []string {
 	return []string{f.Name, fmt.Sprint(f.Size), moment(f.At), f.Version[:min(len(f.Version), shortVersion)]}
@@ -101,11 +154,11 @@ func jsonFiles(list []workspace.File) []file {
 }
 
 // whole returns the version of a file that begins with what a person typed; "" is the present one.
-func whole(ctx context.Context, m *machine.Machine, name, typed string) (string, error) {
+func whole(ctx context.Context, files openFiles, name, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
 	}
-	kept, err := m.Files().Versions(ctx, name)
+	kept, err := files.Versions(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -125,15 +178,15 @@ func whole(ctx context.Context, m *machine.Machine, name, typed string) (string,
 	return found, nil
 }
 
-func (a *app) catFile(ctx context.Context, m *machine.Machine, args []string) error {
+func (a *app) catFile(ctx context.Context, files openFiles, args []string) error {
 	version := ""
 	if len(args) == 2 {
 		var err error
-		if version, err = whole(ctx, m, args[0], args[1]); err != nil {
+		if version, err = whole(ctx, files, args[0], args[1]); err != nil {
 			return err
 		}
 	}
-	content, _, err := workspace.ReadAll(ctx, m.Files(), args[0], version)
+	content, _, err := workspace.ReadAll(ctx, files, args[0], version)
 	if err != nil {
 		return err
 	}
@@ -147,8 +200,8 @@ func (a *app) catFile(ctx context.Context, m *machine.Machine, args []string) er
 	return err
 }
 
-func (a *app) logFile(ctx context.Context, m *machine.Machine, args []string) error {
-	kept, err := m.Files().Versions(ctx, args[0])
+func (a *app) logFile(ctx context.Context, files openFiles, args []string) error {
+	kept, err := files.Versions(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -156,20 +209,20 @@ func (a *app) logFile(ctx context.Context, m *machine.Machine, args []string) er
 	for _, f := range kept {
 		rows = append(rows, fileRow(f))
 	}
-	return a.list(map[string]any{"versions": jsonFiles(kept)}, []string{"cli.name", "cli.size", "cli.changed", "cli.version"}, rows)
+	return a.list(map[string]any{"versions": jsonFiles(kept)}, fileTitles, rows)
 }
 
 // restoring returns the change that puts a version of a file back.
-func (a *app) restoring(ctx context.Context, m *machine.Machine, name, typed string) (overlay.Set, error) {
-	version, err := whole(ctx, m, name, typed)
+func (a *app) restoring(ctx context.Context, files openFiles, name, typed string) (overlay.Set, error) {
+	version, err := whole(ctx, files, name, typed)
 	if err != nil {
 		return overlay.Set{}, err
 	}
-	content, _, err := workspace.ReadAll(ctx, m.Files(), name, version)
+	content, _, err := workspace.ReadAll(ctx, files, name, version)
 	if err != nil {
 		return overlay.Set{}, err
 	}
-	pending, err := m.Overlay()
+	pending, err := files.pending()
 	if err != nil {
 		return overlay.Set{}, err
 	}
@@ -183,24 +236,24 @@ func (a *app) restoring(ctx context.Context, m *machine.Machine, name, typed str
 	return pending.Changes(), nil
 }
 
-func (a *app) diffFile(ctx context.Context, m *machine.Machine, args []string) error {
-	set, err := a.restoring(ctx, m, args[0], args[1])
+func (a *app) diffFile(ctx context.Context, files openFiles, args []string) error {
+	set, err := a.restoring(ctx, files, args[0], args[1])
 	if err != nil {
 		return err
 	}
-	diff, err := overlay.Diff(ctx, m.Files(), set)
+	diff, err := overlay.Diff(ctx, files, set)
 	if err != nil || diff == "" {
 		return err
 	}
 	return a.copyTo(a.out, diff, a.isTerm)
 }
 
-func (a *app) restoreFile(ctx context.Context, m *machine.Machine, args []string) error {
-	set, err := a.restoring(ctx, m, args[0], args[1])
+func (a *app) restoreFile(ctx context.Context, files openFiles, args []string) error {
+	set, err := a.restoring(ctx, files, args[0], args[1])
 	if err != nil {
 		return err
 	}
-	if _, err := overlay.Apply(ctx, m.Files(), set); err != nil {
+	if _, err := overlay.Apply(ctx, files, set); err != nil {
 		return err
 	}
 	for _, c := range set.Changes {

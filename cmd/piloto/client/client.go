@@ -59,6 +59,8 @@ type Problem struct {
 	Detail any           `json:"detail"`
 	Action string        `json:"action"`
 	Errors []fault.Field `json:"errors"`
+
+	Sent int `json:"-"` // how often the request was sent: the answers before may be lost
 }
 
 // Error returns the sentence of the problem, the fields that are wrong, and what to do next.
@@ -92,6 +94,12 @@ type UnreachableError struct {
 // Error returns the address and the cause.
 func (e *UnreachableError) Error() string { return fmt.Sprintf("%s: %v", e.Origin, e.Cause) }
 
+// Is reports whether the refusal is a fault of the domain: it has the same code.
+func (p *Problem) Is(target error) bool {
+	f, ok := target.(*fault.Error)
+	return ok && f.Code == p.Code
+}
+
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
@@ -101,7 +109,10 @@ type Call struct {
 	Path   string // with escaped segments: see Path
 	Query  url.Values
 	Body   any    // sent as JSON; nil: none
+	Bytes  []byte // sent as they are, in place of Body
+	Header http.Header
 	Key    string // Idempotency-Key: with it, a request that was lost is sent again
+	Repeat bool   // it is sent again without a key: it has a condition, and Problem.Sent counts
 }
 
 // Path joins segments, each escaped.
@@ -146,7 +157,16 @@ func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
 // Raw sends a call, and returns the bytes of its answer. It reads the answer of a turn that takes long from where it
 // will be. What is safe to repeat is sent again when the answer was lost, or when the deployment asks for it.
 func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, error) {
-	var body []byte
+	got, err := c.answer(ctx, call, accept)
+	if err != nil {
+		return nil, err
+	}
+	return got.body, nil
+}
+
+// answer does the same, and returns the whole answer.
+func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer, error) {
+	body := call.Bytes
 	if call.Body != nil {
 		var err error
 		if body, err = json.Marshal(call.Body); err != nil {
@@ -162,9 +182,9 @@ func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, err
 		case err == nil && answer.status < http.StatusMultipleChoices && strings.HasPrefix(answer.header.Get("Content-Type"), "text/html"):
 			return nil, &UnreachableError{c.Origin, errors.New("it answered with a page, and not as Piloto does")}
 		case err == nil && answer.status < http.StatusMultipleChoices:
-			return answer.body, nil
+			return answer, nil
 		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
-			return nil, answer.problem(c.Origin)
+			return nil, answer.refused(c.Origin, n)
 		case err == nil:
 			wait = answer.after(time.Duration(n) * time.Second)
 		case ctx.Err() != nil || n == attempts || !call.repeatable():
@@ -181,7 +201,17 @@ func (c *Client) Raw(ctx context.Context, call Call, accept string) ([]byte, err
 }
 
 // repeatable reports whether a call has the same effect when it is sent twice.
-func (call Call) repeatable() bool { return call.Method == http.MethodGet || call.Key != "" }
+func (call Call) repeatable() bool {
+	return call.Method == http.MethodGet || call.Key != "" || call.Repeat
+}
+
+// media returns the media type of the body.
+func (call Call) media() string {
+	if call.Bytes != nil {
+		return "application/octet-stream"
+	}
+	return "application/json"
+}
 
 // answer is an HTTP answer, read to its end.
 type answer struct {
@@ -202,7 +232,10 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	request.Header.Set("Accept", accept)
 	request.Header.Set("Accept-Language", c.Lang)
 	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", call.media())
+	}
+	for name, values := range call.Header {
+		request.Header[name] = values
 	}
 	if call.Key != "" {
 		request.Header.Set("Idempotency-Key", call.Key)
@@ -273,6 +306,15 @@ func (a *answer) problem(origin string) error {
 	}
 	p.Status = a.status
 	return p
+}
+
+// refused returns the refusal of a request that was sent a number of times.
+func (a *answer) refused(origin string, sent int) error {
+	err := a.problem(origin)
+	if p, ok := errors.AsType[*Problem](err); ok {
+		p.Sent = sent
+	}
+	return err
 }
 
 // Health asks a deployment how it is. The time is that of its clock; zero when it tells none.

@@ -128,8 +128,16 @@ func Backup(ctx context.Context, folder, file string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "piloto: backup of %s in %s, verified\n", folder, file)
+	objects, size := 0, int64(0)
 	for _, f := range held.Files {
+		if isObject(f.Name) {
+			objects, size = objects+1, size+f.Size
+			continue
+		}
 		fmt.Fprintf(out, "  %-24s %d bytes\n", f.Name, f.Size)
+	}
+	if objects > 0 {
+		fmt.Fprintf(out, "  %-24s %d bytes, in %d contents of files\n", objectsPrefix, size, objects)
 	}
 	fmt.Fprintln(out, "  It holds secrets: keep it as you keep passwords.")
 	return nil
@@ -181,7 +189,7 @@ func copyFolder(ctx context.Context, folder string, to *os.File) error {
 	for tries := 0; ; {
 		store, err := disk.OpenReadOnly(filepath.Join(folder, dataFile))
 		if err == nil {
-			return errors.Join(writeArchive(folder, store, func() func() { return func() {} }, contextWriter{ctx, to}), store.Close())
+			return errors.Join(writeArchive(folder, store, noPauses, contextWriter{ctx, to}), store.Close())
 		}
 		if !errors.Is(err, disk.ErrHeld) {
 			return withAdvice(folder, err)

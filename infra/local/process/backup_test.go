@@ -21,6 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	sfntypes "github.com/aws/aws-sdk-go-v2/service/sfn/types"
@@ -32,6 +34,7 @@ type standalone struct {
 	tables   *dynamodb.Client
 	machines *sfn.Client
 	secrets  *secretsmanager.Client
+	objects  *s3.Client
 }
 
 func openStandalone(t testing.TB, folder string) standalone {
@@ -40,12 +43,21 @@ func openStandalone(t testing.TB, folder string) standalone {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return standaloneOf(t, e)
+}
+
+// standaloneOf returns the clients of engines, which it closes at the end.
+func standaloneOf(t testing.TB, e *engines) standalone {
+	t.Helper()
 	t.Cleanup(func() { _ = e.close() })
 	config := aws.Config{
 		Region: awsRegion, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		HTTPClient: inproc.Transport{Handler: e}, BaseEndpoint: aws.String("http://engines.local"),
 	}
-	return standalone{e, dynamodb.NewFromConfig(config), sfn.NewFromConfig(config), secretsmanager.NewFromConfig(config)}
+	return standalone{
+		e, dynamodb.NewFromConfig(config), sfn.NewFromConfig(config), secretsmanager.NewFromConfig(config),
+		s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true }),
+	}
 }
 
 func (a standalone) createTable(t testing.TB) {
@@ -58,6 +70,60 @@ func (a standalone) createTable(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// createBucket makes a bucket whose versions expire a day after they were replaced.
+func (a standalone) createBucket(t testing.TB) {
+	t.Helper()
+	_, err := a.objects.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("bucket")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = a.objects.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{
+		Bucket: aws.String("bucket"), VersioningConfiguration: &s3types.VersioningConfiguration{Status: s3types.BucketVersioningStatusEnabled},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = a.objects.PutBucketLifecycleConfiguration(t.Context(), &s3.PutBucketLifecycleConfigurationInput{
+		Bucket: aws.String("bucket"), LifecycleConfiguration: &s3types.BucketLifecycleConfiguration{Rules: []s3types.LifecycleRule{{
+			Status: s3types.ExpirationStatusEnabled, Filter: &s3types.LifecycleRuleFilter{Prefix: aws.String("")},
+			NoncurrentVersionExpiration: &s3types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(1)},
+		}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a standalone) putObject(ctx context.Context, key, content string) error {
+	_, err := a.objects.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String("bucket"), Key: &key, Body: strings.NewReader(content)})
+	return err
+}
+
+// contents reads every version of every object, and returns the current ones.
+func (a standalone) contents(t *testing.T) map[string]string {
+	t.Helper()
+	current := map[string]string{}
+	pages := s3.NewListObjectVersionsPaginator(a.objects, &s3.ListObjectVersionsInput{Bucket: aws.String("bucket")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range page.Versions {
+			out, err := a.objects.GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("bucket"), Key: v.Key, VersionId: v.VersionId})
+			if err != nil {
+				t.Fatalf("%s %s: %v", *v.Key, *v.VersionId, err)
+			}
+			content, err := io.ReadAll(out.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if aws.ToBool(v.IsLatest) {
+				current[*v.Key] = string(content)
+			}
+		}
+	}
+	return current
 }
 
 func (a standalone) put(ctx context.Context, key string) error {

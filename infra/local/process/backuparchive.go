@@ -15,15 +15,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
-// An archive is a tar of the files of a data folder: the data file first, and the manifest last. An
-// archive that was cut short has no manifest.
+// An archive is a tar of the files of a data folder: the data file first, then those beside it, then
+// the contents of objects, and the manifest last. An archive that was cut short has no manifest.
 const (
 	manifestName   = "manifest.json"
 	archiveFormat  = 1
-	maxManifest    = 1 << 20
+	maxManifest    = 128 << 20 // bytes; an object takes 150
 	maxArchiveName = 255
 )
 
@@ -39,25 +40,32 @@ type archiveFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// writeArchive writes the files of a folder as they are at one moment. hold blocks writes of
-// secrets while the snapshot of the data file is taken and the secrets are read. A secret is
+// pauses let a backup read what belongs together while the process goes on. Each returns its end.
+type pauses struct {
+	secrets func() (release func()) // blocks writes of secrets
+	objects func() (release func()) // lets no object expire
+}
+
+// noPauses are those of a folder without a process.
+var noPauses = pauses{noPause, noPause}
+
+func noPause() (release func()) { return func() {} }
+
+// writeArchive writes the files of a folder as they are at one moment. The writes of secrets pause
+// while the snapshot of the data file is taken and the secrets are read. A secret is
 // written before the data that refers to it, and is removed after that data, so the copy has every
 // secret that its data refers to. The file of the demonstration is read after that moment too,
-// so it has everything that the data refers to.
-func writeArchive(folder string, store *disk.Store, hold func() (release func()), w io.Writer) error {
-	release := hold()
-	held := true
-	defer func() {
-		if held {
-			release()
-		}
-	}()
+// so it has everything that the data refers to. The same holds for the contents of objects, of which
+// none is removed until the archive is written.
+func writeArchive(folder string, store *disk.Store, p pauses, w io.Writer) error {
+	defer p.objects()()
+	release := sync.OnceFunc(p.secrets())
+	defer release()
 	m := manifest{Format: archiveFormat, At: time.Now().UTC()}
 	out := tar.NewWriter(w)
 	err := store.Snapshot(func(size int64, write func(io.Writer) error) error {
 		rest, err := readRest(folder)
 		release()
-		held = false
 		if err != nil {
 			return err
 		}
@@ -69,14 +77,17 @@ func writeArchive(folder string, store *disk.Store, hold func() (release func())
 				return err
 			}
 		}
-		return nil
+		return m.addObjects(out, folder, store)
 	})
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
+	text, err := json.Marshal(m)
 	if err != nil {
 		return err
+	}
+	if len(text) > maxManifest {
+		return fmt.Errorf("%d files are too many for a backup", len(m.Files))
 	}
 	last := tar.Header{Name: manifestName, Size: int64(len(text)), Mode: 0o600, ModTime: m.At, Format: tar.FormatPAX}
 	if err := out.WriteHeader(&last); err != nil {
@@ -134,11 +145,14 @@ func readRest(folder string) (files []restFile, err error) {
 	return files, nil
 }
 
+// isMember reports whether an archive may have a file with this name.
+func isMember(name string) bool { return isArchivable(name) || isObject(name) }
+
 // isArchivable reports whether a file with this name may be in an archive, and so in a restored
 // folder. The log of the data file is none: the archived data file has everything that is in it.
 func isArchivable(name string) bool {
 	return name != "" && len(name) <= maxArchiveName && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") &&
-		!strings.HasSuffix(name, ".pid") && name != controlSocket && !disk.IsLog(dataFile, name)
+		!strings.HasSuffix(name, ".pid") && name != controlSocket && name != objectsFolder && !disk.IsLog(dataFile, name)
 }
 
 // verifyArchive reads a whole archive and verifies it: each file must match the manifest, and the
@@ -159,6 +173,9 @@ func verifyArchive(ctx context.Context, archive *os.File) (manifest, error) {
 // extract writes the files of a verified archive to a new folder.
 func extract(ctx context.Context, archive *os.File, folder string) (manifest, error) {
 	m, err := eachFile(ctx, archive, func(h *tar.Header, content io.Reader) error {
+		if err := makeObjects(folder, h.Name); err != nil {
+			return err
+		}
 		file, err := os.OpenFile(filepath.Join(folder, h.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
@@ -170,7 +187,7 @@ func extract(ctx context.Context, archive *os.File, folder string) (manifest, er
 		return errors.Join(err, file.Close())
 	})
 	if err == nil {
-		err = syncFolder(folder)
+		err = errors.Join(syncObjects(folder), syncFolder(folder))
 	}
 	return m, err
 }
@@ -194,7 +211,7 @@ func eachFile(ctx context.Context, archive *os.File, take func(h *tar.Header, co
 		if err != nil {
 			return m, fmt.Errorf("it is damaged: %w", err)
 		}
-		if h.Typeflag != tar.TypeReg || !isArchivable(h.Name) || seen[h.Name] || h.Size < 0 || isSparse(h) {
+		if h.Typeflag != tar.TypeReg || !isMember(h.Name) || seen[h.Name] || h.Size < 0 || isSparse(h) {
 			return m, fmt.Errorf("it holds %q, which no backup does", h.Name)
 		}
 		seen[h.Name] = true

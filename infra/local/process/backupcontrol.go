@@ -45,7 +45,7 @@ func openControl(folder string, e *engines, log *slog.Logger) (*control, error) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+backupPath, func(w http.ResponseWriter, r *http.Request) {
 		to := deadlineWriter{w, http.NewResponseController(w)}
-		if err := writeArchive(folder, e.store, e.Secrets.Hold, to); err != nil {
+		if err := writeArchive(folder, e.store, pauses{e.Secrets.Hold, e.Objects.Hold}, to); err != nil {
 			log.Error("backup.failed", "error", err)
 			panic(http.ErrAbortHandler) // the incomplete response must not look complete
 		}

@@ -26,6 +26,22 @@ func filledFolder(t testing.TB) (folder string, files map[string]string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "data")
 	a := openStandalone(t, folder)
+	a.createBucket(t)
+	if err := errors.Join(a.putObject(t.Context(), "k", "one"), a.putObject(t.Context(), "k", strings.Repeat("two", 10_000))); err != nil {
+		t.Fatal(err)
+	}
+	return fillFolder(t, folder, a)
+}
+
+// plainFolder returns such a folder without objects.
+func plainFolder(t testing.TB) (folder string, files map[string]string) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "data")
+	return fillFolder(t, folder, openStandalone(t, folder))
+}
+
+func fillFolder(t testing.TB, folder string, a standalone) (string, map[string]string) {
+	t.Helper()
 	a.createTable(t)
 	_, err := a.secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("s"), SecretString: aws.String("x")})
 	if err = errors.Join(err, a.put(t.Context(), "k"), a.close()); err != nil {
@@ -39,23 +55,37 @@ func filledFolder(t testing.TB) (folder string, files map[string]string) {
 	return folder, filesIn(t, folder)
 }
 
+// filesIn returns the files below a folder, by their names in an archive.
 func filesIn(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	entries, err := os.ReadDir(folder)
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == folder {
+			return err
+		}
+		info, err := os.Stat(path) // the token may be a link
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			if name != objectsFolder || info.Mode().Perm() != 0o700 {
+				t.Errorf("%s: %v", name, info.Mode())
+			}
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if info.Mode() != 0o600 {
+			t.Errorf("%s: %v", name, info.Mode())
+		}
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := e.Info()
-		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
-		}
-		files[e.Name()] = string(text)
 	}
 	return files
 }
@@ -63,7 +93,7 @@ func filesIn(t testing.TB, folder string) map[string]string {
 func TestBackupHasAllFilesWithoutProcess(t *testing.T) {
 	folder, files := filledFolder(t)
 	restored := filesIn(t, backUpAndRestore(t, folder))
-	if len(restored) != 6 || len(files) != 6 {
+	if len(restored) != 8 || len(files) != 8 {
 		t.Errorf("%d files of %d", len(restored), len(files))
 	}
 	for name, text := range files {

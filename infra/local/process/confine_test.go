@@ -107,7 +107,7 @@ func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 	if err := os.WriteFile(canary, []byte("whole"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder, _ := filledFolder(t)
+	folder, _ := plainFolder(t)
 	data, err := os.ReadFile(filepath.Join(folder, dataFile))
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +130,8 @@ func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 		"..", ".", "../canary", "../beside/canary", "there/../../beside/canary", "./../beside/canary", canary, "/etc/passwd", "//x", `\x`,
 		`..\beside\canary`, `C:\x`, "C:x", "token:stream", "a/b", "./token", ".hidden", ".restoring", ".restoring/token", "token\n/../x",
 		strings.Repeat("n", 256), strings.Repeat("n", 5000), strings.Repeat("../", 100) + "etc/passwd", controlSocket, "x.pid", " /x", "..\u2215x/y",
+		objectsFolder, "objects/x", "objects/../" + strings.Repeat("A", 26), "objects/" + strings.Repeat("a", 26), "Objects/" + strings.Repeat("A", 26),
+		"objects/" + strings.Repeat("A", 26) + "/x", "/objects/" + strings.Repeat("A", 26),
 	} {
 		t.Run("called "+name[:min(len(name), 40)], func(t *testing.T) {
 			try(t, whole, entry{tar.Header{Name: name, Typeflag: tar.TypeReg, Format: tar.FormatPAX}, "x"})
@@ -176,7 +178,7 @@ func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 // not replace the first. Restored files are readable by their owner alone, whatever mode the
 // archive gives.
 func TestRestoreNeverMergesNamesThatDifferInCase(t *testing.T) {
-	folder, _ := filledFolder(t)
+	folder, _ := plainFolder(t)
 	data, err := os.ReadFile(filepath.Join(folder, dataFile))
 	if err != nil {
 		t.Fatal(err)

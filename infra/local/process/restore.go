@@ -89,7 +89,15 @@ func leftoverFiles(folder string) (files []string, err error) {
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
-		if e.Name() != lostFound || !e.IsDir() {
+		switch {
+		case e.Name() == lostFound && e.IsDir():
+		case e.Name() == objectsFolder && e.IsDir():
+			contents, err := objectNames(folder)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, contents...)
+		default:
 			names = append(names, e.Name())
 		}
 	}
@@ -162,6 +170,9 @@ func unpack(ctx context.Context, archive *os.File, folder string) (manifest, err
 	if err == nil {
 		err = disk.Verify(filepath.Join(folder, dataFile))
 	}
+	if err == nil {
+		err = checkObjects(folder, m)
+	}
 	return m, err
 }
 
@@ -194,6 +205,9 @@ func restoreExistingFolder(ctx context.Context, archive *os.File, folder string)
 		if err != nil {
 			break
 		}
+		if err = makeObjects(folder, name); err != nil {
+			break
+		}
 		if err = publish(filepath.Join(parts, name), filepath.Join(folder, name)); !errors.Is(err, fs.ErrExist) {
 			put = append(put, name)
 		}
@@ -214,6 +228,9 @@ func undoRestore(folder string, files []string) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(folder, objectsFolder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return errors.Join(syncFolder(folder), os.RemoveAll(filepath.Join(folder, restoringFolder)))

@@ -128,6 +128,9 @@ func restorePartly(t *testing.T, file, folder string, cut int) {
 	}
 	for i, name := range publishOrder(m) {
 		if err == nil && i+2 < cut {
+			if err = makeObjects(folder, name); err != nil {
+				break
+			}
 			err = publish(filepath.Join(parts, name), filepath.Join(folder, name))
 		}
 	}

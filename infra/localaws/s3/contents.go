@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // errDamaged reports that a stored content is not the one that was written.
@@ -36,6 +37,11 @@ func Contents(store *disk.Store) (all []Content, err error) {
 		})
 	})
 	return all, err
+}
+
+// IsContent reports whether a text can be the name of a content's file.
+func IsContent(name string) bool {
+	return len(name) == idLength && strings.Trim(name, base32) == ""
 }
 
 // contents is the folder of the contents, each in a file that is never changed.

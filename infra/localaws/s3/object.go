@@ -18,8 +18,11 @@ import (
 	"unicode/utf8"
 )
 
-// idLength is the length of the version ids that this engine makes.
-const idLength = 26
+// The version ids that this engine makes, and the names of the contents: rand.Text.
+const (
+	idLength = 26
+	base32   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
@@ -253,7 +256,7 @@ func (in *request) find(table *disk.Bucket) (version, error) {
 		return v, err
 	}
 	id := in.query.Get("versionId")
-	if len(id) != idLength || strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+	if len(id) != idLength || strings.Trim(id, base32) != "" {
 		return version{}, invalidArgument("versionId", "Invalid version id specified")
 	}
 	v, found, err := versionOf(table, in.key, id)

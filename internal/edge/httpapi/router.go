@@ -209,13 +209,11 @@ func find(routes []*route, r *http.Request) (*route, map[string]string) {
 }
 
 // match compares a URL with the route by segment, as it was sent: an encoded slash is part of a value, and an empty
-// or dot segment matches nothing. The value of a last segment {name+} is the rest of the path.
+// or dot segment matches nothing. The value of a last segment {name+} is the rest of the path,
+// whatever its segments are, because API Gateway has decoded them.
 func (to *route) match(u *url.URL) (map[string]string, bool) {
 	parts := strings.Split(u.EscapedPath(), "/")
 	if n := len(to.segments); strings.HasSuffix(to.segments[n-1], "+}") && len(parts) > n {
-		if slices.ContainsFunc(parts[n-1:], func(s string) bool { return s == "" || s == "." || s == ".." }) {
-			return nil, false
-		}
 		parts = append(parts[:n-1:n-1], strings.Join(parts[n-1:], "/"))
 	}
 	if len(parts) != len(to.segments) {

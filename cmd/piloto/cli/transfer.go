@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/mirror"
+	"piloto/internal/workspace"
+)
+
+func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to := path.Base(args[0])
+			if len(args) == 2 {
+				to = args[1]
+			}
+			if info, err := os.Stat(to); err == nil && info.IsDir() {
+				to = filepath.Join(to, path.Base(args[0]))
+			}
+			return a.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
+				content, _, err := workspace.ReadAll(ctx, files, args[0], "")
+				if err != nil {
+					return err
+				}
+				return a.save(to, content, force)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	return cmd
+}
+
+// save writes a file of this machine, whole or not at all.
+func (a *app) save(name string, content []byte, force bool) error {
+	if _, err := os.Lstat(name); err == nil && !force {
+		return errors.New(a.text("cli.files.exists", "name", name))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), workspace.Temporary+"get-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := filepath.Base(args[0])
+			if len(args) == 2 {
+				name = args[1]
+			}
+			info, err := os.Stat(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if err := workspace.CheckSize(name, info.Size()); err != nil {
+				return usage(a.worded(err))
+			}
+			content, err := os.ReadFile(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return a.withRemote(cmd.Context(), *f, func(ctx context.Context, files client.Files) error {
+				present, err := files.Stat(ctx, name)
+				if err != nil && !errors.Is(err, workspace.ErrNotFound) {
+					return err
+				}
+				made, err := files.Write(ctx, name, content, present.Version)
+				if err != nil {
+					return err
+				}
+				if a.global.json {
+					return a.printJSON(jsonFiles([]workspace.File{made})[0])
+				}
+				return a.table(fileTitles, [][]string{fileRow(made)})
+			})
+		},
+	}
+}
+
+// transfer is a push or a pull of a folder.
+type transfer struct {
+	folder  string
+	files   *fileFlags
+	options mirror.Options
+	makes   bool // the folder, if it is not there
+	run     func(*mirror.Mirror, context.Context, mirror.Options) (mirror.Result, error)
+}
+
+func (a *app) pushCommand(f *fileFlags) *cobra.Command {
+	t := transfer{files: f, run: (*mirror.Mirror).Push}
+	cmd := a.transferCommand(&t, "push FOLDER", "Send the files of a folder that differ. Those of .gitignore and hidden ones stay here")
+	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what is not in the folder")
+	return cmd
+}
+
+func (a *app) pullCommand(f *fileFlags) *cobra.Command {
+	t := transfer{files: f, run: (*mirror.Mirror).Pull, makes: true, options: mirror.Options{Strange: true}}
+	return a.transferCommand(&t, "pull FOLDER", "Write the files that differ into a folder. One that was changed here since the last pull or push is not written over")
+}
+
+func (a *app) transferCommand(t *transfer, use, about string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: about, Args: exactly("FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.folder = args[0]
+			return a.transfer(cmd.Context(), t)
+		},
+	}
+	cmd.Flags().BoolVar(&t.options.DryRun, "dry-run", false, "say what would be done, and change nothing")
+	cmd.Flags().BoolVar(&t.options.Force, "force", false, "write over files that were changed meanwhile")
+	return cmd
+}
+
+func (a *app) transfer(ctx context.Context, t *transfer) error {
+	if t.makes && !t.options.DryRun {
+		if err := os.MkdirAll(t.folder, 0o750); err != nil {
+			return usage(err)
+		}
+	}
+	if err := a.keepDataApart(t.folder); err != nil {
+		return err
+	}
+	return a.withRemote(ctx, *t.files, func(ctx context.Context, there client.Files) error {
+		here, err := a.openFolder(t.folder, t.files.shown)
+		if err != nil {
+			return err
+		}
+		kept, err := keptFor(here.Root, there)
+		if err != nil {
+			return errors.Join(err, here.Close())
+		}
+		known, err := kept.Read()
+		if err != nil {
+			return errors.Join(err, here.Close())
+		}
+		m := &mirror.Mirror{Here: here.Files(), There: there, Known: known}
+		result, err := t.run(m, ctx, t.options)
+		if !t.options.DryRun {
+			err = errors.Join(err, kept.Write(m.Known))
+		}
+		return errors.Join(a.tellTransfer(result, t.options.DryRun), err, here.Close())
+	})
+}
+
+// keptFor returns where it is kept what a folder and the files of a place had in common.
+func keptFor(root string, there client.Files) (mirror.Kept, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no place to remember what was copied: %w", err)
+	}
+	origin, place := there.Place()
+	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), root, origin, place), nil
+}
+
+// tellTransfer prints what was copied. A conflict is an error.
+func (a *app) tellTransfer(r mirror.Result, dry bool) error {
+	var rows [][]string
+	for _, name := range r.Deleted {
+		rows = append(rows, []string{a.text("cli.files.deleted"), name})
+	}
+	for _, name := range r.Written {
+		rows = append(rows, []string{a.text("cli.files.written"), name})
+	}
+	if a.global.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else if len(rows) > 0 {
+		if err := a.table([]string{"cli.files.what", "cli.name"}, rows); err != nil {
+			return err
+		}
+	}
+	a.say(a.text("cli.files.same", "n", strconv.Itoa(r.Same)))
+	if dry {
+		a.say(a.text("cli.files.dry"))
+	}
+	if len(r.Conflicts) > 0 {
+		return &exitError{Failed, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", "))}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"piloto/internal/access/auth"
+	"piloto/internal/conversation"
+	"piloto/internal/edge/httpapi"
+	"piloto/internal/workspace"
+	"piloto/internal/workspace/files"
+	"piloto/internal/workspace/memory"
+	"piloto/internal/workspace/serve"
+)
+
+const someProject = "01K0000000000000000000000B"
+
+// anyPlace has every chat and project but one.
+type anyPlace struct{}
+
+func (anyPlace) Project(_ context.Context, _, id string) (conversation.Project, error) {
+	if id != someProject {
+		return conversation.Project{}, conversation.ErrProjectNotFound
+	}
+	return conversation.Project{ID: id}, nil
+}
+
+func (anyPlace) Chat(_ context.Context, _, id string) (conversation.Chat, error) {
+	return conversation.Chat{ID: id, ProjectID: someProject}, nil
+}
+
+// deployment serves the files of a project, and returns a function that runs piloto workspace there.
+func deployment(t *testing.T, store workspace.Store) func(args ...string) (code Code, out, errOut string) {
+	t.Helper()
+	service := serve.New(serve.Config{
+		Store: func(files.Place) workspace.Store { return store }, Objects: &memory.Objects{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	routes := httpapi.Workspaces(httpapi.Config{Now: time.Now, Trace: func(context.Context) string { return "" }}, service, anyPlace{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer token-of-ana" {
+			r = r.WithContext(auth.NewContext(r.Context(), auth.Principal{Account: "a", User: "ana", Scopes: []auth.Scope{auth.ScopeChat}}))
+		}
+		routes.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	return func(args ...string) (Code, string, string) {
+		a, out, errOut := newApp(map[string]string{"PILOTO_TOKEN": "token-of-ana", "LANG": "es_ES.UTF-8"}, "")
+		code := a.run(append([]string{"workspace", "--at", s.URL}, args...))
+		return code, out.String(), errOut.String()
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesOfADeployment(t *testing.T) {
+	binary := "\x00\xff\r\nbinary\x1b[31m"
+	store := memory.With(map[string]string{"docs/a.txt": "uno\n", "b.bin": binary, "esc.txt": "rojo \x1b[31m\u202e\n"})
+	workspaceOf := deployment(t, store)
+	project := []string{"--project", someProject}
+	for _, c := range []struct {
+		args []string
+		code Code
+		out  string // stdout has it; "=": it is exactly
+		err  string
+	}{
+		{[]string{"ls"}, 0, "docs/a.txt", ""},
+		{[]string{"ls", "--json"}, 0, `"name":"docs/a.txt"`, ""},
+		{[]string{"cat", "docs/a.txt"}, 0, "=uno\n", ""},
+		{[]string{"cat", "b.bin"}, 0, "=" + binary, ""},
+		{[]string{"cat", "none"}, 1, "=", "No existe el archivo"},
+		{[]string{"cat", "../x"}, 1, "=", "no puede ser el nombre"},
+		{[]string{"get", "b.bin"}, 0, "=", ""},
+		{[]string{"get", "b.bin"}, 1, "=", "ya existe"},
+		{[]string{"get", "b.bin", "--force"}, 0, "=", ""},
+		{[]string{"put", "b.bin", "copia/b.bin"}, 0, "copia/b.bin", ""},
+		{[]string{"put", "none.txt"}, 3, "=", "none.txt"},
+		{[]string{"put", "b.bin", ".env"}, 1, "=", "secretos"},
+		{[]string{"log", "docs/a.txt"}, 0, "docs/a.txt", ""},
+		{[]string{"push", "no-folder"}, 3, "=", ""},
+	} {
+		code, out, errOut := workspaceOf(append(c.args, project...)...)
+		exact, isExact := strings.CutPrefix(c.out, "=")
+		if code != c.code || isExact && out != exact || !strings.Contains(out, strings.TrimPrefix(c.out, "=")) || !strings.Contains(errOut, c.err) {
+			t.Errorf("%v: %d, %q, %q", c.args, code, out, errOut)
+		}
+		if strings.ContainsAny(errOut, "\x1b\u202e") {
+			t.Errorf("%v: a control character on stderr: %q", c.args, errOut)
+		}
+	}
+	got, err := os.ReadFile("b.bin")
+	if err != nil || string(got) != binary {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, args := range [][]string{{"pull", "x"}, {"get", "a"}, {"ls", "--project", someProject, "--chat", someProject}} {
+		if code, _, errOut := workspaceOf(args...); code != Usage {
+			t.Errorf("%v: %d %s", args, code, errOut)
+		}
+	}
+	if code, _, errOut := workspaceOf("ls", "--project", "01K0000000000000000000000Z"); code != Failed || !strings.Contains(errOut, "No existe ese proyecto") {
+		t.Errorf("%d %s", code, errOut)
+	}
+	if code, out, _ := workspaceOf("ls", "--chat", someProject); code != 0 || !strings.Contains(out, "b.bin") {
+		t.Errorf("a chat of the project: %d %s", code, out)
+	}
+}
+
+func TestAVersionOfADeploymentIsComparedAndRestored(t *testing.T) {
+	store := memory.With(map[string]string{"some-file": "x"})
+	var versions []string
+	for i, content := range []string{"uno\n", "dos\n"} {
+		f, err := store.Write(t.Context(), "a.txt", []byte(content), append([]string{""}, versions...)[i])
+		must(t, err)
+		versions = append(versions, f.Version)
+	}
+	workspaceOf := deployment(t, longVersions{store})
+	first := "version-" + versions[0]
+	if code, out, errOut := workspaceOf("diff", "a.txt", first, "--project", someProject); code != 0 || !strings.Contains(out, "-dos\n+uno\n") {
+		t.Fatalf("%d %q %q", code, out, errOut)
+	}
+	if code, out, errOut := workspaceOf("restore", "a.txt", first, "--project", someProject); code != 0 || out != "" || !strings.Contains(errOut, "a.txt") {
+		t.Errorf("%d %q %q", code, out, errOut)
+	}
+	content, _, err := workspace.ReadAll(t.Context(), store, "a.txt", "")
+	if err != nil || string(content) != "uno\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// longVersions is a store whose versions are as long as those of a bucket.
+type longVersions struct{ workspace.Store }
+
+func (l longVersions) name(f workspace.File, err error) (workspace.File, error) {
+	f.Version = "version-" + f.Version
+	return f, err
+}
+
+func bare(version string) string { return strings.TrimPrefix(version, "version-") }
+
+func (l longVersions) List(ctx context.Context) (workspace.Listing, error) {
+	all, err := l.Store.List(ctx)
+	for i := range all.Files {
+		all.Files[i], _ = l.name(all.Files[i], nil)
+	}
+	return all, err
+}
+
+func (l longVersions) Read(ctx context.Context, name, version string, from, n int64) ([]byte, workspace.File, error) {
+	content, f, err := l.Store.Read(ctx, name, bare(version), from, n)
+	f, err = l.name(f, err)
+	return content, f, err
+}
+
+func (l longVersions) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
+	return l.name(l.Store.Write(ctx, name, content, bare(version)))
+}
+
+func (l longVersions) Versions(ctx context.Context, name string) ([]workspace.File, error) {
+	all, err := l.Store.Versions(ctx, name)
+	for i := range all {
+		all[i], _ = l.name(all[i], nil)
+	}
+	return all, err
+}
+
+func TestAFolderIsPushedAndPulled(t *testing.T) {
+	store := memory.With(map[string]string{"old.txt": "viejo\n"})
+	workspaceOf := deployment(t, store)
+	run := func(want Code, args ...string) string {
+		t.Helper()
+		code, out, errOut := workspaceOf(append(args, "--project", someProject, "--json")...)
+		if code != want {
+			t.Fatalf("%v: %d, %s, %s", args, code, out, errOut)
+		}
+		var r struct{ Written, Deleted, Conflicts []string }
+		must(t, json.Unmarshal([]byte(out), &r))
+		return strings.Join(r.Written, " ") + "|" + strings.Join(r.Deleted, " ") + "|" + strings.Join(r.Conflicts, " ")
+	}
+	write := func(name, content string) {
+		t.Helper()
+		must(t, os.MkdirAll(filepath.Dir(name), 0o750))
+		must(t, os.WriteFile(name, []byte(content), 0o600))
+	}
+	write("f/a.txt", "uno\n")
+	write("f/src/b.go", "package b\n")
+	write("f/.env", "SECRET=1\n")
+	write("f/dist.log", "x\n")
+	write("f/.gitignore", "*.log\n")
+	if got := run(0, "push", "f", "--dry-run"); got != ".gitignore a.txt src/b.go||" {
+		t.Errorf("a dry run: %s", got)
+	}
+	if l, err := store.List(t.Context()); err != nil || len(l.Files) != 1 {
+		t.Errorf("a dry run wrote: %+v, %v", l, err)
+	}
+	if got := run(0, "push", "f"); got != ".gitignore a.txt src/b.go||" {
+		t.Errorf("the first push: %s", got)
+	}
+	if got := run(0, "push", "f"); got != "||" {
+		t.Errorf("a push of nothing new: %s", got)
+	}
+	if got := run(0, "pull", "f"); got != "old.txt||" {
+		t.Errorf("a pull: %s", got)
+	}
+	write("f/a.txt", "aquí\n")
+	there, err := store.Stat(t.Context(), "a.txt")
+	must(t, err)
+	_, err = store.Write(t.Context(), "a.txt", []byte("allí\n"), there.Version)
+	must(t, err)
+	for _, direction := range []string{"push", "pull"} {
+		if got := run(1, direction, "f"); got != "||a.txt" {
+			t.Errorf("%s of what both changed: %s", direction, got)
+		}
+	}
+	if got := run(0, "pull", "f", "--force"); got != "a.txt||" {
+		t.Errorf("%s", got)
+	}
+	if content, err := os.ReadFile("f/a.txt"); err != nil || string(content) != "allí\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+	must(t, os.Remove("f/src/b.go"))
+	if got := run(0, "push", "f", "--delete"); got != "|src/b.go|" {
+		t.Errorf("a push that deletes: %s", got)
+	}
+	if got := run(0, "pull", "new"); got != ".gitignore a.txt old.txt||" {
+		t.Errorf("a pull into a new folder: %s", got)
+	}
+}

@@ -1,0 +1,61 @@
+package mirror
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Kept is the file in which is kept what a folder and the files of a place had in common.
+type Kept string
+
+// KeptFor returns the file for a folder and a place, in a folder of the person.
+func KeptFor(dir, folder, origin, place string) Kept {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", folder, origin, place))
+	return Kept(filepath.Join(dir, hex.EncodeToString(sum[:16])+".json"))
+}
+
+// Read returns what was kept. A file that is not there, or that cannot be read as such, keeps nothing: every file
+// counts as one that was never copied.
+func (k Kept) Read() (map[string]Seen, error) {
+	known := map[string]Seen{}
+	text, err := os.ReadFile(string(k))
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(text, &known) != nil {
+		return map[string]Seen{}, nil //nolint:nilerr // it keeps nothing
+	}
+	return known, nil
+}
+
+// Write keeps what is known.
+func (k Kept) Write(known map[string]Seen) error {
+	text, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(string(k)), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(string(k)), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), string(k))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
