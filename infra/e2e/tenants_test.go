@@ -27,6 +27,9 @@ func TestAccountsAreIsolated(t *testing.T) {
 	server := ours.must(t, 201, "POST", "/api/mcps", object("url", upstream.url())).text("mcp_id")
 	project := ours.must(t, 201, "POST", "/api/projects", object("name", "Nuestro")).text("project_id")
 	chat := ours.chat(t)
+	for _, of := range []string{"/api/projects/" + project, "/api/chats/" + chat} {
+		ours.must(t, 201, "PUT", of+"/files/ours.txt", "ours", "If-None-Match", "*")
+	}
 	run := propose(t, ours, model, chat, map[string]any{"mcp_id": server, "method": "DELETE", "path": "/orders/1"})
 	model.will(reply{text: "Hola."})
 	ours.must(t, 200, "POST", "/operator/chat", object("session_id", "shared-name", "message", "nuestro secreto"))
@@ -86,8 +89,10 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"POST /api/chats/{id}/branch":      object("message_id", run.text("message.id")),
 		"PUT /api/messages/{id}/feedback":  object("rating", "down"),
 		"PATCH /operator/session/{id}":     object("title", "mine"), "POST /operator/session/{id}/branch": object("message_id", run.text("message.id")),
-		"POST /api/agents/{name}/jobs": object("prompt", "mine"),
-		"POST /api/jobs/{id}/stop":     "{}",
+		"POST /api/agents/{name}/jobs":    object("prompt", "mine"),
+		"POST /api/jobs/{id}/stop":        "{}",
+		"POST /api/projects/{id}/restore": object("path", "ours.txt", "version", "v"), "POST /api/chats/{id}/restore": object("path", "ours.txt", "version", "v"),
+		"PUT /api/projects/{id}/files/{path}": "mine", "PUT /api/chats/{id}/files/{path}": "mine",
 		"POST /api/jobs/{id}/results":  `{"results":[{"call_id":"1.0","output":"x"}]}`,
 		"PATCH /api/hooks/{id}":        `{"enabled":false}`,
 		"PUT /api/router/{id_empresa}": object("context", "Suyo."),
@@ -104,7 +109,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 			continue
 		}
 		of, known := ids[path[:strings.Index(path, "}")+1]]
-		if !known || strings.Count(strings.NewReplacer("/steps/{step}", "", "/deliveries/{delivery_id}", "").Replace(path), "{") > 1 { // a step belongs to its run, a delivery to its hook
+		if !known || strings.Count(strings.NewReplacer("/steps/{step}", "", "/deliveries/{delivery_id}", "", "/{path}", "").Replace(path), "{") > 1 { // a step belongs to its run, a delivery to its hook, a file to its place
 			t.Errorf("%s: whose id is this? Classify it here", path)
 			continue
 		}
@@ -115,7 +120,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 			}
 			body := bodies[method+" "+path]
 			at := func(id string) answer {
-				a, err := theirs.do(method, strings.NewReplacer("{id}", id, "{step}", "s1", "{delivery_id}", "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ", "{name}", id, "{session_id}", id, "{id_empresa}", id).Replace(path), body)
+				a, err := theirs.do(method, strings.NewReplacer("{id}", id, "{step}", "s1", "{path}", "ours.txt", "{delivery_id}", "msg_01HZZZZZZZZZZZZZZZZZZZZZZZ", "{name}", id, "{session_id}", id, "{id_empresa}", id).Replace(path), body)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -66,7 +66,7 @@ var grants = map[string][]string{
 	"sweep": append(append(append(pushPermissions("GetItem", "PutItem", "Query", "Scan", "UpdateItem"), on(due, "Query")...), signPermissions...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "states:StartExecution "+machine, "states:SendTaskSuccess "+machine,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${PlanRun.Name}:*",
-		"states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs,
+		"states:StartExecution "+jobs, "states:SendTaskSuccess "+jobs, invokes,
 		"states:DescribeExecution !Sub arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:${AgentJob.Name}:*"),
 	"web": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
 }

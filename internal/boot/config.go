@@ -183,6 +183,7 @@ type (
 		Jobs Jobs
 		Push
 		Receipts
+		Workspace
 	}
 	// AuthorizeConfig is the configuration of functions/authorize.
 	AuthorizeConfig struct {

@@ -26,14 +26,14 @@ type FilesConfig struct {
 }
 
 // filesClient returns the files of projects and of chats, which the function files has.
-func (s site) filesClient(c Workspace) files.Workspace {
+func (s site) filesClient(c Workspace) files.All {
 	return call.New(signed.New(s.Functions, "lambda", "", s.Now), c.FilesFunction)
 }
 
 // AllFiles is what functions/files serves: the routes, and what other functions ask.
 type AllFiles interface {
 	httpapi.Files
-	files.Workspace
+	files.All
 }
 
 // Opening is the input of the files of functions/files (package files).

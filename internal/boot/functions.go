@@ -32,6 +32,7 @@ import (
 	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
+	"piloto/internal/workspace/files"
 	"piloto/statemachines"
 )
 
@@ -389,13 +390,17 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 			}
 		},
 	}
+	workspaces := s.filesClient(c.Workspace)
+	gone := &conversation.FilesSweeper{Store: s.stores.Chats, Now: w.Now, Log: s.log, Clear: func(ctx context.Context, g conversation.Gone) error {
+		return workspaces.Clear(ctx, files.PlaceOf(g.Account, g.ProjectID, g.ChatID))
+	}}
 	return task(s, func(ctx context.Context, wake gateway.Wake) (Swept, error) {
 		if wake.Execution.Failed() {
 			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
 			return Swept{Runs: run.Swept{Finished: 1}}, err
 		}
 		var swept Swept
-		var errs [7]error
+		var errs [8]error
 		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
 		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
@@ -404,9 +409,10 @@ func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
 		sweeps.Go(func() { swept.Jobs, errs[4] = jobs.Sweep(ctx) })
 		sweeps.Go(func() { swept.Listed, errs[5] = s.stores.Runs.ListEarlier(ctx, w.Now(), earlierLives, mostListed) })
 		sweeps.Go(func() { swept.Hooks, errs[6] = hooks.Sweep(ctx) })
+		sweeps.Go(func() { swept.Files, errs[7] = gone.Sweep(ctx) })
 		sweeps.Wait()
 		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "listed", swept.Listed)
+			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "listed", swept.Listed, "files", swept.Files)
 		}
 		return swept, errors.Join(errs[:]...)
 	}), nil
@@ -421,6 +427,7 @@ type Swept struct {
 	Receipts receipt.Swept `json:"receipts"`
 	Jobs     job.Swept     `json:"jobs"`
 	Hooks    hook.Swept    `json:"hooks"`
+	Files    int           `json:"files"`  // deleted projects and chats whose files were deleted
 	Listed   int           `json:"listed"` // runs of an earlier version that lists now have
 }
 

@@ -262,14 +262,18 @@ func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) 
 	return s.table.Do(ctx, kv.Update(kv.Account(account), "CHAT#"+id, set, condition, values, fault.ErrMoved))
 }
 
-// DeleteChat removes a chat and its messages. A chat with an active run stays:
+// DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
 // plan.ErrAlreadyRunning. Its runs remain, because they record actions.
 func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
-	if _, err := s.Chat(ctx, account, id); err != nil {
+	chat, err := s.Chat(ctx, account, id)
+	if err != nil {
 		return err
 	}
-	err := s.table.Commit(ctx, kv.Delete(kv.Account(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning))
-	if err != nil {
+	writes := []kv.Write{kv.Delete(kv.Account(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning)}
+	if chat.Files {
+		writes = append(writes, gone(conversation.Gone{Account: account, ChatID: id}))
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil {
 		return err
 	}
 	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)

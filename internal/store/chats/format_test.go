@@ -16,6 +16,7 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[stopRow](),
 		kvtest.Row[summaryRow](),
 		kvtest.Row[projectRow](),
+		kvtest.Row[goneRow](),
 		kvtest.Document(metadata),
 	)
 }

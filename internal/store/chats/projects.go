@@ -108,7 +108,17 @@ func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) er
 }
 
 // DeleteProject removes a project. Its chats remain and still name it, so that their steps are
-// refused.
+// refused. Its files are due to be deleted.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
-	return s.table.Commit(ctx, kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound), setups.Raise(account))
+	p, err := s.Project(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	writes := []kv.Write{
+		kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound), setups.Raise(account),
+	}
+	if p.Files {
+		writes = append(writes, gone(conversation.Gone{Account: account, ProjectID: id}))
+	}
+	return s.table.Commit(ctx, writes...)
 }

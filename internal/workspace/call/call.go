@@ -44,7 +44,7 @@ type Client struct {
 	path   string // of the request
 }
 
-var _ files.Workspace = (*Client)(nil)
+var _ files.All = (*Client)(nil)
 
 // New returns the client of the function with a name.
 func New(l Lambda, function string) *Client {
@@ -85,6 +85,12 @@ func (c *Client) Apply(ctx context.Context, p files.Place, set string) ([]overla
 // Undo implements files.Workspace.
 func (c *Client) Undo(ctx context.Context, p files.Place, set string, done []overlay.Done) ([]overlay.Done, error) {
 	return invoke[[]overlay.Done](ctx, c, request{Op: opUndo, Place: p, Set: set, Done: done})
+}
+
+// Clear implements files.All.
+func (c *Client) Clear(ctx context.Context, p files.Place) error {
+	_, err := invoke[struct{}](ctx, c, request{Op: opClear, Place: p})
+	return err
 }
 
 // invoke makes a call and reads its answer.

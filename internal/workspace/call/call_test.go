@@ -72,10 +72,15 @@ func (w *workspaceOf) Undo(_ context.Context, p files.Place, set string, d []ove
 	return nil, w.err
 }
 
+func (w *workspaceOf) Clear(_ context.Context, p files.Place) error {
+	w.asked = append(w.asked, "clear", p)
+	return w.err
+}
+
 // api is a Lambda API whose function serves a workspace. before, if it is set, may answer a request itself.
 type api struct {
 	*testing.T
-	workspace files.Workspace
+	workspace files.All
 	before    func(http.ResponseWriter, *http.Request) bool
 	calls     atomic.Int32
 }
@@ -101,7 +106,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out)
 }
 
-func open(t *testing.T, w files.Workspace) (*call.Client, *api) {
+func open(t *testing.T, w files.All) (*call.Client, *api) {
 	t.Helper()
 	a := &api{T: t, workspace: w}
 	server := httptest.NewServer(a)
@@ -137,9 +142,10 @@ func TestEveryOperationArrivesAndIsAnswered(t *testing.T) {
 	undone, _ := w.Undo(ctx, place, "s", done)
 	gotUndone, err := c.Undo(ctx, place, "s", done)
 	same(t, undone, gotUndone, err)
+	same(t, w.Clear(ctx, place), c.Clear(ctx, place), nil)
 	// Each call was made twice: here, and by the function.
 	for i := 0; i < len(w.asked); {
-		n := map[any]int{"use": 5, "tree": 3, "show": 3, "without": 4, "rebase": 3, "apply": 3, "undo": 4}[w.asked[i]]
+		n := map[any]int{"use": 5, "tree": 3, "show": 3, "without": 4, "rebase": 3, "apply": 3, "undo": 4, "clear": 2}[w.asked[i]]
 		if diff := cmp.Diff(w.asked[i:i+n], w.asked[i+n:i+2*n]); diff != "" {
 			t.Errorf("%v: %s", w.asked[i], diff)
 		}

@@ -11,7 +11,7 @@ import (
 
 // Serve answers a call of a Client: the function files invokes it. A fault is an answer, so that the caller gets its
 // code and its arguments. The error is one that no caller can do anything about.
-func Serve(ctx context.Context, w files.Workspace, event []byte) ([]byte, error) {
+func Serve(ctx context.Context, w files.All, event []byte) ([]byte, error) {
 	var in request
 	if err := json.Unmarshal(event, &in); err != nil {
 		return nil, fmt.Errorf("call: read the event: %w", err)
@@ -35,7 +35,7 @@ func Serve(ctx context.Context, w files.Workspace, event []byte) ([]byte, error)
 	return raw, err
 }
 
-func (in request) serve(ctx context.Context, w files.Workspace) (any, error) {
+func (in request) serve(ctx context.Context, w files.All) (any, error) {
 	switch in.Op {
 	case opUse:
 		return w.Use(ctx, in.Place, in.Set, callsOf(in.Calls), in.Options)
@@ -52,6 +52,8 @@ func (in request) serve(ctx context.Context, w files.Workspace) (any, error) {
 		return w.Apply(ctx, in.Place, in.Set)
 	case opUndo:
 		return w.Undo(ctx, in.Place, in.Set, in.Done)
+	case opClear:
+		return struct{}{}, w.Clear(ctx, in.Place)
 	}
 	return nil, fmt.Errorf("call: there is no operation %q", in.Op)
 }

@@ -11,7 +11,7 @@ import (
 	"piloto/internal/workspace/overlay"
 )
 
-// The operations: the methods of files.Workspace.
+// The operations: the methods of files.All.
 const (
 	opUse     = "use"
 	opTree    = "tree"
@@ -20,6 +20,7 @@ const (
 	opRebase  = "rebase"
 	opApply   = "apply"
 	opUndo    = "undo"
+	opClear   = "clear"
 )
 
 // request is the event of a call.

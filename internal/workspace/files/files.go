@@ -70,6 +70,13 @@ type Workspace interface {
 	Undo(ctx context.Context, p Place, set string, done []overlay.Done) ([]overlay.Done, error)
 }
 
+// All is what the function files answers.
+type All interface {
+	Workspace
+	// Clear deletes all files of a place that was deleted. It may be repeated.
+	Clear(ctx context.Context, p Place) error
+}
+
 // A Call is one call of a file tool (filetool), with the arguments as the model wrote them.
 type Call struct {
 	Name      string          `json:"name"`

@@ -47,10 +47,10 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Service is a files.Workspace.
+// Service is what the function files answers.
 type Service struct{ config Config }
 
-var _ files.Workspace = (*Service)(nil)
+var _ files.All = (*Service)(nil)
 
 // New returns the service of a configuration.
 func New(c Config) *Service { return &Service{c} }

@@ -192,6 +192,40 @@ func TestASetIsUsedShownAppliedAndUndone(t *testing.T) {
 	}
 }
 
+// TestAPlaceIsCleared with its sets, and no other place is.
+func TestAPlaceIsCleared(t *testing.T) {
+	for name, s := range map[string]*serve.Service{"memory": service(places(), newObjects()), "bucket": inBucket(t)} {
+		t.Run(name, func(t *testing.T) {
+			ids := map[files.Place]string{}
+			for _, p := range []files.Place{project, {Account: "a", Project: "pp"}, {Account: "a", Chat: "p"}} {
+				used, err := s.Use(t.Context(), p, "", []files.Call{write("a", "x"), write("d/b", "y")}, writes)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Apply(t.Context(), p, used.Set.ID); err != nil {
+					t.Fatal(err)
+				}
+				ids[p] = used.Set.ID
+			}
+			for range 2 {
+				if err := s.Clear(t.Context(), project); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for p, id := range ids {
+				want, kept := 2, error(nil)
+				if p == project {
+					want, kept = 0, files.ErrSet
+				}
+				l, err := s.Store(p).List(t.Context())
+				if _, shown := s.Tree(t.Context(), p, id); err != nil || len(l.Files) != want || !errors.Is(shown, kept) {
+					t.Errorf("%+v: %d files, %v, the set: %v", p, len(l.Files), err, shown)
+				}
+			}
+		})
+	}
+}
+
 func TestASetOfAnotherPlaceIsNotFound(t *testing.T) {
 	s := service(places(), newObjects())
 	id := mustUse(t, s, "", write("a", "x")).Set.ID

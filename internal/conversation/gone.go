@@ -1,0 +1,58 @@
+package conversation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Gone is a project, or a chat without one, that was deleted and had files.
+type Gone struct {
+	Account   string
+	ProjectID string
+	ChatID    string // only without ProjectID
+}
+
+// GoneStore knows whose files are still there.
+type GoneStore interface {
+	// WithFiles lists what was deleted and had files, at most limit.
+	WithFiles(ctx context.Context, limit int) ([]Gone, error)
+	// WithoutFiles notes that the files are deleted, too.
+	WithoutFiles(ctx context.Context, g Gone, at time.Time) error
+}
+
+// FilesSweeper deletes the files of deleted projects and chats.
+type FilesSweeper struct {
+	Store GoneStore
+	Clear func(ctx context.Context, g Gone) error // deletes the files. It may be repeated
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// maxCleared is how many places one sweep clears: each may have 2,000 files.
+const maxCleared = 20
+
+// Sweep deletes files, and returns of how many projects and chats. One that fails does not prevent the others.
+func (s *FilesSweeper) Sweep(ctx context.Context) (int, error) {
+	list, err := s.Store.WithFiles(ctx, maxCleared)
+	problems := []error{err}
+	cleared := 0
+	for _, g := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		err := s.Clear(ctx, g)
+		if err == nil {
+			err = s.Store.WithoutFiles(ctx, g, s.Now())
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("files of project %q, chat %q: %w", g.ProjectID, g.ChatID, err))
+			continue
+		}
+		cleared++
+		s.Log.InfoContext(ctx, "files.cleared", "account", g.Account, "project_id", g.ProjectID, "chat_id", g.ChatID)
+	}
+	return cleared, errors.Join(problems...)
+}

@@ -1,0 +1,66 @@
+package chats
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/store/kv"
+)
+
+// goneRow notes that a project or a chat was deleted, and that its files are still there.
+type goneRow struct {
+	PK      string `dynamodbav:"PK"`
+	SK      string `dynamodbav:"SK"`
+	DuePK   string `dynamodbav:"DuePK,omitempty"` // while files are there
+	DueSK   string `dynamodbav:"DueSK,omitempty"`
+	Project string `dynamodbav:"project_id,omitempty"`
+	Chat    string `dynamodbav:"chat_id,omitempty"`
+	TTL     int64  `dynamodbav:"ttl,omitempty"` // once they are deleted
+}
+
+const (
+	goneKind = "GONE#"
+	dueGone  = "GONE" // list
+)
+
+func rowOfGone(g conversation.Gone) goneRow {
+	return goneRow{PK: kv.Account(g.Account), SK: goneKind + g.ProjectID + "#" + g.ChatID, Project: g.ProjectID, Chat: g.ChatID}
+}
+
+// gone returns the write that notes that files have to be deleted. They are due at once.
+func gone(g conversation.Gone) kv.Write {
+	row := rowOfGone(g)
+	row.DuePK, row.DueSK = kv.DueList(dueGone, g.Account), kv.At(time.Unix(0, 0), g.ProjectID+"#"+g.ChatID)
+	return kv.Put(row, "", nil)
+}
+
+var errNotGone = errors.New("chats: there is no such note")
+
+// WithFiles lists the deleted projects and chats whose files are still there, at most limit.
+func (s *Store) WithFiles(ctx context.Context, limit int) ([]conversation.Gone, error) {
+	keys, err := s.table.Due(ctx, dueGone, time.Unix(0, 0), limit)
+	problems := []error{err}
+	var list []conversation.Gone
+	for _, k := range keys {
+		var row goneRow
+		err := s.table.Get(ctx, k.PK, k.SK, &row, errNotGone)
+		switch {
+		case errors.Is(err, errNotGone) || err == nil && row.DuePK == "": // the index is behind
+		case err != nil:
+			problems = append(problems, err)
+		default:
+			list = append(list, conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat})
+		}
+	}
+	return list, errors.Join(problems...)
+}
+
+// WithoutFiles notes that the files of a deleted project or chat are deleted, too. Its row expires.
+func (s *Store) WithoutFiles(ctx context.Context, g conversation.Gone, at time.Time) error {
+	row := rowOfGone(g)
+	row.TTL = at.Unix()
+	return s.table.Do(ctx, kv.Put(row, "", nil))
+}
