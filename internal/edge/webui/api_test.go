@@ -36,6 +36,8 @@ type world struct {
 	stops map[string]chan struct{} // by chat
 	looks looks
 
+	drawer drawer // the files of chats
+
 	decisions []map[string]any // that were asked for together
 
 	answers map[string][]byte // of POST /api/send, by Idempotency-Key
@@ -46,7 +48,7 @@ type world struct {
 
 func newWorld(now func() time.Time, facts Facts) *world {
 	m := newMemory(now)
-	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}}
+	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}, drawer: drawer{kept: map[string]string{}}}
 	m.tell = w.hub.push
 	w.page = New(Deps{
 		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Hooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,
@@ -211,6 +213,7 @@ func (w *world) api() http.Handler {
 	w.jobRoutes(locked)
 	w.hookRoutes(mux)
 	w.outRoutes(mux)
+	w.drawer.routes(mux)
 	w.decisionRoutes(locked)
 	locked("POST /api/runs/{id}/confirm", w.confirm)
 	locked("POST /api/runs/{id}/cancel", w.cancel)

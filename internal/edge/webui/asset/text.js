@@ -57,12 +57,12 @@ function span(seconds) {
   return Math.floor(seconds / 86400) + " d";
 }
 
-const units = ["byte", "kilobyte", "megabyte"].map((unit) => new Intl.NumberFormat(lang, { style: "unit", unit, unitDisplay: unit === "byte" ? "narrow" : "short", maximumFractionDigits: 1 }));
+const decimals = new Intl.NumberFormat(lang, { maximumFractionDigits: 1 });
 
 /** size formats a number of bytes. */
 export function size(bytes) {
   const n = bytes < 1000 ? 0 : bytes < 1_000_000 ? 1 : 2;
-  return units[n].format(bytes / 1000 ** n);
+  return decimals.format(bytes / 1000 ** n) + " " + ["B", "KB", "MB"][n];
 }
 
 const moments = new Intl.DateTimeFormat(lang, { dateStyle: "short", timeStyle: "short" });
