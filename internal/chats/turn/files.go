@@ -13,6 +13,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
@@ -164,6 +165,7 @@ func (d *dialog) noteRead(c fileCall, answer string) {
 		ID: fmt.Sprintf("l%d", len(d.looks.made)+1), MCPID: tool.FilesID, Service: locale.Text(d.req.Locale, "files.service"), Tool: c.Name,
 		URL: "files:" + pathOf(c.Arguments), At: d.service.Now().UTC(), Status: 200, Bytes: len(answer), Answer: answer, AnswerHash: workspace.Sum([]byte(answer)),
 	}
+	s.RequestHash = plan.RequestHash(c.Name, s.URL, c.Arguments)
 	d.looks.made, d.sources = append(d.looks.made, look{source: s, lines: strings.Split(answer, "\n")}), append(d.sources, s)
 	if !slices.Contains(d.looks.circles, tool.FilesID) {
 		d.looks.circles = append(d.looks.circles, tool.FilesID)
