@@ -24,7 +24,7 @@ func (w *world) dialogue() {
 		line(2, conversation.RoleAssistant, conversation.KindText, "", "**Hola** [aquí](https://example.org)"),
 		line(3, conversation.RoleAssistant, conversation.KindPlan, run.ID, "Plan propuesto"),
 		line(4, conversation.RoleSystem, conversation.KindProgress, run.ID, "⏳ Paso 1 de 3"),
-		line(5, conversation.RoleSystem, conversation.KindFinal, run.ID, "❓ Plan finalizado con estado in_doubt."),
+		line(5, conversation.RoleSystem, conversation.KindFinal, run.ID, "❓ En duda: «Reservar»."),
 		line(6, conversation.RoleSystem, conversation.KindNotice, run.ID, "Plan cancelado."),
 		line(7, conversation.RoleAssistant, conversation.KindNotice, "", "No hay **ningún** plan pendiente."),
 		line(8, conversation.RoleAssistant, conversation.KindPlan, "gone", "Plan propuesto"),

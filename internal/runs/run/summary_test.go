@@ -1,13 +1,49 @@
 package run
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
 )
+
+func TestFinalMessageBeginsWithHowItEnded(t *testing.T) {
+	source, at := ids.NewSource(rand.Reader), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	step := func(id string) plan.Step { return plan.Step{ID: plan.EffectOf(id), Title: id} }
+	several := []plan.Step{step("s1"), step("s2")}
+	failure := &plan.Failure{Message: "Motivo."}
+	for _, c := range []struct {
+		tag     locale.Tag
+		to      plan.Status
+		steps   []plan.Step
+		failure *plan.Failure
+		want    string
+	}{
+		{"es", plan.Done, several[:1], nil, "✅ Hecho: «Reservar»."},
+		{"es", plan.Done, several, nil, "✅ Hecho: «Reservar» (1 de 2 pasos)."},
+		{"es", plan.Failed, several, failure, "❌ No se completó: «Reservar» (1 de 2 pasos). Motivo."},
+		{"es", plan.InDoubt, several, failure, "❓ En duda: «Reservar» (1 de 2 pasos). Motivo."},
+		{"es", plan.Cancelled, several, nil, "🛑 Parado: «Reservar» (1 de 2 pasos). Lo que quedaba no se ha ejecutado."},
+		{"en", plan.Done, several[:1], nil, "✅ Done: “Reservar”."},
+		{"en", plan.Failed, several[:1], failure, "❌ Not completed: “Reservar”. Motivo."},
+		{"en", plan.InDoubt, several, failure, "❓ In doubt: “Reservar” (1 of 2 steps). Motivo."},
+		{"en", plan.Cancelled, several, nil, "🛑 Stopped: “Reservar” (1 of 2 steps). What was left was not run."},
+	} {
+		r := plan.Run{ID: "r", Locale: string(c.tag), Plan: plan.Plan{Goal: "Reservar", Steps: c.steps}, Steps: []plan.StepState{{StepID: plan.EffectOf("s1"), Status: plan.StepDone}}}
+		if len(c.steps) > 1 {
+			r.Steps = append(r.Steps, plan.StepState{StepID: plan.EffectOf("s2"), Status: plan.StepCancelled})
+		}
+		if _, final := (ending{run: r, to: c.to, failure: c.failure, data: map[string]any{}}).move(source, at); strings.Split(final.Content, "\n")[0] != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tag, c.to, final.Content, c.want)
+		}
+	}
+}
 
 func TestSummaryIsTableOfAskedFields(t *testing.T) {
 	image := "iVBORw0KGgo" + strings.Repeat("A", 16<<10-11)
