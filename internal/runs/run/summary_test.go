@@ -69,14 +69,20 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 		"a tool's answer": {
 			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |",
 		},
-		"structured": {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
-		"a text":     {`"hecho"`, "", "hecho"},
-		"a picture":  {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
-		"a page":     {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
-		"signs":      {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
-		"nothing":    {`{}`, "", ""},
-		"null":       {`null`, "", ""},
-		"no list":    {`{"items":[]}`, "", "0 resultados:"},
+		"structured":       {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
+		"a text":           {`"hecho"`, "", "hecho"},
+		"bytes":            {`"\u0000\u0001\u0002\u0003abc\ufffd\ufffd\ufffd"`, "", "datos binarios"},
+		"another encoding": {`["Espa\ufffda","Ni\ufffdo"]`, "", "2 resultados:\n\n- Espa\ufffda\n- Ni\ufffdo"},
+		"bytes within": {
+			`{"name":"logo","raw":"\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| raw | datos binarios |",
+		},
+		"a stray sign": {`{"name":"Sala\u001b[31m Este de siempre\u0000, la de arriba"}`, "", "| Dato | Valor |\n|---|---|\n| name | Sala\\[31m Este de siempre, la de arriba |"},
+		"a picture":    {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
+		"a page":       {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
+		"signs":        {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
+		"nothing":      {`{}`, "", ""},
+		"null":         {`null`, "", ""},
+		"no list":      {`{"items":[]}`, "", "0 resultados:"},
 	} {
 		if got := describe(json.RawMessage(c.body), wordsOf(c.asked)).In(locale.Spanish); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
