@@ -29,6 +29,12 @@ func (w *world) dialogue() {
 		line(7, conversation.RoleAssistant, conversation.KindNotice, "", "No hay **ningún** plan pendiente."),
 		line(8, conversation.RoleAssistant, conversation.KindPlan, "gone", "Plan propuesto"),
 		{ID: "m9", Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", Content: "La IA no está configurada.", At: noon},
+		{
+			ID: "m10", Role: conversation.RoleAssistant, Kind: conversation.KindConclusion, RunID: run.ID, Content: "Nadie sabe si se **reservó**.", At: noon,
+			By:      &conversation.By{Provider: "openai", Model: "gpt-<4o>"},
+			Sources: []conversation.Source{{ID: "s1", MCPID: "rooms", Service: "Salas", Method: "GET", URL: "https://rooms.example/rooms", Status: 200, At: noon}},
+			Notes:   []conversation.Note{{Code: conversation.NoteNotInResults, Text: "No está en los resultados: 7."}},
+		},
 	}
 }
 
