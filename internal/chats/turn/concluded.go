@@ -83,10 +83,24 @@ func (w *conclusion) notes(text string) []conversation.Note {
 		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
 	}
 	did := slices.ContainsFunc(w.run.Steps, func(st plan.StepState) bool { return st.Status == plan.StepDone })
-	if pose.Done && !did {
+	switch unsure := inDoubt(w.run); {
+	case pose.Done && len(unsure) > 0:
+		list = append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; ")))
+	case pose.Done && !did:
 		list = append(list, w.req.note(conversation.NoteNothingDone, "note.nothing_done"))
 	}
 	return list
+}
+
+// inDoubt returns the titles of the steps of which nobody knows whether they took effect.
+func inDoubt(r plan.Run) []string {
+	var titles []string
+	for _, st := range r.Steps {
+		if step, ok := r.Plan.Step(st.StepID); ok && !st.StepID.Undo() && st.Status == plan.StepInDoubt && st.Resolved == nil && !slices.Contains(titles, step.Title) {
+			titles = append(titles, step.Title)
+		}
+	}
+	return titles
 }
 
 // resultsOf returns what a conclusion rests on: the requests that were answered, without their answers, because the run
