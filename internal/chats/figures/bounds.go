@@ -36,6 +36,11 @@ func standsWhole(text string, from, to int) bool {
 	return begins(text, from, to) && !goesOn(text, to, joints)
 }
 
+// standsAlone is standsWhole of an address, before which a point or a plus is a part of it.
+func standsAlone(text string, from, to int) bool {
+	return standsWhole(text, from, to) && !isWithin(text, from, ".+")
+}
+
 // begins reports whether no word goes on before a part of a text.
 func begins(text string, from, _ int) bool { return !isWithin(text, from, joints) }
 

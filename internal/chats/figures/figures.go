@@ -75,13 +75,17 @@ func (r *record) read(source string) {
 func (r *record) add(text string) {
 	text = plain(text)
 	r.texts = append(r.texts, strings.ToLower(text))
+	r.addFigures(text)
+}
+
+func (r *record) addFigures(text string) {
 	for _, f := range scan(text) {
 		if f.class != number {
 			r.said[strings.ToLower(f.text)] = true
 		}
 		switch f.class {
 		case number:
-			for _, v := range f.values() {
+			for _, v := range append(f.values(), valuesOf(f.text)...) {
 				r.numbers[v], r.numbers[strings.TrimPrefix(v, "-")] = true, true // a debt of 24 may stand as -24
 			}
 			r.digits = append(r.digits, digitsOf(f.text))
@@ -94,26 +98,41 @@ func (r *record) add(text string) {
 			}
 		case identifier, address:
 			r.digits = append(r.digits, digitsOf(f.text))
-			for _, part := range numberedPart().FindAllStringSubmatch(f.text, -1) {
+			for _, part := range lex().numberedPart.FindAllStringSubmatch(f.text, -1) {
 				r.within[canonical(part[1])] = true
+			}
+		case spaced:
+			r.digits = append(r.digits, digitsOf(f.text))
+			r.said[strings.ToLower(ungrouped(f.text))] = true
+			for part := range strings.FieldsSeq(f.text) {
+				r.addFigures(part)
 			}
 		}
 	}
 }
+
+// ungrouped returns a text without blanks.
+func ungrouped(text string) string { return strings.ReplaceAll(text, " ", "") }
 
 // has reports whether a figure of a text stands in the sources.
 func (r *record) has(f figure) bool {
 	if f.class == number {
 		return r.hasNumber(f)
 	}
-	if r.said[strings.ToLower(f.text)] || r.stands(f.text, standsWhole) {
+	is := standsWhole
+	if f.class == address {
+		is = standsAlone
+	}
+	if r.said[strings.ToLower(f.text)] || r.stands(f.text, is) {
 		return true
 	}
 	switch f.class {
 	case compound:
 		return !r.stands(f.text, isBeginning)
 	case identifier:
-		return f.cut && r.stands(f.text, begins) || r.hasParts(f.text)
+		return f.cut && r.stands(f.text, begins) || f.tail && r.hasTail(f.text) || r.hasParts(f.text)
+	case spaced:
+		return r.hasSpaced(f.text)
 	case dated:
 		return slices.ContainsFunc(f.dates, r.hasDate) && (len(f.times) == 0 || r.hasTime(f)) || r.isPartOfAll(f)
 	case timed:
@@ -134,6 +153,21 @@ func (r *record) hasParts(text string) bool {
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
 		return slices.ContainsFunc(scan(part), func(f figure) bool { return !r.has(f) })
 	})
+}
+
+// hasSpaced reports whether what is written in groups stands in one, or each group by itself.
+func (r *record) hasSpaced(text string) bool {
+	whole := ungrouped(text)
+	if r.said[strings.ToLower(whole)] || r.stands(whole, standsWhole) || digitsOf(whole) == whole && r.hasTail(whole) {
+		return true
+	}
+	return !slices.ContainsFunc(scan(strings.ReplaceAll(text, " ", "\n")), func(f figure) bool { return !r.has(f) })
+}
+
+// hasTail reports whether digits are the end of those of a number or an identifier.
+func (r *record) hasTail(text string) bool {
+	all := digitsOf(text)
+	return len(all) >= fewestOfTail && all == text && slices.ContainsFunc(r.digits, func(k string) bool { return strings.HasSuffix(k, all) })
 }
 
 func (r *record) hasDate(d date) bool {
@@ -174,7 +208,7 @@ func (r *record) hasNumber(f figure) bool {
 	if f.negative {
 		return false
 	}
-	if all := digitsOf(f.text); len(all) >= fewestDigits && slices.ContainsFunc(r.digits, func(k string) bool { return strings.HasSuffix(k, all) }) {
+	if all := digitsOf(f.text); (f.tail || len(all) >= fewestDigits) && r.hasTail(all) {
 		return true
 	}
 	if !f.money && !f.percent && r.within[canonical(f.text)] {
@@ -210,8 +244,8 @@ func (r *record) hasYear(n int) bool {
 
 // isCount reports whether a number may say how many there are: it is a count, or the count of a part, or a place in it.
 func (r *record) isCount(f figure, n int) bool {
-	if units()[f.after] {
+	if lex().units[f.after] {
 		return false
 	}
-	return r.counts[n] || n <= r.most && (f.after != "" || placeWords()[f.before])
+	return r.counts[n] || n <= r.most && (f.after != "" || lex().placeWords[f.before])
 }

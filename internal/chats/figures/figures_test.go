@@ -10,7 +10,7 @@ import (
 
 const booking = `{"id":"r-1","room":{"id":"norte","name":"Sala Norte"},"start":"2026-11-21T10:00:00Z","end":"2026-11-21T11:00:00Z","price":1234.5,"people":6,` +
 	`"phone":"+34600123456","code":"AB12-X9","discount":0.2,"amount_cents":2050,"url":"https://rooms.example/r-1","floor":-2,"order":"ORD-12345","beside":"room-este-2",` +
-	`"budget":1.2e+07,"most":1500000,"points":[70,80,90],"note":"\u00abl-7\u00bb\nu-8"}`
+	`"iban":"ES9121000418450200051332","contact":"maria.eva@example.com","budget":1.2e+07,"most":1500000,"points":[70,80,90],"note":"\u00abl-7\u00bb\nu-8"}`
 
 func TestFiguresAreComparedByClass(t *testing.T) {
 	for _, c := range []struct{ text, missing string }{
@@ -37,6 +37,7 @@ func TestFiguresAreComparedByClass(t *testing.T) {
 		{"12 millones, 12,0 millones de euros, 12.000 mil, 12M y 12000k", ""},
 		{"13 millones, 3 millones", "13|3"},
 		{"hasta 1.500.000", ""},
+		{"70 mil", "70"},
 		{"70 y 80 puntos, 70, 80 y 90: [70,80,90], [90,80,70]", ""},
 		{"40,50,60", "40|50|60"},
 		{"Para ٦ personas, ６ y 𝟞", ""},
@@ -44,6 +45,11 @@ func TestFiguresAreComparedByClass(t *testing.T) {
 		{"Teléfono 600 123 456", ""},
 		{"Teléfono 600 123 457", "600 123 457"},
 		{"Teléfono +34600123456", ""},
+		{"Teléfono 34 600 12 34 56, 600 12 34 56, 600123456", ""},
+		{"Teléfono 600 12 34 57", "600 12 34 57"},
+		{"Cuenta ES91 2100 0418 4502 0005 1332, la terminada en 1332, ···1332", ""},
+		{"Cuenta ES91 2100 0418 4502 0005 1333, la que acaba en 333", "ES91 2100 0418 4502 0005 1333|333"},
+		{"70 80 90", ""},
 		// Dates.
 		{"El 21 de noviembre", ""},
 		{"El 21 de noviembre de 2026", ""},
@@ -63,7 +69,7 @@ func TestFiguresAreComparedByClass(t *testing.T) {
 		{"2026-11-22", "2026-11-22"},
 		{"bien-hecho r-1/r-7", "r-1/r-7"},
 		{"en 2026", ""},
-		{"el sábado 21, Saturday the 21st", ""},
+		{"el sábado 21, el sáb. 21, Saturday the 21st", ""},
 		{"sábado 28", "28"},
 		{"los días 20, 21 y 22 de noviembre", "20|22 de noviembre"},
 		{"1/11/2026", "1/11/2026"},
@@ -173,7 +179,7 @@ func TestLargeSourceIsRead(t *testing.T) {
 }
 
 func TestListOfMissingIsShort(t *testing.T) {
-	if got := Missing("90 91 92 93 94 95 96 97 98 99", nil, ""); len(got) != mostMissing {
+	if got := Missing("90; 91; 92; 93; 94; 95; 96; 97; 98; 99", nil, ""); len(got) != mostMissing {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,44 +1,10 @@
 package figures
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
-
-	"piloto/internal/ground/lazy"
 )
-
-const monthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|` +
-	`january|february|march|april|may|june|july|august|september|october|november|december|` +
-	`ene|feb|mar|abr|jun|jul|ago|sept|sep|oct|nov|dic|jan|apr|aug|dec`
-
-// form is a way to write a figure.
-type form struct {
-	pattern func() *regexp.Regexp
-	read    func(m []string, f *figure) bool
-}
-
-// forms returns the forms of figures, in the order in which they are tried at a place of a text.
-var forms = sync.OnceValue(func() []form {
-	return []form{
-		{lazy.Pattern(`^(?:https?://[^\s<>"'` + "`" + `|)\]»”]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)`), readAddress},
-		{lazy.Pattern(`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?:$|[^\w-])`), readISO},
-		{lazy.Pattern(`^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?:$|[^\w/-])`), readNumericDate},
-		{lazy.Pattern(`^(\d{1,2})/(\d{1,2})()(?:$|[^\w/])`), readNumericDate},
-		{lazy.Pattern(`(?i)^(\d{1,2})(?:º|\.º|st|nd|rd|th)?\s+(?:de\s+|of\s+)?(` + monthNames + `)\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(\d{4}))?(?:$|[^\w])`), readDayMonth},
-		{lazy.Pattern(`(?i)^(` + monthNames + `)\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?(?:$|[^\w])`), readMonthDay},
-		{lazy.Pattern(`(?i)^(\d{1,2})[:h](\d{2})(?::\d{2})?\s*(am|pm|a\.\s?m\.|p\.\s?m\.|h(?:s|rs|oras?)?)?(?:$|[^\w:])`), readTime},
-		{lazy.Pattern(`(?i)^(\d{1,2})\.(\d{2})\s*(h(?:s|rs|oras?)?)(?:$|[^\w])`), readTime},
-		{lazy.Pattern(`(?i)^(\d{1,2})()\s*(am|pm|a\.\s?m\.|p\.\s?m\.)(?:$|[^\w])`), readTime},
-		{lazy.Pattern(`^\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?:$|[^\w])`), readNumber},
-		{lazy.Pattern(`^\d+(?:\.\d+)?[eE][+-]?\d+(?:$|[^\w])`), readNumber},
-		{lazy.Pattern(`(?i)^(\d+)(?:` + unitNames + `)?-\d+(?:` + unitNames + `)(?:$|[^\w-])`), readFirst}, // 10-11h
-		{lazy.Pattern(`(?s)^.*`), readIdentifier},
-		{lazy.Pattern(`^\d+(?:[.,'’\x{00a0}\x{202f}]\d+)*`), readNumber},
-	}
-})
 
 func readAddress(_ []string, f *figure) bool {
 	f.class = address
@@ -81,18 +47,11 @@ func (f *figure) named(day, month, year string) bool {
 // isMonth reports whether a word may be the name of a month.
 func isMonth(word string) bool {
 	word = strings.TrimRight(strings.ToLower(word), ".")
-	return len(word) >= 3 && months()[word[:3]] > 0
+	return len(word) >= 3 && lex().months[word[:3]] > 0
 }
 
 // monthOf returns the number of a month by its name in Spanish or English, or by the beginning of it.
-func monthOf(name string) int { return months()[strings.ToLower(name)[:3]] }
-
-var months = sync.OnceValue(func() map[string]int {
-	return map[string]int{
-		"ene": 1, "jan": 1, "feb": 2, "mar": 3, "abr": 4, "apr": 4, "may": 5, "jun": 6, "jul": 7, "ago": 8, "aug": 8, "sep": 9, "set": 9, "oct": 10,
-		"nov": 11, "dic": 12, "dec": 12,
-	}
-})
+func monthOf(name string) int { return lex().months[strings.ToLower(name)[:3]] }
 
 func readTime(m []string, f *figure) bool {
 	hour, minute, half := atoi(m[1]), atoi(m[2]), strings.ToLower(m[3])
@@ -116,15 +75,11 @@ func readTime(m []string, f *figure) bool {
 	return true
 }
 
-var (
-	ordinalForm = lazy.Pattern(`(?i)^\d{1,3}\.?(?:st|nd|rd|th|er|[ºªo])$`)
-	measureForm = lazy.Pattern(`(?i)^(\d+(?:[.,]\d+)?)(?:` + unitNames + `)$`)
-
-	numberedPart = lazy.Pattern(`(\d{3,})(?:[^\pL\pN]|$)`)
-	hourForm     = lazy.Pattern(`^(\d{1,2})(?:\.(\d{2}))?$`)
-)
-
-const unitNames = `hs?|hrs|min|km|m|cm|kg|g|kb|mb|gb|eur|usd|s|x|k|mil`
+// readSpaced takes what is written in groups.
+func readSpaced(_ []string, f *figure) bool {
+	f.class = spaced
+	return true
+}
 
 // readFirst takes the first number of a range.
 func readFirst(m []string, f *figure) bool {
@@ -142,11 +97,11 @@ func readIdentifier(m []string, f *figure) bool {
 	case !hasDigit || !strings.ContainsFunc(f.text, unicode.IsLetter):
 		return false
 	}
-	if ordinalForm().MatchString(f.text) {
+	if lex().ordinalForm.MatchString(f.text) {
 		f.ordinal, f.text = true, strings.TrimRightFunc(f.text, func(r rune) bool { return !unicode.IsDigit(r) })
 		return true
 	}
-	if measure := measureForm().FindStringSubmatch(f.text); measure != nil {
+	if measure := lex().measureForm.FindStringSubmatch(f.text); measure != nil {
 		f.text = measure[1]
 		return true
 	}
@@ -157,18 +112,17 @@ func readIdentifier(m []string, f *figure) bool {
 // readNumber takes a number, of a list without spaces the first one: 1,2,3. Several points that group nothing are those of
 // a version or of an address.
 func readNumber(_ []string, f *figure) bool {
-	if strings.Count(f.text, ",") > 1 && !groupedForm().MatchString(f.text) {
+	if strings.Count(f.text, ",") > 1 && !lex().groupedForm.MatchString(f.text) {
 		f.text, _, _ = strings.Cut(f.text, ",")
 	}
-	if strings.Count(f.text, ".") > 1 && !groupedForm().MatchString(f.text) {
+	if strings.Count(f.text, ".") > 1 && !lex().groupedForm.MatchString(f.text) {
 		f.class = identifier
 	}
 	return true
 }
 
-var groupedForm = lazy.Pattern(`^\d{1,3}(?:(?:\.\d{3})+(?:,\d+)?|(?:,\d{3})+(?:\.\d+)?)$`)
-
-// values returns what a number may be, with its sign and with the word that multiplies it.
+// values returns what a number may be, with its sign and with the word that multiplies it. A letter, such as that of
+// metres, may be another word.
 func (f figure) values() []string {
 	values := valuesOf(f.text)
 	if v, err := strconv.ParseFloat(f.text, 64); err == nil && strings.ContainsAny(f.text, "eE") {
@@ -179,15 +133,18 @@ func (f figure) values() []string {
 			values[i] = "-" + values[i]
 		}
 	}
-	if f.scale > 0 {
-		values = append(values, scaled(values, f.scale)...)
+	switch {
+	case f.scale == 0:
+		return values
+	case len(f.after) == 1:
+		return append(values, scaled(values, f.scale)...)
 	}
-	return values
+	return scaled(values, f.scale)
 }
 
 // hoursOf returns the times that a number may stand for: «a las 3», «a las 10.30».
 func hoursOf(text string) []clock {
-	m := hourForm().FindStringSubmatch(text)
+	m := lex().hourForm.FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}

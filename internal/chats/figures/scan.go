@@ -2,12 +2,10 @@ package figures
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"piloto/internal/ground/fold"
-	"piloto/internal/ground/lazy"
 )
 
 // class is the kind of a figure.
@@ -18,6 +16,7 @@ const (
 	dated
 	timed
 	identifier
+	spaced   // written in groups, such as a telephone number
 	address  // of a page or of a mailbox
 	compound // words with signs between them, without a digit: maybe an identifier
 )
@@ -35,6 +34,7 @@ type figure struct {
 	money    bool
 	negative bool
 	cut      bool // it stands for a longer one: AB12…
+	tail     bool // it is the end of a longer one: «terminada en 1332»
 	isHour   bool // what stands beside it says that it may be one
 	isDay    bool
 	scale    int    // zeros that a word after it adds: 6 of «millones»
@@ -50,7 +50,9 @@ type clock struct{ hour, minute int }
 
 const (
 	longestForm  = 200 // bytes of a figure
+	tailContext  = 40  // bytes before a figure
 	fewestDigits = 6   // of a number that may be grouped in any way, such as that of a telephone
+	fewestOfTail = 3   // of the end of a longer number
 	mostOrdinal  = 12  // the highest place that may be named without a list of that length
 )
 
@@ -80,7 +82,7 @@ func figureAt(text string, at int) (figure, int) {
 	if n := numbering(text, at); n > 0 {
 		return figure{}, n
 	}
-	if n := len(numeroSign().FindString(near(rest))); n > 0 {
+	if n := len(lex().numeroSign.FindString(near(rest))); n > 0 {
 		return figure{}, n
 	}
 	if f, n := plainlyAt(rest); n > 0 {
@@ -90,8 +92,8 @@ func figureAt(text string, at int) (figure, int) {
 		}
 		return f, n
 	}
-	for _, form := range forms() {
-		m := form.pattern().FindStringSubmatch(near(rest))
+	for _, form := range lex().forms {
+		m := form.pattern.FindStringSubmatch(near(rest))
 		if m == nil {
 			continue
 		}
@@ -162,46 +164,38 @@ func wordAt(text string, at int) int {
 	return len(text) - at
 }
 
-var numberedLine = lazy.Pattern(`^\d{1,2}[.)]\s`)
-
 // numbering returns the length of a number that numbers a line.
 func numbering(text string, at int) int {
 	if before := strings.TrimRight(text[:at], " \t>"); before != "" && !strings.HasSuffix(before, "\n") {
 		return 0
 	}
-	return len(numberedLine().FindString(near(text[at:])))
+	return len(lex().numberedLine.FindString(near(text[at:])))
 }
-
-var numeroSign = lazy.Pattern(`(?i)^(?:n|n[uú]m)\.?[ºª°]\.?`)
 
 const currencySigns = "€$£¥"
 
 // beside reads what stands beside a figure.
 func (f *figure) beside(text string, at int) {
-	before, after := strings.TrimRight(text[:at], "*_` "), strings.TrimLeft(text[f.end:], "*_` \u00a0\u202f")
+	before, after := strings.TrimRight(text[:at], "*_`. "), strings.TrimLeft(text[f.end:], "*_` \u00a0\u202f")
 	f.percent = strings.HasPrefix(after, "%")
 	f.money = after != "" && strings.Contains(currencySigns, firstRune(after)) || strings.TrimRight(before, currencySigns) != before
-	f.ordinal = f.ordinal || ordinalSign().MatchString(near(after))
+	f.ordinal = f.ordinal || lex().ordinalSign.MatchString(near(after))
 	f.cut = strings.HasPrefix(after, "…") || strings.HasPrefix(after, "...")
 	f.before = fold.Text(before[lastWord(before):])
-	words := wordsAfter().FindStringSubmatch(near(after))
+	words := lex().wordsAfter.FindStringSubmatch(near(after))
 	f.after = fold.Text(words[1])
-	f.money = f.money || currencies()[f.after]
-	f.scale = scales()[f.after]
+	f.money = f.money || lex().currencies[f.after]
+	f.scale = lex().scales[f.after]
 	if f.after == "mil" && strings.HasPrefix(fold.Text(words[2]), "millon") {
 		f.scale += 6
 	}
-	f.isHour = hourWords()[f.before] || f.after == "h"
-	f.isDay = dayWords()[f.before]
+	f.tail = lex().tail.MatchString(text[max(0, at-tailContext):at])
+	f.isHour = lex().hourWords[f.before] || f.after == "h"
+	f.isDay = lex().dayWords[f.before]
 	if f.class == number {
 		f.readSign(text, at)
 	}
 }
-
-var (
-	ordinalSign = lazy.Pattern(`^\.?[ºª]`)
-	wordsAfter  = lazy.Pattern(`^(\pL*)\s*(\pL*)`)
-)
 
 func firstRune(text string) string {
 	_, size := utf8.DecodeRuneInString(text)
@@ -221,26 +215,21 @@ func (f *figure) readSign(text string, at int) {
 	f.negative, f.sign = true, len(left)
 }
 
-var (
-	joint   = lazy.Pattern(`(?i)^[*_ ]*(?:[-–—,]|y|e|o|a|al|and|or|to|until|till|hasta)[*_ ]*(?:(?:el|las?|the|d[ií]as?)\s+)?$`)
-	isRange = lazy.Pattern(`^[*_ ]*[-–—][*_ ]*$`)
-)
-
 // inContext returns the figures of a text, where one that stands in a range or a list is what the others are:
 // «los días 20, 21 y 22 de noviembre», «10 – 11 h».
 func inContext(text string, list []figure) []figure {
 	for i := 1; i < len(list); i++ {
 		a, b := &list[i-1], &list[i]
-		if gap := text[a.end:max(a.end, b.sign)]; joint().MatchString(gap) {
+		if gap := text[a.end:max(a.end, b.sign)]; lex().joint.MatchString(gap) {
 			b.isHour, b.isDay = b.isHour || a.isHour || a.class == timed, b.isDay || a.isDay
-			if isRange().MatchString(gap) {
+			if lex().isRange.MatchString(gap) {
 				a.isHour, b.isHour = true, true
 			}
 		}
 	}
 	for i := len(list) - 1; i > 0; i-- {
 		a, b := &list[i-1], &list[i]
-		if joint().MatchString(text[a.end:max(a.end, b.sign)]) {
+		if lex().joint.MatchString(text[a.end:max(a.end, b.sign)]) {
 			a.isHour, a.isDay = a.isHour || b.isHour || b.class == timed, a.isDay || b.isDay || b.class == dated
 		}
 	}
@@ -255,16 +244,3 @@ func lastWord(text string) int {
 	}
 	return 0
 }
-
-var (
-	hourWords = lazy.Words("las la de a at from to until till hasta desde entre y and between")
-	dayWords  = lazy.Words("el dia dias the day days on del al lunes martes miercoles jueves viernes sabado domingo lun mar mie jue vie sab dom " +
-		"monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun")
-	placeWords = lazy.Words("paso pasos step steps fila row elemento item resultado result opcion option numero number linea line pagina page de of")
-	currencies = lazy.Words("eur euro euros usd dolar dolares dollar dollars gbp pound pounds libra libras mxn peso pesos centimos cents")
-	units      = lazy.Words("h hora horas hour hours min minuto minutos minute minutes s km m cm kg g l kb mb gb c f grados degrees am pm eur euro euros mil k m thousand " +
-		"millon millones million millions billion billions")
-	scales = sync.OnceValue(func() map[string]int {
-		return map[string]int{"mil": 3, "k": 3, "thousand": 3, "m": 6, "millon": 6, "millones": 6, "million": 6, "millions": 6, "billion": 9, "billions": 9}
-	})
-)
