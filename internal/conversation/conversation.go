@@ -203,7 +203,7 @@ type Summary struct {
 // Note is a line of the system under a message. The text of the model stays unchanged. Text
 // names the false claim in it, in the language of the turn.
 type Note struct {
-	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results"`
+	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt"`
 	Text string `json:"text"`
 }
 
@@ -214,6 +214,7 @@ const (
 	NotePartial        = "partial"         // the evaluation of the answer says that it does not do all that was asked
 	NoteCost           = "cost"            // the answer cost more than its agent's warning
 	NoteNothingDone    = "nothing_done"    // the text claims an act, and no run of the chat did anything since the message
+	NoteInDoubt        = "in_doubt"        // the text claims an act, and nobody knows whether it took effect
 	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )
 

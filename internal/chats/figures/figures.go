@@ -9,120 +9,243 @@ package figures
 import (
 	"slices"
 	"strings"
-
-	"piloto/internal/ground/fold"
 )
 
-// mostMissing bounds the list of Missing.
-const mostMissing = 8
+// Bounds of the list of Missing.
+const (
+	mostMissing = 8
+	mostShown   = 60 // bytes of each figure
+)
 
-// Missing returns the figures of a text that stand in no source, as they are written, each once. counts are numbers that
-// may be said of the sources, such as how many elements a list has.
+// Missing returns the figures of a text that stand in no source, as they are written, each once. Digits of other scripts
+// are written as 0 to 9, and a long figure is cut. counts are numbers that may be said of the sources, such as how many
+// elements a list has.
 func Missing(text string, counts []int, sources ...string) []string {
 	known := newRecord()
 	for _, s := range sources {
 		known.read(s)
 	}
 	for _, n := range counts {
-		known.most = max(known.most, n)
+		known.counts[n], known.most = true, max(known.most, n)
 	}
 	var missing []string
-	for _, f := range scan(text) {
-		if !known.has(f) && !slices.Contains(missing, f.text) && len(missing) < mostMissing {
-			missing = append(missing, f.text)
+	text = plain(text)
+	for _, f := range inContext(text, scan(text)) {
+		if shown := f.shown(text); !known.has(f) && !slices.Contains(missing, shown) && len(missing) < mostMissing {
+			missing = append(missing, shown)
 		}
 	}
 	return missing
 }
 
-// record is what stands in the sources.
-type record struct {
-	folded  string          // all of their text
-	digits  []string        // numbers of many digits, without what groups them
-	numbers map[string]bool // values
-	dates   []date
-	times   []clock
-	most    int // the longest list
+// shown returns a figure as it is written, with its sign.
+func (f figure) shown(text string) string {
+	s := text[f.sign:f.end]
+	if len(s) > mostShown {
+		return strings.ToValidUTF8(s[:mostShown], "") + "…"
+	}
+	return s
 }
 
-func newRecord() *record { return &record{numbers: map[string]bool{}} }
+// record is what stands in the sources.
+type record struct {
+	texts   []string        // of the sources, in lower case
+	said    map[string]bool // figures as they are written, in lower case
+	digits  []string        // those of numbers and identifiers, without what groups them
+	numbers map[string]bool // values
+	within  map[string]bool // numbers that end a part of an identifier, such as 12345 of ORD-12345
+	dates   map[date]bool
+	times   map[clock]bool
+	counts  map[int]bool
+	most    int // the highest count
+}
 
-// read adds the figures of a source.
+func newRecord() *record {
+	return &record{said: map[string]bool{}, numbers: map[string]bool{}, within: map[string]bool{}, dates: map[date]bool{}, times: map[clock]bool{}, counts: map[int]bool{}}
+}
+
+// read adds the figures of a source: as it is written, and, of JSON, as its values are.
 func (r *record) read(source string) {
-	r.folded += "\n" + fold.Text(source)
-	for _, f := range scan(source) {
+	r.add(source)
+	if values := valuesIn(source, 0); values != "" {
+		r.add(values)
+	}
+}
+
+func (r *record) add(text string) {
+	text = plain(text)
+	r.texts = append(r.texts, strings.ToLower(text))
+	r.addFigures(text)
+}
+
+func (r *record) addFigures(text string) {
+	for _, f := range scan(text) {
+		if f.class != number {
+			r.said[strings.ToLower(f.text)] = true
+		}
 		switch f.class {
 		case number:
-			for _, v := range valuesOf(f.text) {
-				r.numbers[v] = true
+			for _, v := range append(f.values(), valuesOf(f.text)...) {
+				r.numbers[v], r.numbers[strings.TrimPrefix(v, "-")] = true, true // a debt of 24 may stand as -24
 			}
 			r.digits = append(r.digits, digitsOf(f.text))
-		case dated:
-			r.dates = append(r.dates, f.dates...)
-			r.times = append(r.times, f.times...)
-		case timed:
-			r.times = append(r.times, f.times...)
-		case identifier:
+		case dated, timed:
+			for _, d := range f.dates {
+				r.dates[d] = true
+			}
+			for _, t := range f.times {
+				r.times[t] = true
+			}
+		case identifier, address:
 			r.digits = append(r.digits, digitsOf(f.text))
+			for _, part := range lex().numberedPart.FindAllStringSubmatch(f.text, -1) {
+				r.within[canonical(part[1])] = true
+			}
+		case spaced:
+			r.digits = append(r.digits, digitsOf(f.text))
+			r.said[strings.ToLower(ungrouped(f.text))] = true
+			for part := range strings.FieldsSeq(f.text) {
+				r.addFigures(part)
+			}
 		}
 	}
 }
 
+// ungrouped returns a text without blanks.
+func ungrouped(text string) string { return strings.ReplaceAll(text, " ", "") }
+
 // has reports whether a figure of a text stands in the sources.
 func (r *record) has(f figure) bool {
-	if strings.Contains(r.folded, fold.Text(f.text)) && f.class != number {
+	if f.class == number {
+		return r.hasNumber(f)
+	}
+	is := standsWhole
+	if f.class == address {
+		is = standsAlone
+	}
+	if r.said[strings.ToLower(f.text)] || r.stands(f.text, is) {
 		return true
 	}
 	switch f.class {
+	case compound:
+		return !r.stands(f.text, isBeginning)
+	case identifier:
+		return f.cut && r.stands(f.text, begins) || f.tail && r.hasTail(f.text) || r.hasParts(f.text)
+	case spaced:
+		return r.hasSpaced(f.text)
 	case dated:
-		return slices.ContainsFunc(f.dates, r.hasDate) && (len(f.times) == 0 || slices.ContainsFunc(f.times, r.hasTime))
+		return slices.ContainsFunc(f.dates, r.hasDate) && (len(f.times) == 0 || r.hasTime(f)) || r.isPartOfAll(f)
 	case timed:
-		return slices.ContainsFunc(f.times, r.hasTime)
-	case number:
-		return r.hasNumber(f)
+		return r.hasTime(f)
 	}
 	return false
 }
 
-func (r *record) hasDate(d date) bool {
-	return slices.ContainsFunc(r.dates, func(k date) bool {
-		return k.day == d.day && k.month == d.month && (d.year == 0 || k.year == 0 || k.year == d.year)
+// stands reports whether a text stands somewhere, in a way that is says.
+func (r *record) stands(text string, is func(text string, from, to int) bool) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(r.texts, func(source string) bool { return text != "" && standsIn(source, text, is) })
+}
+
+// hasParts reports whether each part of an identifier stands somewhere, such as r-1 of ID:r-1.
+func (r *record) hasParts(text string) bool {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return c == ':' || c == '/' || c == '#' })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		return slices.ContainsFunc(scan(part), func(f figure) bool { return !r.has(f) })
 	})
 }
 
-func (r *record) hasTime(t clock) bool { return slices.Contains(r.times, t) }
+// hasSpaced reports whether what is written in groups stands in one, or each group by itself.
+func (r *record) hasSpaced(text string) bool {
+	whole := ungrouped(text)
+	if r.said[strings.ToLower(whole)] || r.stands(whole, standsWhole) || digitsOf(whole) == whole && r.hasTail(whole) {
+		return true
+	}
+	return !slices.ContainsFunc(scan(strings.ReplaceAll(text, " ", "\n")), func(f figure) bool { return !r.has(f) })
+}
+
+// hasTail reports whether digits are the end of those of a number or an identifier.
+func (r *record) hasTail(text string) bool {
+	all := digitsOf(text)
+	return len(all) >= fewestOfTail && all == text && slices.ContainsFunc(r.digits, func(k string) bool { return strings.HasSuffix(k, all) })
+}
+
+func (r *record) hasDate(d date) bool {
+	if d.year != 0 && r.dates[d] {
+		return true
+	}
+	for k := range r.dates {
+		if k.day == d.day && k.month == d.month && (d.year == 0 || k.year == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *record) hasTime(f figure) bool {
+	return slices.ContainsFunc(f.times, func(t clock) bool { return r.times[t] })
+}
+
+// isPartOfAll reports whether a figure says how many of a count, such as 2/3.
+func (r *record) isPartOfAll(f figure) bool {
+	some, all, ok := strings.Cut(f.text, "/")
+	return ok && r.counts[atoi(all)] && atoi(some) <= atoi(all)
+}
 
 // hasNumber compares the value of a number. What stands beside it says what else it may be: an hour, a day, a place in
 // a list, or how many there are.
 func (r *record) hasNumber(f figure) bool {
-	values := valuesOf(f.text)
+	values := f.values()
 	if f.percent {
-		values = append(values, hundredthOf(values)...)
+		values = append(values, scaled(values, -2)...)
+	}
+	if f.money {
+		values = append(values, scaled(values, 2)...) // in cents
 	}
 	if slices.ContainsFunc(values, func(v string) bool { return r.numbers[v] }) {
 		return true
 	}
-	if f.money && slices.ContainsFunc(hundredfold(values), func(v string) bool { return r.numbers[v] }) {
-		return true // in cents
+	if f.negative {
+		return false
 	}
-	if all := digitsOf(f.text); len(all) >= fewestDigits && slices.ContainsFunc(r.digits, func(k string) bool { return k == all || strings.HasSuffix(k, all) }) {
+	if all := digitsOf(f.text); (f.tail || len(all) >= fewestDigits) && r.hasTail(all) {
+		return true
+	}
+	if !f.money && !f.percent && r.within[canonical(f.text)] {
+		return true
+	}
+	if f.isHour && slices.ContainsFunc(hoursOf(f.text), func(t clock) bool { return r.times[t] }) {
 		return true
 	}
 	n, whole := smallOf(f.text)
 	if !whole {
 		return false
 	}
-	switch {
-	case f.ordinal:
-		return n <= max(r.most, mostOrdinal)
-	case hourWords()[f.before] && slices.ContainsFunc(r.times, func(t clock) bool { return t.minute == 0 && (t.hour == n || t.hour == n+12) }):
-		return true
-	case dayWords()[f.before] && slices.ContainsFunc(r.dates, func(d date) bool { return d.day == n }):
-		return true
-	case slices.ContainsFunc(r.dates, func(d date) bool { return d.year == n && n > 31 }):
-		return true
-	case slices.ContainsFunc(r.times, func(t clock) bool { return t.hour == n && t.minute == 0 }) && (hourWords()[f.after] || f.after == "h"):
-		return true
+	return f.ordinal && n <= max(r.most, mostOrdinal) || f.isDay && r.hasDay(n) || r.hasYear(n) || !f.money && !f.percent && r.isCount(f, n)
+}
+
+func (r *record) hasDay(n int) bool {
+	for d := range r.dates {
+		if d.day == n {
+			return true
+		}
 	}
-	return n <= r.most && !f.money && !f.percent && f.after != "" && !units()[f.after]
+	return false
+}
+
+func (r *record) hasYear(n int) bool {
+	for d := range r.dates {
+		if d.year == n && n > 31 {
+			return true
+		}
+	}
+	return false
+}
+
+// isCount reports whether a number may say how many there are: it is a count, or the count of a part, or a place in it.
+func (r *record) isCount(f figure, n int) bool {
+	if lex().units[f.after] {
+		return false
+	}
+	return r.counts[n] || n <= r.most && (f.after != "" || lex().placeWords[f.before])
 }

@@ -1,14 +1,11 @@
 package figures
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"piloto/internal/ground/fold"
-	"piloto/internal/ground/lazy"
 )
 
 // class is the kind of a figure.
@@ -19,19 +16,30 @@ const (
 	dated
 	timed
 	identifier
+	spaced   // written in groups, such as a telephone number
+	address  // of a page or of a mailbox
+	compound // words with signs between them, without a digit: maybe an identifier
 )
 
 // figure is one figure of a text.
 type figure struct {
-	text    string
-	class   class
-	dates   []date // the readings of a date
-	times   []clock
-	ordinal bool
-	percent bool
-	money   bool
-	before  string // the words beside it, folded; "" when there is another sign between
-	after   string
+	text     string // without its sign
+	sign     int    // where it begins, with its sign
+	end      int
+	class    class
+	dates    []date // the readings of a date
+	times    []clock
+	ordinal  bool
+	percent  bool
+	money    bool
+	negative bool
+	cut      bool // it stands for a longer one: AB12…
+	tail     bool // it is the end of a longer one: «terminada en 1332»
+	isHour   bool // what stands beside it says that it may be one
+	isDay    bool
+	scale    int    // zeros that a word after it adds: 6 of «millones»
+	before   string // the words beside it, folded; "" when there is another sign between
+	after    string
 }
 
 // date is a day; year 0: it is not said.
@@ -41,31 +49,12 @@ type date struct{ year, month, day int }
 type clock struct{ hour, minute int }
 
 const (
-	fewestDigits = 6  // of a number that may be grouped in any way, such as that of a telephone
-	mostOrdinal  = 12 // the highest place that may be named without a list of that length
+	longestForm  = 200 // bytes of a figure
+	tailContext  = 40  // bytes before a figure
+	fewestDigits = 6   // of a number that may be grouped in any way, such as that of a telephone
+	fewestOfTail = 3   // of the end of a longer number
+	mostOrdinal  = 12  // the highest place that may be named without a list of that length
 )
-
-const monthNames = `enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|` +
-	`january|february|march|april|may|june|july|august|september|october|november|december|` +
-	`ene|feb|mar|abr|jun|jul|ago|sept|sep|oct|nov|dic|jan|apr|aug|dec`
-
-// The forms of figures, in the order in which they are tried at a place of a text.
-var forms = []struct {
-	pattern func() *regexp.Regexp
-	read    func(m []string, f *figure) bool
-}{
-	{lazy.Pattern(`^(?:https?://[^\s<>"'` + "`" + `|)\]]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)`), readAddress},
-	{lazy.Pattern(`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?:$|[^\w-])`), readISO},
-	{lazy.Pattern(`^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?:$|[^\w/-])`), readNumericDate},
-	{lazy.Pattern(`^(\d{1,2})/(\d{1,2})()(?:$|[^\w/])`), readNumericDate},
-	{lazy.Pattern(`(?i)^(\d{1,2})(?:º|\.º|st|nd|rd|th)?\s+(?:de\s+|of\s+)?(` + monthNames + `)\.?(?:,?\s+(?:de\s+|del\s+|of\s+)?(\d{4}))?(?:$|[^\w])`), readDayMonth},
-	{lazy.Pattern(`(?i)^(` + monthNames + `)\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?(?:$|[^\w])`), readMonthDay},
-	{lazy.Pattern(`(?i)^(\d{1,2})[:h](\d{2})(?::\d{2})?\s*(am|pm|a\.\s?m\.|p\.\s?m\.)?(?:$|[^\w:])`), readTime},
-	{lazy.Pattern(`(?i)^(\d{1,2})()\s*(am|pm|a\.\s?m\.|p\.\s?m\.)(?:$|[^\w])`), readTime},
-	{lazy.Pattern(`^\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?:$|[^\w])`), readNumber},
-	{lazy.Pattern(`^\pL*(?:[-_.:/#]?[\pL\pN]+)+`), readIdentifier},
-	{lazy.Pattern(`^\d+(?:[.,'’\x{00a0}\x{202f}]\d+)*`), readNumber},
-}
 
 // scan returns the figures of a text, in their order.
 func scan(text string) []figure {
@@ -83,46 +72,84 @@ func scan(text string) []figure {
 	return list
 }
 
-// figureAt returns the figure that begins at a place, and how many bytes it has; 0 when none begins there. A number that
-// numbers a line is no figure: it has no text.
+// figureAt returns the figure that begins at a place, and how many bytes it has; 0 when none begins there. What only
+// numbers a line, or says that a number follows, is no figure: it has no text.
 func figureAt(text string, at int) (figure, int) {
 	rest := text[at:]
-	if !mayBegin(text, at) {
+	if r, _ := utf8.DecodeRuneInString(rest); !isPart(r) || isWithin(text, at, "_") {
 		return figure{}, 0
 	}
 	if n := numbering(text, at); n > 0 {
 		return figure{}, n
 	}
-	for _, form := range forms {
-		m := form.pattern().FindStringSubmatch(rest)
+	if n := len(lex().numeroSign.FindString(near(rest))); n > 0 {
+		return figure{}, n
+	}
+	if f, n := plainlyAt(rest); n > 0 {
+		if f.text != "" {
+			f.sign, f.end = at, at+n
+			f.beside(text, at)
+		}
+		return f, n
+	}
+	for _, form := range lex().forms {
+		m := form.pattern.FindStringSubmatch(near(rest))
 		if m == nil {
 			continue
 		}
-		f := figure{text: strings.TrimRightFunc(m[0], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != 'º' && r != 'ª' })}
-		switch {
-		case form.read(m, &f):
-		case f.class == identifier: // a word, or several with signs between them
-			return figure{}, len(f.text)
-		default:
+		f := figure{text: strings.TrimRightFunc(m[0], func(r rune) bool { return !isPart(r) && r != 'º' && r != 'ª' })}
+		if !form.read(m, &f) {
 			continue
 		}
+		if f.class == number && isWithin(text, at, ",") { // of a list without spaces: 1,2,3
+			f.text, _, _ = strings.Cut(f.text, ",")
+		}
+		f.sign, f.end = at, at+len(f.text)
 		f.beside(text, at)
 		return f, len(f.text)
 	}
 	return figure{}, 0
 }
 
-// mayBegin reports whether a figure may begin at a place: it is a letter or a digit, and none stands before it.
-func mayBegin(text string, at int) bool {
-	isPart := func(c byte) bool {
-		return c >= 0x80 || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+// near returns as much of a text as a figure may have: a pattern is slower the longer its text is.
+func near(text string) string { return text[:min(len(text), longestForm)] }
+
+// plainlyAt returns what needs no pattern to be known at the beginning of a text, because most of a text is of it: a word,
+// which is no figure, or a number that no sign follows.
+func plainlyAt(text string) (figure, int) {
+	if n := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); n > 0 {
+		if strings.IndexByte(",\"]}\n", text[n]) >= 0 && (text[n] != ',' || !goesOn(text, n+1, "")) {
+			return figure{text: text[:n]}, n
+		}
+		return figure{}, 0
 	}
-	return isPart(text[at]) && (at == 0 || !isPart(text[at-1]) || text[at-1] >= 0x80 && text[at] >= '0' && text[at] <= '9')
+	token := tokenAt(text)
+	switch {
+	case strings.ContainsFunc(token, unicode.IsDigit), strings.HasPrefix(text[len(token):], "@"), strings.HasPrefix(text[len(token):], "://"), isMonth(token):
+		return figure{}, 0
+	case strings.ContainsAny(token, "-_"):
+		return figure{text: token, class: compound}, len(token)
+	}
+	return figure{}, len(token)
+}
+
+// tokenAt returns the letters and digits at the beginning of a text, with single signs between them.
+func tokenAt(text string) string {
+	end := 0
+	for i, r := range text {
+		switch {
+		case isPart(r):
+			end = i + utf8.RuneLen(r)
+		case i != end || !strings.ContainsRune("-_.:/#", r):
+			return text[:end]
+		}
+	}
+	return text[:end]
 }
 
 // wordAt returns how many bytes are to be passed over: a word without a digit, or one sign.
 func wordAt(text string, at int) int {
-	n := strings.IndexFunc(text[at:], func(r rune) bool { return !unicode.IsLetter(r) })
+	n := strings.IndexFunc(text[at:], func(r rune) bool { return !isPart(r) || unicode.IsDigit(r) })
 	switch {
 	case n < 0:
 		return len(text) - at
@@ -137,31 +164,76 @@ func wordAt(text string, at int) int {
 	return len(text) - at
 }
 
-var numberedLine = lazy.Pattern(`^\d{1,2}[.)]\s`)
-
 // numbering returns the length of a number that numbers a line.
 func numbering(text string, at int) int {
-	line := strings.TrimLeft(text[strings.LastIndexByte(text[:at], '\n')+1:at], " \t>")
-	if line != "" {
+	if before := strings.TrimRight(text[:at], " \t>"); before != "" && !strings.HasSuffix(before, "\n") {
 		return 0
 	}
-	return len(numberedLine().FindString(text[at:]))
+	return len(lex().numberedLine.FindString(near(text[at:])))
 }
+
+const currencySigns = "€$£¥"
 
 // beside reads what stands beside a figure.
 func (f *figure) beside(text string, at int) {
-	before, after := strings.TrimRight(text[:at], "*_` "), strings.TrimLeft(text[at+len(f.text):], "*_` \u00a0\u202f")
+	before, after := strings.TrimRight(text[:at], "*_`. "), strings.TrimLeft(text[f.end:], "*_` \u00a0\u202f")
 	f.percent = strings.HasPrefix(after, "%")
-	for _, sign := range []string{"€", "$", "£", "¥"} {
-		f.money = f.money || strings.HasPrefix(after, sign) || strings.HasSuffix(before, sign)
-	}
-	f.ordinal = f.ordinal || strings.HasPrefix(after, "º") || strings.HasPrefix(after, "ª") || strings.HasPrefix(after, ".º") || strings.HasPrefix(after, ".ª")
+	f.money = after != "" && strings.Contains(currencySigns, firstRune(after)) || strings.TrimRight(before, currencySigns) != before
+	f.ordinal = f.ordinal || lex().ordinalSign.MatchString(near(after))
+	f.cut = strings.HasPrefix(after, "…") || strings.HasPrefix(after, "...")
 	f.before = fold.Text(before[lastWord(before):])
-	if end := strings.IndexFunc(after, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
-		after = after[:end]
+	words := lex().wordsAfter.FindStringSubmatch(near(after))
+	f.after = fold.Text(words[1])
+	f.money = f.money || lex().currencies[f.after]
+	f.scale = lex().scales[f.after]
+	if f.after == "mil" && strings.HasPrefix(fold.Text(words[2]), "millon") {
+		f.scale += 6
 	}
-	f.after = fold.Text(after)
-	f.money = f.money || currencies()[f.after]
+	f.tail = lex().tail.MatchString(text[max(0, at-tailContext):at])
+	f.isHour = lex().hourWords[f.before] || f.after == "h"
+	f.isDay = lex().dayWords[f.before]
+	if f.class == number {
+		f.readSign(text, at)
+	}
+}
+
+func firstRune(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return text[:size]
+}
+
+// readSign reads the minus before a number. A dash that joins it to a word, or to another figure, is none.
+func (f *figure) readSign(text string, at int) {
+	before := strings.TrimRight(text[:at], currencySigns)
+	left := strings.TrimSuffix(strings.TrimSuffix(before, "-"), "−")
+	if left == before || isWithin(text, len(left), "-") {
+		return
+	}
+	if r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(left, currencySigns+"% \u00a0")); unicode.IsDigit(r) || r == '-' {
+		return
+	}
+	f.negative, f.sign = true, len(left)
+}
+
+// inContext returns the figures of a text, where one that stands in a range or a list is what the others are:
+// «los días 20, 21 y 22 de noviembre», «10 – 11 h».
+func inContext(text string, list []figure) []figure {
+	for i := 1; i < len(list); i++ {
+		a, b := &list[i-1], &list[i]
+		if gap := text[a.end:max(a.end, b.sign)]; lex().joint.MatchString(gap) {
+			b.isHour, b.isDay = b.isHour || a.isHour || a.class == timed, b.isDay || a.isDay
+			if lex().isRange.MatchString(gap) {
+				a.isHour, b.isHour = true, true
+			}
+		}
+	}
+	for i := len(list) - 1; i > 0; i-- {
+		a, b := &list[i-1], &list[i]
+		if lex().joint.MatchString(text[a.end:max(a.end, b.sign)]) {
+			a.isHour, a.isDay = a.isHour || b.isHour || b.class == timed, a.isDay || b.isDay || b.class == dated
+		}
+	}
+	return list
 }
 
 // lastWord returns where the word at the end of a text begins.
@@ -171,114 +243,4 @@ func lastWord(text string) int {
 		return i + size
 	}
 	return 0
-}
-
-var (
-	hourWords  = lazy.Words("las la de a at from to until till hasta desde entre y and between")
-	dayWords   = lazy.Words("el dia the day on del al")
-	currencies = lazy.Words("eur euro euros usd dolar dolares dollar dollars gbp pound pounds libra libras mxn peso pesos centimos cents")
-	units      = lazy.Words("h hora horas hour hours min minuto minutos minute minutes s km m cm kg g l kb mb gb c f grados degrees am pm eur euro euros")
-)
-
-func readAddress(_ []string, f *figure) bool {
-	f.class = identifier
-	return true
-}
-
-func readISO(m []string, f *figure) bool {
-	f.class = dated
-	f.dates = []date{{atoi(m[1]), atoi(m[2]), atoi(m[3])}}
-	if m[4] != "" {
-		f.times = []clock{{atoi(m[4]), atoi(m[5])}}
-	}
-	return true
-}
-
-func readNumericDate(m []string, f *figure) bool {
-	a, b, year := atoi(m[1]), atoi(m[2]), atoi(m[3])
-	if year < 100 && m[3] != "" {
-		year += 2000
-	}
-	f.class = dated
-	for _, d := range []date{{year, b, a}, {year, a, b}} {
-		if d.month >= 1 && d.month <= 12 && d.day >= 1 && d.day <= 31 {
-			f.dates = append(f.dates, d)
-		}
-	}
-	return len(f.dates) > 0
-}
-
-func readDayMonth(m []string, f *figure) bool { return f.named(m[1], m[2], m[3]) }
-func readMonthDay(m []string, f *figure) bool { return f.named(m[2], m[1], m[3]) }
-
-// named reads a date whose month is a word.
-func (f *figure) named(day, month, year string) bool {
-	f.class = dated
-	f.dates = []date{{atoi(year), monthOf(month), atoi(day)}}
-	return f.dates[0].day >= 1 && f.dates[0].day <= 31
-}
-
-// monthOf returns the number of a month by its name in Spanish or English, or by the beginning of it.
-func monthOf(name string) int {
-	short := map[string]int{
-		"ene": 1, "jan": 1, "feb": 2, "mar": 3, "abr": 4, "apr": 4, "may": 5, "jun": 6, "jul": 7, "ago": 8, "aug": 8, "sep": 9, "set": 9, "oct": 10,
-		"nov": 11, "dic": 12, "dec": 12,
-	}
-	return short[strings.ToLower(name)[:3]]
-}
-
-func readTime(m []string, f *figure) bool {
-	hour, minute, half := atoi(m[1]), atoi(m[2]), strings.ToLower(m[3])
-	if hour > 24 || minute > 59 {
-		return false
-	}
-	if hour == 24 {
-		hour = 0
-	}
-	f.class = timed
-	switch {
-	case strings.HasPrefix(half, "p") && hour < 12:
-		hour += 12
-	case strings.HasPrefix(half, "a") && hour == 12:
-		hour = 0
-	}
-	f.times = []clock{{hour, minute}}
-	if half == "" && hour > 0 && hour < 12 { // «a las 3:30» of an afternoon
-		f.times = append(f.times, clock{hour + 12, minute})
-	}
-	return true
-}
-
-var (
-	ordinalForm = lazy.Pattern(`(?i)^\d{1,3}\.?(?:st|nd|rd|th|er|[ºªo])$`)
-	measureForm = lazy.Pattern(`(?i)^(\d+)(?:h|hs|hrs|min|km|m|cm|kg|g|kb|mb|gb|eur|usd|s|x)$`)
-)
-
-// readIdentifier takes a token with letters and digits. One that is a number with a unit is that number.
-func readIdentifier(m []string, f *figure) bool {
-	hasLetter := strings.ContainsFunc(f.text, unicode.IsLetter)
-	hasDigit := strings.ContainsFunc(f.text, unicode.IsDigit)
-	if !hasDigit {
-		f.class = identifier
-	}
-	if !hasLetter || !hasDigit {
-		return false
-	}
-	if ordinalForm().MatchString(f.text) {
-		f.ordinal, f.text = true, strings.TrimRightFunc(f.text, func(r rune) bool { return !unicode.IsDigit(r) })
-		return true
-	}
-	if measure := measureForm().FindStringSubmatch(f.text); measure != nil {
-		f.text = measure[1]
-		return true
-	}
-	f.class = identifier
-	return true
-}
-
-func readNumber([]string, *figure) bool { return true }
-
-func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
-	return n
 }

@@ -53,7 +53,13 @@ const (
 // credit releases it, as for a turn.
 type Concluder struct {
 	Service *Service
-	Store   run.Concluder
+	Store   ConclusionStore
+}
+
+// ConclusionStore stores conclusions, and reads the results that they tell.
+type ConclusionStore interface {
+	run.Concluder
+	plan.ResultReader
 }
 
 // Conclude writes the conclusion of a run, if it is due. An error is internal, or says that another invocation may be
@@ -68,7 +74,7 @@ func (c *Concluder) Conclude(ctx context.Context, account, runID string) error {
 		return err
 	}
 	failpoint.Here("conclude.taken")
-	w := &conclusion{service: s, lease: lease}
+	w := &conclusion{service: s, results: c.Store, lease: lease}
 	outcome := concludeLost
 	if lease.Tries <= concludeTries {
 		if outcome, err = w.write(ctx); err != nil {
@@ -120,10 +126,12 @@ func (c *Concluder) Sweep(ctx context.Context) (int, error) {
 type conclusion struct {
 	modelCaller
 	service  *Service
+	results  plan.ResultReader
 	lease    run.Conclusion
 	run      plan.Run
-	asked    []string  // the person's messages, from the question to the end of the run
-	ended    time.Time // of the final message
+	reads    []conversation.Source // what the model had read when it wrote the plan
+	asked    []string              // the person's messages, from the question to the end of the run
+	ended    time.Time             // of the final message
 	messages []conversation.Message
 }
 
@@ -173,12 +181,13 @@ func (w *conclusion) prepare(ctx context.Context) error {
 		return err
 	}
 	w.read(messages)
+	w.readWhole(ctx)
 	ended, err := outcomes([]plan.Run{w.run}, w.now())
 	if err != nil {
 		return err
 	}
 	system, err := locale.Prompt(w.req.Locale, "conclude", map[string]any{
-		"Today": today(w.req.Locale, w.now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run),
+		"Today": today(w.req.Locale, w.now()), "Ended": strings.TrimSpace(ended), "Requests": requestsOf(w.run), "Read": took(w.run, w.reads),
 	})
 	w.modelCaller.messages = []llm.Message{{Role: llm.System, Content: system}, {Role: llm.User, Content: w.question()}}
 	return err

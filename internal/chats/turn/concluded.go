@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -10,22 +9,19 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/redact"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
 
-// Bounds of what a conclusion is written from, and of what stands beside it.
 const (
 	askedBytes     = 8 << 10 // of the person's messages
-	requestBytes   = 2 << 10 // of each request
-	requestsBytes  = 16 << 10
-	concludeSource = 20 // results that a conclusion names
+	concludeSource = 20      // results that a conclusion names
 )
 
-// read finds the person's messages from the question to the end of the run, and the time of that end. A question that is
-// further back than a turn reads is not found; then the plan's goal stands for it.
+// read finds the person's messages from the question to the end of the run, what the model had read for the plan, and the
+// time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
 func (w *conclusion) read(messages []conversation.Message) {
+	w.reads = readsFor(w.run, messages)
 	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == w.run.Question })
 	size := 0
 	for i, m := range messages {
@@ -48,25 +44,6 @@ func (w *conclusion) question() string {
 		return w.run.Plan.Goal
 	}
 	return strings.Join(w.asked, "\n\n")
-}
-
-// requestsOf returns the requests of a run as they were sent, a JSON line each, in which no character can end a tag.
-func requestsOf(r plan.Run) string {
-	var lines []string
-	size := 0
-	for _, st := range r.Steps {
-		step, ok := r.Plan.Step(st.StepID)
-		if !ok || st.Attempts == 0 || len(st.Last.Body) == 0 || string(st.Last.Body) == "null" {
-			continue
-		}
-		body := plan.Result{Body: st.Last.Body}.Shortened(requestBytes).Body
-		line, err := json.Marshal(map[string]any{"id": st.StepID.String(), "tool": step.Tool, "method": step.Method, "url": st.Last.URL, "body": body})
-		if size += len(line); err != nil || size > requestsBytes {
-			break
-		}
-		lines = append(lines, redact.Text(string(line)))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // message returns the conclusion with a model's text, and with notes where it says what the record does not.
@@ -92,65 +69,38 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 // notes compares a text with the record: its figures with the results, and its claims with what was done.
 func (w *conclusion) notes(text string) []conversation.Note {
 	var list []conversation.Note
-	counts, record := recordOf(w.run)
+	counts, record := recordOf(w.run, w.reads)
 	record = append(record, today(w.req.Locale, w.now()))
 	if missing := figures.Missing(text, counts, append(record, w.asked...)...); len(missing) > 0 {
-		list = append(list, w.req.note(conversation.NoteNotInResults, "note.not_in_results", "list", strings.Join(missing, ", ")))
+		key := "note.not_in_results"
+		if !isWhole(w.run) {
+			key = "note.not_in_part"
+		}
+		list = append(list, w.req.note(conversation.NoteNotInResults, key, "list", strings.Join(missing, ", ")))
 	}
 	pose := intent.Poses(text)
 	if pose.Pending && w.chat.PendingRunID == "" {
 		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
 	}
 	did := slices.ContainsFunc(w.run.Steps, func(st plan.StepState) bool { return st.Status == plan.StepDone })
-	if pose.Done && !did {
+	switch unsure := inDoubt(w.run); {
+	case pose.Done && len(unsure) > 0:
+		list = append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; ")))
+	case pose.Done && !did:
 		list = append(list, w.req.note(conversation.NoteNothingDone, "note.nothing_done"))
 	}
 	return list
 }
 
-// recordOf returns what a conclusion may say figures of: how many there are of something, and the texts of the plan, its
-// requests and its results.
-func recordOf(r plan.Run) (counts []int, texts []string) {
-	texts = []string{r.Plan.Goal}
-	if r.Error != nil {
-		texts = append(texts, r.Error.Message)
-	}
-	counts = []int{len(r.Plan.Steps)}
-	for _, step := range r.Plan.Steps {
-		texts = append(texts, step.Title, step.Path, string(step.Query), string(step.Body))
-	}
+// inDoubt returns the titles of the steps of which nobody knows whether they took effect.
+func inDoubt(r plan.Run) []string {
+	var titles []string
 	for _, st := range r.Steps {
-		texts = append(texts, st.Last.URL, string(st.Last.Body), st.UpdatedAt.UTC().Format(time.RFC3339))
-		counts = append(counts, st.Items)
-		if st.Error != nil {
-			texts = append(texts, st.Error.Message)
-		}
-		if st.Result != nil {
-			texts = append(texts, string(st.Result.Body))
-			var body any
-			if json.Unmarshal(st.Result.Body, &body) == nil {
-				counts = append(counts, longest(body))
-			}
+		if step, ok := r.Plan.Step(st.StepID); ok && !st.StepID.Undo() && st.Status == plan.StepInDoubt && st.Resolved == nil && !slices.Contains(titles, step.Title) {
+			titles = append(titles, step.Title)
 		}
 	}
-	return counts, texts
-}
-
-// longest returns the length of the longest list in a value.
-func longest(value any) int {
-	most := 0
-	switch value := value.(type) {
-	case []any:
-		most = len(value)
-		for _, v := range value {
-			most = max(most, longest(v))
-		}
-	case map[string]any:
-		for _, v := range value {
-			most = max(most, longest(v))
-		}
-	}
-	return most
+	return titles
 }
 
 // resultsOf returns what a conclusion rests on: the requests that were answered, without their answers, because the run

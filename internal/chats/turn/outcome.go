@@ -40,6 +40,7 @@ type stepOutcome struct {
 	Answer    int             `json:"answer,omitempty"`
 	Body      json.RawMessage `json:"body,omitempty"`
 	Shortened bool            `json:"shortened,omitempty"`
+	Elements  int             `json:"elements,omitempty"` // of the longest list in an answer that is shortened
 	Error     string          `json:"error,omitempty"`
 	Undo      plan.StepStatus `json:"undo,omitempty"`    // status of its undo
 	Verdict   plan.Outcome    `json:"settled,omitempty"` // the verdict of a person, when the step was in doubt
@@ -105,6 +106,9 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	if st.Result != nil {
 		shown := st.Result.Shortened(most)
 		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
+		if so.Shortened {
+			so.Elements = longest(st.Result.Body)
+		}
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note

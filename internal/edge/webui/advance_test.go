@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
 
@@ -61,11 +62,8 @@ func (w *world) advance(r *plan.Run) {
 // finish ends a run: steps that have not begun are cancelled.
 func (w *world) finish(r *plan.Run, status plan.Status) {
 	r.Status = status
-	done := 0
 	for i := range r.Steps {
 		switch s := &r.Steps[i]; s.Status {
-		case plan.StepDone:
-			done++
 		case plan.StepPending, plan.StepWaiting:
 			s.Status = plan.StepCancelled
 		}
@@ -75,5 +73,5 @@ func (w *world) finish(r *plan.Run, status plan.Status) {
 	c := w.chats[r.ChatID]
 	c.LastRunID, c.LastRunStatus = r.ID, string(status)
 	w.chats[c.ID] = c
-	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, "✅ Plan «"+r.Plan.Goal+"» finalizado con estado "+string(status)+": "+strconv.Itoa(done)+" de "+strconv.Itoa(len(r.Steps))+" pasos hechos.")
+	w.say(r.ChatID, conversation.RoleSystem, conversation.KindFinal, r.ID, locale.Text("es", "run.finished_"+string(status), "goal", r.Plan.Goal, "steps", "", "reason", ""))
 }

@@ -24,11 +24,17 @@ func (w *world) dialogue() {
 		line(2, conversation.RoleAssistant, conversation.KindText, "", "**Hola** [aquí](https://example.org)"),
 		line(3, conversation.RoleAssistant, conversation.KindPlan, run.ID, "Plan propuesto"),
 		line(4, conversation.RoleSystem, conversation.KindProgress, run.ID, "⏳ Paso 1 de 3"),
-		line(5, conversation.RoleSystem, conversation.KindFinal, run.ID, "❓ Plan finalizado con estado in_doubt."),
+		line(5, conversation.RoleSystem, conversation.KindFinal, run.ID, "❓ En duda: «Reservar»."),
 		line(6, conversation.RoleSystem, conversation.KindNotice, run.ID, "Plan cancelado."),
 		line(7, conversation.RoleAssistant, conversation.KindNotice, "", "No hay **ningún** plan pendiente."),
 		line(8, conversation.RoleAssistant, conversation.KindPlan, "gone", "Plan propuesto"),
 		{ID: "m9", Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: "no_api_key", Content: "La IA no está configurada.", At: noon},
+		{
+			ID: "m10", Role: conversation.RoleAssistant, Kind: conversation.KindConclusion, RunID: run.ID, Content: "Nadie sabe si se **reservó**.", At: noon,
+			By:      &conversation.By{Provider: "openai", Model: "gpt-<4o>"},
+			Sources: []conversation.Source{{ID: "s1", MCPID: "rooms", Service: "Salas", Method: "GET", URL: "https://rooms.example/rooms", Status: 200, At: noon}},
+			Notes:   []conversation.Note{{Code: conversation.NoteNotInResults, Text: "No está en los resultados: 7."}},
+		},
 	}
 }
 

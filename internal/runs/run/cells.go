@@ -33,8 +33,14 @@ func cellOf(value json.RawMessage) locale.Phrase {
 	return locale.Verbatim("")
 }
 
-// oneLine returns a text on one line, cut to summaryText characters.
+// oneLine returns a text on one line, without control characters, cut to summaryText characters.
 func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return -1
+		}
+		return r
+	}, text)
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) > summaryText {
 		return string([]rune(text)[:summaryText]) + "…"
@@ -79,8 +85,30 @@ var beginnings = []struct{ encoded, key string }{
 	{"UEsDB", "run.bytes_file"},
 }
 
-// unprintedOf names a text that is not for reading: encoded bytes, or markup. It returns nil for any other.
+// isControl reports whether a character is neither shown nor white space.
+func isControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
+
+// isBinary reports whether a text is bytes that were taken for text: more than one character of ten is a control
+// character, or more than one of three was no UTF-8. Words of another encoding have fewer.
+func isBinary(text string) bool {
+	all, controls, invalid := 0, 0, 0
+	for _, r := range text {
+		all++
+		switch {
+		case isControl(r):
+			controls++
+		case r == utf8.RuneError:
+			invalid++
+		}
+	}
+	return controls*10 > all || invalid*3 > all
+}
+
+// unprintedOf names a text that is not for reading: bytes, encoded or not, or markup. It returns nil for any other.
 func unprintedOf(text string) locale.Phrase {
+	if isBinary(text) {
+		return locale.Say("run.bytes_binary")
+	}
 	text = strings.TrimSpace(text)
 	if m := dataURI().FindStringSubmatch(text); m != nil {
 		key := mediaKey[strings.ToLower(m[1])]

@@ -127,8 +127,11 @@ func (e ending) move(ids *ids.Source, at time.Time) (Move, conversation.Message)
 		e.data["closed"] = closed
 	}
 	e.data["status"], e.data["done"], e.data["skipped"], e.data["steps"] = e.to, done, skipped, len(r.Plan.Steps)
-	lines := []locale.Phrase{locale.Say("run.finished_"+string(e.to), "goal", r.Plan.Goal,
-		"done", done, "n", len(r.Plan.Steps), "reason", reason)}
+	steps := locale.Phrase(locale.Verbatim(""))
+	if len(r.Plan.Steps) > 1 {
+		steps = locale.Say("run.finished_steps", "done", done, "n", len(r.Plan.Steps))
+	}
+	lines := []locale.Phrase{locale.Say("run.finished_"+string(e.to), "goal", r.Plan.Goal, "steps", steps, "reason", reason)}
 	if skipped > 0 {
 		lines = append(lines, locale.Say("run.skipped", "n", skipped))
 	}

@@ -449,7 +449,7 @@ func TestRunPostsItsProgress(t *testing.T) {
 	}
 	want := []string{
 		"Plan propuesto: Reservar.", "Confirmado", "⏳ Iniciando plan «Reservar» (3 pasos)", "⏳ Paso 1 de 3", "✅ Paso 1 de 3", "⏳ Paso 2 de 3",
-		"✅ Paso 2 de 3", "⏳ Paso 3 de 3", "✅ Paso 3 de 3", "✅ Plan «Reservar» finalizado con estado done: 3 de 3 pasos hechos.\n\n| Dato | Valor |\n|---|---|\n| id | r-1 |",
+		"✅ Paso 2 de 3", "⏳ Paso 3 de 3", "✅ Paso 3 de 3", "✅ Hecho: «Reservar» (3 de 3 pasos).\n\n| Dato | Valor |\n|---|---|\n| id | r-1 |",
 	}
 	got := w.Messages()
 	if len(got) != len(want) {

@@ -1,13 +1,49 @@
 package run
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
 )
+
+func TestFinalMessageBeginsWithHowItEnded(t *testing.T) {
+	source, at := ids.NewSource(rand.Reader), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	step := func(id string) plan.Step { return plan.Step{ID: plan.EffectOf(id), Title: id} }
+	several := []plan.Step{step("s1"), step("s2")}
+	failure := &plan.Failure{Message: "Motivo."}
+	for _, c := range []struct {
+		tag     locale.Tag
+		to      plan.Status
+		steps   []plan.Step
+		failure *plan.Failure
+		want    string
+	}{
+		{"es", plan.Done, several[:1], nil, "✅ Hecho: «Reservar»."},
+		{"es", plan.Done, several, nil, "✅ Hecho: «Reservar» (1 de 2 pasos)."},
+		{"es", plan.Failed, several, failure, "❌ No se completó: «Reservar» (1 de 2 pasos). Motivo."},
+		{"es", plan.InDoubt, several, failure, "❓ En duda: «Reservar» (1 de 2 pasos). Motivo."},
+		{"es", plan.Cancelled, several, nil, "🛑 Parado: «Reservar» (1 de 2 pasos). Lo que quedaba no se ha ejecutado."},
+		{"en", plan.Done, several[:1], nil, "✅ Done: “Reservar”."},
+		{"en", plan.Failed, several[:1], failure, "❌ Not completed: “Reservar”. Motivo."},
+		{"en", plan.InDoubt, several, failure, "❓ In doubt: “Reservar” (1 of 2 steps). Motivo."},
+		{"en", plan.Cancelled, several, nil, "🛑 Stopped: “Reservar” (1 of 2 steps). What was left was not run."},
+	} {
+		r := plan.Run{ID: "r", Locale: string(c.tag), Plan: plan.Plan{Goal: "Reservar", Steps: c.steps}, Steps: []plan.StepState{{StepID: plan.EffectOf("s1"), Status: plan.StepDone}}}
+		if len(c.steps) > 1 {
+			r.Steps = append(r.Steps, plan.StepState{StepID: plan.EffectOf("s2"), Status: plan.StepCancelled})
+		}
+		if _, final := (ending{run: r, to: c.to, failure: c.failure, data: map[string]any{}}).move(source, at); strings.Split(final.Content, "\n")[0] != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tag, c.to, final.Content, c.want)
+		}
+	}
+}
 
 func TestSummaryIsTableOfAskedFields(t *testing.T) {
 	image := "iVBORw0KGgo" + strings.Repeat("A", 16<<10-11)
@@ -33,14 +69,20 @@ func TestSummaryIsTableOfAskedFields(t *testing.T) {
 		"a tool's answer": {
 			`{"content":[{"type":"text","text":"{\"title\":\"Nota\"}"}]}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |",
 		},
-		"structured": {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
-		"a text":     {`"hecho"`, "", "hecho"},
-		"a picture":  {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
-		"a page":     {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
-		"signs":      {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
-		"nothing":    {`{}`, "", ""},
-		"null":       {`null`, "", ""},
-		"no list":    {`{"items":[]}`, "", "0 resultados:"},
+		"structured":       {`{"content":[],"structuredContent":{"title":"Nota"}}`, "", "| Dato | Valor |\n|---|---|\n| title | Nota |"},
+		"a text":           {`"hecho"`, "", "hecho"},
+		"bytes":            {`"\u0000\u0001\u0002\u0003abc\ufffd\ufffd\ufffd"`, "", "datos binarios"},
+		"another encoding": {`["Espa\ufffda","Ni\ufffdo"]`, "", "2 resultados:\n\n- Espa\ufffda\n- Ni\ufffdo"},
+		"bytes within": {
+			`{"name":"logo","raw":"\u0089PNG\r\n\u001a\n\u0000\u0000\u0000\rIHDR"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| raw | datos binarios |",
+		},
+		"a stray sign": {`{"name":"Sala\u001b[31m Este de siempre\u0000, la de arriba"}`, "", "| Dato | Valor |\n|---|---|\n| name | Sala\\[31m Este de siempre, la de arriba |"},
+		"a picture":    {`{"name":"logo","data":"` + image + `"}`, "", "| Dato | Valor |\n|---|---|\n| name | logo |\n| data | imagen de 12 KB |"},
+		"a page":       {`"<html><body>hola</body></html>"`, "", "texto con código de página, de 30 bytes"},
+		"signs":        {`{"name":"a|b *c* _d_ e_f [x](y)\nz"}`, "", `| Dato | Valor |` + "\n|---|---|\n" + `| name | a\|b \*c\* \_d\_ e_f \[x\](y) z |`},
+		"nothing":      {`{}`, "", ""},
+		"null":         {`null`, "", ""},
+		"no list":      {`{"items":[]}`, "", "0 resultados:"},
 	} {
 		if got := describe(json.RawMessage(c.body), wordsOf(c.asked)).In(locale.Spanish); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
