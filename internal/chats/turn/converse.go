@@ -159,7 +159,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	defer d.writing.end(ctx)
 	defer d.summarise(asking)()
 	d.tellGone(ctx)
-	asking, cancel := d.agent.within(asking)
+	asking, cancel := d.within(asking)
 	defer cancel()
 	d.closes = mayLook(d.listed)
 	force := false
@@ -206,7 +206,7 @@ func (d *dialog) handleFailure(ctx, asking, round context.Context, answer llm.Re
 	}
 	stop := stopOf(round, err)
 	switch {
-	case stop == conversation.StopContext, stop != "" && d.hasRead():
+	case stop == conversation.StopContext, stop != "" && d.hasRead(), errors.Is(context.Cause(round), errAgentTime):
 		d.service.Log.WarnContext(ctx, "turn.closed", "chat_id", d.chat.ID, "stop_reason", stop, "error", err)
 		return d.close(ctx, asking, stop)
 	case len(d.words) == 0:

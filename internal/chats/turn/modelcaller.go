@@ -119,7 +119,7 @@ func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error
 		refused := false
 		if why == "" {
 			answer, err := q.call(ctx, r)
-			if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+			if err == nil || endedByUs(ctx) {
 				return answer, err
 			}
 			known := false
@@ -140,6 +140,13 @@ func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error
 		q.log.WarnContext(ctx, "turn.fallback", "turn_id", q.meter.Turn.ID, "preferred", q.use.Provider, "reason", why, "provider", next.Provider, "model", next.Model)
 		q.use = next
 	}
+}
+
+// endedByUs reports whether a call ended because a person stopped it, or because the time of the agent is over: the
+// provider did not fail.
+func endedByUs(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errStopped) || errors.Is(cause, errAgentTime)
 }
 
 // call makes one call, with its retries. While other providers remain, one provider gets only
