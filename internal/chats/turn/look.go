@@ -249,6 +249,9 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	case err != nil && seen.Hash == "" && ctx.Err() != nil:
 		l.source.Error = unsent(ctx)
 		return l, nil
+	case err != nil && errors.Is(context.Cause(ctx), errStopped):
+		l.source.Error = "a person stopped this before the answer came"
+		return l, nil
 	case err != nil:
 		l.source.Error = redact.Text(lookFault(err))
 		return l, nil

@@ -169,9 +169,13 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 		}
 	}
 	failpoint.Here("turn.model.before")
-	answer, err := q.retry.Complete(ctx, model, r, q.meter.Watch(q.use))
+	watch, cut := q.meter.Watch(q.use), false
+	answer, err := q.retry.Complete(ctx, model, r, func(a llm.Attempt) { cut = a.Outcome == llm.ErrStopped.Code; watch(a) })
 	failpoint.Here("turn.model.after")
-	if err == nil || answer.Text != "" {
+	if cut && answer.Text == "" { // the model has read the prompt, although nothing of its answer is known
+		answer.Usage = llm.Usage{Input: r.Estimate(), Estimated: true}
+	}
+	if err == nil || cut || answer.Text != "" {
 		q.meter.Count(q.use, answer)
 	}
 	if err == nil {
