@@ -169,7 +169,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 	}
 	w.choose(t, "resume", `{"assistant":{"provider":"openai","model":"gpt-4o-mini"},"budget_micros":1}`)
 	asked := len(w.model.asked)
-	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.BudgetExceeded || len(w.model.asked) != asked {
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.AgentBudget || len(w.model.asked) != asked || !strings.Contains(reply.Message.Content, "presupuesto del agente") {
 		t.Errorf("%+v", reply)
 	}
 	w.choose(t, "plan", `{"assistant":{"provider":"nadie","model":"x"}}`)

@@ -42,7 +42,7 @@ func (q *modelCaller) cover(ctx context.Context, r llm.Request) (eligibility.Rea
 		q.closeHeld = true
 	}
 	switch why {
-	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
 		if !q.closeHeld {
 			q.meter.Reserve = eligibility.Reserve{}
 			return q.meter.cover(ctx, q.use, r)
@@ -85,7 +85,7 @@ func stopOf(round context.Context, err error) conversation.StopReason {
 		return ""
 	}
 	switch blocked.block.Reason {
-	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
 		return conversation.StopBudget
 	}
 	return conversation.StopModel

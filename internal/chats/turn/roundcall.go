@@ -59,9 +59,7 @@ func (w *work) limitSpending(held int64, request llm.Request) bool {
 	if held > left {
 		return held == 0
 	}
-	if limit := &w.use.Limits.Run; *limit == 0 || left < *limit {
-		*limit = max(1, left)
-	}
+	w.use.Budget = max(1, left)
 	return true
 }
 
@@ -244,7 +242,7 @@ func (w *work) failedReason(ctx context.Context, cause, err error) conversation.
 func (w *work) blockedReason(b *eligibility.Block) conversation.StopReason {
 	w.block = b
 	switch b.Reason {
-	case eligibility.BudgetExceeded:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget:
 		return conversation.StopBudget
 	case eligibility.ProviderUnreachable, eligibility.RateLimited, eligibility.ProviderRefused:
 		return conversation.StopModel
