@@ -78,7 +78,7 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 		}
 	}
 	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
-	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
+	d.concludes = set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
 }
