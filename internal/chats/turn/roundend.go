@@ -123,6 +123,11 @@ func (w *work) record(ctx context.Context) (string, error) {
 	if n := w.job.Looks; n > 0 {
 		lines = append(lines, locale.Text(tag, "job.looks", "n", strconv.Itoa(n)))
 	}
+	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+	deleted := errors.Is(err, conversation.ErrChatNotFound)
+	if err != nil && !deleted {
+		return "", err
+	}
 	for _, r := range w.rounds {
 		if r.RunID == "" {
 			continue
@@ -134,7 +139,11 @@ func (w *work) record(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, "job.status."+string(run.Status))))
+		status := "job.status." + string(run.Status)
+		if run.Status == plan.Draft && deleted {
+			status = "job.status.draft_without_chat"
+		}
+		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, status)))
 	}
 	if len(lines) == 1 {
 		lines = append(lines, locale.Text(tag, "job.nothing"))
