@@ -104,9 +104,9 @@ func (d *dialog) tellGone(ctx context.Context) {
 	}
 }
 
-// costNote returns the note that the answer cost more than the agent's warning, if it did.
-func (d *dialog) costNote() []conversation.Note {
-	if d.agent.WarnMicros == 0 || d.meter.Turn.Micros+d.meter.Beside <= d.agent.WarnMicros {
+// costNote returns the note that an answer, which cost so many micros, cost more than the agent's warning, if it did.
+func (d *dialog) costNote(micros int64) []conversation.Note {
+	if d.agent.WarnMicros == 0 || micros <= d.agent.WarnMicros {
 		return nil
 	}
 	return []conversation.Note{d.req.note(conversation.NoteCost, "note.cost", "agent", d.agent.Name)}

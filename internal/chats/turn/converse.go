@@ -244,7 +244,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	notes = slices.Concat(notes, d.partialNote(), d.costNote())
+	notes = slices.Concat(notes, d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed()})

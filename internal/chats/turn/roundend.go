@@ -223,7 +223,7 @@ func (w *work) say(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	m.Notes = append(m.Notes, w.partialNote()...)
+	m.Notes = slices.Concat(m.Notes, w.partialNote(), w.costNote(w.job.Micros))
 	if w.job.Status != job.Success {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
 	}
