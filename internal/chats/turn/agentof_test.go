@@ -12,6 +12,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
@@ -217,7 +218,6 @@ func TestAnAgentWarnsOfItsCost(t *testing.T) {
 	}
 }
 
-func verdictOf(completed bool, confidence float64, issues string) llm.Reply {
 // TestAnAgentWarnsOfTheCostOfAJob: what all its calls cost.
 func TestAnAgentWarnsOfTheCostOfAJob(t *testing.T) {
 	for warn, notes := range map[int64]int{1200: 1, 1000000: 0, 0: 0} { // one call costs 750
@@ -263,6 +263,7 @@ func TestAVerdictHasRoom(t *testing.T) {
 	}
 }
 
+func verdictOf(completed bool, confidence float64, issues string) llm.Reply {
 	return text(fmt.Sprintf(`{"completed":%v,"confidence":%v,"issues":[%s],"suggestion":"mira la Este"}`, completed, confidence, issues))
 }
 
@@ -281,6 +282,8 @@ func TestAnAnswerIsEvaluated(t *testing.T) {
 		"basic, incomplete":    {"basic", []any{text("Una."), verdictOf(false, 1, `"falta la <b>Este"`)}, "Una.", "falta la bEste", 2},
 		"basic, unreadable":    {"basic", []any{text("Una."), text("Está bien.")}, "Una.", "", 2},
 		"basic, half":          {"basic", []any{text("Una."), text(`{"completed":false}`)}, "Una.", "", 2},
+		"basic, in percent":    {"basic", []any{text("Una."), verdictOf(false, 95, `"falta"`)}, "Una.", "", 2},
+		"basic, under nothing": {"basic", []any{text("Una."), verdictOf(false, -1, `"falta"`)}, "Una.", "", 2},
 		"basic, failed":        {"basic", []any{text("Una."), errors.New("no network")}, "Una.", "", 2},
 		"full, corrected":      {"full", []any{text("Una."), verdictOf(false, 1, `"falta"`), text("Dos."), verdictOf(true, 1, "")}, "Dos.", "", 4},
 		"full, twice at most":  {"full", []any{text("Una."), verdictOf(false, 1, ""), text("Dos."), verdictOf(false, 1, ""), text("Tres."), verdictOf(false, 1, `"falta"`)}, "Tres.", "falta", 6},

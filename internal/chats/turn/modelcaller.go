@@ -36,6 +36,7 @@ type modelCaller struct {
 	answered    int // index of the message that is answered: what stands before it may be dropped
 	tools       []llm.Tool
 	format      *llm.Format   // of the answer; nil: text and tool calls
+	least       int           // tokens that the answer may have at least, whatever the assistant's are
 	temperature *float64      // nil: the assistant's
 	writing     *answerStream // nil: the answer is not streamed
 	seam        *seam         // of an answer that goes on; nil: none does
@@ -66,7 +67,8 @@ func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block 
 func (q *modelCaller) request(force bool) llm.Request {
 	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format, Force: force}
 	if q.use != nil {
-		r.Model, r.MaxTokens, r.Temperature = q.use.Model, q.use.Estimate.Output, q.use.Assistant.Temperature
+		r.Model, r.Temperature = q.use.Model, q.use.Assistant.Temperature
+		r.MaxTokens = max(q.use.Estimate.Output, min(q.least, q.use.Window/2))
 	}
 	if q.temperature != nil {
 		r.Temperature = *q.temperature
