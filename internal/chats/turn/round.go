@@ -38,6 +38,8 @@ type work struct {
 	job    job.Job
 	rounds []job.Round
 	block  *eligibility.Block // the reason why no model can be asked now
+
+	closing bool // the next call is for the last text
 }
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered

@@ -83,6 +83,7 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if last := w.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
 	}
+	w.closing = true
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
@@ -92,6 +93,9 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	r, err := w.nextRound(ctx)
 	if err != nil {
 		return "", err
+	}
+	if budget := w.job.Loop.BudgetMicros; budget > 0 {
+		w.closeHeld, w.closeFor = true, w.affordable(budget-w.job.Micros)
 	}
 	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens)
 	if err != nil {
@@ -106,6 +110,16 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 		return "", errors.Join(err, errors.New("the model gave none: "+string(reason)))
 	}
 	return w.last().Text, nil
+}
+
+// affordable returns how many tokens the prompt of the last text may have for so many micros.
+func (w *work) affordable(micros int64) int {
+	price := w.use.Price
+	if price.Input == 0 {
+		return w.use.Window
+	}
+	left := float64(micros - price.Cost(0, closingTokens))
+	return int(min(left/float64(price.Input)*1e6, float64(w.use.Window))) // below 0 nothing fits
 }
 
 // reasonText returns why the job is ended, as a part of a sentence.
