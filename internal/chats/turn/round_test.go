@@ -469,7 +469,7 @@ func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
 			if swept, err := w.jobs.Sweep(t.Context()); err != nil || len(w.woken) != 1 {
 				t.Fatalf("%+v, %v: it is woken %d times", swept, err, len(w.woken))
 			}
-			if j = w.drive(t, j.ID); j.Status != job.Failed || j.StopReason != conversation.StopBlocked || len(w.Requests()) != 0 || strings.Contains(j.Output, "espera tu confirmación") {
+			if j = w.drive(t, j.ID); j.Status != job.Failed || j.StopReason != conversation.StopBlocked || len(w.Requests()) != 0 || !strings.Contains(j.Output, "su conversación se borró") || strings.Contains(j.Output, "espera tu confirmación") {
 				t.Errorf("%+v", j)
 			}
 		})

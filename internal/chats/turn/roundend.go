@@ -130,17 +130,21 @@ func (w *work) reasonText() string {
 // record returns what was done, what is open and what waits, from the record of the job.
 func (w *work) record(ctx context.Context) (string, error) {
 	tag := w.req.Locale
-	lines := []string{locale.Text(tag, "job.ended_by", "reason", w.reasonText())}
+	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+	deleted := errors.Is(err, conversation.ErrChatNotFound)
+	if err != nil && !deleted {
+		return "", err
+	}
+	reason := w.reasonText()
+	if deleted && w.job.StopReason == conversation.StopBlocked {
+		reason = locale.Text(tag, "job.stopped.without_chat")
+	}
+	lines := []string{locale.Text(tag, "job.ended_by", "reason", reason)}
 	if w.job.Why != "" {
 		lines = append(lines, w.job.Why)
 	}
 	if n := w.job.Looks; n > 0 {
 		lines = append(lines, locale.Text(tag, "job.looks", "n", strconv.Itoa(n)))
-	}
-	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
-	deleted := errors.Is(err, conversation.ErrChatNotFound)
-	if err != nil && !deleted {
-		return "", err
 	}
 	for _, r := range w.rounds {
 		if r.RunID == "" {
