@@ -126,6 +126,15 @@ func (j Job) WaitsForPerson() bool {
 	return j.Status == Waiting && j.StopAt.IsZero() && j.Reply == "" && len(j.Open) == 0
 }
 
+// Awaits reports whether the agent of a job will hear what came of a run, and go on. A plan that a round proposed before
+// it was stored as such is found by that round.
+func (j Job) Awaits(runID string) bool {
+	if j.Status.Terminal() || j.StopReason != "" || !j.StopAt.IsZero() {
+		return false
+	}
+	return j.RunID == runID || j.Status == Running
+}
+
 // AsksPerson reports whether a job waits for the answer to a question.
 func (j Job) AsksPerson() bool { return j.WaitsForPerson() && j.Question != "" }
 

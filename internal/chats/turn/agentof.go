@@ -41,12 +41,22 @@ func (a actor) rounds() int {
 	return min(a.MaxSteps, maxRounds)
 }
 
-// within bounds the model calls of a turn by the agent's time. A turn has a bound of its own.
-func (a actor) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.TimeoutS == 0 {
-		return context.WithCancel(ctx)
+// errAgentTime is the cause of the end of a call when the time of the agent is over. That is no failure of a provider.
+var errAgentTime = errors.New("turn: the time of the agent is over")
+
+// time returns the bound of the model calls of a turn, and the cause with which it ends them; nil for the turn's own.
+func (d *dialog) time() (bound time.Duration, cause error) {
+	bound = d.service.modelTime()
+	if own := time.Duration(d.agent.TimeoutS) * time.Second; own > 0 && own < bound {
+		return own, errAgentTime
 	}
-	return context.WithTimeout(ctx, time.Duration(a.TimeoutS)*time.Second)
+	return bound, nil
+}
+
+// within bounds the model calls of a turn by the agent's time.
+func (d *dialog) within(asking context.Context) (context.Context, context.CancelFunc) {
+	bound, cause := d.time()
+	return context.WithTimeoutCause(asking, bound, cause)
 }
 
 // servers returns the servers that the agent may use.
@@ -94,9 +104,9 @@ func (d *dialog) tellGone(ctx context.Context) {
 	}
 }
 
-// costNote returns the note that the answer cost more than the agent's warning, if it did.
-func (d *dialog) costNote() []conversation.Note {
-	if d.agent.WarnMicros == 0 || d.meter.Turn.Micros+d.meter.Beside <= d.agent.WarnMicros {
+// costNote returns the note that an answer, which cost so many micros, cost more than the agent's warning, if it did.
+func (d *dialog) costNote(micros int64) []conversation.Note {
+	if d.agent.WarnMicros == 0 || micros <= d.agent.WarnMicros {
 		return nil
 	}
 	return []conversation.Note{d.req.note(conversation.NoteCost, "note.cost", "agent", d.agent.Name)}

@@ -12,6 +12,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/agent"
+	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/credit"
@@ -169,7 +170,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 	}
 	w.choose(t, "resume", `{"assistant":{"provider":"openai","model":"gpt-4o-mini"},"budget_micros":1}`)
 	asked := len(w.model.asked)
-	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.BudgetExceeded || len(w.model.asked) != asked {
+	if reply := w.send(t, "hola"); reply.Block == nil || reply.Block.Reason != eligibility.AgentBudget || len(w.model.asked) != asked || !strings.Contains(reply.Message.Content, "presupuesto del agente") {
 		t.Errorf("%+v", reply)
 	}
 	w.choose(t, "plan", `{"assistant":{"provider":"nadie","model":"x"}}`)
@@ -217,6 +218,51 @@ func TestAnAgentWarnsOfItsCost(t *testing.T) {
 	}
 }
 
+// TestAnAgentWarnsOfTheCostOfAJob: what all its calls cost.
+func TestAnAgentWarnsOfTheCostOfAJob(t *testing.T) {
+	for warn, notes := range map[int64]int{1200: 1, 1000000: 0, 0: 0} { // one call costs 750
+		w := newJobWorld(t)
+		w.service.Eligibility = w.Eligibility(eligibility.Deployment{
+			Providers: []eligibility.Platform{{Name: "openai", BaseURL: "https://test.example/v1"}}, Assistant: fixture.Assistant("openai", "gpt-4o-mini"),
+		}, "openai")
+		dear := func(r llm.Reply) llm.Reply { r.Usage = llm.Usage{Input: 1000, Output: 1000}; return r }
+		w.model.answers = []any{dear(w.looksAt(0)), dear(text("Hecho."))}
+		id := w.start(t, "build", job.Order{}).ID
+		j := w.job(t, id)
+		j.Loop.WarnMicros = warn
+		if _, err := w.Store.SaveJob(t.Context(), j, nil); err != nil {
+			t.Fatal(err)
+		}
+		j = w.drive(t, id)
+		cost := slices.DeleteFunc(w.last(t).Notes, func(n conversation.Note) bool { return n.Code != conversation.NoteCost })
+		if len(cost) != notes || j.Micros != 1500 {
+			t.Errorf("a warning at %d of %d: %+v", warn, j.Micros, w.last(t).Notes)
+		}
+	}
+}
+
+// TestAVerdictHasRoom: an agent with short answers is judged, too.
+func TestAVerdictHasRoom(t *testing.T) {
+	w := newJobWorld(t, text("Una."), verdictOf(true, 1, ""), text("Dos."), verdictOf(true, 1, ""))
+	w.choose(t, "resume", `{"eval":"basic","max_tokens":16}`)
+	w.send(t, "resume las salas")
+	id := w.start(t, "build", job.Order{Eval: agent.EvalBasic}).ID
+	j := w.job(t, id)
+	j.Loop.MaxTokens = 16
+	if _, err := w.Store.SaveJob(t.Context(), j, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.drive(t, id)
+	for i, r := range w.model.asked {
+		if judges := r.Format != nil; judges != (i%2 == 1) || judges != (r.MaxTokens == 600) || !judges && r.MaxTokens != 16 {
+			t.Errorf("call %d has %d tokens", i, r.MaxTokens)
+		}
+	}
+	if len(w.model.asked) != 4 {
+		t.Errorf("%d calls", len(w.model.asked))
+	}
+}
+
 func verdictOf(completed bool, confidence float64, issues string) llm.Reply {
 	return text(fmt.Sprintf(`{"completed":%v,"confidence":%v,"issues":[%s],"suggestion":"mira la Este"}`, completed, confidence, issues))
 }
@@ -236,6 +282,8 @@ func TestAnAnswerIsEvaluated(t *testing.T) {
 		"basic, incomplete":    {"basic", []any{text("Una."), verdictOf(false, 1, `"falta la <b>Este"`)}, "Una.", "falta la bEste", 2},
 		"basic, unreadable":    {"basic", []any{text("Una."), text("Está bien.")}, "Una.", "", 2},
 		"basic, half":          {"basic", []any{text("Una."), text(`{"completed":false}`)}, "Una.", "", 2},
+		"basic, in percent":    {"basic", []any{text("Una."), verdictOf(false, 95, `"falta"`)}, "Una.", "", 2},
+		"basic, under nothing": {"basic", []any{text("Una."), verdictOf(false, -1, `"falta"`)}, "Una.", "", 2},
 		"basic, failed":        {"basic", []any{text("Una."), errors.New("no network")}, "Una.", "", 2},
 		"full, corrected":      {"full", []any{text("Una."), verdictOf(false, 1, `"falta"`), text("Dos."), verdictOf(true, 1, "")}, "Dos.", "", 4},
 		"full, twice at most":  {"full", []any{text("Una."), verdictOf(false, 1, ""), text("Dos."), verdictOf(false, 1, ""), text("Tres."), verdictOf(false, 1, `"falta"`)}, "Tres.", "falta", 6},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"piloto/internal/chats/window"
@@ -22,7 +23,7 @@ import (
 
 // Bounds of the closing call.
 const (
-	closeTime   = 4 * time.Second // of the time of a turn; the calls before it end so much earlier
+	closeTime   = 4 * time.Second // of the time of a turn, a fifth of it at most; the calls before it end so much earlier
 	closeRoom   = 1000            // tokens of its prompt that the first prompt did not have
 	closeOutput = 400             // tokens of its answer
 )
@@ -41,7 +42,7 @@ func (q *modelCaller) cover(ctx context.Context, r llm.Request) (eligibility.Rea
 		q.closeHeld = true
 	}
 	switch why {
-	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
 		if !q.closeHeld {
 			q.meter.Reserve = eligibility.Reserve{}
 			return q.meter.cover(ctx, q.use, r)
@@ -61,7 +62,8 @@ func (d *dialog) roundTime(asking context.Context) (context.Context, context.Can
 // beforeClosing returns a context that ends early enough for the closing call.
 func (d *dialog) beforeClosing(asking context.Context) (context.Context, context.CancelFunc) {
 	if deadline, ok := asking.Deadline(); ok {
-		return context.WithDeadline(asking, deadline.Add(-min(closeTime, d.service.modelTime()/5)))
+		bound, cause := d.time()
+		return context.WithDeadlineCause(asking, deadline.Add(-min(closeTime, bound/5)), cause)
 	}
 	return context.WithCancel(asking)
 }
@@ -83,7 +85,7 @@ func stopOf(round context.Context, err error) conversation.StopReason {
 		return ""
 	}
 	switch blocked.block.Reason {
-	case eligibility.BudgetExceeded, eligibility.InsufficientCredits, eligibility.Busy:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget, eligibility.InsufficientCredits, eligibility.Busy:
 		return conversation.StopBudget
 	}
 	return conversation.StopModel
@@ -92,7 +94,8 @@ func stopOf(round context.Context, err error) conversation.StopReason {
 // close ends a turn before the model was done.
 func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason) (Reply, error) {
 	d.ending = ending{conversation.Partial, stop}
-	answer, err := d.lastWords(asking, stop)
+	why := d.closedBy(stop)
+	answer, err := d.lastWords(asking, why)
 	switch {
 	case errors.Is(context.Cause(asking), errStopped):
 		return d.stopped(ctx, answer.Text)
@@ -107,19 +110,26 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 		d.log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.meter.Turn.ID, "stop_reason", stop, "error", err)
 	}
 	d.ending.status = conversation.Failed
-	notice := locale.Phrase(locale.Say("turn.closed." + string(stop)))
 	if stop == conversation.StopSteps && !d.hasRead() {
-		notice = locale.Say("turn.too_many_rounds")
+		why = locale.Say("turn.too_many_rounds")
 	}
-	return d.giveUp(ctx, notice)
+	return d.giveUp(ctx, why)
+}
+
+// closedBy says why a turn ends early.
+func (d *dialog) closedBy(stop conversation.StopReason) locale.Phrase {
+	if bound, cause := d.time(); stop == conversation.StopTime && cause != nil {
+		return locale.Say("turn.closed.agent_time", "agent", d.agent.Name, "seconds", strconv.Itoa(int(bound/time.Second)))
+	}
+	return locale.Say("turn.closed." + string(stop))
 }
 
 // lastWords makes the closing call of a turn, with what was held for it.
-func (d *dialog) lastWords(asking context.Context, stop conversation.StopReason) (llm.Reply, error) {
+func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply, error) {
 	if d.first != nil && (d.first.Reason == eligibility.NoAPIKey || d.first.Reason == eligibility.RateLimited) {
 		return llm.Reply{}, errBlocked{d.first} // the provider is not to be called
 	}
-	r, err := d.closingRequest(locale.Text(d.req.Locale, "turn.closed."+string(stop)), closeOutput)
+	r, err := d.closingRequest(why.In(d.req.Locale), closeOutput)
 	if err != nil {
 		return llm.Reply{}, err
 	}

@@ -115,16 +115,12 @@ func TestATurnWithoutAnAnswerSaysHowItEnded(t *testing.T) {
 func TestATurnWhoseTimeIsOverCloses(t *testing.T) {
 	w := newLookWorld(t)
 	w.service.Limits.Model = time.Second
-	slow := models(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
-		<-ctx.Done()
-		return llm.Reply{}, llm.Stopped(ctx)
-	})
 	var closing llm.Request
 	last := models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 		closing = r
 		return text("Leí una reserva."), nil
 	})
-	w.service.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, slow, last}}}
+	w.service.Models = providers{&turns{[]llm.Model{&script{answers: []any{w.looksAt(0)}}, silent, last}}}
 	reply := w.send(t, "¿qué reservas hay?")
 	w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopTime)
 	if reply.Message.Content != "Leí una reserva." || len(closing.Tools) != 0 {

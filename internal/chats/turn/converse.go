@@ -81,7 +81,7 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 		}
 	}
 	d.project, d.rules, set.Servers = set.Project, set.Rules, d.agent.servers(set.Servers)
-	d.concludes = d.job == nil && set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
+	d.concludes = set.AI.Concludes(d.chat.ProjectID, eligibility.Conclusion(d.chat.Conclude))
 	d.openFiles(ctx, set.Project)
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
@@ -163,7 +163,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	defer d.writing.end(ctx)
 	defer d.summarise(asking)()
 	d.tellGone(ctx)
-	asking, cancel := d.agent.within(asking)
+	asking, cancel := d.within(asking)
 	defer cancel()
 	d.closes = mayLook(d.listed)
 	force := false
@@ -213,7 +213,7 @@ func (d *dialog) handleFailure(ctx, asking, round context.Context, answer llm.Re
 	}
 	stop := stopOf(round, err)
 	switch {
-	case stop == conversation.StopContext, stop != "" && d.hasRead():
+	case stop == conversation.StopContext, stop != "" && d.hasRead(), errors.Is(context.Cause(round), errAgentTime):
 		d.service.Log.WarnContext(ctx, "turn.closed", "chat_id", d.chat.ID, "stop_reason", stop, "error", err)
 		return d.close(ctx, asking, stop)
 	case len(d.words) == 0:
@@ -251,7 +251,7 @@ func (d *dialog) storeText(ctx context.Context, by *conversation.By, text string
 // hold at the same time, because nothing more is used.
 func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale.Phrase, notes ...conversation.Note) (reply Reply, err error) {
 	by := d.by()
-	notes = slices.Concat(notes, d.partialNote(), d.costNote())
+	notes = slices.Concat(notes, d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
 		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed()})

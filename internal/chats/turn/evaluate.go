@@ -20,6 +20,7 @@ const (
 	sureEnough    = 0.8 // confidence under which an answer is partial
 	mostCorrected = 2   // answers that the model writes anew, with EvalFull
 	mostIssues    = 3   // in the note
+	verdictTokens = 600 // that a verdict has at least, however short the answers of the agent are to be
 )
 
 // verdict is the model's judgement of its own answer.
@@ -70,7 +71,7 @@ func (d *dialog) corrects(ctx context.Context, text string) bool {
 // counts in the limit of the turn.
 func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) {
 	q := d.modelCaller
-	q.tools, q.format, q.writing, q.closes = nil, verdictFormat(), nil, false
+	q.tools, q.format, q.least, q.writing, q.closes = nil, verdictFormat(), verdictTokens, nil, false
 	q.meter = d.service.besideMeter(d.req, d.chat, credit.SourceEval)
 	q.meter.Beside = d.meter.Turn.Micros + d.meter.Beside
 	q.messages = append(slices.Clone(d.messages),
@@ -96,6 +97,9 @@ func readVerdict(text string) (v verdict, err error) {
 	}
 	if v.Completed == nil || v.Confidence == nil {
 		return verdict{}, errors.New("turn: a verdict without completed or confidence")
+	}
+	if *v.Confidence < 0 || *v.Confidence > 1 { // of which scale is not known
+		return verdict{}, fmt.Errorf("turn: a verdict with a confidence of %v", *v.Confidence)
 	}
 	return v, nil
 }

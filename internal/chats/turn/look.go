@@ -242,6 +242,10 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 			l.source.Error, err = "internal error: this cannot be read now", nil
 		}
 	}()
+	if ctx.Err() != nil {
+		l.source.Error = unsent(ctx)
+		return l, nil
+	}
 	failpoint.Here("look.before")
 	seen, err := d.service.Looks.Look(ctx, a.run, s)
 	failpoint.Here("look.after")
@@ -251,7 +255,14 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	if seen.URL != "" {
 		l.source.URL, l.source.RequestHash = seen.URL, seen.Hash
 	}
-	if err != nil {
+	switch {
+	case err != nil && seen.Hash == "" && ctx.Err() != nil:
+		l.source.Error = unsent(ctx)
+		return l, nil
+	case err != nil && errors.Is(context.Cause(ctx), errStopped):
+		l.source.Error = "a person stopped this before the answer came"
+		return l, nil
+	case err != nil:
 		l.source.Error = redact.Text(lookFault(err))
 		return l, nil
 	}
@@ -263,6 +274,14 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 		l.source.Error = "the tool reports an error"
 	}
 	return l, nil
+}
+
+// unsent says to the model that a read was not sent, because what asks for it ended.
+func unsent(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), errStopped) {
+		return "a person stopped this; nothing was sent"
+	}
+	return "there is no time left to read; nothing was sent"
 }
 
 // lookFault says to the model why there is no answer.

@@ -220,12 +220,12 @@ func TestLooksEndWithTheTimeOfTheTurn(t *testing.T) {
 	}
 }
 
-// slowLooks answers when the time is over.
+// slowLooks are sent, and answered when the time is over.
 type slowLooks struct{}
 
 func (slowLooks) Look(ctx context.Context, _ plan.Run, _ plan.Step) (plan.Look, error) {
 	<-ctx.Done()
-	return plan.Look{}, ctx.Err()
+	return plan.Look{URL: "https://rooms.example/rooms", Hash: "sent"}, ctx.Err()
 }
 
 func TestProposalsWaitForTheAnswersOfTheirReply(t *testing.T) {

@@ -36,6 +36,7 @@ type modelCaller struct {
 	answered    int // index of the message that is answered: what stands before it may be dropped
 	tools       []llm.Tool
 	format      *llm.Format   // of the answer; nil: text and tool calls
+	least       int           // tokens that the answer may have at least, whatever the assistant's are
 	temperature *float64      // nil: the assistant's
 	writing     *answerStream // nil: the answer is not streamed
 	seam        *seam         // of an answer that goes on; nil: none does
@@ -66,7 +67,8 @@ func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block 
 func (q *modelCaller) request(force bool) llm.Request {
 	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format, Force: force}
 	if q.use != nil {
-		r.Model, r.MaxTokens, r.Temperature = q.use.Model, q.use.Estimate.Output, q.use.Assistant.Temperature
+		r.Model, r.Temperature = q.use.Model, q.use.Assistant.Temperature
+		r.MaxTokens = max(q.use.Estimate.Output, min(q.least, q.use.Window/2))
 	}
 	if q.temperature != nil {
 		r.Temperature = *q.temperature
@@ -119,7 +121,7 @@ func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error
 		refused := false
 		if why == "" {
 			answer, err := q.call(ctx, r)
-			if err == nil || errors.Is(context.Cause(ctx), errStopped) {
+			if err == nil || endedByUs(ctx) {
 				return answer, err
 			}
 			known := false
@@ -142,6 +144,13 @@ func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error
 	}
 }
 
+// endedByUs reports whether a call ended because a person stopped it, or because the time of the agent is over: the
+// provider did not fail.
+func endedByUs(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errStopped) || errors.Is(cause, errAgentTime)
+}
+
 // call makes one call, with its retries. While other providers remain, one provider gets only
 // part of the time.
 func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error) {
@@ -162,9 +171,13 @@ func (q *modelCaller) call(ctx context.Context, r llm.Request) (llm.Reply, error
 		}
 	}
 	failpoint.Here("turn.model.before")
-	answer, err := q.retry.Complete(ctx, model, r, q.meter.Watch(q.use))
+	watch, cut := q.meter.Watch(q.use), false
+	answer, err := q.retry.Complete(ctx, model, r, func(a llm.Attempt) { cut = a.Outcome == llm.ErrStopped.Code; watch(a) })
 	failpoint.Here("turn.model.after")
-	if err == nil || answer.Text != "" {
+	if cut && answer.Text == "" { // the model has read the prompt, although nothing of its answer is known
+		answer.Usage = llm.Usage{Input: r.Estimate(), Estimated: true}
+	}
+	if err == nil || cut || answer.Text != "" {
 		q.meter.Count(q.use, answer)
 	}
 	if err == nil {

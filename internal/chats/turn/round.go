@@ -23,7 +23,8 @@ import (
 // Bounds of a job.
 const (
 	mostJobLooks   = 200
-	closingTokens  = 600 // of the last text of a job that is ended
+	closingTokens  = 600              // of the last text of a job that is ended
+	endTime        = 10 * time.Second // for that text, and for an evaluation, when the time of the agent is over
 	stopJobEvery   = time.Second
 	mostBusy       = 20       // attempts of a call whose credit others hold, of 30 s each
 	sourcesOfJob   = 24       // under its last message
@@ -37,6 +38,8 @@ type work struct {
 	job    job.Job
 	rounds []job.Round
 	block  *eligibility.Block // the reason why no model can be asked now
+
+	closing bool // the next call is for the last text
 }
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
@@ -333,7 +336,9 @@ func (w *work) answerCalls(ctx context.Context, r *job.Round, events *[]job.Even
 // callTools hands the calls of a round to their tools.
 func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	before := len(w.looks.made)
-	reply, over, err := w.handleCalls(ctx, ctx, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
+	looking, cancel := w.bounded(ctx, job.MostLife, 0)
+	defer cancel()
+	reply, over, err := w.handleCalls(ctx, looking, llm.Reply{Text: r.Text, Calls: callsOf(*r)})
 	if err != nil {
 		return err
 	}

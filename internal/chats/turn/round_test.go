@@ -231,7 +231,7 @@ func TestJobIsEndedForAReason(t *testing.T) {
 	}{
 		"looks for ever":        {job.Order{MaxSteps: 4}, forever, job.Partial, conversation.StopSteps, 5, "search"},
 		"no time":               {job.Order{TimeoutS: 5}, func(w *jobWorld) { forever(w); w.model.each = func() { w.Pass(3 * time.Second) } }, job.Partial, conversation.StopTime, 3, ""},
-		"a budget of one token": {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto"},
+		"a budget of one token": {job.Order{BudgetMicros: 1}, forever, job.Partial, conversation.StopBudget, 0, "presupuesto del agente"},
 		"a model that is down":  {job.Order{}, func(w *jobWorld) { w.model.answers = []any{llm.ErrUnreachable, llm.ErrUnreachable} }, job.Failed, conversation.StopModel, 2, "no responde"},
 		"a prompt without room": {job.Order{Prompt: strings.Repeat("áéíóú", 3200)}, func(w *jobWorld) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
@@ -466,11 +466,10 @@ func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.state = run.ExecutionRunning
-			w.Pass(16 * time.Minute)
 			if swept, err := w.jobs.Sweep(t.Context()); err != nil || len(w.woken) != 1 {
 				t.Fatalf("%+v, %v: it is woken %d times", swept, err, len(w.woken))
 			}
-			if j = w.drive(t, j.ID); j.Status != job.Failed || j.StopReason != conversation.StopBlocked || len(w.Requests()) != 0 {
+			if j = w.drive(t, j.ID); j.Status != job.Failed || j.StopReason != conversation.StopBlocked || len(w.Requests()) != 0 || !strings.Contains(j.Output, "su conversación se borró") || strings.Contains(j.Output, "espera tu confirmación") {
 				t.Errorf("%+v", j)
 			}
 		})

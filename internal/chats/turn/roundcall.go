@@ -59,9 +59,7 @@ func (w *work) limitSpending(held int64, request llm.Request) bool {
 	if held > left {
 		return held == 0
 	}
-	if limit := &w.use.Limits.Run; *limit == 0 || left < *limit {
-		*limit = max(1, left)
-	}
+	w.use.Budget = max(1, left)
 	return true
 }
 
@@ -126,16 +124,19 @@ func (w *work) call(ctx context.Context, r job.Round, ask func(context.Context) 
 		return "", err
 	}
 	w.rounds = append(w.rounds, r)
-	asking, cancel := context.WithTimeout(ctx, s.modelTime())
+	least := time.Duration(0)
+	if r.Closing || r.Eval {
+		least = endTime
+	}
+	asking, cancel := w.bounded(ctx, s.modelTime(), least)
 	defer cancel()
-	asking, stopped := w.followStop(asking)
 	failpoint.Here("round.model.before")
 	answer, err := ask(asking)
 	failpoint.Here("round.model.after")
-	stopped()
 	if err != nil {
-		w.meter.settle(ctx, Reply{}, err)
-		return w.failedReason(ctx, err), w.forget(ctx)
+		reason := w.failedReason(ctx, context.Cause(asking), err)
+		w.meter.settle(ctx, Reply{By: w.endedBy(reason)}, err)
+		return reason, w.forget(ctx)
 	}
 	r.Answered, r.Text = s.Now(), answer.Text
 	for _, c := range answer.Calls {
@@ -169,8 +170,36 @@ func (w *work) roundMeter(r job.Round) *meter {
 	}
 }
 
+// endedBy returns the model whose call a person ended; nil for any other reason.
+func (w *work) endedBy(reason conversation.StopReason) *conversation.By {
+	if reason != conversation.StopPerson {
+		return nil
+	}
+	by := w.by()
+	by.Stopped = true
+	return by
+}
+
+// bounded bounds a model call, or the looks of a round, to at most so much time. It ends with the time of the agent, of
+// which there is at least so much, and when a person stops the job. The caller must call the function.
+func (w *work) bounded(ctx context.Context, most, least time.Duration) (context.Context, context.CancelFunc) {
+	var cause error
+	if left := max(least, w.timeLeft()); left < most {
+		most, cause = left, errAgentTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, most, cause)
+	ctx, unfollow := w.followStop(ctx)
+	return ctx, func() { unfollow(); cancel() }
+}
+
+// timeLeft returns how long the job may still work.
+func (w *work) timeLeft() time.Duration {
+	return time.Duration(w.job.Loop.TimeoutS)*time.Second - w.job.Worked - w.service.Now().Sub(w.began)
+}
+
 // followStop cancels the returned context when a person stops the job. The caller must call the function.
 func (w *work) followStop(ctx context.Context) (context.Context, func()) {
+	account, id := w.job.Account, w.job.ID // the job may be stored meanwhile
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -181,7 +210,7 @@ func (w *work) followStop(ctx context.Context) (context.Context, func()) {
 			case <-done:
 				return
 			case <-tick.C:
-				if j, err := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID); err == nil && !j.StopAt.IsZero() {
+				if j, err := w.service.Jobs.Job(ctx, account, id); err == nil && !j.StopAt.IsZero() {
 					cancel(errStopped)
 					return
 				}
@@ -191,8 +220,11 @@ func (w *work) followStop(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// failedReason returns the reason to end a job whose model gave no answer.
-func (w *work) failedReason(ctx context.Context, err error) conversation.StopReason {
+// failedReason returns the reason to end a job whose model gave no answer. cause is that of the end of its context.
+func (w *work) failedReason(ctx context.Context, cause, err error) conversation.StopReason {
+	if errors.Is(cause, errAgentTime) {
+		return conversation.StopTime
+	}
 	if blocked, ok := errors.AsType[errBlocked](err); ok {
 		return w.blockedReason(blocked.block)
 	}
@@ -210,7 +242,7 @@ func (w *work) failedReason(ctx context.Context, err error) conversation.StopRea
 func (w *work) blockedReason(b *eligibility.Block) conversation.StopReason {
 	w.block = b
 	switch b.Reason {
-	case eligibility.BudgetExceeded:
+	case eligibility.BudgetExceeded, eligibility.AgentBudget:
 		return conversation.StopBudget
 	case eligibility.ProviderUnreachable, eligibility.RateLimited, eligibility.ProviderRefused:
 		return conversation.StopModel

@@ -83,6 +83,7 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	if last := w.last(); last != nil && last.Closing { // "" when its answer was lost
 		return last.Text, nil
 	}
+	w.closing = true
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
@@ -92,6 +93,9 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	r, err := w.nextRound(ctx)
 	if err != nil {
 		return "", err
+	}
+	if budget := w.job.Loop.BudgetMicros; budget > 0 {
+		w.closeHeld, w.closeFor = true, w.affordable(budget-w.job.Micros)
 	}
 	request, err := w.closingRequest(locale.Text(w.req.Locale, "job.ended_by", "reason", w.reasonText()), closingTokens)
 	if err != nil {
@@ -108,6 +112,16 @@ func (w *work) askLastText(ctx context.Context) (string, error) {
 	return w.last().Text, nil
 }
 
+// affordable returns how many tokens the prompt of the last text may have for so many micros.
+func (w *work) affordable(micros int64) int {
+	price := w.use.Price
+	if price.Input == 0 {
+		return w.use.Window
+	}
+	left := float64(micros - price.Cost(0, closingTokens))
+	return int(min(left/float64(price.Input)*1e6, float64(w.use.Window))) // below 0 nothing fits
+}
+
 // reasonText returns why the job is ended, as a part of a sentence.
 func (w *work) reasonText() string {
 	return locale.Text(w.req.Locale, "job.stopped."+string(w.job.StopReason))
@@ -116,7 +130,16 @@ func (w *work) reasonText() string {
 // record returns what was done, what is open and what waits, from the record of the job.
 func (w *work) record(ctx context.Context) (string, error) {
 	tag := w.req.Locale
-	lines := []string{locale.Text(tag, "job.ended_by", "reason", w.reasonText())}
+	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
+	deleted := errors.Is(err, conversation.ErrChatNotFound)
+	if err != nil && !deleted {
+		return "", err
+	}
+	reason := w.reasonText()
+	if deleted && w.job.StopReason == conversation.StopBlocked {
+		reason = locale.Text(tag, "job.stopped.without_chat")
+	}
+	lines := []string{locale.Text(tag, "job.ended_by", "reason", reason)}
 	if w.job.Why != "" {
 		lines = append(lines, w.job.Why)
 	}
@@ -134,7 +157,11 @@ func (w *work) record(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, "job.status."+string(run.Status))))
+		status := "job.status." + string(run.Status)
+		if run.Status == plan.Draft && deleted {
+			status = "job.status.draft_without_chat"
+		}
+		lines = append(lines, locale.Text(tag, "job.plan", "goal", run.Plan.Goal, "status", locale.Text(tag, status)))
 	}
 	if len(lines) == 1 {
 		lines = append(lines, locale.Text(tag, "job.nothing"))
@@ -214,7 +241,7 @@ func (w *work) say(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	m.Notes = append(m.Notes, w.partialNote()...)
+	m.Notes = slices.Concat(m.Notes, w.partialNote(), w.costNote(w.job.Micros))
 	if w.job.Status != job.Success {
 		m.Status, m.StopReason = conversation.Status(w.job.Status), w.job.StopReason
 	}

@@ -107,7 +107,7 @@ func (w *work) endWith(ctx context.Context, r *job.Round) error {
 
 // askToJudge makes the next call an evaluation of the last answer.
 func (w *work) askToJudge() {
-	w.tools, w.format = nil, verdictFormat()
+	w.tools, w.format, w.least = nil, verdictFormat(), verdictTokens
 	w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.evaluate")})
 }
 

@@ -30,6 +30,7 @@ func TestAnswerOfAJobIsEvaluated(t *testing.T) {
 		"basic, unsure":         {job.Order{Eval: "basic"}, []any{text("Una."), verdictOf(true, 0.79, "")}, job.Partial, "Una.", "no cumpla todo", "started round judged ended"},
 		"basic, incomplete":     {job.Order{Eval: "basic"}, []any{text("Una."), bad}, job.Partial, "Una.", "falta la Este", "started round judged ended"},
 		"basic, unreadable":     {job.Order{Eval: "basic"}, []any{text("Una."), text("Está bien.")}, job.Success, "Una.", "", "started round judged ended"},
+		"basic, in percent":     {job.Order{Eval: "basic"}, []any{text("Una."), verdictOf(false, 95, `"falta"`)}, job.Success, "Una.", "", "started round judged ended"},
 		"basic, failed":         {job.Order{Eval: "basic"}, []any{text("Una."), errors.New("no network")}, job.Success, "Una.", "", "started round ended"},
 		"basic, at its end":     {job.Order{Eval: "basic", MaxSteps: 1}, []any{text("Una."), bad}, job.Partial, "Una.", "falta la Este", "started round judged ended"},
 		"basic, no text":        {job.Order{Eval: "basic"}, []any{text("")}, job.Success, "El modelo", "", "started round ended"},

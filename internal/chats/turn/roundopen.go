@@ -41,6 +41,9 @@ func (w *work) open(ctx context.Context) error {
 	if err := loads.Wait(); err != nil {
 		return err
 	}
+	if w.closing {
+		snapshot.Budget, snapshot.Need.Output = 0, closingTokens // it is made to fit into what is left of the budget
+	}
 	if j.Context != "" { // the prompt has names of files of the client's machine
 		w.addCircles(job.MachineCircle)
 	}

@@ -19,8 +19,9 @@ import (
 // Reason is the cause why a turn may not run.
 type Reason string
 
-// The reasons. ProviderRefused is an addition of this project: the provider answered that the request is wrong, for example
-// because it does not have the model.
+// The reasons. Two are additions of this project. ProviderRefused: the provider answered that the request is wrong, for
+// example because it does not have the model. AgentBudget: the budget of an agent, or of its job, is not enough; the limits
+// of the account are BudgetExceeded.
 const (
 	AIDisabled          Reason = "ai_disabled"
 	NotEntitled         Reason = "not_entitled"
@@ -33,13 +34,14 @@ const (
 	Busy                Reason = "busy"
 	InternalError       Reason = "internal_error"
 	ProviderRefused     Reason = "provider_refused"
+	AgentBudget         Reason = "agent_budget"
 )
 
 // Reasons lists all reasons.
 func Reasons() []Reason {
 	return []Reason{
 		AIDisabled, NotEntitled, NoAssistant, NoAPIKey, InsufficientCredits, ProviderUnreachable, RateLimited, BudgetExceeded,
-		Busy, InternalError, ProviderRefused,
+		Busy, InternalError, ProviderRefused, AgentBudget,
 	}
 }
 
@@ -56,7 +58,7 @@ const (
 var remedies = map[Reason]Remedy{
 	AIDisabled: ManageAssistants, NotEntitled: ManageAssistants, NoAssistant: ManageAssistants, NoAPIKey: ManageAssistants,
 	ProviderRefused: ManageAssistants, InsufficientCredits: ManageCredits, BudgetExceeded: ManageCredits,
-	ProviderUnreachable: Retry, RateLimited: Retry, Busy: Retry, InternalError: Retry,
+	ProviderUnreachable: Retry, RateLimited: Retry, Busy: Retry, InternalError: Retry, AgentBudget: Retry,
 }
 
 // Mode decides when a chat is answered.
@@ -180,6 +182,7 @@ type Snapshot struct {
 	Providers   []Provider
 	Policy      credit.Policy
 	Limits      credit.Limits
+	Budget      int64 // micros of an agent, beside the account's limits; 0: none
 	Standing    credit.Standing
 	Need        Need
 }
@@ -225,6 +228,7 @@ type Selection struct {
 	Swap      *Swap
 	Policy    credit.Policy
 	Limits    credit.Limits
+	Budget    int64 // as in Snapshot
 }
 
 // Order returns the providers of the selection, in the order in which they are tried.

@@ -38,13 +38,16 @@ func NewMeter(c *credit.Service, account string, turn credit.Turn) Meter {
 // Cover extends the hold by one more call. It returns the reason when that is not possible, else "". session is the
 // ledger's reason for a credit session that is bought for the call.
 func (m *Meter) Cover(ctx context.Context, p *Selection, r llm.Request, session string) (Reason, error) {
-	if l := p.Limits; !p.RequiresCredits && !m.Always && l.Day == 0 && l.Month == 0 && l.Run == 0 {
+	if l := p.Limits; !p.RequiresCredits && !m.Always && l.Day == 0 && l.Month == 0 && l.Run == 0 && p.Budget == 0 {
 		return "", nil
 	}
 	input, output := r.Estimate()+m.Reserve.Input, r.MaxTokens+m.Reserve.Output
 	cost := p.Price.Cost(input, output)
-	if p.Limits.Run > 0 && m.Turn.Micros+m.Beside+cost > p.Limits.Run {
+	switch total := m.Turn.Micros + m.Beside + cost; {
+	case p.Limits.Run > 0 && total > p.Limits.Run:
 		return BudgetExceeded, nil
+	case p.Budget > 0 && total > p.Budget:
+		return AgentBudget, nil
 	}
 	need := credit.Need{Policy: p.Policy, Limits: p.Limits, Worst: p.Estimate.Micros, Actor: m.Turn.User, Reason: session}
 	if p.RequiresCredits {

@@ -31,7 +31,7 @@ func Resolve(s Snapshot) (*Selection, *Block) {
 	}
 	preferred := Choice{Provider: s.Assistant.Provider, Model: s.Assistant.Model}
 	first, why := s.candidate(preferred)
-	plan := &Selection{Assistant: *s.Assistant, Mode: mode, Policy: s.Policy, Limits: s.Limits}
+	plan := &Selection{Assistant: *s.Assistant, Mode: mode, Policy: s.Policy, Limits: s.Limits, Budget: s.Budget}
 	if why == "" {
 		plan.Candidate = first
 	}
@@ -90,6 +90,8 @@ func (s Snapshot) candidate(c Choice) (Candidate, Reason) {
 		return out, RateLimited
 	case !s.affords(out.Estimate.Micros):
 		return out, BudgetExceeded
+	case s.Budget > 0 && out.Estimate.Micros > s.Budget:
+		return out, AgentBudget
 	case !p.CostsCredits:
 		return out, ""
 	}

@@ -105,7 +105,7 @@ type Question struct {
 	Mode      Mode // the chat's own, or ""
 	Need      Need
 	Choice    *Choice // the model, in place of the assistant's; nil: the assistant's
-	Budget    int64   // micros that the turn may cost at most; 0: only the account's limits
+	Budget    int64   // micros that the turn may cost for its agent; 0: only the account's limits
 }
 
 // Read returns the snapshot for a question.
@@ -123,15 +123,12 @@ func (s *Service) Snapshot(ctx context.Context, q Question, settings Settings) (
 	terms := settings.terms()
 	out := Snapshot{
 		At: s.Now(), Entitlement: settings.entitlement(), Assistant: s.Deployment.assistant(settings, q.ProjectID), Mode: q.Mode,
-		Providers: s.Deployment.providers(settings, nil), Policy: terms.Policy, Limits: terms.Limits, Need: q.Need,
+		Providers: s.Deployment.providers(settings, nil), Policy: terms.Policy, Limits: terms.Limits, Budget: q.Budget, Need: q.Need,
 	}
 	if q.Choice != nil && out.Assistant != nil {
 		chosen := *out.Assistant
 		chosen.Provider, chosen.Model = q.Choice.Provider, q.Choice.Model
 		out.Assistant = &chosen
-	}
-	if q.Budget > 0 && (out.Limits.Run == 0 || q.Budget < out.Limits.Run) {
-		out.Limits.Run = q.Budget
 	}
 	var keys map[string]bool
 	var reads errgroup.Group

@@ -128,7 +128,7 @@ type End struct {
 	Chat   conversation.Chat // as it was read; it becomes free. Empty when it was deleted. A run that another one displaced from its chat becomes the chat's last run only when it is newer
 	Error  *plan.Failure     // of the run
 	Closed []plan.StepState  // the final states of the steps that were open
-	Tells  bool              // the model tells what came of the run
+	Tells  bool              // the model tells what came of the run, unless the agent does whose job proposed it
 }
 
 // Decider confirms and cancels runs.

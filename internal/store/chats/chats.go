@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
+	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 )
 
@@ -263,9 +264,14 @@ func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) 
 }
 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
-// plan.ErrAlreadyRunning. Its runs remain, because they record actions.
+// plan.ErrAlreadyRunning. Its runs remain, because they record actions. The sweep ends the jobs that wait for a person
+// there.
 func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	chat, err := s.Chat(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	waiting, err := s.jobsOf(ctx, account, chat)
 	if err != nil {
 		return err
 	}
@@ -276,6 +282,11 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	if err := s.table.Commit(ctx, writes...); err != nil {
 		return err
 	}
+	for _, job := range waiting { // one that is missed here is found later, when it is due
+		if err := jobs.Hurry(ctx, s.table, account, job); err != nil {
+			return err
+		}
+	}
 	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
 	if err != nil {
 		return err
@@ -284,6 +295,21 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 		return err
 	}
 	return s.table.DeleteAll(ctx, items)
+}
+
+// jobsOf returns the jobs that wait in a chat: for an answer to their question, or for a decision about their plan.
+func (s *Store) jobsOf(ctx context.Context, account string, chat conversation.Chat) (list []string, err error) {
+	if chat.AskingJobID != "" {
+		list = append(list, chat.AskingJobID)
+	}
+	if chat.PendingRunID == "" {
+		return list, nil
+	}
+	row, err := s.table.Row(ctx, kv.Run(account, chat.PendingRunID), "RUN")
+	if id := kv.Text(row, "job_id"); id != "" {
+		list = append(list, id)
+	}
+	return list, err
 }
 
 // Touch returns the write that changes a chat and moves it to the top of the list. set and

@@ -158,6 +158,25 @@ func WaitOf(ctx context.Context, table *kv.Table, account, id string) (*plan.Lis
 	}, err
 }
 
+// Awaits reports whether the agent of a job will hear what came of a run: the job goes on when the run ended.
+func Awaits(ctx context.Context, table *kv.Table, account, id, runID string) (bool, error) {
+	j, err := New(table).Job(ctx, account, id)
+	if errors.Is(err, job.ErrNotFound) {
+		return false, nil
+	}
+	return j.Awaits(runID), err
+}
+
+// Hurry has the next sweep look at a job. A job that ended, or that is not there, stays as it is.
+func Hurry(ctx context.Context, table *kv.Table, account, id string) error {
+	err := table.Do(ctx, kv.Update(kv.Job(account, id), jobKind, "SET DueSK = :now", "attribute_exists(DuePK)",
+		kv.Item{":now": kv.S(kv.At(time.UnixMilli(0), id))}, fault.ErrMoved))
+	if errors.Is(err, fault.ErrMoved) {
+		return nil
+	}
+	return err
+}
+
 // CreateJob implements job.Store.
 func (s *Store) CreateJob(ctx context.Context, j job.Job, events ...job.Event) (job.Job, error) {
 	j, writes, err := writesOf(j, events)

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/chats"
+	"piloto/internal/store/jobs"
 	"piloto/internal/store/kv"
 )
 
@@ -39,6 +40,13 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 		raw, err := failures.Encode(*e.Error)
 		t.update("#error = :error", kv.Item{":error": kv.B(raw)})
 		t.names, t.err = map[string]string{"#error": "error"}, err
+	}
+	if e.Tells && t.from.JobID != "" { // its agent hears of the end, and tells it itself
+		agent, err := jobs.Awaits(ctx, s.table, t.from.Account, t.from.JobID, t.from.ID)
+		if err != nil {
+			return err
+		}
+		e.Tells = !agent
 	}
 	if e.Tells {
 		t.update("conclude = :due", kv.Item{":due": kv.S(string(plan.ConcludeDue))})
