@@ -1,14 +1,11 @@
 package turn
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"piloto/internal/chats/agent"
@@ -16,20 +13,15 @@ import (
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
-	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
 // Bounds of the looks of a turn.
 const (
-	maxLooks     = 12
-	looksAtOnce  = 4
-	answerTokens = 2000 // of each answer in the prompt
-	headLines    = 40   // of an answer that is longer
-	tailLines    = 20
+	maxLooks    = 12
+	looksAtOnce = 4
 )
 
 // Looker makes reads that need no confirmation (step.Reader). plan.ErrLookAsks means that a read is to be proposed instead.
@@ -48,7 +40,8 @@ type looks struct {
 type look struct {
 	call   string
 	source conversation.Source
-	lines  []string                 // of the whole answer
+	text   string                   // the whole answer
+	lines  []string                 // of it; nil: there is no answer
 	read   func() ([]string, error) // reads the lines of a look of an earlier round; nil: they are here
 }
 
@@ -247,7 +240,8 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	}
 	res := seen.Result
 	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
-	l.lines = linesOf(redact.Text(string(res.Body)))
+	l.text = readable(res.Body)
+	l.lines = linesOf(l.text)
 	l.source.Cut = res.Truncated
 	if seen.Failed {
 		l.source.Error = "the tool reports an error"
@@ -270,131 +264,4 @@ func lookFault(err error) string {
 		return "no answer came"
 	}
 	return "it cannot be read: " + err.Error()
-}
-
-// linesOf returns an answer in lines. JSON gets one line for each value, when it is too long to be read whole.
-func linesOf(body string) []string {
-	if llm.EstimateText(body) > answerTokens {
-		var text string
-		var indented bytes.Buffer
-		switch {
-		case json.Unmarshal([]byte(body), &text) == nil:
-			body = text
-		case json.Indent(&indented, []byte(body), "", " ") == nil:
-			body = indented.String()
-		}
-	}
-	return strings.Split(body, "\n")
-}
-
-// shorten sets what the model reads of an answer.
-func (l *look) shorten(tag locale.Tag) {
-	if l.lines == nil {
-		return
-	}
-	text, cut := excerpt(l.lines, func(omitted int) string {
-		return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(omitted), "id", l.source.ID)
-	})
-	l.source.Answer, l.source.Cut = text, l.source.Cut || cut
-}
-
-// excerpt returns what the model reads of an answer, at most answerTokens, and whether it is not all of it. omitted is
-// the line that stands for so many lines.
-func excerpt(lines []string, omitted func(lines int) string) (text string, cut bool) {
-	text = strings.Join(lines, "\n")
-	if llm.EstimateText(text) <= answerTokens {
-		return text, false
-	}
-	head, tail := headLines, tailLines
-	if len(lines) <= head+tail {
-		return trimTo(text, answerTokens), true
-	}
-	for head+tail > 0 {
-		text = strings.Join(slices.Concat(lines[:head], []string{omitted(len(lines) - head - tail)}, lines[len(lines)-tail:]), "\n")
-		if llm.EstimateText(text) <= answerTokens {
-			return text, true
-		}
-		head, tail = head/2, tail/2
-	}
-	return trimTo(lines[0], answerTokens), true
-}
-
-// trimTo returns the beginning of a text that has at most so many tokens.
-func trimTo(text string, tokens int) string {
-	for llm.EstimateText(text) > tokens {
-		text = strings.ToValidUTF8(text[:len(text)*3/4], "")
-	}
-	return text + "…"
-}
-
-// lookResult is the form in which the model reads a look.
-type lookResult struct {
-	ID      string `json:"id"`
-	Service string `json:"service"`
-	Called  string `json:"called"`
-	At      string `json:"at"`
-	Status  int    `json:"status,omitempty"`
-	Answer  string `json:"answer,omitempty"`
-	Cut     bool   `json:"cut,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Note    string `json:"note,omitempty"`
-}
-
-func (l look) result() string { return resultText(l.source, "") }
-
-func (l look) again() string {
-	return resultText(l.source, "this was read before in this turn: here is the same answer; do not ask for it again")
-}
-
-func resultText(s conversation.Source, note string) string {
-	text, err := json.Marshal(lookResult{
-		ID: s.ID, Service: s.Service, Called: s.Called(), At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
-	})
-	if err != nil {
-		return toolError("", "the answer cannot be shown")
-	}
-	return string(text)
-}
-
-var resultKeys = []string{"id", "from", "lines"}
-
-// readResult answers a read_result call: lines of an answer that was cut.
-func (d *dialog) readResult(raw json.RawMessage) string {
-	var in struct {
-		ID    string `json:"id"`
-		From  int    `json:"from"`
-		Lines int    `json:"lines"`
-	}
-	if wrong := decodeStrict(raw, &in, resultKeys); len(wrong) > 0 {
-		return toolErrors(wrong)
-	}
-	for _, l := range d.looks.made {
-		if l.source.ID != in.ID {
-			continue
-		}
-		if l.read != nil {
-			var err error
-			if l.lines, err = l.read(); err != nil {
-				return toolError("", "the answer cannot be read now")
-			}
-		}
-		from := max(1, in.From)
-		if from > len(l.lines) {
-			return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
-		}
-		some := l.lines[from-1:]
-		if in.Lines > 0 {
-			some = some[:min(in.Lines, len(some))]
-		}
-		text := strings.Join(some, "\n")
-		if llm.EstimateText(text) > answerTokens {
-			text = trimTo(text, answerTokens)
-		}
-		out, err := json.Marshal(map[string]any{"id": in.ID, "from": from, "of": len(l.lines), "text": text})
-		if err != nil {
-			return toolError("", "the answer cannot be shown")
-		}
-		return string(out)
-	}
-	return toolError("id", "there is no result with this id here")
 }

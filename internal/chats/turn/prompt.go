@@ -157,11 +157,11 @@ func mark(look bool) string {
 	return ""
 }
 
-// earlierReads writes the reads of earlier answers, a JSON line each.
+// earlierReads writes the reads of earlier answers, a JSON line each, in which no character can end a tag.
 func earlierReads(list []conversation.Source) string {
 	var lines []string
 	for _, s := range list {
-		lines = append(lines, resultText(s, ""))
+		lines = append(lines, tags.Replace(resultText(s, "")))
 	}
 	return strings.Join(lines, "\n")
 }

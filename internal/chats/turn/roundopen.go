@@ -94,6 +94,6 @@ func (w *work) readText(of conversation.Source) func() ([]string, error) {
 			return strings.Split(of.Answer, "\n"), nil
 		}
 		text, err := w.service.Jobs.Text(context.Background(), w.job.Account, w.job.ID, of.ID)
-		return strings.Split(text, "\n"), err
+		return breakLines(strings.Split(text, "\n")), err // texts were kept with long lines
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +13,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/redact"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -33,7 +31,7 @@ func (d *dialog) answers() []plan.Answered {
 	for _, l := range d.looks.made {
 		text := l.source.Answer
 		if l.lines != nil {
-			text = strings.Join(l.lines, "\n")
+			text = l.text
 		}
 		list = append(list, answered(l.source, text))
 	}
@@ -151,7 +149,7 @@ func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) 
 			if one.err != nil {
 				s.Log.InfoContext(ctx, "turn.not_looked_again", "run_id", r.ID, "error", one.err)
 			} else {
-				one.answer = redact.Text(string(one.seen.Result.Body))
+				one.answer = readable(one.seen.Result.Body)
 			}
 			return nil
 		})

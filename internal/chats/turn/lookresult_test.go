@@ -1,0 +1,109 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
+)
+
+// answersWith lets each request be answered with a body.
+func (w *world) answersWith(body string, cut bool) {
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body), Truncated: cut}, nil
+	})
+}
+
+func repeated(n int, format string) string {
+	var parts []string
+	for i := range n {
+		parts = append(parts, fmt.Sprintf(format, i))
+	}
+	return strings.Join(parts, ",")
+}
+
+var binary = func() string {
+	var all []byte
+	for i := range 256 << 7 {
+		all = append(all, byte(i))
+	}
+	return string(all)
+}()
+
+// Each result has at most 2,000 tokens as it is sent, and all of an answer can be read.
+func TestAResultIsBoundedAsItIsSent(t *testing.T) {
+	rows := "[" + repeated(6000, `{"id":%d,"name":"Sala","seats":6}`) + "]"
+	for name, c := range map[string]struct {
+		body string
+		cut  bool
+		last string // of the answer, which the lines have
+	}{
+		"rows, nearly too many": {"[" + repeated(95, `{"id":"r-%d","name":"Sala Este"}`) + "]", false, "Este"},
+		"short texts":           {"[" + repeated(420, `"a%d"`) + "]", false, "a419"},
+		"markup":                {strings.Repeat("<i>\"\\</i>", 260), false, "</i>"},
+		"rows in one line":      {rows[:len(rows)/2], true, "Sala"},
+		"one long text":         {`{"data":"` + strings.Repeat("iVBORw0KGgoAAAANSUhEUg", 2000) + `"}`, false, "SUhEUg"},
+		"bytes":                 {binary, false, "xyz{|}~"},
+		"a quoted text":         {`"` + strings.Repeat(`línea\n`, 3000) + `"`, false, "línea"},
+	} {
+		w := newLookWorld(t)
+		w.answersWith(c.body, c.cut)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+		w.send(t, "mira")
+		if got := w.model.lastTool(); llm.EstimateText(got) > 2000 || strings.Contains(got, `\u003c`) {
+			t.Errorf("%s: %d tokens: %.200s", name, llm.EstimateText(got), got)
+		}
+		var first struct {
+			Answer string
+			Cut    bool
+		}
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &first); err != nil || strings.ContainsFunc(first.Answer, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			t.Errorf("%s: %v: %.200q", name, err, first.Answer)
+		}
+		if !first.Cut {
+			continue
+		}
+		if !strings.Contains(first.Answer, "líneas omitidas: read_result l1]") && !strings.Contains(first.Answer, "línea omitida: read_result l1]") {
+			t.Errorf("%s: it does not say what is left out: %.200s", name, first.Answer)
+		}
+		w.allLines(t, name, c.last)
+	}
+}
+
+// allLines reads an answer that was cut line by line to its end.
+func (w *world) allLines(t *testing.T, name, last string) {
+	t.Helper()
+	var part struct {
+		To, Of int
+		Text   string
+	}
+	for rounds := 0; part.To == 0 || part.To < part.Of; rounds++ {
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", fmt.Sprintf(`{"id":"l%d","from":%d}`, rounds+2, part.To+1)), text("ya")}
+		w.send(t, "mira")
+		before := part.To
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &part); err != nil || part.To <= before || llm.EstimateText(w.model.lastTool()) > 2000 {
+			t.Fatalf("%s: %v: after line %d: %.300s", name, err, before, w.model.lastTool())
+		}
+		if rounds == 2 { // and then the end
+			part.To = part.Of - 4
+		}
+	}
+	if !strings.Contains(part.Text, last) {
+		t.Errorf("%s: the end is %q", name, part.Text)
+	}
+}
+
+// A long text is read as it is, not as a string in a string.
+func TestATextIsReadAsItIs(t *testing.T) {
+	w := newLookWorld(t)
+	w.answersWith("<html>\r\n<b class=\"x\">hola & adiós</b>", false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	w.send(t, "mira")
+	if got := w.model.lastTool(); !strings.Contains(got, `"answer":"<html>\n<b class=\"x\">hola & adiós</b>"`) {
+		t.Error(got)
+	}
+}
