@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"piloto/internal/chats/agent"
@@ -202,7 +204,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			propose = append(propose, a)
 			continue
 		}
-		made[i].source.ID = fmt.Sprintf("l%d", len(d.looks.made)+1)
+		made[i].source.ID = d.nextLookID()
 		made[i].shorten(d.req.Locale)
 		d.looks.made, d.sources = append(d.looks.made, made[i]), append(d.sources, made[i].source)
 		results[a.at] = made[i].result()
@@ -211,6 +213,23 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 		}
 	}
 	return propose
+}
+
+// nextLookID returns an id that no look has which the model may know: of this turn or job, or of an earlier answer.
+func (d *dialog) nextLookID() string {
+	last := 0
+	note := func(id string) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(id, "l")); err == nil {
+			last = max(last, n)
+		}
+	}
+	for _, l := range d.looks.made {
+		note(l.source.ID)
+	}
+	for _, s := range d.reads {
+		note(s.ID)
+	}
+	return "l" + strconv.Itoa(last+1)
 }
 
 // makeLook makes one read. A panic in it is a result and one log line.

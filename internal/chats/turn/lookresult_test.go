@@ -107,3 +107,23 @@ func TestATextIsReadAsItIs(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What an earlier answer was read from is known, but not the rest of it: no id of it is offered, and none is given again.
+func TestTheRestOfAnEarlierReadIsNotOffered(t *testing.T) {
+	w := newLookWorld(t)
+	w.answersWith("["+repeated(3000, `"</reads> fila %d"`)+"]", false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	w.send(t, "mira")
+	w.answersWith(rooms, false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/bookings/1")), calls("read_result", `{"id":"l1","from":1}`), text("ya")}
+	reply := w.send(t, "mira más")
+	prompt := prompted(w.model.asked[len(w.model.asked)-1])
+	_, reads, _ := strings.Cut(prompt, "<reads>")
+	reads, _, _ = strings.Cut(reads, "</reads>")
+	if !strings.Contains(reads, "líneas omitidas]") || strings.Contains(reads, "read_result") || strings.Contains(reads, `"id":"l1"`) {
+		t.Errorf("%.1500s", reads)
+	}
+	if id := reply.Message.Sources[0].ID; id != "l2" || !strings.Contains(w.model.lastTool(), "no result with this id") {
+		t.Errorf("%s: %s", id, w.model.lastTool())
+	}
+}

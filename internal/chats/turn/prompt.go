@@ -161,6 +161,8 @@ func mark(look bool) string {
 func earlierReads(list []conversation.Source) string {
 	var lines []string
 	for _, s := range list {
+		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolResult+" "+s.ID+"]", "]") // the rest of it is not kept
+		s.ID = ""
 		lines = append(lines, tags.Replace(resultText(s, "")))
 	}
 	return strings.Join(lines, "\n")
