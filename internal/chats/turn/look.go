@@ -174,7 +174,7 @@ func dataOf(r plan.Run) []string {
 func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (propose []asked) {
 	var now []asked
 	for _, a := range list {
-		same := func(l look) bool { return l.call == a.call }
+		same := func(l look) bool { return l.call == a.call && l.isAnswered() }
 		switch i := slices.IndexFunc(d.looks.made, same); {
 		case i >= 0:
 			results[a.at] = d.looks.made[i].again()
@@ -230,6 +230,13 @@ func (d *dialog) nextLookID() string {
 		note(s.ID)
 	}
 	return "l" + strconv.Itoa(last+1)
+}
+
+// isAnswered reports whether a look need not be made again, because the same answer is to be expected.
+func (l look) isAnswered() bool {
+	const tooLate, tooMany, broken = 408, 429, 500
+	s := l.source.Status
+	return l.source.Error == "" && s < broken && s != tooMany && s != tooLate
 }
 
 // makeLook makes one read. A panic in it is a result and one log line.

@@ -127,3 +127,31 @@ func TestTheRestOfAnEarlierReadIsNotOffered(t *testing.T) {
 		t.Errorf("%s: %s", id, w.model.lastTool())
 	}
 }
+
+// A look that came to nothing may be tried again: what failed once need not fail twice.
+func TestAFailedLookIsMadeAgain(t *testing.T) {
+	for name, failure := range map[string]struct {
+		answer tool.Answer
+		err    error
+	}{
+		"a time-out":    {err: tool.ErrLost},
+		"no connection": {err: tool.ErrNotSent},
+		"a broken one":  {answer: tool.Answer{Status: 500}},
+		"a busy one":    {answer: tool.Answer{Status: 429}},
+	} {
+		w := newLookWorld(t)
+		failed := false
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			if !failed {
+				failed = true
+				return failure.answer, failure.err
+			}
+			return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
+		})
+		same := calls("look", lookAt(w.Server.ID, "/rooms"))
+		w.model.answers = []any{same, same, same, text("ya")}
+		if w.send(t, "mira"); len(w.Requests()) != 2 || !strings.Contains(w.model.lastTool(), "read before") {
+			t.Errorf("%s: %d requests; %s", name, len(w.Requests()), w.model.lastTool())
+		}
+	}
+}
