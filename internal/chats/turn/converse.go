@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
@@ -361,7 +362,7 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	case spec == nil || !offered:
 		result = toolError("", fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools)))
 	case err != nil:
-		result = toolError("", err.Error())
+		result = toolErrors([]fault.Field{{Msg: err.Error()}})
 	default:
 		return spec.do(ctx, d, c)
 	}

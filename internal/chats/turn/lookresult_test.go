@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
 )
 
@@ -152,6 +153,35 @@ func TestAFailedLookIsMadeAgain(t *testing.T) {
 		w.model.answers = []any{same, same, same, text("ya")}
 		if w.send(t, "mira"); len(w.Requests()) != 2 || !strings.Contains(w.model.lastTool(), "read before") {
 			t.Errorf("%s: %d requests; %s", name, len(w.Requests()), w.model.lastTool())
+		}
+	}
+}
+
+// A result asks the model to call again only where that may help.
+func TestWhatCannotBeMendedIsNotAskedAgain(t *testing.T) {
+	rooms := func(w *world) string { return lookAt(w.Server.ID, "/rooms") }
+	for name, c := range map[string]struct {
+		calls func(w *world) llm.Reply
+		says  string
+	}{
+		"a rule denies a look": {func(w *world) llm.Reply { return calls("look", rooms(w)) }, "do not call it again"},
+		"a rule denies a write": {func(w *world) llm.Reply {
+			return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
+		}, "do not call it again"},
+		"asked twice": {func(w *world) llm.Reply {
+			return calls("look", lookAt(w.Server.ID, "/bookings/1"), "look", lookAt(w.Server.ID, "/bookings/1"))
+		}, "asked twice"},
+		"unknown tool": {func(*world) llm.Reply { return calls("foo", `{}`) }, "there is no tool"},
+		"before the answers": {func(w *world) llm.Reply {
+			return calls("look", lookAt(w.Server.ID, "/bookings/1"), "mcp_request", w.request("DELETE", "/bookings/1", ""))
+		}, "propose again"},
+	} {
+		w := newLookWorld(t)
+		w.setRules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "GET", Path: "/rooms", Reason: "Nadie mira"}, rule.Rule{ID: "s", Effect: rule.Deny, Method: "POST", Path: "/bookings", Reason: "Nadie reserva"})
+		w.model.answers = []any{c.calls(w), text("ya")}
+		w.send(t, "mira")
+		if got := strings.Join(w.lastResults(), "\n"); !strings.Contains(got, c.says) || strings.Contains(got, "mend this") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

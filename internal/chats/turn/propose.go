@@ -81,10 +81,14 @@ func (p *proposals) reason() string {
 		lines = append(lines, strings.TrimSpace(location(f.Loc)+" "+f.Msg))
 	}
 	if len(lines) == 0 {
-		var r struct{ Problems []struct{ What string } }
+		var r struct {
+			Error    string
+			Problems []struct{ What string }
+		}
 		if json.Unmarshal([]byte(p.refused), &r) == nil && len(r.Problems) > 0 {
 			return r.Problems[0].What
 		}
+		return r.Error
 	}
 	const most = 3
 	if len(lines) > most {
