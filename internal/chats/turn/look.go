@@ -65,6 +65,23 @@ type lookArguments struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
+// check adds the members that do not belong to what is read to the errors: a tool has arguments, and a path has a query.
+func (a lookArguments) check(wrong []fault.Field) []fault.Field {
+	refuse := func(name, why string, is bool) {
+		if is {
+			wrong = append(wrong, fault.Field{Loc: []any{name}, Msg: why, Type: "extra_forbidden"})
+		}
+	}
+	named := a.Tool != ""
+	if known := func(f fault.Field) bool { return location(f.Loc) == "path" }; !named && a.Path == "" && !slices.ContainsFunc(wrong, known) {
+		wrong = append(wrong, missing("path"))
+	}
+	refuse("arguments", "are those of a tool: give the parameters of a path as its query", !named && !isEmpty(a.Arguments))
+	refuse("path", "is not of a tool: give its arguments", named && a.Path != "")
+	refuse("query", "is not of a tool: give its arguments", named && !isEmpty(a.Query))
+	return wrong
+}
+
 // asRequest returns the arguments of a look as those of mcp_request.
 func (a lookArguments) asRequest() (json.RawMessage, error) {
 	request := map[string]any{"mcp_id": a.MCPID}
@@ -88,7 +105,7 @@ var lookKeys = []string{"mcp_id", "path", "query", "tool", "arguments"}
 // model when they are wrong.
 func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a asked, wrong []fault.Field, err error) {
 	var in lookArguments
-	if wrong = decodeStrict(raw, &in, lookKeys); len(wrong) > 0 {
+	if wrong = in.check(decodeStrict(raw, &in, lookKeys, "mcp_id")); len(wrong) > 0 {
 		return a, wrong, nil
 	}
 	a.at = at

@@ -116,7 +116,7 @@ func encode(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return toolError("", "the answer cannot be shown")
+		return `{"error":"the answer cannot be shown"}`
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -159,7 +159,7 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 		From  int    `json:"from"`
 		Lines int    `json:"lines"`
 	}
-	if wrong := decodeStrict(raw, &in, resultKeys); len(wrong) > 0 {
+	if wrong := decodeStrict(raw, &in, resultKeys, "id", "from"); len(wrong) > 0 {
 		return toolErrors(wrong)
 	}
 	at := slices.IndexFunc(d.looks.made, func(l look) bool { return l.source.ID == in.ID })

@@ -157,6 +157,41 @@ func TestAFailedLookIsMadeAgain(t *testing.T) {
 	}
 }
 
+// Every wrong argument is told at once, by the schema of the tool; and what a look cannot have is not dropped.
+func TestEveryWrongArgumentOfALookIsTold(t *testing.T) {
+	for _, c := range []struct{ tool, arguments, says, silent string }{
+		{"look", `{"mcp_id":5,"path":7,"foo":1}`, `foo is not a parameter|mcp_id must be a string, not number|path must be a string, not number`, "required"},
+		{"look", `{}`, `mcp_id is required|path is required`, ""},
+		{"look", `{"mcp_id":"SERVER","path":"/rooms","arguments":{"seats":99}}`, `arguments are those of a tool`, ""},
+		{"look", `{"mcp_id":"SERVER","path":"/rooms","tool":"find","query":{"a":1}}`, `path is not of a tool|query is not of a tool`, ""},
+		{"read_result", `{}`, `id is required|from is required`, ""},
+		{"read_result", `{"id":1,"from":"2","lines":[]}`, `id must be a string|from must be a whole number|lines must be a whole number`, ""},
+		{"search_tools", `{"query":["a"],"n":3}`, `n is not a parameter|query must be a string`, ""},
+		{"search_tools", `{}`, `query must be a few words`, ""},
+	} {
+		w := newLookWorld(t)
+		w.model.answers = []any{calls(c.tool, strings.ReplaceAll(c.arguments, "SERVER", w.Server.ID)), text("ya")}
+		w.send(t, "mira")
+		var got struct {
+			Error    string
+			Problems []struct{ Where, What string }
+		}
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &got); err != nil || !strings.Contains(got.Error, "mend this and call again") || len(w.Requests()) > 0 {
+			t.Errorf("%s: %v after %v", w.model.lastTool(), err, w.Requests())
+		}
+		var told []string
+		for _, p := range got.Problems {
+			told = append(told, p.Where+" "+p.What)
+		}
+		all := strings.Join(told, "\n")
+		for says := range strings.SplitSeq(c.says, "|") {
+			if !strings.Contains(all, says) || c.silent != "" && strings.Contains(all, c.silent) {
+				t.Errorf("%s %s: %s", c.tool, c.arguments, all)
+			}
+		}
+	}
+}
+
 // A result asks the model to call again only where that may help.
 func TestWhatCannotBeMendedIsNotAskedAgain(t *testing.T) {
 	rooms := func(w *world) string { return lookAt(w.Server.ID, "/rooms") }

@@ -24,6 +24,12 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 				t.Errorf("%s requires %s, which it does not have", s.Name, name)
 			}
 		}
+		keys := map[string][]string{toolLook: lookKeys, toolResult: resultKeys, toolPlan: planKeys, toolRevise: planKeys}[s.Name]
+		for _, name := range keys {
+			if schema.Properties[name] == nil || len(keys) != len(schema.Properties) {
+				t.Errorf("%s accepts %v", s.Name, keys)
+			}
+		}
 		if s.do == nil || s.Description == "" || seen[s.Name] || !slices.Contains([]toolClass{classLook, classWrite, classAsk}, s.class) {
 			t.Errorf("%q of the class %q", s.Name, s.class)
 		}
