@@ -233,6 +233,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	switch {
 	case r.Eval:
 		return w.handleVerdict(ctx)
+	case w.isSilent(r):
+		return job.NextClose, w.stop(ctx, conversation.StopModel)
 	case len(r.Calls) == 0 && !w.evaluates(r.Text):
 		return job.NextEnd, w.endWith(ctx, r)
 	}
