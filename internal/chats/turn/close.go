@@ -13,6 +13,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
 )
 
 // A turn that has to end before the model is done ends with a text: the model says what was read and what is open, in one
@@ -108,8 +109,11 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 	}
 	d.ending.status = conversation.Failed
 	notice := locale.Phrase(locale.Say("turn.closed." + string(stop)))
-	if stop == conversation.StopSteps && !d.hasRead() {
+	switch {
+	case stop == conversation.StopSteps && !d.hasRead() && d.unproposed == "":
 		notice = locale.Say("turn.too_many_rounds")
+	case stop == conversation.StopModel && err == nil: // it gave an empty text again
+		notice = locale.Say("turn.empty")
 	}
 	return d.giveUp(ctx, notice)
 }
@@ -158,13 +162,32 @@ func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, err
 	return d.call(asking, r)
 }
 
-// readPhrase lists what was read.
-func (d *dialog) readPhrase() locale.Phrase {
-	lines := []locale.Phrase{locale.Say("turn.closed.read")}
-	for _, s := range d.sources {
-		if s.Answer != "" {
-			lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, s.Called())))
+// statePhrases say what was read, what is open and what waits in the chat.
+func (d *dialog) statePhrases() []locale.Phrase {
+	var all []locale.Phrase
+	if d.hasRead() {
+		lines := []locale.Phrase{locale.Say("turn.closed.read")}
+		for _, s := range d.sources {
+			if s.Answer != "" {
+				lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, s.Called())))
+			}
+		}
+		all = append(all, locale.Joined{Phrases: lines, Between: "\n"})
+	}
+	if d.unproposed != "" {
+		all = append(all, locale.Say("turn.bad_call", "reason", d.unproposed))
+	}
+	if goal := d.pendingGoal(); goal != "" {
+		all = append(all, locale.Say("turn.closed.waits", "goal", goal))
+	}
+	for _, r := range d.runs {
+		switch {
+		case r.ID != d.chat.ActiveRunID:
+		case r.Status == plan.Waiting:
+			all = append(all, locale.Say("turn.closed.approval", "goal", oneLine(r.Plan.Goal)))
+		case r.Status.Active():
+			all = append(all, locale.Say("turn.closed.running", "goal", oneLine(r.Plan.Goal)))
 		}
 	}
-	return locale.Joined{Phrases: lines, Between: "\n"}
+	return all
 }

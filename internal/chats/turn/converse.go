@@ -24,10 +24,9 @@ import (
 
 // Bounds of one turn with the model.
 const (
-	maxRounds      = 10       // model calls
-	maxSearches    = 4        // searches of the catalogue
-	maxCorrections = 2        // invalid tool calls that are returned to the model with their errors
-	maxText        = 64 << 10 // bytes of an answer
+	maxRounds   = 10       // model calls
+	maxSearches = 4        // searches of the catalogue
+	maxText     = 64 << 10 // bytes of an answer
 )
 
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
@@ -35,24 +34,24 @@ type dialog struct {
 	modelCaller
 	service *Service
 	turnData
-	incoming    conversation.Message   // the user's message
-	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
-	persona     string
-	agent       actor
-	verdict     verdict
-	corrected   int       // answers that were written anew because of a verdict
-	pending     *plan.Run // the draft that waits, when the model may change it
-	looks       looks
-	job         *job.Job       // whose round this is; nil: a turn
-	runID       string         // of the plan that a round proposes
-	question    *inquiry       // that a round asks
-	left        []job.OpenCall // that a round leaves to its client
-	concludes   bool           // the model tells what comes of the plan of this turn
-	searches    int
-	corrections int
-	forced      bool     // the model was asked again with a tool call forced
-	words       []string // texts of the model beside its calls, or before it was asked again
-	ending      ending   // how the answer ends, when it is no success
+	incoming   conversation.Message   // the user's message
+	held       conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
+	persona    string
+	agent      actor
+	verdict    verdict
+	corrected  int       // answers that were written anew because of a verdict
+	pending    *plan.Run // the draft that waits, when the model may change it
+	looks      looks
+	job        *job.Job       // whose round this is; nil: a turn
+	runID      string         // of the plan that a round proposes
+	question   *inquiry       // that a round asks
+	left       []job.OpenCall // that a round leaves to its client
+	concludes  bool           // the model tells what comes of the plan of this turn
+	searches   int
+	unproposed string   // why the last proposal became no plan
+	forced     bool     // the model was asked again with a tool call forced
+	words      []string // texts of the model beside its calls, or before it was asked again
+	ending     ending   // how the answer ends, when it is no success
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -172,6 +171,9 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			return d.handleFailure(ctx, asking, round, answer, err)
 		}
 		if len(answer.Calls) == 0 {
+			if strings.TrimSpace(answer.Text) == "" && len(d.words) == 0 {
+				return d.close(ctx, asking, conversation.StopModel)
+			}
 			if d.corrects(asking, answer.Text) {
 				force = false
 				continue
@@ -269,11 +271,6 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 		return Reply{}, true, nil
 	}
 	whole := d.fullText(text)
-	if whole == "" {
-		d.ending = ending{conversation.Failed, conversation.StopModel}
-		reply, err := d.giveUp(ctx, locale.Say("turn.empty"))
-		return reply, false, err
-	}
 	notes, err := d.notes(ctx, whole)
 	if err != nil {
 		return Reply{}, false, err
@@ -323,12 +320,8 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 		p.wrong = p.relocate(wrong)
 	}
-	if len(p.wrong) > 0 || p.refused != "" {
-		if d.corrections++; d.corrections > maxCorrections {
-			d.ending = ending{conversation.Failed, conversation.StopModel}
-			reply, err := d.giveUp(ctx, locale.Say("turn.bad_call", "reason", p.reason()))
-			return reply, true, err
-		}
+	if p.any() && (len(p.wrong) > 0 || p.refused != "") {
+		d.unproposed = p.reason()
 	}
 	for i, call := range answer.Calls {
 		if results[i] == "" && !d.isLeft(i) {

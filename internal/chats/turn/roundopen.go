@@ -50,7 +50,6 @@ func (w *work) open(ctx context.Context) error {
 	}
 	w.addRounds()
 	w.addCircles(w.dataFrom()...)
-	w.corrections = -1 << 30 // a job has no bound of its own for wrong calls, because its steps bound it
 	w.block = w.resolve(snapshot)
 	return nil
 }
