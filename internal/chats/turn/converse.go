@@ -297,10 +297,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	p.early = d.dryRun()
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {
-		var err error
-		if results[i], err = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b}); err != nil {
-			return Reply{}, true, err
-		}
+		results[i] = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b})
 	}
 	d.look(asking, b.reads, results, p)
 	d.leaveToClient(&b, results)
@@ -334,7 +331,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 
 // handleCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused
 // whole: its last call may be incomplete, and others may be missing. A panic is a result and one log line.
-func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string, err error) {
+func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string) {
 	spec := specOf(c.name)
 	if spec == nil {
 		spec = d.clientSpec(c.name)
@@ -342,11 +339,12 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
-			if result, err = toolError("", "internal error: this cannot be done now"), nil; spec.class != classLook {
+			if result = toolError("", "internal error: this cannot be done now"); spec.class != classLook {
 				c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
 			}
 		}
 	}()
+	var err error
 	c.raw, err = readArguments(call.Arguments)
 	offered := slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == c.name })
 	switch {
@@ -357,10 +355,22 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	case err != nil:
 		result = toolErrors([]fault.Field{{Msg: err.Error()}})
 	default:
-		return spec.do(ctx, d, c)
+		if result, err = spec.do(ctx, d, c); err == nil {
+			return result
+		}
+		result = toolError("", d.unread(ctx, err))
+		if spec.class == classLook {
+			return result
+		}
 	}
 	c.batch.proposals.refuse(result)
-	return result, nil
+	return result
+}
+
+// unread tells the model that the store cannot be read now.
+func (d *dialog) unread(ctx context.Context, err error) string {
+	d.log.ErrorContext(ctx, "turn.unread", "chat_id", d.chat.ID, "error", err)
+	return "this cannot be read now: go on without it, or call again later"
 }
 
 // look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the

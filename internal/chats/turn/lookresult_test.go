@@ -1,12 +1,17 @@
 package turn_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"unicode"
 
+	"piloto/internal/chats/turn"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -217,6 +222,47 @@ func TestWhatCannotBeMendedIsNotAskedAgain(t *testing.T) {
 		w.send(t, "mira")
 		if got := strings.Join(w.lastResults(), "\n"); !strings.Contains(got, c.says) || strings.Contains(got, "mend this") {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// unreadable is a store whose operations cannot be read the first time.
+type unreadable struct {
+	turn.Store
+	failed bool
+}
+
+func (s *unreadable) Operation(ctx context.Context, account string, of tool.Server, e tool.Entry) (tool.Operation, error) {
+	if !s.failed {
+		s.failed = true
+		return tool.Operation{}, errors.New("throttled")
+	}
+	return s.Store.Operation(ctx, account, of, e)
+}
+
+// A read of the store that fails is a result, and the turn goes on. Only what cannot be written ends it.
+func TestAFailedReadOfTheStoreIsAResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		call func(*world) llm.Reply
+		then turn.Kind
+	}{
+		"a search":   {func(*world) llm.Reply { return calls("search_tools", `{"query":"sala"}`) }, turn.KindMessage},
+		"a look":     {func(w *world) llm.Reply { return calls("look", lookAt(w.Server.ID, "/rooms")) }, turn.KindMessage},
+		"a proposal": {func(w *world) llm.Reply { return calls("mcp_request", w.request("GET", "/rooms", "")) }, turn.KindPlan},
+	} {
+		var log bytes.Buffer
+		w := newLookWorld(t)
+		w.service.Log = slog.New(slog.NewTextHandler(&log, nil))
+		w.service.Store = &unreadable{Store: w.service.Store}
+		w.model.answers = []any{c.call(w), c.call(w), text("ya")}
+		reply, err := w.try("mira")
+		if err != nil || reply.Kind != c.then || !strings.Contains(log.String(), "turn.unread") || !strings.Contains(log.String(), "throttled") {
+			t.Errorf("%s: %v, %+v; %s", name, err, reply.Message, log.String())
+			continue
+		}
+		told := w.model.asked[1].Messages
+		if last := told[len(told)-1].Content; !strings.Contains(last, "cannot be read now") || strings.Contains(last, "throttled") {
+			t.Errorf("%s: %s", name, last)
 		}
 	}
 }

@@ -104,8 +104,11 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 		return d.revise(ctx, p.proposal)
 	}
 	draft, wrong, err := d.drafter().draft(ctx, p.proposal)
-	if err != nil || len(wrong) > 0 {
-		return Reply{}, wrong, err
+	if err != nil {
+		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+	}
+	if len(wrong) > 0 {
+		return Reply{}, wrong, nil
 	}
 	reply, err := d.propose(ctx, draft)
 	return reply, nil, err
