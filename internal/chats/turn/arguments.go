@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -154,20 +153,12 @@ func missing(name string) fault.Field {
 
 // mistyped is the error of a member that cannot be decoded.
 func mistyped(name string, err error) fault.Field {
+	f := fault.Field{Loc: []any{name}, Msg: err.Error(), Type: "type_error"}
 	var of *json.UnmarshalTypeError
-	if !errors.As(err, &of) {
-		return fault.Field{Loc: []any{name}, Msg: err.Error(), Type: "type_error"}
+	if errors.As(err, &of) {
+		f.Loc[0], f.Msg = of.Field, "must be a "+of.Type.String()+", not a "+of.Value
 	}
-	want := "a " + of.Type.String()
-	switch of.Type.Kind() {
-	case reflect.Int:
-		want = "a whole number"
-	case reflect.Slice:
-		want = "a list"
-	case reflect.Struct, reflect.Map:
-		want = "an object"
-	}
-	return fault.Field{Loc: []any{of.Field}, Msg: fmt.Sprintf("must be %s, not %s", want, of.Value), Type: "type_error"}
+	return f
 }
 
 // unquote returns a JSON value in its shortest form: nil for null, and the object or list itself

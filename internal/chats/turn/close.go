@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -163,30 +162,30 @@ func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, err
 }
 
 // statePhrases say what was read, what is open and what waits in the chat.
-func (d *dialog) statePhrases() []locale.Phrase {
-	var all []locale.Phrase
-	if d.hasRead() {
-		lines := []locale.Phrase{locale.Say("turn.closed.read")}
-		for _, s := range d.sources {
-			if s.Answer != "" {
-				lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, s.Called())))
-			}
+func (d *dialog) statePhrases() (all []locale.Phrase) {
+	say := func(key, name, value string) { all = append(all, locale.Say(key, name, value)) }
+	read := ""
+	for _, s := range d.sources {
+		if s.Answer != "" {
+			read += "\n- " + s.Service + ": " + s.Called()
 		}
-		all = append(all, locale.Joined{Phrases: lines, Between: "\n"})
+	}
+	if read != "" {
+		say("turn.closed.read", "list", read)
 	}
 	if d.unproposed != "" {
-		all = append(all, locale.Say("turn.bad_call", "reason", d.unproposed))
+		say("turn.bad_call", "reason", d.unproposed)
 	}
 	if goal := d.pendingGoal(); goal != "" {
-		all = append(all, locale.Say("turn.closed.waits", "goal", goal))
+		say("turn.closed.waits", "goal", goal)
 	}
 	for _, r := range d.runs {
-		switch {
-		case r.ID != d.chat.ActiveRunID:
-		case r.Status == plan.Waiting:
-			all = append(all, locale.Say("turn.closed.approval", "goal", oneLine(r.Plan.Goal)))
-		case r.Status.Active():
-			all = append(all, locale.Say("turn.closed.running", "goal", oneLine(r.Plan.Goal)))
+		key := "turn.closed.running"
+		if r.Status == plan.Waiting {
+			key = "turn.closed.approval"
+		}
+		if r.ID == d.chat.ActiveRunID && r.Status.Active() {
+			say(key, "goal", oneLine(r.Plan.Goal))
 		}
 	}
 	return all
