@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,27 +60,31 @@ type asked struct {
 // lookArguments are the arguments of a look.
 type lookArguments struct {
 	MCPID     string          `json:"mcp_id"`
+	Method    string          `json:"method,omitempty"`
 	Path      string          `json:"path,omitempty"`
 	Query     json.RawMessage `json:"query,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// check adds the members that do not belong to what is read to the errors: a tool has arguments, and a path has a query.
+// check adds what does not belong to what is read to the errors: a tool has arguments, and a path has a query.
 func (a lookArguments) check(wrong []fault.Field) []fault.Field {
-	refuse := func(name, why string, is bool) {
-		if is {
-			wrong = append(wrong, fault.Field{Loc: []any{name}, Msg: why, Type: "extra_forbidden"})
-		}
+	where, why := "", ""
+	switch {
+	case a.Tool != "" && (a.Method+a.Path != "" || !isEmpty(a.Query)):
+		where, why = "tool", "has arguments, and neither method, path nor query"
+	case a.Tool != "":
+	case !isEmpty(a.Arguments):
+		where, why = "arguments", "are those of a tool: give the parameters of a path as its query"
+	case a.Path == "":
+		where, why = "path", "is required"
+	case a.Method != "" && a.Method != "GET" && a.Method != "HEAD":
+		where, why = "method", "must be GET or HEAD, because a look only reads"
 	}
-	named := a.Tool != ""
-	if known := func(f fault.Field) bool { return location(f.Loc) == "path" }; !named && a.Path == "" && !slices.ContainsFunc(wrong, known) {
-		wrong = append(wrong, missing("path"))
+	if where == "" {
+		return wrong
 	}
-	refuse("arguments", "are those of a tool: give the parameters of a path as its query", !named && !isEmpty(a.Arguments))
-	refuse("path", "is not of a tool: give its arguments", named && a.Path != "")
-	refuse("query", "is not of a tool: give its arguments", named && !isEmpty(a.Query))
-	return wrong
+	return append(wrong, fault.Field{Loc: []any{where}, Msg: why, Type: "value_error"})
 }
 
 // asRequest returns the arguments of a look as those of mcp_request.
@@ -91,7 +96,7 @@ func (a lookArguments) asRequest() (json.RawMessage, error) {
 			request["body"] = a.Arguments
 		}
 	} else {
-		request["method"], request["path"] = "GET", a.Path
+		request["method"], request["path"] = cmp.Or(a.Method, "GET"), a.Path
 	}
 	if !isEmpty(a.Query) {
 		request["query"] = a.Query
@@ -99,7 +104,7 @@ func (a lookArguments) asRequest() (json.RawMessage, error) {
 	return json.Marshal(request)
 }
 
-var lookKeys = []string{"mcp_id", "path", "query", "tool", "arguments"}
+var lookKeys = []string{"mcp_id", "method", "path", "query", "tool", "arguments"}
 
 // readLook reads the arguments of a look, binds them to an operation and checks them. It returns the result for the
 // model when they are wrong.
@@ -283,7 +288,7 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	}
 	res := seen.Result
 	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
-	l.text = readable(res.Body)
+	l.text = readable(res.Answer(s.Method))
 	l.lines = linesOf(l.text)
 	l.source.Cut = res.Truncated
 	if seen.Failed {

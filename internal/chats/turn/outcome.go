@@ -38,6 +38,7 @@ type stepOutcome struct {
 	Path      string          `json:"path,omitempty"`
 	Status    plan.StepStatus `json:"status"`
 	Answer    int             `json:"answer,omitempty"`
+	Headers   json.RawMessage `json:"headers,omitempty"` // of a HEAD, which has no body
 	Body      json.RawMessage `json:"body,omitempty"`
 	Shortened bool            `json:"shortened,omitempty"`
 	Error     string          `json:"error,omitempty"`
@@ -105,6 +106,9 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	if st.Result != nil {
 		shown := st.Result.Shortened(most)
 		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
+		if len(so.Body) == 0 {
+			so.Headers = shown.Answer(step.Method)
+		}
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note

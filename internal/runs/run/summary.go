@@ -26,7 +26,7 @@ func summary(r plan.Run) locale.Phrase {
 		return locale.Verbatim("")
 	}
 	step, _ := r.Plan.Step(id)
-	return describe(r.State(id).Result.Body, wordsOf(r.Plan.Goal+" "+step.Title))
+	return describe(r.State(id).Result.Answer(step.Method), wordsOf(r.Plan.Goal+" "+step.Title))
 }
 
 // Told returns the step whose result the final message tells: the last one that was done, of those whose results are

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
 )
 
 func TestSummaryIsTableOfAskedFields(t *testing.T) {
@@ -69,5 +70,16 @@ func TestBytesAndMarkupAreNeverPrinted(t *testing.T) {
 		if unprintedOf(value) != nil {
 			t.Errorf("%q is not printed", value)
 		}
+	}
+}
+
+// A HEAD has no body: its result are its headers.
+func TestSummaryOfAHeadHasItsHeaders(t *testing.T) {
+	s := plan.Step{ID: plan.EffectOf("s1"), Method: "HEAD", Path: "/only", Title: "Tamaño"}
+	r := plan.Run{Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{
+		{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Headers: map[string]string{"Content-Length": "731"}}},
+	}}
+	if got := summary(r).In(locale.Spanish); !strings.Contains(got, "Content-Length") || !strings.Contains(got, "731") {
+		t.Error(got)
 	}
 }
