@@ -103,7 +103,7 @@ func excerpt(lines []string, tokens int, omitted func(lines int) string) (text s
 		if head == 1 && tail == 0 || sent(text) <= tokens {
 			return text, true
 		}
-		head, tail = max(1, head/2), tail/2
+		head, tail = max(1, head*3/4), tail*3/4
 	}
 }
 
@@ -164,7 +164,7 @@ func (d *dialog) readResult(raw json.RawMessage) string {
 	}
 	at := slices.IndexFunc(d.looks.made, func(l look) bool { return l.source.ID == in.ID })
 	if at < 0 {
-		return toolError("id", "there is no result with this id here")
+		return toolError("", "there is no result with this id: the rest of what was read for an earlier answer is read anew, with look")
 	}
 	l := d.looks.made[at]
 	if l.read != nil {
