@@ -106,12 +106,12 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	if st.Result != nil {
 		shown := st.Result.Shortened(most)
 		so.Answer, so.Body, so.Shortened = shown.Status, shown.Body, shown.Truncated || shown.Apart > 0
-		if len(so.Body) == 0 {
-			so.Headers = shown.Answer(step.Method)
-		}
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note
+	}
+	if st.Result != nil && len(so.Body) == 0 {
+		so.Headers = st.Result.Answer(step.Method)
 	}
 	so.Undo = undoStatus(r, step.ID)
 	return so
