@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -121,26 +121,44 @@ func dropTrailingCommas(text string) string {
 	return b.String()
 }
 
-// decodeStrict decodes an object into v and refuses unknown members. It returns every error at
-// once, because the model corrects the errors that it receives.
-func decodeStrict(raw json.RawMessage, v any, known []string) []fault.Field {
+// decodeStrict decodes an object into v, refuses unknown members, and demands those that are required. It returns every
+// error at once, because the model corrects the errors that it receives.
+func decodeStrict(raw json.RawMessage, v any, known []string, required ...string) []fault.Field {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return []fault.Field{{Msg: "must be an object", Type: "type_error"}}
 	}
 	wrong := unknownMembers(raw, known)
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var typeError *json.UnmarshalTypeError
-	if err := dec.Decode(v); errors.As(err, &typeError) {
-		wrong = append(wrong, fault.Field{
-			Loc: []any{typeError.Field}, Type: "type_error",
-			Msg: fmt.Sprintf("must be a %s, not a %s", typeError.Type, typeError.Value),
-		})
-	} else if err != nil && !errors.Is(err, io.EOF) {
-		wrong = append(wrong, fault.Field{Msg: err.Error(), Type: "type_error"})
+	for _, name := range known {
+		value, has := members[name]
+		if has = has && string(value) != "null"; !has && slices.Contains(required, name) {
+			wrong = append(wrong, missing(name))
+		}
+		if !has {
+			continue
+		}
+		one := slices.Concat([]byte(`{"`+name+`":`), value, []byte(`}`))
+		dec := json.NewDecoder(bytes.NewReader(one)) // for each member, because it reports one error only
+		dec.UseNumber()
+		if err := dec.Decode(v); err != nil {
+			wrong = append(wrong, mistyped(name, err))
+		}
 	}
 	return wrong
+}
+
+func missing(name string) fault.Field {
+	return fault.Field{Loc: []any{name}, Msg: "is required", Type: "missing"}
+}
+
+// mistyped is the error of a member that cannot be decoded.
+func mistyped(name string, err error) fault.Field {
+	f := fault.Field{Loc: []any{name}, Msg: err.Error(), Type: "type_error"}
+	var of *json.UnmarshalTypeError
+	if errors.As(err, &of) {
+		f.Loc[0], f.Msg = of.Field, "must be a "+of.Type.String()+", not a "+of.Value
+	}
+	return f
 }
 
 // unquote returns a JSON value in its shortest form: nil for null, and the object or list itself

@@ -32,7 +32,7 @@ func readQuestion(raw json.RawMessage) (string, []fault.Field) {
 		Question string   `json:"question"`
 		Options  []string `json:"options"`
 	}
-	wrong := decodeStrict(raw, &in, []string{"question", "options"})
+	wrong := decodeStrict(raw, &in, []string{"question", "options"}, "question")
 	if len(wrong) > 0 {
 		return "", wrong
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
 )
 
 // A turn that has to end before the model is done ends with a text: the model says what was read and what is open, in one
@@ -110,8 +110,11 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 		d.log.WarnContext(ctx, "turn.closed_without_model", "turn_id", d.meter.Turn.ID, "stop_reason", stop, "error", err)
 	}
 	d.ending.status = conversation.Failed
-	if stop == conversation.StopSteps && !d.hasRead() {
+	switch {
+	case stop == conversation.StopSteps && !d.hasRead() && d.unproposed == "":
 		why = locale.Say("turn.too_many_rounds")
+	case stop == conversation.StopModel && err == nil: // it gave an empty text again
+		why = locale.Say("turn.empty")
 	}
 	return d.giveUp(ctx, why)
 }
@@ -168,13 +171,32 @@ func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, err
 	return d.call(asking, r)
 }
 
-// readPhrase lists what was read.
-func (d *dialog) readPhrase() locale.Phrase {
-	lines := []locale.Phrase{locale.Say("turn.closed.read")}
+// statePhrases say what was read, what is open and what waits in the chat.
+func (d *dialog) statePhrases() (all []locale.Phrase) {
+	say := func(key, name, value string) { all = append(all, locale.Say(key, name, value)) }
+	read := ""
 	for _, s := range d.sources {
 		if s.Answer != "" {
-			lines = append(lines, locale.Verbatim(fmt.Sprintf("- %s: %s", s.Service, s.Called())))
+			read += "\n- " + s.Service + ": " + s.Called()
 		}
 	}
-	return locale.Joined{Phrases: lines, Between: "\n"}
+	if read != "" {
+		say("turn.closed.read", "list", read)
+	}
+	if d.unproposed != "" {
+		say("turn.bad_call", "reason", d.unproposed)
+	}
+	if goal := d.pendingGoal(); goal != "" {
+		say("turn.closed.waits", "goal", goal)
+	}
+	for _, r := range d.runs {
+		key := "turn.closed.running"
+		if r.Status == plan.Waiting {
+			key = "turn.closed.approval"
+		}
+		if r.ID == d.chat.ActiveRunID && r.Status.Active() {
+			say(key, "goal", oneLine(r.Plan.Goal))
+		}
+	}
+	return all
 }

@@ -82,21 +82,24 @@ func TestATurnWithoutAnAnswerSaysHowItEnded(t *testing.T) {
 	w := newLookWorld(t, llm.ErrUnreachable)
 	w.ended(t, w.send(t, "hola"), turn.KindBlocked, conversation.Failed, conversation.StopBlocked)
 
-	w = newLookWorld(t, text(""))
-	w.ended(t, w.send(t, "hola"), turn.KindNotice, conversation.Failed, conversation.StopModel)
-
-	w = newLookWorld(t)
-	w.model.answers = []any{w.looksAt(0), text("")}
+	w = newLookWorld(t, text(""), text(""))
 	reply := w.send(t, "hola")
-	w.ended(t, reply, turn.KindNotice, conversation.Partial, conversation.StopModel)
-	if !strings.Contains(reply.Message.Content, "- Salas: GET ") {
+	w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopModel)
+	if !strings.Contains(reply.Message.Content, "no ha respondido nada") {
 		t.Error(reply.Message.Content)
 	}
 
 	w = newLookWorld(t)
-	bad := calls("mcp_request", `{"mcp_id":"x"}`)
-	w.model.answers = []any{bad, bad, bad}
-	w.ended(t, w.send(t, "hola"), turn.KindNotice, conversation.Failed, conversation.StopModel)
+	w.model.answers = []any{w.looksAt(0), text(""), text("Hay una reserva.")}
+	w.ended(t, w.send(t, "hola"), turn.KindMessage, conversation.Partial, conversation.StopModel)
+
+	w = newLookWorld(t)
+	w.model.answers = []any{w.looksAt(0), text(""), text("")}
+	reply = w.send(t, "hola")
+	w.ended(t, reply, turn.KindNotice, conversation.Partial, conversation.StopModel)
+	if !strings.Contains(reply.Message.Content, "- Salas: GET ") {
+		t.Error(reply.Message.Content)
+	}
 
 	w = newLookWorld(t, text("hola"))
 	w.ended(t, w.send(t, "hola"), turn.KindMessage, conversation.Success, "")
@@ -125,6 +128,27 @@ func TestATurnWhoseTimeIsOverCloses(t *testing.T) {
 	w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopTime)
 	if reply.Message.Content != "Leí una reserva." || len(closing.Tools) != 0 {
 		t.Errorf("%+v", reply.Message)
+	}
+}
+
+// TestTheRecordSaysWhatIsOpenAndWhatWaits: what the chat has is told, although the model tells nothing.
+func TestTheRecordSaysWhatIsOpenAndWhatWaits(t *testing.T) {
+	w := newLookWorld(t)
+	w.proposeDraft(t, bookNorth)
+	w.model.answers = []any{w.looksAt(0), calls("mcp_request", w.request("GET", "/nothing", "")), text(""), llm.ErrRefused}
+	got := w.send(t, "mira más").Message.Content
+	for _, says := range []string{"- Salas: GET ", "No he podido preparar el plan: path the server has no operation", "sigue esperando una confirmación"} {
+		if !strings.Contains(got, says) {
+			t.Errorf("%q is not in %s", says, got)
+		}
+	}
+	w = newLookWorld(t)
+	if err := w.Confirm(w.proposeDraft(t, bookNorth)); err != nil {
+		t.Fatal(err)
+	}
+	w.model.answers = []any{w.looksAt(0), text(""), llm.ErrRefused}
+	if got := w.send(t, "mira más").Message.Content; !strings.Contains(got, "está en marcha") {
+		t.Error(got)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
@@ -23,10 +24,9 @@ import (
 
 // Bounds of one turn with the model.
 const (
-	maxRounds      = 10       // model calls
-	maxSearches    = 4        // searches of the catalogue
-	maxCorrections = 2        // invalid tool calls that are returned to the model with their errors
-	maxText        = 64 << 10 // bytes of an answer
+	maxRounds   = 10       // model calls
+	maxSearches = 4        // searches of the catalogue
+	maxText     = 64 << 10 // bytes of an answer
 )
 
 // dialog is the strategy of a turn in which a model converses, and may propose plans.
@@ -34,27 +34,27 @@ type dialog struct {
 	modelCaller
 	service *Service
 	turnData
-	incoming    conversation.Message   // the user's message
-	held        conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
-	persona     string
-	agent       actor
-	verdict     verdict
-	corrected   int       // answers that were written anew because of a verdict
-	pending     *plan.Run // the draft that waits, when the model may change it
-	looks       looks
-	files       fileWork
-	job         *job.Job // whose round this is; nil: a turn
-	runID       string   // of the plan that a round proposes
-	round       int      // its number
-	saveJob     func(context.Context) error
-	question    *inquiry       // that a round asks
-	left        []job.OpenCall // that a round leaves to its client
-	concludes   bool           // the model tells what comes of the plan of this turn
-	searches    int
-	corrections int
-	forced      bool     // the model was asked again with a tool call forced
-	words       []string // texts of the model beside its calls, or before it was asked again
-	ending      ending   // how the answer ends, when it is no success
+	incoming   conversation.Message   // the user's message
+	held       conversation.Answering // lease; the sweep notifies the chat from it when this process dies in the delay
+	persona    string
+	agent      actor
+	verdict    verdict
+	corrected  int       // answers that were written anew because of a verdict
+	pending    *plan.Run // the draft that waits, when the model may change it
+	looks      looks
+	files      fileWork
+	job        *job.Job // whose round this is; nil: a turn
+	runID      string   // of the plan that a round proposes
+	round      int      // its number
+	saveJob    func(context.Context) error
+	question   *inquiry       // that a round asks
+	left       []job.OpenCall // that a round leaves to its client
+	concludes  bool           // the model tells what comes of the plan of this turn
+	searches   int
+	unproposed string   // why the last proposal became no plan
+	forced     bool     // the model was asked again with a tool call forced
+	words      []string // texts of the model beside its calls, or before it was asked again
+	ending     ending   // how the answer ends, when it is no success
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -178,6 +178,9 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			answer.Calls = []llm.Call{applyAll}
 		}
 		if len(answer.Calls) == 0 {
+			if strings.TrimSpace(answer.Text) == "" && len(d.words) == 0 {
+				return d.close(ctx, asking, conversation.StopModel)
+			}
 			if d.corrects(asking, answer.Text) {
 				force = false
 				continue
@@ -275,11 +278,6 @@ func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, erro
 		return Reply{}, true, nil
 	}
 	whole := d.fullText(text)
-	if whole == "" {
-		d.ending = ending{conversation.Failed, conversation.StopModel}
-		reply, err := d.giveUp(ctx, locale.Say("turn.empty"))
-		return reply, false, err
-	}
 	notes, err := d.notes(ctx, whole)
 	if err != nil {
 		return Reply{}, false, err
@@ -306,10 +304,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	p.early = d.dryRun()
 	results := make([]string, len(answer.Calls))
 	for i, call := range answer.Calls {
-		var err error
-		if results[i], err = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b}); err != nil {
-			return Reply{}, true, err
-		}
+		results[i] = d.handleCall(ctx, answer.Cut, call, toolCall{at: i, name: call.Name, batch: &b})
 	}
 	d.look(asking, b.reads, results, p)
 	d.leaveToClient(&b, results)
@@ -337,12 +332,8 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 		}
 		p.wrong = p.relocate(wrong)
 	}
-	if len(p.wrong) > 0 || p.refused != "" {
-		if d.corrections++; d.corrections > maxCorrections {
-			d.ending = ending{conversation.Failed, conversation.StopModel}
-			reply, err := d.giveUp(ctx, locale.Say("turn.bad_call", "reason", p.reason()))
-			return reply, true, err
-		}
+	if p.any() && (len(p.wrong) > 0 || p.refused != "") {
+		d.unproposed = p.reason()
 	}
 	for i, call := range answer.Calls {
 		if results[i] == "" && !d.isLeft(i) {
@@ -355,7 +346,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 
 // handleCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused
 // whole: its last call may be incomplete, and others may be missing. A panic is a result and one log line.
-func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string, err error) {
+func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string) {
 	spec := specOf(c.name)
 	if spec == nil {
 		spec = d.clientSpec(c.name)
@@ -366,11 +357,12 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
-			if result, err = toolError("", "internal error: this cannot be done now"), nil; spec.class != classLook {
+			if result = toolError("", "internal error: this cannot be done now"); spec.class != classLook {
 				c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
 			}
 		}
 	}()
+	var err error
 	c.raw, err = readArguments(call.Arguments)
 	offered := slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == c.name })
 	switch {
@@ -379,12 +371,24 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	case spec == nil || !offered:
 		result = toolError("", fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools)))
 	case err != nil:
-		result = toolError("", err.Error())
+		result = toolErrors([]fault.Field{{Msg: err.Error()}})
 	default:
-		return spec.do(ctx, d, c)
+		if result, err = spec.do(ctx, d, c); err == nil {
+			return result
+		}
+		result = toolError("", d.unread(ctx, err))
+		if spec.class == classLook {
+			return result
+		}
 	}
 	c.batch.proposals.refuse(result)
-	return result, nil
+	return result
+}
+
+// unread tells the model that the store cannot be read now.
+func (d *dialog) unread(ctx context.Context, err error) string {
+	d.log.ErrorContext(ctx, "turn.unread", "chat_id", d.chat.ID, "error", err)
+	return "this cannot be read now: go on without it, or call again later"
 }
 
 // look answers the looks of a reply. Those that need a confirmation become proposals, unless something was read: the

@@ -147,7 +147,7 @@ func (d drafter) judge(p *plan.Plan) []fault.Field {
 	var wrong []fault.Field
 	why := locale.Say("turn.destroys").In(d.tag)
 	denied := func(reason string, loc ...any) {
-		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: "denied", Msg: "denied: " + reason})
+		wrong = append(wrong, fault.Field{Loc: append([]any{"steps"}, loc...), Type: typeDenied, Msg: "denied: " + reason})
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]

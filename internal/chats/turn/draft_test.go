@@ -171,16 +171,16 @@ func TestInvalidStepGoesBackToModel(t *testing.T) {
 	}
 }
 
-func TestDeniedCallIsReportedToModelAndThenToUser(t *testing.T) {
+func TestDeniedCallIsReportedToModelWhichTellsTheUser(t *testing.T) {
 	w := newWorld(t)
 	w.setRules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "DELETE", Path: "/bookings/**", Reason: "Las reservas no se borran"})
 	bad := calls("mcp_request", w.request("DELETE", "/bookings/7", ""))
-	w.model.answers = []any{bad, bad, bad}
+	w.model.answers = []any{bad, bad, bad, text("No puedo: las reservas no se borran.")}
 	reply := w.send(t, "borra la 7")
 	if got := w.model.lastTool(); !strings.Contains(got, "denied: Las reservas no se borran") {
 		t.Errorf("the model was told %s", got)
 	}
-	if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "Las reservas no se borran") || reply.Run != nil {
+	if reply.Kind != turn.KindMessage || !strings.Contains(reply.Message.Content, "las reservas no se borran") || reply.Run != nil {
 		t.Errorf("%+v", reply.Message)
 	}
 }

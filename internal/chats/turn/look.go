@@ -1,7 +1,7 @@
 package turn
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,20 +16,15 @@ import (
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/redact"
-	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
 // Bounds of the looks of a turn.
 const (
-	maxLooks     = 12
-	looksAtOnce  = 4
-	answerTokens = 2000 // of each answer in the prompt
-	headLines    = 40   // of an answer that is longer
-	tailLines    = 20
+	maxLooks    = 12
+	looksAtOnce = 4
 )
 
 // Looker makes reads that need no confirmation (step.Reader). plan.ErrLookAsks means that a read is to be proposed instead.
@@ -58,7 +53,8 @@ func (l looks) ofServices() (n int) {
 type look struct {
 	call   string
 	source conversation.Source
-	lines  []string                 // of the whole answer
+	text   string                   // the whole answer
+	lines  []string                 // of it; nil: there is no answer
 	read   func() ([]string, error) // reads the lines of a look of an earlier round; nil: they are here
 }
 
@@ -74,10 +70,31 @@ type asked struct {
 // lookArguments are the arguments of a look.
 type lookArguments struct {
 	MCPID     string          `json:"mcp_id"`
+	Method    string          `json:"method,omitempty"`
 	Path      string          `json:"path,omitempty"`
 	Query     json.RawMessage `json:"query,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// check adds what does not belong to what is read to the errors: a tool has arguments, and a path has a query.
+func (a lookArguments) check(wrong []fault.Field) []fault.Field {
+	where, why := "", ""
+	switch {
+	case a.Tool != "" && (a.Method+a.Path != "" || !isEmpty(a.Query)):
+		where, why = "tool", "has arguments, and neither method, path nor query"
+	case a.Tool != "":
+	case !isEmpty(a.Arguments):
+		where, why = "arguments", "are those of a tool: give the parameters of a path as its query"
+	case a.Path == "":
+		where, why = "path", "is required"
+	case a.Method != "" && a.Method != "GET" && a.Method != "HEAD":
+		where, why = "method", "must be GET or HEAD, because a look only reads"
+	}
+	if where == "" {
+		return wrong
+	}
+	return append(wrong, fault.Field{Loc: []any{where}, Msg: why, Type: "value_error"})
 }
 
 // asRequest returns the arguments of a look as those of mcp_request.
@@ -89,7 +106,7 @@ func (a lookArguments) asRequest() (json.RawMessage, error) {
 			request["body"] = a.Arguments
 		}
 	} else {
-		request["method"], request["path"] = "GET", a.Path
+		request["method"], request["path"] = cmp.Or(a.Method, "GET"), a.Path
 	}
 	if !isEmpty(a.Query) {
 		request["query"] = a.Query
@@ -97,13 +114,13 @@ func (a lookArguments) asRequest() (json.RawMessage, error) {
 	return json.Marshal(request)
 }
 
-var lookKeys = []string{"mcp_id", "path", "query", "tool", "arguments"}
+var lookKeys = []string{"mcp_id", "method", "path", "query", "tool", "arguments"}
 
 // readLook reads the arguments of a look, binds them to an operation and checks them. It returns the result for the
 // model when they are wrong.
 func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a asked, wrong []fault.Field, err error) {
 	var in lookArguments
-	if wrong = decodeStrict(raw, &in, lookKeys); len(wrong) > 0 {
+	if wrong = in.check(decodeStrict(raw, &in, lookKeys, "mcp_id")); len(wrong) > 0 {
 		return a, wrong, nil
 	}
 	a.at = at
@@ -189,7 +206,7 @@ func dataOf(r plan.Run) []string {
 func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (propose []asked) {
 	var now []asked
 	for _, a := range list {
-		same := func(l look) bool { return l.call == a.call }
+		same := func(l look) bool { return l.call == a.call && l.isAnswered() }
 		switch i := slices.IndexFunc(d.looks.made, same); {
 		case i >= 0:
 			results[a.at] = d.looks.made[i].again()
@@ -219,7 +236,7 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 			propose = append(propose, a)
 			continue
 		}
-		made[i].source.ID = fmt.Sprintf("l%d", len(d.looks.made)+1)
+		made[i].source.ID = d.nextLookID()
 		made[i].shorten(d.req.Locale)
 		d.looks.made, d.sources = append(d.looks.made, made[i]), append(d.sources, made[i].source)
 		results[a.at] = made[i].result()
@@ -228,6 +245,30 @@ func (d *dialog) lookAll(ctx context.Context, list []asked, results []string) (p
 		}
 	}
 	return propose
+}
+
+// nextLookID returns an id that no look has which the model may know: of this turn or job, or of an earlier answer.
+func (d *dialog) nextLookID() string {
+	last := 0
+	note := func(id string) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(id, "l")); err == nil {
+			last = max(last, n)
+		}
+	}
+	for _, l := range d.looks.made {
+		note(l.source.ID)
+	}
+	for _, s := range d.reads {
+		note(s.ID)
+	}
+	return "l" + strconv.Itoa(last+1)
+}
+
+// isAnswered reports whether a look need not be made again, because the same answer is to be expected.
+func (l look) isAnswered() bool {
+	const tooLate, tooMany, broken = 408, 429, 500
+	s := l.source.Status
+	return l.source.Error == "" && s < broken && s != tooMany && s != tooLate
 }
 
 // makeLook makes one read. A panic in it is a result and one log line.
@@ -268,7 +309,8 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	}
 	res := seen.Result
 	l.source.Status, l.source.Bytes, l.source.AnswerHash = res.Status, res.Bytes, res.SHA256
-	l.lines = linesOf(redact.Text(string(res.Body)))
+	l.text = readable(res.Answer(s.Method))
+	l.lines = linesOf(l.text)
 	l.source.Cut = res.Truncated
 	if seen.Failed {
 		l.source.Error = "the tool reports an error"
@@ -299,131 +341,4 @@ func lookFault(err error) string {
 		return "no answer came"
 	}
 	return "it cannot be read: " + err.Error()
-}
-
-// linesOf returns an answer in lines. JSON gets one line for each value, when it is too long to be read whole.
-func linesOf(body string) []string {
-	if llm.EstimateText(body) > answerTokens {
-		var text string
-		var indented bytes.Buffer
-		switch {
-		case json.Unmarshal([]byte(body), &text) == nil:
-			body = text
-		case json.Indent(&indented, []byte(body), "", " ") == nil:
-			body = indented.String()
-		}
-	}
-	return strings.Split(body, "\n")
-}
-
-// shorten sets what the model reads of an answer.
-func (l *look) shorten(tag locale.Tag) {
-	if l.lines == nil {
-		return
-	}
-	text, cut := excerpt(l.lines, func(omitted int) string {
-		return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(omitted), "id", l.source.ID)
-	})
-	l.source.Answer, l.source.Cut = text, l.source.Cut || cut
-}
-
-// excerpt returns what the model reads of an answer, at most answerTokens, and whether it is not all of it. omitted is
-// the line that stands for so many lines.
-func excerpt(lines []string, omitted func(lines int) string) (text string, cut bool) {
-	text = strings.Join(lines, "\n")
-	if llm.EstimateText(text) <= answerTokens {
-		return text, false
-	}
-	head, tail := headLines, tailLines
-	if len(lines) <= head+tail {
-		return trimTo(text, answerTokens), true
-	}
-	for head+tail > 0 {
-		text = strings.Join(slices.Concat(lines[:head], []string{omitted(len(lines) - head - tail)}, lines[len(lines)-tail:]), "\n")
-		if llm.EstimateText(text) <= answerTokens {
-			return text, true
-		}
-		head, tail = head/2, tail/2
-	}
-	return trimTo(lines[0], answerTokens), true
-}
-
-// trimTo returns the beginning of a text that has at most so many tokens.
-func trimTo(text string, tokens int) string {
-	for llm.EstimateText(text) > tokens {
-		text = strings.ToValidUTF8(text[:len(text)*3/4], "")
-	}
-	return text + "…"
-}
-
-// lookResult is the form in which the model reads a look.
-type lookResult struct {
-	ID      string `json:"id"`
-	Service string `json:"service"`
-	Called  string `json:"called"`
-	At      string `json:"at"`
-	Status  int    `json:"status,omitempty"`
-	Answer  string `json:"answer,omitempty"`
-	Cut     bool   `json:"cut,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Note    string `json:"note,omitempty"`
-}
-
-func (l look) result() string { return resultText(l.source, "") }
-
-func (l look) again() string {
-	return resultText(l.source, "this was read before in this turn: here is the same answer; do not ask for it again")
-}
-
-func resultText(s conversation.Source, note string) string {
-	text, err := json.Marshal(lookResult{
-		ID: s.ID, Service: s.Service, Called: s.Called(), At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
-	})
-	if err != nil {
-		return toolError("", "the answer cannot be shown")
-	}
-	return string(text)
-}
-
-var resultKeys = []string{"id", "from", "lines"}
-
-// readResult answers a read_result call: lines of an answer that was cut.
-func (d *dialog) readResult(raw json.RawMessage) string {
-	var in struct {
-		ID    string `json:"id"`
-		From  int    `json:"from"`
-		Lines int    `json:"lines"`
-	}
-	if wrong := decodeStrict(raw, &in, resultKeys); len(wrong) > 0 {
-		return toolErrors(wrong)
-	}
-	for _, l := range d.looks.made {
-		if l.source.ID != in.ID {
-			continue
-		}
-		if l.read != nil {
-			var err error
-			if l.lines, err = l.read(); err != nil {
-				return toolError("", "the answer cannot be read now")
-			}
-		}
-		from := max(1, in.From)
-		if from > len(l.lines) {
-			return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
-		}
-		some := l.lines[from-1:]
-		if in.Lines > 0 {
-			some = some[:min(in.Lines, len(some))]
-		}
-		text := strings.Join(some, "\n")
-		if llm.EstimateText(text) > answerTokens {
-			text = trimTo(text, answerTokens)
-		}
-		out, err := json.Marshal(map[string]any{"id": in.ID, "from": from, "of": len(l.lines), "text": text})
-		if err != nil {
-			return toolError("", "the answer cannot be shown")
-		}
-		return string(out)
-	}
-	return toolError("id", "there is no result with this id here")
 }

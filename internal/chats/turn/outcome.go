@@ -38,6 +38,7 @@ type stepOutcome struct {
 	Path      string          `json:"path,omitempty"`
 	Status    plan.StepStatus `json:"status"`
 	Answer    int             `json:"answer,omitempty"`
+	Headers   json.RawMessage `json:"headers,omitempty"` // of a HEAD, which has no body
 	Body      json.RawMessage `json:"body,omitempty"`
 	Shortened bool            `json:"shortened,omitempty"`
 	Elements  int             `json:"elements,omitempty"` // of the longest list in an answer that is shortened
@@ -112,6 +113,9 @@ func stepOutcomeOf(r plan.Run, step plan.Step, most int) stepOutcome {
 	}
 	if st.Resolved != nil {
 		so.Verdict, so.Note = st.Resolved.Outcome, st.Resolved.Note
+	}
+	if st.Result != nil && len(so.Body) == 0 {
+		so.Headers = st.Result.Answer(step.Method)
 	}
 	so.Undo = undoStatus(r, step.ID)
 	return so

@@ -164,21 +164,21 @@ func normalize(s *plan.ProposedStep) []fault.Field {
 // capitals, null as absent, and an object that was written as a string as the object.
 func normalizeCall(c *plan.Call) []fault.Field {
 	var wrong []fault.Field
-	missing := func(name, value string) {
+	require := func(name, value string) {
 		if value == "" {
-			wrong = append(wrong, fault.Field{Loc: []any{name}, Msg: "is required", Type: "missing"})
+			wrong = append(wrong, missing(name))
 		}
 	}
 	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
 	c.Path = strings.TrimSpace(c.Path)
-	missing("mcp_id", c.MCPID)
+	require("mcp_id", c.MCPID)
 	c.Query, c.Body = unquote(c.Query), unquote(c.Body)
 	if c.MCPID == tool.FilesID {
 		c.Method = "" // bindFiles sets it
 	}
 	if c.Tool = strings.TrimSpace(c.Tool); c.Tool == "" {
-		missing("method", c.Method)
-		missing("path", c.Path)
+		require("method", c.Method)
+		require("path", c.Path)
 	} else if c.Method+c.Path != "" || len(c.Query) > 0 {
 		wrong = append(wrong, fault.Field{
 			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path nor query: its arguments are the body",

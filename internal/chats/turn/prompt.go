@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -161,11 +162,13 @@ func mark(look bool) string {
 	return ""
 }
 
-// earlierReads writes the reads of earlier answers, a JSON line each.
+// earlierReads writes the reads of earlier answers, a JSON line each, in which no character can end a tag.
 func earlierReads(list []conversation.Source) string {
 	var lines []string
 	for _, s := range list {
-		lines = append(lines, resultText(s, ""))
+		s.Answer = strings.ReplaceAll(s.Answer, ": "+toolResult+" "+s.ID+"]", "]") // the rest of it is not kept
+		s.ID = ""
+		lines = append(lines, tags.Replace(resultText(s, "")))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -223,9 +226,9 @@ func today(tag locale.Tag, at time.Time) string {
 
 // search answers a search_tools call.
 func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error) {
-	query := searchWords(raw)
-	if query == "" {
-		return toolError("query", "must be a few words"), nil
+	query, wrong := searchWords(raw)
+	if len(wrong) > 0 {
+		return toolErrors(wrong), nil
 	}
 	type found struct {
 		MCPID      string           `json:"mcp_id"`
@@ -271,13 +274,14 @@ func trimSchemas(parameters []tool.Parameter) []tool.Parameter {
 	return out[:min(len(out), parametersShown)]
 }
 
-// searchWords returns the query of search_tools; "" when the arguments are invalid.
-func searchWords(raw json.RawMessage) string {
+// searchWords returns the query of search_tools.
+func searchWords(raw json.RawMessage) (string, []fault.Field) {
 	var in struct {
 		Query string `json:"query"`
 	}
-	if json.Unmarshal(raw, &in) != nil {
-		return ""
+	wrong := decodeStrict(raw, &in, []string{"query"})
+	if in.Query = strings.TrimSpace(in.Query); in.Query == "" && len(wrong) == 0 {
+		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Msg: "must be a few words", Type: "missing"})
 	}
-	return strings.TrimSpace(in.Query)
+	return in.Query, wrong
 }

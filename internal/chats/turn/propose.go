@@ -81,10 +81,14 @@ func (p *proposals) reason() string {
 		lines = append(lines, strings.TrimSpace(location(f.Loc)+" "+f.Msg))
 	}
 	if len(lines) == 0 {
-		var r struct{ Problems []struct{ What string } }
+		var r struct {
+			Error    string
+			Problems []struct{ What string }
+		}
 		if json.Unmarshal([]byte(p.refused), &r) == nil && len(r.Problems) > 0 {
 			return r.Problems[0].What
 		}
+		return r.Error
 	}
 	const most = 3
 	if len(lines) > most {
@@ -100,8 +104,11 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 		return d.revise(ctx, p.proposal)
 	}
 	draft, wrong, err := d.drafter().draft(ctx, p.proposal)
-	if err != nil || len(wrong) > 0 {
-		return Reply{}, wrong, err
+	if err != nil {
+		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+	}
+	if len(wrong) > 0 {
+		return Reply{}, wrong, nil
 	}
 	reply, err := d.propose(ctx, draft)
 	return reply, nil, err

@@ -267,8 +267,11 @@ func (c change) eventData(digest plan.Digest) map[string]any {
 // revise changes the pending draft as the model proposed.
 func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Field, error) {
 	next, changed, wrong, err := d.drafter().revisedPlan(ctx, *d.pending, p)
-	if err != nil || len(wrong) > 0 {
-		return Reply{}, wrong, err
+	if err != nil {
+		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+	}
+	if len(wrong) > 0 {
+		return Reply{}, wrong, nil
 	}
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil

@@ -240,6 +240,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		return w.handleVerdict(ctx)
 	case len(r.Calls) == 0 && w.hasChanges(): // the agent is done: what it changed is proposed
 		r.Calls = []job.Call{job.Call(applyAll)}
+	case w.isSilent(r):
+		return job.NextClose, w.stop(ctx, conversation.StopModel)
 	case len(r.Calls) == 0 && !w.evaluates(r.Text):
 		return job.NextEnd, w.endWith(ctx, r)
 	}

@@ -237,8 +237,11 @@ func TestJobIsEndedForAReason(t *testing.T) {
 			d := smallWindow("gpt-3.5-turbo", "llama-3.1-8b-instant")
 			w.service.Eligibility = w.Eligibility(d, "openai", "groq")
 		}, job.Partial, conversation.StopContext, 0, "ya no cabe en el modelo"},
-		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text("")} }, job.Success, "", 1, ""},
-		"no such tool":              {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
+		"a model that says nothing": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{text(""), text("")} }, job.Failed, conversation.StopModel, 2, "no responde"},
+		"nothing after a look": {job.Order{}, func(w *jobWorld) {
+			w.model.answers = []any{w.looksAt(0), text("\n"), text("Hay una reserva.")}
+		}, job.Partial, conversation.StopModel, 3, "Hay una reserva."},
+		"no such tool": {job.Order{}, func(w *jobWorld) { w.model.answers = []any{calls("fly", `{}`), text("vale")} }, job.Success, "", 2, "vale"},
 		"bad arguments": {job.Order{}, func(w *jobWorld) {
 			w.model.answers = []any{calls("look", `{"mcp_id":7`), calls("look", `[]`), calls("look", `{}`), calls("look", `{}`), text("vale")}
 		}, job.Success, "", 5, "vale"},

@@ -178,9 +178,6 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 	at := w.job.EndedAt
 	w.job.StopReason, w.job.Status = reason, w.finalStatus(reason)
 	w.job.Output, w.job.Token = shorten(strings.TrimSpace(text)), ""
-	if w.job.Output == "" {
-		w.job.Output = locale.Text(w.req.Locale, "turn.empty")
-	}
 	if err := w.say(ctx, w.job.Output); err != nil {
 		return err
 	}
@@ -209,7 +206,9 @@ func (w *work) beginEnd(ctx context.Context) error {
 
 // finalStatus returns the status of a job that ends for a reason.
 func (w *work) finalStatus(reason conversation.StopReason) job.Status {
-	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool { return len(r.Looks) > 0 || r.RunID != "" || r.IsText() })
+	acted := slices.ContainsFunc(w.rounds, func(r job.Round) bool {
+		return len(r.Looks) > 0 || r.RunID != "" || r.IsText() && strings.TrimSpace(r.Text) != ""
+	})
 	switch {
 	case reason == "" && !w.verdict.partial():
 		return job.Success

@@ -31,13 +31,19 @@ func (w *work) toJudge() bool {
 	return last.IsText() && !last.Handled.IsZero()
 }
 
+// isSilent reports whether the agent is done with a round, and has said nothing with which the job could end.
+func (w *work) isSilent(r *job.Round) bool {
+	answer, _ := w.lastAnswer()
+	return len(r.Calls) == 0 && answer == nil
+}
+
 // lastAnswer returns the round with whose text the agent was done, and the verdict about it; nil when there is none, or
 // when the agent proposed something after it.
 func (w *work) lastAnswer() (answer *job.Round, v verdict) {
 	for i, r := range w.rounds {
 		switch {
 		case r.Answered.IsZero():
-		case r.IsText() && (answer == nil || strings.TrimSpace(r.Text) != ""):
+		case r.IsText() && strings.TrimSpace(r.Text) != "":
 			answer, v = &w.rounds[i], verdict{}
 		case r.Eval:
 			v, _ = readVerdict(r.Text) // one that cannot be read says nothing

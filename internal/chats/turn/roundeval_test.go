@@ -33,7 +33,7 @@ func TestAnswerOfAJobIsEvaluated(t *testing.T) {
 		"basic, in percent":     {job.Order{Eval: "basic"}, []any{text("Una."), verdictOf(false, 95, `"falta"`)}, job.Success, "Una.", "", "started round judged ended"},
 		"basic, failed":         {job.Order{Eval: "basic"}, []any{text("Una."), errors.New("no network")}, job.Success, "Una.", "", "started round ended"},
 		"basic, at its end":     {job.Order{Eval: "basic", MaxSteps: 1}, []any{text("Una."), bad}, job.Partial, "Una.", "falta la Este", "started round judged ended"},
-		"basic, no text":        {job.Order{Eval: "basic"}, []any{text("")}, job.Success, "El modelo", "", "started round ended"},
+		"basic, no text":        {job.Order{Eval: "basic"}, []any{text(""), text("Nada.")}, job.Failed, "Nada.", "", "started round round ended"},
 		"full, corrected":       {job.Order{Eval: "full"}, []any{text("Una."), bad, text("Dos."), good}, job.Success, "Dos.", "", "started round judged round judged ended"},
 		"full, after it looked": {job.Order{Eval: "full"}, []any{text("Una."), bad, "look", text("Dos."), good}, job.Success, "Dos.", "", "started round judged round looked round judged ended"},
 		"full, twice at most": {

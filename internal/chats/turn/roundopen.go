@@ -53,7 +53,6 @@ func (w *work) open(ctx context.Context) error {
 	}
 	w.addRounds()
 	w.addCircles(w.dataFrom()...)
-	w.corrections = -1 << 30 // a job has no bound of its own for wrong calls, because its steps bound it
 	w.block = w.resolve(snapshot)
 	return nil
 }
@@ -97,6 +96,6 @@ func (w *work) readText(of conversation.Source) func() ([]string, error) {
 			return strings.Split(of.Answer, "\n"), nil
 		}
 		text, err := w.service.Jobs.Text(context.Background(), w.job.Account, w.job.ID, of.ID)
-		return strings.Split(text, "\n"), err
+		return breakLines(strings.Split(text, "\n")), err // texts were kept with long lines
 	}
 }

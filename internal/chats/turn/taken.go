@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +13,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/redact"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -33,7 +31,7 @@ func (d *dialog) answers() []plan.Answered {
 	for _, l := range d.looks.made {
 		text := l.source.Answer
 		if l.lines != nil {
-			text = strings.Join(l.lines, "\n")
+			text = l.text
 		}
 		list = append(list, answered(l.source, text))
 	}
@@ -124,6 +122,7 @@ func gone(taken []plan.Taken) []string {
 // reread is a read that was made again.
 type reread struct {
 	call   string
+	method string
 	seen   plan.Look
 	answer string
 	at     time.Time
@@ -143,7 +142,7 @@ func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) 
 	for i := range list {
 		reads.Go(func() error {
 			one := &list[i]
-			one.seen, one.err = s.lookOnce(ctx, d, r, e.Principal, e.Locale, one.call)
+			one.seen, one.method, one.err = s.lookOnce(ctx, d, r, e.Principal, e.Locale, one.call)
 			one.at = s.Now().UTC()
 			if res := one.seen.Result; one.err == nil && (one.seen.Failed || res.Status >= 300) {
 				one.err = ErrNotLookedAgain
@@ -151,7 +150,7 @@ func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) 
 			if one.err != nil {
 				s.Log.InfoContext(ctx, "turn.not_looked_again", "run_id", r.ID, "error", one.err)
 			} else {
-				one.answer = redact.Text(string(one.seen.Result.Body))
+				one.answer = readable(one.seen.Result.Answer(one.method))
 			}
 			return nil
 		})
@@ -161,21 +160,22 @@ func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) 
 }
 
 // lookOnce makes one read, as the tool mcp_request takes it. The service's setting and the rules decide as they do for a turn.
-func (s *Service) lookOnce(ctx context.Context, d drafter, r plan.Run, p auth.Principal, tag locale.Tag, call string) (plan.Look, error) {
+func (s *Service) lookOnce(ctx context.Context, d drafter, r plan.Run, p auth.Principal, tag locale.Tag, call string) (seen plan.Look, method string, err error) {
 	step, wrong := readRequest(json.RawMessage(call))
 	if len(wrong) > 0 {
-		return plan.Look{}, ErrNotLookedAgain.At(wrong...)
+		return plan.Look{}, "", ErrNotLookedAgain.At(wrong...)
 	}
 	bound, wrong, err := d.draft(ctx, plan.Proposal{Steps: []plan.ProposedStep{step}})
 	switch {
 	case err != nil:
-		return plan.Look{}, err
+		return plan.Look{}, "", err
 	case len(wrong) > 0: // the service changed meanwhile
-		return plan.Look{}, ErrNotLookedAgain.At(wrong...)
+		return plan.Look{}, "", ErrNotLookedAgain.At(wrong...)
 	case s.Looks == nil:
-		return plan.Look{}, ErrNotLookedAgain
+		return plan.Look{}, "", ErrNotLookedAgain
 	}
-	return s.Looks.Look(ctx, plan.Run{
+	seen, err = s.Looks.Look(ctx, plan.Run{
 		ID: r.ID, Account: r.Account, User: p.User, ChatID: r.ChatID, ProjectID: r.ProjectID, Locale: string(tag), TraceID: r.TraceID, Plan: bound,
 	}, bound.Steps[0])
+	return seen, step.Method, err
 }

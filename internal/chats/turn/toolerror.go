@@ -1,15 +1,21 @@
 package turn
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"piloto/internal/ground/fault"
 )
 
-// toolError returns a tool result with one error and its location.
+// typeDenied is the type of the error of a call that a rule denies.
+const typeDenied = "denied"
+
+// toolError returns a tool result with one error. With a location the model is asked to mend that and to call again;
+// without one the error says itself what to do.
 func toolError(where, what string) string {
+	if where == "" {
+		return encode(map[string]string{"error": what})
+	}
 	return toolErrors([]fault.Field{{Loc: []any{where}, Msg: what, Type: "error"}})
 }
 
@@ -22,15 +28,14 @@ func toolErrors(wrong []fault.Field) string {
 	out := struct {
 		Error    string `json:"error"`
 		Problems []line `json:"problems"`
-	}{Error: "nothing was proposed: mend this and call again"}
+	}{Error: "nothing was done: mend this and call again"}
 	for _, f := range wrong {
+		if f.Type == typeDenied {
+			out.Error = "nothing was done: a rule of the account denies it; do not call it again, and tell the person"
+		}
 		out.Problems = append(out.Problems, line{Where: location(f.Loc), What: f.Msg})
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return `{"error":"nothing was proposed"}`
-	}
-	return string(text)
+	return encode(out)
 }
 
 // location joins the parts of a field's location with dots.

@@ -115,7 +115,7 @@ func doReadResult(_ context.Context, d *dialog, c toolCall) (string, error) {
 }
 
 // methods lists the HTTP methods of a step.
-var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
 
 // callable reports which entries of a server a step may call. A tool that a server changed since its approval is left
 // out.
@@ -187,7 +187,7 @@ var toolTable = []toolSpec{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
-    "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+    "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
     "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
     "body": {"type": ["object", "string", "null"], "description": "request body"}
@@ -233,13 +233,14 @@ var toolTable = []toolSpec{
 		class: classLook, needs: needsLook, do: doLook,
 		Tool: llm.Tool{
 			Name: toolLook,
-			Description: "Read from a service that the catalogue marks with (look): a GET, or a named tool that only reads. It runs at once and changes nothing; " +
+			Description: "Read from a service that the catalogue marks with (look): a GET or HEAD, or a named tool that only reads. It runs at once and changes nothing; " +
 				"several calls of one reply run together. Lee ahora, sin confirmación, de un servicio marcado con (look).",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
-    "path": {"type": "string", "description": "concrete path of a GET, with every {parameter} filled in"},
+    "method": {"type": "string", "enum": ["GET", "HEAD"], "description": "absent: GET"},
+    "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
     "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
     "arguments": {"type": "object", "description": "of the tool"}
@@ -311,7 +312,7 @@ const steps = `{
           "id": {"type": "string", "description": "s1, s2, …"},
           "title": {"type": "string", "description": "what the step does, in the person's language"},
           "mcp_id": {"type": "string", "description": "id of the server, from the catalogue"},
-          "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+          "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
           "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
           "query": {"type": "object", "description": "query parameters by name"},
           "body": {"type": ["object", "array", "string", "null"], "description": "request body"},

@@ -3,7 +3,11 @@ package turn
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"piloto/internal/runs/plan"
 )
 
 // TestEveryToolIsWholeAndOfOneClass: a turn can offer it, and call it.
@@ -24,6 +28,12 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 				t.Errorf("%s requires %s, which it does not have", s.Name, name)
 			}
 		}
+		keys := map[string][]string{toolLook: lookKeys, toolResult: resultKeys, toolPlan: planKeys, toolRevise: planKeys}[s.Name]
+		for _, name := range keys {
+			if schema.Properties[name] == nil || len(keys) != len(schema.Properties) {
+				t.Errorf("%s accepts %v", s.Name, keys)
+			}
+		}
 		if s.do == nil || s.Description == "" || seen[s.Name] || !slices.Contains([]toolClass{classLook, classWrite, classAsk}, s.class) {
 			t.Errorf("%q of the class %q", s.Name, s.class)
 		}
@@ -33,5 +43,18 @@ func TestEveryToolIsWholeAndOfOneClass(t *testing.T) {
 	}
 	if specOf("mcp_reques") != nil || specOf("") != nil {
 		t.Error("a tool is found that is not there")
+	}
+}
+
+// What a step read with HEAD are its headers. Those of other calls are not told.
+func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
+	for method, want := range map[string]string{"HEAD": `"headers":{"Etag":"v7"}`, "DELETE": `"answer":200}`} {
+		s := plan.Step{ID: plan.EffectOf("s1"), Method: method, Path: "/only"}
+		r := plan.Run{Status: plan.Done, Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{
+			{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Headers: map[string]string{"Etag": "v7"}}},
+		}}
+		if got, err := outcomes([]plan.Run{r}, time.Now()); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %v, %s", method, err, got)
+		}
 	}
 }

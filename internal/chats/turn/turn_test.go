@@ -319,16 +319,36 @@ func TestUnreadableCallIsNotOmittedFromPlan(t *testing.T) {
 	}
 }
 
-func TestRepeatedlyInvalidCallIsReportedToUser(t *testing.T) {
-	w := newWorld(t)
-	bad := calls("mcp_request", w.request("GET", "/nothing", ""))
-	w.model.answers = []any{bad, bad, bad, calls("mcp_request", w.request("GET", "/rooms", ""))}
-	reply := w.send(t, "salas")
-	if reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "No se ha ejecutado nada") {
-		t.Errorf("%+v", reply.Message)
+// A wrong call is a result: only the steps of a turn bound how often the model may mend it. Then it closes.
+func TestWrongCallsAreResultsUntilTheStepsAreUsedUp(t *testing.T) {
+	for name, bad := range map[string]func(*world) llm.Reply{
+		"an unknown operation": func(w *world) llm.Reply { return calls("mcp_request", w.request("GET", "/nothing", "")) },
+		"an unknown tool":      func(*world) llm.Reply { return calls("foo", "{}") },
+		"no JSON":              func(*world) llm.Reply { return calls("mcp_request", "{") },
+	} {
+		w := newWorld(t)
+		w.model.answers = []any{bad(w), bad(w), bad(w), calls("mcp_request", w.request("GET", "/rooms", ""))}
+		if reply := w.send(t, "salas"); reply.Kind != turn.KindPlan || len(w.model.asked) != 4 {
+			t.Errorf("%s: %+v after %d calls", name, reply.Message, len(w.model.asked))
+		}
+		w = newWorld(t)
+		for range 10 {
+			w.model.answers = append(w.model.answers, bad(w))
+		}
+		w.model.answers = append(w.model.answers, text("No encuentro cómo."))
+		reply := w.send(t, "salas")
+		w.ended(t, reply, turn.KindMessage, conversation.Partial, conversation.StopSteps)
+		w.closing(t, "máximo de pasos")
 	}
-	if len(w.model.asked) != 3 {
-		t.Errorf("the model was asked %d times", len(w.model.asked))
+	w := newWorld(t)
+	for range 10 {
+		w.model.answers = append(w.model.answers, calls("mcp_request", w.request("GET", "/nothing", "")))
+	}
+	w.model.answers = append(w.model.answers, llm.ErrRefused)
+	reply := w.send(t, "salas")
+	w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopSteps)
+	if !strings.Contains(reply.Message.Content, "No he podido preparar el plan: path the server has no operation GET /nothing") {
+		t.Error(reply.Message.Content)
 	}
 }
 

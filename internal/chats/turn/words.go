@@ -41,11 +41,13 @@ func (d *dialog) fullText(last string) string {
 	return strings.Join(words, "\n\n")
 }
 
-// giveUp answers with the model's texts and a system notice. What was read stands under it.
+// giveUp answers with the model's texts and a system notice. Under that of a turn that failed stands its record.
 func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error) {
-	if d.ending.status == conversation.Failed && d.hasRead() {
-		d.ending.status = conversation.Partial
-		notice = locale.Joined{Phrases: []locale.Phrase{notice, d.readPhrase()}, Between: "\n\n"}
+	if d.ending.status == conversation.Failed {
+		notice = locale.Joined{Phrases: append([]locale.Phrase{notice}, d.statePhrases()...), Between: "\n\n"}
+		if d.hasRead() {
+			d.ending.status = conversation.Partial
+		}
 	}
 	if text := d.fullText(""); text != "" {
 		notice = locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(shorten(text)), notice}, Between: "\n\n"}

@@ -39,6 +39,16 @@ type Result struct {
 	SHA256    string            `json:"sha256,omitempty"`             // of the body as it was received, hex
 }
 
+// Answer returns what a call with a method was answered: the body, or the headers of a HEAD, which has no body. It is nil
+// when there is nothing.
+func (r Result) Answer(method string) json.RawMessage {
+	if method != "HEAD" || len(r.Body) > 0 || len(r.Headers) == 0 {
+		return r.Body
+	}
+	raw, _ := json.Marshal(r.Headers) // a map of texts
+	return raw
+}
+
 // Shortened returns the result with at most about n bytes of its body. A longer body is cut, and
 // becomes a JSON string.
 func (r Result) Shortened(n int) Result {

@@ -12,6 +12,7 @@ import (
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/lazy"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/order"
 )
 
 // field is one value of a thing: its name as a person reads it, and what its name says it is.
@@ -135,7 +136,7 @@ func chosen(things [][]field, asked []string, most int) []field {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b field) int { return cmp.Compare(a.kind, b.kind) })
+	order.By(all, func(a, b field) int { return cmp.Compare(a.kind, b.kind) })
 	if len(all) > fewFields && all[fewFields-1].kind < housekeeping { // the rest says enough
 		all = slices.DeleteFunc(all, func(f field) bool { return f.kind == housekeeping })
 	}

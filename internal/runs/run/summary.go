@@ -31,7 +31,7 @@ func summary(r plan.Run) locale.Phrase {
 	if changes := changesIn(step); len(changes) > 0 {
 		return describeChanges(changes)
 	}
-	return describe(r.State(id).Result.Body, wordsOf(r.Plan.Goal+" "+step.Title))
+	return describe(r.State(id).Result.Answer(step.Method), wordsOf(r.Plan.Goal+" "+step.Title))
 }
 
 // describeChanges returns what became of files, a line each.

@@ -113,3 +113,14 @@ func TestBytesAndMarkupAreNeverPrinted(t *testing.T) {
 		}
 	}
 }
+
+// A HEAD has no body: its result are its headers.
+func TestSummaryOfAHeadHasItsHeaders(t *testing.T) {
+	s := plan.Step{ID: plan.EffectOf("s1"), Method: "HEAD", Path: "/only", Title: "Tamaño"}
+	r := plan.Run{Plan: plan.Plan{Steps: []plan.Step{s}}, Steps: []plan.StepState{
+		{StepID: s.ID, Status: plan.StepDone, Result: &plan.Result{Status: 200, Headers: map[string]string{"Content-Length": "731"}}},
+	}}
+	if got := summary(r).In(locale.Spanish); !strings.Contains(got, "Content-Length") || !strings.Contains(got, "731") {
+		t.Error(got)
+	}
+}

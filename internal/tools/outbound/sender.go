@@ -27,6 +27,9 @@ const (
 // keptHeaders lists the response headers that a result may hold.
 var keptHeaders = []string{"Content-Type", "Location", "ETag", "Retry-After", "Link", "X-Request-Id"}
 
+// headHeaders lists those of a HEAD, which is sent because of them.
+var headHeaders = append([]string{"Content-Length", "Last-Modified"}, keptHeaders...)
+
 // Sender sends the requests of steps.
 type Sender struct {
 	opts   Options
@@ -174,7 +177,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 		return tool.Answer{}, failure(err, true, secret)
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
-	if !res.Uncompressed && res.ContentLength > int64(len(body)) {
+	if !res.Uncompressed && res.ContentLength > int64(len(body)) && method != http.MethodHead {
 		a.Bytes = int(res.ContentLength)
 	}
 	more := int64(len(body)) > limit+margin
@@ -190,7 +193,11 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 	}
 	text, cut := utf8Of(res.Header.Get("Content-Type"), body, limit)
 	a.Body, a.Truncated = text, a.Truncated || cut
-	for _, name := range keptHeaders {
+	kept := keptHeaders
+	if method == http.MethodHead {
+		kept = headHeaders
+	}
+	for _, name := range kept {
 		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && isPrintable(value) {
 			a.Headers[name] = value
 		}

@@ -105,6 +105,16 @@ func TestSendReturnsStatusHeadersAndBody(t *testing.T) {
 	}
 }
 
+// TestHeadHasHeadersAndNoBody: its length is what the resource has, and nothing of it was read.
+func TestHeadHasHeadersAndNoBody(t *testing.T) {
+	r := serveRaw(t, say("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nEtag: \"v\"\r\nLast-Modified: Mon, 02 Mar 2026 09:00:00 GMT\r\nSet-Cookie: a=b\r\nContent-Length: 731\r\n\r\n"))
+	a, err := sender(2*time.Second).Send(t.Context(), to(r.url, "HEAD"), nil, 1<<20)
+	want := "map[Content-Length:731 Content-Type:text/plain ETag:\"v\" Last-Modified:Mon, 02 Mar 2026 09:00:00 GMT]"
+	if err != nil || a.Status != 200 || len(a.Body) != 0 || a.Bytes != 0 || a.Truncated || fmt.Sprint(a.Headers) != want {
+		t.Errorf("%v, %+v", err, a)
+	}
+}
+
 // TestSendDecodesOlderCharset: a person reads the text that the service wrote.
 func TestSendDecodesOlderCharset(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, want string }{

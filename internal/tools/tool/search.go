@@ -159,8 +159,11 @@ func (t *top) add(h Hit) {
 	if at == t.limit {
 		return
 	}
-	t.hits = slices.Insert(t.hits, at, h)
-	t.hits = t.hits[:min(t.limit, len(t.hits))]
+	if len(t.hits) < t.limit {
+		t.hits = append(t.hits, h)
+	}
+	copy(t.hits[at+1:], t.hits[at:])
+	t.hits[at] = h
 }
 
 // readQuery parses a query. A verb adds its method and itself; a noun also adds its translations.

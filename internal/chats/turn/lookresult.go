@@ -1,0 +1,200 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/redact"
+	"piloto/internal/models/llm"
+)
+
+// What the model reads of an answer.
+
+// Bounds of an answer in the prompt.
+const (
+	answerTokens = 2000 // of each result
+	headLines    = 40   // of an answer that is longer
+	tailLines    = 20
+	lineBytes    = 500 // of a line of such an answer; the rest is a line of its own
+	calledBytes  = 512 // of the address that was read
+)
+
+// readable returns an answer without secrets: a text without the quotes of JSON, and without what cannot be shown.
+func readable(body []byte) string {
+	text := string(body)
+	var plain string
+	if json.Unmarshal(body, &plain) == nil {
+		text = plain
+	}
+	return redact.Text(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return -1
+		case unicode.IsControl(r) && r != '\n' && r != '\t':
+			return utf8.RuneError
+		}
+		return r
+	}, text))
+}
+
+// linesOf returns an answer in lines. One that is too long to be read whole gets one line for each value of JSON, and no
+// long lines, because its rest is read by lines.
+func linesOf(text string) []string {
+	if sent(text) <= answerTokens {
+		return strings.Split(text, "\n")
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, []byte(text), "", " ") == nil {
+		text = indented.String()
+	}
+	return breakLines(strings.Split(text, "\n"))
+}
+
+// breakLines returns lines of at most lineBytes. A long one ends after a comma or a space, when there is one.
+func breakLines(lines []string) []string {
+	var short []string
+	for _, line := range lines {
+		for len(line) > lineBytes {
+			at := lineBytes
+			for !utf8.RuneStart(line[at]) {
+				at--
+			}
+			if sign := strings.LastIndexAny(line[lineBytes/2:at], ",; "); sign >= 0 {
+				at = lineBytes/2 + sign + 1
+			}
+			short, line = append(short, line[:at]), line[at:]
+		}
+		short = append(short, line)
+	}
+	return short
+}
+
+// shorten sets what the model reads of an answer.
+func (l *look) shorten(tag locale.Tag) {
+	if l.lines == nil {
+		return
+	}
+	room := answerTokens - llm.EstimateText(resultText(l.source, ""))
+	text, cut := excerpt(l.lines, room, func(lines int) string { return omitted(tag, lines, l.source.ID) })
+	l.source.Answer, l.source.Cut = text, l.source.Cut || cut
+}
+
+// omitted is the line that stands for so many lines of a look.
+func omitted(tag locale.Tag, lines int, id string) string {
+	return locale.Text(tag, "prompt.omitted", "count", strconv.Itoa(lines), "id", id)
+}
+
+// excerpt returns what the model reads of an answer, at most so many tokens as it is sent, and whether it is not all of it.
+func excerpt(lines []string, tokens int, omitted func(lines int) string) (text string, cut bool) {
+	if text = strings.Join(lines, "\n"); sent(text) <= tokens {
+		return text, false
+	}
+	head, tail := max(1, min(headLines, len(lines)*2/3)), min(tailLines, len(lines)/3)
+	for {
+		text = strings.Join(slices.Concat(lines[:head], []string{omitted(len(lines) - head - tail)}, lines[len(lines)-tail:]), "\n")
+		if head == 1 && tail == 0 || sent(text) <= tokens {
+			return text, true
+		}
+		head, tail = max(1, head*3/4), tail*3/4
+	}
+}
+
+// sent returns the tokens of a text as a part of a result, where it is a string of JSON.
+func sent(text string) int { return llm.EstimateText(encode(text)) }
+
+// encode returns a value as JSON in its shortest form. It is for values that always have one.
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return `{"error":"the answer cannot be shown"}`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// lookResult is the form in which the model reads a look.
+type lookResult struct {
+	ID      string `json:"id,omitempty"`
+	Service string `json:"service"`
+	Called  string `json:"called"`
+	At      string `json:"at"`
+	Status  int    `json:"status,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	Cut     bool   `json:"cut,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+func (l look) result() string { return resultText(l.source, "") }
+
+func (l look) again() string {
+	return resultText(l.source, "this was read before in this turn: here is the same answer; do not ask for it again")
+}
+
+func resultText(s conversation.Source, note string) string {
+	called := s.Called()
+	if len(called) > calledBytes {
+		called = strings.ToValidUTF8(called[:calledBytes], "") + "…"
+	}
+	return encode(lookResult{
+		ID: s.ID, Service: s.Service, Called: called, At: s.At.Format("2006-01-02 15:04:05Z"), Status: s.Status, Answer: s.Answer, Cut: s.Cut, Error: s.Error, Note: note,
+	})
+}
+
+var resultKeys = []string{"id", "from", "lines"}
+
+// readResult answers a read_result call: as many lines of an answer that was cut as a result may have.
+func (d *dialog) readResult(raw json.RawMessage) string {
+	var in struct {
+		ID    string `json:"id"`
+		From  int    `json:"from"`
+		Lines int    `json:"lines"`
+	}
+	if wrong := decodeStrict(raw, &in, resultKeys, "id", "from"); len(wrong) > 0 {
+		return toolErrors(wrong)
+	}
+	at := slices.IndexFunc(d.looks.made, func(l look) bool { return l.source.ID == in.ID })
+	if at < 0 {
+		return toolError("", "there is no result with this id: the rest of what was read for an earlier answer is read anew, with look")
+	}
+	l := d.looks.made[at]
+	if l.read != nil {
+		var err error
+		if l.lines, err = l.read(); err != nil {
+			return toolError("", "the answer cannot be read now")
+		}
+	}
+	from := max(1, in.From)
+	if from > len(l.lines) {
+		return toolError("from", fmt.Sprintf("the answer has %d lines", len(l.lines)))
+	}
+	rest := l.lines[from-1:]
+	if in.Lines > 0 {
+		rest = rest[:min(in.Lines, len(rest))]
+	}
+	out := struct {
+		ID   string `json:"id"`
+		From int    `json:"from"`
+		To   int    `json:"to"`
+		Of   int    `json:"of"`
+		Text string `json:"text"`
+	}{in.ID, from, from, len(l.lines), rest[0]}
+	for n := 2; n <= len(rest); n++ {
+		more := out
+		more.To, more.Text = from+n-1, strings.Join(rest[:n], "\n")
+		if llm.EstimateText(encode(more)) > answerTokens {
+			break
+		}
+		out = more
+	}
+	return encode(out)
+}

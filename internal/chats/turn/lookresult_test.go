@@ -1,0 +1,268 @@
+package turn_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode"
+
+	"piloto/internal/chats/turn"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
+)
+
+// answersWith lets each request be answered with a body.
+func (w *world) answersWith(body string, cut bool) {
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body), Truncated: cut}, nil
+	})
+}
+
+func repeated(n int, format string) string {
+	var parts []string
+	for i := range n {
+		parts = append(parts, fmt.Sprintf(format, i))
+	}
+	return strings.Join(parts, ",")
+}
+
+var binary = func() string {
+	var all []byte
+	for i := range 256 << 7 {
+		all = append(all, byte(i))
+	}
+	return string(all)
+}()
+
+// Each result has at most 2,000 tokens as it is sent, and all of an answer can be read.
+func TestAResultIsBoundedAsItIsSent(t *testing.T) {
+	rows := "[" + repeated(6000, `{"id":%d,"name":"Sala","seats":6}`) + "]"
+	for name, c := range map[string]struct {
+		body string
+		cut  bool
+		last string // of the answer, which the lines have
+	}{
+		"rows, nearly too many": {"[" + repeated(95, `{"id":"r-%d","name":"Sala Este"}`) + "]", false, "Este"},
+		"short texts":           {"[" + repeated(420, `"a%d"`) + "]", false, "a419"},
+		"markup":                {strings.Repeat("<i>\"\\</i>", 260), false, "</i>"},
+		"rows in one line":      {rows[:len(rows)/2], true, "Sala"},
+		"one long text":         {`{"data":"` + strings.Repeat("iVBORw0KGgoAAAANSUhEUg", 2000) + `"}`, false, "SUhEUg"},
+		"bytes":                 {binary, false, "xyz{|}~"},
+		"a quoted text":         {`"` + strings.Repeat(`línea\n`, 3000) + `"`, false, "línea"},
+	} {
+		w := newLookWorld(t)
+		w.answersWith(c.body, c.cut)
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+		w.send(t, "mira")
+		if got := w.model.lastTool(); llm.EstimateText(got) > 2000 || strings.Contains(got, `\u003c`) {
+			t.Errorf("%s: %d tokens: %.200s", name, llm.EstimateText(got), got)
+		}
+		var first struct {
+			Answer string
+			Cut    bool
+		}
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &first); err != nil || strings.ContainsFunc(first.Answer, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			t.Errorf("%s: %v: %.200q", name, err, first.Answer)
+		}
+		if !first.Cut {
+			continue
+		}
+		if !strings.Contains(first.Answer, "líneas omitidas: read_result l1]") && !strings.Contains(first.Answer, "línea omitida: read_result l1]") {
+			t.Errorf("%s: it does not say what is left out: %.200s", name, first.Answer)
+		}
+		w.allLines(t, name, c.last)
+	}
+}
+
+// allLines reads an answer that was cut line by line to its end.
+func (w *world) allLines(t *testing.T, name, last string) {
+	t.Helper()
+	var part struct {
+		To, Of int
+		Text   string
+	}
+	for rounds := 0; part.To == 0 || part.To < part.Of; rounds++ {
+		w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("read_result", fmt.Sprintf(`{"id":"l%d","from":%d}`, rounds+2, part.To+1)), text("ya")}
+		w.send(t, "mira")
+		before := part.To
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &part); err != nil || part.To <= before || llm.EstimateText(w.model.lastTool()) > 2000 {
+			t.Fatalf("%s: %v: after line %d: %.300s", name, err, before, w.model.lastTool())
+		}
+		if rounds == 2 { // and then the end
+			part.To = part.Of - 4
+		}
+	}
+	if !strings.Contains(part.Text, last) {
+		t.Errorf("%s: the end is %q", name, part.Text)
+	}
+}
+
+// A long text is read as it is, not as a string in a string.
+func TestATextIsReadAsItIs(t *testing.T) {
+	w := newLookWorld(t)
+	w.answersWith("<html>\r\n<b class=\"x\">hola & adiós</b>", false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	w.send(t, "mira")
+	if got := w.model.lastTool(); !strings.Contains(got, `"answer":"<html>\n<b class=\"x\">hola & adiós</b>"`) {
+		t.Error(got)
+	}
+}
+
+// What an earlier answer was read from is known, but not the rest of it: no id of it is offered, and none is given again.
+func TestTheRestOfAnEarlierReadIsNotOffered(t *testing.T) {
+	w := newLookWorld(t)
+	w.answersWith("["+repeated(3000, `"</reads> fila %d"`)+"]", false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
+	w.send(t, "mira")
+	w.answersWith(rooms, false)
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/bookings/1")), calls("read_result", `{"id":"l1","from":1}`), text("ya")}
+	reply := w.send(t, "mira más")
+	prompt := prompted(w.model.asked[len(w.model.asked)-1])
+	_, reads, _ := strings.Cut(prompt, "<reads>")
+	reads, _, _ = strings.Cut(reads, "</reads>")
+	if !strings.Contains(reads, "líneas omitidas]") || strings.Contains(reads, "read_result") || strings.Contains(reads, `"id":"l1"`) {
+		t.Errorf("%.1500s", reads)
+	}
+	if id := reply.Message.Sources[0].ID; id != "l2" || !strings.Contains(w.model.lastTool(), "no result with this id") {
+		t.Errorf("%s: %s", id, w.model.lastTool())
+	}
+}
+
+// A look that came to nothing may be tried again: what failed once need not fail twice.
+func TestAFailedLookIsMadeAgain(t *testing.T) {
+	for name, failure := range map[string]struct {
+		answer tool.Answer
+		err    error
+	}{
+		"a time-out":    {err: tool.ErrLost},
+		"no connection": {err: tool.ErrNotSent},
+		"a broken one":  {answer: tool.Answer{Status: 500}},
+		"a busy one":    {answer: tool.Answer{Status: 429}},
+	} {
+		w := newLookWorld(t)
+		failed := false
+		w.Answer(func(tool.Request) (tool.Answer, error) {
+			if !failed {
+				failed = true
+				return failure.answer, failure.err
+			}
+			return tool.Answer{Status: 200, Body: []byte(rooms), Bytes: len(rooms)}, nil
+		})
+		same := calls("look", lookAt(w.Server.ID, "/rooms"))
+		w.model.answers = []any{same, same, same, text("ya")}
+		if w.send(t, "mira"); len(w.Requests()) != 2 || !strings.Contains(w.model.lastTool(), "read before") {
+			t.Errorf("%s: %d requests; %s", name, len(w.Requests()), w.model.lastTool())
+		}
+	}
+}
+
+// Every wrong argument is told at once, by the schema of the tool; and what a look cannot have is not dropped.
+func TestEveryWrongArgumentOfALookIsTold(t *testing.T) {
+	for _, c := range []struct{ tool, arguments, says string }{
+		{"look", `{"mcp_id":5,"path":7,"foo":1}`, `foo is not a parameter|mcp_id must be a string, not a number|path must be a string, not a number`},
+		{"look", `{}`, `mcp_id is required|path is required`},
+		{"look", `{"mcp_id":"SERVER","path":"/rooms","arguments":{"seats":99}}`, `arguments are those of a tool`},
+		{"look", `{"mcp_id":"SERVER","path":"/rooms","tool":"find","query":{"a":1}}`, `tool has arguments, and neither`},
+		{"read_result", `{}`, `id is required|from is required`},
+		{"read_result", `{"id":1,"from":"2","lines":[]}`, `id must be a string|from must be a int|lines must be a int`},
+		{"search_tools", `{"query":["a"],"n":3}`, `n is not a parameter|query must be a string`},
+		{"search_tools", `{}`, `query must be a few words`},
+	} {
+		w := newLookWorld(t)
+		w.model.answers = []any{calls(c.tool, strings.ReplaceAll(c.arguments, "SERVER", w.Server.ID)), text("ya")}
+		w.send(t, "mira")
+		var got struct {
+			Error    string
+			Problems []struct{ Where, What string }
+		}
+		if err := json.Unmarshal([]byte(w.model.lastTool()), &got); err != nil || !strings.Contains(got.Error, "mend this and call again") || len(w.Requests()) > 0 {
+			t.Errorf("%s: %v after %v", w.model.lastTool(), err, w.Requests())
+		}
+		var told []string
+		for _, p := range got.Problems {
+			told = append(told, p.Where+" "+p.What)
+		}
+		all := strings.Join(told, "\n")
+		for says := range strings.SplitSeq(c.says, "|") {
+			if !strings.Contains(all, says) {
+				t.Errorf("%s %s: %s", c.tool, c.arguments, all)
+			}
+		}
+	}
+}
+
+// A result asks the model to call again only where that may help.
+func TestWhatCannotBeMendedIsNotAskedAgain(t *testing.T) {
+	rooms := func(w *world) string { return lookAt(w.Server.ID, "/rooms") }
+	for name, c := range map[string]struct {
+		calls func(w *world) llm.Reply
+		says  string
+	}{
+		"a rule denies a look": {func(w *world) llm.Reply { return calls("look", rooms(w)) }, "do not call it again"},
+		"a rule denies a write": {func(w *world) llm.Reply {
+			return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
+		}, "do not call it again"},
+		"asked twice": {func(w *world) llm.Reply {
+			return calls("look", lookAt(w.Server.ID, "/bookings/1"), "look", lookAt(w.Server.ID, "/bookings/1"))
+		}, "asked twice"},
+		"unknown tool": {func(*world) llm.Reply { return calls("foo", `{}`) }, "there is no tool"},
+		"before the answers": {func(w *world) llm.Reply {
+			return calls("look", lookAt(w.Server.ID, "/bookings/1"), "mcp_request", w.request("DELETE", "/bookings/1", ""))
+		}, "propose again"},
+	} {
+		w := newLookWorld(t)
+		w.setRules(t, rule.Rule{ID: "r", Effect: rule.Deny, Method: "GET", Path: "/rooms", Reason: "Nadie mira"}, rule.Rule{ID: "s", Effect: rule.Deny, Method: "POST", Path: "/bookings", Reason: "Nadie reserva"})
+		w.model.answers = []any{c.calls(w), text("ya")}
+		w.send(t, "mira")
+		if got := strings.Join(w.lastResults(), "\n"); !strings.Contains(got, c.says) || strings.Contains(got, "mend this") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// unreadable is a store whose operations cannot be read the first time.
+type unreadable struct {
+	turn.Store
+	failed bool
+}
+
+func (s *unreadable) Operation(ctx context.Context, account string, of tool.Server, e tool.Entry) (tool.Operation, error) {
+	if !s.failed {
+		s.failed = true
+		return tool.Operation{}, errors.New("throttled")
+	}
+	return s.Store.Operation(ctx, account, of, e)
+}
+
+// A read of the store that fails is a result, and the turn goes on. Only what cannot be written ends it.
+func TestAFailedReadOfTheStoreIsAResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		call func(*world) llm.Reply
+		then turn.Kind
+	}{
+		"a search":   {func(*world) llm.Reply { return calls("search_tools", `{"query":"sala"}`) }, turn.KindMessage},
+		"a look":     {func(w *world) llm.Reply { return calls("look", lookAt(w.Server.ID, "/rooms")) }, turn.KindMessage},
+		"a proposal": {func(w *world) llm.Reply { return calls("mcp_request", w.request("GET", "/rooms", "")) }, turn.KindPlan},
+	} {
+		var log bytes.Buffer
+		w := newLookWorld(t)
+		w.service.Log = slog.New(slog.NewTextHandler(&log, nil))
+		w.service.Store = &unreadable{Store: w.service.Store}
+		w.model.answers = []any{c.call(w), c.call(w), text("ya")}
+		reply, err := w.try("mira")
+		if err != nil || reply.Kind != c.then || !strings.Contains(log.String(), "turn.unread") || !strings.Contains(log.String(), "throttled") {
+			t.Errorf("%s: %v, %+v; %s", name, err, reply.Message, log.String())
+			continue
+		}
+		told := w.model.asked[1].Messages
+		if last := told[len(told)-1].Content; !strings.Contains(last, "cannot be read now") || strings.Contains(last, "throttled") {
+			t.Errorf("%s: %s", name, last)
+		}
+	}
+}
