@@ -157,7 +157,7 @@ func (r Registry) Put(ctx context.Context, account, by, name string, seen int, p
 		}
 	}
 	if len(wrong) > 0 {
-		return Entry{}, ErrLoop.With("agent", name).At(uniqueFields(wrong)...)
+		return Entry{}, ErrLoop.With("agent", name).With("tools", strings.Join(ToolNames(), ", ")).At(uniqueFields(wrong)...)
 	}
 	before, err := r.Store.AgentChanges(ctx, account)
 	if err != nil {

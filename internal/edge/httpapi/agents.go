@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -92,7 +93,7 @@ func (AgentPatch) Schema(r huma.Registry) *huma.Schema {
 			"name":          {Type: huma.TypeString, Description: "as in the path"},
 			"description":   text("when it is to be chosen; at most 2000 characters"),
 			"prompt":        text("what it does and how; at most 16000 characters. null over a shipped one: its own, in the language of the chat"),
-			"tools":         texts("globs of tools: look, read_result, search_tools, mcp_request, propose_plan, revise_plan; absent or null: all that the account may use; []: none"),
+			"tools":         texts("globs of tools: " + strings.Join(agent.ToolNames(), ", ") + "; absent or null: all that the account may use; []: none"),
 			"servers":       texts("ids of services; absent or null: all; []: none"),
 			"mode":          text("confirm-all: reads are proposed, too; confirm-sensitive; yolo is the same over a service, because it never covers one"),
 			"max_steps":     number("model calls, 1 to 200"),
@@ -201,7 +202,7 @@ func (s agentHandler) set(ctx context.Context, in *struct {
 		wrong = append(wrong, field("enum", "body", "kind"))
 	}
 	if n := in.Body.name; n != "" && n != in.Name {
-		wrong = append(wrong, field("other", "body", "name"))
+		wrong = append(wrong, field("renamed", "body", "name"))
 	}
 	if len(wrong) > 0 {
 		return nil, agent.ErrLoop.At(wrong...)

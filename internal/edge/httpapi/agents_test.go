@@ -68,6 +68,8 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 		{"otro", `{"version":0,"prompt":"p","kind":"server"}`, 422, []string{"se registra en /api/mcps"}},
 		{"otro", `{"version":0,"prompt":"p","kind":"loop","name":"otro"}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","max_steps":1000,"timeout_s":-1}`, 422, []string{"de 1 a 200", "604800"}},
+		{"otro", `{"version":0,"prompt":"p","budget_micros":1e30}`, 422, []string{"número demasiado grande"}},
+		{"otro", `{"version":0,"prompt":"p","tools":["ask"]}`, 422, []string{"hay look, read_result, search_tools, mcp_request, propose_plan, revise_plan, ask_person"}},
 		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},
 		{"otro", `{"version":0,"prompt":"` + long + `"}`, 413, nil},
 		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"16000"}},
@@ -82,6 +84,16 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 			if !strings.Contains(w.Body.String(), part) {
 				t.Errorf("%s %.60s: no %q in %s", c.name, c.body, part, w.Body)
 			}
+		}
+	}
+}
+
+// TestToolsAreNamedInTheDescriptionOfTheAPI holds the text of the document to the table of tools.
+func TestToolsAreNamedInTheDescriptionOfTheAPI(t *testing.T) {
+	about := AgentPatch{}.Schema(nil).Properties["tools"].Description
+	for name := range agent.ToolClasses {
+		if !strings.Contains(about, name) {
+			t.Errorf("no %s in %q", name, about)
 		}
 	}
 }
