@@ -206,7 +206,7 @@ func admit(before []Change, name string, seen int) error {
 }
 
 // Delete removes an agent of the account's own, or its changes of a shipped one. seen is the version that the caller
-// read; 0 means any. It returns ErrNoAgent, ErrTaken for a server, ErrMoved, and ErrAsShipped.
+// read, 0 for none. It returns ErrNoAgent, ErrTaken for a server, ErrMoved, and ErrAsShipped.
 func (r Registry) Delete(ctx context.Context, account, name string, seen int) error {
 	name = strings.ToLower(name)
 	c, err := r.Store.AgentChange(ctx, account, name)
@@ -219,7 +219,7 @@ func (r Registry) Delete(ctx context.Context, account, name string, seen int) er
 		return ErrAsShipped.With("agent", name)
 	case c.Version == 0:
 		return ErrNoAgent.With("agent", name)
-	case seen != 0 && seen != c.Version:
+	case seen != c.Version:
 		return ErrMoved.With("agent", name)
 	}
 	return r.Store.DeleteAgentChange(ctx, account, name, c.Version)

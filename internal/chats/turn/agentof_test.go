@@ -182,7 +182,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 func TestADeletedAgentIsToldOnce(t *testing.T) {
 	w := newLookWorld(t, text("Una."), text("Dos."))
 	w.choose(t, "mio", `{"prompt":"Mira."}`)
-	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 0); err != nil {
+	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Una.", "Dos."} {

@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -39,7 +41,8 @@ func (a *api) agents() {
 	}, s.set)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/agents/{name}", id: "deleteAgent", access: withAdmin, status: http.StatusNoContent,
-		summary: "Delete an agent of one's own, or put a shipped one back as it is shipped", failures: []int{404, 409, 422},
+		summary:  "Delete an agent of one's own, or put a shipped one back as it is shipped, while it has the version that was read",
+		failures: []int{404, 409, 413, 415, 422}, optionalBody: true,
 	}, s.delete)
 }
 
@@ -212,9 +215,38 @@ func (s agentHandler) set(ctx context.Context, in *struct {
 }
 
 func (s agentHandler) delete(ctx context.Context, in *struct {
-	Name    string `path:"name"`
-	Version int    `query:"version" minimum:"0" doc:"of the agent as it was read; absent: any"`
+	Name    string       `path:"name"`
+	Version queryVersion `query:"version" minimum:"0" doc:"of the agent as it was read, when the body does not have it"`
+	Body    AgentDelete
 },
 ) (*nothing, error) {
-	return nil, s.agents.Delete(ctx, caller(ctx).Account, in.Name, in.Version)
+	seen := cmp.Or(in.Body.Version, in.Version.seen)
+	if seen == nil {
+		return nil, errInvalid.At(field("missing", "body", "version"))
+	}
+	return nil, s.agents.Delete(ctx, caller(ctx).Account, in.Name, *seen)
+}
+
+// AgentDelete is the body of DELETE /api/agents/{name}.
+type AgentDelete struct {
+	Version *int `json:"version,omitempty" minimum:"0" doc:"of the agent as it was read; ?version= is the same, for clients whose DELETE has no body"`
+}
+
+// queryVersion is a version in the query; seen is nil when it is absent.
+type queryVersion struct {
+	Value int
+	seen  *int
+}
+
+// Schema implements huma.SchemaProvider.
+func (queryVersion) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger} }
+
+// Receiver and OnParamSet let huma read the version, and say whether there is one.
+func (v *queryVersion) Receiver() reflect.Value { return reflect.ValueOf(&v.Value).Elem() }
+
+// OnParamSet implements huma.ParamReactor.
+func (v *queryVersion) OnParamSet(isSet bool, _ any) {
+	if isSet {
+		v.seen = &v.Value
+	}
 }

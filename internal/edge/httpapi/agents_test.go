@@ -115,15 +115,37 @@ func TestAShippedAgentIsPutBack(t *testing.T) {
 	put(`{"version":0,"max_steps":3}`, 200)
 	put(`{"version":0,"max_steps":4}`, 409)
 	steps(`"max_steps":3`)
-	for path, status := range map[string]int{"/api/agents/plan?version=7": 409, "/api/agents/plan?version=-1": 422, "/api/agents/nadie": 404, "/api/agents/build": 409} {
-		if w := s.do(ask(manager, http.MethodDelete, path, "")); w.Code != status {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	for _, c := range []struct {
+		path, body string
+		status     int
+	}{
+		{"/api/agents/plan?version=7", "", 409},
+		{"/api/agents/plan?version=0", "", 409},
+		{"/api/agents/plan", `{"version":9}`, 409},
+		{"/api/agents/plan?version=1", `{"version":9}`, 409},
+		{"/api/agents/plan?version=-1", "", 422},
+		{"/api/agents/plan", `{"version":-1}`, 422},
+		{"/api/agents/plan", `{"version":"1"}`, 422},
+		{"/api/agents/plan", `{"Version":1}`, 422},
+		{"/api/agents/plan", "", 422},
+		{"/api/agents/plan", "{}", 422},
+		{"/api/agents/plan?version=", "", 422},
+		{"/api/agents/nadie", `{"version":1}`, 404},
+		{"/api/agents/build", `{"version":0}`, 409},
+	} {
+		if w := s.do(ask(manager, http.MethodDelete, c.path, c.body)); w.Code != c.status {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
 		}
 	}
-	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan?version=1", "")); w.Code != 204 {
+	steps(`"max_steps":3`)
+	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan", `{"version":1}`)); w.Code != 204 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	steps(`"max_steps":20`)
+	put(`{"version":0,"max_steps":3}`, 200)
+	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan?version=1", "")); w.Code != 204 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 func TestAChatChoosesAnAgent(t *testing.T) {
