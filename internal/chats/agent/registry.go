@@ -44,8 +44,9 @@ type RegistryStore interface {
 
 // Registry reads and changes the agents of accounts.
 type Registry struct {
-	Store RegistryStore
-	Now   func() time.Time
+	Store     RegistryStore
+	Providers ProviderNamer
+	Now       func() time.Time
 }
 
 // List returns the agents of an account, by name. A server hides the shipped agent of its name.
@@ -147,16 +148,11 @@ func serverEntry(c Change, servers []tool.Server) (Entry, bool) {
 // name of a server, ErrMoved, and ErrTooMany.
 func (r Registry) Put(ctx context.Context, account, by, name string, seen int, patch json.RawMessage) (Entry, error) {
 	l, wrong := ReadLoop(name, patch)
-	servers, err := r.Store.Servers(ctx, account)
+	unknown, err := Known{r.Store, r.Providers}.Check(ctx, account, l.Servers, l.Assistant)
 	if err != nil {
 		return Entry{}, err
 	}
-	for i, id := range l.Servers {
-		if !slices.ContainsFunc(servers, func(s tool.Server) bool { return s.ID == id && !s.IsAgent() }) {
-			wrong = append(wrong, fieldError("unknown", "servers", i))
-		}
-	}
-	if len(wrong) > 0 {
+	if wrong = append(wrong, unknown...); len(wrong) > 0 {
 		return Entry{}, ErrLoop.With("agent", name).With("tools", strings.Join(ToolNames(), ", ")).At(uniqueFields(wrong)...)
 	}
 	before, err := r.Store.AgentChanges(ctx, account)

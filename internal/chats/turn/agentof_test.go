@@ -25,7 +25,7 @@ func (w *world) choose(t testing.TB, name, patch string) {
 	t.Helper()
 	ctx := context.Background()
 	if patch != "" {
-		agents := agent.Registry{Store: w.Store, Now: w.Clock}
+		agents := agent.Registry{Store: w.Store, Providers: namedProviders{"openai", "nadie"}, Now: w.Clock} // nadie is gone later
 		if _, err := agents.Put(ctx, fixture.Account, "ana", name, 0, json.RawMessage(patch)); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,11 @@ type agentRows struct {
 	rows map[string]agent.Change
 }
 
+// namedProviders are the names of the providers of every account.
+type namedProviders []string
+
+func (p namedProviders) ProviderNames(context.Context, string) ([]string, error) { return p, nil }
+
 func newAgentRows(servers *opsStore) *agentRows {
 	rows := map[string]agent.Change{"openai": {Name: "openai", Version: 1, Patch: json.RawMessage(`{"prompt":"Mira.","keywords":["mirar"]}`), By: "luz", UpdatedAt: noon}}
 	for _, s := range servers.servers {
@@ -70,6 +75,8 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 		{"otro", `{"version":0,"prompt":"p","max_steps":1000,"timeout_s":-1}`, 422, []string{"de 1 a 200", "604800"}},
 		{"otro", `{"version":0,"prompt":"p","budget_micros":1e30}`, 422, []string{"número demasiado grande"}},
 		{"otro", `{"version":0,"prompt":"p","tools":["ask"]}`, 422, []string{"hay look, read_result, search_tools, mcp_request, propose_plan, revise_plan, ask_person"}},
+		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"nadie","model":"m"},"servers":["nope"]}`, 422, []string{"no es un proveedor de tu cuenta", "no es un servicio de tu cuenta"}},
+		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"openai","model":"m"}}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},
 		{"otro", `{"version":0,"prompt":"` + long + `"}`, 413, nil},
 		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"16000"}},
