@@ -12,6 +12,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
+	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/eligibility"
@@ -97,6 +98,23 @@ func TestAJobIsRefusedInAChatOfTheRouter(t *testing.T) {
 	list, _, err := w.Store.Messages(t.Context(), fixture.Account, routed.ID, "", 10)
 	if err != nil || len(list) != 0 {
 		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// TestAYesToThePlanOfAJobCountsWhenItWasShown: the job showed it to nobody, and its card says what a yes does.
+func TestAYesToThePlanOfAJobCountsWhenItWasShown(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if card := w.last(t); card.Kind != conversation.KindPlan || !strings.Contains(card.Content, "tu primer «confirmo» hace que te lo enseñe, y el segundo lo ejecuta") {
+		t.Errorf("%+v", card)
+	}
+	reply := w.send(t, "confirmo")
+	if reply.Kind != turn.KindPlan || len(reply.Message.Notes) != 1 || !strings.Contains(reply.Message.Notes[0].Text, "aún no te había enseñado") || w.Read(j.RunID).Status != plan.Draft {
+		t.Fatalf("the first yes: %+v", reply)
+	}
+	if reply = w.send(t, "confirmo"); reply.Kind != turn.KindQueued || w.Read(j.RunID).Status != plan.Queued {
+		t.Errorf("the second yes: %+v", reply)
 	}
 }
 
