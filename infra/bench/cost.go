@@ -254,10 +254,7 @@ const counted = 3
 
 // costOf counts the operations of a scenario. The first one is not counted, because it fills the caches.
 func (s *system) costOf(ctx context.Context, sc scenario, log string) (costOf, error) {
-	newChat := s.newChat
-	if sc.told {
-		newChat = s.newTellingChat
-	}
+	newChat := s.chatsOf(sc)
 	chat, err := newChat()
 	if err != nil {
 		return costOf{}, err

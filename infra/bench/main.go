@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"piloto/infra/local/process"
@@ -151,7 +152,7 @@ func (b *bench) measure() error {
 		return err
 	}
 	defer end()
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, timedOnly) {
 		if !b.only.MatchString(s.name) {
 			continue
 		}

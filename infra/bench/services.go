@@ -31,6 +31,7 @@ func listen(h http.Handler) (origin string, stop func(), err error) {
 // request of each kind, so that the floors can repeat it.
 type model struct {
 	mu      sync.Mutex
+	telling time.Duration       // that it takes to tell what came of a run
 	answers map[string][][]byte // by kind: the looks that it asks for, and the last one
 	asked   map[string][]byte
 	over    chan struct{} // closed by the next last answer of looks; nil: nobody waits
@@ -81,6 +82,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kind := kindOf(body)
 	if bytes.Contains(body, []byte(`\u003cended\u003e`)) || bytes.Contains(body, []byte("<ended>")) {
+		m.mu.Lock()
+		telling := m.telling
+		m.mu.Unlock()
+		time.Sleep(telling)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, conclusion)
 		return
@@ -144,7 +149,7 @@ func (m *model) script(s scenario, mcpID string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answers[s.kind] = answers
+	m.answers[s.kind], m.telling = answers, s.telling
 	return nil
 }
 

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // scenario is one kind of operation.
 type scenario struct {
-	name   string
-	kind   string // the kind of answer that the model is asked for
-	run    bool   // a confirmed run; else a turn
-	routed bool   // a turn of the router, which an agent answers
-	paid   bool   // with credits; only its cost is counted
-	told   bool   // and the model tells what came of it; only its cost is counted
-	steps  int    // of the plan; 0: no plan
-	wide   bool   // the steps do not depend on each other
+	name    string
+	kind    string        // the kind of answer that the model is asked for
+	run     bool          // a confirmed run; else a turn
+	routed  bool          // a turn of the router, which an agent answers
+	paid    bool          // with credits; only its cost is counted
+	told    bool          // and the model tells what came of it
+	telling time.Duration // that the model takes for that
+	steps   int           // of the plan; 0: no plan
+	wide    bool          // the steps do not depend on each other
 
 	job     bool // a job of an agent; else a turn or a run
 	looks   int  // that the model asks for before it answers, one in each reply
@@ -36,6 +38,12 @@ var scenarios = []scenario{
 	{name: "run of 5", kind: "five", run: true, steps: 5, loads: []int{16, 32}, most: 2, least: map[int]float64{32: 0.3}},
 	{name: "run of 20", kind: "twenty", run: true, steps: 20, most: 2},
 	{name: "run of 8 side by side", kind: "eight", run: true, steps: 8, wide: true},
+}
+
+// timedOnly are measured beside scenarios, and their cost is not counted. The final message of a run is written with its end, and
+// waits for no model: the run takes no longer than any other.
+var timedOnly = []scenario{
+	{name: "run of 1, told by a model of 2 s", kind: "one", run: true, steps: 1, told: true, telling: 2 * time.Second, most: 2.5},
 }
 
 // jobScenarios are measured after the others, when the service that is read is registered.
@@ -126,8 +134,9 @@ func newRuns(sys *system, of scenario) *runs {
 }
 
 func (r *runs) prepare(n int) error {
+	begin := r.sys.chatsOf(r.of)
 	return runParallel(mostClients, n, func() error {
-		id, err := r.sys.newChat()
+		id, err := begin()
 		if err != nil {
 			return err
 		}

@@ -212,6 +212,14 @@ func (s *system) newChat() (string, error) {
 	return id, err
 }
 
+// chatsOf returns what creates the chats of a scenario.
+func (s *system) chatsOf(sc scenario) func() (string, error) {
+	if sc.told {
+		return s.newTellingChat
+	}
+	return s.newChat
+}
+
 // newTellingChat creates a chat as it is by default.
 func (s *system) newTellingChat() (string, error) {
 	var chat struct {

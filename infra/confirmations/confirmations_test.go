@@ -86,3 +86,16 @@ func TestFortyRequests(t *testing.T) {
 		t.Errorf("%v\n%s", err, page.String())
 	}
 }
+
+// TestThePageBeginsAsItIsWritten: with the command that writes it.
+func TestThePageBeginsAsItIsWritten(t *testing.T) {
+	var page strings.Builder
+	if err := write(&page, make([]count, len(requests)), make([]count, len(requests))); err != nil {
+		t.Fatal(err)
+	}
+	begin, _, _ := strings.Cut(page.String(), "| |")
+	raw, err := os.ReadFile("../../docs/confirmations.md")
+	if err != nil || !strings.HasPrefix(string(raw), begin) || !strings.Contains(begin, "-openapi") {
+		t.Errorf("docs/confirmations.md does not begin as it is written now: %v\n%s", err, begin)
+	}
+}

@@ -60,7 +60,8 @@ func write(out io.Writer, before, after []count) error {
 Forty everyday requests over three services, before and after a person allowed these to be read without a confirmation
 ([services.md](services.md#reading-without-asking)). The model follows a script: where it may not read, it proposes the reads, with
 references to their results wherever a reference can say what is meant. «Messages» are what the person writes, beside the
-confirmations; the approval of a step counts as a confirmation. Written by ` + "`go run ./infra/confirmations`" + `.
+confirmations; the approval of a step counts as a confirmation. Written by
+` + "`go run ./infra/confirmations -openapi FOLDER`" + `, where FOLDER has the three documents (` + "`" + `infra/confirmations/requests.go` + "`" + ` names them).
 
 `)
 	page.WriteString("| | requests | confirmations before | after | messages before | after |\n|---|---|---|---|---|---|\n")

@@ -26,16 +26,18 @@ func allowReads(v *user) error {
 	return err
 }
 
-// prompt returns the prompt of the job of a round, which no other round has.
-func (v *user) prompt() string { return "Haz el plan book (" + filepath.Base(v.d.folder) + ")" }
+// prompt returns the prompt of the job of a round, which no other round has, and which has the model follow a script.
+func (v *user) prompt(script string) string {
+	return "Haz el plan " + script + " (" + filepath.Base(v.d.folder) + ")"
+}
 
-func startJob(v *user) error { return v.startJob("off") }
+func startJob(v *user) error { return v.startJob("book") }
 
-// startJob starts a job whose answer is judged so. When the response is lost, the list of jobs shows whether it was
-// started.
-func (v *user) startJob(eval string) error {
+// startJob starts a job that follows a script; more are further members of its body. When the response is lost, the list of
+// jobs shows whether it was started.
+func (v *user) startJob(script string, more ...any) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt(), "eval", eval))
+		r, err := v.once("POST", "/api/agents/build/jobs", object(append([]any{"prompt", v.prompt(script)}, more...)...))
 		switch {
 		case err == nil && r.status == http.StatusAccepted:
 			v.setJob(r.text("job_id"), r.text("chat_id"))
@@ -59,7 +61,7 @@ func (v *user) startJob(eval string) error {
 func (v *user) startJobOnce() error {
 	first := ""
 	for deadline := time.Now().Add(lease + patience); ; time.Sleep(50 * time.Millisecond) {
-		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt()), "Idempotency-Key", "job-"+filepath.Base(v.d.folder))
+		r, err := v.once("POST", "/api/agents/build/jobs", object("prompt", v.prompt("book")), "Idempotency-Key", "job-"+filepath.Base(v.d.folder))
 		switch {
 		case err == nil && r.status == http.StatusAccepted && first == "":
 			first = string(r.body)
@@ -93,11 +95,20 @@ func (v *user) setJob(id, chat string) {
 
 // awaitJob waits until the job is in one of the states.
 func (v *user) awaitJob(states ...string) (reply, error) {
+	return v.awaitJobThat(fmt.Sprint("be ", states), func(j reply) bool { return slices.Contains(states, j.text("status")) })
+}
+
+// awaitMember waits until the job has a member.
+func (v *user) awaitMember(name string) (reply, error) {
+	return v.awaitJobThat("have "+name, func(j reply) bool { return j.text(name) != "" })
+}
+
+func (v *user) awaitJobThat(what string, is func(reply) bool) (reply, error) {
 	var last reply
 	late := time.Now().Add(soon)
 	for deadline := time.Now().Add(endLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var err error
-		if last, err = v.get("/api/jobs/" + v.job); err != nil || slices.Contains(states, last.text("status")) {
+		if last, err = v.get("/api/jobs/" + v.job); err != nil || is(last) {
 			return last, err
 		}
 		if v.isLate(late) {
@@ -106,7 +117,7 @@ func (v *user) awaitJob(states ...string) (reply, error) {
 			}
 		}
 	}
-	return last, fmt.Errorf("the job should be %v by now: %.*s", states, maxShown, last)
+	return last, fmt.Errorf("the job should %s by now: %.*s", what, maxShown, last)
 }
 
 func awaitJobEnd(v *user) error {
@@ -116,7 +127,7 @@ func awaitJobEnd(v *user) error {
 
 // awaitProposal waits until the job waits for its plan.
 func awaitProposal(v *user) error {
-	j, err := v.awaitJob("waiting")
+	j, err := v.awaitMember("waits_for")
 	if err != nil {
 		return err
 	}
@@ -210,12 +221,12 @@ func (v *user) checkJobEvents(s jobView) error {
 		}
 		told[e.Data.Text] = e.Type == "job.round"
 	}
-	stopped, resumed := 0, 1
+	stopped, resumed := 0, 1+count["job.asked"]+count["job.called"]
 	if s.Reason != "" {
 		stopped, resumed = 1, 0
 	}
 	for kind, want := range map[string]int{
-		"job.started": 1, "job.round": s.Rounds - count["job.judged"], "job.looked": s.Looks, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
+		"job.replied": count["job.asked"], "job.told": count["job.called"], "job.started": 1, "job.round": s.Rounds - count["job.judged"], "job.looked": s.Looks, "job.lost": s.Lost, "job.proposed": 1, "job.stopping": stopped, "job.resumed": resumed, "job.ended": 1,
 	} {
 		if count[kind] != want {
 			wrong = append(wrong, fmt.Errorf("%s happened %d times, not %d", kind, count[kind], want))

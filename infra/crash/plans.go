@@ -4,11 +4,12 @@ import "strconv"
 
 // scripts returns what the model calls, by name: a plan, or the calls one after the other.
 func scripts() map[string][]toolCall {
+	look := toolCall{"look", `{"mcp_id":"$S","path":"/rooms"}`}
+	book := toolCall{"mcp_request", `{"mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}}`}
 	all := map[string][]toolCall{
-		"book": {
-			{"look", `{"mcp_id":"$S","path":"/rooms"}`},
-			{"mcp_request", `{"mcp_id":"$S","method":"POST","path":"/bookings","body":{"room":"norte"}}`},
-		},
+		"book":  {look, book},
+		"ask":   {look, {"ask_person", object("question", question)}, book},
+		"notes": {look, {"read_notes", "{}"}, book},
 	}
 	for name, arguments := range plans {
 		all[name] = []toolCall{{"propose_plan", arguments}}

@@ -292,15 +292,15 @@ func Eligibility(w World, e Environment) (http.Handler, error) {
 	})), nil
 }
 
-// keyless is the key list of the page's function: it has none. The page shows the accounts' settings and reads the
-// rest from the API.
+// keyless is the key list of the functions that have no keys: they read only what accounts have set, and which providers
+// there are.
 type keyless struct{}
 
 // Platform implements eligibility.Keys.
 func (keyless) Platform(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
 
-// pageSettings returns the settings that the page reads.
-func (s site) pageSettings(p Platform) *eligibility.Manager {
+// settings returns the settings of accounts, for functions that have no keys.
+func (s site) settings(p Platform) *eligibility.Manager {
 	return &eligibility.Manager{Store: s.eligibilityStores(), Deployment: s.platform(p), Keys: keyless{}, Now: s.Now}
 }
 

@@ -142,6 +142,7 @@ type (
 	MCPConfig struct {
 		Config
 		Edge
+		Platform
 		Signing
 	}
 	// RecordsConfig is the configuration of functions/records, including the values that GET /config shows.

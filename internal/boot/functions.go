@@ -225,7 +225,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 		Store: s.stores.Hooks, NewID: w.IDs.New, Now: w.Now,
 		Address: func(raw string) (string, error) { return tool.HookURL(raw, s.policy()) },
 	}
-	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Now: w.Now}
+	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Providers: s.settings(c.Platform), Now: w.Now}
 	servers := registrar(s.World, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
 		found, err := servers.Look(ctx, w.Now)
@@ -272,7 +272,7 @@ func Web(w World, e Environment, make func(Page) http.Handler) (http.Handler, er
 		return nil, err
 	}
 	s := w.site(c.Config)
-	return s.serve(make(Page{w, c, s.stores, s.pageSettings(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
+	return s.serve(make(Page{w, c, s.stores, s.settings(c.Platform), s.gate(agent.Usual), s.meter, s.log})), nil
 }
 
 // Step builds functions/step.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
@@ -21,6 +22,7 @@ type (
 	JobsConfig struct {
 		Config
 		Edge
+		Platform
 		Jobs
 		Push
 	}
@@ -39,7 +41,9 @@ func JobRoutes(w World, e Environment) (http.Handler, error) {
 	}
 	s := w.site(c.Config).withPush(c.Push)
 	s.http.Once = s.replays()
-	return s.serve(httpapi.Works(s.http, jobRoutes{s.jobs(c.Jobs), s.stores.Jobs})), nil
+	jobs := s.jobs(c.Jobs)
+	jobs.Known = agent.Known{Services: s.stores.Registry, Providers: s.settings(c.Platform)}
+	return s.serve(httpapi.Works(s.http, jobRoutes{jobs, s.stores.Jobs})), nil
 }
 
 // jobRoutes is what the routes of jobs need.

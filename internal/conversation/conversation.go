@@ -60,7 +60,7 @@ type Chat struct {
 	LastRunStatus string     `json:"last_run_status,omitempty"`
 	LastRunTS     *time.Time `json:"last_run_ts,omitempty"`
 
-	// AskingJobID is the job whose question the next message of a person answers. It may have ended meanwhile.
+	// AskingJobID is the job that asked last in the chat. The next message of a person answers it while it waits for that.
 	AskingJobID string `json:"asking_job_id,omitempty"`
 	// Automation is the mode that sets when messages are answered; "" means the assistant's
 	// mode.

@@ -91,8 +91,8 @@ func TestAgentsOfAnAccount(t *testing.T) {
 	if e, err = agents.Get(ctx, "acme", "plan"); err != nil || e.Loop.TimeoutS != 600 || e.Change.Version != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	wantError(t, "an own one", agents.Delete(ctx, "acme", "own", 0), nil)
-	wantError(t, "an own one again", agents.Delete(ctx, "acme", "own", 0), agent.ErrNoAgent)
+	wantError(t, "an own one", agents.Delete(ctx, "acme", "own", 1), nil)
+	wantError(t, "an own one again", agents.Delete(ctx, "acme", "own", 1), agent.ErrNoAgent)
 }
 
 func TestAnAccountHasSoManyAgents(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,9 +45,9 @@ func group(use, about string, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// delete sends a DELETE, and says that it was done.
-func (a *app) delete(ctx context.Context, c *client.Client, path string) error {
-	if _, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path}, "application/json"); err != nil {
+// delete sends a DELETE, with a body or nil, and says that it was done.
+func (a *app) delete(ctx context.Context, c *client.Client, path string, body any) error {
+	if _, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Body: body}, "application/json"); err != nil {
 		return err
 	}
 	a.say(a.text("cli.deleted"))
@@ -85,7 +86,7 @@ func (a *app) servicesCommand() *cobra.Command {
 		return nil
 	})
 	remove := a.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
-		return a.delete(ctx, c, client.Path("api", "mcps", args[0]))
+		return a.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
 	return group("services", "Register and list services, what may be read of them, and their keys",
 		list, a.servicesAdd(), refresh, a.servicesReads(), a.servicesKey(), remove)
@@ -154,7 +155,7 @@ func (a *app) servicesKey() *cobra.Command {
 		func(ctx context.Context, c *client.Client, args []string) error {
 			path := client.Path("api", "mcps", args[0], "key")
 			if remove {
-				return a.delete(ctx, c, path)
+				return a.delete(ctx, c, path, nil)
 			}
 			var err error
 			if body.Value, err = a.secret(a.text("cli.key")); err != nil {
@@ -194,10 +195,24 @@ func (a *app) agentsCommand() *cobra.Command {
 		}
 		return a.printJSON(got)
 	})
-	remove := a.request("delete NAME", "Delete an agent of your own, or put a shipped one back", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
-		return a.delete(ctx, c, client.Path("api", "agents", args[0]))
+	return group("agents", "List, show, change and delete agents", list, show, a.agentsApply(), a.agentsDelete())
+}
+
+func (a *app) agentsDelete() *cobra.Command {
+	var seen int
+	cmd := a.request("delete NAME", "Delete an agent of your own, or put a shipped one back", exactly("NAME"), func(ctx context.Context, c *client.Client, args []string) error {
+		path, body := client.Path("api", "agents", args[0]), httpapi.AgentDelete{Version: &seen}
+		if seen < 0 {
+			got, err := client.Get[httpapi.AgentView](ctx, c, path, nil)
+			if err != nil {
+				return err
+			}
+			body.Version = cmp.Or(got.Version, new(int)) // a service has none, and is not deleted here
+		}
+		return a.delete(ctx, c, path, body)
 	})
-	return group("agents", "List, show, change and delete agents", list, show, a.agentsApply(), remove)
+	cmd.Flags().IntVar(&seen, "version", -1, "only while it has this `VERSION`; the one that it has now when absent")
+	return cmd
 }
 
 // maxFile is the largest file that a command sends as a setting, in bytes.
@@ -255,7 +270,7 @@ func (a *app) assistantsCommand() *cobra.Command {
 	})
 	set.Flags().StringVarP(&file, "file", "f", "-", "the `file`; - is stdin")
 	remove := a.request("delete", "Go back to the deployment's assistant", none, func(ctx context.Context, c *client.Client, _ []string) error {
-		return a.delete(ctx, c, "/ai/assistant")
+		return a.delete(ctx, c, "/ai/assistant", nil)
 	})
 	return group("assistants", "Who answers: provider, model, persona", show, set, remove)
 }
@@ -345,7 +360,7 @@ func (a *app) hooksCommand() *cobra.Command {
 	})
 	add.Flags().StringSliceVar(&events, "events", []string{"run.waiting", "run.finished", "run.in_doubt"}, "what is told")
 	remove := a.request("remove ID", "Tell an address nothing any more", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
-		return a.delete(ctx, c, client.Path("api", "hooks", args[0]))
+		return a.delete(ctx, c, client.Path("api", "hooks", args[0]), nil)
 	})
 	deliveries := a.request("deliveries ID", "List what was told to an address, and how it answered", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		got, err := client.Get[httpapi.DeliveryList](ctx, c, client.Path("api", "hooks", args[0], "deliveries"), nil)

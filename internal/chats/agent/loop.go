@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +87,14 @@ var ToolClasses = map[string]Class{
 	"look": ClassLook, "read_result": ClassLook, "search_tools": ClassLook,
 	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite,
 	"ask_person": ClassAsk,
+}
+
+// ToolNames returns the names of ToolClasses: what looks, what writes, what asks.
+func ToolNames() []string {
+	order := []Class{ClassLook, ClassWrite, ClassAsk}
+	return slices.SortedFunc(maps.Keys(ToolClasses), func(a, b string) int {
+		return cmp.Or(slices.Index(order, ToolClasses[a])-slices.Index(order, ToolClasses[b]), cmp.Compare(a, b))
+	})
 }
 
 // looksOnly are the tools of an agent that proposes nothing.

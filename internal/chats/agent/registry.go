@@ -44,8 +44,9 @@ type RegistryStore interface {
 
 // Registry reads and changes the agents of accounts.
 type Registry struct {
-	Store RegistryStore
-	Now   func() time.Time
+	Store     RegistryStore
+	Providers ProviderNamer
+	Now       func() time.Time
 }
 
 // List returns the agents of an account, by name. A server hides the shipped agent of its name.
@@ -147,17 +148,12 @@ func serverEntry(c Change, servers []tool.Server) (Entry, bool) {
 // name of a server, ErrMoved, and ErrTooMany.
 func (r Registry) Put(ctx context.Context, account, by, name string, seen int, patch json.RawMessage) (Entry, error) {
 	l, wrong := ReadLoop(name, patch)
-	servers, err := r.Store.Servers(ctx, account)
+	unknown, err := Known{r.Store, r.Providers}.Check(ctx, account, l.Servers, l.Assistant)
 	if err != nil {
 		return Entry{}, err
 	}
-	for i, id := range l.Servers {
-		if !slices.ContainsFunc(servers, func(s tool.Server) bool { return s.ID == id && !s.IsAgent() }) {
-			wrong = append(wrong, fieldError("unknown", "servers", i))
-		}
-	}
-	if len(wrong) > 0 {
-		return Entry{}, ErrLoop.With("agent", name).At(uniqueFields(wrong)...)
+	if wrong = append(wrong, unknown...); len(wrong) > 0 {
+		return Entry{}, ErrLoop.With("agent", name).With("tools", strings.Join(ToolNames(), ", ")).At(uniqueFields(wrong)...)
 	}
 	before, err := r.Store.AgentChanges(ctx, account)
 	if err != nil {
@@ -206,7 +202,7 @@ func admit(before []Change, name string, seen int) error {
 }
 
 // Delete removes an agent of the account's own, or its changes of a shipped one. seen is the version that the caller
-// read; 0 means any. It returns ErrNoAgent, ErrTaken for a server, ErrMoved, and ErrAsShipped.
+// read, 0 for none. It returns ErrNoAgent, ErrTaken for a server, ErrMoved, and ErrAsShipped.
 func (r Registry) Delete(ctx context.Context, account, name string, seen int) error {
 	name = strings.ToLower(name)
 	c, err := r.Store.AgentChange(ctx, account, name)
@@ -219,7 +215,7 @@ func (r Registry) Delete(ctx context.Context, account, name string, seen int) er
 		return ErrAsShipped.With("agent", name)
 	case c.Version == 0:
 		return ErrNoAgent.With("agent", name)
-	case seen != 0 && seen != c.Version:
+	case seen != c.Version:
 		return ErrMoved.With("agent", name)
 	}
 	return r.Store.DeleteAgentChange(ctx, account, name, c.Version)

@@ -74,7 +74,7 @@ func CheckTools(tools []Tool, taken func(name string) bool) (wrong []fault.Field
 		case !toolName.MatchString(t.Name):
 			add("string_pattern_mismatch", i, "name")
 		case seen[t.Name] || taken(t.Name):
-			add("other", i, "name")
+			add("taken", i, "name")
 		}
 		seen[t.Name] = true
 		if t.Description == "" || len(t.Description) > maxToolText {

@@ -38,6 +38,7 @@ type Service struct {
 	Store      Store
 	Chats      Chats
 	Agents     agent.LoopReader
+	Known      agent.Known // for Start only
 	Runs       plan.StatusReader
 	Executions Executions
 	IDs        *ids.Source
@@ -77,16 +78,22 @@ type Order struct {
 // startGrace is the time after which the sweep starts a job that was not started.
 const startGrace = 5 * time.Second
 
-// Start stores a job and starts its execution. It returns agent.ErrNoAgent, agent.ErrNotALoop and
-// conversation.ErrChatNotFound.
+// Start stores a job and starts its execution. It returns agent.ErrNoAgent, agent.ErrNotALoop, conversation.ErrChatNotFound,
+// agent.ErrRouted for a chat that the router answers, and ErrOrder.
 func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 	account := o.Principal.Account
 	loop, err := agent.Resolve(ctx, s.Agents, account, o.Agent)
 	if err != nil {
 		return Job{}, err
 	}
+	if err := o.check(ctx, s.Known, loop); err != nil {
+		return Job{}, err
+	}
 	j := o.job(loop)
 	chat, err := s.chat(ctx, o, &j)
+	if err == nil {
+		err = admits(chat)
+	}
 	if err != nil {
 		return Job{}, err
 	}

@@ -26,7 +26,7 @@ func (w *world) choose(t testing.TB, name, patch string) {
 	t.Helper()
 	ctx := context.Background()
 	if patch != "" {
-		agents := agent.Registry{Store: w.Store, Now: w.Clock}
+		agents := agent.Registry{Store: w.Store, Providers: namedProviders{"openai", "nadie"}, Now: w.Clock} // nadie is gone later
 		if _, err := agents.Put(ctx, fixture.Account, "ana", name, 0, json.RawMessage(patch)); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestAnAgentHasItsModelAndItsBudget(t *testing.T) {
 func TestADeletedAgentIsToldOnce(t *testing.T) {
 	w := newLookWorld(t, text("Una."), text("Dos."))
 	w.choose(t, "mio", `{"prompt":"Mira."}`)
-	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 0); err != nil {
+	if err := (agent.Registry{Store: w.Store, Now: w.Clock}).Delete(context.Background(), fixture.Account, "mio", 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Una.", "Dos."} {

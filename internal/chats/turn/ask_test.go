@@ -60,7 +60,7 @@ func TestJobAsksAndGoesOnWithTheAnswer(t *testing.T) {
 		t.Errorf("after the answer: %+v", list)
 	}
 	j = w.drive(t, j.ID)
-	if j.Status != job.Success || j.Output != "Hecho para seis." || j.Question != "" || w.model.lastTool() != `{"answer":"sí, para seis"}` || w.ChatNow().AskingJobID != "" {
+	if j.Status != job.Success || j.Output != "Hecho para seis." || j.Question != "" || w.model.lastTool() != `{"answer":"sí, para seis"}` {
 		t.Errorf("%+v, told %s", j, w.model.lastTool())
 	}
 	if got := w.events(t, j.ID); got != "started round asked replied resumed round ended" {
@@ -120,6 +120,36 @@ func TestAMessageThatAJobHasIsNoTurn(t *testing.T) {
 	}
 	if got := w.Messages(); len(got) != 4 || len(w.model.asked) != 2 {
 		t.Errorf("%d messages after %d calls", len(got), len(w.model.asked))
+	}
+}
+
+// TestAMessageThatAJobTookBeforeADeathIsNoTurn: the process died before the message stood in the chat, and the job went on.
+func TestAMessageThatAJobTookBeforeADeathIsNoTurn(t *testing.T) {
+	w := newAskWorld(t, calls("ask_person", askFor))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	w.Pass(time.Minute)
+	r := w.message("seis")
+	r.MessageID, r.MessageAt, r.MayRepeat = w.IDs.New(w.Clock()), w.Clock(), true
+	if taken, err := w.jobs.Reply(t.Context(), fixture.Account, j.ID, r.MessageID, r.Message); !taken || err != nil {
+		t.Fatal(taken, err)
+	}
+	if j = w.drive(t, j.ID); j.Status != job.Success {
+		t.Fatalf("%+v", j)
+	}
+	w.Pass(time.Minute)
+	asked := len(w.model.asked)
+	reply, err := w.service.Send(t.Context(), r)
+	if err != nil || reply.Kind != turn.KindNotice || !strings.Contains(reply.Message.Content, "trabajo") || len(w.model.asked) != asked {
+		t.Errorf("%+v %v after %d calls", reply, err, len(w.model.asked)-asked)
+	}
+	said := 0
+	for _, m := range w.Messages() {
+		if m.ID == r.MessageID && m.JobID == j.ID {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("it is %d times in the chat: %+v", said, w.Messages())
 	}
 }
 
@@ -192,8 +222,8 @@ func TestOneJobAsksInAChat(t *testing.T) {
 	}
 	w.Pass(job.MostLife)
 	third = w.drive(t, third.ID)
-	if third.Status != job.Partial || third.StopReason != conversation.StopExpired || w.ChatNow().AskingJobID != "" || len(w.waiting(t)) != 0 {
-		t.Errorf("%+v, asking %s", third, w.ChatNow().AskingJobID)
+	if third.Status != job.Partial || third.StopReason != conversation.StopExpired || len(w.waiting(t)) != 0 {
+		t.Errorf("%+v", third)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -177,11 +178,11 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		if err != nil {
 			return err
 		}
-		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, run.Describe(r.Plan, old != nil)))
+		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, d.describe(r, old != nil)))
 		card.By, card.Sources = d.by(), d.sources
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
-			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.req.Viewer(), at),
+			Data: run.Proposed(r, d.modelData()), Shown: r.Sighted(d.viewer(), at),
 		})
 		if err != nil {
 			return err
@@ -191,6 +192,23 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		return nil
 	})
 	return reply, err
+}
+
+// describe returns the text of a proposed plan. Nobody waits for the answer of a job, so its plan is shown to whoever says
+// yes to it before the yes counts, where their client does not say what they saw.
+func (d *dialog) describe(r plan.Run, replaces bool) locale.Phrase {
+	if d.job == nil {
+		return run.Describe(r.Plan, replaces)
+	}
+	return locale.Lines(run.Describe(r.Plan, replaces), locale.Say("turn.proposed_by_job"))
+}
+
+// viewer returns who is shown what the dialog proposes: nobody, when a job does.
+func (d *dialog) viewer() string {
+	if d.job != nil {
+		return ""
+	}
+	return d.req.Viewer()
 }
 
 // replacedByCard returns the answers whose place the card of a plan takes, when the turn answers anew.

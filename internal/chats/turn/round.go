@@ -199,14 +199,10 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 	if err != nil {
 		return "", false, err
 	}
-	asked := w.job.Question != ""
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
 	w.job.Open, w.job.Told = nil, nil
 	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
-	}
-	if asked {
-		w.endAsking(ctx)
 	}
 	return "", false, nil
 }

@@ -32,10 +32,16 @@ type jobWorld struct {
 	started []string
 	woken   []string
 	state   run.Execution // of every execution; "": it runs
+	tried   int           // orders of roundorder_test.go
 }
 
 func newJobWorld(t testing.TB, answers ...any) *jobWorld {
-	w := &jobWorld{world: newLookWorld(t, answers...)}
+	return newJobWorldOf(t, newLookWorld(t, answers...))
+}
+
+func newJobWorldOf(t testing.TB, of *world) *jobWorld {
+	t.Helper()
+	w := &jobWorld{world: of}
 	w.service.Jobs = w.Store.JobStore
 	w.jobs = &job.Service{
 		Store: w.Store.JobStore, Chats: w.Store.ChatStore, Agents: shipped{}, Runs: w.Store.RunStore, Executions: executions{w}, IDs: w.IDs, Now: w.Clock,

@@ -15,7 +15,8 @@ import (
 )
 
 // pose puts the question of a round into the chat, and notes in the chat that the job asks. It may be repeated: the
-// message has an id and a place of the round. It reports false, and poses nothing, while another job asks in the chat,
+// message has an id and a place of the round. The chat keeps the note of who asked, because a message that the job took before
+// its process died, and that comes once more, is known by the job alone. It reports false, and poses nothing, while another job asks in the chat,
 // because the next message could not answer both.
 func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 	s, j, before := w.service, w.job, w.chat.AskingJobID
@@ -38,14 +39,6 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 	}
 	err := retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
 	return err == nil, err
-}
-
-// endAsking notes in the chat that the job asks no more. A note that stays does no harm: it is compared with the job.
-func (w *work) endAsking(ctx context.Context) {
-	err := w.service.Store.SetAsking(ctx, w.job.Account, w.job.ChatID, w.job.ID, "")
-	if err != nil && !errors.Is(err, fault.ErrMoved) {
-		w.service.Log.WarnContext(ctx, "job.asking_left", "job_id", w.job.ID, "error", err)
-	}
 }
 
 // replied returns what the call is told of the person's answer; "" when there is none yet.

@@ -21,22 +21,26 @@ import (
 func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		order               job.Order
+		then                string // the tool that is called after the look; "": none
 		status              job.Status
 		posts, calls, least int // least: writes, counted before and after
+		once                string
 	}{
-		"to its end":    {job.Order{}, job.Success, 1, 3, 20},
-		"judged":        {job.Order{Eval: agent.EvalFull}, job.Success, 1, 6, 38},
-		"to its bounds": {job.Order{MaxSteps: 1}, job.Partial, 0, 2, 14},
+		"to its end":                 {job.Order{}, "", job.Success, 1, 3, 20, "looked proposed resumed ended"},
+		"judged":                     {job.Order{Eval: agent.EvalFull}, "", job.Success, 1, 6, 38, "proposed resumed ended"},
+		"to its bounds":              {job.Order{MaxSteps: 1}, "", job.Partial, 0, 2, 14, "looked ended"},
+		"after a question":           {job.Order{}, "ask_person", job.Success, 1, 4, 30, "asked replied looked proposed ended"},
+		"after a call of its client": {job.Order{Tools: []job.Tool{notes}}, notes.Name, job.Success, 1, 4, 30, "called told looked proposed ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := 1
 			for ; ; after++ {
 				w := newJobWorld(t)
-				thinks := &thinker{w: w}
+				thinks := &thinker{w: w, then: c.then}
 				w.service.Models = providers{thinks}
 				id := w.start(t, "build", c.order).ID
 				dying := &dyingJobs{Store: w.Store.JobStore, left: after}
-				w.service.Jobs = dying
+				w.service.Jobs, w.jobs.Store = dying, dying
 				w.driveDying(t, id, dying)
 				j, posts, answers := w.job(t, id), 0, 0
 				for _, r := range w.Requests() {
@@ -52,7 +56,15 @@ func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 				if j.Status != c.status || j.Lost > 1 || posts != c.posts || answers != 1 || thinks.calls > c.calls+j.Lost {
 					t.Fatalf("after %d writes: %d requests, %d answers, %d calls: %+v", after, posts, answers, thinks.calls, j)
 				}
-				w.events(t, id)
+				happened := strings.Fields(w.events(t, id))
+				for kind := range strings.FieldsSeq(c.once) {
+					if slices.Index(happened, kind) < 0 || slices.Contains(happened[slices.Index(happened, kind)+1:], kind) {
+						t.Fatalf("after %d writes: not one %s in %v", after, kind, happened)
+					}
+				}
+				if asks := w.questions(); c.then == "ask_person" && asks != 1 {
+					t.Fatalf("after %d writes: the question is %d times in the chat", after, asks)
+				}
 				if spent, charged := w.spent(t, id), w.charged(t); j.Micros == 0 || j.Micros != spent || j.Micros != charged {
 					t.Fatalf("after %d writes: it cost %d, its events say %d, and %d were charged", after, j.Micros, spent, charged)
 				}
@@ -81,6 +93,7 @@ func (w *jobWorld) driveDying(t testing.TB, id string, dying *dyingJobs) {
 			w.Pass(2 * time.Second) // the next invocation comes later
 		case err != nil:
 			t.Fatal(err)
+		case next == job.NextWait && w.reacts(t, w.job(t, id)):
 		case next == job.NextWait:
 			if err := w.Confirm(w.Read(w.job(t, id).RunID)); err != nil {
 				t.Fatal(err)
@@ -93,10 +106,49 @@ func (w *jobWorld) driveDying(t testing.TB, id string, dying *dyingJobs) {
 	t.Fatal("it does not end")
 }
 
+// notes is a tool of the client.
+var notes = job.Tool{Name: "read_notes", Description: "Reads the notes.", Schema: json.RawMessage(`{"type":"object"}`)}
+
+// reacts gives a job that asks its answer, as a person or as its client, and again when that died. It reports false when the
+// job waits for its plan.
+func (w *jobWorld) reacts(t testing.TB, j job.Job) bool {
+	t.Helper()
+	for range 5 {
+		var err error
+		switch {
+		case j.AsksPerson():
+			_, err = w.jobs.Reply(t.Context(), fixture.Account, j.ID, "01KANSWER", "la más barata")
+		case j.AwaitsClient():
+			_, err = w.jobs.Tell(t.Context(), fixture.Account, j.User, j.ID, []job.ToldCall{{ID: j.Open[0].ID, Output: "la más barata"}})
+		default:
+			return false
+		}
+		if !errors.Is(err, errDied) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return true
+		}
+		w.Pass(2 * time.Second)
+	}
+	t.Fatal("nobody answers")
+	return false
+}
+
+func (w *jobWorld) questions() (n int) {
+	for _, m := range w.Messages() {
+		if strings.Contains(m.Content, "¿Cuál?") {
+			n++
+		}
+	}
+	return n
+}
+
 // thinker is a model that answers by what it was told: it looks, proposes, and says that it is done. Its first answer is
 // not good enough for it.
 type thinker struct {
 	w     *jobWorld
+	then  string // the tool that it calls after it looked; "": none
 	calls int
 }
 
@@ -110,7 +162,9 @@ func (k *thinker) Complete(_ context.Context, r llm.Request) (llm.Reply, error) 
 	case better:
 	case last.Role != llm.ToolRole:
 		reply = calls("look", lookAt(k.w.Server.ID, "/rooms"))
-	case strings.Contains(last.Content, `"l1"`):
+	case strings.Contains(last.Content, `"l1"`) && k.then != "":
+		reply = calls(k.then, map[string]string{"ask_person": `{"question":"¿Cuál?"}`, notes.Name: "{}"}[k.then])
+	case strings.Contains(last.Content, `"l1"`), strings.Contains(last.Content, "la más barata"):
 		reply = calls("mcp_request", k.w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
 	}
 	reply.Usage = llm.Usage{Input: 11, Output: 7}

@@ -187,9 +187,6 @@ func (w *work) end(ctx context.Context, reason conversation.StopReason, text str
 	if err != nil {
 		return err
 	}
-	if w.job.Question != "" {
-		w.endAsking(ctx)
-	}
 	w.service.Log.InfoContext(ctx, "job.ended", "account", w.job.Account, "job_id", w.job.ID, "status", w.job.Status, "stop_reason", reason)
 	return w.save(ctx, rounds, append(events, ended)...)
 }

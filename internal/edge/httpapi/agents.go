@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,7 +41,8 @@ func (a *api) agents() {
 	}, s.set)
 	register(a, operation{
 		method: http.MethodDelete, path: "/api/agents/{name}", id: "deleteAgent", access: withAdmin, status: http.StatusNoContent,
-		summary: "Delete an agent of one's own, or put a shipped one back as it is shipped", failures: []int{404, 409, 422},
+		summary:  "Delete an agent of one's own, or put a shipped one back as it is shipped, while it has the version that was read",
+		failures: []int{404, 409, 413, 415, 422}, optionalBody: true,
 	}, s.delete)
 }
 
@@ -92,7 +96,7 @@ func (AgentPatch) Schema(r huma.Registry) *huma.Schema {
 			"name":          {Type: huma.TypeString, Description: "as in the path"},
 			"description":   text("when it is to be chosen; at most 2000 characters"),
 			"prompt":        text("what it does and how; at most 16000 characters. null over a shipped one: its own, in the language of the chat"),
-			"tools":         texts("globs of tools: look, read_result, search_tools, mcp_request, propose_plan, revise_plan; absent or null: all that the account may use; []: none"),
+			"tools":         texts("globs of tools: " + strings.Join(agent.ToolNames(), ", ") + "; absent or null: all that the account may use; []: none"),
 			"servers":       texts("ids of services; absent or null: all; []: none"),
 			"mode":          text("confirm-all: reads are proposed, too; confirm-sensitive; yolo is the same over a service, because it never covers one"),
 			"max_steps":     number("model calls, 1 to 200"),
@@ -201,7 +205,7 @@ func (s agentHandler) set(ctx context.Context, in *struct {
 		wrong = append(wrong, field("enum", "body", "kind"))
 	}
 	if n := in.Body.name; n != "" && n != in.Name {
-		wrong = append(wrong, field("other", "body", "name"))
+		wrong = append(wrong, field("renamed", "body", "name"))
 	}
 	if len(wrong) > 0 {
 		return nil, agent.ErrLoop.At(wrong...)
@@ -211,9 +215,38 @@ func (s agentHandler) set(ctx context.Context, in *struct {
 }
 
 func (s agentHandler) delete(ctx context.Context, in *struct {
-	Name    string `path:"name"`
-	Version int    `query:"version" minimum:"0" doc:"of the agent as it was read; absent: any"`
+	Name    string       `path:"name"`
+	Version queryVersion `query:"version" minimum:"0" doc:"of the agent as it was read, when the body does not have it"`
+	Body    AgentDelete
 },
 ) (*nothing, error) {
-	return nil, s.agents.Delete(ctx, caller(ctx).Account, in.Name, in.Version)
+	seen := cmp.Or(in.Body.Version, in.Version.seen)
+	if seen == nil {
+		return nil, errInvalid.At(field("missing", "body", "version"))
+	}
+	return nil, s.agents.Delete(ctx, caller(ctx).Account, in.Name, *seen)
+}
+
+// AgentDelete is the body of DELETE /api/agents/{name}.
+type AgentDelete struct {
+	Version *int `json:"version,omitempty" minimum:"0" doc:"of the agent as it was read; ?version= is the same, for clients whose DELETE has no body"`
+}
+
+// queryVersion is a version in the query; seen is nil when it is absent.
+type queryVersion struct {
+	Value int
+	seen  *int
+}
+
+// Schema implements huma.SchemaProvider.
+func (queryVersion) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger} }
+
+// Receiver and OnParamSet let huma read the version, and say whether there is one.
+func (v *queryVersion) Receiver() reflect.Value { return reflect.ValueOf(&v.Value).Elem() }
+
+// OnParamSet implements huma.ParamReactor.
+func (v *queryVersion) OnParamSet(isSet bool, _ any) {
+	if isSet {
+		v.seen = &v.Value
+	}
 }

@@ -19,6 +19,11 @@ type agentRows struct {
 	rows map[string]agent.Change
 }
 
+// namedProviders are the names of the providers of every account.
+type namedProviders []string
+
+func (p namedProviders) ProviderNames(context.Context, string) ([]string, error) { return p, nil }
+
 func newAgentRows(servers *opsStore) *agentRows {
 	rows := map[string]agent.Change{"openai": {Name: "openai", Version: 1, Patch: json.RawMessage(`{"prompt":"Mira.","keywords":["mirar"]}`), By: "luz", UpdatedAt: noon}}
 	for _, s := range servers.servers {
@@ -68,6 +73,10 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 		{"otro", `{"version":0,"prompt":"p","kind":"server"}`, 422, []string{"se registra en /api/mcps"}},
 		{"otro", `{"version":0,"prompt":"p","kind":"loop","name":"otro"}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","max_steps":1000,"timeout_s":-1}`, 422, []string{"de 1 a 200", "604800"}},
+		{"otro", `{"version":0,"prompt":"p","budget_micros":1e30}`, 422, []string{"número demasiado grande"}},
+		{"otro", `{"version":0,"prompt":"p","tools":["ask"]}`, 422, []string{"hay look, read_result, search_tools, mcp_request, propose_plan, revise_plan, ask_person"}},
+		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"nadie","model":"m"},"servers":["nope"]}`, 422, []string{"no es un proveedor de tu cuenta", "no es un servicio de tu cuenta"}},
+		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"openai","model":"m"}}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},
 		{"otro", `{"version":0,"prompt":"` + long + `"}`, 413, nil},
 		{"otro", `{"version":0,"prompt":"` + long[:200_000] + `"}`, 422, []string{"16000"}},
@@ -82,6 +91,16 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 			if !strings.Contains(w.Body.String(), part) {
 				t.Errorf("%s %.60s: no %q in %s", c.name, c.body, part, w.Body)
 			}
+		}
+	}
+}
+
+// TestToolsAreNamedInTheDescriptionOfTheAPI holds the text of the document to the table of tools.
+func TestToolsAreNamedInTheDescriptionOfTheAPI(t *testing.T) {
+	about := AgentPatch{}.Schema(nil).Properties["tools"].Description
+	for name := range agent.ToolClasses {
+		if !strings.Contains(about, name) {
+			t.Errorf("no %s in %q", name, about)
 		}
 	}
 }
@@ -103,15 +122,37 @@ func TestAShippedAgentIsPutBack(t *testing.T) {
 	put(`{"version":0,"max_steps":3}`, 200)
 	put(`{"version":0,"max_steps":4}`, 409)
 	steps(`"max_steps":3`)
-	for path, status := range map[string]int{"/api/agents/plan?version=7": 409, "/api/agents/plan?version=-1": 422, "/api/agents/nadie": 404, "/api/agents/build": 409} {
-		if w := s.do(ask(manager, http.MethodDelete, path, "")); w.Code != status {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	for _, c := range []struct {
+		path, body string
+		status     int
+	}{
+		{"/api/agents/plan?version=7", "", 409},
+		{"/api/agents/plan?version=0", "", 409},
+		{"/api/agents/plan", `{"version":9}`, 409},
+		{"/api/agents/plan?version=1", `{"version":9}`, 409},
+		{"/api/agents/plan?version=-1", "", 422},
+		{"/api/agents/plan", `{"version":-1}`, 422},
+		{"/api/agents/plan", `{"version":"1"}`, 422},
+		{"/api/agents/plan", `{"Version":1}`, 422},
+		{"/api/agents/plan", "", 422},
+		{"/api/agents/plan", "{}", 422},
+		{"/api/agents/plan?version=", "", 422},
+		{"/api/agents/nadie", `{"version":1}`, 404},
+		{"/api/agents/build", `{"version":0}`, 409},
+	} {
+		if w := s.do(ask(manager, http.MethodDelete, c.path, c.body)); w.Code != c.status {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
 		}
 	}
-	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan?version=1", "")); w.Code != 204 {
+	steps(`"max_steps":3`)
+	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan", `{"version":1}`)); w.Code != 204 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	steps(`"max_steps":20`)
+	put(`{"version":0,"max_steps":3}`, 200)
+	if w := s.do(ask(manager, http.MethodDelete, "/api/agents/plan?version=1", "")); w.Code != 204 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 func TestAChatChoosesAnAgent(t *testing.T) {

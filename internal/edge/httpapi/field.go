@@ -203,11 +203,14 @@ func localizeFields(lang locale.Tag, f *fault.Error) []fault.Field {
 				continue
 			}
 			one.Loc[i] = shortName(name)
-			if sentence, ok := locale.Lookup(lang, "fault."+f.Code+"."+name+"."+one.Type); ok {
-				own = sentence
+			if key := "fault." + f.Code + "." + name + "." + one.Type; hasText(lang, key) {
+				own = locale.Fill(lang, key, f.Args)
 			}
 		}
-		general, _ := locale.Lookup(lang, "fault.field."+one.Type)
+		general := ""
+		if key := "fault.field." + one.Type; hasText(lang, key) {
+			general = locale.Fill(lang, key, f.Args)
+		}
 		if f.Is(plan.ErrInvalid) {
 			own = planMessage(lang, one, own)
 		}

@@ -92,7 +92,7 @@ type ClientTool struct {
 // Resolve refuses a prompt of white space, a model without a name, and tools that no model can call.
 func (r *JobRequest) Resolve(huma.Context) []error {
 	if checkNotBlank(r.Prompt) != nil {
-		return []error{errInvalid.At(field("blank", "body", "prompt"))}
+		return []error{errInvalid.At(field("string_too_short", "body", "prompt"))}
 	}
 	wrong := append(r.Assistant.Check(), job.CheckTools(clientTools(r.Tools), turn.IsTool)...)
 	if len(wrong) > 0 {

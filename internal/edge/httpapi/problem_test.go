@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,10 +22,9 @@ import (
 	_ "piloto/internal/workspace" // its sentences
 )
 
-// TestEveryFaultHasAMessage reads the source of the module: each code given to fault.New has a message and a next
-// step, in every language.
-func TestEveryFaultHasAMessage(t *testing.T) {
-	codes := map[string]string{"internal_error": "fault"}
+// inspectModule calls f with every node of the module's source, without its tests.
+func inspectModule(t *testing.T, f func(path string, n ast.Node)) {
+	t.Helper()
 	for _, root := range []string{"../../../internal", "../../../functions"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -35,9 +35,7 @@ func TestEveryFaultHasAMessage(t *testing.T) {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				if code, ok := newFault(n); ok {
-					codes[code] = path
-				}
+				f(path, n)
 				return true
 			})
 			return nil
@@ -46,6 +44,17 @@ func TestEveryFaultHasAMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestEveryFaultHasAMessage reads the source of the module: each code given to fault.New has a message and a next
+// step, in every language.
+func TestEveryFaultHasAMessage(t *testing.T) {
+	codes := map[string]string{"internal_error": "fault"}
+	inspectModule(t, func(path string, n ast.Node) {
+		if code, ok := newFault(n); ok {
+			codes[code] = path
+		}
+	})
 	if len(codes) < 30 {
 		t.Fatalf("found only %d codes: is the source still where this test looks?", len(codes))
 	}
@@ -85,6 +94,96 @@ func newFault(n ast.Node) (string, bool) {
 	}
 	code, err := strconv.Unquote(lit.Value)
 	return code, err == nil
+}
+
+// TestEveryTypeOfProblemHasASentence reads the source of the module: each type of a field's problem that has no sentence
+// of its own where it is made has a general one, in every language.
+func TestEveryTypeOfProblemHasASentence(t *testing.T) {
+	types := map[string]string{}
+	judges := false // its file makes faults
+	inspectModule(t, func(path string, n ast.Node) {
+		if file, ok := n.(*ast.File); ok {
+			judges = slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"piloto/internal/ground/fault"` })
+		}
+		if !judges {
+			return
+		}
+		for _, typ := range problemTypes(n) {
+			types[typ] = path
+		}
+	})
+	if len(types) < 20 {
+		t.Fatalf("found only %d types: is the source still where this test looks?", len(types))
+	}
+	for typ, path := range types {
+		for _, tag := range locale.Tags() {
+			if text, _ := locale.Lookup(tag, "fault.field."+typ); text == "" {
+				t.Errorf("%s (%s): no fault.field.%s in %s", typ, path, typ, tag)
+			}
+		}
+	}
+}
+
+// problemTypes returns the types of problems that a node makes: the member Type of a fault.Field without Msg, the first
+// argument of the functions that make one without a sentence, and what the functions wrong… return.
+func problemTypes(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		if of, ok := n.Type.(*ast.SelectorExpr); n.Type != nil && (!ok || of.Sel.Name != "Field") {
+			return nil
+		}
+		var typ string
+		for _, e := range n.Elts {
+			pair, ok := e.(*ast.KeyValueExpr)
+			if !ok {
+				return nil
+			}
+			switch key, _ := pair.Key.(*ast.Ident); {
+			case key == nil || key.Name == "Msg":
+				return nil
+			case key.Name == "Type":
+				typ = problemType(pair.Value)
+			}
+		}
+		if typ != "" {
+			return []string{typ}
+		}
+	case *ast.CallExpr:
+		if name, ok := n.Fun.(*ast.Ident); ok && len(n.Args) > 0 && slices.Contains([]string{"field", "fieldError", "add"}, name.Name) {
+			if typ := problemType(n.Args[0]); typ != "" {
+				return []string{typ}
+			}
+		}
+	case *ast.FuncDecl:
+		if strings.HasPrefix(n.Name.Name, "wrong") {
+			return returned(n.Body)
+		}
+	}
+	return nil
+}
+
+func returned(body ast.Node) (types []string) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		if back, ok := n.(*ast.ReturnStmt); ok && len(back.Results) == 1 {
+			if typ := problemType(back.Results[0]); typ != "" {
+				types = append(types, typ)
+			}
+		}
+		return true
+	})
+	return types
+}
+
+// problemType returns a literal that may be a type of problem, else "".
+func problemType(e ast.Expr) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	if typ, err := strconv.Unquote(lit.Value); err == nil && typ != "" && strings.Trim(typ, "abcdefghijklmnopqrstuvwxyz_.") == "" {
+		return typ
+	}
+	return ""
 }
 
 func TestEveryKindHasAStatusAndTitle(t *testing.T) {

@@ -35,6 +35,7 @@ var bodies = map[string]string{
 	"setAgent":           `{"version":1,"prompt":"Mira."}`,
 	"agentChat":          `{"message":"hola","session_id":"s","config":{"id_empresa":7}}`,
 	"restoreProjectFile": `{"path":"a.txt","version":"v1","if_match":"v1"}`, "restoreChatFile": `{"path":"a.txt","version":"v1","if_match":"v1"}`,
+	"deleteAgent": `{"version":1}`,
 	"setProvider": `{"base_url":"https://llm.example.org/v1"}`, "setProviderKey": `{"key":"k-1"}`,
 }
 
@@ -90,6 +91,14 @@ func operationID(r *route) string {
 // pathOf returns the path of a route for an id, and for a known provider.
 func pathOf(r *route, id string) string {
 	return strings.NewReplacer("{id}", id, "{name}", "openai", "{session_id}", "+51", "{id_empresa}", "7", "{step}", "s1", "{delivery_id}", deliveryID, "{path+}", "a.txt").Replace(r.pattern)
+}
+
+// withoutBody returns what a path needs when the body is left out.
+func withoutBody(id string) string {
+	if id == "deleteAgent" {
+		return "?version=1"
+	}
+	return ""
 }
 
 func eachRoute(t *testing.T, visit func(t *testing.T, r *route, id, body string)) {

@@ -600,7 +600,7 @@ func newSite(checks ...Check) *site {
 	watch := newOpsStore(w)
 	c.Ops = opsOf(watch)
 	c.Hooks = newHooks(c, func() { _ = w.called("a", "", "", nil) })
-	c.Agents = agent.Registry{Store: newAgentRows(watch), Now: c.Now}
+	c.Agents = agent.Registry{Store: newAgentRows(watch), Providers: namedProviders{"openai"}, Now: c.Now}
 	return &site{world: w, places: newPlaces(), memoryStore: &memoryStore{}, companyStore: newCompanyStore(), logs: logs, watch: watch, config: c, checks: checks, made: map[Function]http.Handler{}}
 }
 

@@ -66,7 +66,7 @@ func jobState(j job.Job) string {
 	return "error"
 }
 
-// jobSays says what a job does now, or how it ended.
+// jobSays says what a job does now, or how it ended, and which calls of its model were lost.
 func jobSays(j job.Job, tag locale.Tag) string {
 	key, n := "page.job."+string(j.Status), j.Rounds
 	switch {
@@ -85,7 +85,11 @@ func jobSays(j job.Job, tag locale.Tag) string {
 	if j.StopReason != "" {
 		reason = locale.Text(tag, "job.stopped."+string(j.StopReason))
 	}
-	return locale.Text(tag, key, "n", itoa(n), "reason", reason)
+	says := locale.Text(tag, key, "n", itoa(n), "reason", reason)
+	if j.Lost > 0 {
+		says += ". " + locale.Text(tag, "page.job.lost", "n", itoa(j.Lost))
+	}
+	return says
 }
 
 // jobs reads the jobs that the messages began. One that is gone leaves its message without a line.

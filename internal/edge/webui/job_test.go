@@ -98,6 +98,8 @@ func TestJobSaysHowFarItHasCome(t *testing.T) {
 		"done":     {job.Job{Status: job.Success, Rounds: 1}, "Terminado en 1 ronda", "Done in 1 round", false},
 		"half":     {job.Job{Status: job.Partial, Rounds: 4, StopReason: conversation.StopSteps}, "Terminado a medias en 4 rondas: se ha llegado al máximo de pasos", "Ended half done in 4 rounds: it reached its most steps", false},
 		"unsure":   {job.Job{Status: job.Partial, Rounds: 4}, "pero puede que falte algo", "but something may be missing", false},
+		"lost":     {job.Job{Status: job.Success, Rounds: 2, Lost: 1}, "Terminado en 2 rondas. Se perdió 1 respuesta de su modelo: lo que pudo costar", "Done in 2 rounds. 1 answer of its model was lost: what it may have cost", false},
+		"losing":   {job.Job{Status: job.Running, Rounds: 2, Lost: 2}, "Trabaja, ronda 3. Se perdieron 2 respuestas", "Working, round 3. 2 answers of its model were lost", true},
 		"failed":   {job.Job{Status: job.Failed, StopReason: conversation.StopBlocked}, "No ha terminado: no se puede usar ningún modelo", "Not done: no model may be used", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,6 +94,16 @@ func (m *Manager) Providers(ctx context.Context, account string) ([]ProviderView
 	return list, nil
 }
 
+// ProviderNames names them.
+func (m *Manager) ProviderNames(ctx context.Context, account string) ([]string, error) {
+	list, err := m.Providers(ctx, account)
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	return names, err
+}
+
 // View returns one provider of an account; ErrUnknownProvider.
 func (m *Manager) View(ctx context.Context, account, name string) (ProviderView, error) {
 	list, err := m.Providers(ctx, account)
