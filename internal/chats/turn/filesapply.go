@@ -97,29 +97,12 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 // chosenChanges returns the changes of some files, and the set of the others. It returns the result for the model
 // instead when they cannot be proposed.
 func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files.Shown, rest files.Set, result string) {
-	w, place := d.service.Files, d.place()
-	shown, err := w.Show(ctx, place, d.files.set)
+	shown, err := d.service.Files.Show(ctx, d.place(), d.files.set)
 	if err == nil && len(paths) > 0 {
-		all := shown.Set
-		var others []string
-		for _, c := range all.Changes {
-			if !slices.Contains(paths, c.Name) {
-				others = append(others, c.Name)
-			}
+		if result = notChanged(shown.Set, paths); result != "" {
+			return shown, rest, result
 		}
-		for _, p := range paths {
-			if !slices.ContainsFunc(all.Changes, func(c overlay.Change) bool { return c.Name == p }) {
-				return shown, rest, toolError("paths", fmt.Sprintf("%q was not changed", p))
-			}
-		}
-		some, err := w.Without(ctx, place, all.ID, others)
-		if err == nil {
-			rest, err = w.Without(ctx, place, all.ID, paths)
-		}
-		if err != nil {
-			return shown, rest, toolError("", fileFault(err))
-		}
-		shown, err = w.Show(ctx, place, some.ID)
+		shown, rest, err = d.divide(ctx, shown.Set, paths)
 	}
 	switch {
 	case errors.Is(err, workspace.ErrMoved):
@@ -134,6 +117,35 @@ func (d *dialog) chosenChanges(ctx context.Context, paths []string) (shown files
 			"the diff has %d KB, and a card shows %d KB: propose some of the files first, with paths", len(shown.Diff)>>10, mostDiff>>10))
 	}
 	return shown, rest, ""
+}
+
+// notChanged returns the result for the model when it names a file that it did not change; else "".
+func notChanged(all files.Set, paths []string) string {
+	for _, p := range paths {
+		if !slices.ContainsFunc(all.Changes, func(c overlay.Change) bool { return c.Name == p }) {
+			return toolError("paths", fmt.Sprintf("%q was not changed", p))
+		}
+	}
+	return ""
+}
+
+// divide returns the changes of some files, and the set of the others.
+func (d *dialog) divide(ctx context.Context, all files.Set, paths []string) (shown files.Shown, rest files.Set, err error) {
+	var others []string
+	for _, c := range all.Changes {
+		if !slices.Contains(paths, c.Name) {
+			others = append(others, c.Name)
+		}
+	}
+	w, place := d.service.Files, d.place()
+	some, err := w.Without(ctx, place, all.ID, others)
+	if err == nil {
+		rest, err = w.Without(ctx, place, all.ID, paths)
+	}
+	if err == nil {
+		shown, err = w.Show(ctx, place, some.ID)
+	}
+	return shown, rest, err
 }
 
 // dropMoved forgets the changes of files that others changed meanwhile, and tells the model.
