@@ -87,6 +87,8 @@ var ToolClasses = map[string]Class{
 	"look": ClassLook, "read_result": ClassLook, "search_tools": ClassLook,
 	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite,
 	"ask_person": ClassAsk,
+	"list_files": ClassLook, "find_files": ClassLook, "read_file": ClassLook, "grep": ClassLook, "search_code": ClassLook,
+	"write_file": ClassWrite, "edit_file": ClassWrite, "apply_patch": ClassWrite, "delete_file": ClassWrite, "apply_changes": ClassWrite,
 }
 
 // ToolNames returns the names of ToolClasses: what looks, what writes, what asks.

@@ -49,7 +49,9 @@ func toolsOf(r llm.Request) string {
 
 // TestToolsOfATurnHaveAClass: what an agent's globs match is what a turn has.
 func TestToolsOfATurnHaveAClass(t *testing.T) {
-	draft := newLookWorld(t)
+	w, _ := newFileWorld(t)
+	withFiles(t, w)
+	draft := w.world
 	draft.choose(t, "build", "")
 	draft.model.answers = []any{calls("mcp_request", draft.request("DELETE", "/bookings/9", "")), text("Vale.")}
 	draft.send(t, "borra la 9")

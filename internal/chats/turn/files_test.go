@@ -369,3 +369,30 @@ func TestChangesWhoseAnswerIsLostAreAppliedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesOfAJobThatIsEndedAreProposed: a person may want them, and the job does not wait.
+func TestChangesOfAJobThatIsEndedAreProposed(t *testing.T) {
+	for reason, order := range map[string]job.Order{"max_steps": {MaxSteps: 1}, "dry": {MaxSteps: 1, DryRun: true}} {
+		w, f := newFileWorld(t, calls("edit_file", edit("precios.csv", "20", "25")), text("No me dio tiempo."))
+		j := w.drive(t, w.start(t, "build", order).ID)
+		pending := w.ChatNow().PendingRunID
+		if j.Status != job.Partial || (pending != "") != (reason == "max_steps") {
+			t.Fatalf("%s: %+v, %q", reason, j, pending)
+		}
+		if m := w.last(t); m.Content != j.Output {
+			t.Errorf("%s: the last message is %q", reason, m.Content)
+		}
+		if pending == "" {
+			continue
+		}
+		r := w.Read(pending)
+		changesOf(t, r)
+		if err := w.Confirm(r); err != nil {
+			t.Fatal(err)
+		}
+		w.Execute(r.ID)
+		if f.Content(t)["precios.csv"] != "sala,precio\nnorte,25\n" {
+			t.Errorf("%v", f.Content(t))
+		}
+	}
+}

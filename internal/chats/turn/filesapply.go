@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/chats/job"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
@@ -242,4 +243,37 @@ func (w *work) takeNextChanges() {
 	if next := w.job.Next; next != nil && next.Round == w.round {
 		w.job.Changes, w.job.Next = *next, nil
 	}
+}
+
+// proposeLeft proposes the changes of a job that is ended before it was done: a person may want them, and the job does not
+// wait. What cannot be proposed is left.
+func (w *work) proposeLeft(ctx context.Context) error {
+	s, set := w.service, w.job.Changes.Set
+	if set == "" || set == w.job.Changes.Proposed || w.job.DryRun || s.Files == nil || !job.Graceful(w.job.StopReason) {
+		return nil
+	}
+	w.runID = ids.DeriveAt(w.job.CreatedAt, "job", w.job.ID, "left")
+	if _, err := s.Store.Status(ctx, w.job.Account, w.runID); !errors.Is(err, plan.ErrRunNotFound) { // it is there, or nobody knows
+		return err
+	}
+	if w.project.ID == "" && w.listed == nil { // nothing was read for a last call
+		if err := w.open(ctx); err != nil {
+			s.Log.WarnContext(ctx, "job.changes_left", "job_id", w.job.ID, "error", err)
+			return nil
+		}
+	}
+	if w.meter == nil {
+		w.meter = &meter{settled: true} // no model is called
+	}
+	shown, _, refused := w.chosenChanges(ctx, nil)
+	if refused != "" {
+		s.Log.WarnContext(ctx, "job.changes_left", "job_id", w.job.ID, "why", refused)
+		return nil
+	}
+	p, wrong, err := w.changesPlan(ctx, "", shown)
+	if err != nil || len(wrong) > 0 {
+		return err
+	}
+	_, err = w.propose(ctx, p)
+	return err
 }

@@ -39,6 +39,9 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	if err := w.countOpen(ctx); err != nil {
 		return err
 	}
+	if err := w.proposeLeft(ctx); err != nil {
+		return err
+	}
 	return w.end(ctx, w.job.StopReason, text, nil)
 }
 
