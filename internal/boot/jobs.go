@@ -8,6 +8,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/models/cache"
 	"piloto/internal/runs/stepfn"
 	"piloto/statemachines"
 )
@@ -56,7 +57,7 @@ type jobRoutes struct {
 func (s site) jobs(c Jobs) *job.Service {
 	return &job.Service{
 		Store: s.stores.Jobs, Chats: s.stores.Chats, Agents: s.stores.Registry, Runs: s.stores.Runs, Executions: stepfn.New(s.StepFunctions, c.ARN),
-		IDs: s.IDs, Now: s.Now, Log: s.log, AloneSince: s.AloneSince,
+		IDs: s.IDs, Now: s.Now, Log: s.log, Caches: s.Answers != nil, AloneSince: s.AloneSince,
 	}
 }
 
@@ -76,6 +77,9 @@ func Agent(w World, e Environment, t Tools) (gateway.Function, error) {
 	s := w.turnSite(c.Answering)
 	turns, jobs := s.turns(c.Answering, t), s.jobs(Jobs{})
 	turns.Jobs = s.stores.Jobs
+	if w.Answers != nil {
+		turns.Models = cache.Models{Models: turns.Models, Store: w.Answers, Now: w.Now}
+	}
 	return task(s, func(ctx context.Context, in statemachines.JobInput) (statemachines.JobOutput, error) {
 		switch in.Task {
 		case statemachines.JobWait:

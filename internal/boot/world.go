@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/ids"
 	"piloto/internal/live/realtime"
+	"piloto/internal/models/cache"
 	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
@@ -61,6 +62,8 @@ type World struct {
 	// Counted counts the requests of all functions in one process; nil: each function counts its own, and they
 	// share the table.
 	Counted *rate.Memory
+	// Answers keeps what models answered to jobs with a cache; nil: no job has one.
+	Answers cache.Store
 	// Keyless means that the deployment's provider needs no key.
 	Keyless bool
 }

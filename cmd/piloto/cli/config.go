@@ -29,7 +29,7 @@ const hooksKey = "post-edit"
 
 // harmless are the settings that a file may set which only lies in the current folder, such as that of a repository that
 // somebody fetched. All others decide where requests and secrets go, what asks, or what commands may do.
-var harmless = []string{"agent", "max-steps", "budget", "timeout", "self-eval", "lang", "quiet", "no-color", "show-costs", "dry-run", "no-stream"}
+var harmless = []string{"agent", "max-steps", "budget", "timeout", "self-eval", "lang", "quiet", "no-color", "show-costs", "dry-run", "no-stream", "cache"}
 
 // unset are the flags of these commands that are no settings: they belong to one call.
 var unset = []string{"config", "help", "version", "chat", "project", "delete", "force"}

@@ -13,7 +13,6 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/machine"
-	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
@@ -65,6 +64,7 @@ type work struct {
 	dry      bool
 	wait     bool
 	showCost bool
+	cache    bool
 
 	workspace workspaceFlags
 }
@@ -89,6 +89,9 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 			if err := w.check(prompt); err != nil {
 				return err
 			}
+			if origin, _, err := a.target(); w.cache && err == nil && origin != here {
+				return usage(errors.New("--cache: only the data folder of this machine keeps answers (--at here)"))
+			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return a.work(ctx, c, w, prompt) })
 		},
 	}
@@ -109,58 +112,20 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 	f.BoolVar(&w.dry, "dry-run", false, "propose nothing; it says what it would propose")
 	f.BoolVar(&w.wait, "wait", true, "wait for its end; --wait=false prints the job and returns")
 	f.Bool("no-wait", false, "the same as --wait=false")
+	f.BoolVar(&w.cache, "cache", false, "do not ask the model again what it answered within a day; only with --at here")
+	f.Bool("no-cache", false, "the same as --cache=false")
 	f.BoolVar(&w.showCost, "show-costs", false, "say on stderr what its models cost")
 	f.BoolVar(&a.global.noStream, "no-stream", false, "write texts when they are whole")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if no, err := cmd.Flags().GetBool("no-wait"); err == nil && no {
 			w.wait = false
 		}
+		if no, err := cmd.Flags().GetBool("no-cache"); err == nil && no {
+			w.cache = false
+		}
 		return nil
 	}
 	return cmd
-}
-
-// check refuses bounds that no job has.
-func (w work) check(prompt string) error {
-	switch {
-	case strings.TrimSpace(prompt) == "":
-		return usage(errors.New("the prompt is empty"))
-	case w.steps < 0 || w.steps > 200:
-		return usage(fmt.Errorf("--max-steps %d: write 1 to 200", w.steps))
-	case !(w.budget >= 0 && w.budget <= 1e6): // NaN is neither
-		return usage(fmt.Errorf("--budget %v: write US dollars, such as 0.50", w.budget))
-	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
-		return usage(fmt.Errorf("--timeout %v: write 1s to 168h", w.timeout))
-	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
-		return usage(fmt.Errorf("--mode %s: write confirm-all, confirm-sensitive or yolo", w.mode))
-	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
-		return usage(fmt.Errorf("--self-eval %s: write off, basic or full", w.eval))
-	}
-	return nil
-}
-
-// order returns the body that starts the job.
-func (w work) order(ctx context.Context, c *client.Client, prompt string) (httpapi.JobRequest, error) {
-	o := httpapi.JobRequest{
-		Prompt: prompt, ChatID: w.chat, BudgetMicros: int64(w.budget*1e6 + 0.5), MaxSteps: w.steps, TimeoutS: int(w.timeout / time.Second), Eval: w.eval, DryRun: w.dry,
-		Mode: w.mode,
-	}
-	if w.noMCP {
-		o.Servers = &[]string{}
-	}
-	if w.model == "" {
-		return o, nil
-	}
-	provider, model, both := strings.Cut(w.model, "/")
-	if !both {
-		who, err := client.Get[httpapi.Eligibility](ctx, c, "/ai/eligibility", nil)
-		if err != nil {
-			return o, err
-		}
-		provider, model = who.Provider, w.model
-	}
-	o.Assistant = &agent.Assistant{Provider: provider, Model: model}
-	return o, nil
 }
 
 // work starts a job, and follows it.

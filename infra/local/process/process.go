@@ -302,13 +302,17 @@ func (p *Process) clientConfig() aws.Config {
 }
 
 func (p *Process) world() boot.World {
-	return boot.World{
+	w := boot.World{
 		Tables: p.tableClient(nil), StepFunctions: p.clientConfig(), Secrets: p.clientConfig(), Push: p.pushConfig(),
 		Objects: p.clientConfig(), Functions: p.clientConfig(),
 		Now: p.Clock, IDs: ids.NewSource(nil), Counted: rate.NewMemory(),
 		Patient: p.Lambda != AsProcess, Private: p.private, Watches: p.watches, Stopping: p.functions.halted, Idle: p.sockets.Idle,
 		Log: func(slog.Level) *slog.Logger { return p.log },
 	}.On(p.localSettings())
+	if p.Lambda != AsProcess {
+		w.Answers = openAnswers(p.Data, p.Clock())
+	}
+	return w
 }
 
 // localSettings returns the settings that functions need on one machine.

@@ -73,6 +73,7 @@ type Job struct {
 	Locale    string     `json:"locale"`
 	TraceID   string     `json:"trace_id,omitempty"`
 	DryRun    bool       `json:"dry_run,omitempty"` // nothing is proposed
+	Cache     bool       `json:"cache,omitempty"`   // its model is not asked again what it answered before
 	Tools     []Tool     `json:"tools,omitempty"`   // of its client
 	Context   string     `json:"context,omitempty"` // what its client tells about its machine; for the model
 

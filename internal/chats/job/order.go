@@ -12,8 +12,8 @@ import (
 // ErrOrder means that a job cannot be started as it was asked for. Fields has every problem.
 var ErrOrder = fault.New(fault.Invalid, "job.invalid")
 
-// check refuses what the account does not have, and what lifts a bound that an administrator set for the agent.
-func (o Order) check(ctx context.Context, known agent.Known, loop agent.Loop) error {
+// check refuses what the account or the deployment does not have, and what lifts a bound that an administrator set for the agent.
+func (o Order) check(ctx context.Context, known agent.Known, loop agent.Loop, caches bool) error {
 	var services []string
 	if o.Servers != nil {
 		services = *o.Servers
@@ -24,6 +24,9 @@ func (o Order) check(ctx context.Context, known agent.Known, loop agent.Loop) er
 	}
 	if !o.Principal.Allows(auth.ScopeAdmin) {
 		wrong = append(wrong, o.lifts(loop)...)
+	}
+	if o.Cache && !caches {
+		wrong = append(wrong, fault.Field{Loc: []any{"body", "cache"}, Type: "no_cache"})
 	}
 	if len(wrong) > 0 {
 		return ErrOrder.With("agent", loop.Name).At(wrong...)

@@ -44,6 +44,7 @@ type Service struct {
 	IDs        *ids.Source
 	Now        func() time.Time
 	Log        *slog.Logger
+	Caches     bool // the deployment keeps answers of models
 
 	// AloneSince is the start of the only process: what an earlier one left is looked at, whenever it is due. Zero for
 	// any other deployment.
@@ -73,6 +74,7 @@ type Order struct {
 
 	Tools   []Tool // of the client
 	Context string // what the client tells about its machine
+	Cache   bool   // calls of its model that were made before are answered as they were then
 }
 
 // startGrace is the time after which the sweep starts a job that was not started.
@@ -86,7 +88,7 @@ func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	if err := o.check(ctx, s.Known, loop); err != nil {
+	if err := o.check(ctx, s.Known, loop, s.Caches); err != nil {
 		return Job{}, err
 	}
 	j := o.job(loop)
@@ -138,7 +140,7 @@ func (o Order) job(loop agent.Loop) Job {
 	}
 	return Job{
 		ID: o.ID, Account: o.Principal.Account, User: o.Principal.User, Agent: loop.Name, Loop: loop, ChatID: o.ChatID, MessageID: o.ID,
-		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Status: Running, Tools: o.Tools, Context: o.Context,
+		Prompt: o.Prompt, Locale: string(o.Locale), TraceID: o.TraceID, DryRun: o.DryRun, Cache: o.Cache, Status: Running, Tools: o.Tools, Context: o.Context,
 		CreatedAt: o.At, UpdatedAt: o.At, EndsAt: o.At.Add(MostLife), DueAt: o.At.Add(startGrace),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -52,6 +53,7 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 	case err != nil || w.job.Status.Terminal():
 		return job.NextEnd, err
 	}
+	ctx = w.withCache(ctx)
 	if w.job.Status == job.Waiting {
 		if next, waits, err := w.resume(ctx); waits || err != nil {
 			return next, err
@@ -82,6 +84,14 @@ func (s *Service) Round(ctx context.Context, account, id string) (job.Next, erro
 		}
 	}
 	return w.handle(ctx)
+}
+
+// withCache has the calls of the job's model answered from a cache, if it asks for that.
+func (w *work) withCache(ctx context.Context) context.Context {
+	if w.job.Cache {
+		return cache.Wanted(ctx)
+	}
+	return ctx
 }
 
 // loadJob reads a job with its rounds.

@@ -25,6 +25,7 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 	case err != nil || w.job.Status.Terminal():
 		return err
 	}
+	ctx = w.withCache(ctx)
 	if w.job.StopReason == "" { // every attempt at a round failed
 		w.job.StopReason = conversation.StopModel
 		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))

@@ -77,6 +77,7 @@ func TestAJobNamesOnlyWhatTheAccountHas(t *testing.T) {
 		{"yolo and a larger budget", bounded, chat, job.Order{Mode: agent.Yolo, BudgetMicros: 101}, "body mode looser, body budget_micros over_agent"},
 		{"both by an administrator", bounded, admin, job.Order{Mode: agent.Yolo, BudgetMicros: 101}, ""},
 		{"a stricter mode and any budget", `{"prompt":"Mira."}`, chat, job.Order{Mode: agent.ConfirmAll, BudgetMicros: 1 << 40}, ""},
+		{"a cache where there is none", bounded, admin, job.Order{Cache: true}, "body cache no_cache"},
 		{"yolo is not looser", `{"prompt":"Mira."}`, chat, job.Order{Mode: agent.Yolo}, ""},
 	} {
 		if _, got := w.order(t, c.agent, c.scopes, c.order); got != c.want {

@@ -79,6 +79,7 @@ type JobRequest struct {
 
 	Tools   []ClientTool `json:"tools,omitempty" maxItems:"20" doc:"that the client carries out itself, on its own machine: the job waits for its answers to their calls"`
 	Context string       `json:"context,omitempty" maxLength:"24576" doc:"what the client tells the model about its machine, such as a tree of its files"`
+	Cache   bool         `json:"cache,omitempty" doc:"its model is not asked again what it answered within a day; only where one machine is the deployment"`
 }
 
 // ClientTool is a tool that the client of a job carries out itself.
@@ -191,7 +192,7 @@ func (h jobHandler) start(ctx context.Context, in *struct {
 			Agent: in.Name, Prompt: in.Body.Prompt, ChatID: in.Body.ChatID, DryRun: in.Body.DryRun,
 			BudgetMicros: in.Body.BudgetMicros, MaxSteps: in.Body.MaxSteps, TimeoutS: in.Body.TimeoutS, Eval: agent.Eval(in.Body.Eval),
 			Mode: agent.Mode(in.Body.Mode), Assistant: in.Body.Assistant, Servers: in.Body.Servers,
-			Tools: clientTools(in.Body.Tools), Context: in.Body.Context,
+			Tools: clientTools(in.Body.Tools), Context: in.Body.Context, Cache: in.Body.Cache,
 		})
 		return showJob(j), err
 	})
