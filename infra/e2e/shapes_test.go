@@ -70,10 +70,11 @@ func TestPlansOfOneToFiftyStepsRun(t *testing.T) {
 	}
 	call := reply{calls: []call{{"propose_plan", object("goal", "Demasiado", "steps", many)}}}
 	model.will(call)
-	model.will(call)
-	model.will(call)
-	if a := c.say(t, chat, "Hazlo todo"); a.text("kind") != "notice" || !strings.Contains(a.text("message.content"), "50") {
-		t.Errorf("51 steps: %s", a)
+	model.will(reply{text: "Son demasiados pasos."})
+	a := c.say(t, chat, "Hazlo todo")
+	asked := model.allRequests()
+	if told := string(asked[len(asked)-1].Body); a.text("kind") != "message" || !strings.Contains(told, "a plan has at most 50 steps") {
+		t.Errorf("51 steps: %s, and the model was told %s", a, told)
 	}
 }
 

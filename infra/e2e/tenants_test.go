@@ -94,6 +94,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"POST /api/projects/{id}/restore": object("path", "ours.txt", "version", "v"), "POST /api/chats/{id}/restore": object("path", "ours.txt", "version", "v"),
 		"PUT /api/projects/{id}/files/{path}": "mine", "PUT /api/chats/{id}/files/{path}": "mine",
 		"POST /api/jobs/{id}/results":  `{"results":[{"call_id":"1.0","output":"x"}]}`,
+		"DELETE /api/agents/{name}":    `{"version":1}`,
 		"PATCH /api/hooks/{id}":        `{"enabled":false}`,
 		"PUT /api/router/{id_empresa}": object("context", "Suyo."),
 	}
