@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -32,6 +33,7 @@ type fileWork struct {
 	offered bool   // it has the tools
 	tree    string // the names, for the prompt
 	down    bool   // they cannot be read now
+	lost    bool   // what was changed is gone, because the chat has other files now
 	refused string // the set that could not be proposed as it is
 	set     string // what was changed, see files.Workspace; "" if nothing was
 }
@@ -65,7 +67,12 @@ func (d *dialog) openFiles(ctx context.Context, project conversation.Project) {
 		d.files.set = d.job.Changes.Set
 	}
 	var err error
-	if d.files.tree, err = d.service.Files.Tree(ctx, d.place(), d.files.set); err != nil {
+	d.files.tree, err = d.service.Files.Tree(ctx, d.place(), d.files.set)
+	if errors.Is(err, files.ErrSet) { // the chat is in another project now
+		d.files.lost, d.files.set, d.job.Changes = true, "", job.Changes{}
+		d.files.tree, err = d.service.Files.Tree(ctx, d.place(), "")
+	}
+	if err != nil {
 		d.files.down = true
 		d.service.Log.WarnContext(ctx, "turn.files_unread", "chat_id", d.chat.ID, "error", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -479,5 +480,23 @@ func TestAnEditIsAReadOfTheFiles(t *testing.T) {
 	withFiles(t, w)
 	if w.send(t, "Sube el precio y mira las salas"); len(w.Requests()) != 0 {
 		t.Errorf("%d requests", len(w.Requests()))
+	}
+}
+
+// TestAChatThatMovesLosesTheChangesOfItsJob: the model is told, and the job does not try them for ever.
+func TestAChatThatMovesLosesTheChangesOfItsJob(t *testing.T) {
+	w, _ := newFileWorld(t, calls("write_file", `{"path":"a.txt","content":"a\n"}`), calls("ask_person", askFor), text("Se perdieron los cambios."))
+	w.service.Questions = w.jobs
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	project := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "Otro", All: true, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
+	if err := w.Store.CreateProject(t.Context(), fixture.Account, project); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	w.send(t, "Para seis")
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Changes.Set != "" || !strings.Contains(fmt.Sprint(w.model.asked[len(w.model.asked)-1].Messages), "ya no existen") {
+		t.Errorf("%+v", j)
 	}
 }
