@@ -23,7 +23,6 @@ import (
 
 	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
@@ -107,7 +106,7 @@ func (a *app) run(args []string) Code {
 		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
 	}
 	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
-		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(err.Error())))
+		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
 		if code == Unauthenticated {
 			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 		}
@@ -213,14 +212,6 @@ func (a *app) language() locale.Tag {
 		}
 	}
 	return locale.Spanish
-}
-
-// worded returns an error of the domain as its sentence.
-func (a *app) worded(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return errors.New(locale.OfFault(f).In(a.tag))
-	}
-	return err
 }
 
 // writer returns a writer for a terminal; coloured says where it will be written.

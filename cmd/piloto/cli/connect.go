@@ -22,7 +22,7 @@ const here = "here"
 func (a *app) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
 	origin, token, err := a.target()
 	if err == nil && origin != here && token == "" {
-		err = &exitError{Unauthenticated, a.text("cli.no_token", "url", origin)}
+		err = &exitError{code: Unauthenticated, text: a.text("cli.no_token", "url", origin)}
 	}
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 		return err
 	}
 	if _, err := os.Stat(a.global.data); err != nil && a.global.at != here {
-		return &exitError{Unreachable, a.text("cli.nowhere", "data", a.global.data)}
+		return &exitError{code: Unreachable, text: a.text("cli.nowhere", "data", a.global.data)}
 	}
 	used := false
 	err = a.open(ctx, func(ctx context.Context, c *client.Client) error {

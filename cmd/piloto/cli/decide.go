@@ -94,7 +94,7 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 		}
 		fmt.Fprintln(a.errOut, w.String())
 		if !isShown(r.Digest, typed) {
-			return &exitError{Waits, a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
+			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
 		}
 		body.Items = append(body.Items, item)
 	}

@@ -55,7 +55,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				}
 			}
 			if bad {
-				return &exitError{Failed, errFound.Error()}
+				return &exitError{code: Failed, text: errFound.Error()}
 			}
 			return nil
 		},

@@ -225,7 +225,7 @@ func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown strin
 	typed := d.digest
 	if typed == "" {
 		if !a.asks || d.yes {
-			return &exitError{Waits, a.text("cli.need_digest", "digest", short(r.Digest))}
+			return &exitError{code: Waits, text: a.text("cli.need_digest", "digest", short(r.Digest))}
 		}
 		var err error
 		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(r.Digest))); err != nil && !errors.Is(err, io.EOF) {
@@ -233,7 +233,7 @@ func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown strin
 		}
 	}
 	if !isShown(r.Digest, typed) {
-		return &exitError{Waits, a.text("cli.other_digest", "digest", short(r.Digest))}
+		return &exitError{code: Waits, text: a.text("cli.other_digest", "digest", short(r.Digest))}
 	}
 	return nil
 }
@@ -362,7 +362,7 @@ func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	case 1:
 		return waiting[0], nil
 	case 0:
-		return httpapi.Step{}, &exitError{Failed, a.text("cli.nothing_waits", "id", r.RunID)}
+		return httpapi.Step{}, &exitError{code: Failed, text: a.text("cli.nothing_waits", "id", r.RunID)}
 	}
 	ids := make([]string, len(waiting))
 	for i, s := range waiting {

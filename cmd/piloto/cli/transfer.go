@@ -72,14 +72,7 @@ func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
 			if len(args) == 2 {
 				name = args[1]
 			}
-			info, err := os.Stat(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			if err := workspace.CheckSize(name, info.Size()); err != nil {
-				return usage(a.worded(err))
-			}
-			content, err := os.ReadFile(args[0])
+			content, err := readPlain(args[0], workspace.MaxFileBytes)
 			if err != nil {
 				return usage(err)
 			}
@@ -199,7 +192,7 @@ func (a *app) tellTransfer(r mirror.Result, dry bool) error {
 		a.say(a.text("cli.files.dry"))
 	}
 	if len(r.Conflicts) > 0 {
-		return &exitError{Failed, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", "))}
+		return &exitError{code: Failed, text: a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", "))}
 	}
 	return nil
 }
