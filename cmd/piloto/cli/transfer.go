@@ -12,9 +12,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
 
 	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/mirror"
+	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
 )
 
@@ -106,7 +109,7 @@ type transfer struct {
 func (a *app) pushCommand(f *fileFlags) *cobra.Command {
 	t := transfer{files: f, run: (*mirror.Mirror).Push}
 	cmd := a.transferCommand(&t, "push FOLDER", "Send the files of a folder that differ. Those of .gitignore and hidden ones stay here")
-	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what is not in the folder")
+	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what the folder had at its last push or pull, and has not any more")
 	return cmd
 }
 
@@ -150,12 +153,25 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		if err != nil {
 			return errors.Join(err, here.Close())
 		}
+		var out []machine.LeftOut
+		if !t.makes {
+			if out, err = here.LeftOut(ctx); err != nil {
+				return errors.Join(err, here.Close())
+			}
+			for _, o := range out {
+				t.options.Present = append(t.options.Present, norm.NFC.String(o.Name))
+			}
+		}
 		m := &mirror.Mirror{Here: here.Files(), There: there, Known: known}
 		result, err := t.run(m, ctx, t.options)
 		if !t.options.DryRun {
 			err = errors.Join(err, kept.Write(m.Known))
 		}
-		return errors.Join(a.tellTransfer(result, t.options.DryRun), err, here.Close())
+		told := a.tellTransfer(result, out, t.options.DryRun)
+		if err = errors.Join(err, here.Close()); err != nil && told != nil {
+			told = errors.New(told.Error()) // the code is that of the error
+		}
+		return errors.Join(err, told)
 	})
 }
 
@@ -169,8 +185,23 @@ func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), root, origin, place), nil
 }
 
-// tellTransfer prints what was copied. A conflict is an error.
-func (a *app) tellTransfer(r mirror.Result, dry bool) error {
+// skipped is a file or a folder that was not sent, as JSON.
+type skipped struct {
+	Name string `json:"name"`
+	Code string `json:"code"`
+	Why  string `json:"why"` // a sentence
+}
+
+func (a *app) skipped(out []machine.LeftOut) []skipped {
+	list := make([]skipped, len(out))
+	for i, o := range out {
+		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(a.tag)}
+	}
+	return list
+}
+
+// tellTransfer prints what was copied. A conflict is an error, and what was not sent or deleted is half of one.
+func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {
 		rows = append(rows, []string{a.text("cli.files.deleted"), name})
@@ -178,8 +209,13 @@ func (a *app) tellTransfer(r mirror.Result, dry bool) error {
 	for _, name := range r.Written {
 		rows = append(rows, []string{a.text("cli.files.written"), name})
 	}
+	left := a.skipped(out)
 	if a.global.json {
-		if err := a.printJSON(r); err != nil {
+		all := struct {
+			mirror.Result
+			Skipped []skipped `json:"skipped"`
+		}{r, left}
+		if err := a.printJSON(all); err != nil {
 			return err
 		}
 	} else if len(rows) > 0 {
@@ -191,8 +227,26 @@ func (a *app) tellTransfer(r mirror.Result, dry bool) error {
 	if dry {
 		a.say(a.text("cli.files.dry"))
 	}
-	if len(r.Conflicts) > 0 {
-		return &exitError{code: Failed, text: a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", "))}
+	code, lines := Success, []string{}
+	if len(left) > 0 {
+		code, lines = Partial, append(lines, a.text("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
-	return nil
+	if len(r.Strange) > 0 {
+		code, lines = Partial, append(lines, a.text("cli.files.strange", "names", strings.Join(r.Strange, ", ")))
+	}
+	if len(r.Conflicts) > 0 {
+		code, lines = Failed, append(lines, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
+	}
+	if code == Success {
+		return nil
+	}
+	return &exitError{code: code, text: strings.Join(lines, "\n")}
+}
+
+func sentencesOf(list []skipped) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("  " + s.Why + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
