@@ -106,6 +106,7 @@ func (a *app) run(args []string) Code {
 		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
 	}
 	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
+		_ = a.settle() // arguments are refused before the language is known
 		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
 		if code == Unauthenticated {
 			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
@@ -136,7 +137,7 @@ func (a *app) root() *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("there is no command %q; piloto --help lists them", args[0]))
+				return usage(refusal("cli.wrong.no_command", "name", args[0]))
 			}
 			return nil
 		},
@@ -266,7 +267,7 @@ func (a *app) forgetTyped() {
 	flushTerminal(int(os.Stdin.Fd()))
 }
 
-var errNobody = errors.New("nobody is here to be asked")
+var errNobody = refusal("cli.wrong.nobody")
 
 // secret reads a secret: from the terminal without showing it, or the first line of stdin.
 func (a *app) secret(question string) (string, error) {
@@ -282,7 +283,7 @@ func (a *app) secret(question string) (string, error) {
 	}
 	line, err := a.in.ReadString('\n')
 	if line = strings.TrimSpace(line); line == "" {
-		return "", errors.Join(usage(errors.New("stdin holds no secret")), ignoreEOF(err))
+		return "", errors.Join(usage(refusal("cli.wrong.no_secret")), ignoreEOF(err))
 	}
 	return line, nil
 }

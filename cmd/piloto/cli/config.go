@@ -82,7 +82,7 @@ func (a *app) settle() error {
 		a.getenv = with(a.getenv, "PILOTO_LANG", a.global.lang)
 		a.tag = a.language()
 	default:
-		return usage(fmt.Errorf("--lang %s: write es or en", a.global.lang))
+		return usage(refusal("cli.wrong.lang", "value", a.global.lang))
 	}
 	if a.global.noColour {
 		a.colour = false

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -77,7 +76,7 @@ func (a *app) target() (origin, token string, err error) {
 	at, name := a.global.at, a.global.profile
 	switch {
 	case at != "" && name != "":
-		return "", "", usage(errors.New("--at and --profile name two deployments: give one of them"))
+		return "", "", usage(refusal("cli.wrong.two_deployments"))
 	case at == here:
 		return here, "", nil
 	}
@@ -88,7 +87,7 @@ func (a *app) target() (origin, token string, err error) {
 	if name != "" {
 		p, ok := known.Known[name]
 		if !ok {
-			return "", "", usage(fmt.Errorf("--profile %s: there is none; piloto login --profile %s makes it", name, name))
+			return "", "", usage(refusal("cli.no_profile", "name", name))
 		}
 		origin, err = originOf(p.Origin)
 		return origin, p.Token, err

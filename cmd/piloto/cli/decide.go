@@ -125,7 +125,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		editor = a.getenv("EDITOR")
 	}
 	if editor == "" {
-		return r, usage(errors.New("set EDITOR, or edit the plan on the page"))
+		return r, usage(refusal("cli.wrong.no_editor"))
 	}
 	file, err := os.CreateTemp("", "piloto-plan-*.json") // with mode 0600
 	if err != nil {

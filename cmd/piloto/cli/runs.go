@@ -368,7 +368,7 @@ func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	for i, s := range waiting {
 		ids[i] = s.ID
 	}
-	return httpapi.Step{}, usage(fmt.Errorf("several steps wait (%s): choose one with --step", strings.Join(ids, ", ")))
+	return httpapi.Step{}, usage(refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
 }
 
 func (a *app) runsSettle() *cobra.Command {
@@ -377,7 +377,7 @@ func (a *app) runsSettle() *cobra.Command {
 		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: exactly("ID", "STEP"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if outcome == "" {
-				return usage(fmt.Errorf("--outcome is missing: look at the service, then say done, not_done or retry"))
+				return usage(refusal("cli.wrong.outcome"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				got, err := client.Post[httpapi.ResolveAnswer](ctx, c, runPath(args[0], "settle"), httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -24,7 +23,7 @@ import (
 func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: cobra.RangeArgs(1, 2),
+		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: between(1, "FILE", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := path.Base(args[0])
 			if len(args) == 2 {
@@ -69,7 +68,7 @@ func (a *app) save(name string, content []byte, force bool) error {
 
 func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: cobra.RangeArgs(1, 2),
+		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: between(1, "PATH", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := filepath.Base(args[0])
 			if len(args) == 2 {
@@ -179,7 +178,7 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no place to remember what was copied: %w", err)
+		return "", refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	origin, place := there.Place()
 	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), root, origin, place), nil
