@@ -23,7 +23,6 @@ import (
 
 	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/visible"
 )
@@ -107,7 +106,8 @@ func (a *app) run(args []string) Code {
 		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
 	}
 	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
-		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(err.Error())))
+		_ = a.settle() // arguments are refused before the language is known
+		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
 		if code == Unauthenticated {
 			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 		}
@@ -137,7 +137,7 @@ func (a *app) root() *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("there is no command %q; piloto --help lists them", args[0]))
+				return usage(refusal("cli.wrong.no_command", "name", args[0]))
 			}
 			return nil
 		},
@@ -215,14 +215,6 @@ func (a *app) language() locale.Tag {
 	return locale.Spanish
 }
 
-// worded returns an error of the domain as its sentence.
-func (a *app) worded(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return errors.New(locale.OfFault(f).In(a.tag))
-	}
-	return err
-}
-
 // writer returns a writer for a terminal; coloured says where it will be written.
 func (a *app) writer(coloured bool) *show.Writer {
 	return &show.Writer{Tag: a.tag, Colour: coloured, Now: time.Now()}
@@ -275,7 +267,7 @@ func (a *app) forgetTyped() {
 	flushTerminal(int(os.Stdin.Fd()))
 }
 
-var errNobody = errors.New("nobody is here to be asked")
+var errNobody = refusal("cli.wrong.nobody")
 
 // secret reads a secret: from the terminal without showing it, or the first line of stdin.
 func (a *app) secret(question string) (string, error) {
@@ -291,7 +283,7 @@ func (a *app) secret(question string) (string, error) {
 	}
 	line, err := a.in.ReadString('\n')
 	if line = strings.TrimSpace(line); line == "" {
-		return "", errors.Join(usage(errors.New("stdin holds no secret")), ignoreEOF(err))
+		return "", errors.Join(usage(refusal("cli.wrong.no_secret")), ignoreEOF(err))
 	}
 	return line, nil
 }

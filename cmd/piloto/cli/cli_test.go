@@ -117,7 +117,7 @@ func TestTokensAreForTheirOwnerAlone(t *testing.T) {
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.target(); codeOf(err) != Usage || !strings.Contains(err.Error(), "chmod 600") {
+	if _, _, err := a.target(); codeOf(err) != Usage || !strings.Contains(a.worded(err).Error(), "chmod 600") {
 		t.Errorf("others can read it: %v", err)
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,7 +82,7 @@ func (a *app) settle() error {
 		a.getenv = with(a.getenv, "PILOTO_LANG", a.global.lang)
 		a.tag = a.language()
 	default:
-		return usage(fmt.Errorf("--lang %s: write es or en", a.global.lang))
+		return usage(refusal("cli.wrong.lang", "value", a.global.lang))
 	}
 	if a.global.noColour {
 		a.colour = false
@@ -171,25 +169,6 @@ func readConfig(root *cobra.Command, file string, named bool) (map[string]settin
 		}
 	}
 	return settings, errors.Join(wrong...)
-}
-
-// readPlain reads a plain file of a limited size. Anything else, such as a FIFO, could keep the command waiting.
-func readPlain(file string, most int64) ([]byte, error) {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", file)
-	case info.Size() > most:
-		return nil, fmt.Errorf("%s has more than %d bytes", file, most)
-	}
-	f, err := os.Open(file) //nolint:gosec // the person names it
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // scalars returns a value, or the values of a list joined by commas.

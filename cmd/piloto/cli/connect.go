@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -22,7 +21,7 @@ const here = "here"
 func (a *app) connect(ctx context.Context, use func(ctx context.Context, c *client.Client) error) error {
 	origin, token, err := a.target()
 	if err == nil && origin != here && token == "" {
-		err = &exitError{Unauthenticated, a.text("cli.no_token", "url", origin)}
+		err = &exitError{code: Unauthenticated, text: a.text("cli.no_token", "url", origin)}
 	}
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func (a *app) reach(ctx context.Context, use func(ctx context.Context, c *client
 		return err
 	}
 	if _, err := os.Stat(a.global.data); err != nil && a.global.at != here {
-		return &exitError{Unreachable, a.text("cli.nowhere", "data", a.global.data)}
+		return &exitError{code: Unreachable, text: a.text("cli.nowhere", "data", a.global.data)}
 	}
 	used := false
 	err = a.open(ctx, func(ctx context.Context, c *client.Client) error {
@@ -77,7 +76,7 @@ func (a *app) target() (origin, token string, err error) {
 	at, name := a.global.at, a.global.profile
 	switch {
 	case at != "" && name != "":
-		return "", "", usage(errors.New("--at and --profile name two deployments: give one of them"))
+		return "", "", usage(refusal("cli.wrong.two_deployments"))
 	case at == here:
 		return here, "", nil
 	}
@@ -88,7 +87,7 @@ func (a *app) target() (origin, token string, err error) {
 	if name != "" {
 		p, ok := known.Known[name]
 		if !ok {
-			return "", "", usage(fmt.Errorf("--profile %s: there is none; piloto login --profile %s makes it", name, name))
+			return "", "", usage(refusal("cli.no_profile", "name", name))
 		}
 		origin, err = originOf(p.Origin)
 		return origin, p.Token, err

@@ -94,7 +94,7 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 		}
 		fmt.Fprintln(a.errOut, w.String())
 		if !isShown(r.Digest, typed) {
-			return &exitError{Waits, a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
+			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
 		}
 		body.Items = append(body.Items, item)
 	}
@@ -125,7 +125,7 @@ func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpap
 		editor = a.getenv("EDITOR")
 	}
 	if editor == "" {
-		return r, usage(errors.New("set EDITOR, or edit the plan on the page"))
+		return r, usage(refusal("cli.wrong.no_editor"))
 	}
 	file, err := os.CreateTemp("", "piloto-plan-*.json") // with mode 0600
 	if err != nil {

@@ -55,7 +55,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				}
 			}
 			if bad {
-				return &exitError{Failed, errFound.Error()}
+				return &exitError{code: Failed, text: errFound.Error()}
 			}
 			return nil
 		},
@@ -76,11 +76,11 @@ func (a *app) examine(ctx context.Context) []finding {
 		list = append(list, finding{What: "process", OK: true, Text: "none has the data folder", Do: "piloto up --data " + quote(a.global.data)})
 		list = append(list, examinePort(ctx))
 	default:
-		list = append(list, finding{What: "process", Text: err.Error()})
+		list = append(list, finding{What: "process", Text: a.worded(err).Error()})
 	}
 	list = append(list, a.examineProvider(ctx)...)
 	if origin, token, err := a.target(); err != nil {
-		list = append(list, finding{What: "login", Text: err.Error()})
+		list = append(list, finding{What: "login", Text: a.worded(err).Error()})
 	} else if origin != here {
 		list = append(list, a.examineDeployment(ctx, client.New(origin, token, string(a.tag)))...)
 	}
@@ -154,7 +154,7 @@ func (a *app) examineDeployment(ctx context.Context, c *client.Client) []finding
 		list = append(list, f)
 	}
 	if _, err := client.Get[httpapi.ServerList](within, c, "/api/mcps", nil); err != nil {
-		list = append(list, finding{What: "token", Text: err.Error(), Do: "piloto login"})
+		list = append(list, finding{What: "token", Text: a.worded(err).Error(), Do: "piloto login"})
 	}
 	return list
 }

@@ -34,11 +34,14 @@ const (
 
 // exitError ends the command with a code. Its text is told on stderr; an empty one is not.
 type exitError struct {
-	code Code
-	text string
+	code  Code
+	text  string
+	cause error // of the text; nil: the text is already what a person reads
 }
 
 func (e *exitError) Error() string { return e.text }
+
+func (e *exitError) Unwrap() error { return e.cause }
 
 // exit returns the end with a code and without a text. Success is no error.
 func exit(code Code) error {
@@ -49,7 +52,7 @@ func exit(code Code) error {
 }
 
 // usage returns the end of a command that was written wrong.
-func usage(err error) error { return &exitError{Usage, err.Error()} }
+func usage(err error) error { return &exitError{Usage, err.Error(), err} }
 
 // codeOf returns the exit code of an error.
 func codeOf(err error) Code {

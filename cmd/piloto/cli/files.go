@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,7 @@ func (a *app) workspaceCommand() *cobra.Command {
 		}
 	}
 	list := with("ls", "List the files that an agent sees", none, a.listFiles)
-	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", cobra.RangeArgs(1, 2), a.catFile)
+	cat := with("cat FILE [VERSION]", "Write a file to stdout, or an earlier version of it", between(1, "FILE", "VERSION"), a.catFile)
 	log := with("log FILE", "List the versions of a file that are kept, also of one that was deleted", exactly("FILE"), a.logFile)
 	diff := with("diff FILE VERSION", "Show what restoring a version would change", exactly("FILE", "VERSION"), a.diffFile)
 	restore := with("restore FILE VERSION", "Put an earlier version back; the present one is kept, too", exactly("FILE", "VERSION"), a.restoreFile)
@@ -74,23 +76,23 @@ func (a *app) withFiles(ctx context.Context, f fileFlags, do func(ctx context.Co
 	if err != nil {
 		return err
 	}
-	return a.worded(errors.Join(do(ctx, openFiles{m.Files(), m.Overlay}), m.Close()))
+	return errors.Join(do(ctx, openFiles{m.Files(), m.Overlay}), m.Close())
 }
 
 // withRemote calls do with the files of a project or a chat.
 func (a *app) withRemote(ctx context.Context, f fileFlags, do func(ctx context.Context, files client.Files) error) error {
 	switch {
 	case f.project != "" && f.chat != "":
-		return usage(errors.New("--project and --chat name two places: give one of them"))
+		return usage(refusal("cli.wrong.two_places"))
 	case !f.remote():
 		return usage(errors.New(a.text("cli.files.place")))
 	}
-	return a.worded(a.connect(ctx, func(ctx context.Context, c *client.Client) error {
+	return a.connect(ctx, func(ctx context.Context, c *client.Client) error {
 		if f.project != "" {
 			return do(ctx, c.ProjectFiles(f.project))
 		}
 		return do(ctx, c.ChatFiles(f.chat))
-	}))
+	})
 }
 
 // openFolder opens a folder without its agent.
@@ -99,9 +101,14 @@ func (a *app) openFolder(root string, shown []string) (*machine.Machine, error) 
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(root); err != nil {
+		return nil, usage(err)
+	} else if !info.IsDir() {
+		return nil, usage(&fs.PathError{Op: "open", Path: root, Err: syscall.ENOTDIR})
+	}
 	m, err := machine.Open(machine.Options{Root: root, History: history, Shown: shown, Tag: a.tag, Now: now, Log: a.errOut})
 	if err != nil {
-		return nil, usage(a.worded(err))
+		return nil, usage(err)
 	}
 	return m, nil
 }
@@ -110,7 +117,7 @@ func (a *app) openFolder(root string, shown []string) (*machine.Machine, error) 
 func historyFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no place for earlier versions of files: %w", err)
+		return "", refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	return filepath.Join(cache, "piloto", "history"), nil
 }
@@ -168,12 +175,12 @@ func whole(ctx context.Context, files openFiles, name, typed string) (string, er
 			continue
 		}
 		if found != "" {
-			return "", usage(fmt.Errorf("more than one version of %s begins with %s", name, typed))
+			return "", usage(refusal("cli.wrong.versions", "name", name, "version", typed))
 		}
 		found = f.Version
 	}
 	if found == "" {
-		return "", usage(fmt.Errorf("no version of %s begins with %s (8 characters or more); piloto workspace log %s lists them", name, typed, name))
+		return "", usage(refusal("cli.wrong.no_version", "name", name, "version", typed))
 	}
 	return found, nil
 }

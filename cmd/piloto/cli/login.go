@@ -59,7 +59,7 @@ It is sent to that address only. --profile names it, when there is more than one
 
 func (a *app) logoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: cobra.MaximumNArgs(1),
+		Use: "logout [NAME]", Short: "Forget the token of a deployment on this machine", Args: between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			known, err := a.readProfiles()
 			if err != nil {
@@ -83,7 +83,7 @@ func (a *app) logoutCommand() *cobra.Command {
 
 func (a *app) profilesCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: cobra.MaximumNArgs(1),
+		Use: "profiles [NAME]", Short: "List the deployments that login stored, or choose the one in use", Args: between(0, "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			known, err := a.readProfiles()
 			if err != nil {

@@ -31,19 +31,22 @@ func (a *app) addMachine(root *cobra.Command) {
 // none refuses arguments.
 func none(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage(fmt.Errorf("unknown argument %q; see --help", args[0]))
+		return usage(refusal("cli.wrong.argument", "name", args[0]))
 	}
 	return nil
 }
 
 // exactly wants a number of arguments, whose names are given.
-func exactly(names ...string) cobra.PositionalArgs {
+func exactly(names ...string) cobra.PositionalArgs { return between(len(names), names...) }
+
+// between wants at least a number of arguments, and at most those whose names are given.
+func between(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < len(names):
-			return usage(fmt.Errorf("%s is missing: %s", names[len(args)], cmd.UseLine()))
+		case len(args) < least:
+			return usage(refusal("cli.wrong.missing", "name", names[len(args)], "usage", cmd.UseLine()))
 		case len(args) > len(names):
-			return usage(fmt.Errorf("unknown argument %q: %s", args[len(names)], cmd.UseLine()))
+			return usage(refusal("cli.wrong.too_many", "name", args[len(names)], "usage", cmd.UseLine()))
 		}
 		return nil
 	}
@@ -149,7 +152,7 @@ func (a *app) enginesCommand() *cobra.Command {
 
 func (a *app) validateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: cobra.MaximumNArgs(1),
+		Use: "validate-config [FILE]", Short: "Check a configuration: unknown keys, values that do not fit", Args: between(0, "FILE"),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.settle() }, // what is checked is not in force
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := configFile

@@ -56,10 +56,10 @@ func (a *app) readProfiles() (p profiles, err error) {
 	case err != nil:
 		return p, err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return p, usage(fmt.Errorf("%s holds tokens, and others can read it: chmod 600 it", file))
+		return p, usage(refusal("cli.wrong.readable", "file", file))
 	}
 	if err := json.Unmarshal(text, &p); err != nil || p.Known == nil {
-		return p, usage(fmt.Errorf("%s is damaged: remove it, and log in again", file))
+		return p, usage(refusal("cli.wrong.damaged", "file", file))
 	}
 	return p, nil
 }
@@ -96,13 +96,13 @@ func (a *app) writeProfiles(p profiles) error {
 func originOf(text string) (string, error) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(text), "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", usage(fmt.Errorf("%q is no address: write it as https://piloto.example.org", text))
+		return "", usage(refusal("cli.wrong.address", "text", text))
 	}
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", usage(errors.New("the address of a deployment has no user, no query and no fragment"))
+		return "", usage(refusal("cli.wrong.plain_address"))
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return "", usage(fmt.Errorf("%s: the token would be readable on the way; use https, or a tunnel to this machine", u.Redacted()))
+		return "", usage(refusal("cli.wrong.no_tls", "url", u.Redacted()))
 	}
 	return u.String(), nil
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -90,7 +89,7 @@ The result is on stdout, and nothing else is. "-" reads the prompt from stdin.`,
 				return err
 			}
 			if origin, _, err := a.target(); w.cache && err == nil && origin != here {
-				return usage(errors.New("--cache: only the data folder of this machine keeps answers (--at here)"))
+				return usage(refusal("cli.wrong.cache"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error { return a.work(ctx, c, w, prompt) })
 		},
@@ -143,7 +142,7 @@ func (a *app) work(ctx context.Context, c *client.Client, w work, prompt string)
 		defer func() { _ = m.Close() }()
 		order.Tools = m.Tools()
 		if order.Context, err = m.Context(ctx); err != nil {
-			return a.worded(err)
+			return err
 		}
 	}
 	j, err := client.PostOnce[httpapi.Job](ctx, c, client.Path("api", "agents", w.agent, "jobs"), order)

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,17 +16,17 @@ import (
 func (w work) check(prompt string) error {
 	switch {
 	case strings.TrimSpace(prompt) == "":
-		return usage(errors.New("the prompt is empty"))
+		return usage(refusal("cli.wrong.prompt"))
 	case w.steps < 0 || w.steps > 200:
-		return usage(fmt.Errorf("--max-steps %d: write 1 to 200", w.steps))
+		return usage(refusal("cli.wrong.steps", "value", strconv.Itoa(w.steps)))
 	case !(w.budget >= 0 && w.budget <= 1e6): // NaN is neither
-		return usage(fmt.Errorf("--budget %v: write US dollars, such as 0.50", w.budget))
+		return usage(refusal("cli.wrong.budget", "value", fmt.Sprint(w.budget)))
 	case w.timeout < 0 || w.timeout > 7*24*time.Hour || w.timeout > 0 && w.timeout < time.Second:
-		return usage(fmt.Errorf("--timeout %v: write 1s to 168h", w.timeout))
+		return usage(refusal("cli.wrong.timeout", "value", w.timeout.String()))
 	case w.mode != "" && w.mode != "confirm-all" && w.mode != "confirm-sensitive" && w.mode != "yolo":
-		return usage(fmt.Errorf("--mode %s: write confirm-all, confirm-sensitive or yolo", w.mode))
+		return usage(refusal("cli.wrong.mode", "value", w.mode))
 	case w.eval != "" && w.eval != "off" && w.eval != "basic" && w.eval != "full":
-		return usage(fmt.Errorf("--self-eval %s: write off, basic or full", w.eval))
+		return usage(refusal("cli.wrong.eval", "value", w.eval))
 	}
 	return nil
 }

@@ -225,7 +225,7 @@ func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown strin
 	typed := d.digest
 	if typed == "" {
 		if !a.asks || d.yes {
-			return &exitError{Waits, a.text("cli.need_digest", "digest", short(r.Digest))}
+			return &exitError{code: Waits, text: a.text("cli.need_digest", "digest", short(r.Digest))}
 		}
 		var err error
 		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(r.Digest))); err != nil && !errors.Is(err, io.EOF) {
@@ -233,7 +233,7 @@ func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown strin
 		}
 	}
 	if !isShown(r.Digest, typed) {
-		return &exitError{Waits, a.text("cli.other_digest", "digest", short(r.Digest))}
+		return &exitError{code: Waits, text: a.text("cli.other_digest", "digest", short(r.Digest))}
 	}
 	return nil
 }
@@ -362,13 +362,13 @@ func (a *app) waitingStep(r httpapi.Run, id string) (httpapi.Step, error) {
 	case 1:
 		return waiting[0], nil
 	case 0:
-		return httpapi.Step{}, &exitError{Failed, a.text("cli.nothing_waits", "id", r.RunID)}
+		return httpapi.Step{}, &exitError{code: Failed, text: a.text("cli.nothing_waits", "id", r.RunID)}
 	}
 	ids := make([]string, len(waiting))
 	for i, s := range waiting {
 		ids[i] = s.ID
 	}
-	return httpapi.Step{}, usage(fmt.Errorf("several steps wait (%s): choose one with --step", strings.Join(ids, ", ")))
+	return httpapi.Step{}, usage(refusal("cli.wrong.several", "steps", strings.Join(ids, ", ")))
 }
 
 func (a *app) runsSettle() *cobra.Command {
@@ -377,7 +377,7 @@ func (a *app) runsSettle() *cobra.Command {
 		Use: "settle ID STEP", Short: "Say what became of a request in doubt, once: done, not_done, or retry", Args: exactly("ID", "STEP"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if outcome == "" {
-				return usage(fmt.Errorf("--outcome is missing: look at the service, then say done, not_done or retry"))
+				return usage(refusal("cli.wrong.outcome"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				got, err := client.Post[httpapi.ResolveAnswer](ctx, c, runPath(args[0], "settle"), httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})

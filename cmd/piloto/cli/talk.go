@@ -66,7 +66,7 @@ func lastChat(ctx context.Context, c *client.Client) (string, error) {
 		return "", err
 	}
 	if len(page.Chats) == 0 {
-		return "", usage(errors.New("--chat last: there is no chat yet"))
+		return "", usage(refusal("cli.wrong.no_chat"))
 	}
 	last := slices.MaxFunc(page.Chats, func(a, b conversation.Found) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 	return last.ID, nil
@@ -90,7 +90,7 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 				message = string(text)
 			}
 			if strings.TrimSpace(message) == "" {
-				return usage(errors.New("the message is empty"))
+				return usage(refusal("cli.wrong.message"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
 				chat, err := f.openChat(ctx, c)
@@ -237,7 +237,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			if ctx.Err() != nil || !a.asks {
 				return err
 			}
-			fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
+			fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
 			continue
 		}
 		last = codeOfTurn(got)
@@ -291,7 +291,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 		case "e":
 			edited, err := a.edit(ctx, c, r)
 			if err != nil {
-				fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
+				fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
 				continue
 			}
 			r = edited
@@ -309,7 +309,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 // tell writes an error of a conversation, which goes on.
 func (a *app) tell(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(err.Error()))
+		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
 	}
 }
 

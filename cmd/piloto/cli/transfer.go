@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -12,16 +11,19 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
 
 	"piloto/cmd/piloto/client"
+	"piloto/cmd/piloto/machine"
 	"piloto/cmd/piloto/mirror"
+	"piloto/internal/ground/locale"
 	"piloto/internal/workspace"
 )
 
 func (a *app) getFileCommand(f *fileFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: cobra.RangeArgs(1, 2),
+		Use: "get FILE [PATH]", Short: "Write a file of the deployment to this machine", Args: between(1, "FILE", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := path.Base(args[0])
 			if len(args) == 2 {
@@ -66,20 +68,13 @@ func (a *app) save(name string, content []byte, force bool) error {
 
 func (a *app) putFileCommand(f *fileFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: cobra.RangeArgs(1, 2),
+		Use: "put PATH [FILE]", Short: "Write a file of this machine to the deployment; what was there is kept as an earlier version", Args: between(1, "PATH", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := filepath.Base(args[0])
 			if len(args) == 2 {
 				name = args[1]
 			}
-			info, err := os.Stat(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			if err := workspace.CheckSize(name, info.Size()); err != nil {
-				return usage(a.worded(err))
-			}
-			content, err := os.ReadFile(args[0])
+			content, err := readPlain(args[0], workspace.MaxFileBytes)
 			if err != nil {
 				return usage(err)
 			}
@@ -113,7 +108,7 @@ type transfer struct {
 func (a *app) pushCommand(f *fileFlags) *cobra.Command {
 	t := transfer{files: f, run: (*mirror.Mirror).Push}
 	cmd := a.transferCommand(&t, "push FOLDER", "Send the files of a folder that differ. Those of .gitignore and hidden ones stay here")
-	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what is not in the folder")
+	cmd.Flags().BoolVar(&t.options.Delete, "delete", false, "delete over there what the folder had at its last push or pull, and has not any more")
 	return cmd
 }
 
@@ -157,12 +152,25 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 		if err != nil {
 			return errors.Join(err, here.Close())
 		}
+		var out []machine.LeftOut
+		if !t.makes {
+			if out, err = here.LeftOut(ctx); err != nil {
+				return errors.Join(err, here.Close())
+			}
+			for _, o := range out {
+				t.options.Present = append(t.options.Present, norm.NFC.String(o.Name))
+			}
+		}
 		m := &mirror.Mirror{Here: here.Files(), There: there, Known: known}
 		result, err := t.run(m, ctx, t.options)
 		if !t.options.DryRun {
 			err = errors.Join(err, kept.Write(m.Known))
 		}
-		return errors.Join(a.tellTransfer(result, t.options.DryRun), err, here.Close())
+		told := a.tellTransfer(result, out, t.options.DryRun)
+		if err = errors.Join(err, here.Close()); err != nil && told != nil {
+			told = errors.New(told.Error()) // the code is that of the error
+		}
+		return errors.Join(err, told)
 	})
 }
 
@@ -170,14 +178,29 @@ func (a *app) transfer(ctx context.Context, t *transfer) error {
 func keptFor(root string, there client.Files) (mirror.Kept, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no place to remember what was copied: %w", err)
+		return "", refusal("cli.wrong.no_cache", "why", err.Error())
 	}
 	origin, place := there.Place()
 	return mirror.KeptFor(filepath.Join(cache, "piloto", "copied"), root, origin, place), nil
 }
 
-// tellTransfer prints what was copied. A conflict is an error.
-func (a *app) tellTransfer(r mirror.Result, dry bool) error {
+// skipped is a file or a folder that was not sent, as JSON.
+type skipped struct {
+	Name string `json:"name"`
+	Code string `json:"code"`
+	Why  string `json:"why"` // a sentence
+}
+
+func (a *app) skipped(out []machine.LeftOut) []skipped {
+	list := make([]skipped, len(out))
+	for i, o := range out {
+		list[i] = skipped{o.Name, o.Why.Code, locale.OfFault(o.Why).In(a.tag)}
+	}
+	return list
+}
+
+// tellTransfer prints what was copied. A conflict is an error, and what was not sent or deleted is half of one.
+func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {
 		rows = append(rows, []string{a.text("cli.files.deleted"), name})
@@ -185,8 +208,13 @@ func (a *app) tellTransfer(r mirror.Result, dry bool) error {
 	for _, name := range r.Written {
 		rows = append(rows, []string{a.text("cli.files.written"), name})
 	}
+	left := a.skipped(out)
 	if a.global.json {
-		if err := a.printJSON(r); err != nil {
+		all := struct {
+			mirror.Result
+			Skipped []skipped `json:"skipped"`
+		}{r, left}
+		if err := a.printJSON(all); err != nil {
 			return err
 		}
 	} else if len(rows) > 0 {
@@ -198,8 +226,26 @@ func (a *app) tellTransfer(r mirror.Result, dry bool) error {
 	if dry {
 		a.say(a.text("cli.files.dry"))
 	}
-	if len(r.Conflicts) > 0 {
-		return &exitError{Failed, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", "))}
+	code, lines := Success, []string{}
+	if len(left) > 0 {
+		code, lines = Partial, append(lines, a.text("cli.files.skipped", "n", strconv.Itoa(len(left)), "names", sentencesOf(left)))
 	}
-	return nil
+	if len(r.Strange) > 0 {
+		code, lines = Partial, append(lines, a.text("cli.files.strange", "names", strings.Join(r.Strange, ", ")))
+	}
+	if len(r.Conflicts) > 0 {
+		code, lines = Failed, append(lines, a.text("cli.files.conflicts", "names", strings.Join(r.Conflicts, ", ")))
+	}
+	if code == Success {
+		return nil
+	}
+	return &exitError{code: code, text: strings.Join(lines, "\n")}
+}
+
+func sentencesOf(list []skipped) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString("  " + s.Why + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,5 +240,60 @@ func TestAFolderIsPushedAndPulled(t *testing.T) {
 	}
 	if got := run(0, "pull", "new"); got != ".gitignore a.txt old.txt||" {
 		t.Errorf("a pull into a new folder: %s", got)
+	}
+}
+
+// TestWhatIsNotSentIsNamed: a push that leaves a file here says so, and deletes nothing that it never had.
+func TestWhatIsNotSentIsNamed(t *testing.T) {
+	store := memory.With(map[string]string{"theirs.txt": "x"})
+	workspaceOf := deployment(t, store)
+	must(t, os.MkdirAll("f/node_modules", 0o700))
+	must(t, os.MkdirAll("f/src", 0o700))
+	must(t, os.MkdirAll("f/.github", 0o700))
+	for _, name := range []string{"good.txt", "src/con", "a?b", "two\nlines", "e\u0301.txt", "one.txt", ".env", "x.log", "src/y.tmp", "src/large", "node_modules/a?b", ".github/z.tmp", ".github/w?"} {
+		must(t, os.WriteFile("f/"+name, []byte(name), 0o600))
+	}
+	must(t, os.Truncate("f/src/large", workspace.MaxFileBytes+1))
+	must(t, os.WriteFile("f/.gitignore", []byte("*.log\n"), 0o600))
+	must(t, os.WriteFile("f/src/.gitignore", []byte("*.tmp\n"), 0o600))
+	must(t, os.WriteFile("f/.github/.gitignore", []byte("*.tmp\nw?\n"), 0o600))
+	must(t, os.Link("f/one.txt", "f/other.txt"))
+	must(t, os.Symlink("good.txt", "f/link"))
+	must(t, os.Symlink("src", "f/vendor"))
+
+	code, out, errOut := workspaceOf("push", "f", "--delete", "--json", "--quiet", "--project", someProject)
+	if code != Partial {
+		t.Errorf("%d, %s", code, errOut)
+	}
+	var r struct {
+		Written, Deleted, Strange []string
+		Skipped                   []struct{ Name, Code, Why string }
+	}
+	must(t, json.Unmarshal([]byte(out), &r))
+	got := map[string]string{}
+	for _, s := range r.Skipped {
+		got[s.Name] = s.Code
+		if !strings.Contains(errOut, s.Why) {
+			t.Errorf("%q is not on stderr: %s", s.Why, errOut)
+		}
+	}
+	want := map[string]string{
+		"a?b": "workspace.name", "two\nlines": "workspace.name", "e\u0301.txt": "workspace.name", "src/con": "workspace.name",
+		"one.txt": "workspace.special", "other.txt": "workspace.special", "link": "workspace.special", "src/large": "workspace.too_large",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("skipped: %v", got)
+	}
+	if len(r.Deleted) > 0 || !slices.Contains(r.Strange, "theirs.txt") || !slices.Contains(r.Written, "good.txt") {
+		t.Errorf("%s", out)
+	}
+	if l, err := store.List(t.Context()); err != nil || !slices.ContainsFunc(l.Files, func(f workspace.File) bool { return f.Name == "theirs.txt" }) {
+		t.Errorf("a folder that was never copied deleted a file: %+v, %v", l, err)
+	}
+	if !strings.Contains(errOut, "theirs.txt") {
+		t.Error(errOut)
+	}
+	if code, _, errOut := workspaceOf("push", "f", "--project", "01K0000000000000000000000Z"); code != Failed || !strings.Contains(errOut, "No existe ese proyecto") {
+		t.Errorf("a push that failed: %d, %s", code, errOut)
 	}
 }

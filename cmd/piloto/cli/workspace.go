@@ -77,10 +77,10 @@ func (a *app) openWorkspace(ctx context.Context, c *client.Client, w *work) (*ma
 	}
 	m, err := machine.Open(o)
 	if err != nil {
-		return nil, usage(a.worded(err))
+		return nil, usage(err)
 	}
 	if err := m.Claim(); err != nil {
-		return nil, errors.Join(a.worded(err), m.Close())
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -175,4 +175,4 @@ func absolute(paths []string) []string {
 // now is the clock of what this command changes on this machine.
 var now = time.Now
 
-var errWorkspaceGone = errors.New("this command has no workspace, and the job asks for one: give it with --workspace")
+var errWorkspaceGone = refusal("cli.wrong.no_workspace")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"piloto/internal/workspace"
 )
@@ -18,10 +19,13 @@ type Seen struct {
 
 // Options say what may be written over.
 type Options struct {
-	Delete  bool // delete what the other side does not have
+	Delete  bool // delete what this side had when it was last copied, and does not have any more
 	Force   bool // write over what was changed meanwhile
 	DryRun  bool // change nothing
 	Strange bool // a file that was never copied counts as changed
+
+	// Present are files and folders that this side has though its list leaves them out. Nothing of these names is deleted.
+	Present []string
 }
 
 // Result names the files, in the order of bytes.
@@ -30,6 +34,7 @@ type Result struct {
 	Deleted   []string `json:"deleted"`
 	Same      int      `json:"same"`      // the number of files that were left as they are
 	Conflicts []string `json:"conflicts"` // changed meanwhile: with one of them, nothing is written
+	Strange   []string `json:"strange"`   // not deleted, because only the other side ever had them
 }
 
 // A Mirror knows what was copied before.
@@ -79,7 +84,7 @@ func (m *Mirror) copy(ctx context.Context, from, to side, seen func(from, to str
 	if m.Known == nil {
 		m.Known = map[string]Seen{}
 	}
-	c := &copying{m, from, to, seen, o, Result{Written: []string{}, Deleted: []string{}, Conflicts: []string{}}}
+	c := &copying{m, from, to, seen, o, Result{Written: []string{}, Deleted: []string{}, Conflicts: []string{}, Strange: []string{}}}
 	list, byName, err := from.present(ctx)
 	if err != nil {
 		return c.result, err
@@ -149,11 +154,12 @@ func (c *copying) alike(ctx context.Context, f, old workspace.File) (bool, error
 	return true, nil
 }
 
-// deletes returns the files that only the other side has. One that the list of this side leaves out stays.
+// deletes returns the files that only the other side still has. One that this side never had stays, and one that its
+// list leaves out.
 func (c *copying) deletes(ctx context.Context, olds []workspace.File, byName map[string]workspace.File) ([]workspace.File, error) {
 	var deletes []workspace.File
 	for _, old := range olds {
-		if _, here := byName[old.Name]; here {
+		if _, here := byName[old.Name]; here || c.isPresent(old.Name) {
 			continue
 		}
 		if _, err := c.from.Stat(ctx, old.Name); err == nil || !errors.Is(err, workspace.ErrNotFound) {
@@ -162,13 +168,23 @@ func (c *copying) deletes(ctx context.Context, olds []workspace.File, byName map
 			}
 			return nil, err
 		}
-		if known, copied := c.Known[old.Name]; copied && c.to.of(known) != old.Version && !c.options.Force {
+		known, copied := c.Known[old.Name]
+		switch {
+		case !copied:
+			c.result.Strange = append(c.result.Strange, old.Name)
+		case c.to.of(known) != old.Version && !c.options.Force:
 			c.result.Conflicts = append(c.result.Conflicts, old.Name)
-			continue
+		default:
+			deletes = append(deletes, old)
 		}
-		deletes = append(deletes, old)
 	}
 	return deletes, nil
+}
+
+func (c *copying) isPresent(name string) bool {
+	return slices.ContainsFunc(c.options.Present, func(p string) bool {
+		return p == name || strings.HasPrefix(name, p+"/")
+	})
 }
 
 // run makes the changes: first what is deleted, because a file can have the name of a folder that goes.

@@ -61,24 +61,27 @@ func TestWhatIsCopied(t *testing.T) {
 		wantThere     files
 		conflicts     string
 		written, gone string
+		strange       string
 	}{
-		{"a push of nothing new", nil, nil, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0"}, files{"a": "0"}, "", "", ""},
-		{"a push of a change and of a new file", files{"a": "1", "b": "x"}, nil, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1", "b": "x"}, files{"a": "1", "b": "x"}, "", "a b", ""},
-		{"a push leaves what is new there", nil, files{"a": "9", "c": "z"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0"}, files{"a": "9", "c": "z"}, "", "", ""},
-		{"a push of a file that both changed", files{"a": "1", "b": "x"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1", "b": "x"}, files{"a": "9"}, "a", "", ""},
-		{"the same by force", files{"a": "1"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{Force: true}, files{"a": "1"}, files{"a": "1"}, "", "a", ""},
-		{"both changed to the same", files{"a": "1"}, files{"a": "1"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1"}, files{"a": "1"}, "", "", ""},
-		{"a push over a file that was never copied", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0", "b": "x"}, files{"a": "0", "b": "x"}, "", "b", ""},
-		{"a push that deletes", files{"a": "-"}, files{"c": "z"}, (*mirror.Mirror).Push, mirror.Options{Delete: true}, files{}, files{}, "", "", "a c"},
-		{"a push that would delete a change", files{"a": "-"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{Delete: true}, files{}, files{"a": "9"}, "a", "", ""},
-		{"a push without deletes", files{"a": "-"}, nil, (*mirror.Mirror).Push, mirror.Options{}, files{}, files{"a": "0"}, "", "", ""},
-		{"a dry run", files{"a": "1"}, files{"c": "z"}, (*mirror.Mirror).Push, mirror.Options{Delete: true, DryRun: true}, files{"a": "1"}, files{"a": "0", "c": "z"}, "", "a", "c"},
-		{"a pull", nil, files{"a": "9", "c": "z"}, (*mirror.Mirror).Pull, pull, files{"a": "9", "c": "z"}, files{"a": "9", "c": "z"}, "", "a c", ""},
-		{"a pull leaves what was changed here alone", files{"a": "1"}, nil, (*mirror.Mirror).Pull, pull, files{"a": "1"}, files{"a": "0"}, "", "", ""},
-		{"a pull of a file that both changed", files{"a": "1"}, files{"a": "9", "c": "z"}, (*mirror.Mirror).Pull, pull, files{"a": "1"}, files{"a": "9", "c": "z"}, "a", "", ""},
-		{"a pull over a file that was never copied", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Pull, pull, files{"a": "0", "b": "x"}, files{"a": "0", "b": "y"}, "b", "", ""},
-		{"the same by force", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Pull, mirror.Options{Strange: true, Force: true}, files{"a": "0", "b": "y"}, files{"a": "0", "b": "y"}, "", "b", ""},
-		{"a pull of a file that was deleted here", files{"a": "-"}, nil, (*mirror.Mirror).Pull, pull, files{"a": "0"}, files{"a": "0"}, "", "a", ""},
+		{"a push of nothing new", nil, nil, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0"}, files{"a": "0"}, "", "", "", ""},
+		{"a push of a change and of a new file", files{"a": "1", "b": "x"}, nil, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1", "b": "x"}, files{"a": "1", "b": "x"}, "", "a b", "", ""},
+		{"a push leaves what is new there", nil, files{"a": "9", "c": "z"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0"}, files{"a": "9", "c": "z"}, "", "", "", ""},
+		{"a push of a file that both changed", files{"a": "1", "b": "x"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1", "b": "x"}, files{"a": "9"}, "a", "", "", ""},
+		{"the same by force", files{"a": "1"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{Force: true}, files{"a": "1"}, files{"a": "1"}, "", "a", "", ""},
+		{"both changed to the same", files{"a": "1"}, files{"a": "1"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "1"}, files{"a": "1"}, "", "", "", ""},
+		{"a push over a file that was never copied", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Push, mirror.Options{}, files{"a": "0", "b": "x"}, files{"a": "0", "b": "x"}, "", "b", "", ""},
+		{"a push that deletes", files{"a": "-"}, files{"c": "z"}, (*mirror.Mirror).Push, mirror.Options{Delete: true}, files{}, files{"c": "z"}, "", "", "a", "c"},
+		{"the same by force", files{"a": "-"}, files{"c": "z"}, (*mirror.Mirror).Push, mirror.Options{Delete: true, Force: true}, files{}, files{"c": "z"}, "", "", "a", "c"},
+		{"a push that deletes, of a file that is not listed", files{"a": "-"}, nil, (*mirror.Mirror).Push, mirror.Options{Delete: true, Present: []string{"a"}}, files{}, files{"a": "0"}, "", "", "", ""},
+		{"a push that would delete a change", files{"a": "-"}, files{"a": "9"}, (*mirror.Mirror).Push, mirror.Options{Delete: true}, files{}, files{"a": "9"}, "a", "", "", ""},
+		{"a push without deletes", files{"a": "-"}, nil, (*mirror.Mirror).Push, mirror.Options{}, files{}, files{"a": "0"}, "", "", "", ""},
+		{"a dry run", files{"a": "1"}, files{"c": "z"}, (*mirror.Mirror).Push, mirror.Options{Delete: true, DryRun: true}, files{"a": "1"}, files{"a": "0", "c": "z"}, "", "a", "", "c"},
+		{"a pull", nil, files{"a": "9", "c": "z"}, (*mirror.Mirror).Pull, pull, files{"a": "9", "c": "z"}, files{"a": "9", "c": "z"}, "", "a c", "", ""},
+		{"a pull leaves what was changed here alone", files{"a": "1"}, nil, (*mirror.Mirror).Pull, pull, files{"a": "1"}, files{"a": "0"}, "", "", "", ""},
+		{"a pull of a file that both changed", files{"a": "1"}, files{"a": "9", "c": "z"}, (*mirror.Mirror).Pull, pull, files{"a": "1"}, files{"a": "9", "c": "z"}, "a", "", "", ""},
+		{"a pull over a file that was never copied", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Pull, pull, files{"a": "0", "b": "x"}, files{"a": "0", "b": "y"}, "b", "", "", ""},
+		{"the same by force", files{"b": "x"}, files{"b": "y"}, (*mirror.Mirror).Pull, mirror.Options{Strange: true, Force: true}, files{"a": "0", "b": "y"}, files{"a": "0", "b": "y"}, "", "b", "", ""},
+		{"a pull of a file that was deleted here", files{"a": "-"}, nil, (*mirror.Mirror).Pull, pull, files{"a": "0"}, files{"a": "0"}, "", "a", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &mirror.Mirror{Here: memory.With(files{"a": "0"}), There: memory.With(nil)}
@@ -108,8 +111,8 @@ func TestWhatIsCopied(t *testing.T) {
 			if here, there := contents(t, m.Here), contents(t, m.There); !maps.Equal(here, c.wantHere) || !maps.Equal(there, c.wantThere) {
 				t.Errorf("here %v, there %v", here, there)
 			}
-			got := fmt.Sprint(strings.Join(r.Conflicts, " "), "|", strings.Join(r.Written, " "), "|", strings.Join(r.Deleted, " "))
-			if want := c.conflicts + "|" + c.written + "|" + c.gone; got != want {
+			got := fmt.Sprint(strings.Join(r.Conflicts, " "), "|", strings.Join(r.Written, " "), "|", strings.Join(r.Deleted, " "), "|", strings.Join(r.Strange, " "))
+			if want := c.conflicts + "|" + c.written + "|" + c.gone + "|" + c.strange; got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})

@@ -234,8 +234,12 @@ func (w *Writer) Approval(s httpapi.Step) {
 	if a.Another {
 		w.line(4, w.text("page.step.ask.another"))
 	}
-	w.line(4, w.style(bold, visible.Line(a.Method)), address(a.URL))
-	w.arguments(6, "page.step.body", a.Body)
+	asked := s
+	asked.Body = a.Body
+	if !w.files(4, asked) { // a body that was cut is no JSON
+		w.line(4, w.style(bold, visible.Line(a.Method)), address(a.URL))
+		w.arguments(6, "page.step.body", a.Body)
+	}
 	if a.Cut {
 		w.line(6, w.text("page.step.truncated"))
 	}

@@ -8,6 +8,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // longest is the number of characters of an answer that a list of steps shows; runs show prints it whole.
@@ -18,11 +19,13 @@ func (w *Writer) Run(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status))
 	for i, s := range r.Steps {
 		w.line(0, strconv.Itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
-		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
-		if s.Sent != nil {
-			w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
+		if !w.files(4, s) {
+			w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
+			if s.Sent != nil {
+				w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
+			}
 		}
-		w.result(4, s.Result, false)
+		w.answer(4, s, false)
 		w.failure(4, s.Error)
 		for _, item := range s.Items {
 			w.line(4, strconv.Itoa(item.N+1)+".", w.text("page.state."+string(item.Status)))
@@ -53,7 +56,7 @@ func (w *Writer) Outcome(r httpapi.Run) {
 			continue
 		}
 		w.line(0, strconv.Itoa(i+1)+".", visible.Line(s.Title), "·", w.text("page.state."+string(s.Status)))
-		w.result(4, s.Result, true)
+		w.answer(4, s, true)
 		w.failure(4, s.Error)
 		told = told || r.Error != nil && s.Error != nil && s.Error.Message == r.Error.Message
 	}
@@ -65,6 +68,13 @@ func (w *Writer) Outcome(r httpapi.Run) {
 // Digest writes the digest of a plan.
 func (w *Writer) Digest(r httpapi.Run) {
 	w.line(0, w.text("page.card.digest"), string(r.Digest))
+}
+
+// answer writes the answer to a step. That of changed files is left out, because it only repeats their names.
+func (w *Writer) answer(indent int, s httpapi.Step, brief bool) {
+	if s.MCPID != tool.FilesID {
+		w.result(indent, s.Result, brief)
+	}
 }
 
 // result writes the answer of a service; brief shortens it, and says so.

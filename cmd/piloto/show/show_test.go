@@ -77,11 +77,29 @@ func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &show.Writer{Tag: locale.Spanish, Colour: true}
-	w.Plan(httpapi.Run{Steps: []httpapi.Step{{PlannedStep: httpapi.PlannedStep{ID: "s1", MCPID: "files", Tool: "apply_changes", Method: "PUT", Body: body}}}})
-	for _, want := range []string{"a⟦U+202E⟧.txt (+1 −1)", "\x1b[31m-uno\x1b[0m", "\x1b[32m+    dos⟦U+001B⟧[2J\x1b[0m"} {
-		if !strings.Contains(w.String(), want) {
-			t.Errorf("%q is not in\n%s", want, w)
+	step := httpapi.Step{
+		PlannedStep: httpapi.PlannedStep{ID: "s1", MCPID: "files", Tool: "apply_changes", Method: "PUT", Base: "files:", Body: body},
+		Status:      plan.StepDone, Sent: &httpapi.Sent{URL: "files:"},
+		Result:   &plan.Result{Status: 200, Body: json.RawMessage(`{"files":1,"done":[{"name":"a.txt","version":"2"}]}`)},
+		Approval: &httpapi.StepApproval{Method: "PUT", URL: "files:", Body: body},
+	}
+	run := httpapi.Run{Steps: []httpapi.Step{step}}
+	for name, write := range map[string]func(*show.Writer){
+		"the plan":     func(w *show.Writer) { w.Plan(run) },
+		"the run":      func(w *show.Writer) { w.Run(run) },
+		"the approval": func(w *show.Writer) { w.Approval(step) },
+	} {
+		w := &show.Writer{Tag: locale.Spanish, Colour: true}
+		write(w)
+		for _, want := range []string{"a⟦U+202E⟧.txt (+1 −1)", "\x1b[31m-uno\x1b[0m", "\x1b[32m+    dos⟦U+001B⟧[2J\x1b[0m"} {
+			if !strings.Contains(w.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, w)
+			}
+		}
+		for _, raw := range []string{`"set"`, `"version"`, "files:"} {
+			if strings.Contains(w.String(), raw) {
+				t.Errorf("%s: %s is in\n%s", name, raw, w)
+			}
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// refusal returns an error with a sentence of this command: a key, and pairs of names and values. It is worded where it is
+// printed.
+func refusal(key string, pairs ...string) error {
+	f := fault.New(fault.Invalid, key)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f = f.With(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// worded returns an error with its part of the domain, or of the system, as a sentence.
+func (a *app) worded(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return reworded(err, f, locale.OfFault(f).In(a.tag))
+	}
+	if key, name, part := ofSystem(err); key != "" {
+		return reworded(err, part, a.text(key, "name", name))
+	}
+	return err
+}
+
+// reworded returns an error that says a sentence in the place of what a part of it says.
+func reworded(err, part error, sentence string) error {
+	if whole := err.Error(); strings.Contains(whole, part.Error()) {
+		sentence = strings.Replace(whole, part.Error(), sentence, 1)
+	}
+	return errors.New(sentence)
+}
+
+// ofSystem returns the part of an error that is about a path of this machine, with the key of its sentence and the
+// path. The key is "" if there is no sentence.
+func ofSystem(err error) (key, name string, part error) {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "getwd" {
+		return "cli.system.gone", "", call
+	}
+	var cause error
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		part, cause, name = at, at.Err, at.Path
+	} else if at, ok := errors.AsType[*os.LinkError](err); ok {
+		part, cause, name = at, at.Err, at.New
+	}
+	for _, s := range systemSentences {
+		if errors.Is(cause, s.err) {
+			return s.key, name, part
+		}
+	}
+	return "", "", nil
+}
+
+var systemSentences = []struct {
+	err error
+	key string
+}{
+	{fs.ErrNotExist, "cli.system.missing"},
+	{fs.ErrExist, "cli.system.exists"},
+	{fs.ErrPermission, "cli.system.denied"},
+	{syscall.ENOTDIR, "cli.system.not_folder"},
+	{syscall.EISDIR, "cli.system.folder"},
+	{syscall.ENOSPC, "cli.system.full"},
+	{syscall.EROFS, "cli.system.read_only"},
+	{syscall.ENAMETOOLONG, "cli.system.too_long"},
+}
