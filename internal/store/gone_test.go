@@ -118,3 +118,22 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 		}
 	}
 }
+
+// TestMessagesGoAlthoughAJobIsNotTold: a repetition would not find the chat.
+func TestMessagesGoAlthoughAJobIsNotTold(t *testing.T) {
+	w, m := meddledWorld(t)
+	w.Propose(fixture.To("GET", "/rooms", ""))
+	if err := w.Store.SetAsking(t.Context(), fixture.Account, w.Chat.ID, "", "j"); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Messages()) == 0 {
+		t.Fatal("the chat has no messages")
+	}
+	m.verb, m.before = "UpdateItem", func() bool { return false }
+	if err := w.Store.DeleteChat(t.Context(), fixture.Account, w.Chat.ID); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+		t.Errorf("it answers %v", err)
+	}
+	if list := w.Messages(); len(list) != 0 {
+		t.Errorf("%d messages remain", len(list))
+	}
+}

@@ -265,7 +265,7 @@ func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) 
 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
 // plan.ErrAlreadyRunning. Its runs remain, because they record actions. The sweep ends the jobs that wait for a person
-// there.
+// there. A step that fails after the chat is gone does not prevent the others, because a repetition finds no chat.
 func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	var waiting []string
 	err := retry.Do(ctx, func() error {
@@ -284,19 +284,14 @@ func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
 	if err != nil {
 		return err
 	}
+	var problems []error
 	for _, job := range waiting { // one that is missed here is found later, when it is due
-		if err := jobs.Hurry(ctx, s.table, account, job); err != nil {
-			return err
-		}
+		problems = append(problems, jobs.Hurry(ctx, s.table, account, job))
 	}
 	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
-	if err != nil {
-		return err
-	}
-	if err := s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)); err != nil {
-		return err
-	}
-	return s.table.DeleteAll(ctx, items)
+	return errors.Join(append(problems, err,
+		s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)),
+		s.table.DeleteAll(ctx, items))...)
 }
 
 // removal returns the writes that delete the row of a chat. They do nothing, and are fault.ErrMoved, when the chat got a
