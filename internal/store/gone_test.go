@@ -3,12 +3,14 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -49,6 +51,7 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	broken = nil
+	w.Pass(time.Hour)
 	for _, want := range []int{1, 0} {
 		if n, err := sweeper.Sweep(t.Context()); n != want || err != nil {
 			t.Errorf("%d, %v, want %d", n, err, want)
@@ -57,6 +60,48 @@ func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
 	if len(cleared) != 3 || !slices.Contains(cleared, conversation.Gone{Account: account, ProjectID: "p"}) ||
 		!slices.Contains(cleared, conversation.Gone{Account: account, ChatID: w.Chat.ID}) {
 		t.Errorf("%+v", cleared)
+	}
+}
+
+// TestPlacesThatAlwaysFailDoNotFillTheSweeps: 30 of them stand before one that can be cleared.
+func TestPlacesThatAlwaysFailDoNotFillTheSweeps(t *testing.T) {
+	w := fixture.NewWorld(t)
+	for n := range 31 {
+		id := fmt.Sprintf("p%02d", n)
+		err := errors.Join(
+			w.Store.CreateProject(t.Context(), fixture.Account, conversation.Project{ID: id, Name: "P"}),
+			w.Store.MarkFiles(t.Context(), fixture.Account, id, ""),
+			w.Store.DeleteProject(t.Context(), fixture.Account, id),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tried []string
+	end := func() {}
+	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
+		tried = append(tried, g.ProjectID)
+		end()
+		if g.ProjectID == "p30" {
+			return nil
+		}
+		return errors.New("the bucket does not answer")
+	}}
+	for sweep, want := range []struct{ tried, cleared int }{{20, 0}, {11, 1}, {0, 0}} {
+		tried = nil
+		if n, err := sweeper.Sweep(t.Context()); len(tried) != want.tried || n != want.cleared || (err != nil) != (want.tried > want.cleared) {
+			t.Errorf("sweep %d cleared %d of %q: %v", sweep, n, tried, err)
+		}
+	}
+	w.Pass(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	tried, end = nil, cancel // the time of the sweep is over
+	if _, err := sweeper.Sweep(ctx); len(tried) != 1 || err == nil {
+		t.Fatalf("an hour later: %q, %v", tried, err)
+	}
+	first := tried[0]
+	if _, err := sweeper.Sweep(t.Context()); len(tried) != 21 || err == nil || slices.Contains(tried[1:], first) {
+		t.Errorf("after %s: %q, %v", first, tried, err)
 	}
 }
 
@@ -113,7 +158,7 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 		if err != nil || m.before != nil {
 			t.Fatalf("project %q: %v", project, err)
 		}
-		if list, err := w.Store.WithFiles(t.Context(), 10); err != nil || !slices.Equal(list, []conversation.Gone{want}) {
+		if list, err := w.Store.WithFiles(t.Context(), w.Clock(), 10); err != nil || !slices.Equal(list, []conversation.Gone{want}) {
 			t.Errorf("project %q: %+v, %v", project, list, err)
 		}
 	}
