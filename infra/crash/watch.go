@@ -212,9 +212,13 @@ func (v *user) history() (events, messages []json.RawMessage, err error) {
 }
 
 // waitForPushes waits until the last push on the present connection was received. A push whose
-// number was taken but that never arrives is a gap: a pong reveals it, and the API fills it.
-func (w *watch) waitForPushes() error {
-	late := time.Now().Add(time.Second)
+// number was taken but that never arrives is a gap: a pong reveals it, and the API fills it. Only a death loses one, so
+// where nobody died, it is waited for longer: a busy machine pushes late.
+func (w *watch) waitForPushes(died bool) error {
+	late := time.Now().Add(soon - time.Second)
+	if died {
+		late = time.Now().Add(time.Second)
+	}
 	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		w.mu.Lock()
 		conn := w.conn
@@ -254,7 +258,8 @@ func (w *watch) isCurrent(last int64, late bool) bool {
 // connection had no gap, the pushes alone must be enough. No push may contain false data.
 func checkWatch(v *user) error {
 	w := v.watch
-	wrong := []error{w.waitForPushes()}
+	deaths, _ := v.d.deathCount()
+	wrong := []error{w.waitForPushes(deaths > 0)}
 	if v.d.lostFunction() { // between a transaction and its push: no number shows it, so a client reads now and then
 		w.fetchMissed()
 	}
@@ -272,7 +277,7 @@ func checkWatch(v *user) error {
 	w.close()
 	// After a death, a push may overtake one to a connection that is just being opened. Functions that are processes of
 	// their own may not know a new connection. Effects that run in invocations of their own push side by side.
-	if deaths, _ := v.d.deathCount(); deaths == 0 && len(w.gaps) > 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
+	if deaths == 0 && len(w.gaps) > 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
 		wrong = append(wrong, fmt.Errorf("nobody died, and there were gaps: %s", strings.Join(w.gaps, ", ")))
 	}
 	wrong = append(wrong, w.wrong...)

@@ -243,7 +243,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 		last = codeOfTurn(got)
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
-			last = codeOf(a.follow(ctx, c, got.Run.RunID))
+			last = codeOf(a.followTold(ctx, c, got.Run.RunID))
 		case got.Kind == turn.KindPlan && got.Run != nil && a.asks:
 			if last, err = a.decideHere(ctx, c, *got.Run); err != nil {
 				return err
@@ -277,7 +277,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 		case "y", "s", "yes", "sí", "si":
 			err := a.confirm(ctx, c, r)
 			if err == nil {
-				err = a.follow(ctx, c, r.RunID)
+				err = a.followTold(ctx, c, r.RunID)
 			}
 			a.tell(err)
 			return codeOf(err), ctx.Err()

@@ -288,7 +288,8 @@ func (w *jobWorld) checkEnded(t *testing.T, ids []string, stopped conversation.S
 	if reasons[string(stopped)] == 0 {
 		t.Errorf("none ended with %q: %v", stopped, reasons)
 	}
-	if n := reasons[string(conversation.StopBlocked)]; stopped != conversation.StopBlocked && n > len(ids)/4 {
+	// How many, depends on the speed of the machine: 75 of 200 on a busy one, and nearly all when a call is not tried again.
+	if n := reasons[string(conversation.StopBlocked)]; stopped != conversation.StopBlocked && n > len(ids)/2 {
 		t.Errorf("%d ended because others held the room for a while", n)
 	}
 	return lost, reasons[""]

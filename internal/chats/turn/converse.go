@@ -43,13 +43,14 @@ type dialog struct {
 	pending    *plan.Run // the draft that waits, when the model may change it
 	looks      looks
 	files      fileWork
-	job        *job.Job // whose round this is; nil: a turn
-	runID      string   // of the plan that a round proposes
-	round      int      // its number
-	saveJob    func(context.Context) error
-	question   *inquiry       // that a round asks
-	left       []job.OpenCall // that a round leaves to its client
-	concludes  bool           // the model tells what comes of the plan of this turn
+	job        *job.Job                                 // whose round this is; nil: a turn
+	runID      string                                   // of the plan that a round proposes
+	round      int                                      // its number
+	saveNext   func(context.Context, job.Changes) error // of the job, before its plan
+	results    []string                                 // of the calls beside the one that proposed changes of files
+	question   *inquiry                                 // that a round asks
+	left       []job.OpenCall                           // that a round leaves to its client
+	concludes  bool                                     // the model tells what comes of the plan of this turn
 	searches   int
 	unproposed string   // why the last proposal became no plan
 	forced     bool     // the model was asked again with a tool call forced
@@ -312,6 +313,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	if b.apply != nil {
 		reply, result, err := d.applyChanges(ctx, &b)
 		if err != nil || result == "" {
+			d.results = results
 			return reply, true, err
 		}
 		results[b.apply.at] = result

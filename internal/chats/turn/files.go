@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
@@ -32,6 +33,8 @@ type fileWork struct {
 	offered bool   // it has the tools
 	tree    string // the names, for the prompt
 	down    bool   // they cannot be read now
+	lost    bool   // what was changed is gone, because the chat has other files now
+	refused string // the set that could not be proposed as it is
 	set     string // what was changed, see files.Workspace; "" if nothing was
 }
 
@@ -54,7 +57,7 @@ func (d *dialog) openFiles(ctx context.Context, project conversation.Project) {
 		there = project.Files
 	}
 	if d.job != nil {
-		there = there || d.agent.mayPropose() && d.agent.MayUse(filespec.WriteFile.Name)
+		there = there || d.mayWriteFiles()
 	}
 	if d.service.Files == nil || !there || d.job != nil && len(d.job.Tools) > 0 {
 		return
@@ -64,7 +67,12 @@ func (d *dialog) openFiles(ctx context.Context, project conversation.Project) {
 		d.files.set = d.job.Changes.Set
 	}
 	var err error
-	if d.files.tree, err = d.service.Files.Tree(ctx, d.place(), d.files.set); err != nil {
+	d.files.tree, err = d.service.Files.Tree(ctx, d.place(), d.files.set)
+	if errors.Is(err, files.ErrSet) { // the chat is in another project now
+		d.files.lost, d.files.set, d.job.Changes = true, "", job.Changes{}
+		d.files.tree, err = d.service.Files.Tree(ctx, d.place(), "")
+	}
+	if err != nil {
 		d.files.down = true
 		d.service.Log.WarnContext(ctx, "turn.files_unread", "chat_id", d.chat.ID, "error", err)
 	}
@@ -81,7 +89,7 @@ func (d *dialog) fileTools() (list []llm.Tool) {
 			list = append(list, llm.Tool{Name: s.Name, Description: s.About, Parameters: s.Schema()})
 		}
 	}
-	if d.agent.MayUse(applySpec.Name) || d.agent.MayUse(toolRequest) {
+	if d.mayWriteFiles() {
 		list = append(list, applySpec.Tool)
 	}
 	return list
@@ -125,21 +133,27 @@ func (d *dialog) useFiles(ctx context.Context, b *batch, results []string) {
 	var calls []files.Call
 	for i, c := range b.files {
 		if i >= mostFileCalls || d.job == nil && len(d.looks.made)-d.looks.ofServices()+i >= mostFileReads {
+			b.fileFailed = true
 			results[c.at] = toolError("", fmt.Sprintf("it was not called: a reply makes %d calls of file tools at most, and an answer %d", mostFileCalls, mostFileReads))
 			continue
 		}
 		calls = append(calls, c.Call)
 	}
+	if len(calls) == 0 {
+		return
+	}
 	used, err := d.service.Files.Use(ctx, d.place(), d.files.set, calls, files.Options{Write: d.mayWriteFiles(), AllowDelete: true})
 	for i, c := range b.files[:len(calls)] {
 		switch {
 		case err != nil:
-			results[c.at] = toolError("", fileFault(err))
+			b.fileFailed, results[c.at] = true, toolError("", fileFault(err))
 			continue
 		case !used.Results[i].OK:
-			results[c.at] = toolError("", used.Results[i].Error)
+			b.fileFailed, results[c.at] = true, toolError("", used.Results[i].Error)
+			d.addFilesCircle() // an error may have lines of a file
 			continue
 		}
+		d.addFilesCircle()
 		results[c.at] = cmp.Or(used.Results[i].Output, "{}")
 		d.noteRead(c, results[c.at])
 	}
@@ -152,24 +166,27 @@ func (d *dialog) useFiles(ctx context.Context, b *batch, results []string) {
 
 // mayWriteFiles reports whether the agent may propose changes of files.
 func (d *dialog) mayWriteFiles() bool {
-	return d.dryRun() == "" && (d.agent.MayUse(filespec.WriteFile.Name) || d.agent.MayUse(toolRequest))
+	return d.dryRun() == "" && slices.ContainsFunc(filespec.All(), func(s filespec.Spec) bool { return s.Class == filespec.Write && d.mayUseFile(s) })
 }
 
-// noteRead notes what was read of the files, as a look is noted: it stands under the answer, and goes into no read of a
-// service unseen.
+// addFilesCircle notes that the model has read of the files: none of it may go into a read of a service unseen.
+func (d *dialog) addFilesCircle() {
+	if !slices.Contains(d.looks.circles, tool.FilesID) {
+		d.looks.circles = append(d.looks.circles, tool.FilesID)
+	}
+}
+
+// noteRead notes what was read of the files, as a look is noted: it stands under the answer.
 func (d *dialog) noteRead(c fileCall, answer string) {
 	if specs := filespec.All(); !slices.ContainsFunc(specs, func(s filespec.Spec) bool { return s.Name == c.Name && s.Class == filespec.Look }) {
 		return
 	}
 	s := conversation.Source{
-		ID: fmt.Sprintf("l%d", len(d.looks.made)+1), MCPID: tool.FilesID, Service: locale.Text(d.req.Locale, "files.service"), Tool: c.Name,
+		ID: d.nextLookID(), MCPID: tool.FilesID, Service: locale.Text(d.req.Locale, "files.service"), Tool: c.Name,
 		URL: "files:" + pathOf(c.Arguments), At: d.service.Now().UTC(), Status: 200, Bytes: len(answer), Answer: answer, AnswerHash: workspace.Sum([]byte(answer)),
 	}
 	s.RequestHash = plan.RequestHash(c.Name, s.URL, c.Arguments)
-	d.looks.made, d.sources = append(d.looks.made, look{source: s, lines: strings.Split(answer, "\n")}), append(d.sources, s)
-	if !slices.Contains(d.looks.circles, tool.FilesID) {
-		d.looks.circles = append(d.looks.circles, tool.FilesID)
-	}
+	d.looks.made, d.sources = append(d.looks.made, look{source: s, text: answer, lines: strings.Split(answer, "\n")}), append(d.sources, s)
 }
 
 // pathOf returns the argument that says which file a call is about.
@@ -195,5 +212,5 @@ func fileFault(err error) string {
 
 // hasChanges reports whether files were changed in this turn or job, and the changes were not proposed as they are now.
 func (d *dialog) hasChanges() bool {
-	return d.files.set != "" && d.dryRun() == "" && (d.job == nil || d.job.Changes.Proposed != d.files.set)
+	return d.files.set != "" && d.files.set != d.files.refused && d.dryRun() == "" && (d.job == nil || d.job.Changes.Proposed != d.files.set)
 }

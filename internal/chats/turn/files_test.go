@@ -14,6 +14,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -318,6 +319,9 @@ func TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce(t *testing.T) {
 		w.service.Jobs = dying
 		w.driveDying(t, id, dying)
 		got, j := f.Content(t), w.job(t, id)
+		if spent, charged := w.spent(t, id), w.charged(t); j.Micros != spent || j.Micros != charged {
+			t.Fatalf("after %d writes: it cost %d, its events say %d, and %d were charged", after, j.Micros, spent, charged)
+		}
 		if got["log.txt"] != "uno\ndos\n" || got["otro.txt"] != "x\n" || j.Status != job.Success || j.Changes != (job.Changes{}) || j.Next != nil {
 			t.Fatalf("after %d writes: %v, %+v", after, got, j)
 		}
@@ -394,5 +398,105 @@ func TestChangesOfAJobThatIsEndedAreProposed(t *testing.T) {
 		if f.Content(t)["precios.csv"] != "sala,precio\nnorte,25\n" {
 			t.Errorf("%v", f.Content(t))
 		}
+	}
+}
+
+// TestChangesOfAJobWhoseModelIsDownAreProposed: nobody can be asked for a last text.
+func TestChangesOfAJobWhoseModelIsDownAreProposed(t *testing.T) {
+	w, _ := newFileWorld(t, calls("edit_file", edit("precios.csv", "20", "25")), llm.ErrUnreachable, llm.ErrUnreachable, llm.ErrUnreachable, llm.ErrUnreachable)
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if pending := w.ChatNow().PendingRunID; !j.Status.Terminal() || pending == "" {
+		t.Fatalf("%+v, %q", j, pending)
+	}
+	changesOf(t, w.Read(w.ChatNow().PendingRunID))
+}
+
+// TestAnAgentHasTheFileToolsThatItNames, and then it can propose what they change.
+func TestAnAgentHasTheFileToolsThatItNames(t *testing.T) {
+	w, _ := newFileWorld(t, calls("edit_file", edit("precios.csv", "20", "25")), text("Listo."))
+	withFiles(t, w)
+	w.choose(t, "editor", `{"prompt":"Edita.","tools":["read_file","edit_file"]}`)
+	reply := w.send(t, "Sube el precio")
+	if reply.Run == nil {
+		t.Fatalf("%+v, told %s", reply, w.model.lastTool())
+	}
+	if got := toolsOf(w.model.asked[0]); got != "read_file edit_file apply_changes" {
+		t.Errorf("it has %s", got)
+	}
+}
+
+// TestChangesThatCannotBeShownEndTheJobWithItsText: they are not proposed again and again.
+func TestChangesThatCannotBeShownEndTheJobWithItsText(t *testing.T) {
+	large, err := json.Marshal(map[string]string{"path": "grande.txt", "content": strings.Repeat("una línea más\n", 8_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, f := newFileWorld(t, calls("write_file", string(large)), text("Listo."), text("Es demasiado grande para un plan."))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if j.Status != job.Success || j.Output != "Es demasiado grande para un plan." || j.Rounds != 3 || !strings.Contains(fmt.Sprint(w.model.asked[2].Messages), "a card shows") {
+		t.Errorf("%+v", j)
+	}
+	if f.Content(t)["grande.txt"] != "" {
+		t.Error("it was written")
+	}
+}
+
+// TestNothingIsProposedBesideACallThatFailed: the plan would lack what the model wanted in it.
+func TestNothingIsProposedBesideACallThatFailed(t *testing.T) {
+	w, _ := newFileWorld(t, calls("write_file", `{"path":"a.txt","content":"a\n"}`, "edit_file", edit("precios.csv", "no está", "x"), "apply_changes", "{}"), text("Listo."))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if got := w.model.lastTool(); !strings.Contains(got, "another call of this reply failed") {
+		t.Errorf("%s", got)
+	}
+	if body := changesOf(t, w.Read(j.RunID)); len(body.Changes) != 1 { // when it was done
+		t.Errorf("%+v", body.Changes)
+	}
+}
+
+// TestReadsBesideAProposalAreAnswered when the job goes on.
+func TestReadsBesideAProposalAreAnswered(t *testing.T) {
+	w, _ := newFileWorld(t, calls("write_file", `{"path":"a.txt","content":"a\n"}`, "read_file", `{"path":"precios.csv"}`, "apply_changes", "{}"), text("Hecho."))
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	if err := w.Confirm(w.Read(j.RunID)); err != nil {
+		t.Fatal(err)
+	}
+	w.Execute(j.RunID)
+	w.drive(t, j.ID)
+	var results []string
+	for _, m := range w.model.asked[1].Messages {
+		if m.Role == llm.ToolRole {
+			results = append(results, m.Content)
+		}
+	}
+	if len(results) != 3 || !strings.Contains(results[1], "norte,20") || !strings.Contains(results[2], `"status":"done"`) {
+		t.Errorf("%q", results)
+	}
+}
+
+// TestAnEditIsAReadOfTheFiles, because its answer has lines of the file (I31).
+func TestAnEditIsAReadOfTheFiles(t *testing.T) {
+	w, _ := newFileWorld(t)
+	w.model.answers = []any{calls("edit_file", edit("precios.csv", "20", "25")), calls("look", lookAt(w.Server.ID, "/rooms")), text("…")}
+	withFiles(t, w)
+	if w.send(t, "Sube el precio y mira las salas"); len(w.Requests()) != 0 {
+		t.Errorf("%d requests", len(w.Requests()))
+	}
+}
+
+// TestAChatThatMovesLosesTheChangesOfItsJob: the model is told, and the job does not try them for ever.
+func TestAChatThatMovesLosesTheChangesOfItsJob(t *testing.T) {
+	w, _ := newFileWorld(t, calls("write_file", `{"path":"a.txt","content":"a\n"}`), calls("ask_person", askFor), text("Se perdieron los cambios."))
+	w.service.Questions = w.jobs
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	project := conversation.Project{ID: w.IDs.New(w.Clock()), Name: "Otro", All: true, CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
+	if err := w.Store.CreateProject(t.Context(), fixture.Account, project); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.UpdateChat(t.Context(), fixture.Account, w.Chat.ID, conversation.ChatChange{ProjectID: &project.ID}, w.Clock()); err != nil {
+		t.Fatal(err)
+	}
+	w.send(t, "Para seis")
+	if j = w.drive(t, j.ID); j.Status != job.Success || j.Changes.Set != "" || !strings.Contains(fmt.Sprint(w.model.asked[len(w.model.asked)-1].Messages), "ya no existen") {
+		t.Errorf("%+v", j)
 	}
 }

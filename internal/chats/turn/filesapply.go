@@ -14,6 +14,8 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
+	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -76,9 +78,17 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 		return Reply{}, toolError("", "nothing was changed: there is nothing to propose"), nil
 	case b.proposals.any():
 		return Reply{}, toolError("", "nothing was proposed: propose changes of files apart from calls of services"), nil
+	case b.fileFailed:
+		return Reply{}, toolError("", "nothing was proposed: another call of this reply failed; mend that first"), nil
+	case d.job == nil && len(b.apply.Paths) > 0:
+		return Reply{}, toolError("paths", "in a turn all changes are proposed together: leave paths out"), nil
 	}
 	shown, rest, result := d.chosenChanges(ctx, b.apply.Paths)
 	if result != "" {
+		d.files.refused = d.files.set
+		if d.job != nil {
+			d.job.Changes.Proposed = d.files.set
+		}
 		return Reply{}, result, nil
 	}
 	p, wrong, err := d.changesPlan(ctx, b.apply.Goal, shown)
@@ -86,8 +96,7 @@ func (d *dialog) applyChanges(ctx context.Context, b *batch) (reply Reply, resul
 		return Reply{}, toolErrors(wrong), err
 	}
 	if d.job != nil { // before the plan, so that an invocation that finds the plan knows what it applies
-		d.job.Next = &job.Changes{Round: d.round, Set: d.files.set, Proposed: shown.Set.ID, Rest: rest.ID}
-		if err := d.saveJob(ctx); err != nil {
+		if err := d.saveNext(ctx, job.Changes{Round: d.round, Set: d.files.set, Proposed: shown.Set.ID, Rest: rest.ID}); err != nil {
 			return Reply{}, "", err
 		}
 	}
@@ -156,7 +165,7 @@ func (d *dialog) dropMoved(ctx context.Context) string {
 		return toolError("", fileFault(err))
 	}
 	d.files.set = set.ID
-	return toolError("", "somebody else changed these files after you had read them, so your changes of them are dropped: "+
+	return toolError("", "these files are not as they were when you read them, so your changes of them are dropped: "+
 		strings.Join(gone, ", ")+". Read them again, and change them again if that is still right")
 }
 
@@ -219,23 +228,38 @@ func filesIn(p plan.Plan) (list []plan.Call) {
 
 // filesResumed takes what became of the proposed changes of a job into its change set, and returns what the model is told
 // of it; "" when there is nothing to add.
-func (w *work) filesResumed(ctx context.Context, r plan.Run) string {
+func (w *work) filesResumed(ctx context.Context, r plan.Run) (string, error) {
 	if len(filesIn(r.Plan)) == 0 {
-		return ""
+		return "", nil
 	}
 	if r.Status == plan.Done {
 		w.job.Changes = job.Changes{Set: w.job.Changes.Rest}
-		return ""
+		return "", nil
 	}
 	set, gone, err := w.service.Files.Rebase(ctx, w.place(), w.job.Changes.Set)
 	if err != nil {
-		w.service.Log.WarnContext(ctx, "job.files_not_rebased", "job_id", w.job.ID, "error", err)
-		return ""
+		return "", err
 	}
 	if w.job.Changes.Set = set.ID; len(gone) == 0 {
-		return "\nYour changes of files are not applied; only you still see them."
+		return "\nYour changes of files are not applied; only you still see them.", nil
 	}
-	return "\nSomebody else changed these files after you had read them, so your changes of them are dropped: " + strings.Join(gone, ", ") + "."
+	return "\nThese files are not as they were when you read them, so your changes of them are dropped: " + strings.Join(gone, ", ") + ".", nil
+}
+
+// keepNext stores what the changes of the job are when its plan is there. What else the round did is stored with the round.
+func (w *work) keepNext(ctx context.Context, next job.Changes) error {
+	return retry.Do(ctx, func() error {
+		stored, err := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID)
+		if err != nil {
+			return err
+		}
+		stored.Next = &next
+		saved, err := w.service.Jobs.SaveJob(ctx, stored, nil)
+		if err == nil {
+			w.job.Next, w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed = &next, saved.Version, saved.StopAt, saved.Events, saved.Listed
+		}
+		return err
+	})
 }
 
 // takeNextChanges takes the changes that the round stored before it proposed its plan.
@@ -265,7 +289,16 @@ func (w *work) proposeLeft(ctx context.Context) error {
 	if w.meter == nil {
 		w.meter = &meter{settled: true} // no model is called
 	}
+	if w.use == nil { // none may be called now
+		w.use = &eligibility.Selection{}
+		if last := w.last(); last != nil {
+			w.use.Provider, w.use.Model = last.Provider, last.Model
+		}
+	}
 	shown, _, refused := w.chosenChanges(ctx, nil)
+	if refused != "" && w.files.set != "" && w.files.set != set { // without the files that moved
+		shown, _, refused = w.chosenChanges(ctx, nil)
+	}
 	if refused != "" {
 		s.Log.WarnContext(ctx, "job.changes_left", "job_id", w.job.ID, "why", refused)
 		return nil

@@ -87,6 +87,7 @@ func (d *dialog) now() (string, error) {
 		"Pending": d.pendingGoal(),
 		"Files":   escapeTags(d.files.tree),
 		"Unread":  d.files.down,
+		"Lost":    d.files.lost,
 	})
 }
 

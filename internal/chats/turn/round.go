@@ -106,7 +106,7 @@ func (s *Service) loadJob(ctx context.Context, account, id string) (*work, error
 		Principal: auth.Principal{Account: j.Account, User: j.User}, ChatID: j.ChatID, Message: j.Prompt, Locale: locale.Tag(j.Locale), TraceID: j.TraceID,
 	}, conversation.Chat{ID: j.ChatID, ProjectID: j.ProjectID})
 	w.dialog.job, w.began = &w.job, s.Now()
-	w.saveJob = func(ctx context.Context) error { return w.save(ctx, nil) }
+	w.saveNext = w.keepNext
 	w.agent = actor{Loop: j.Loop}
 	w.agent.Name = j.Agent
 	w.rounds, err = s.Jobs.Rounds(ctx, account, id)
@@ -230,8 +230,11 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
 	w.runs = []plan.Run{r}
 	w.addCircles(dataOf(r)...)
-	told = strings.TrimSpace(told) + w.filesResumed(ctx, r)
-	return told, data, err
+	if err != nil {
+		return "", nil, err
+	}
+	files, err := w.filesResumed(ctx, r)
+	return strings.TrimSpace(told) + files, data, err
 }
 
 // handle does what the last answer asks for, and stores what became of it.
@@ -360,6 +363,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	if over && reply.Run != nil {
 		r.RunID = reply.Run.ID
 		w.takeNextChanges()
+		copy(r.Results, w.results)
 		return nil
 	}
 	results := w.messages[len(w.messages)-len(r.Calls):]

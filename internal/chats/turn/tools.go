@@ -66,6 +66,8 @@ type batch struct {
 	open      []job.OpenCall // that the client of a job answers
 	files     []fileCall     // of file tools
 	apply     *applyCall     // that proposes the changes of files
+
+	fileFailed bool // a call of a file tool failed
 }
 
 // specOf returns the tool with a name; nil when there is none.

@@ -27,6 +27,7 @@ type Run struct {
 	Ceiling     int           `json:"ceiling,omitempty" doc:"tokens of models that the run may use at most"`
 	Undoable    int           `json:"undoable" doc:"how many of the steps that change something can be undone"`
 	Changing    int           `json:"changing" doc:"how many steps change something"`
+	Concludes   bool          `json:"concludes,omitempty" doc:"it ended, and a model tells in the chat what came of it: the message ID#conclusion"`
 	ConfirmedBy string        `json:"confirmed_by,omitempty"`
 	Reason      string        `json:"reason,omitempty" doc:"why somebody rejected the draft"`
 	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
@@ -160,7 +161,8 @@ func showRun(r plan.Run) Run {
 		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, Replaces: r.Plan.Replaces, ExpiresAt: r.Plan.ExpiresAt.UTC(),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale, Ceiling: r.Plan.Ceiling,
 		ConfirmedBy: r.Confirmer, Reason: r.Reason, Retries: r.Retries,
-		Taken: r.Taken, Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
+		Concludes: r.Conclude == plan.ConcludeDue,
+		Taken:     r.Taken, Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,
 	}
 	v.Undoable, v.Changing = r.Plan.Undoable()

@@ -17,9 +17,6 @@ import (
 // attempt did.
 func (x *Executor) changeFiles(ctx context.Context, r plan.Run, call tool.Call) (tool.Answer, error) {
 	in := plan.ChangesOf(plan.Step{MCPID: tool.FilesID, Tool: call.Tool, Body: call.Arguments})
-	if x.Files == nil {
-		return tool.Answer{}, tool.ErrNotSent
-	}
 	place := files.PlaceOf(r.Account, r.ProjectID, r.ChatID)
 	var done []overlay.Done
 	var err error

@@ -109,11 +109,14 @@ func open(dir *os.Root, segment, name string) (opened, error) {
 		is, err := f.Stat()
 		if err == nil && isPlain(is) && os.SameFile(seen, is) {
 			n, err := names(f, is)
-			if err == nil && n <= 1 {
+			if err != nil || n > 1 {
+				_ = f.Close()
+				return opened{}, special(name).Because(err)
+			}
+			// A file that has just lost this name, because it was a second one, has one name by now: another.
+			if now, err := dir.Lstat(segment); err == nil && isPlain(now) && os.SameFile(now, is) {
 				return opened{f, is}, nil
 			}
-			_ = f.Close()
-			return opened{}, special(name).Because(err)
 		}
 		_ = f.Close()
 	}

@@ -13,6 +13,13 @@ import (
 type Done struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"` // that it has now; "": it is deleted
+
+	found bool // it was there before the call: an attempt before it did it, or somebody else
+}
+
+// Written returns the changes that the call of Apply made itself.
+func Written(done []Done) []Done {
+	return slices.DeleteFunc(slices.Clone(done), func(d Done) bool { return d.found })
 }
 
 // Apply writes a set to the base: first what it deletes, then the contents. Each write has the condition that the file
@@ -34,7 +41,7 @@ func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 		case err != nil:
 			return done, err
 		case at == applied:
-			done = append(done, Done{c.Name, version})
+			done = append(done, Done{Name: c.Name, Version: version, found: true})
 		case at == other:
 			moved = append(moved, c.Name)
 		default:
@@ -49,7 +56,7 @@ func Apply(ctx context.Context, base workspace.Store, s Set) ([]Done, error) {
 		if err != nil {
 			return inOrder(done), err
 		}
-		done = append(done, Done{c.Name, version})
+		done = append(done, Done{Name: c.Name, Version: version})
 	}
 	return inOrder(done), nil
 }

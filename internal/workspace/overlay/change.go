@@ -16,7 +16,7 @@ type Change struct {
 	After   string `json:"after,omitempty"`   // hex SHA-256 of its new content; "": it is deleted
 	Added   int    `json:"added,omitempty"`   // lines, of a text
 	Removed int    `json:"removed,omitempty"` // lines, of a text
-	Binary  bool   `json:"binary,omitempty"`  // its content, before or after, is no text, or has over 500,000 lines: it has no diff
+	Binary  bool   `json:"binary,omitempty"`  // its content, before or after, is no text in UTF-8, or has over 500,000 lines: it has no diff
 }
 
 // A Set has the changes that are made together, by name in the order of bytes, and the new contents by their After. It

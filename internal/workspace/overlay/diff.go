@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -50,9 +51,9 @@ func readBefore(ctx context.Context, base workspace.Store, name, version string)
 // more memory than a function has.
 const mostLines = 500_000
 
-// opaque reports whether a content has no diff.
+// opaque reports whether a content has no diff. Bytes that are no UTF-8 would all look alike in one.
 func opaque(content []byte) bool {
-	return workspace.Binary(content) || bytes.Count(content, []byte("\n")) > mostLines
+	return workspace.Binary(content) || !utf8.Valid(content) || bytes.Count(content, []byte("\n")) > mostLines
 }
 
 // unified returns the diff of one file.

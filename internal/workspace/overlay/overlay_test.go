@@ -366,3 +366,14 @@ func TestATextInThePlaceOfABinaryIsShown(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestBytesThatAreNoTextHaveNoDiff: two of them would look alike in one. The text that takes their place is shown whole.
+func TestBytesThatAreNoTextHaveNoDiff(t *testing.T) {
+	base := memory.With(map[string]string{"a": "caf\xe9\n"})
+	v := over(t, base, overlay.Set{})
+	put(t, v, "a", "caf\ufffd\n")
+	diff, err := overlay.Diff(t.Context(), base, v.Changes())
+	if err != nil || !strings.Contains(diff, "become this text)\n") || !strings.Contains(diff, "+caf\ufffd\n") || strings.Contains(diff, "\n-") {
+		t.Errorf("%q, %v", diff, err)
+	}
+}

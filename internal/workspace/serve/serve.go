@@ -195,30 +195,51 @@ func (s *Service) Apply(ctx context.Context, p files.Place, id string) (done []o
 	if err != nil {
 		return nil, err
 	}
-	return s.apply(ctx, p, set)
+	return s.apply(ctx, p, id, set)
 }
 
-// apply writes a set to the files of a place. What it wrote, or an attempt before it, is taken back when a file of the
-// set turns out to have changed.
-func (s *Service) apply(ctx context.Context, p files.Place, set overlay.Set) ([]overlay.Done, error) {
+// ErrHalf means that a part of a set was applied, and could not be taken back, because a file changed meanwhile.
+var ErrHalf = fault.New(fault.Internal, "workspace.half")
+
+// apply writes a set to the files of a place; what names it among those of the place. When the place refuses a file of it,
+// what this call wrote is taken back, and what an attempt before it wrote, which has left a mark.
+func (s *Service) apply(ctx context.Context, p files.Place, what string, set overlay.Set) ([]overlay.Done, error) {
 	if len(set.Contents) > 0 {
 		if err := s.Mark(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	base := s.config.Store(p)
+	base, mark := s.config.Store(p), keyOfBegun(p, what)
+	_, err := s.config.Objects.Get(ctx, mark)
+	begun := err == nil
+	if errors.Is(err, workspace.ErrNotFound) {
+		err = s.config.Objects.Put(ctx, mark, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
 	done, err := overlay.Apply(ctx, base, set)
-	if !errors.Is(err, workspace.ErrMoved) || len(done) == 0 {
+	if k := fault.KindOf(err); err == nil || k == fault.Unavailable || k == fault.Internal { // a repetition goes on
 		return done, err
 	}
-	back, backErr := overlay.Undo(ctx, base, set, done)
+	ours := done
+	if !begun { // what was there already is somebody else's
+		ours = overlay.Written(done)
+	}
+	if len(ours) == 0 {
+		return nil, err
+	}
+	back, backErr := overlay.Undo(ctx, base, set, ours)
 	if backErr == nil {
 		_, backErr = overlay.Apply(ctx, base, back)
 	}
-	if backErr != nil && !errors.Is(backErr, workspace.ErrMoved) { // a repetition tries it again
-		return done, backErr
+	switch k := fault.KindOf(backErr); {
+	case backErr == nil:
+		return nil, err
+	case k == fault.Unavailable || k == fault.Internal: // a repetition tries it again
+		return nil, backErr
 	}
-	return nil, err
+	return nil, ErrHalf.Because(errors.Join(err, backErr))
 }
 
 // Undo implements files.Workspace.
@@ -232,7 +253,7 @@ func (s *Service) Undo(ctx context.Context, p files.Place, id string, done []ove
 	if err != nil {
 		return nil, err
 	}
-	return s.apply(ctx, p, back)
+	return s.apply(ctx, p, id+"-undone", back)
 }
 
 // list returns an empty list instead of nil, so that JSON never has null.

@@ -402,3 +402,89 @@ func TestASetIsAppliedWholeOrNotAtAll(t *testing.T) {
 		}
 	}
 }
+
+// full is a store that takes no more than some writes.
+type full struct {
+	workspace.Store
+	left int
+}
+
+func (f *full) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
+	if f.left--; f.left == -1 {
+		return workspace.File{}, workspace.ErrFull
+	}
+	return f.Store.Write(ctx, name, content, version)
+}
+
+// TestASetThatIsRefusedInTheMiddleIsTakenBack, whatever the reason is.
+func TestASetThatIsRefusedInTheMiddleIsTakenBack(t *testing.T) {
+	base, o := memory.With(map[string]string{"a": "1\n"}), newObjects()
+	used := mustUse(t, service(func(files.Place) workspace.Store { return base }, o), "", write("a", "2\n"), write("b", "new\n"))
+	s := service(func(files.Place) workspace.Store { return &full{base, 1} }, o)
+	if _, err := s.Apply(t.Context(), project, used.Set.ID); !errors.Is(err, workspace.ErrFull) {
+		t.Fatal(err)
+	}
+	content, _, err := workspace.ReadAll(t.Context(), base, "a", "")
+	if _, missing := base.Stat(t.Context(), "b"); string(content) != "1\n" || err != nil || !errors.Is(missing, workspace.ErrNotFound) {
+		t.Errorf("%q, %v, %v", content, err, missing)
+	}
+}
+
+// TestTheSameChangeOfSomebodyElseStays when another file of the set moved.
+func TestTheSameChangeOfSomebodyElseStays(t *testing.T) {
+	base, o := memory.With(map[string]string{"a": "1\n", "b": "1\n"}), newObjects()
+	s := service(func(files.Place) workspace.Store { return base }, o)
+	used := mustUse(t, s, "", write("a", "2\n"), write("b", "2\n"))
+	for name, content := range map[string]string{"a": "2\n", "b": "of another\n"} {
+		f, err := base.Stat(t.Context(), name)
+		if err == nil {
+			_, err = base.Write(t.Context(), name, []byte(content), f.Version)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Apply(t.Context(), project, used.Set.ID); !errors.Is(err, workspace.ErrMoved) {
+		t.Fatal(err)
+	}
+	if content, _, err := workspace.ReadAll(t.Context(), base, "a", ""); string(content) != "2\n" || err != nil {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// TestWhatAnAttemptBeforeWroteIsTakenBack: it died after its first write, and then another file moved.
+func TestWhatAnAttemptBeforeWroteIsTakenBack(t *testing.T) {
+	base, o := memory.With(map[string]string{"a": "1\n", "b": "1\n"}), newObjects()
+	used := mustUse(t, service(func(files.Place) workspace.Store { return base }, o), "", write("a", "2\n"), write("b", "2\n"))
+	dying := service(func(files.Place) workspace.Store { return &dyingStore{base, 1} }, o)
+	if _, err := dying.Apply(t.Context(), project, used.Set.ID); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	f, err := base.Stat(t.Context(), "b")
+	if err == nil {
+		_, err = base.Write(t.Context(), "b", []byte("of another\n"), f.Version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service(func(files.Place) workspace.Store { return base }, o)
+	if _, err := s.Apply(t.Context(), project, used.Set.ID); !errors.Is(err, workspace.ErrMoved) {
+		t.Fatal(err)
+	}
+	if content, _, err := workspace.ReadAll(t.Context(), base, "a", ""); string(content) != "1\n" || err != nil {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// dyingStore is a store whose process dies at a write.
+type dyingStore struct {
+	workspace.Store
+	left int
+}
+
+func (d *dyingStore) Write(ctx context.Context, name string, content []byte, version string) (workspace.File, error) {
+	if d.left--; d.left < 0 {
+		return workspace.File{}, errDead
+	}
+	return d.Store.Write(ctx, name, content, version)
+}

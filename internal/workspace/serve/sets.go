@@ -28,6 +28,9 @@ func keyOfSet(p files.Place, id string) string { return setsOf(p) + "set/" + id 
 
 func keyOfContent(p files.Place, sum string) string { return setsOf(p) + "content/" + sum }
 
+// keyOfBegun is the key of the mark that a set, or its undo, is being applied.
+func keyOfBegun(p files.Place, what string) string { return setsOf(p) + "begun/" + what }
+
 // load returns a set of a place. The error is ErrSet if it is not kept, and ErrDamaged if it is not what its name says.
 func (s *Service) load(ctx context.Context, p files.Place, id string) (overlay.Set, error) {
 	set := overlay.Set{Changes: []overlay.Change{}, Contents: map[string][]byte{}}
