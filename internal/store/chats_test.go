@@ -1,11 +1,9 @@
 package store_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -196,49 +194,5 @@ func TestTheFirstFileMarksAProjectOrAChat(t *testing.T) {
 	}
 	if err := w.Store.MarkFiles(t.Context(), "other", "p", ""); !errors.Is(err, conversation.ErrProjectNotFound) {
 		t.Error(err)
-	}
-}
-
-// TestFilesOfWhatWasDeletedAreDeletedOnce: of a project and a chat with files, and of no other.
-func TestFilesOfWhatWasDeletedAreDeletedOnce(t *testing.T) {
-	w := fixture.NewWorld(t)
-	account := fixture.Account
-	other := conversation.Chat{ID: w.IDs.New(w.Clock()), CreatedAt: w.Clock(), UpdatedAt: w.Clock()}
-	err := errors.Join(
-		w.Store.CreateProject(t.Context(), account, conversation.Project{ID: "p", Name: "P"}),
-		w.Store.CreateProject(t.Context(), account, conversation.Project{ID: "bare", Name: "P"}),
-		w.Store.CreateChat(t.Context(), account, other),
-		w.Store.MarkFiles(t.Context(), account, "p", ""), w.Store.MarkFiles(t.Context(), account, "", w.Chat.ID),
-	)
-	for _, id := range []string{"p", "bare"} {
-		err = errors.Join(err, w.Store.DeleteProject(t.Context(), account, id))
-	}
-	for _, id := range []string{w.Chat.ID, other.ID} {
-		err = errors.Join(err, w.Store.DeleteChat(t.Context(), account, id))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cleared []conversation.Gone
-	broken := errors.New("the bucket does not answer")
-	sweeper := &conversation.FilesSweeper{Store: w.Store, Now: w.Clock, Log: slog.New(slog.DiscardHandler), Clear: func(_ context.Context, g conversation.Gone) error {
-		cleared = append(cleared, g)
-		if broken != nil && g.ProjectID != "" {
-			return broken
-		}
-		return nil
-	}}
-	if n, err := sweeper.Sweep(t.Context()); n != 1 || !errors.Is(err, broken) {
-		t.Errorf("%d, %v", n, err)
-	}
-	broken = nil
-	for _, want := range []int{1, 0} {
-		if n, err := sweeper.Sweep(t.Context()); n != want || err != nil {
-			t.Errorf("%d, %v, want %d", n, err, want)
-		}
-	}
-	if len(cleared) != 3 || !slices.Contains(cleared, conversation.Gone{Account: account, ProjectID: "p"}) ||
-		!slices.Contains(cleared, conversation.Gone{Account: account, ChatID: w.Chat.ID}) {
-		t.Errorf("%+v", cleared)
 	}
 }

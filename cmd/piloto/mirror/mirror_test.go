@@ -12,25 +12,8 @@ import (
 	"piloto/cmd/piloto/mirror"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/memory"
+	"piloto/internal/workspace/storetest"
 )
-
-// contents returns the files of a store by name.
-func contents(t *testing.T, s workspace.Store) map[string]string {
-	t.Helper()
-	l, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, f := range l.Files {
-		content, _, err := workspace.ReadAll(t.Context(), s, f.Name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[f.Name] = string(content)
-	}
-	return all
-}
 
 // set writes a file whatever its version is; "-" deletes it.
 func set(t *testing.T, s workspace.Store, name, content string) {
@@ -108,7 +91,7 @@ func TestWhatIsCopied(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if here, there := contents(t, m.Here), contents(t, m.There); !maps.Equal(here, c.wantHere) || !maps.Equal(there, c.wantThere) {
+			if here, there := storetest.Contents(t, m.Here), storetest.Contents(t, m.There); !maps.Equal(here, c.wantHere) || !maps.Equal(there, c.wantThere) {
 				t.Errorf("here %v, there %v", here, there)
 			}
 			got := fmt.Sprint(strings.Join(r.Conflicts, " "), "|", strings.Join(r.Written, " "), "|", strings.Join(r.Deleted, " "), "|", strings.Join(r.Strange, " "))

@@ -6,7 +6,10 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
+	"piloto/internal/workspace/overlay"
 )
+
+var diffColours = map[overlay.LineKind]string{overlay.Added: green, overlay.Removed: red, overlay.Part: faint}
 
 // files writes what a step changes of files, and the whole diff. It reports whether the step could be read.
 func (w *Writer) files(indent int, s httpapi.Step) bool {
@@ -17,22 +20,12 @@ func (w *Writer) files(indent int, s httpapi.Step) bool {
 	for _, c := range body.Changes {
 		w.line(indent, visible.Line(c.Phrase().In(w.Tag)))
 	}
-	for line := range strings.Lines(body.Diff) {
-		line = strings.TrimSuffix(line, "\n")
-		colour := ""
-		switch {
-		case strings.HasPrefix(line, "+"):
-			colour = green
-		case strings.HasPrefix(line, "-"):
-			colour = red
-		case strings.HasPrefix(line, "@@"):
-			colour = faint
-		}
+	for line := range overlay.Lines(body.Diff) {
 		var cells []string
-		for _, cell := range strings.Split(line, "\t") {
+		for _, cell := range strings.Split(line.Text, "\t") {
 			cells = append(cells, visible.Line(cell))
 		}
-		w.line(indent+2, w.style(colour, strings.Join(cells, "    ")))
+		w.line(indent+2, w.style(diffColours[line.Kind], strings.Join(cells, "    ")))
 	}
 	return true
 }

@@ -55,7 +55,7 @@ const (
 )
 
 func (w *Writer) style(code, text string) string {
-	if !w.Colour || text == "" {
+	if !w.Colour || code == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

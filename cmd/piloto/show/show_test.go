@@ -73,7 +73,7 @@ func TestPlanIsShownWhole(t *testing.T) {
 
 // TestChangesOfFilesAreShownAsADiff, with every character visible.
 func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
-	body, err := json.Marshal(plan.ChangesBody{Set: "x", Changes: []overlay.Change{{Name: "a\u202e.txt", Before: "1", After: "2", Added: 1, Removed: 1}}, Diff: "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-uno\n+\tdos\x1b[2J\n"})
+	body, err := json.Marshal(plan.ChangesBody{Set: "x", Changes: []overlay.Change{{Name: "a\u202e.txt", Before: "1", After: "2", Added: 1, Removed: 1}}, Diff: "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-uno\n--- x\n+\tdos\x1b[2J\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	} {
 		w := &show.Writer{Tag: locale.Spanish, Colour: true}
 		write(w)
-		for _, want := range []string{"a⟦U+202E⟧.txt (+1 −1)", "\x1b[31m-uno\x1b[0m", "\x1b[32m+    dos⟦U+001B⟧[2J\x1b[0m"} {
+		for _, want := range []string{"a⟦U+202E⟧.txt (+1 −1)", "--- a/a\n", "\x1b[31m--- x\x1b[0m", "\x1b[31m-uno\x1b[0m", "\x1b[32m+    dos⟦U+001B⟧[2J\x1b[0m"} {
 			if !strings.Contains(w.String(), want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, w)
 			}

@@ -2,7 +2,6 @@ package turn_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -15,28 +14,6 @@ import (
 	"piloto/internal/models/llm"
 	"piloto/internal/tools/tool"
 )
-
-// looksFrom returns a reply with looks at n bookings, from a number on.
-func (w *world) looksFrom(first, n int) llm.Reply {
-	var list []string
-	for i := range n {
-		list = append(list, "look", lookAt(w.Server.ID, fmt.Sprintf("/bookings/%d", first+i)))
-	}
-	return calls(list...)
-}
-
-// TestAJobMakesAtMost200Looks: over all its rounds.
-func TestAJobMakesAtMost200Looks(t *testing.T) {
-	w := newJobWorld(t)
-	for i := range 18 {
-		w.model.answers = append(w.model.answers, w.looksFrom(12*i, 12))
-	}
-	w.model.answers = append(w.model.answers, text("Basta."))
-	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
-	if j.Status != job.Success || j.Looks != 200 || len(w.Requests()) != 200 || !strings.Contains(w.model.lastTool(), "enough was read") {
-		t.Errorf("%d looks, %d requests, told %s: %+v", j.Looks, len(w.Requests()), w.model.lastTool(), j)
-	}
-}
 
 // TestAJobEndsAfterSevenDays: also one that goes on, and has worked for a moment only.
 func TestAJobEndsAfterSevenDays(t *testing.T) {
@@ -82,7 +59,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 				w.service.Models = providers{models(func(_ context.Context, r llm.Request) (llm.Reply, error) {
 					reply := text("Leí algo.")
 					if len(r.Tools) > 0 {
-						reply = w.looksFrom(n, 4)
+						reply = w.manyLooks(n, 4)
 						n += 4
 					}
 					reply.Usage = llm.Usage{Input: r.Estimate(), Output: r.MaxTokens} // the most that was held

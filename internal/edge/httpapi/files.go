@@ -58,8 +58,8 @@ func (a *api) filesOf(kind, path string, h fileHandler) {
 	}, h.list)
 	register(a, operation{
 		method: http.MethodPost, path: path + "/files", id: "attach" + kind + "Files", access: withChat, status: http.StatusCreated, bytes: maxFileBody,
-		summary:  "Add files of a form, each under a name that is free",
-		failures: []int{404, 413, 415, 503}, describe: describeForm,
+		summary:  "Add files of a form, each under a name that is free; one over 4 MB in pieces",
+		failures: []int{404, 409, 413, 415, 422, 503}, describe: describeForm,
 	}, h.attach)
 	register(a, operation{
 		method: http.MethodGet, path: path + "/files/{path+}", id: "read" + kind + "File", access: withChat,
@@ -100,13 +100,20 @@ func describeWrite(h huma.API, op *huma.Operation) {
 	written := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[File](h)}}
 	op.Responses["200"].Content = written
 	op.Responses["201"] = &huma.Response{Description: "The file is new", Content: written}
-	op.Responses["202"] = &huma.Response{
+	op.Responses["202"] = keptResponse(h)
+}
+
+// keptResponse describes the answer to a piece that is not the last one.
+func keptResponse(h huma.API) *huma.Response {
+	return &huma.Response{
 		Description: "The piece is kept, and the file is not written yet", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[PieceKept](h)}},
 	}
 }
 
-// describeForm describes a form with files.
-func describeForm(_ huma.API, op *huma.Operation) {
+// describeForm describes a form with files, and what may answer it.
+func describeForm(h huma.API, op *huma.Operation) {
+	op.Responses["201"].Content = map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Attached](h)}}
+	op.Responses["202"] = keptResponse(h)
 	most := maxParts
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
 		Type: huma.TypeObject, Required: []string{partName}, Properties: map[string]*huma.Schema{

@@ -424,6 +424,47 @@ func TestAttachmentsGetNamesThatAreFree(t *testing.T) {
 	}
 }
 
+// TestALargeAttachmentComesInPieces: its name is cleaned and numbered as that of a small one.
+func TestALargeAttachmentComesInPieces(t *testing.T) {
+	s := newSite()
+	whole := strings.Repeat("0123456789abcdef", 5<<20/16) + "end"
+	half := 3 << 20
+	send := func(upload, name string, from, to int) *httptest.ResponseRecorder {
+		r := attachRequest(t, filesPath+"?upload="+upload, formPart{name, whole[from:to]})
+		r.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to-1, len(whole)))
+		return s.do(r)
+	}
+	for n, want := range []string{"a_b.pdf", "a_b (2).pdf"} {
+		upload := fmt.Sprint("u", n)
+		if w := send(upload, "a:b.pdf", 0, half); w.Code != 202 || decode(t, w)["received"] != float64(half) {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		w := send(upload, "a:b.pdf", half, len(whole))
+		var got Attached
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 201 || len(got.Files) != 1 || got.Files[0].Path != want {
+			t.Fatalf("%d %s, %v", w.Code, w.Body, err)
+		}
+		if content, _, err := workspace.ReadAll(t.Context(), s.places.store(projectFiles), want, ""); err != nil || string(content) != whole {
+			t.Errorf("%s: %d bytes, %v", want, len(content), err)
+		}
+	}
+	for name, c := range map[string]struct {
+		request *http.Request
+		status  int
+		code    string
+	}{
+		"a hidden name":          {attachRequest(t, filesPath+"?upload=u", formPart{"a/.env", "x"}), 422, "workspace.name"},
+		"two files":              {attachRequest(t, filesPath+"?upload=u", formPart{"a", "x"}, formPart{"b", "x"}), 400, "workspace.parts"},
+		"no upload":              {attachRequest(t, filesPath, formPart{"a", "x"}), 400, "workspace.parts"},
+		"a last piece by itself": {attachRequest(t, filesPath+"?upload=v", formPart{"a", "x"}), 409, "workspace.pieces"},
+	} {
+		c.request.Header.Set("Content-Range", "bytes 4000000-4000000/4000001")
+		if w := s.do(c.request); w.Code != c.status || code(t, w) != c.code {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
 // TestAttachmentsAtOnceKeepAll: many forms with the same name, at the same time.
 func TestAttachmentsAtOnceKeepAll(t *testing.T) {
 	s := newSite()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/http"
 	"path"
 	"strings"
 	"unicode"
@@ -45,11 +46,20 @@ type part struct {
 	content []byte
 }
 
-func (h fileHandler) attach(ctx context.Context, in *struct {
+// attachInput is a form. With a piece it has one file.
+type attachInput struct {
 	PlaceInput
+	PieceInput
 	Media string `header:"Content-Type" doc:"multipart/form-data with its boundary"`
-},
-) (*reply[Attached], error) {
+}
+
+// attachReply has an Attached, or a PieceKept.
+type attachReply struct {
+	Status int
+	Body   any
+}
+
+func (h fileHandler) attach(ctx context.Context, in *attachInput) (*attachReply, error) {
 	p, err := h.place(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -58,16 +68,42 @@ func (h fileHandler) attach(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.files.Store(p.Place).List(ctx)
+	if !in.empty() {
+		if len(parts) != 1 {
+			return nil, errFileParts
+		}
+		name, err := attachedName(parts[0].name) // a name that is refused is refused with the first piece
+		if err != nil {
+			return nil, err
+		}
+		kept, whole, err := h.join(ctx, p.Place, in.PieceInput, name, parts[0].content)
+		if err != nil {
+			return nil, err
+		}
+		if whole == nil {
+			return &attachReply{Status: http.StatusAccepted, Body: kept}, nil
+		}
+		parts[0].content = whole
+	}
+	out, err := h.addAll(ctx, p, parts)
 	if err != nil {
 		return nil, err
 	}
+	return &attachReply{Status: http.StatusCreated, Body: out}, nil
+}
+
+// addAll writes files, and says what became of each. An error says that none was written, and that it may be tried again.
+func (h fileHandler) addAll(ctx context.Context, p place, parts []part) (Attached, error) {
 	out := Attached{Files: []File{}, Refused: []RefusedFile{}}
+	l, err := h.files.Store(p.Place).List(ctx)
+	if err != nil {
+		return out, err
+	}
 	taken := l.Files
 	for _, one := range parts {
 		f, err := h.add(ctx, &p, one, taken)
 		if err != nil && len(out.Files) == 0 && isOurs(err) {
-			return nil, err
+			return out, err
 		}
 		if err != nil {
 			told := problem(ctx, err)
@@ -77,7 +113,7 @@ func (h fileHandler) attach(ctx context.Context, in *struct {
 		taken = append(taken, f)
 		out.Files = append(out.Files, showFile(f))
 	}
-	return answer(out), nil
+	return out, nil
 }
 
 // isOurs reports whether a failure is none of the file's, so that the request may be repeated.
@@ -120,14 +156,8 @@ func readForm(media string, body []byte) ([]part, error) {
 
 // add writes a file under a name that is free. It marks the place before.
 func (h fileHandler) add(ctx context.Context, p *place, one part, taken []workspace.File) (workspace.File, error) {
-	last := one.name[strings.LastIndexAny(one.name, `/\`)+1:]
-	name := cleaned(last)
-	for _, n := range []string{last, name} {
-		if (workspace.Shown{}).Hidden(n) {
-			return workspace.File{}, workspace.Shown{}.Check(n)
-		}
-	}
-	if err := (workspace.Shown{}).Check(name); err != nil {
+	name, err := attachedName(one.name)
+	if err != nil {
 		return workspace.File{}, err
 	}
 	if !p.marked {
@@ -148,6 +178,16 @@ func (h fileHandler) add(ctx context.Context, p *place, one part, taken []worksp
 		return f, err
 	}
 	return workspace.File{}, workspace.ErrMoved.With("name", workspace.Printable(name))
+}
+
+// attachedName returns the name that a file of a client gets, before it is numbered; an error when it is hidden, or has none.
+func attachedName(client string) (string, error) {
+	last := client[strings.LastIndexAny(client, `/\`)+1:]
+	name := cleaned(last)
+	if (workspace.Shown{}).Hidden(last) {
+		name = last
+	}
+	return name, workspace.Shown{}.Check(name)
 }
 
 func clashes(name string, taken []workspace.File) bool {

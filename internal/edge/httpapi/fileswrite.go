@@ -23,9 +23,16 @@ type writeInput struct {
 	FileInput
 	IfMatch     string `header:"If-Match" doc:"the version that the file has now, in quotes"`
 	IfNoneMatch string `header:"If-None-Match" doc:"*: there is no such file"`
-	Range       string `header:"Content-Range" doc:"bytes FIRST-LAST/TOTAL of a piece, with upload"`
-	Upload      string `query:"upload" doc:"of a piece: a name of the client's for all pieces of this file, of at most 64 bytes"`
+	PieceInput
 }
+
+// PieceInput says which piece of a file a request has. It is empty in a request that has the whole file.
+type PieceInput struct {
+	Range  string `header:"Content-Range" doc:"bytes FIRST-LAST/TOTAL of a piece, with upload"`
+	Upload string `query:"upload" doc:"of a piece: a name of the client's for all pieces of this file, of at most 64 bytes"`
+}
+
+func (in PieceInput) empty() bool { return in == PieceInput{} }
 
 // version returns the version that a file must have to be changed, "" for one that must not be there.
 func (in writeInput) version() (string, error) {
@@ -63,17 +70,15 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 		return nil, err
 	}
 	content := bodyOf(ctx)
-	if in.Range != "" || in.Upload != "" {
-		piece, err := in.piece(content)
+	if !in.empty() {
+		kept, whole, err := h.join(ctx, p.Place, in.PieceInput, in.Path, content)
 		if err != nil {
 			return nil, err
 		}
-		if content, err = h.files.Join(ctx, p.Place, piece); err != nil {
-			return nil, err
+		if whole == nil {
+			return &writeReply{Status: http.StatusAccepted, Body: kept}, nil
 		}
-		if !piece.Last() {
-			return &writeReply{Status: http.StatusAccepted, Body: PieceKept{piece.From + int64(len(piece.Content)), piece.Total}}, nil
-		}
+		content = whole
 	}
 	f, err := h.put(ctx, p, in.Path, content, version)
 	if err != nil {
@@ -86,15 +91,25 @@ func (h fileHandler) write(ctx context.Context, in *writeInput) (*writeReply, er
 	return out, nil
 }
 
-// piece returns the piece that a request has.
-func (in writeInput) piece(content []byte) (files.Piece, error) {
-	p := files.Piece{Upload: in.Upload, Name: in.Path, Content: content}
+// join keeps a piece of a file. With the last piece it returns the whole content, and nil before.
+func (h fileHandler) join(ctx context.Context, p files.Place, in PieceInput, name string, content []byte) (PieceKept, []byte, error) {
+	piece, err := in.piece(name, content)
+	if err != nil {
+		return PieceKept{}, nil, err
+	}
+	whole, err := h.files.Join(ctx, p, piece)
+	return PieceKept{piece.From + int64(len(content)), piece.Total}, whole, err
+}
+
+// piece returns the piece of a file that a request has.
+func (in PieceInput) piece(name string, content []byte) (files.Piece, error) {
+	p := files.Piece{Upload: in.Upload, Name: name, Content: content}
 	var last int64
 	n, err := fmt.Sscanf(in.Range, "bytes %d-%d/%d", &p.From, &last, &p.Total)
 	if err != nil || n != 3 || in.Range != fmt.Sprintf("bytes %d-%d/%d", p.From, last, p.Total) {
 		return p, errFileParts
 	}
-	if err := workspace.CheckSize(in.Path, p.Total); err != nil {
+	if err := workspace.CheckSize(name, p.Total); err != nil {
 		return p, err
 	}
 	switch {

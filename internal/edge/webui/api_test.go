@@ -36,7 +36,7 @@ type world struct {
 	stops map[string]chan struct{} // by chat
 	looks looks
 
-	drawer drawer // the files of chats
+	drawer *drawer // the files of chats
 
 	decisions []map[string]any // that were asked for together
 
@@ -48,7 +48,7 @@ type world struct {
 
 func newWorld(now func() time.Time, facts Facts) *world {
 	m := newMemory(now)
-	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}, drawer: drawer{kept: map[string]string{}}}
+	w := &world{memory: m, ai: managerOf(m, facts), hub: newHub(), stops: map[string]chan struct{}{}, answers: map[string][]byte{}, drawer: newDrawer()}
 	m.tell = w.hub.push
 	w.page = New(Deps{
 		Chats: m, Runs: m, Jobs: m, Servers: m, Breakers: m, Webhooks: m, Hooks: m, Rules: m, Projects: m, Tokens: m, Assistants: w.ai, Credits: till{m}, Facts: facts, Now: now,

@@ -35,7 +35,7 @@ func TestCardShowsChangesOfFiles(t *testing.T) {
 		card := newCard(run, nil, locale.Spanish, at)
 		var kinds []string
 		for _, l := range card.Steps[0].Files.Diff {
-			kinds = append(kinds, l.Kind)
+			kinds = append(kinds, string(l.Kind))
 		}
 		if got, want := strings.Join(kinds, ","), "file,file,part,,del,add,file,file,part,add,part"; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -64,8 +64,8 @@ func changeLines(tag locale.Tag, s plan.Step) (lines []string) {
 	for _, c := range changesIn(s) {
 		lines = append(lines, escapeInvisible(c.Phrase().In(tag), jsonEscape))
 	}
-	for line := range strings.Lines(plan.ChangesOf(s).Diff) {
-		lines = append(lines, "│ "+escapeInvisible(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), jsonEscape))
+	for line := range overlay.Lines(plan.ChangesOf(s).Diff) {
+		lines = append(lines, "│ "+escapeInvisible(strings.ReplaceAll(line.Text, "\t", "    "), jsonEscape))
 	}
 	return lines
 }

@@ -265,36 +265,47 @@ func (s *Store) SetAsking(ctx context.Context, account, id, before, now string) 
 
 // DeleteChat removes a chat and its messages; its files are due to be deleted. A chat with an active run stays:
 // plan.ErrAlreadyRunning. Its runs remain, because they record actions. The sweep ends the jobs that wait for a person
-// there.
+// there. A step that fails after the chat is gone does not prevent the others, because a repetition finds no chat.
 func (s *Store) DeleteChat(ctx context.Context, account, id string) error {
-	chat, err := s.Chat(ctx, account, id)
-	if err != nil {
-		return err
-	}
-	waiting, err := s.jobsOf(ctx, account, chat)
-	if err != nil {
-		return err
-	}
-	writes := []kv.Write{kv.Delete(kv.Account(account), "CHAT#"+id, "attribute_not_exists(active_run_id)", plan.ErrAlreadyRunning)}
-	if chat.Files {
-		writes = append(writes, gone(conversation.Gone{Account: account, ChatID: id}))
-	}
-	if err := s.table.Commit(ctx, writes...); err != nil {
-		return err
-	}
-	for _, job := range waiting { // one that is missed here is found later, when it is due
-		if err := jobs.Hurry(ctx, s.table, account, job); err != nil {
+	var waiting []string
+	err := retry.Do(ctx, func() error {
+		chat, err := s.Chat(ctx, account, id)
+		if err != nil {
 			return err
 		}
-	}
-	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
+		if chat.ActiveRunID != "" {
+			return plan.ErrAlreadyRunning
+		}
+		if waiting, err = s.jobsOf(ctx, account, chat); err != nil {
+			return err
+		}
+		return s.table.Commit(ctx, removal(account, chat)...)
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)); err != nil {
-		return err
+	var problems []error
+	for _, job := range waiting { // one that is missed here is found later, when it is due
+		problems = append(problems, jobs.Hurry(ctx, s.table, account, job))
 	}
-	return s.table.DeleteAll(ctx, items)
+	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, id), messageKind), 0)
+	return errors.Join(append(problems, err,
+		s.table.Do(ctx, kv.Delete(kv.Chat(account, id), summaryKey, "", nil)),
+		s.table.DeleteAll(ctx, items))...)
+}
+
+// removal returns the writes that delete the row of a chat. They do nothing, and are fault.ErrMoved, when the chat got a
+// run or its first file after it was read.
+func removal(account string, chat conversation.Chat) []kv.Write {
+	files := "attribute_not_exists(has_files)"
+	if chat.Files {
+		files = "attribute_exists(has_files)"
+	}
+	writes := []kv.Write{kv.Delete(kv.Account(account), "CHAT#"+chat.ID, "attribute_not_exists(active_run_id) AND "+files, fault.ErrMoved)}
+	if chat.Files {
+		writes = append(writes, gone(conversation.Gone{Account: account, ChatID: chat.ID}))
+	}
+	return writes
 }
 
 // jobsOf returns the jobs that wait in a chat: for an answer to their question, or for a decision about their plan.

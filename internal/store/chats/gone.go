@@ -33,15 +33,17 @@ func rowOfGone(g conversation.Gone) goneRow {
 // gone returns the write that notes that files have to be deleted. They are due at once.
 func gone(g conversation.Gone) kv.Write {
 	row := rowOfGone(g)
-	row.DuePK, row.DueSK = kv.DueList(dueGone, g.Account), kv.At(time.Unix(0, 0), g.ProjectID+"#"+g.ChatID)
+	row.DuePK, row.DueSK = kv.DueList(dueGone, g.Account), dueAt(g, time.Unix(0, 0))
 	return kv.Put(row, "", nil)
 }
 
+func dueAt(g conversation.Gone, at time.Time) string { return kv.At(at, g.ProjectID+"#"+g.ChatID) }
+
 var errNotGone = errors.New("chats: there is no such note")
 
-// WithFiles lists the deleted projects and chats whose files are still there, at most limit.
-func (s *Store) WithFiles(ctx context.Context, limit int) ([]conversation.Gone, error) {
-	keys, err := s.table.Due(ctx, dueGone, time.Unix(0, 0), limit)
+// WithFiles lists the deleted projects and chats whose files are still there and due by a time, at most limit.
+func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]conversation.Gone, error) {
+	keys, err := s.table.Due(ctx, dueGone, at, limit)
 	problems := []error{err}
 	var list []conversation.Gone
 	for _, k := range keys {
@@ -56,6 +58,12 @@ func (s *Store) WithFiles(ctx context.Context, limit int) ([]conversation.Gone, 
 		}
 	}
 	return list, errors.Join(problems...)
+}
+
+// PutOffFiles sets when the files of a deleted project or chat are due again, if they are still there.
+func (s *Store) PutOffFiles(ctx context.Context, g conversation.Gone, until time.Time) error {
+	row := rowOfGone(g)
+	return s.table.Do(ctx, kv.Update(row.PK, row.SK, "SET DueSK = :until", "attribute_exists(DuePK)", kv.Item{":until": kv.S(dueAt(g, until))}, nil))
 }
 
 // WithoutFiles notes that the files of a deleted project or chat are deleted, too. Its row expires.

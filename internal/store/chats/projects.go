@@ -110,15 +110,16 @@ func (s *Store) MarkFiles(ctx context.Context, account, project, chat string) er
 // DeleteProject removes a project. Its chats remain and still name it, so that their steps are
 // refused. Its files are due to be deleted.
 func (s *Store) DeleteProject(ctx context.Context, account, id string) error {
-	p, err := s.Project(ctx, account, id)
-	if err != nil {
-		return err
-	}
-	writes := []kv.Write{
-		kv.Delete(kv.Account(account), "PROJECT#"+id, "attribute_exists(PK)", conversation.ErrProjectNotFound), setups.Raise(account),
-	}
-	if p.Files {
-		writes = append(writes, gone(conversation.Gone{Account: account, ProjectID: id}))
-	}
-	return s.table.Commit(ctx, writes...)
+	return retry.Do(ctx, func() error {
+		row, err := s.projectRow(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		removed := kv.Delete(kv.Account(account), "PROJECT#"+id, "version = :seen", fault.ErrMoved) // its first file may come meanwhile
+		writes := []kv.Write{removed.With(kv.Item{":seen": kv.N(int64(row.Version))}), setups.Raise(account)}
+		if row.Files {
+			writes = append(writes, gone(conversation.Gone{Account: account, ProjectID: id}))
+		}
+		return s.table.Commit(ctx, writes...)
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/overlay"
+	"piloto/internal/workspace/storetest"
 )
 
 // breaking is a store whose process dies at one change: before it, or after it when its answer is lost.
@@ -84,7 +85,7 @@ func TestApplyAfterADeathAtEachChangeEndsTheSame(t *testing.T) {
 					t.Errorf("%d: repeated: %v, %v", at, done, err)
 				}
 			}
-			if diff := cmp.Diff(end, contents(t, base)); diff != "" {
+			if diff := cmp.Diff(end, storetest.Contents(t, base)); diff != "" {
 				t.Errorf("%d: %s", at, diff)
 			}
 			back, err := overlay.Undo(t.Context(), base, set, done)
@@ -94,7 +95,7 @@ func TestApplyAfterADeathAtEachChangeEndsTheSame(t *testing.T) {
 			if _, err := overlay.Apply(t.Context(), base, back); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(start, contents(t, base)); diff != "" {
+			if diff := cmp.Diff(start, storetest.Contents(t, base)); diff != "" {
 				t.Errorf("%d: undone: %s", at, diff)
 			}
 		}
@@ -111,7 +112,7 @@ func TestUndoTakesBackWhatWasDoneOnly(t *testing.T) {
 	if _, err := overlay.Apply(t.Context(), base, back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(start, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(start, storetest.Contents(t, base)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -127,11 +128,11 @@ func TestUndoRefusesFilesThatMovedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, base, "x/y", "of a person\n")
-	was := contents(t, base)
+	was := storetest.Contents(t, base)
 	if _, err := overlay.Apply(t.Context(), base, back); !errors.Is(err, workspace.ErrMoved) || fault.Of(err).Args["name"] != "x/y" {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff(was, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(was, storetest.Contents(t, base)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -140,24 +141,24 @@ func TestMovedFilesStopASetBeforeItsFirstWrite(t *testing.T) {
 	base, set := changed(t)
 	put(t, base, "a", "of another\n")
 	put(t, base, "x/y", "of another\n")
-	was := contents(t, base)
+	was := storetest.Contents(t, base)
 	done, err := overlay.Apply(t.Context(), base, set)
 	if !errors.Is(err, workspace.ErrMoved) || fault.Of(err).Args["name"] != "a, x/y" || len(done) != 0 {
 		t.Errorf("%v, %v", done, err)
 	}
-	if diff := cmp.Diff(was, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(was, storetest.Contents(t, base)); diff != "" {
 		t.Errorf("something was written: %s", diff)
 	}
 	if _, err := overlay.Diff(t.Context(), base, set); err != nil {
 		t.Errorf("the diff from the earlier versions: %v", err)
 	}
 	v := over(t, base, set.Without("a", "x/y")) // the model reads what is there now, and changes it again
-	put(t, v, "a", contents(t, v)["a"]+"one\n")
+	put(t, v, "a", storetest.Contents(t, v)["a"]+"one\n")
 	if _, err := overlay.Apply(t.Context(), base, v.Changes()); err != nil {
 		t.Error(err)
 	}
 	want := map[string]string{"a": "of another\none\n", "dir": "now a file\n", "keep": "5\n", "x/y": "of another\n"}
-	if diff := cmp.Diff(want, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(want, storetest.Contents(t, base)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -188,8 +189,8 @@ func TestOfTwoSetsForOneFileOneIsApplied(t *testing.T) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		if won < 0 || contents(t, base)["a"] != fmt.Sprintf("of %d\n", won) {
-			t.Errorf("%v, %v", errs, contents(t, base))
+		if won < 0 || storetest.Contents(t, base)["a"] != fmt.Sprintf("of %d\n", won) {
+			t.Errorf("%v, %v", errs, storetest.Contents(t, base))
 		}
 	}
 }
@@ -237,8 +238,8 @@ func TestOverlayIsAStore(t *testing.T) {
 				v = over(t, base, v.Changes())
 			}
 		}
-		want := contents(t, plain)
-		if diff := cmp.Diff(want, contents(t, v)); diff != "" {
+		want := storetest.Contents(t, plain)
+		if diff := cmp.Diff(want, storetest.Contents(t, v)); diff != "" {
 			r.Fatalf("before: %s", diff)
 		}
 		at := rapid.IntRange(1, 5).Draw(r, "dies at")
@@ -251,7 +252,7 @@ func TestOverlayIsAStore(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if diff := cmp.Diff(want, contents(t, base)); diff != "" {
+		if diff := cmp.Diff(want, storetest.Contents(t, base)); diff != "" {
 			r.Fatalf("after: %s", diff)
 		}
 		back, err := overlay.Undo(t.Context(), base, set, done)
@@ -261,7 +262,7 @@ func TestOverlayIsAStore(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if diff := cmp.Diff(contents(t, memory.With(files)), contents(t, base)); diff != "" {
+		if diff := cmp.Diff(storetest.Contents(t, memory.With(files)), storetest.Contents(t, base)); diff != "" {
 			r.Fatalf("undone: %s", diff)
 		}
 	})
@@ -286,7 +287,7 @@ func TestApplySeesThatAChangeWithALostAnswerIsDone(t *testing.T) {
 	if err != nil || len(done) != len(set.Changes) {
 		t.Errorf("%v, %v", done, err)
 	}
-	if diff := cmp.Diff(end, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(end, storetest.Contents(t, base)); diff != "" {
 		t.Error(diff)
 	}
 }

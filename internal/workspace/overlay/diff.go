@@ -101,14 +101,13 @@ func count(c Change, before, after []byte) (added, removed int) {
 	if c.Binary {
 		return 0, 0
 	}
-	_, hunks, _ := bytes.Cut(unified(c, before, after), []byte("\n+++ "))
-	_, hunks, _ = bytes.Cut(hunks, []byte("\n"))
-	for line := range bytes.Lines(hunks) {
-		switch line[0] {
-		case '+':
+	for line := range Lines(string(unified(c, before, after))) {
+		switch line.Kind {
+		case Added:
 			added++
-		case '-':
+		case Removed:
 			removed++
+		case Stays, Names, Part:
 		}
 	}
 	return added, removed

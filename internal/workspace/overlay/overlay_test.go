@@ -14,6 +14,7 @@ import (
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/memory"
 	"piloto/internal/workspace/overlay"
+	"piloto/internal/workspace/storetest"
 )
 
 var noon = overlay.Options{Now: func() time.Time { return time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) }}
@@ -51,27 +52,6 @@ func remove(t testing.TB, s workspace.Store, name string) {
 	}
 }
 
-// contents returns all files of a store.
-func contents(t testing.TB, s workspace.Store) map[string]string {
-	t.Helper()
-	l, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, f := range l.Files {
-		content, read, err := workspace.ReadAll(t.Context(), s, f.Name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(read, f); diff != "" {
-			t.Errorf("List and Read differ: %s", diff)
-		}
-		all[f.Name] = string(content)
-	}
-	return all
-}
-
 func TestOverlayReadsItsChangesAndLeavesTheBase(t *testing.T) {
 	files := map[string]string{"a.txt": "one\ntwo\n", "b.txt": "b\n", "c/d.txt": "d\n"}
 	base := memory.With(files)
@@ -80,10 +60,10 @@ func TestOverlayReadsItsChangesAndLeavesTheBase(t *testing.T) {
 	put(t, v, "new/e.txt", "e\ne\n")
 	remove(t, v, "b.txt")
 	want := map[string]string{"a.txt": "one\n2\ntwo\n", "c/d.txt": "d\n", "new/e.txt": "e\ne\n"}
-	if diff := cmp.Diff(want, contents(t, v)); diff != "" {
+	if diff := cmp.Diff(want, storetest.Contents(t, v)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(files, contents(t, base)); diff != "" {
+	if diff := cmp.Diff(files, storetest.Contents(t, base)); diff != "" {
 		t.Errorf("the base was written: %s", diff)
 	}
 	if _, err := v.Stat(t.Context(), "b.txt"); !errors.Is(err, workspace.ErrNotFound) {
@@ -210,7 +190,7 @@ func TestSetIsStoredAsJSON(t *testing.T) {
 	if diff := cmp.Diff(set, over(t, base, back).Changes()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(contents(t, v), contents(t, over(t, base, back))); diff != "" {
+	if diff := cmp.Diff(storetest.Contents(t, v), storetest.Contents(t, over(t, base, back))); diff != "" {
 		t.Error(diff)
 	}
 	for name, damage := range map[string]func(*overlay.Set){

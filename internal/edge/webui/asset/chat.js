@@ -6,7 +6,7 @@ import { returned } from "./connection.js";
 import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { rest } from "./focus.js";
-import { withFiles } from "./files.js";
+import { forgetFiles, withFiles } from "./files.js";
 import { decides, loadWords } from "./guard.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
@@ -156,6 +156,7 @@ async function send() {
     problem(saying, { title: t("too_long") });
     return;
   }
+  forgetFiles();
   last = text;
   const mine = own(text);
   const about = began;

@@ -52,29 +52,32 @@ export function startFiles(chatID) {
   document.addEventListener("view", draw);
 }
 
-/** withFiles returns a message with the names of the files that were added for it, and forgets them. */
+/** withFiles returns a message with the names of the files that were added for it. */
 export function withFiles(text) {
   const names = added.get(view().dataset.chat);
-  if (!names?.length) return text;
+  return names?.length ? text + "\n\n" + t("attached", { names: names.join(", ") }) : text;
+}
+
+/** forgetFiles says that a message with their names is sent. */
+export function forgetFiles() {
   added.delete(view().dataset.chat);
   draw();
-  return text + "\n\n" + t("attached", { names: names.join(", ") });
 }
 
 function draw() {
   const names = added.get(view().dataset.chat) || [];
   chips.replaceChildren(...names.map((name) => el("li", {}, icon("doc"), el("span", {}, name),
     el("button", { type: "button", class: "icon-button", "aria-label": t("attach_remove", { name }), click: (e) => busy(e.currentTarget, () => take(name)) }, icon("close")))),
-  ...waiting.map((name) => el("li", { class: "sending" }, el("span", { class: "spinner", "aria-hidden": "true" }), el("span", {}, name))));
+  ...waiting.map((file) => el("li", { class: "sending" }, el("span", { class: "spinner", "aria-hidden": "true" }), el("span", {}, file.name))));
   chips.hidden = !chips.childElementCount;
 }
 
-let waiting = []; // names of files that are being sent
+let waiting = []; // files that are being sent
 
 async function attach(files) {
   if (!files.length) return;
   clear(saying);
-  waiting = [...waiting, ...files.map((f) => f.name)];
+  waiting = [...waiting, ...files];
   draw();
   const refused = [];
   try {
@@ -88,14 +91,14 @@ async function attach(files) {
         if (!(failure instanceof Problem)) throw failure;
         refused.push({ name: file.name, failure });
       }
-      waiting = waiting.filter((name) => name !== file.name);
+      waiting = waiting.filter((other) => other !== file);
       draw();
     }
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
     refused.push({ name: files.map((f) => f.name).join(", "), failure });
   } finally {
-    waiting = [];
+    waiting = waiting.filter((file) => !files.includes(file)); // others may be on their way
     draw();
   }
   if (refused.length) {
@@ -106,49 +109,40 @@ async function attach(files) {
   }
 }
 
-// sendFile stores a file under a name that is free, and returns its path.
+// sendFile stores a file under a name that is free, and returns its path. A large one is written when its last piece arrives.
 async function sendFile(chat, file) {
   if (file.size > most) throw new Problem({ title: t("attach_large", { size: size(most) }), code: "workspace.too_large" }, 413);
-  if (file.size > whole) return sendPieces(chat, file);
-  const body = new FormData();
-  body.append("file", file, file.name);
-  const answer = await api("POST", base(chat) + "/files", body);
+  const upload = newKey();
+  let answer;
+  let from = 0;
+  do {
+    const piece = file.slice(from, from + whole);
+    const body = new FormData();
+    body.append("file", piece, file.name);
+    answer = piece.size === file.size ? await api("POST", base(chat) + "/files", body)
+      : await api("POST", `${base(chat)}/files?upload=${upload}`, body, { "Content-Range": `bytes ${from}-${from + piece.size - 1}/${file.size}` });
+    from += whole;
+  } while (from < file.size);
   if (answer.refused?.length) throw new Problem({ title: answer.refused[0].message, code: answer.refused[0].code }, 422);
   return answer.files[0].path;
 }
 
-// sendPieces stores a large file: it is written when its last piece arrives.
-async function sendPieces(chat, file) {
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? file.name : file.name.replace(/(\.[^.]*)?$/, ` (${n})$1`);
-    const upload = newKey();
-    try {
-      for (let from = 0; from < file.size; from += whole) {
-        const piece = file.slice(from, from + whole);
-        await api("PUT", addressOf(chat, name) + "?upload=" + upload, piece, {
-          "If-None-Match": "*", "Content-Type": "application/octet-stream", "Content-Range": `bytes ${from}-${from + piece.size - 1}/${file.size}`,
-        });
-      }
-      return name;
-    } catch (failure) {
-      if (!(failure instanceof Problem) || failure.status !== 412 || n > 20) throw failure;
-    }
-  }
-}
-
-// take removes a file that was added and not sent yet.
+// take removes a file that was added and not sent yet. A message that is sent meanwhile does not name it.
 async function take(name) {
   const chat = view().dataset.chat;
+  const names = () => added.get(chat) || [];
+  added.set(chat, names().filter((other) => other !== name));
   try {
     const { files } = await api("GET", base(chat) + "/files");
     const file = files.find((f) => f.path === name);
     if (file) await remove(chat, file);
-    added.set(chat, added.get(chat).filter((other) => other !== name));
-    draw();
     form.querySelector("#message").focus();
   } catch (failure) {
+    added.set(chat, [...names(), name]);
     if (!(failure instanceof Problem)) throw failure;
     problem(saying, failure);
+  } finally {
+    draw();
   }
 }
 
