@@ -29,7 +29,7 @@ func TestFloorCountsOnlySequentialWrites(t *testing.T) {
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
 		body:   []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"message":"x","session_id":"s","context":{}}}}`),
 	}
-	for _, s := range slices.Concat(scenarios, jobScenarios) {
+	for _, s := range slices.Concat(scenarios, timedOnly, jobScenarios) {
 		if err := sys.model.script(s, "m1"); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds, loads := 0, 0
-	for _, s := range slices.Concat(scenarios, jobScenarios) {
+	for _, s := range slices.Concat(scenarios, timedOnly, jobScenarios) {
 		if !o.only.MatchString(s.name) {
 			continue
 		}
