@@ -2,13 +2,17 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/credit"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 )
 
 // TestARunHasTheCostOfItsRecords: each is counted once, however often it is written, also while the run goes on, and also
@@ -52,5 +56,40 @@ func TestARunHasTheCostOfItsRecords(t *testing.T) {
 	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
 	if err != nil || len(heads) != 1 || heads[0].Micros != 100 || heads[0].Status != plan.Done {
 		t.Error(fmt.Sprintf("%+v", heads), err)
+	}
+}
+
+// TestTheCostOfATurnWaitsForItsDraft: a turn is charged while the draft that it proposes is stored, in either order.
+func TestTheCostOfATurnWaitsForItsDraft(t *testing.T) {
+	w := fixture.NewWorld(t)
+	old := w.Propose(fixture.To("GET", "/rooms", ""))
+	chat, err := w.Store.Chat(ctx, fixture.Account, old.ChatID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := w.Clock()
+	r := old
+	r.ID, r.EventSeq, r.Chain, r.Link = w.IDs.New(at), 0, "", 0
+	turn := credit.Turn{ID: w.IDs.New(at), At: at, RunID: r.ID, Micros: 40, Outcome: "plan"}
+	begun, settled := make(chan struct{}), make(chan error, 1)
+	go func() {
+		close(begun)
+		settled <- w.Store.Settle(ctx, credit.Hold{ID: turn.ID, Account: fixture.Account}, turn)
+	}()
+	<-begun
+	time.Sleep(2 * time.Millisecond)
+	card := run.Message(w.IDs, r, conversation.KindPlan, at, locale.Spanish, run.Describe(r.Plan, true))
+	if _, err := w.Store.Propose(ctx, r, chat, &old, run.Record{
+		At: at, Type: plan.EventProposed, Data: run.Proposed(r, nil), Messages: []conversation.Message{card},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-settled; err != nil {
+		t.Fatal(err)
+	}
+	heads, _, err := w.Store.Runs(ctx, fixture.Account, plan.Filter{}, "", 10)
+	i := slices.IndexFunc(heads, func(h plan.Head) bool { return h.ID == r.ID })
+	if err != nil || i < 0 || heads[i].Micros != turn.Micros {
+		t.Errorf("run %d of %d has not the cost: %v", i, len(heads), err)
 	}
 }

@@ -85,16 +85,24 @@ func (s *Store) tryRecord(ctx context.Context, account string, write kv.Write, t
 	return it, done, err
 }
 
+// spendTries is how often the cost of a turn is added to the run that it proposes, whose draft is stored at the same time.
+const spendTries = 5
+
 // commitRecord makes the writes of a record, and adds its cost to the run that it is of. A run that is gone gets none.
 func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Turn, writes ...kv.Write) error {
 	if !isOfRun(turn) {
 		return s.table.Commit(ctx, writes...)
 	}
-	err := s.table.Commit(ctx, append(slices.Clone(writes), runs.Spend(account, turn.RunID, turn.Micros))...)
-	if errors.Is(err, plan.ErrRunNotFound) {
-		return s.table.Commit(ctx, writes...)
+	for i := range spendTries {
+		err := s.table.Commit(ctx, append(slices.Clone(writes), runs.Spend(account, turn.RunID, turn.Micros))...)
+		if !errors.Is(err, plan.ErrRunNotFound) {
+			return err
+		}
+		if retry.Wait(ctx, retry.Pause(i+2)) != nil {
+			break
+		}
 	}
-	return err
+	return s.table.Commit(ctx, writes...)
 }
 
 // ifReleased is the condition that a record says that a hold was released.
