@@ -46,6 +46,11 @@ var scope = Param{
 	Name: "path", Kind: KindText, About: "a file, a folder or a glob; absent: all files but those that .gitignore leaves out", Max: maxPath, OneLine: true,
 }
 
+// oneFile is the parameter of the tools that are about one file.
+var oneFile = Param{
+	Name: "path", Kind: KindText, About: "the file, such as src/main.go", Required: true, Max: maxPath, OneLine: true,
+}
+
 // ListFiles lists a folder.
 var ListFiles = Spec{
 	Class: Look,
@@ -75,7 +80,7 @@ var ReadFile = Spec{
 	About: "Read lines of a text file, with their numbers. The numbers and the tab after them are not part of the file. " +
 		"A long file is read in parts: the answer says where to go on.",
 	Params: []Param{
-		{Name: "path", Kind: KindText, About: "the file, such as src/main.go", Required: true, Max: maxPath, OneLine: true},
+		oneFile,
 		{Name: "from", Kind: KindNumber, About: "first line, from 1", Min: 1},
 		{Name: "lines", Kind: KindNumber, About: "how many; absent: as many as fit", Min: 1, Max: MaxLines},
 	},
@@ -114,7 +119,7 @@ var WriteFile = Spec{
 	About: "Write a whole file, or add to its end. A file and its folders are made if they are not there. " +
 		"To change a part of a file, use edit_file or apply_patch.",
 	Params: []Param{
-		{Name: "path", Kind: KindText, About: "the file, such as src/main.go", Required: true, Max: maxPath, OneLine: true},
+		oneFile,
 		{Name: "content", Kind: KindText, About: "the text, with its last line end", Required: true, Max: workspace.MaxFileBytes},
 		{Name: "mode", Kind: KindText, About: "absent: overwrite", OneOf: []string{Overwrite, Append}},
 	},
@@ -127,7 +132,7 @@ var EditFile = Spec{
 	About: "Replace a part of a file. old_str must be in it exactly once, with all its spaces; give enough lines around the place. " +
 		"The numbers of read_file are not part of the text.",
 	Params: []Param{
-		{Name: "path", Kind: KindText, About: "the file, such as src/main.go", Required: true, Max: maxPath, OneLine: true},
+		oneFile,
 		{Name: "old_str", Kind: KindText, About: "the text that is there", Required: true, Min: 1, Max: workspace.MaxFileBytes},
 		{Name: "new_str", Kind: KindText, About: "the text in its place; empty: the part is removed", Required: true, Max: workspace.MaxFileBytes},
 	},
