@@ -98,8 +98,8 @@ func (s *Store) commitRecord(ctx context.Context, account string, turn credit.Tu
 		if !errors.Is(err, plan.ErrRunNotFound) {
 			return err
 		}
-		if retry.Wait(ctx, retry.Pause(i+2)) != nil {
-			break
+		if err := retry.Wait(ctx, retry.Pause(i+2)); err != nil {
+			return err
 		}
 	}
 	return s.table.Commit(ctx, writes...)
