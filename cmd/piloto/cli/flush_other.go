@@ -2,5 +2,5 @@
 
 package cli
 
-// flushTerminal does nothing: what was read already is dropped.
+// flushTerminal does nothing: outside Linux, a line that the terminal kept before the question can answer it.
 func flushTerminal(int) {}

@@ -199,7 +199,8 @@ func (a *app) skipped(out []machine.LeftOut) []skipped {
 	return list
 }
 
-// tellTransfer prints what was copied. A conflict is an error, and what was not sent or deleted is half of one.
+// tellTransfer prints what was copied. Its error has the code Failed if a file was in conflict, and Partial if one was not
+// sent or not deleted.
 func (a *app) tellTransfer(r mirror.Result, out []machine.LeftOut, dry bool) error {
 	var rows [][]string
 	for _, name := range r.Deleted {

@@ -155,7 +155,8 @@ func (r *record) hasParts(text string) bool {
 	})
 }
 
-// hasSpaced reports whether what is written in groups stands in one, or each group by itself.
+// hasSpaced reports whether the record has a number that is written in groups, such as 12 000: without its spaces, or each
+// group by itself.
 func (r *record) hasSpaced(text string) bool {
 	whole := ungrouped(text)
 	if r.said[strings.ToLower(whole)] || r.stands(whole, standsWhole) || digitsOf(whole) == whole && r.hasTail(whole) {
