@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
+	"piloto/infra/local/fixture/chrome"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -35,19 +36,7 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 	if asProcesses() {
 		t.Skip("skipped: what a browser sees does not depend on how functions run, and the page's own tests run here too")
 	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("skipped: no chromium and no google-chrome on this machine, so nobody looked at the page")
-	}
-	ctx, stop := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
-	t.Cleanup(stop)
+	ctx, _ := chrome.Open(context.Background(), t)
 	b := &browser{TB: t, d: d, ctx: ctx}
 	b.do(chromedp.EmulateViewport(wide, high))
 	return b
@@ -80,7 +69,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	if b.ctx == ctx || chromedp.FromContext(b.ctx).Target == nil {
 		ctx = b.ctx // the browser belongs to the context of the first call
 	}
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	if err := chrome.Do(ctx, b, actions...); err != nil {
 		b.Fatalf("%v; the page reads:\n%s", err, b.text("body"))
 	}
 }
@@ -140,19 +129,8 @@ func (b *browser) click(css string) {
 	b.Helper()
 	b.until(still) // a moving element is not yet at its place
 	b.until(`(e => e && !e.disabled && e.checkVisibility())(document.querySelector(` + strconv.Quote(css) + `)) ?? false`)
-	b.until(rests(css))
+	b.until(chrome.Rests(css))
 	b.do(chromedp.Click(chromedp.CSS(css)))
-}
-
-// rests is true when the element at css stays at its place for a tenth of a second: a page that scrolls
-// smoothly has no animation that could be waited for.
-func rests(css string) string {
-	return `(async () => {
-		const place = () => (e => e && ["x", "y", "width", "height"].map(k => e.getBoundingClientRect()[k]).join())(document.querySelector(` + strconv.Quote(css) + `));
-		const before = place();
-		await new Promise(done => setTimeout(done, 100));
-		return Boolean(before) && before === place();
-	})()`
 }
 
 func (b *browser) say(message string) {
@@ -178,11 +156,8 @@ func (b *browser) screen(width, height int64, dark bool) {
 	if dark {
 		scheme = "dark"
 	}
-	b.do(chromedp.EmulateViewport(width, height), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		return err
+	b.do(chromedp.EmulateViewport(width, height), chrome.Call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	}))
 }
 

@@ -1,16 +1,15 @@
 package webui
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"piloto/infra/local/fixture/chrome"
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -114,15 +113,11 @@ func (b *browser) screen(width, height int64, dark, touch bool) {
 	if dark {
 		scheme = "dark"
 	}
-	b.do(chromedp.EmulateViewport(width, height), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	b.do(chromedp.EmulateViewport(width, height),
+		chrome.Call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		if err == nil {
-			_, err = cdp.Call(ctx, t, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: touch})
-		}
-		return err
-	}))
+		}),
+		chrome.Call(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: touch}))
 }
 
 // stillness waits until nothing moves except endless animations.
@@ -161,8 +156,5 @@ func TestAxeFindsNothing(t *testing.T) {
 }
 
 func setCookie(base, name, value string) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: base})
-		return err
-	})
+	return chrome.Call(network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: base})
 }

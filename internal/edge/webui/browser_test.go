@@ -8,17 +8,34 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"piloto/infra/local/fixture/chrome"
 	"piloto/internal/access/auth"
 
 	"github.com/chromedp/chromedp"
 )
 
 var shots = flag.String("shots", "", "a folder to leave pictures of the page in")
+
+// asked is "" for go test by hand, "change" for `make test`, and "every" for every test in the browser.
+var asked = os.Getenv("PILOTO_TESTS")
+
+var every = asked == "every"
+
+// ofAChange lists the tests in the browser that each change must pass: consent, what may not be lost, and the focus. All
+// others are for the night (make browsers).
+var ofAChange = []string{
+	"TestAPlanIsProposedConfirmedAndFollowedToItsEnd", "TestAPlanIsConfirmedByKeyboard", "TestATypedConfirmationNamesThePlanOnTheScreen",
+	"TestAPlanIsEditedAndItsChangesAreSeen", "TestALongPlanIsReadBeforeItIsConfirmed", "TestAStepIsApprovedWhileTheChatGoesOn",
+	"TestADoubtIsResolvedAndTheRunContinued", "TestASlowPhoneStillConfirms", "TestPushedDataIsOnlyText",
+	"TestAMessageIsSentAgainOnce", "TestFilesAreAttached", "TestTheFocusStaysWhereThingsGo", "TestARunIsToldOnceAndKeepsTheFocus",
+	"TestTheRegistryIsManagedFromThePage", "TestAPhoneHasADrawerAndNoSidewaysScroll",
+}
 
 // browser is a real browser with a world of its own, signed in.
 type browser struct {
@@ -29,33 +46,23 @@ type browser struct {
 	server *httptest.Server
 }
 
-func chromium(t *testing.T) string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("no chromium or chrome in PATH: the page was not tried in a browser")
-	return ""
-}
-
 // open starts a browser of a size and signs it in with a one-time code. Every console error fails the test, except
 // for requests that are refused on purpose.
 func open(t *testing.T, width, height int64) *browser {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() && asked == "" {
 		t.Skip("a browser takes a minute")
 	}
-	path := chromium(t)
+	if name, _, _ := strings.Cut(t.Name(), "/"); !every && !slices.Contains(ofAChange, name) {
+		t.Skip("in the browser in the night (make browsers)")
+	}
 	t.Parallel()
 	w := newWorld(time.Now, Facts{Provider: "demo", Model: "reglas", Demo: true, Local: true})
 	w.furnish()
 	server := httptest.NewServer(w)
 	ctx, stop := context.WithTimeout(context.Background(), 10*patience)
 	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("accept-lang", "es")))
-	t.Cleanup(stop)
+	ctx, stop = chrome.Open(ctx, t)
 	b := &browser{T: t, world: w, ctx: ctx, base: server.URL, server: server}
 	t.Cleanup(func() { b.server.Close() })
 	_ = w.PutToken(ctx, auth.Token{Hash: hashOf("once"), Kind: auth.KindCode, Account: w.account, User: "ana", Scopes: ana.Scopes, ExpiresAt: time.Now().Add(time.Hour)})
@@ -112,7 +119,7 @@ func (b *browser) listen() <-chan []string {
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, actions...); err != nil {
+	if err := chrome.Do(b.ctx, b, actions...); err != nil {
 		page, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
 		b.Fatalf("%v; the page reads:\n%s", err, page)
 	}
@@ -128,14 +135,20 @@ func (b *browser) see(css string) {
 	b.until(`(e => e !== null && e.checkVisibility({visibilityProperty: true}))(document.querySelector(` + "`" + css + "`" + `))`)
 }
 
+// click presses an element once it stays at its place: a page that scrolls would be pressed beside it.
 func (b *browser) click(css string) {
 	b.Helper()
+	b.see(css)
+	b.until(chrome.Rests(css))
 	b.do(chromedp.Click(chromedp.CSS(css)))
 }
 
+// write types a text into a field, which the page may replace until then.
 func (b *browser) write(css, text string) {
 	b.Helper()
-	b.do(chromedp.SendKeys(chromedp.CSS(css), text))
+	b.see(css)
+	b.until(`(e => { e?.focus(); return e !== null && document.activeElement === e })(document.querySelector(` + quoted(css) + `))`)
+	b.types(text)
 }
 
 func (b *browser) say(text string) {
@@ -171,7 +184,7 @@ func (b *browser) until(expression string) {
 	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](
-		`new Promise(done => { const look = () => (`+expression+`) ? done(true) : setTimeout(look, 20); look(); })`, chromedp.EvalAwaitPromise))
+		`new Promise((done, fail) => { const look = () => (async () => (`+expression+`))().then(ok => ok ? done(true) : setTimeout(look, 20), fail); look(); })`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		page, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
 		b.Fatalf("%s: %v; the page reads:\n%s", expression, err, page)

@@ -1,15 +1,14 @@
 package webui
 
 import (
-	"context"
 	"strings"
 	"testing"
 
+	"piloto/infra/local/fixture/chrome"
 	"piloto/internal/runs/plan"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/chromedp"
 )
 
 // The first sight of the page costs at most this, in a browser that has nothing of it.
@@ -66,7 +65,4 @@ const largestPaint = `new Promise(done => {
 })`
 
 // withoutCache empties the browser's cache.
-var withoutCache = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-	_, err := cdp.Call(ctx, target, network.ClearBrowserCache, cdp.Empty{})
-	return err
-})
+var withoutCache = chrome.Call(network.ClearBrowserCache, cdp.Empty{})

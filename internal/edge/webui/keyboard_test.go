@@ -1,11 +1,11 @@
 package webui
 
 import (
-	"context"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
+	"piloto/infra/local/fixture/chrome"
+
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
@@ -39,10 +39,7 @@ func (b *browser) press(keys ...string) {
 		up := p
 		up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
 		for _, event := range []input.DispatchKeyEventParams{p, up} {
-			b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-				_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, event)
-				return err
-			}))
+			b.do(chrome.Call(input.DispatchKeyEvent, event))
 		}
 	}
 }
