@@ -51,6 +51,7 @@ func TestTheFocusStaysWhereThingsGo(t *testing.T) {
 	chat := startChat(b)
 	eval[bool](b, hear)
 	b.write("#message", "hola")
+	b.until(`!document.getElementById("send").disabled`)
 	b.do(chromedp.Focus(chromedp.CSS("#send")), chromedp.KeyEvent("\r")) // it is switched off
 	b.until(`document.querySelectorAll(".line.assistant[data-kind=text]").length === 2 && document.getElementById("writing") === null`)
 	b.say("un 503")

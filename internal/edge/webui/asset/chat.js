@@ -5,7 +5,7 @@ import { api, newKey, Problem } from "./api.js";
 import { returned } from "./connection.js";
 import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
-import { rest } from "./focus.js";
+import { keepFocus } from "./focus.js";
 import { forgetFiles, withFiles } from "./files.js";
 import { decides, loadWords } from "./guard.js";
 import { shortcut } from "./keys.js";
@@ -141,9 +141,10 @@ function free() {
 }
 
 function fit() {
-  button.disabled = !free() || input.value.trim() === "";
-  button.hidden = !free() && writing();
-  if (document.activeElement === button) rest();
+  keepFocus(() => {
+    button.disabled = !free() || input.value.trim() === "";
+    button.hidden = !free() && writing();
+  });
   if (CSS.supports("field-sizing", "content")) return;
   input.rows = Math.min(12, input.value.split("\n").length);
 }

@@ -11,6 +11,14 @@ export function rest() {
   landing().focus({ preventScroll: true });
 }
 
+/** keepFocus makes a change that may remove, hide or switch off what has the focus. Some browsers take the focus away at
+    once, others before the next frame; it is moved before that. */
+export function keepFocus(change) {
+  const had = document.activeElement;
+  change();
+  if (had && had !== document.body) rest();
+}
+
 const place = "piloto.focus";
 
 /** startFocus puts the focus back after the reload that a choice of theme or language causes: to its button, or to where

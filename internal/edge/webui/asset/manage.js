@@ -72,10 +72,14 @@ export function chooseServices(box) {
   box.form.elements.services.value = "some";
 }
 
-/** switchServer takes its word back when the server does not agree. */
+/** switchServer takes its word back when the server does not agree. It keeps the focus meanwhile, and takes no other word. */
 export async function switchServer(box) {
+  if (box.ariaBusy === "true") {
+    box.checked = !box.checked;
+    return;
+  }
   const name = box.closest(".row")?.querySelector(".row-name")?.firstChild.textContent.trim() || nameOf();
-  box.disabled = true;
+  box.ariaBusy = box.ariaDisabled = "true";
   await attempt(box, async () => {
     try {
       await api("PUT", path("mcps", box.dataset.server, "active"), { active: box.checked });
@@ -85,7 +89,7 @@ export async function switchServer(box) {
       throw failure;
     }
   });
-  box.disabled = false;
+  box.ariaBusy = box.ariaDisabled = null;
 }
 
 /** search leaves the operations that hold every word. */

@@ -1,6 +1,6 @@
 // How the page speaks up: problems where they belong, toasts, the live region.
 
-import { rest } from "./focus.js";
+import { keepFocus, rest } from "./focus.js";
 import { el, icon, t } from "./text.js";
 
 /** problem shows a failure inside place, replacing what was said there before. */
@@ -14,7 +14,7 @@ export function problem(place, failure) {
   if (failure.existing) text.append(el("p", { class: "problem-do" }, el("a", { href: "/?view=servers&id=" + encodeURIComponent(failure.existing), "data-nav": "" }, t("existing"))));
   if (failure.trace) text.append(el("p", { class: "problem-trace" }, t("trace") + " ", el("code", {}, failure.trace)));
   const box = el("div", { class: "problem", role: "alert" }, icon("warn"), text,
-    el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => (box.remove(), rest()) }, icon("close")));
+    el("button", { type: "button", class: "icon-button", "aria-label": t("close"), click: () => keepFocus(() => box.remove()) }, icon("close")));
   place.replaceChildren(box);
   box.scrollIntoView({ block: "nearest" });
   return box;
@@ -26,7 +26,7 @@ const where = (loc) => {
 };
 
 /** clear takes back what problem said. */
-export const clear = (place) => place?.replaceChildren();
+export const clear = (place) => keepFocus(() => place?.replaceChildren());
 
 /** announce says something to who does not see the page. Texts that come together are all said. */
 export function announce(text) {

@@ -5,7 +5,7 @@
 import { api, Problem } from "./api.js";
 import { ask, fill } from "./blocks.js";
 import { reachable } from "./connection.js";
-import { rest } from "./focus.js";
+import { keepFocus } from "./focus.js";
 import { clear, problem } from "./notice.js";
 import { el, icon, t } from "./text.js";
 import { atEnd, refreshChat, thread, toEnd, view } from "./view.js";
@@ -116,9 +116,10 @@ export function render() {
   const s = here();
   const line = document.getElementById("writing");
   const stop = document.getElementById("stop");
-  stop.hidden = !active(s);
-  stop.disabled = Boolean(s?.stopping);
-  if (document.activeElement === stop) rest();
+  keepFocus(() => {
+    stop.hidden = !active(s);
+    stop.disabled = Boolean(s?.stopping);
+  });
   document.dispatchEvent(new CustomEvent("writing"));
   if (!active(s) || !thread()) {
     line?.remove();
