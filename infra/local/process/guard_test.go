@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	runtime "github.com/aws/aws-lambda-go/lambda"
@@ -23,8 +24,23 @@ func TestMain(m *testing.M) {
 		runtime.Start(func(context.Context, json.RawMessage) (struct{}, error) { return struct{}{}, nil })
 		return
 	}
+	ours := sync.OnceValues(func() (*template.Template, error) { return template.Read(templateFile) })
+	readFile = func(path string) (*template.Template, error) {
+		if path != templateFile {
+			return template.Read(path)
+		}
+		t, err := ours()
+		if err != nil {
+			return nil, err
+		}
+		own := *t // each process names its stack
+		return &own, nil
+	}
 	os.Exit(m.Run())
 }
+
+// templateFile is the template of this tree.
+const templateFile = "../../../template.yaml"
 
 // executables returns a folder with an executable for each function.
 func executables(t *testing.T) string {

@@ -153,10 +153,13 @@ func newProcess(o Options, s Settings, origin string) (*Process, error) {
 	return p, err
 }
 
+// readFile reads a template. Tests read that of this tree once, because it takes longer than most of them.
+var readFile = template.Read
+
 // readTemplate reads the template that the options name.
 func (o Options) readTemplate() (*template.Template, error) {
 	if o.Template != "" {
-		return template.Read(o.Template)
+		return readFile(o.Template)
 	}
 	files, err := deployment.Files()
 	if err != nil {
