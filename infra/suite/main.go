@@ -1,0 +1,107 @@
+// Command suite runs `go test`, and tells how it goes:
+//
+//	go run ./infra/suite -- -race -short ./...
+//
+// What stands behind -- are the arguments of `go test`. A line says that a package has ended. After 20 seconds without one, a
+// line says what runs. The end says what failed, with its output, what was skipped and why, the slowest tests, and the
+// counts. The exit code is 1 when a test or a build failed, and 2 when `go test` could not be run.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// options are what this command adds to `go test`.
+type options struct {
+	times int // how often everything runs
+	busy  int // busy loops beside it
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.times, "times", 1, "how often everything runs")
+	flag.IntVar(&o.busy, "busy", 0, "how many busy loops run beside it, so that a test that measures time fails")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := suite(ctx, o, flag.Args(), os.Stdout)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		os.Exit(2)
+	case !ok:
+		os.Exit(1)
+	}
+}
+
+// suite runs everything as often as the options say, and reports whether all of it passed each time.
+func suite(ctx context.Context, o options, args []string, out io.Writer) (bool, error) {
+	for range o.busy {
+		go spin(ctx)
+	}
+	failed := 0
+	for n := range o.times {
+		if o.times > 1 {
+			fmt.Fprintf(out, "\n== run %d of %d\n", n+1, o.times)
+		}
+		t := newTeller(out, time.Now())
+		processor, err := run(ctx, args, t)
+		if err != nil {
+			return false, err
+		}
+		if !t.close(time.Now(), processor) {
+			failed++
+		}
+	}
+	if o.times > 1 {
+		fmt.Fprintf(out, "\n%d of %d runs failed\n", failed, o.times)
+	}
+	return failed == 0, nil
+}
+
+// spin keeps a processor busy.
+func spin(ctx context.Context) {
+	for ctx.Err() == nil {
+	}
+}
+
+// run runs `go test` with args, tells t what it says, and returns the time of the processor that it took. An error says
+// that it could not be run.
+func run(ctx context.Context, args []string, t *teller) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // a person's own arguments
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }                // go ends its tests
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Stderr = passed{t}
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	stop := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-tick.C:
+				t.beat(now)
+			}
+		}
+	}()
+	t.read(events)
+	t.ended(cmd.Wait())
+	close(stop)
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
