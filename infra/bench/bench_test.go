@@ -98,6 +98,9 @@ func TestQuantileReturnsSmallestSufficientValue(t *testing.T) {
 // TestEveryKindOfScenarioIsMeasured measures as briefly as possible: every run must end done, with each call sent
 // once.
 func TestEveryKindOfScenarioIsMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	o := options{
 		json: true, only: regexp.MustCompile("turn|run of 1|side|look|job of 1 round"), dir: t.TempDir(), template: filepath.Join("..", "..", "template.yaml"),
 		latency: time.Millisecond, slice: time.Millisecond, rounds: 1, counted: 1,

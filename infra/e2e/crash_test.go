@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	crashRounds = flag.Int("crash.rounds", 24, "how often the process is killed at a random moment")
+	crashRounds = flag.Int("crash.rounds", 6, "how often the process is killed at a random moment; four times as often in the night")
 	crashSeed   = flag.Uint64("crash.seed", 0, "of the moments; 0: another each time")
 )
 
@@ -35,7 +35,11 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	span := uninterruptedTime(t, c)
 	outcomes := map[string]int{}
 	var waiting []*person // the sweep will start their run, when it is due
-	for round := range *crashRounds {
+	rounds := *crashRounds
+	if every {
+		rounds *= 4
+	}
+	for round := range rounds {
 		people := gather(c, random, round)
 		after := time.Duration(random.Int64N(int64(span)))
 		// Every third time the kill directly follows a confirm.

@@ -13,6 +13,9 @@ import (
 
 // TestTheBacklogOfAHookHoldsNoOther (guarantee I40): although it is larger than what one sweep reads.
 func TestTheBacklogOfAHookHoldsNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of deliveries")
+	}
 	for name, answer := range map[string]func(h hooked) (int, error){
 		"no answer": func(hooked) (int, error) { return 0, tool.ErrLost.With("reason", "timeout") },
 		"slow 503":  func(h hooked) (int, error) { h.Pass(9 * time.Second); return 503, nil },

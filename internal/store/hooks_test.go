@@ -169,6 +169,9 @@ func TestAnAccountWithoutHooksWritesNothing(t *testing.T) {
 
 // TestARedeliveryHasTheSameID (guarantee I40): a new time and signature, after pauses that grow, for about a day.
 func TestARedeliveryHasTheSameID(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two days of sweeps")
+	}
 	h := newHooked(t)
 	made, secret := h.make("https://x.example", hook.RunFinished)
 	h.to.answer = func(string) (int, error) { return 503, nil }

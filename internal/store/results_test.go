@@ -47,7 +47,7 @@ func TestNoSizeWedgesARun(t *testing.T) {
 	w := fixture.NewWorld(t)
 	sizes := []int{200<<10 - 1, 200 << 10, 200<<10 + 1, 255 << 10, 256 << 10, 257 << 10, 399_000, 400_000, 401_000, 1 << 20, 2 << 20}
 	if testing.Short() {
-		sizes = []int{200 << 10, 200<<10 + 1, 401_000}
+		sizes = []int{200<<10 + 1}
 	}
 	for kind, of := range texts {
 		for _, size := range sizes {

@@ -217,6 +217,9 @@ func TestASetupIsReadAgainAfterAWhile(t *testing.T) {
 
 // TestKeptSetupsAreBounded: a process that serves many accounts does not grow.
 func TestKeptSetupsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of setups")
+	}
 	s, calls := countedTable(t)
 	of := func(i int) setup.Of { return setup.Of{Account: fmt.Sprint("a", i)} }
 	for i := range store.MostSetups + 1 {

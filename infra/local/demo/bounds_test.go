@@ -28,6 +28,9 @@ const mostBytes = mostEntries * (maxTarget + 2<<10)
 // TestServiceKeepsNewestRequests makes more requests than are kept, each of the largest size. The
 // file, the ledger and the memory keep only the newest.
 func TestServiceKeepsNewestRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of requests")
+	}
 	path := filepath.Join(t.TempDir(), "demo.jsonl")
 	s := newTestService(t, WithFile(path))
 	call(t, s, "POST /reservations", "first", goodBody)

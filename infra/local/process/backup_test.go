@@ -169,6 +169,9 @@ func backUpAndRestore(t testing.TB, folder string) (restored string) {
 
 // TestBackupHasEveryAcknowledgedWrite makes a backup while sixteen writers write.
 func TestBackupHasEveryAcknowledgedWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes for seconds")
+	}
 	folder := filepath.Join(t.TempDir(), "data")
 	a := openStandalone(t, folder)
 	a.createTable(t)

@@ -126,13 +126,16 @@ func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{
+	for i, name := range []string{
 		"..", ".", "../canary", "../beside/canary", "there/../../beside/canary", "./../beside/canary", canary, "/etc/passwd", "//x", `\x`,
 		`..\beside\canary`, `C:\x`, "C:x", "token:stream", "a/b", "./token", ".hidden", ".restoring", ".restoring/token", "token\n/../x",
 		strings.Repeat("n", 256), strings.Repeat("n", 5000), strings.Repeat("../", 100) + "etc/passwd", controlSocket, "x.pid", " /x", "..\u2215x/y",
 		objectsFolder, "objects/x", "objects/../" + strings.Repeat("A", 26), "objects/" + strings.Repeat("a", 26), "Objects/" + strings.Repeat("A", 26),
 		"objects/" + strings.Repeat("A", 26) + "/x", "/objects/" + strings.Repeat("A", 26),
 	} {
+		if testing.Short() && i%4 > 0 {
+			continue
+		}
 		t.Run("called "+name[:min(len(name), 40)], func(t *testing.T) {
 			try(t, whole, entry{tar.Header{Name: name, Typeflag: tar.TypeReg, Format: tar.FormatPAX}, "x"})
 		})
@@ -142,6 +145,9 @@ func TestRestoreWritesNothingOutsideFolder(t *testing.T) {
 		"a character device": tar.TypeChar, "a block device": tar.TypeBlock,
 	} {
 		for _, to := range []string{canary, "../beside/canary", "/dev/zero", dataFile} {
+			if testing.Short() && to != canary {
+				continue
+			}
 			t.Run(name+" to "+filepath.Base(to), func(t *testing.T) {
 				member := entry{tar.Header{Name: "token", Typeflag: kind, Linkname: to, Devmajor: 1, Devminor: 5}, ""}
 				try(t, whole, member)

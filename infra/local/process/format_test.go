@@ -191,6 +191,9 @@ func TestKeptFoldersAreReadAndTheirRunsGoOn(t *testing.T) {
 		writeKept(t)
 	}
 	for format := range kv.Format {
+		if testing.Short() && format > 0 && format < kv.Format-1 {
+			continue // the oldest and the newest
+		}
 		t.Run(strconv.Itoa(format+1), func(t *testing.T) { goOn(t, format+1) })
 	}
 }

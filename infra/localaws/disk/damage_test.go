@@ -122,6 +122,9 @@ func checkOpen(t *testing.T, what string, file []byte, content string, refused b
 
 // TestAcceptedDamagedFileTakesWrites writes to files with a flipped bit that has no effect.
 func TestAcceptedDamagedFileTakesWrites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fifty files")
+	}
 	file, content := smallFile(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	used := usedPages(t, trimFile(t, file))
@@ -212,6 +215,9 @@ func TestNoPageIsLost(t *testing.T) {
 // may be any page but a root: a file without its last root is the normal result of a process that
 // was killed before it wrote the root.
 func TestLostPageWriteIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every page of 25 states")
+	}
 	s, path := openIn(t, scratch(t))
 	var history [][]byte
 	r := rand.New(rand.NewPCG(3, 3))

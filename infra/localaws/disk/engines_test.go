@@ -88,6 +88,9 @@ func writeBoth(t *testing.T, path string) (content string) {
 
 // TestFlippedBitsLoseNoEngineData: a few flips at once, in a file that both engines wrote.
 func TestFlippedBitsLoseNoEngineData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("four hundred bits")
+	}
 	path := filepath.Join(t.TempDir(), "data.db")
 	content := writeBoth(t, path)
 	file, err := os.ReadFile(path)

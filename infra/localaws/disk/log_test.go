@@ -60,7 +60,11 @@ func smallBounds(s *Store) {
 // TestKilledStoreOpensWithEverythingAcknowledged opens a copy of the files after each of many random
 // commits.
 func TestKilledStoreOpensWithEverythingAcknowledged(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		s, path := openIn(t, scratch(t))
 		if seed > 0 {
 			smallBounds(s)

@@ -526,6 +526,9 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 	if testing.Short() || raced {
 		runs = 400
 	}
+	if testing.Short() && raced {
+		runs = 100
+	}
 	for seed := range runs {
 		if err := crashOnce(t, seed, lostSync{}); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

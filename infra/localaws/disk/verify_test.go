@@ -61,7 +61,11 @@ func writeRandomly(r *rand.Rand, keys int) func(*Tx) error {
 }
 
 func TestWrittenFileVerifies(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, path := openIn(t, scratch(t))
 		keys := []int{20, 2000, 50_000}[seed%3]

@@ -245,7 +245,11 @@ func paddedNumber(n int) string { return strings.Repeat("x", 60_000) + strconv.I
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	path := file(t)
 	create(t, open(t, path), "k", paddedNumber(0))
-	for round := range 6 {
+	rounds := 6
+	if testing.Short() {
+		rounds = 3
+	}
+	for round := range rounds {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), crashFile+"="+path)
 		out, err := child.StdoutPipe()

@@ -34,7 +34,10 @@ func TestCasesBehaveAsDescribed(t *testing.T) {
 	if len(cases) < 90 {
 		t.Errorf("only %d cases", len(cases))
 	}
-	for _, c := range cases {
+	for i, c := range cases {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
 		t.Run(c.ID(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { runCase(t, &c) })
 		})

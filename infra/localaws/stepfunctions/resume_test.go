@@ -55,7 +55,10 @@ func countCalls(events []types.HistoryEvent) ledger {
 // uninterrupted run, and a task with a recorded end is never called again.
 func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 	resumed := 0
-	for _, c := range loadCases(t) {
+	for n, c := range loadCases(t) {
+		if testing.Short() && n%5 > 0 {
+			continue
+		}
 		if !strings.Contains(string(c.Definition), `"Task"`) && !strings.Contains(string(c.Definition), `"Wait"`) || c.Refused != "" {
 			continue // one write: nothing can be resumed
 		}
@@ -67,7 +70,7 @@ func TestResumeAfterEveryWriteEndsTheSame(t *testing.T) {
 		})
 	}
 	t.Logf("%d restarts", resumed)
-	if resumed < 200 {
+	if resumed < 200 && !testing.Short() {
 		t.Errorf("only %d restarts", resumed)
 	}
 }

@@ -201,6 +201,9 @@ func TestAddressFormsShareOneSubject(t *testing.T) {
 // TestBadTokensOfManyAddressesAreBounded: a million addresses do not fill the memory of a
 // process. With a few bad tokens each, they write nothing to the table.
 func TestBadTokensOfManyAddressesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of addresses")
+	}
 	store := &countingStore{}
 	own := rate.NewMemory()
 	m := &rate.Meter{Limits: rate.Limits{BadTokens: 20}, Own: own, Shared: store, Log: slog.New(slog.DiscardHandler)}

@@ -9,6 +9,9 @@ import (
 
 // TestReadDecisionTakesLinearTime: the input comes from a model.
 func TestReadDecisionTakesLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large answers")
+	}
 	const n = 1 << 20
 	agents := make([]Agent, 50)
 	for i := range agents {

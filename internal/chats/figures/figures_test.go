@@ -156,7 +156,11 @@ func TestAnyTextIsKnownFromItself(t *testing.T) {
 	parts := strings.Fields("1 0 23 4567 - − – , . / : h mil de noviembre « » º e+ E x _ {\"a\": } [ ] \" \\u00ab \\n € $ % y el a las ٣ \xff @ http:// … T Z n.º ORD")
 	parts = append(parts, " ", "\n")
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 5_000 {
+	rounds := 5_000
+	if testing.Short() {
+		rounds = 500
+	}
+	for range rounds {
 		var text strings.Builder
 		for range random.IntN(25) {
 			text.WriteString(parts[random.IntN(len(parts))])
@@ -169,6 +173,9 @@ func TestAnyTextIsKnownFromItself(t *testing.T) {
 
 // The time grows with the size of a source, also where it is one line.
 func TestLargeSourceIsRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a large source")
+	}
 	var list strings.Builder
 	for i := range 20_000 {
 		list.WriteString(`{"id":"ORD-` + strconv.Itoa(i) + `","at":"2026-11-21T10:00:00Z","price":` + strconv.Itoa(i) + `.5},`)

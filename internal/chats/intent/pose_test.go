@@ -74,6 +74,9 @@ func countOperations(text string) int64 {
 
 // The cost is linear in the length, for any text of 64 KB.
 func TestPosesCostIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large texts")
+	}
 	units := []string{
 		"a", "\"", "`\"", "```\n", "> ", "«", "no ", "si quieres ", "me te se lo ", "he ya me lo ", "i've now already ", "se ha ya ",
 		"would you like me to go now ", "please just then ", "i will go ahead and now ", "¿quieres que te lo ", "¿", "? ",

@@ -131,6 +131,9 @@ func TestFiguresAndClaimsOfConclusionAreNoted(t *testing.T) {
 // A result of which the run's rows have only the beginning is read whole: its figures are no inventions, and the model
 // knows how many there are.
 func TestLargeResultIsReadWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large results")
+	}
 	for name, count := range map[string]int{"near": 200, "far": 5000} {
 		w := newWorld(t)
 		var rows []string

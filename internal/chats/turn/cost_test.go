@@ -10,6 +10,9 @@ import (
 
 // TestReadArgumentsTakesLinearTime: in any wrapping.
 func TestReadArgumentsTakesLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large arguments")
+	}
 	const size = maxArguments - 100
 	object := func(inner string) string { return `{"a":[` + inner + `1]}` }
 	hostile := cost.Repeated(size, "{", "}", "[", ",", `"`, `\`, `\"`, `{"a":`, `{"`, " ", "```", `\ud83d`, `\ud83d\ude00`, "x{", ", ")

@@ -311,7 +311,7 @@ func (appender) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 
 // TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce: a line that is added twice would stand in the file twice.
 func TestJobWithFilesThatDiesAtAnyWriteChangesThemOnce(t *testing.T) {
-	for after := 1; ; after++ {
+	for after := 1; ; after += stride(3) {
 		w, f := newFileWorld(t)
 		w.service.Models = providers{appender{}}
 		id := w.start(t, "build", job.Order{}).ID

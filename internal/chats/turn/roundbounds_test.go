@@ -45,7 +45,7 @@ func TestTheLastTextOfAJobIsInItsBudget(t *testing.T) {
 	for name, rows := range map[string]int{"short answers": 1, "long answers": 60} {
 		t.Run(name, func(t *testing.T) {
 			ended, done := 0, 0
-			for budget := int64(200); budget < 400_000; budget += budget / 3 {
+			for budget := int64(200); budget < 400_000; budget += budget * int64(stride(3)) / 3 {
 				w := newJobWorld(t)
 				w.service.Log = slog.New(slog.DiscardHandler)
 				w.service.Eligibility = w.Eligibility(paidDeployment(), "openai", "groq")

@@ -18,6 +18,14 @@ import (
 	"piloto/internal/models/llm"
 )
 
+// stride is how far apart the writes are at which something dies: each of them, but with -short.
+func stride(short int) int {
+	if testing.Short() {
+		return short
+	}
+	return 1
+}
+
 func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		order               job.Order
@@ -34,7 +42,7 @@ func TestJobThatDiesAtAnyWriteIsNeitherLostNorAnsweredTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := 1
-			for ; ; after++ {
+			for ; ; after += stride(5) {
 				w := newJobWorld(t)
 				thinks := &thinker{w: w, then: c.then}
 				w.service.Models = providers{thinks}

@@ -567,6 +567,9 @@ func TestResultsAreDataAndConfirmNothing(t *testing.T) {
 }
 
 func TestLargeAnswersLeaveRoomForConversation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large answers")
+	}
 	w := newWorld(t)
 	w.Answer(func(tool.Request) (tool.Answer, error) {
 		body := []byte(`{"note":"` + strings.Repeat("é", 50_000) + `"}`)

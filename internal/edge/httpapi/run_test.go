@@ -79,6 +79,9 @@ func TestARunShowsAllOfItsResults(t *testing.T) {
 }
 
 func TestARunWithManyElementsAndLargeRequestsCanBeAnswered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a large run")
+	}
 	r := wholeRun()
 	loop := r.Plan.Steps[2]
 	r.Plan.Steps, r.Steps = nil, nil

@@ -105,6 +105,9 @@ func TestNoRouteAcceptsABadBody(t *testing.T) {
 
 // TestEveryRouteReadsTheLargestBody: a body of the documented limit is read, also with a number of twenty digits.
 func TestEveryRouteReadsTheLargestBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large bodies")
+	}
 	eachRoute(t, func(t *testing.T, r *route, _, good string) {
 		if good == "" {
 			return
@@ -124,6 +127,9 @@ func TestEveryRouteReadsTheLargestBody(t *testing.T) {
 
 // TestCheckingABodyIsLinear for every shape. The names of a route were once folded again for each member.
 func TestCheckingABodyIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large bodies")
+	}
 	const size = MaxBody - 100
 	members := map[string]bool{}
 	for r := range described().router.routes {

@@ -97,6 +97,9 @@ func TestADocumentHasItsTexts(t *testing.T) {
 
 // TestAnyTextIsPrinted: nothing that a person or a model writes fails, and all of it is in the document.
 func TestAnyTextIsPrinted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("twenty documents")
+	}
 	for name, text := range map[string]string{
 		"nothing":       "",
 		"controls":      "a\x00b\x1b[31m\u202e\u200bc\r\nd\te",

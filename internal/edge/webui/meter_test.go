@@ -108,6 +108,9 @@ func stairs(n int) string {
 // TestNoTextCostsMuchMoreThanAnOrdinaryOne: without the meter the worst text takes some hundred times as long as an
 // ordinary one. The ratio is measured within one run, so a slow machine does not matter.
 func TestNoTextCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
+	if !every {
+		t.Skip("large texts: in the night")
+	}
 	const size, most = maxMarkdown, 60
 	text := ordinary(size)
 	normal := cost.Least(func() {
@@ -128,6 +131,9 @@ func TestNoTextCostsMuchMoreThanAnOrdinaryOne(t *testing.T) {
 
 // TestParsingMarkdownIsLinear: twice the text needs at most twice the allocations.
 func TestParsingMarkdownIsLinear(t *testing.T) {
+	if !every {
+		t.Skip("large texts: in the night")
+	}
 	half, whole := costly(maxMarkdown/2), costly(maxMarkdown)
 	for name := range whole {
 		allocs := func(text string) float64 {

@@ -15,6 +15,9 @@ import (
 
 // TestCanonicalIsLinear: the digits of one number are tested below.
 func TestCanonicalIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large documents")
+	}
 	const size = 1 << 20
 	list := func(form string) string {
 		var b strings.Builder

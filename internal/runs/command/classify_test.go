@@ -82,6 +82,9 @@ func TestClassifyFollowsRulesOfSafe(t *testing.T) {
 
 // However long a word is, it is read without failure.
 func TestClassifyReadsLongWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large commands")
+	}
 	for _, l := range append(corpus(t, "dangerous.txt"), corpus(t, "harmless.txt")...) {
 		words := strings.Split(l.text, " ")
 		for i := range words {

@@ -11,6 +11,9 @@ import (
 // TestWavesCostIsTheSameForEveryShapeOfNeeds orders steps that have many needs: the same need many
 // times, needs in a circle, and needs that are not in the plan.
 func TestWavesCostIsTheSameForEveryShapeOfNeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large plans")
+	}
 	const steps, needs = 50, 20_000
 	plan := func(need func(i int) []string) []Step {
 		all := make([]Step, steps)

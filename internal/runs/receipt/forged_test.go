@@ -151,7 +151,7 @@ func TestSignatureDetectsEveryRecomputedChange(t *testing.T) {
 		}
 		for i, way := range leaves(tree(t, raw), nil) {
 			seen[shapeOf(way)] = true
-			if i%5 > 0 && !isOwn(way) || isSampled() && i%8 > 0 { // one in five of events and plans
+			if i%5 > 0 && !isOwn(way) || isSampled() && i%sampled > 0 { // one in five of events and plans
 				continue
 			}
 			for how, f := range map[string]func(any) any{"changed": otherValue, "removed": func(any) any { return nil }} {

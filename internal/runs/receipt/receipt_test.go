@@ -103,6 +103,8 @@ func tree(t *testing.T, raw []byte) any {
 
 // isSampled reports whether only one change in eight is tested: under -short, and with the race
 // detector, because it is slow and nothing runs concurrently here.
+const sampled = 24 // one in so many
+
 func isSampled() bool { return raced || testing.Short() }
 
 func TestVerifyDetectsEveryChange(t *testing.T) {
@@ -122,7 +124,7 @@ func TestVerifyDetectsEveryChange(t *testing.T) {
 		}
 		for i, way := range leaves(tree(t, raw), nil) {
 			for how, f := range map[string]func(any) any{"changed": otherValue, "removed": func(any) any { return nil }} {
-				if isSampled() && i%8 > 0 {
+				if isSampled() && i%sampled > 0 {
 					continue
 				}
 				forged, err := json.Marshal(edit(tree(t, raw), way, f))

@@ -236,6 +236,9 @@ func TestFinishClosesWaitingStepByItsExpiry(t *testing.T) {
 // A plan with the greatest number of steps, each for the greatest number of elements, ends although
 // a transaction cannot hold all its states.
 func TestFinishEndsTheLargestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the largest run")
+	}
 	w := newManualWorld(t)
 	steps := []plan.ProposedStep{readingStep("Mirar")}
 	for len(steps) < plan.MaxSteps {

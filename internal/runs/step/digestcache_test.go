@@ -54,6 +54,9 @@ func TestDigestCacheRefusesPlanChangedLater(t *testing.T) {
 }
 
 func TestDigestCacheIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of plans")
+	}
 	var n digestCache
 	for i := range 12 {
 		p := planOf(`{"room":"` + strings.Repeat("x", maxCachedPlans/8) + `"}`)

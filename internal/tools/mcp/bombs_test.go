@@ -76,6 +76,9 @@ func TestSchemaNestingIsLimited(t *testing.T) {
 
 // TestEventParsingIsLinear covers streams that are cut at any place.
 func TestEventParsingIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large streams")
+	}
 	const size = 256 << 10
 	hostile := cost.Repeated(size, "\n", "\r", "\r\n", ":", "data\n", "data:\n", "data: x\n\n", "event: x\n", "id: 1\nretry: 1\n", "data: [1,\n", "\n\r")
 	hostile["a line without an end"] = "data: " + strings.Repeat("x", size)

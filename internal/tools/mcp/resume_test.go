@@ -163,6 +163,9 @@ func list[T any](of ...T) []T { return of }
 
 // TestAnswerLimitsCoverAllStreams uses a server that never ends its answer.
 func TestAnswerLimitsCoverAllStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large streams")
+	}
 	t.Parallel()
 	s := &rests{id: func() string { return "1" }}
 	s.pieces = list(s.piece("id: e2\ndata: " + strings.Repeat("x", 1<<20) + "\n\n"))

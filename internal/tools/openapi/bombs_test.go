@@ -67,6 +67,9 @@ func expandingDocuments() map[string][]byte {
 // A document costs no more than its size allows: it is read or refused within seconds and a memory limit, and the
 // error names the limit.
 func TestExpandingDocumentsAreLimited(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large documents")
+	}
 	for name, document := range expandingDocuments() {
 		var err error
 		var found tool.Found

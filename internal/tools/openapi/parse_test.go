@@ -231,6 +231,9 @@ func usedTime(t *testing.T) time.Duration {
 }
 
 func TestBombsAreRefusedWithinTimeAndMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large documents")
+	}
 	for name, document := range bombs() {
 		var err error
 		took, peak := measure(t, func() {

@@ -145,6 +145,9 @@ func large(t testing.TB, e *engine.Engine, prefix string) {
 
 // TestAnUnchangedTreeTakesTwoRequests: to list it, and to search it again.
 func TestAnUnchangedTreeTakesTwoRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a large tree")
+	}
 	e := serve(t)
 	n := &network{Transport: inproc.Transport{Handler: e}}
 	prefix := prefixOf("acc", "large")

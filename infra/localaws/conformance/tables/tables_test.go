@@ -15,6 +15,9 @@ import (
 var endpoint = flag.String("endpoint", "", "URL of the DynamoDB to test instead of the embedded engine in process")
 
 func TestChecks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of checks")
+	}
 	env := open(t)
 	for _, c := range tables.Checks() {
 		t.Run(c.Area+"/"+c.Name, func(t *testing.T) {
