@@ -8,13 +8,21 @@ FUNCTIONS := $(sort $(notdir $(wildcard functions/*)))
 ARCHS     := arm64 amd64
 BOOTSTRAPS := $(foreach a,$(ARCHS),$(foreach f,$(FUNCTIONS),build/$(a)/$(f)/bootstrap))
 
+# Everything for this machine is compiled with one set of flags, and so once: the tests and `make install` use what
+# `make run` has compiled. -trimpath leaves the folder out of it, so that another clone uses it too. The race detector needs
+# cgo, and nothing else does. A person's own GOFLAGS stay.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+export CGO_ENABLED := $(if $(findstring -race,$(GOFLAGS) $(TESTFLAGS)),1,0)
+
 # lambda.norpc drops the RPC mode of runtimes that are gone, nethttpomithttp2 what nobody
 # speaks here (package outbound). Code that is inlined is larger: only what computes much is
 # inlined, which is Go's runtime and its ciphers (docs/adr/0015). Lambda's arm64 is Graviton2
 # or newer, which has the instructions of ARMv8.2: without them each atomic operation is there twice.
 BUILD := CGO_ENABLED=0 GOOS=linux GOARM64=v8.2 go build -race=false -tags lambda.norpc,nethttpomithttp2 -trimpath -ldflags "-s -w" -gcflags "github.com/...=-l" -gcflags "golang.org/...=-l" -gcflags "mvdan.cc/...=-l" -gcflags "piloto/...=-l" -gcflags "net/...=-l" -gcflags "crypto/...=-l" -gcflags "crypto/internal/...=" -gcflags "vendor/...=-l" -gcflags "log/...=-l" -gcflags "mime/...=-l" -gcflags "text/...=-l" -gcflags "fmt=-l" -gcflags "os/...=-l" -gcflags "io/...=-l" -gcflags "context=-l" -gcflags "html=-l" -gcflags "regexp/syntax=-l" -gcflags "sort=-l" -gcflags "time=-l" -gcflags "regexp=-l" -gcflags "bufio=-l" -gcflags "compress/...=-l" -gcflags "path/...=-l" -gcflags "maps=-l" -gcflags "sync=-l" -gcflags "reflect=-l" -gcflags "slices=-l" -gcflags "strings=-l" -gcflags "bytes=-l" -gcflags "strconv=-l" -gcflags "encoding/...=-l" -gcflags "math/big=-l" -gcflags "unicode/...=-l" -gcflags "errors=-l"
 
-# Tools live outside the tree, at the versions that are pinned here and in infra/tools.
+# Tools live outside the tree, at the versions that are pinned here and in infra/tools. What a package of npm depends on is
+# as it was on a day: a newer version changes nothing before that day is moved.
+NPM := npm install --silent --no-audit --no-fund --before=2026-11-28
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/piloto
 LINT  := $(CACHE)/tools/golangci-lint
 AIMOCK := $(CACHE)/aimock@1.43.0
@@ -35,37 +43,76 @@ PACKAGES := ./... ./infra/localaws/...
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
-	@go run ./cmd/piloto up --template template.yaml
+	@go build -v -o bin/piloto ./cmd/piloto 2>&1 | $(COMPILED)
+	@exec bin/piloto up --template template.yaml
 
-# What a person installs has no symbols and no paths of the machine that built it.
-COMMAND := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w"
+# Of the packages that `go build -v` names, each twentieth is printed; all else that it says is, too.
+COMPILED := while IFS= read -r line; do \
+	case "$$line" in *[\ \#:]*) echo "$$line" ;; *) ((++n % 20)) || echo "  $$n: $$line" ;; esac; done
 
 .PHONY: install
 install: ## Install the command piloto, into $(go env GOPATH)/bin
-	go install -trimpath -ldflags "-s -w" ./cmd/piloto
+	go install -ldflags "-s -w" ./cmd/piloto
 
 .PHONY: binaries
 binaries: ## Build the command for Linux, macOS and Windows, into build/piloto
 	@for to in linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64; do \
 		end=; [ $${to%/*} = windows ] && end=.exe; \
-		GOOS=$${to%/*} GOARCH=$${to#*/} $(COMMAND) -o build/piloto/piloto-$${to%/*}-$${to#*/}$$end ./cmd/piloto || exit 1; \
+		CGO_ENABLED=0 GOOS=$${to%/*} GOARCH=$${to#*/} go build -ldflags "-s -w" -o build/piloto/piloto-$${to%/*}-$${to#*/}$$end ./cmd/piloto || exit 1; \
 	done; ls -l build/piloto
 
+# With -short, tests that start processes and browsers do nothing unless they are asked for.
+SUITE := PILOTO_TESTS=change go run ./infra/suite
+
 .PHONY: test
-test: ## Run every test (TESTFLAGS are for go test)
-	go test -timeout 60m $(TESTFLAGS) $(PACKAGES)
+test: ## Run the tests that a change must pass, each once (TESTFLAGS are for go test)
+	@$(SUITE) -- -timeout=30m -short $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race
-race: ## Run every test with the race detector (needs a C compiler)
+race: ## The same with the race detector, as .ci/run does (needs a C compiler)
 	$(MAKE) test TESTFLAGS=-race
+
+.PHONY: flakes
+flakes: ## The same ten times, beside two busy loops
+	@$(SUITE) -times 10 -busy 2 -- -timeout=60m -short -count=1 $(TESTFLAGS) $(PACKAGES)
+
+# Everything that a change need not wait for. One part that fails does not keep the next from running.
+NIGHTLY := every every-race axe e2e-process conflicts conformance provider sizes foreign vuln
+
+.PHONY: nightly
+nightly: ## Every round of every test, conflicts, conformance, browsers, foreign systems, sizes (needs npm, chromium, a C compiler)
+	@failed=; for part in $(NIGHTLY); do \
+		printf '\n== %s\n' $$part; began=$$SECONDS; \
+		$(MAKE) --no-print-directory $$part || failed+=" $$part"; \
+		printf '== %s: %s s\n' $$part $$((SECONDS - began)); \
+	done; \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }; echo "all parts passed: $(NIGHTLY)"
+
+.PHONY: every
+every: ## Run every round of every test (TESTFLAGS are for go test)
+	@PILOTO_TESTS=every go run ./infra/suite -- -timeout=60m -count=1 $(TESTFLAGS) $(PACKAGES)
+
+# Under the race detector every round of the rooms would take hours.
+.PHONY: every-race
+every-race: ## Run every round of what serves and of the engines, with the race detector (needs a C compiler)
+	$(MAKE) every TESTFLAGS=-race PACKAGES="./cmd/... ./functions/... ./infra/... ./statemachines/... ./infra/localaws/..."
+
+.PHONY: foreign
+foreign: binaries ## Build the command for each system, and vet the tests for those that are not this one
+	GOOS=darwin go vet $(PACKAGES)
+	GOOS=windows go vet $(PACKAGES)
 
 .PHONY: e2e
 e2e: ## Run only the tests that drive the real process
-	go test -count=1 ./infra/e2e/...
+	PILOTO_TESTS=every go test -count=1 ./infra/e2e
 
 .PHONY: e2e-process
 e2e-process: ## The same, with every function as the executable that deploys
-	go test -count=1 -timeout 60m ./infra/e2e -lambda=process
+	PILOTO_TESTS=every go test -count=1 -timeout 60m ./infra/e2e -lambda=process
+
+.PHONY: browsers
+browsers: ## Run every test of the page in a browser (needs chromium)
+	PILOTO_TESTS=every go test -count=1 -timeout 60m ./internal/edge/webui
 
 .PHONY: conformance
 conformance: $(DYNALITE)/node_modules/dynalite/package.json $(ASL) ## Hold both engines to what AWS does, beside dynalite (npm) and moto, where it is installed
@@ -89,12 +136,12 @@ provider: $(AIMOCK)/node_modules/@copilotkit/aimock/package.json $(STANDARD)/nod
 
 .PHONY: axe
 axe: $(AXE)/node_modules/axe-core/axe.min.js ## Look at every view of the page with axe, in both languages and themes and three widths (needs npm, chromium)
-	PILOTO_AXE=$(AXE) go test -count=1 ./internal/edge/webui -run Axe $(SHOTS)
+	PILOTO_TESTS=every PILOTO_AXE=$(AXE) go test -count=1 ./internal/edge/webui -run Axe $(SHOTS)
 
 .PHONY: shots
 shots: ## Leave a picture of every view, and of what nobody expects, in build/shots (needs npm, chromium)
 	mkdir -p build/shots && $(MAKE) axe SHOTS="-args -shots $(CURDIR)/build/shots"
-	go test -count=1 ./internal/edge/webui -run 'Extremes|SlowPhone|TwoTabs|ExpiresWhile|ClockThat|ServerIsGone' -args -shots $(CURDIR)/build/shots
+	PILOTO_TESTS=every go test -count=1 ./internal/edge/webui -run 'Extremes|SlowPhone|TwoTabs|ExpiresWhile|ClockThat|ServerIsGone' -args -shots $(CURDIR)/build/shots
 
 .PHONY: n8n
 n8n: ## Import the workflows into a real n8n and drive them (needs npm; several minutes the first time)
@@ -112,18 +159,17 @@ picture: ## Take the picture of the README anew (needs chromium)
 		&& cp $$shots/done-wide-light.png docs/page.png && rm -r $$shots
 
 .PHONY: check
-check: fmt vet lint asl template ## Everything that is not a test: format, vet, lint, state machine, template
+check: fmt lint asl template ## Everything that is not a test: format, lint with vet, state machine, template
 
 .PHONY: fmt
 fmt: $(LINT) ## Show what gofumpt would change, and fail if anything
 	@$(LINT) fmt --diff
 
-.PHONY: vet
-vet:
-	go vet $(PACKAGES)
+.PHONY: linters
+linters: $(LINT)
 
 .PHONY: lint
-lint: $(LINT) ## Run the linters of .golangci.yml
+lint: $(LINT) ## Run the linters of .golangci.yml; vet and the format are among them
 	@$(LINT) run $(PACKAGES)
 
 .PHONY: asl
@@ -132,8 +178,11 @@ asl: $(ASL) ## Validate the state machines (needs npm)
 	@for file in statemachines/*.asl.json; do $(ASL) --no-arn-check --json-path $$file || exit 1; done
 
 .PHONY: template
-template: ## Hold template.yaml against the code and against what one process can honour
+template: cfn-lint ## Hold template.yaml against the code and against what one process can honour
 	go test ./infra/localaws/template ./internal/archtest
+
+.PHONY: cfn-lint
+cfn-lint: ## Hold template.yaml against AWS's rules (needs Python)
 	@# cfn-lint has found what no reading did: a circle of references. It brings AWS's transform.
 	@if python3 -c 'import cfnlint' 2>/dev/null; then python=python3; \
 	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then python=$(dir $(CFNLINT))python; \
@@ -146,7 +195,10 @@ vuln: ## Look for known vulnerabilities in what is called (needs vuln.go.dev)
 	else echo "vuln.go.dev cannot be reached from here: known vulnerabilities were not looked for"; fi
 
 .PHONY: build
-build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/, and hold their size
+build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
+
+.PHONY: sizes
+sizes: build ## Hold the size of every bootstrap
 	go run ./infra/bench -size build
 
 build/%/bootstrap: FORCE
@@ -176,28 +228,28 @@ FORCE:
 
 $(LINT): infra/tools/go.mod
 	@mkdir -p $(@D)
-	cd infra/tools && GOWORK=off GOFLAGS= go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd infra/tools && GOWORK=off GOFLAGS= CGO_ENABLED=0 go build -trimpath -gcflags=all=-dwarf=false -ldflags="-s -w" -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
 $(ASL):
 	@# A name of its own for each version, so that another is another folder.
-	npm install --silent --no-audit --no-fund --prefix $(CACHE)/asl-validator@4.0.0 asl-validator@4.0.0
+	$(NPM) --prefix $(CACHE)/asl-validator@4.0.0 asl-validator@4.0.0
 
 $(DYNALITE)/node_modules/dynalite/package.json:
-	npm install --silent --no-audit --no-fund --prefix $(DYNALITE) dynalite@4.0.0
+	$(NPM) --prefix $(DYNALITE) dynalite@4.0.0
 
 $(CFNLINT):
 	python3 -m venv $(CACHE)/cfn-lint@1.51.0
 	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 cfn-lint==1.51.0
 
 $(STANDARD)/node_modules/standardwebhooks/package.json:
-	npm install --silent --no-audit --no-fund --prefix $(STANDARD) standardwebhooks@1.1.1
+	$(NPM) --prefix $(STANDARD) standardwebhooks@1.1.1
 
 $(AIMOCK)/node_modules/@copilotkit/aimock/package.json:
-	npm install --silent --no-audit --no-fund --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
+	$(NPM) --prefix $(AIMOCK) @copilotkit/aimock@1.43.0
 
 $(AXE)/node_modules/axe-core/axe.min.js:
-	npm install --silent --no-audit --no-fund --prefix $(AXE) axe-core@4.14.1
+	$(NPM) --prefix $(AXE) axe-core@4.14.1
 
 $(EVERYTHING)/node_modules/@modelcontextprotocol/server-everything/package.json:
-	npm install --silent --no-audit --no-fund --prefix $(EVERYTHING) @modelcontextprotocol/server-everything@2026.8.31
+	$(NPM) --prefix $(EVERYTHING) @modelcontextprotocol/server-everything@2026.8.31

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io/fs"
 	"localaws/template"
 	"os"
 	"os/exec"
@@ -17,6 +18,11 @@ import (
 // lambdaMode selects how every deployment here runs its functions: the same tests pass in both modes.
 var lambdaMode = flag.String("lambda", process.InProcess, "how functions run: inprocess, or process")
 
+// asked is "" for go test by hand, "change" for `make test`, and "every" for every round of the tests that take long.
+var asked = os.Getenv("PILOTO_TESTS")
+
+var every = asked == "every"
+
 // functions is the folder of their executables, built once; it is empty when functions run in the process.
 var functions string
 
@@ -28,7 +34,7 @@ var binary, root string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // these tests build the process, and run it
+	if testing.Short() && asked == "" { // these tests build the process, and run it
 		fmt.Println("e2e: left out with -short")
 		return
 	}
@@ -40,12 +46,31 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func buildAndRun(m *testing.M) (int, error) {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return 1, fmt.Errorf("no source file to find the module by")
+// lookAtInputs looks at the files that only the process reads, and the build of the command. `go test` notes what a test
+// looks at, and takes an earlier result only while that is unchanged.
+func lookAtInputs() error {
+	for _, input := range []string{"cmd", "statemachines", "template.yaml", "go.mod"} {
+		if err := filepath.WalkDir(filepath.Join(root, input), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(path)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
 	}
-	root = filepath.Join(filepath.Dir(here), "..", "..")
+	return nil
+}
+
+func buildAndRun(m *testing.M) (int, error) {
+	here, err := os.Getwd() // go test starts it in the folder of its package
+	if err != nil {
+		return 1, err
+	}
+	root = filepath.Join(here, "..", "..")
+	if err := lookAtInputs(); err != nil {
+		return 1, err
+	}
 	folder, err := os.MkdirTemp("", "piloto-e2e-")
 	if err != nil {
 		return 1, err

@@ -19,11 +19,12 @@ var proven = []string{
 // TestTestsOfGuaranteesExist: docs/guarantees.md names, for each guarantee, tests by package; all of them must
 // exist.
 func TestTestsOfGuaranteesExist(t *testing.T) {
-	exist := map[string]bool{}
+	exist, ofAChange := map[string]bool{}, map[string]bool{}
 	for _, f := range sources(t, true) {
 		for _, d := range f.syntax.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && f.test && fn.Recv == nil {
 				exist[f.dir()+" "+fn.Name.Name] = true
+				ofAChange[f.dir()+" "+fn.Name.Name] = !isLeftOutShort(fn)
 			}
 		}
 	}
@@ -38,7 +39,7 @@ func TestTestsOfGuaranteesExist(t *testing.T) {
 		if !strings.HasPrefix(line, "| I") || len(cells) != 6 {
 			continue
 		}
-		id, dir, named := strings.TrimSpace(cells[1]), "", 0
+		id, dir, named, awaited := strings.TrimSpace(cells[1]), "", 0, 0
 		rows = append(rows, id)
 		for _, found := range part.FindAllStringSubmatch(cells[3], -1) {
 			if found[1] != "" {
@@ -48,9 +49,15 @@ func TestTestsOfGuaranteesExist(t *testing.T) {
 			if named++; !exist[dir+" "+found[2]] {
 				t.Errorf("%s: %s has no %s", id, dir, found[2])
 			}
+			if ofAChange[dir+" "+found[2]] {
+				awaited++
+			}
 		}
 		if named == 0 {
 			t.Errorf("%s names no test", id)
+		}
+		if awaited == 0 {
+			t.Errorf("%s: all its tests are left out with -short, so that a change may break it until the night", id)
 		}
 	}
 	for _, id := range proven {
@@ -58,4 +65,13 @@ func TestTestsOfGuaranteesExist(t *testing.T) {
 			t.Errorf("%s is not in the table", id)
 		}
 	}
+}
+
+// isLeftOutShort reports whether a test begins with `if testing.Short() { t.Skip(…) }`.
+func isLeftOutShort(fn *ast.FuncDecl) bool {
+	if fn.Body == nil || len(fn.Body.List) == 0 {
+		return false
+	}
+	first, ok := fn.Body.List[0].(*ast.IfStmt)
+	return ok && mentions(first.Cond, "Short") && mentions(first.Body, "Skip")
 }
