@@ -143,7 +143,7 @@ func TestEveryCutOffWriteAddsUp(t *testing.T) {
 			}
 			every := 1
 			if testing.Short() {
-				every = 4
+				every = 9
 			}
 			for at := 1; at <= most; at += every {
 				if cutOff(t, how, at); t.Failed() {
