@@ -43,11 +43,11 @@ PACKAGES := ./... ./infra/localaws/...
 .PHONY: run
 run: ## Start everything in one process (http://127.0.0.1:8080)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
-	@go build -v -o bin/piloto ./cmd/piloto 2>&1 | $(COMPILED)
+	@go build -v -o bin/piloto ./cmd/piloto 2>&1 | { $(COMPILED); }
 	@exec bin/piloto up --template template.yaml
 
 # Of the packages that `go build -v` names, each twentieth is printed; all else that it says is, too.
-COMPILED := while IFS= read -r line; do \
+COMPILED := n=0; while IFS= read -r line; do \
 	case "$$line" in *[\ \#:]*) echo "$$line" ;; *) ((++n % 20)) || echo "  $$n: $$line" ;; esac; done
 
 .PHONY: install
