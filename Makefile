@@ -92,7 +92,7 @@ nightly: ## Every round of every test, conflicts, conformance, browsers, foreign
 every: ## Run every round of every test (TESTFLAGS are for go test)
 	@PILOTO_TESTS=every go run ./infra/suite -- -timeout=60m -count=1 $(TESTFLAGS) $(PACKAGES)
 
-# Under the race detector every round of the rooms would take hours.
+# The race detector makes each round five to ten times slower: the rooms have it with few rounds, in `make race`.
 .PHONY: every-race
 every-race: ## Run every round of what serves and of the engines, with the race detector (needs a C compiler)
 	$(MAKE) every TESTFLAGS=-race PACKAGES="./cmd/... ./functions/... ./infra/... ./statemachines/... ./infra/localaws/..."

@@ -73,8 +73,8 @@ func spin(ctx context.Context) {
 	}
 }
 
-// run runs `go test` with args, tells t what it says, and returns the time of the processor that it took. An error says
-// that it could not be run.
+// run runs `go test` with args and gives its events to t. It returns the processor time of everything that was started. It
+// fails when `go test` cannot be started.
 func run(ctx context.Context, args []string, t *teller) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // a person's own arguments
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }                // go ends its tests

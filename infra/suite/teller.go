@@ -233,7 +233,7 @@ func written[K comparable](texts map[K]*strings.Builder, key K) *strings.Builder
 	return texts[key]
 }
 
-// passed is the standard error of `go test`, which names what is downloaded. It is passed on.
+// passed prints the standard error of `go test`, which names the modules that are downloaded.
 type passed struct{ *teller }
 
 func (p passed) Write(text []byte) (int, error) {
