@@ -6,13 +6,15 @@ SHELL       := bash
 
 FUNCTIONS := $(sort $(notdir $(wildcard functions/*)))
 ARCHS     := arm64 amd64
-BOOTSTRAPS := $(foreach a,$(ARCHS),$(foreach f,$(FUNCTIONS),build/$(a)/$(f)/bootstrap))
+BUILT := $(ARCHS:%=build/%)
 
 # Everything for this machine is compiled with one set of flags, and so once: the tests and `make install` use what
 # `make run` has compiled. -trimpath leaves the folder out of it, so that another clone uses it too. The race detector needs
 # cgo, and nothing else does. A person's own GOFLAGS stay.
 export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
 export CGO_ENABLED := $(if $(findstring -race,$(GOFLAGS) $(TESTFLAGS)),1,0)
+# A program with the race detector waits a second before it exits, for other threads to be reported.
+export GORACE := $(strip atexit_sleep_ms=50 $(GORACE))
 
 # lambda.norpc drops the RPC mode of runtimes that are gone, nethttpomithttp2 what nobody
 # speaks here (package outbound). Code that is inlined is larger: only what computes much is
@@ -195,14 +197,17 @@ vuln: ## Look for known vulnerabilities in what is called (needs vuln.go.dev)
 	else echo "vuln.go.dev cannot be reached from here: known vulnerabilities were not looked for"; fi
 
 .PHONY: build
-build: $(BOOTSTRAPS) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
+build: $(BUILT) ## Build the bootstrap of every function into build/ARCH/FUNCTION/
 
 .PHONY: sizes
 sizes: build ## Hold the size of every bootstrap
 	go run ./infra/bench -size build
 
-build/%/bootstrap: FORCE
-	GOARCH=$(firstword $(subst /, ,$*)) $(BUILD) -o $@ ./functions/$(notdir $*)
+# One command builds all of them, because each reads and hashes all packages anew. What is up to date is not linked again.
+$(BUILT): FORCE
+	@mkdir -p $(FUNCTIONS:%=$@/%) $@/.all
+	GOARCH=$(@F) $(BUILD) -o $@/.all/ ./functions/...
+	@for f in $(FUNCTIONS); do ln -f $@/.all/$$f $@/$$f/bootstrap; done
 
 # `sam build` asks for build-ChatFunction and tells where to put it.
 build-%Function: FORCE

@@ -46,7 +46,7 @@ func openBrowser(t testing.TB, d *deployment) *browser {
 func (d *deployment) signInAddress(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "open", "--data", d.data)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Env = passed
 	said, err := cmd.CombinedOutput()
 	address := strings.TrimSpace(string(said))
 	if err != nil || !strings.HasPrefix(address, d.url()+"/signin?code=") {

@@ -41,6 +41,9 @@ type deployment struct {
 	failed error // the error of the last process, once exited is closed
 }
 
+// passed is what a driven process has of the environment of the tests. GORACE says how long it waits before it exits.
+var passed = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
+
 // unlimited raises the rate limits: the tests stand for many people with one token.
 var unlimited = []string{
 	"PILOTO_TURNS_PER_MINUTE=0", "PILOTO_WRITES_PER_MINUTE=0", "PILOTO_REQUESTS_PER_MINUTE=0", "PILOTO_BAD_TOKENS_PER_MINUTE=0",
@@ -87,7 +90,7 @@ func (d *deployment) launch() error {
 	d.out, d.exited, d.failed = newTranscript(), make(chan struct{}), nil
 	d.cmd = exec.Command(binary, args...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = root, io.MultiWriter(d.out, d.log), d.log
-	d.cmd.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, unlimited, d.env)
+	d.cmd.Env = slices.Concat(passed, []string{"PILOTO_TOKEN=" + testToken}, unlimited, d.env)
 	attach(d.cmd)
 	if err := d.cmd.Start(); err != nil {
 		return err

@@ -112,7 +112,7 @@ func (s *stage) openTerminal() error {
 	start.Dir = work
 	start.Env = []string{
 		"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + work, "XDG_CONFIG_HOME=" + work, "LANG=es_ES.UTF-8", "LC_CTYPE=C.UTF-8", "TERM=xterm",
-		"PS1=$ ", "PILOTO_AT=" + s.d.url(), "PILOTO_TOKEN=" + testToken,
+		"PS1=$ ", "GORACE=" + os.Getenv("GORACE"), "PILOTO_AT=" + s.d.url(), "PILOTO_TOKEN=" + testToken,
 	}
 	if out, err := start.CombinedOutput(); err != nil {
 		return fmt.Errorf("tmux: %w\n%s", err, out)

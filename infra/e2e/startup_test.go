@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,7 +62,7 @@ func TestFailedStartReportsReason(t *testing.T) {
 				args = append([]string{"up", "--addr", "127.0.0.1:0", "--data", data}, args...)
 			}
 			cmd := exec.CommandContext(ctx, binary, args...)
-			cmd.Dir, cmd.Env = root, append([]string{"PATH=" + os.Getenv("PATH"), "PILOTO_TOKEN=" + testToken}, start.env...)
+			cmd.Dir, cmd.Env = root, slices.Concat(passed, []string{"PILOTO_TOKEN=" + testToken}, start.env)
 			attach(cmd)
 			said, err := cmd.CombinedOutput()
 			if err == nil || ctx.Err() != nil {

@@ -25,10 +25,10 @@ func (s *stage) cli(args []string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args[1:]...)
 	cmd.Dir = s.ts.Getenv("WORK")
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "XDG_CONFIG_HOME=" + cmd.Dir, "LANG=es_ES.UTF-8", "PILOTO_DATA=" + s.d.data,
-		"PILOTO_AT=" + s.ts.Getenv("AT"), "PILOTO_TOKEN=" + s.ts.Getenv("CLI_TOKEN"), "EDITOR=" + s.ts.Getenv("EDITOR"),
-	}
+	cmd.Env = append(passed[:len(passed):len(passed)],
+		"HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "LANG=es_ES.UTF-8", "PILOTO_DATA="+s.d.data,
+		"PILOTO_AT="+s.ts.Getenv("AT"), "PILOTO_TOKEN="+s.ts.Getenv("CLI_TOKEN"), "EDITOR="+s.ts.Getenv("EDITOR"),
+	)
 	if text, err := os.ReadFile(s.ts.MkAbs("stdin")); err == nil {
 		cmd.Stdin = bytes.NewReader(text)
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -11,7 +10,7 @@ import (
 func (d *deployment) tokens(t testing.TB, args ...string) (out string, ok bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, append([]string{"tokens", "--data", d.data}, args...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Env = passed
 	said, err := cmd.CombinedOutput()
 	return string(said), err == nil
 }

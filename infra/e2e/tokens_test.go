@@ -53,7 +53,7 @@ func TestEveryRouteRefusesEveryBadToken(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(a.body), a.header.Get("X-Trace-Id"), "TRACE")
 	}
-	for _, r := range httpapi.Routes() {
+	for i, r := range httpapi.Routes() {
 		if r.Path == "/health" { // public
 			continue
 		}
@@ -63,7 +63,10 @@ func TestEveryRouteRefusesEveryBadToken(t *testing.T) {
 			tries = append(tries[:len(tries):len(tries)], cookies...)
 		}
 		want := told(r.Method, path, nil)
-		for _, way := range tries {
+		for j, way := range tries {
+			if !every && (i+j)%6 != 0 { // each route with some, each way at some routes
+				continue
+			}
 			if got := told(r.Method, path, way); got != want {
 				t.Errorf("%s %s %v is told apart: %s", r.Method, path, way, got)
 			}
