@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // bootstrap is the name of a function's executable in its folder.
@@ -38,28 +37,32 @@ func buildFlags(tags ...string) []string {
 
 // BuildFunctions builds the bootstrap of every function for this machine into
 // folder/NAME/bootstrap, with the flags of `make build` and further tags. module is the folder of
-// template.yaml. Executables that are up to date are not built again.
+// template.yaml. Executables that are up to date are not linked again.
 func BuildFunctions(ctx context.Context, module, folder string, functions []template.Function, tags ...string) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return err
 	}
-	var all sync.WaitGroup
-	errs := make([]error, len(functions))
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, fn := range functions {
-		all.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, buildFlags(tags...), []string{"-o", filepath.Join(folder, fn.Name, bootstrap), "./" + fn.Folder})...)
-			cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
-			if output, err := cmd.CombinedOutput(); err != nil {
-				errs[i] = fmt.Errorf("go build ./%s: %w\n%s", fn.Folder, err, output)
-			}
-		})
+	together := filepath.Join(folder, ".all")
+	if err := os.MkdirAll(together, 0o755); err != nil {
+		return err
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	args := slices.Concat([]string{"build"}, buildFlags(tags...), []string{"-o", together})
+	for _, fn := range functions {
+		args = append(args, "./"+fn.Folder)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build of the functions: %w\n%s", err, output)
+	}
+	for _, fn := range functions {
+		to := filepath.Join(folder, fn.Name, bootstrap)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.RemoveAll(to), os.Link(filepath.Join(together, filepath.Base(fn.Folder)), to)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bootstrapFolder returns the folder of every function's bootstrap: the folder that was given, or
