@@ -25,9 +25,10 @@ type worker struct {
 	closes []string      // of the closings; then ""
 	wait   time.Duration // until the wait is ended; 0: nobody ends it
 
-	client  *sfn.Client
-	calls   []string
-	foreign []string // payloads with other data than ids
+	client    *sfn.Client
+	calls     []string
+	throttled bool     // it was closed for that
+	foreign   []string // payloads with other data than ids
 }
 
 func (w *worker) Invoke(_ context.Context, _ string, payload []byte) ([]byte, *stepfunctions.FunctionError, error) {
@@ -36,6 +37,7 @@ func (w *worker) Invoke(_ context.Context, _ string, payload []byte) ([]byte, *s
 		w.foreign = append(w.foreign, string(payload))
 	}
 	w.calls = append(w.calls, string(in.Task))
+	w.throttled = in.Throttled()
 	said := ""
 	switch in.Task {
 	case statemachines.JobRound:

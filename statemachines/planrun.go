@@ -25,6 +25,11 @@
 // effects. Its longest payload is the list of the effects of a wave, 7 KB. An execution that uses up
 // all events fails. The event of its end then finishes its run, as for any other execution.
 //
+// Lambda itself may refuse a task (unserved) for hours: in a small account eight effects of a wave take most of its places.
+// Each task then pauses up to 15 minutes, 30 times, six hours in all, which takes 99 events. A wave whose effects are all
+// refused until the execution's time is over takes about 21,600 (TestTheLongestThrottlingFitsIntoAHistory). The pauses have
+// no jitter, because with it no time could be promised. What is given up is not undone.
+//
 // An execution has a timeout of seven days, because each wave may wait for an approval. A run that
 // ends after that time, with a message, is better than one that never ends.
 //
@@ -32,7 +37,10 @@
 // with the first definition (Action).
 package statemachines
 
-import _ "embed"
+import (
+	_ "embed"
+	"slices"
+)
 
 // Definition is planrun.asl.json before substitution: ${StepFunctionArn}, ${LifecycleFunctionArn}, ${ReasonFunctionArn}
 // and ${ConcludeFunctionArn} stand for the functions of its tasks.
@@ -56,6 +64,7 @@ const (
 	StateEffect        = "Effect"
 	StateEffectEnded   = "EffectEnded"
 	StateEffectLost    = "EffectLost"
+	StateThrottled     = "EffectThrottled"
 	StateAwaitApproval = "AwaitApproval"
 	StateReason        = "Reason"
 	StateSettle        = "Settle"
@@ -72,6 +81,16 @@ const (
 	ErrorThrottled = "Step.Throttled" // the call may be repeated later
 	ErrorUnnamed   = "Task.Failed"    // the function could not do its work
 )
+
+// unserved are the errors by which Lambda says that it did not carry a call out (TooManyRequests), or that nobody knows
+// whether it did. Every task is repeated after them for hours, and then given up.
+var unserved = []string{
+	"Lambda.TooManyRequestsException", "Lambda.ServiceException", "Lambda.AWSLambdaException", "Lambda.SdkClientException",
+	"Lambda.ClientExecutionTimeoutException",
+}
+
+// CauseThrottled is the cause of a run, or a job, for which Lambda had no room for too long.
+const CauseThrottled = "Lambda.Throttled"
 
 // Input is the input of an execution. The execution's name is RunID.
 type Input struct {
@@ -111,6 +130,8 @@ func (in LifecycleInput) Cause() string {
 		return ""
 	case in.Error.Lost:
 		return StateEffectLost
+	case in.Error.unserved():
+		return CauseThrottled
 	}
 	return in.Error.Error
 }
@@ -121,7 +142,12 @@ type Error struct {
 	Error string `json:"Error"`
 	Cause string `json:"Cause"`
 	Lost  bool   `json:"lost"` // an effect of a wave has no end
+
+	Throttled bool `json:"throttled"` // an effect of a wave was given up, because Lambda had no room for it
 }
+
+// unserved reports whether Lambda had no room for a task, or for an effect of a wave.
+func (e Error) unserved() bool { return e.Throttled || slices.Contains(unserved, e.Error) }
 
 // LifecycleOutput is the output of the lifecycle function.
 type LifecycleOutput struct {

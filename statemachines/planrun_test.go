@@ -46,6 +46,7 @@ type world struct {
 
 	states  *sfn.Client
 	entered []string // the states of the execution, in order
+	events  int      // of its history
 
 	mu      sync.Mutex
 	calls   []string // "step", "s1", "await", "reason s1", "settle Step.Rejected", "seal"
@@ -158,18 +159,31 @@ func (w *world) count(call string) int {
 // execute runs one run to its end and returns the status of its execution.
 func execute(t *testing.T, w *world) types.ExecutionStatus {
 	t.Helper()
+	return executeWith(t, w, w)
+}
+
+// executeWith is execute with functions between the engine and the world.
+func executeWith(t *testing.T, w *world, functions stepfunctions.Invoker) types.ExecutionStatus {
+	t.Helper()
 	definition := strings.NewReplacer(
 		"${"+statemachines.StepFunctionArn+"}", stepARN, "${"+statemachines.LifecycleFunctionArn+"}", lifecycleARN,
 		"${"+statemachines.ReasonFunctionArn+"}", reasonARN, "${"+statemachines.ConcludeFunctionArn+"}", concludeARN,
 	).Replace(string(statemachines.Definition))
-	ends, entered := perform(t, w, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
-	w.entered = entered
+	ends, had := perform(t, functions, definition, statemachines.Input{RunID: "run1", AccountID: "acct1"}, func(c *sfn.Client) { w.states = c })
+	w.entered, w.events = had.entered, had.events
 	return ends
 }
 
-// perform runs one execution of a definition to its end. It returns its status, and the states that
-// it entered; knows receives the client of the engine first.
-func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) (types.ExecutionStatus, []string) {
+// history is what an execution wrote.
+type history struct {
+	entered []string // the states that it entered, in order
+	failed  []string // the errors of its tasks, in order
+	events  int
+}
+
+// perform runs one execution of a definition to its end. It returns its status and its history; knows receives the
+// client of the engine first.
+func perform(t *testing.T, functions stepfunctions.Invoker, definition string, in any, knows func(*sfn.Client)) (types.ExecutionStatus, history) {
 	t.Helper()
 	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
@@ -215,7 +229,7 @@ func perform(t *testing.T, functions stepfunctions.Invoker, definition string, i
 	for status == string(types.ExecutionStatusRunning) {
 		status = <-ended
 	}
-	var entered []string
+	var had history
 	pages := sfn.NewGetExecutionHistoryPaginator(client, &sfn.GetExecutionHistoryInput{ExecutionArn: execution.ExecutionArn})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -223,12 +237,18 @@ func perform(t *testing.T, functions stepfunctions.Invoker, definition string, i
 			t.Fatal(err)
 		}
 		for _, e := range page.Events {
-			if e.StateEnteredEventDetails != nil {
-				entered = append(entered, *e.StateEnteredEventDetails.Name)
+			had.events++
+			switch {
+			case e.StateEnteredEventDetails != nil:
+				had.entered = append(had.entered, *e.StateEnteredEventDetails.Name)
+			case e.LambdaFunctionFailedEventDetails != nil:
+				had.failed = append(had.failed, *e.LambdaFunctionFailedEventDetails.Error)
+			case e.TaskFailedEventDetails != nil:
+				had.failed = append(had.failed, *e.TaskFailedEventDetails.Error)
 			}
 		}
 	}
-	return types.ExecutionStatus(status), entered
+	return types.ExecutionStatus(status), had
 }
 
 // TestTransitionsOfARun counts the states that executions enter: the table of
@@ -484,7 +504,7 @@ func TestNamesMatchFunctionsAndDefinition(t *testing.T) {
 	}
 	want := []string{
 		statemachines.StateStep, statemachines.StateRoute, statemachines.StateWave, statemachines.StateEffect, statemachines.StateEffectEnded,
-		statemachines.StateEffectLost, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateSettle, statemachines.StateSeal,
+		statemachines.StateEffectLost, statemachines.StateThrottled, statemachines.StateAwaitApproval, statemachines.StateReason, statemachines.StateSettle, statemachines.StateSeal,
 		statemachines.StateSealFirst, statemachines.StateConclude, statemachines.StateUnconcluded,
 	}
 	slices.Sort(names)

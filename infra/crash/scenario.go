@@ -112,6 +112,9 @@ func chargeTurns(v *user) error {
 
 var credits = []string{"PILOTO_CREDITS=on", "OPENAI_API_KEY=sk-crash-0123456789abcdef"}
 
+// small is an account of Lambda with room for two functions of runs at once. A third one is refused.
+var small = append([]string{"PILOTO_CONCURRENCY=2"}, apart...)
+
 // apart is how a run is executed on AWS, if nobody changes it.
 var apart = []string{"PILOTO_STEPS_PER_INVOCATION=1"}
 
@@ -128,6 +131,7 @@ var scenarios = []scenario{
 	{name: "apart", says: "the same, and every effect in an invocation of its own", env: apart, drive: sequence(propose("each"), (*user).confirm, awaitEnd)},
 	{name: "wave", says: "three steps side by side, every one in an invocation of its own, while a socket listens", env: apart, drive: sequence((*user).openChat, (*user).listen, func(v *user) error { return v.propose("wave") }, (*user).confirm, awaitEnd), check: checkWatch},
 	{name: "halted", says: "the same, cancelled while the second step is at the service; the finished steps are undone", env: apart, drive: sequence(propose("halt"), (*user).confirm, cancelMidway, awaitEnd)},
+	{name: "throttled", says: "three steps side by side where Lambda has room for two; the one that it refuses is tried again", env: small, drive: sequence(propose("wave"), (*user).confirm, awaitEnd)},
 	{name: "lost", says: "the service applies an unsafe request and drops the answer; a person resolves it", drive: sequence(propose("lost"), (*user).confirm, resolveDoubt)},
 	{name: "credits", says: "a turn in words and a plan, both paid for", env: credits, setup: chargeTurns, drive: sequence((*user).openChat, (*user).converse, func(v *user) error { return v.propose("three") }, (*user).confirm, awaitEnd)},
 	{name: "crowd", says: "three people at once", drive: crowd, random: true},

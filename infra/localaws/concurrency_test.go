@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"localaws/disk"
@@ -77,5 +78,45 @@ func TestEngineCallsAsManyFunctionsAsLambda(t *testing.T) {
 	case <-all:
 	case <-time.After(20 * time.Second):
 		t.Fatalf("%d of %d functions run at once", inside.Load(), many)
+	}
+}
+
+// slowFunctions counts how many functions run at once.
+type slowFunctions struct{ now, most atomic.Int32 }
+
+func (s *slowFunctions) Invoke(context.Context, string, []byte) ([]byte, *stepfunctions.FunctionError, error) {
+	s.most.Store(max(s.most.Load(), s.now.Add(1)))
+	defer s.now.Add(-1)
+	time.Sleep(20 * time.Millisecond)
+	return []byte("{}"), nil, nil
+}
+
+// TestLimitedRefusesAsLambda: a call too many fails with the name that it has on AWS, and its function does not run.
+func TestLimitedRefusesAsLambda(t *testing.T) {
+	store, err := disk.Open(filepath.Join(t.TempDir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	functions := &slowFunctions{}
+	services, err := Open(store, Options{Invoke: functions, Concurrency: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = services.Halt() }()
+	if err := services.Machines.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	machine := ask(t, services.Machines, "CreateStateMachine", map[string]any{"name": "m", "roleArn": "arn:aws:iam::123456789012:role/r", "definition": `{"StartAt":"All","States":{"All":{"Type":"Map","ItemsPath":"$.items","ItemProcessor":{"StartAt":"One","States":{
+		"One":{"Type":"Task","Resource":"` + functionARN + `f","Catch":[{"ErrorEquals":["Lambda.TooManyRequestsException"],"Next":"Refused"}],"End":true},
+		"Refused":{"Type":"Pass","Result":"refused","End":true}}},"End":true}}}`})
+	execution := ask(t, services.Machines, "StartExecution", map[string]any{"stateMachineArn": machine["stateMachineArn"], "input": `{"items":[1,2,3,4,5,6,7,8]}`})
+	got := map[string]any{"status": "RUNNING"}
+	for got["status"] == "RUNNING" {
+		time.Sleep(5 * time.Millisecond)
+		got = ask(t, services.Machines, "DescribeExecution", map[string]any{"executionArn": execution["executionArn"]})
+	}
+	if output, _ := got["output"].(string); got["status"] != "SUCCEEDED" || functions.most.Load() > 2 || !strings.Contains(output, "refused") || !strings.Contains(output, "{}") {
+		t.Errorf("%s at most %d at once: %s", got["status"], functions.most.Load(), output)
 	}
 }

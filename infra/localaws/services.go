@@ -33,6 +33,8 @@ const (
 type Options struct {
 	Now    func() time.Time      // nil: time.Now
 	Invoke stepfunctions.Invoker // calls the functions of tasks; nil: there are none
+	// Concurrency bounds how many functions of tasks run at once, as an account of Lambda does; 0: they are not bounded.
+	Concurrency int
 	// Called calls the functions that a client of Lambda's API invokes; nil: that API is not served.
 	Called  stepfunctions.Invoker
 	Log     *slog.Logger      // nil: nothing is logged
@@ -76,6 +78,9 @@ func Open(store *disk.Store, o Options) (*Services, error) {
 	}
 	if o.AsyncJournal {
 		machines = append(machines, stepfunctions.WithAsyncJournal())
+	}
+	if o.Concurrency > 0 {
+		o.Invoke = Limited(o.Invoke, o.Concurrency)
 	}
 	if s.Machines, err = stepfunctions.Open(store, o.Invoke, machines...); err != nil {
 		return nil, err

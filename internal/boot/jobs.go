@@ -85,7 +85,7 @@ func Agent(w World, e Environment, t Tools) (gateway.Function, error) {
 		case statemachines.JobWait:
 			return statemachines.JobOutput{}, jobs.Await(ctx, in.AccountID, in.JobID, in.Token)
 		case statemachines.JobClose:
-			return statemachines.JobOutput{Next: string(job.NextEnd)}, turns.CloseJob(ctx, in.AccountID, in.JobID)
+			return statemachines.JobOutput{Next: string(job.NextEnd)}, turns.CloseJob(ctx, in.AccountID, in.JobID, in.Throttled())
 		default:
 			next, err := turns.Round(ctx, in.AccountID, in.JobID)
 			return statemachines.JobOutput{Next: string(next)}, err

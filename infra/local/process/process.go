@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options, s Settings, origin string) (*Process, 
 	p.functions = &functions{template: p.template, now: p.Clock, log: p.log}
 	p.sockets, p.watches = p.newSockets(), &realtime.Watches{}
 	p.engines, err = openEngines(p.Data, localaws.Options{
-		Now: p.Clock, Invoke: p.functions, Called: called{p.functions}, Log: p.log,
+		Now: p.Clock, Invoke: p.functions, Concurrency: failpoint.Concurrency(), Called: called{p.functions}, Log: p.log,
 		Changed: func(ctx context.Context, e stepfunctions.Event) error {
 			return p.functions.deliverChange(ctx, p.deployment.Rules, e)
 		},

@@ -120,7 +120,7 @@ func (w *jobWorld) finish(t *testing.T, id string) {
 				return
 			}
 		case job.NextClose:
-			err := reborn(func() error { return w.service.CloseJob(context.Background(), fixture.Account, id) })
+			err := reborn(func() error { return w.service.CloseJob(context.Background(), fixture.Account, id, false) })
 			if errors.Is(err, errDied) {
 				continue
 			}

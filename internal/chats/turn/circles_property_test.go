@@ -447,7 +447,7 @@ func (w *circleWorld) works(rt *rapid.T, id string, between func()) {
 				return
 			}
 		case job.NextClose:
-			if err := w.service.CloseJob(context.Background(), fixture.Account, id); err != nil {
+			if err := w.service.CloseJob(context.Background(), fixture.Account, id, false); err != nil {
 				rt.Fatal(err)
 			}
 			return

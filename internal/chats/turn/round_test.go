@@ -105,7 +105,7 @@ func (w *jobWorld) drive(t testing.TB, id string) job.Job {
 			}
 			return w.job(t, id)
 		case job.NextClose:
-			if err := w.service.CloseJob(t.Context(), fixture.Account, id); err != nil {
+			if err := w.service.CloseJob(t.Context(), fixture.Account, id, false); err != nil {
 				t.Fatal(err)
 			}
 			return w.job(t, id)
@@ -482,5 +482,21 @@ func TestJobEndsWhenItsChatIsDeleted(t *testing.T) {
 				t.Errorf("%+v", j)
 			}
 		})
+	}
+}
+
+// TestJobIsGivenUpWhenNothingHasRoomForIt: its last text says why, and the model is not blamed.
+func TestJobIsGivenUpWhenNothingHasRoomForIt(t *testing.T) {
+	w := newJobWorld(t)
+	w.model.answers = []any{llm.ErrUnreachable}
+	j := w.start(t, "build", job.Order{})
+	for range 2 {
+		if err := w.service.CloseJob(t.Context(), fixture.Account, j.ID, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := w.service.Jobs.Job(t.Context(), fixture.Account, j.ID)
+	if err != nil || j.Status != job.Failed || j.StopReason != conversation.StopNoRoom || !strings.Contains(j.Output, "no hubo sitio") || w.last(t).Content != j.Output {
+		t.Errorf("%+v, %v", j, err)
 	}
 }

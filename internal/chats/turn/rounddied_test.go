@@ -94,7 +94,7 @@ func (w *jobWorld) driveDying(t testing.TB, id string, dying *dyingJobs) {
 	for range 30 {
 		next, err := w.service.Round(t.Context(), fixture.Account, id)
 		if err == nil && next == job.NextClose {
-			next, err = job.NextEnd, w.service.CloseJob(t.Context(), fixture.Account, id)
+			next, err = job.NextEnd, w.service.CloseJob(t.Context(), fixture.Account, id, false)
 		}
 		switch {
 		case errors.Is(err, errDied):

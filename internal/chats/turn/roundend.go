@@ -15,9 +15,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// CloseJob ends a job that is being ended, or whose execution failed. The model writes the last text, which says what was
+// CloseJob ends a job that is being ended, or whose execution failed; throttled: because the server had no room for it. The model writes the last text, which says what was
 // done and what is open; when it cannot, the text is made from the record. A job that ended is left as it is.
-func (s *Service) CloseJob(ctx context.Context, account, id string) error {
+func (s *Service) CloseJob(ctx context.Context, account, id string, throttled bool) error {
 	w, err := s.loadJob(ctx, account, id)
 	switch {
 	case errors.Is(err, job.ErrNotFound):
@@ -26,7 +26,11 @@ func (s *Service) CloseJob(ctx context.Context, account, id string) error {
 		return err
 	}
 	ctx = w.withCache(ctx)
-	if w.job.StopReason == "" { // every attempt at a round failed
+	switch {
+	case w.job.StopReason != "":
+	case throttled:
+		w.job.StopReason = conversation.StopNoRoom
+	default: // every attempt at a round failed
 		w.job.StopReason = conversation.StopModel
 		s.Log.ErrorContext(ctx, "job.broken", "account", account, "job_id", id, "rounds", len(w.rounds))
 	}
@@ -213,7 +217,7 @@ func (w *work) finalStatus(reason conversation.StopReason) job.Status {
 	switch {
 	case reason == "" && !w.verdict.partial():
 		return job.Success
-	case reason == conversation.StopBlocked, reason == conversation.StopModel && !acted:
+	case reason == conversation.StopBlocked, (reason == conversation.StopModel || reason == conversation.StopNoRoom) && !acted:
 		return job.Failed
 	}
 	return job.Partial

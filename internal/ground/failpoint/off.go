@@ -21,3 +21,6 @@ func Environment() []string { return nil }
 
 // Clock returns the clock to use: now itself.
 func Clock(now func() time.Time) func() time.Time { return now }
+
+// Concurrency returns how many functions of tasks may run at once: 0, as many as there are.
+func Concurrency() int { return 0 }

@@ -22,6 +22,9 @@ const (
 	PointVariable = "PILOTO_FAILPOINT"
 	TraceVariable = "PILOTO_FAILPOINT_TRACE"
 	AheadVariable = "PILOTO_OFF_FOR"
+
+	// ConcurrencyVariable has the argument of Limit; empty: 0.
+	ConcurrencyVariable = "PILOTO_CONCURRENCY"
 )
 
 var armed struct {
@@ -31,6 +34,7 @@ var armed struct {
 	read  int64          // how much of the trace is in hits
 	hits  map[string]int // by failpoint
 	ahead time.Duration  // how far the clock is ahead
+	most  int            // functions of tasks at once; 0: as many as there are
 }
 
 // Environment returns the variables that arm another process of the same deployment.
@@ -135,4 +139,18 @@ func Clock(now func() time.Time) func() time.Time {
 	defer armed.Unlock()
 	ahead := armed.ahead
 	return func() time.Time { return now().Add(ahead) }
+}
+
+// Limit bounds how many functions of tasks may run at once, as in a small account of Lambda; 0: not at all.
+func Limit(most int) {
+	armed.Lock()
+	defer armed.Unlock()
+	armed.most = most
+}
+
+// Concurrency returns that bound.
+func Concurrency() int {
+	armed.Lock()
+	defer armed.Unlock()
+	return armed.most
 }

@@ -5,6 +5,9 @@ import (
 	"piloto/internal/runs/plan"
 )
 
+// interrupted is the failure of an effect that began, and of which nothing else is known.
+const interrupted = "step.interrupted"
+
 // closingStates returns the final states of the effects that the execution left open: those of the
 // elements, of the steps, and of the undos.
 func (s *Service) closingStates(r plan.Run) []plan.StepState {
@@ -67,7 +70,7 @@ func (s *Service) closingStatus(r plan.Run, st plan.StepState) (plan.StepStatus,
 	case st.Error != nil:
 		return plan.StepFailed, st.Error
 	}
-	return plan.StepFailed, r.Failure("step.interrupted", locale.Say("step.interrupted"))
+	return plan.StepFailed, r.Failure(interrupted, locale.Say(interrupted))
 }
 
 // closingStatusOfEach returns the final status of a step that is done for each element: the worst
@@ -89,7 +92,7 @@ func (s *Service) closingStatusOfEach(r plan.Run, st plan.StepState) (plan.StepS
 	if done < st.Items {
 		return plan.StepCancelled, nil
 	}
-	return plan.StepFailed, r.Failure("step.interrupted", locale.Say("step.interrupted"))
+	return plan.StepFailed, r.Failure(interrupted, locale.Say(interrupted))
 }
 
 // endStatus returns the final status of a run whose effects are all closed, and the reason. A
@@ -106,7 +109,11 @@ func endStatus(r plan.Run, cause string) (plan.Status, *plan.Failure) {
 	if st, ok := find(plan.StepInDoubt, true); ok {
 		return plan.InDoubt, st.Error
 	}
+	throttled := r.Failure("run.throttled", locale.Say("run.throttled"))
 	if st, ok := find(plan.StepFailed, false); ok {
+		if cause == CauseThrottled && st.Error.Code == interrupted {
+			return plan.Failed, throttled
+		}
 		return plan.Failed, st.Error
 	}
 	_, left := find(plan.StepCancelled, false)
@@ -115,6 +122,8 @@ func endStatus(r plan.Run, cause string) (plan.Status, *plan.Failure) {
 		return plan.Done, nil
 	case r.CancelAt != nil:
 		return plan.Cancelled, nil
+	case cause == CauseThrottled:
+		return plan.Failed, throttled
 	case cause == "":
 		cause = "execution"
 	}

@@ -8,6 +8,10 @@ import (
 	"piloto/internal/runs/plan"
 )
 
+// CauseThrottled is the cause of a run for which Lambda had no room for hours. Nothing is undone for it, and an undo that
+// waited as long is given up too: more calls would meet the same.
+const CauseThrottled = "Lambda.Throttled"
+
 // Settle decides what follows when the execution of a run cannot go on: it reports true when effects
 // are left to be undone, and otherwise ends the run and returns it. cause is the reason why the execution cannot go
 // on, empty when all that could be undone was. A run that ended is not changed.
@@ -15,7 +19,7 @@ import (
 // An undo that was begun, and that no invocation could end, is ended here, because it must not keep
 // older effects from being undone.
 func (s *Service) Settle(ctx context.Context, account, runID, cause string) (ended plan.Run, undoing bool, err error) {
-	if cause != "" {
+	if cause != "" && cause != CauseThrottled {
 		if err := s.abandonUndo(ctx, account, runID); err != nil {
 			return ended, false, err
 		}

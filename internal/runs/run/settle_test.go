@@ -5,6 +5,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 )
 
 // settle calls Settle and reports whether effects are left to be undone.
@@ -63,5 +64,47 @@ func TestSettleEndsWhatCannotGoOn(t *testing.T) {
 			t.Errorf("%s: something is undone", step)
 		}
 		checkEnded(t, w.World, r.ID, want)
+	}
+}
+
+// TestNothingIsUndoneForThrottling: a run for which Lambda had no room for hours ends with its sentence. What it did
+// stays; a call whose answer is not known is in doubt; and an undo that waited as long is given up.
+func TestNothingIsUndoneForThrottling(t *testing.T) {
+	for name, c := range map[string]struct {
+		did     func(w manualWorld, id string)
+		want    plan.Status
+		undoing bool // for another reason
+		failure string
+	}{
+		"nothing began":      {func(manualWorld, string) {}, plan.Failed, false, "run.throttled"},
+		"one step is done":   {func(w manualWorld, id string) { w.do(t, id, "s1", plan.StepDone) }, plan.Failed, false, "run.throttled"},
+		"a step is in doubt": {func(w manualWorld, id string) { w.do(t, id, "s1", plan.StepDone); _ = w.begin(id, "s2") }, plan.InDoubt, false, "step.in_doubt"},
+		"another step failed": {func(w manualWorld, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepFailed)
+		}, plan.Failed, true, "step.rejected"},
+		"it is being undone": {func(w manualWorld, id string) {
+			w.do(t, id, "s1", plan.StepDone)
+			w.do(t, id, "s2", plan.StepFailed)
+			w.settle(t, id, "Step.Rejected")
+		}, plan.Failed, false, "step.rejected"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newManualWorld(t)
+			r := w.launch(t, undoable("Una"), undoable("Otra"), undoable("Última"))
+			c.did(w, r.ID)
+			if undoing := w.settle(t, r.ID, run.CauseThrottled); undoing != c.undoing {
+				t.Fatalf("something is undone: %t", undoing)
+			}
+			if c.undoing { // and nothing had room for the undo
+				if w.settle(t, r.ID, run.CauseThrottled) {
+					t.Error("it is undone for ever")
+				}
+			}
+			checkEnded(t, w.World, r.ID, c.want)
+			if got := w.Read(r.ID); got.Error == nil || got.Error.Code != c.failure {
+				t.Errorf("it says %+v", got.Error)
+			}
+		})
 	}
 }

@@ -24,6 +24,9 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]pla
 		if !r.Status.Active() || r.Status == plan.Queued || !isStopped(r, cause) || hasUncertainChange(r) {
 			return nil
 		}
+		if cause == CauseThrottled && r.UndoAt != nil {
+			return nil
+		}
 		for _, id := range UndoIDs(r) {
 			if !r.State(id).Status.Terminal() {
 				left = append(left, id)
@@ -50,7 +53,7 @@ func (s *Service) Undo(ctx context.Context, account, runID, cause string) ([]pla
 
 // isStopped reports whether a run failed or was asked to stop.
 func isStopped(r plan.Run, cause string) bool {
-	return cause != "" || r.CancelAt != nil || r.UndoAt != nil || slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
+	return cause != "" && cause != CauseThrottled || r.CancelAt != nil || r.UndoAt != nil || slices.ContainsFunc(r.Steps, func(st plan.StepState) bool {
 		return st.Status == plan.StepFailed && !st.StepID.Undo()
 	})
 }
