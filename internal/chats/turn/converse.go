@@ -349,21 +349,13 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 // handleCall answers one call of a reply; "" when it is answered together with the others. A reply that was cut is refused
 // whole: its last call may be incomplete, and others may be missing. A panic is a result and one log line.
 func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c toolCall) (result string) {
-	spec := specOf(c.name)
-	if spec == nil {
-		spec = d.clientSpec(c.name)
-	}
-	if spec == nil {
-		spec = d.fileSpec(c.name)
-	}
+	var spec *toolSpec
 	defer func() {
 		if cause := recover(); cause != nil {
-			d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
-			if result = toolError("", "internal error: this cannot be done now"); spec.class != classLook {
-				c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
-			}
+			result = d.panicked(ctx, c, spec, cause)
 		}
 	}()
+	spec = d.specOf(c.name)
 	var err error
 	c.raw, err = readArguments(call.Arguments)
 	offered := slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == c.name })
@@ -384,6 +376,27 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 		}
 	}
 	c.batch.proposals.refuse(result)
+	return result
+}
+
+// specOf returns the tool with a name; nil when there is none.
+func (d *dialog) specOf(name string) *toolSpec {
+	if spec := specOf(name); spec != nil {
+		return spec
+	}
+	if spec := d.clientSpec(name); spec != nil {
+		return spec
+	}
+	return d.fileSpec(name)
+}
+
+// panicked returns the result of a call that panicked. spec is nil when the tool is unknown, or was not found out before.
+func (d *dialog) panicked(ctx context.Context, c toolCall, spec *toolSpec, cause any) string {
+	d.log.ErrorContext(ctx, "turn.tool_panicked", "tool", c.name, "error", cause)
+	result := toolError("", "internal error: this cannot be done now")
+	if spec == nil || spec.class != classLook {
+		c.batch.proposals.refuse(result) // a plan without one of its steps would be a different plan
+	}
 	return result
 }
 

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
 	"piloto/internal/models/cache"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -156,20 +157,21 @@ func (w *work) stop(ctx context.Context, reason conversation.StopReason) error {
 func (w *work) save(ctx context.Context, rounds []job.Round, events ...job.Event) error {
 	w.job.UpdatedAt = w.service.Now()
 	w.job.DueAt = w.job.UpdatedAt.Add(job.CheckEvery)
-	for {
+	return retry.Do(ctx, func() error {
 		saved, err := w.service.Jobs.SaveJob(ctx, w.job, rounds, slices.Clone(events)...)
+		if err == nil {
+			w.job = saved
+		}
 		if !errors.Is(err, fault.ErrMoved) {
-			if err == nil {
-				w.job = saved
-			}
 			return err
 		}
-		now, err := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID)
-		if err != nil {
-			return err
+		now, readErr := w.service.Jobs.Job(ctx, w.job.Account, w.job.ID)
+		if readErr != nil {
+			return readErr
 		}
 		w.job.Version, w.job.StopAt, w.job.Events, w.job.Listed = now.Version, now.StopAt, now.Events, now.Listed
-	}
+		return err
+	})
 }
 
 // resume gives the outcome of the job's plan, or the answer to its question, to the call that waits for it. waits reports

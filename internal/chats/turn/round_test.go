@@ -17,6 +17,7 @@ import (
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -498,5 +499,33 @@ func TestJobIsGivenUpWhenNothingHasRoomForIt(t *testing.T) {
 	j, err := w.service.Jobs.Job(t.Context(), fixture.Account, j.ID)
 	if err != nil || j.Status != job.Failed || j.StopReason != conversation.StopNoRoom || !strings.Contains(j.Output, "no hubo sitio") || w.last(t).Content != j.Output {
 		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// restless is a store whose jobs always change between a read and a write.
+type restless struct {
+	job.Store
+	saves int
+}
+
+func (r *restless) SaveJob(ctx context.Context, j job.Job, rounds []job.Round, events ...job.Event) (job.Job, error) {
+	if r.saves++; r.saves > 100 {
+		return r.Store.SaveJob(ctx, j, rounds, events...)
+	}
+	return j, fault.ErrMoved
+}
+
+// TestAJobThatAlwaysMovesIsNotSavedForEver: the invocation fails, and the state machine calls again.
+func TestAJobThatAlwaysMovesIsNotSavedForEver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its pauses take some seconds")
+	}
+	w := newJobWorld(t)
+	w.model.answers = []any{text("vale")}
+	j := w.start(t, "build", job.Order{})
+	moves := &restless{Store: w.Store.JobStore}
+	w.service.Jobs = moves
+	if err := w.service.CloseJob(t.Context(), fixture.Account, j.ID, false); err == nil || errors.Is(err, fault.ErrMoved) || moves.saves > 64 {
+		t.Errorf("after %d writes: %v", moves.saves, err)
 	}
 }

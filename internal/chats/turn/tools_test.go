@@ -2,6 +2,7 @@ package turn
 
 import (
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,18 @@ func TestTheOutcomeOfAHeadHasItsHeaders(t *testing.T) {
 		}}
 		if got, err := outcomes([]plan.Run{r}, time.Now()); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: %v, %s", method, err, got)
+		}
+	}
+}
+
+// TestPanicOfAnUnknownToolIsAResult: it is of no class, so nothing is proposed beside it.
+func TestPanicOfAnUnknownToolIsAResult(t *testing.T) {
+	for name, spec := range map[string]*toolSpec{"unknown": nil, "look": specOf(toolLook), "request": specOf(toolRequest)} {
+		d, b := &dialog{}, &batch{}
+		d.log = slog.New(slog.DiscardHandler)
+		result := d.panicked(t.Context(), toolCall{name: name, batch: b}, spec, "as the case says")
+		if !strings.Contains(result, "internal error") || (b.proposals.refused == "") != (name == "look") {
+			t.Errorf("%s: %s, refused %q", name, result, b.proposals.refused)
 		}
 	}
 }

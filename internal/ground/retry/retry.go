@@ -15,7 +15,8 @@ import (
 const attempts = 64
 
 // Do calls f until it returns anything but fault.ErrMoved, at most 64 times. f reads again
-// the values that it writes about. Do returns the last error of f, or that of ctx.
+// the values that it writes about. Do returns the last error of f, or that of ctx. After the last attempt that is a
+// GaveUp, so that a Do around this one does not begin 64 more.
 func Do(ctx context.Context, f func() error) error {
 	var err error
 	for attempt := range attempts {
@@ -26,8 +27,18 @@ func Do(ctx context.Context, f func() error) error {
 			return waitErr
 		}
 	}
-	return err
+	return GaveUp{err}
 }
+
+// GaveUp is the error of a loop that used up its attempts. It is told as its cause (fault.Of), and is not fault.ErrMoved:
+// whoever gets it does not try again.
+type GaveUp struct{ Cause error }
+
+// Error implements error.
+func (g GaveUp) Error() string { return "after the last attempt: " + g.Cause.Error() }
+
+// As implements errors.As.
+func (g GaveUp) As(target any) bool { return errors.As(g.Cause, target) }
 
 // Pause returns how long to wait after an attempt, counted from 0: a random time below 4 ms at first, below twice as
 // much after each attempt, and below 256 ms from the seventh on.

@@ -78,20 +78,25 @@ func (t *Table) commit(ctx context.Context, most int, writes []Write) error {
 	return outlast(ctx, most, func() error { return t.transact(ctx, items, writes) })
 }
 
-// attempts bounds the attempts of one write that meets transactions. After them its caller reads again.
+// attempts bounds the attempts of one write that meets transactions.
 const attempts = 64
 
 var errConflict = errors.New("kv: another transaction holds a row")
 
-// outlast calls write until it meets no transaction, at most a number of times. It ends as fault.ErrMoved.
+// outlast calls write until it meets no transaction, at most a number of times. One attempt ends as fault.ErrMoved, for a
+// caller who reads again; several as retry.GaveUp, because such a caller would begin as many once more.
 func outlast(ctx context.Context, most int, write func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := write()
 		if !errors.Is(err, errConflict) {
 			return err
 		}
-		if attempt+1 >= most {
-			return fault.ErrMoved.Because(err)
+		switch moved := fault.ErrMoved.Because(err); {
+		case attempt+1 < most:
+		case most == 1:
+			return moved
+		default:
+			return retry.GaveUp{Cause: moved}
 		}
 		if err := retry.Wait(ctx, retry.Pause(attempt)); err != nil {
 			return err
