@@ -3,26 +3,20 @@ package boot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"piloto/internal/access/rate"
 	"piloto/internal/chats/agent"
-	"piloto/internal/chats/job"
 	"piloto/internal/chats/turn"
-	"piloto/internal/conversation"
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/edge/telemetry"
-	"piloto/internal/ground/locale"
 	"piloto/internal/live/hook"
 	"piloto/internal/live/realtime"
-	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
@@ -32,7 +26,6 @@ import (
 	"piloto/internal/store"
 	"piloto/internal/tools/outbound"
 	"piloto/internal/tools/tool"
-	"piloto/internal/workspace/files"
 	"piloto/statemachines"
 )
 
@@ -112,7 +105,7 @@ func (s site) runs(m Machine) *run.Service {
 // sealer returns the service that has the receipts of runs signed.
 func (s site) sealer(c Receipts, signers Signers) (*receipt.Sealer, error) {
 	signer, err := signers(s.World, c)
-	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.Now}, err
+	return &receipt.Sealer{Store: s.stores.Receipts, Signer: signer, Now: s.Now, Log: s.log}, err
 }
 
 // Tools are the parts that check the arguments of tools, and call the servers that speak the Model Context Protocol
@@ -228,7 +221,7 @@ func MCP(w World, e Environment, registrar Registrar) (http.Handler, error) {
 	s.http.Rules, s.http.Agents = s.stores.Runs, agent.Registry{Store: s.stores.Registry, Providers: s.settings(c.Platform), Now: w.Now}
 	servers := registrar(s.World, s.stores.Registry)
 	look := gateway.NewFunction(func(ctx context.Context, _ gateway.Wake) (Looked, error) {
-		found, err := servers.Look(ctx, w.Now)
+		found, err := servers.Look(ctx, w.Now, s.log)
 		if found > 0 {
 			s.log.InfoContext(ctx, "servers.found", "count", found)
 		}
@@ -365,78 +358,6 @@ func texts(ids []plan.EffectID) []string {
 	}
 	return list
 }
-
-// Sweep builds functions/sweep.
-func Sweep(w World, e Environment, signers Signers) (gateway.Function, error) {
-	c, err := read[SweepConfig](e)
-	if err != nil {
-		return nil, err
-	}
-	s := w.site(c.Config).withPush(c.Push).waking()
-	runs, credits, jobs := s.runs(c.Machine), s.credits(), s.jobs(c.Jobs)
-	sealer, err := s.sealer(c.Receipts, signers)
-	if err != nil {
-		return nil, err
-	}
-	runs.Sealer = sealer
-	hooks := &hook.Sweeper{Store: s.stores.Hooks, Send: outbound.NewHooks(s.outbound(hookTimeout)), NewID: w.IDs.New, Now: w.Now, Log: s.log}
-	chats := &conversation.Sweeper{
-		Store: s.stores.Chats, IDs: w.IDs, Now: w.Now, Log: s.log,
-		Notice: func(lang string) conversation.Message {
-			tag := locale.Tag(lang)
-			return conversation.Message{
-				Role: conversation.RoleSystem, Kind: conversation.KindBlocked, Code: string(eligibility.InternalError),
-				Content: "⚠️ " + locale.Text(tag, "turn.left"), Action: locale.Text(tag, "turn.left_do"),
-			}
-		},
-	}
-	workspaces := s.filesClient(c.Workspace)
-	gone := &conversation.FilesSweeper{Store: s.stores.Chats, Now: w.Now, Log: s.log, Clear: func(ctx context.Context, g conversation.Gone) error {
-		return workspaces.Clear(ctx, files.PlaceOf(g.Account, g.ProjectID, g.ChatID))
-	}}
-	return task(s, func(ctx context.Context, wake gateway.Wake) (Swept, error) {
-		if wake.Execution.Failed() {
-			_, err := runs.Finish(ctx, wake.Execution.Account, wake.Execution.Name, wake.Execution.Status)
-			return Swept{Runs: run.Swept{Finished: 1}}, err
-		}
-		var swept Swept
-		var errs [8]error
-		var sweeps sync.WaitGroup // each runs to its end although another fails, and every error is reported
-		sweeps.Go(func() { swept.Runs, errs[0] = runs.Sweep(ctx) })
-		sweeps.Go(func() { swept.Chats, errs[1] = chats.Sweep(ctx) })
-		sweeps.Go(func() { swept.Credit, errs[2] = credits.Sweep(ctx) })
-		sweeps.Go(func() { swept.Receipts, errs[3] = sealer.Sweep(ctx) })
-		sweeps.Go(func() { swept.Jobs, errs[4] = jobs.Sweep(ctx) })
-		sweeps.Go(func() { swept.Listed, errs[5] = s.stores.Runs.ListEarlier(ctx, w.Now(), earlierLives, mostListed) })
-		sweeps.Go(func() { swept.Hooks, errs[6] = hooks.Sweep(ctx) })
-		sweeps.Go(func() { swept.Files, errs[7] = gone.Sweep(ctx) })
-		sweeps.Wait()
-		if swept != (Swept{}) {
-			s.log.InfoContext(ctx, "sweep.done", "runs", swept.Runs, "chats", swept.Chats, "credit", swept.Credit, "receipts", swept.Receipts, "jobs", swept.Jobs, "hooks", swept.Hooks, "listed", swept.Listed, "files", swept.Files)
-		}
-		return swept, errors.Join(errs[:]...)
-	}), nil
-}
-
-// Swept counts the results of one sweep.
-type Swept struct {
-	Runs   run.Swept          `json:"runs"`
-	Chats  conversation.Swept `json:"chats"`
-	Credit credit.Swept       `json:"credit"`
-
-	Receipts receipt.Swept `json:"receipts"`
-	Jobs     job.Swept     `json:"jobs"`
-	Hooks    hook.Swept    `json:"hooks"`
-	Files    int           `json:"files"`  // deleted projects and chats whose files were deleted
-	Listed   int           `json:"listed"` // runs of an earlier version that lists now have
-}
-
-// The lists of runs get those of an earlier version, a number in each sweep. An instance of that version may write for
-// as long as a function may run.
-const (
-	mostListed   = 1000
-	earlierLives = 15 * time.Minute
-)
 
 // Authorize builds functions/authorize.
 func Authorize(w World, e Environment) (gateway.Function, error) {

@@ -3,18 +3,18 @@ package conversation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/sweep"
 )
 
 // SweepStore reads and ends left leases.
 type SweepStore interface {
 	// LeftAnswers lists the leases that ended before a time, the oldest first.
-	LeftAnswers(ctx context.Context, at time.Time, limit int) ([]Answering, error)
+	LeftAnswers(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Answering], error)
 	// EndAnswer ends a lease, also a left one, and adds messages to the chat: both or neither.
 	// It returns ErrAnswering when another process has the lease by now, and ErrChatNotFound.
 	EndAnswer(ctx context.Context, a Answering, at time.Time, messages ...Message) error
@@ -41,25 +41,18 @@ const (
 	readMessages = 50   // messages of a chat that are read: few follow an unanswered one
 )
 
-// Sweep notifies every chat with a left lease. A failure in one chat does not prevent the
-// others; the errors are joined.
+// Sweep notifies every chat with a left lease.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	list, err := s.Store.LeftAnswers(ctx, s.Now(), maxSweep)
-	problems := []error{err}
-	for _, a := range list {
-		if ctx.Err() != nil {
-			break
-		}
+	left := sweep.List[Answering]{Name: "answers", Due: s.Store.LeftAnswers, Most: maxSweep, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, a Answering) error {
 		notified, err := s.notify(ctx, a)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("chat %s: %w", a.ChatID, err))
-		}
 		if notified {
 			swept.Notified++
 		}
-	}
-	return swept, errors.Join(problems...)
+		return err
+	}}
+	_, err := left.Sweep(ctx)
+	return swept, err
 }
 
 // notify adds a notice to the chat of a left lease, when its message is still the last of a user

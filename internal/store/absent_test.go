@@ -19,9 +19,13 @@ func TestServerIsAbsentUntilDiscoverySucceeds(t *testing.T) {
 	newID := ids.NewSource(nil).New
 	absent := func(at time.Time) []tool.Absent {
 		t.Helper()
-		list, err := table.Absent(ctx, at, 10)
+		rows, err := table.Absent(ctx, at, 10)
 		if err != nil {
 			t.Fatal(err)
+		}
+		var list []tool.Absent
+		for _, r := range rows {
+			list = append(list, r.Key)
 		}
 		return list
 	}

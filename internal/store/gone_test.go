@@ -158,7 +158,7 @@ func TestTheFirstFileMayComeWhileItsPlaceIsDeleted(t *testing.T) {
 		if err != nil || m.before != nil {
 			t.Fatalf("project %q: %v", project, err)
 		}
-		if list, err := w.Store.WithFiles(t.Context(), w.Clock(), 10); err != nil || !slices.Equal(list, []conversation.Gone{want}) {
+		if list, err := w.Store.WithFiles(t.Context(), w.Clock(), 10); err != nil || len(list) != 1 || list[0].Key != want {
 			t.Errorf("project %q: %+v, %v", project, list, err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/usage"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/live/realtime"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
@@ -229,9 +230,9 @@ func reads(t *testing.T, w *fixture.World) map[string]string {
 	links, err := table.Links(ctx, fixture.Account, 0, 50)
 	note("links", links, err)
 	unplaced, err := table.Unplaced(ctx, now.Add(time.Hour), 50)
-	note("unplaced", unplaced, err)
+	note("unplaced", keysOf(unplaced), err)
 	unsigned, err := table.Unsigned(ctx, now.Add(time.Hour), 50)
-	note("unsigned", unsigned, err)
+	note("unsigned", keysOf(unsigned), err)
 	projects, err := table.Projects(ctx, fixture.Account)
 	note("projects", projects, err)
 	servers, err := table.Servers(ctx, fixture.Account)
@@ -263,6 +264,14 @@ func reads(t *testing.T, w *fixture.World) map[string]string {
 	standing, err := table.Standing(ctx, fixture.Account, now)
 	note("standing", standing, err)
 	wallets, err := table.DueWallets(ctx, now.AddDate(1, 0, 0), 50)
-	note("due wallets", wallets, err)
+	note("due wallets", keysOf(wallets), err)
 	return all
+}
+
+// keysOf returns the keys of rows that are due.
+func keysOf[K any](rows []sweep.Row[K]) (keys []K) {
+	for _, r := range rows {
+		keys = append(keys, r.Key)
+	}
+	return keys
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ func downloadBundle(t *testing.T) bundle {
 	t.Helper()
 	ctx := context.Background()
 	w, b := fixture.NewWorld(t), bundle{folder: t.TempDir()}
-	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer(t), Now: w.Clock}
+	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer(t), Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
 	for _, name := range []string{"a.json", "b.json", "c.json", "going.json"} {
 		w.Chat = w.NewChat()
 		id := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`)).ID

@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
 )
 
@@ -241,7 +242,7 @@ type Store interface {
 	KeepText(ctx context.Context, j Job, lookID, text string) error
 	Text(ctx context.Context, account, id, lookID string) (string, error)
 	// DueJobs lists at most limit jobs that are due, the oldest first.
-	DueJobs(ctx context.Context, at time.Time, limit int) ([]Key, error)
+	DueJobs(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error)
 }
 
 // Reader reads jobs.

@@ -14,6 +14,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 )
@@ -289,29 +290,32 @@ const (
 	sweepLimit = 1000
 	CheckEvery = 2 * time.Minute  // while a job goes on
 	waitEvery  = 15 * time.Minute // while it waits
+
+	longestDelay = time.Hour // of a job that cannot be repaired
 )
 
 // Sweep starts the jobs that were not started, wakes those whose wait is over, and ends those whose execution ended
-// before them. A job that cannot be repaired does not block the others; the errors are joined.
+// before them.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	until := s.Now()
-	if left := s.AloneSince.Add(waitEvery); left.After(until) {
-		until = left
+	due := sweep.List[Key]{
+		Name: "jobs", Most: sweepLimit, Longest: longestDelay, Now: s.Now, Log: s.Log,
+		Due: func(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error) {
+			if left := s.AloneSince.Add(waitEvery); left.After(at) {
+				at = left
+			}
+			return s.Store.DueJobs(ctx, at, limit)
+		},
+		Do: func(ctx context.Context, k Key) error {
+			if err := s.repair(ctx, k, &swept); !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			return nil
+		},
 	}
-	list, err := s.Store.DueJobs(ctx, until, sweepLimit)
-	problems := []error{err}
-	for _, k := range list {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := s.repair(ctx, k, &swept); err != nil && !errors.Is(err, ErrNotFound) {
-			swept.Failed++
-			s.Log.ErrorContext(ctx, "job.not_repaired", "account", k.Account, "job_id", k.ID, "error", err)
-			problems = append(problems, err, s.postpone(ctx, k, CheckEvery))
-		}
-	}
-	return swept, errors.Join(problems...)
+	count, err := due.Sweep(ctx)
+	swept.Failed = count.Failed
+	return swept, err
 }
 
 func (s *Service) repair(ctx context.Context, k Key, swept *Swept) error {

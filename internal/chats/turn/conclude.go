@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
@@ -104,22 +105,19 @@ func (c *Concluder) end(ctx context.Context, w *conclusion, outcome string) erro
 
 // Sweep concludes the runs whose execution died before it did, and returns how many.
 func (c *Concluder) Sweep(ctx context.Context) (int, error) {
-	began := c.Service.Now()
-	list, err := c.Store.LeftConclusions(ctx, began, concludeSweep)
-	problems := []error{err}
 	done := 0
-	for _, k := range list {
-		if ctx.Err() != nil || c.Service.Now().Sub(began) > concludeShare {
-			break
+	left := sweep.List[run.Key]{Name: "conclusions", Due: c.Store.LeftConclusions, Most: concludeSweep, Within: concludeShare, Each: concludeLease, Now: c.Service.Now, Log: c.Service.Log, Do: func(ctx context.Context, k run.Key) error {
+		err := c.Conclude(ctx, k.Account, k.RunID)
+		if errors.Is(err, run.ErrConcluding) { // another invocation writes it
+			return nil
 		}
-		switch err := c.Conclude(ctx, k.Account, k.RunID); {
-		case err == nil:
+		if err == nil {
 			done++
-		case !errors.Is(err, run.ErrConcluding):
-			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
 		}
-	}
-	return done, errors.Join(problems...)
+		return err
+	}}
+	_, err := left.Sweep(ctx)
+	return done, err
 }
 
 // conclusion is one conclusion while it is written.

@@ -8,6 +8,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/sweep"
 )
 
 // Event is a kind of message.
@@ -238,7 +239,7 @@ type Store interface {
 	Resend(ctx context.Context, d Delivery, at time.Time) error
 
 	// DueHooks lists what is due by a time, the oldest first, at most limit.
-	DueHooks(ctx context.Context, at time.Time, limit int) ([]Due, error)
+	DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Due], error)
 	// Told reads a row of the outbox; nil when another sweep has taken it.
 	Told(ctx context.Context, account, key string) (*Told, error)
 	// Spread puts deliveries in the place of a row of the outbox. It reports whether this call did.

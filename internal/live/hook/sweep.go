@@ -13,6 +13,7 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 )
 
 // Sender sends one request, once, and follows no redirect. The error has a word in Args["reason"].
@@ -66,43 +67,38 @@ func pause(tries int) (time.Duration, bool) {
 // one hook one after the other. What a hook is too slow for goes behind what others wait for, because a sweep reads
 // the oldest rows only.
 func (s *Sweeper) Sweep(ctx context.Context) (Swept, error) {
-	began := s.Now()
-	due, err := s.Store.DueHooks(ctx, began, sweepMost)
-	problems := []error{err}
-	var swept Swept
-	queues := map[string][]Due{}
-	for _, d := range due {
-		if d.Outbox == "" {
-			queues[d.Account+" "+d.HookID] = append(queues[d.Account+" "+d.HookID], d)
-			continue
-		}
-		made, err := s.spread(ctx, d)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("outbox of %s: %w", d.Account, err))
-			continue
-		}
-		swept.Told++
-		for _, m := range made {
-			queues[m.Account+" "+m.HookID] = append(queues[m.Account+" "+m.HookID], m)
-		}
+	r := round{Sweeper: s, until: s.Now().Add(starting), hooks: map[string]*called{}}
+	var deliveries []sweep.Row[Due]
+	outbox := sweep.List[Due]{
+		Name: "outbox", Most: sweepMost, Now: s.Now, Log: s.Log,
+		Due: func(ctx context.Context, at time.Time, limit int) (told []sweep.Row[Due], err error) {
+			due, err := s.Store.DueHooks(ctx, at, limit)
+			for _, row := range due {
+				if row.Err == nil && row.Key.Outbox == "" {
+					deliveries = append(deliveries, row)
+				} else {
+					told = append(told, row)
+				}
+			}
+			return told, err
+		},
+		Do: func(ctx context.Context, d Due) error {
+			made, err := s.spread(ctx, d)
+			for _, m := range made {
+				deliveries = append(deliveries, sweep.Row[Due]{Key: m, Name: m.Delivery})
+			}
+			return err
+		},
 	}
-	var guard sync.Mutex
-	var workers sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for _, queue := range queues {
-		workers.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			got, err := s.drain(ctx, queue, began.Add(starting))
-			guard.Lock()
-			defer guard.Unlock()
-			swept.Delivered, swept.Failed, swept.Disabled = swept.Delivered+got.Delivered, swept.Failed+got.Failed, swept.Disabled+got.Disabled
-			problems = append(problems, err)
-		})
-	}
-	workers.Wait()
-	return swept, errors.Join(problems...)
+	count, err := outbox.Sweep(ctx)
+	r.swept.Told = count.Done
+	sending := sweep.List[Due]{Name: "deliveries", AtOnce: atOnce, Group: Due.hook, Each: leaseLife, Within: leaseLife, Now: s.Now, Log: s.Log, Do: r.deliver}
+	_, problem := sending.Over(ctx, deliveries)
+	return r.swept, errors.Join(err, problem)
 }
+
+// hook identifies the hook of a delivery.
+func (d Due) hook() string { return d.Account + " " + d.HookID }
 
 // spread turns a row of the outbox into deliveries.
 func (s *Sweeper) spread(ctx context.Context, d Due) ([]Due, error) {
@@ -145,76 +141,102 @@ func (d Delivery) due() Due {
 	return Due{Account: d.Account, HookID: d.HookID, Delivery: d.ID, Seen: Place(d.NextAt, d.ID, "")}
 }
 
-// drain sends the deliveries of one hook, until one gets no answer or it is time.
-func (s *Sweeper) drain(ctx context.Context, queue []Due, until time.Time) (swept Swept, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("hook %s: panicked: %v", queue[0].HookID, p)
-		}
-	}()
-	h, err := s.Store.Hook(ctx, queue[0].Account, queue[0].HookID)
-	missing := errors.Is(err, ErrNotFound)
-	if err != nil && !missing {
-		return swept, err
-	}
-	secret := ""
-	if h.Enabled {
-		if secret, err = s.Store.Secret(ctx, h.Account, h.ID); err != nil {
-			return swept, err
-		}
-	}
-	for i, one := range queue {
-		at := s.Now()
-		if ctx.Err() != nil || i == 0 && at.After(until) {
-			return swept, nil
-		}
-		if at.After(until) {
-			return swept, s.putOff(ctx, queue[i:], at)
-		}
-		d, err := s.Store.Lease(ctx, one, s.NewID(at), at.Add(leaseLife))
-		if err != nil {
-			return swept, err
-		}
-		if d == nil {
-			continue
-		}
-		if missing || !h.Enabled {
-			if err := s.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true)); err != nil {
-				return swept, err
-			}
-			continue
-		}
-		a := s.attempt(ctx, h, secret, *d)
-		if err := s.Store.Record(ctx, d.after(a, a.Status == statusGone)); err != nil {
-			return swept, err
-		}
-		if a.ok() {
-			swept.Delivered++
-		} else {
-			swept.Failed++
-		}
-		was := h.Enabled
-		if h, err = s.judge(ctx, h, a); err != nil {
-			return swept, err
-		}
-		if was && !h.Enabled {
-			swept.Disabled++
-		}
-		if a.Status == 0 {
-			return swept, s.putOff(ctx, queue[i+1:], s.Now().Add(putOff))
-		}
-	}
-	return swept, nil
+// round is one sweep of deliveries.
+type round struct {
+	*Sweeper
+	until time.Time // when no further request is started
+
+	mu    sync.Mutex
+	hooks map[string]*called
+	swept Swept
 }
 
-// putOff makes deliveries due at a time, without an attempt.
-func (s *Sweeper) putOff(ctx context.Context, queue []Due, at time.Time) error {
-	for _, d := range queue {
-		if err := s.Store.DelayHook(ctx, d, at); err != nil {
+// called is a hook in a round. Its deliveries are sent one after the other.
+type called struct {
+	hook    Hook
+	secret  string
+	known   bool // it was read
+	missing bool
+	begun   bool // a delivery of it was looked at
+	silent  bool // it did not answer
+}
+
+// of returns the hook of a delivery, as the round knows it.
+func (r *round) of(d Due) *called {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hooks[d.hook()] == nil {
+		r.hooks[d.hook()] = &called{}
+	}
+	return r.hooks[d.hook()]
+}
+
+// read reads a hook once.
+func (r *round) read(ctx context.Context, c *called, d Due) (err error) {
+	if c.known {
+		return nil
+	}
+	c.hook, err = r.Store.Hook(ctx, d.Account, d.HookID)
+	c.missing = errors.Is(err, ErrNotFound)
+	if err != nil && !c.missing {
+		return err
+	}
+	if c.hook.Enabled {
+		if c.secret, err = r.Store.Secret(ctx, c.hook.Account, c.hook.ID); err != nil {
 			return err
 		}
 	}
+	c.known = true
 	return nil
+}
+
+// deliver sends one delivery. Those behind one that got no answer, and those for which there is no time, go behind what
+// other hooks wait for.
+func (r *round) deliver(ctx context.Context, one Due) error {
+	c, at := r.of(one), r.Now()
+	late := at.After(r.until)
+	switch {
+	case late && !c.begun:
+		return nil
+	case late:
+		return r.Store.DelayHook(ctx, one, at)
+	case c.silent:
+		return r.Store.DelayHook(ctx, one, at.Add(putOff))
+	}
+	c.begun = true
+	if err := r.read(ctx, c, one); err != nil {
+		return err
+	}
+	d, err := r.Store.Lease(ctx, one, r.NewID(at), at.Add(leaseLife))
+	if err != nil || d == nil {
+		return err
+	}
+	if c.missing || !c.hook.Enabled {
+		return r.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true))
+	}
+	a := r.attempt(ctx, c.hook, c.secret, *d)
+	c.silent = a.Status == 0
+	if err := r.Store.Record(ctx, d.after(a, a.Status == statusGone)); err != nil {
+		return err
+	}
+	was := c.hook.Enabled
+	c.hook, err = r.judge(ctx, c.hook, a)
+	r.count(a, was && !c.hook.Enabled)
+	return err
+}
+
+// count counts an attempt.
+func (r *round) count(a Attempt, disabled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.ok() {
+		r.swept.Delivered++
+	} else {
+		r.swept.Failed++
+	}
+	if disabled {
+		r.swept.Disabled++
+	}
 }
 
 func (a Attempt) ok() bool { return a.Status/100 == 2 }

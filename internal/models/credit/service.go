@@ -11,6 +11,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/sweep"
 )
 
 // Store keeps wallets, sessions, ledgers, holds and turns. Every write is atomic.
@@ -51,7 +52,7 @@ type Store interface {
 	Release(ctx context.Context, h Hold) (charged bool, err error)
 
 	// DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
-	DueWallets(ctx context.Context, at time.Time, limit int) ([]string, error)
+	DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error)
 	// Visit reads a wallet for the sweep. It returns an error for the holds that cannot be read, and the others
 	// with it.
 	Visit(ctx context.Context, account string, at time.Time) (Visit, error)

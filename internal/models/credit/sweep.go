@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"piloto/internal/ground/sweep"
 )
 
 // Swept counts the results of one sweep.
@@ -17,42 +19,40 @@ type Swept struct {
 
 const sweepMost = 1000
 
+// longestDelay is the longest delay of a wallet that cannot be put in order, because its other holds wait with it.
+const longestDelay = 10 * time.Minute
+
 // Sweep releases the holds of turns that were cut off, and audits the ledgers that changed. It returns an error
 // with the account for a ledger that is not balanced: only a person can correct it.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	accounts, err := s.Store.DueWallets(ctx, s.lookAhead(), sweepMost)
-	problems := []error{err}
-	for _, account := range accounts {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := catchPanic(func() error { return s.visit(ctx, account, &swept) }); err != nil {
-			problems = append(problems, fmt.Errorf("wallet of %s: %w", account, err))
-		}
+	wallets := sweep.List[string]{
+		Name: "wallets", Most: sweepMost, Longest: longestDelay, Now: s.Now, Log: s.Log,
+		Due: func(ctx context.Context, _ time.Time, limit int) ([]sweep.Row[string], error) {
+			return s.Store.DueWallets(ctx, s.lookAhead(), limit)
+		},
+		Do: func(ctx context.Context, account string) error { return s.visit(ctx, account, &swept) },
 	}
-	return swept, errors.Join(problems...)
+	_, err := wallets.Sweep(ctx)
+	return swept, err
 }
 
-// visit looks at one wallet. One with a fault stays due.
+// visit looks at one wallet. A hold that cannot be released does not prevent the others.
 func (s *Service) visit(ctx context.Context, account string, swept *Swept) error {
 	wallet, err := s.Store.Visit(ctx, account, s.Now())
-	problems := []error{err}
+	var left []sweep.Row[Hold]
 	for _, h := range wallet.Holds {
-		if !s.isCutOff(h) || ctx.Err() != nil {
-			continue
-		}
-		if err := catchPanic(func() error { return s.release(ctx, h, swept) }); err != nil {
-			problems = append(problems, fmt.Errorf("hold %s: %w", h.ID, err))
+		if s.isCutOff(h) {
+			left = append(left, sweep.Row[Hold]{Key: h, Name: h.ID})
 		}
 	}
+	holds := sweep.List[Hold]{Name: "holds", Now: s.Now, Log: s.Log, Do: func(ctx context.Context, h Hold) error { return s.release(ctx, h, swept) }}
+	_, problem := holds.Over(ctx, left)
+	err = errors.Join(err, problem)
 	if s.Now().Before(wallet.Due) || wallet.Due.IsZero() {
-		return errors.Join(problems...)
+		return err
 	}
-	if err := s.leave(ctx, account, wallet, swept); err != nil {
-		problems = append(problems, err)
-	}
-	return errors.Join(problems...)
+	return errors.Join(err, s.leave(ctx, account, wallet, swept))
 }
 
 // leave ends a visit, after an audit of a ledger that moved.
@@ -82,16 +82,6 @@ const mostLife = 365 * 24 * time.Hour
 // isCutOff reports whether no process will settle the hold any more.
 func (s *Service) isCutOff(h Hold) bool {
 	return h.At.Before(s.AloneSince) || !s.Now().Before(h.Deadline)
-}
-
-// catchPanic calls do and returns its panic as an error, so that one item does not stop the others.
-func catchPanic(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panicked: %v", p)
-		}
-	}()
-	return do()
 }
 
 // release ends the hold of a turn that was cut off.

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -134,7 +135,7 @@ func TestReceiptSignedByKMSIsValid(t *testing.T) {
 	ctx := context.Background()
 	_, signer := newService(t, elliptic.P256())
 	w := fixture.NewWorld(t)
-	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer, Now: w.Clock}
+	w.Runs.Sealer = &receipt.Sealer{Store: w.Store, Signer: signer, Now: w.Clock, Log: slog.New(slog.DiscardHandler)}
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"sync"
 	"time"
 
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/run"
 )
 
@@ -58,11 +60,11 @@ type Store interface {
 
 	// Unplaced lists runs that ended and have no place yet, and Unsigned lists links without a
 	// signature, if they are due at the given time: the oldest first, at most limit.
-	Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Key, error)
-	Unsigned(ctx context.Context, at time.Time, limit int) ([]LinkKey, error)
+	Unplaced(ctx context.Context, at time.Time, limit int) ([]sweep.Row[run.Key], error)
+	Unsigned(ctx context.Context, at time.Time, limit int) ([]sweep.Row[LinkKey], error)
 }
 
-// errSigner marks an error of the signer, which would fail for the next link too.
+// errSigner marks an error of the signer.
 var errSigner = errors.New("receipt: the signer")
 
 // ErrNoLink means that the chain has no such link.
@@ -77,6 +79,7 @@ type Sealer struct {
 	Store  Store
 	Signer Signer
 	Now    func() time.Time
+	Log    *slog.Logger // of the sweep
 
 	mu     sync.Mutex
 	stored map[string]bool // ids of keys that are already stored

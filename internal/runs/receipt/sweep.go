@@ -3,7 +3,10 @@ package receipt
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
+
+	"piloto/internal/ground/sweep"
+	"piloto/internal/runs/run"
 )
 
 // Swept counts the effects of one sweep.
@@ -13,50 +16,33 @@ type Swept struct {
 	Failed int `json:"failed"`
 }
 
-// Sweep places and signs the overdue runs and links. A run that cannot be placed does not block the
-// others. A signer that fails is tried again at the next sweep.
+// Sweep places and signs the overdue runs and links.
 func (s *Sealer) Sweep(ctx context.Context) (Swept, error) {
-	var swept Swept
-	var problems []error
-	runs, err := s.Store.Unplaced(ctx, s.Now(), sealLimit)
-	if err != nil {
-		return swept, err
-	}
-	var placed []LinkKey
-	for _, k := range runs {
-		if ctx.Err() != nil {
-			break
-		}
+	var placed []sweep.Row[LinkKey]
+	runs := sweep.List[run.Key]{Name: "unplaced", Due: s.Store.Unplaced, Most: sealLimit, Within: sealWithin, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k run.Key) error {
 		l, err := s.place(ctx, k.Account, k.RunID, false)
-		if err != nil {
-			swept.Failed++
-			problems = append(problems, fmt.Errorf("run %s: %w", k.RunID, err))
-			continue
-		}
-		swept.Placed++
-		placed = append(placed, LinkKey{l.Account, l.Seq})
-	}
-	links, err := s.Store.Unsigned(ctx, s.Now(), sealLimit)
-	if err != nil {
-		return swept, errors.Join(append(problems, err)...)
-	}
-	for _, k := range append(links, placed...) {
-		if ctx.Err() != nil {
-			break
-		}
-		err := s.signOverdue(ctx, k)
 		if err == nil {
-			swept.Signed++
-			continue
+			placed = append(placed, sweep.Row[LinkKey]{Key: LinkKey{l.Account, l.Seq}, Name: k.RunID})
 		}
-		swept.Failed++
-		problems = append(problems, fmt.Errorf("link %d of %s: %w", k.Seq, k.Account, err))
-		if errors.Is(err, errSigner) {
-			break
-		}
+		return err
+	}}
+	first, err := runs.Sweep(ctx)
+	links := sweep.List[LinkKey]{
+		Name: "unsigned", Most: sealLimit, Within: sealWithin, Longest: longestDelay, Now: s.Now, Log: s.Log, Do: s.signOverdue,
+		Due: func(ctx context.Context, at time.Time, limit int) ([]sweep.Row[LinkKey], error) {
+			list, err := s.Store.Unsigned(ctx, at, limit)
+			return append(list, placed...), err
+		},
 	}
-	return swept, errors.Join(problems...)
+	second, problem := links.Sweep(ctx)
+	return Swept{Placed: first.Done, Signed: second.Done, Failed: first.Failed + second.Failed}, errors.Join(err, problem)
 }
+
+// Each of the two lists has its time, and a signer that was away for long is asked again soon after.
+const (
+	sealWithin   = 20 * time.Second
+	longestDelay = 10 * time.Minute
+)
 
 // signOverdue signs a link that has no signature yet.
 func (s *Sealer) signOverdue(ctx context.Context, k LinkKey) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 )
 
@@ -31,7 +32,7 @@ type Concluder interface {
 	// ErrConcluding when another process has the lease, and conversation.ErrChatNotFound.
 	EndConclusion(ctx context.Context, c Conclusion, chatID, outcome string, at time.Time, messages ...conversation.Message) error
 	// LeftConclusions lists runs whose conclusion is due by a time, the oldest first.
-	LeftConclusions(ctx context.Context, at time.Time, limit int) ([]Key, error)
+	LeftConclusions(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Key], error)
 }
 
 // ConclusionGrace is the time after the end of a run from which on the sweep concludes it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"slices"
@@ -212,7 +213,7 @@ func (m *mortal) begin(dieAt int) plan.Run {
 
 // newSealer gives the process a new sealer, as after a start.
 func (m *mortal) newSealer() {
-	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock}
+	m.sealer = &receipt.Sealer{Store: m.Store, Signer: m.signer, Now: m.Clock, Log: slog.New(slog.DiscardHandler)}
 	m.Runs.Sealer = m.sealer
 }
 

@@ -21,6 +21,7 @@ import (
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -77,12 +78,8 @@ type Store interface {
 	// BeginUndo marks that the undo of the run's effects has begun.
 	BeginUndo(ctx context.Context, r plan.Run, rec Record) (plan.Run, error)
 
-	// Due lists at most limit runs that are due, the oldest first. Runs that cannot be read do not
-	// stop the list; their errors are returned with it.
-	Due(ctx context.Context, now time.Time, limit int) ([]Overdue, error)
-	// PutOff sets the next due time of a run that the sweep could not repair, and counts the
-	// attempt. It changes nothing when the due time changed since the run was listed.
-	PutOff(ctx context.Context, o Overdue, until time.Time) error
+	// Due lists at most limit runs that are due, the oldest first.
+	Due(ctx context.Context, now time.Time, limit int) ([]sweep.Row[Key], error)
 	// Postpone sets the next due time of the run, and changes nothing else.
 	Postpone(ctx context.Context, r plan.Run, until time.Time) error
 	// LeaveUnplaced puts a run that ended on the list of those whose receipt has no place yet, from a
@@ -139,13 +136,6 @@ type Decider interface {
 
 // Key identifies a run.
 type Key struct{ Account, RunID string }
-
-// Overdue is a run that is due.
-type Overdue struct {
-	Key
-	Tries int    // failed attempts of the sweep since the due time was last set by a transition
-	Mark  string // the due time as it was listed; only the store reads it
-}
 
 // Execution is the state of a run's execution in the state machine.
 type Execution string

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	due "piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
@@ -276,7 +277,7 @@ type narrow struct {
 	most int
 }
 
-func (n narrow) Due(ctx context.Context, at time.Time, limit int) ([]run.Overdue, error) {
+func (n narrow) Due(ctx context.Context, at time.Time, limit int) ([]due.Row[run.Key], error) {
 	return n.Store.Due(ctx, at, min(limit, n.most))
 }
 
@@ -351,7 +352,7 @@ func TestTransitionResetsSweepTries(t *testing.T) {
 		w.Pass(10 * time.Minute)
 		_, _ = w.Runs.Sweep(t.Context())
 	}
-	due := func() []run.Overdue {
+	due := func() []due.Row[run.Key] {
 		list, err := w.Runs.Store.Due(t.Context(), w.Clock(), 10)
 		if err != nil {
 			t.Fatal(err)
@@ -367,7 +368,7 @@ func TestTransitionResetsSweepTries(t *testing.T) {
 	if swept := sweep(t, w); swept.Restarted != 1 {
 		t.Fatalf("swept %+v", swept)
 	}
-	if err := w.Runs.Store.PutOff(t.Context(), before[0], w.Clock().Add(24*time.Hour)); err != nil {
+	if err := before[0].PutOff(t.Context(), w.Clock().Add(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	w.Pass(run.CheckEvery)

@@ -3,11 +3,11 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 )
 
@@ -24,52 +24,20 @@ type Swept struct {
 const sweepLimit = 5000
 
 // Sweep handles every run that is due: it expires drafts, starts queued runs that were not started,
-// resumes executions whose step was decided, and finishes runs whose execution ended. A run that
-// cannot be repaired does not block the others, in this sweep or in a later one. A run that ended and is
-// still due has no receipt: it is put on the list of the sweep that seals. The errors are joined.
+// resumes executions whose step was decided, and finishes runs whose execution ended. A run that ended and is
+// still due has no receipt: it is put on the list of the sweep that seals.
 func (s *Service) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	list, err := s.Store.Due(ctx, s.Now(), sweepLimit)
-	problems := []error{err}
-	for _, o := range list {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := s.heal(ctx, o.Key, &swept); err != nil {
-			swept.Failed++
-			problems = append(problems, fmt.Errorf("run %s: %w", o.RunID, err), s.putOff(ctx, o, err))
-		}
-	}
-	return swept, errors.Join(problems...)
+	due := sweep.List[Key]{Name: "runs", Due: s.Store.Due, Most: sweepLimit, Now: s.Now, Log: s.Log, Do: func(ctx context.Context, k Key) error {
+		return s.heal(ctx, k, &swept)
+	}}
+	count, err := due.Sweep(ctx)
+	swept.Failed = count.Failed
+	return swept, err
 }
 
-// A run that cannot be repaired is tried in the first sweeps without delay, because most causes
-// pass. Then the delay grows from one minute, by doubling, up to one day.
-const (
-	sweepTries    = 3
-	maxSweepDelay = 24 * time.Hour
-	maxDoublings  = 11 // 2^11 minutes are more than a day
-)
-
-// putOff delays a run that cannot be repaired. Otherwise a batch of such runs would fill every
-// sweep.
-func (s *Service) putOff(ctx context.Context, o Overdue, because error) error {
-	until := s.Now()
-	if more := o.Tries + 1 - sweepTries; more >= 0 {
-		until = until.Add(min(time.Minute<<min(more, maxDoublings), maxSweepDelay))
-	}
-	s.Log.ErrorContext(ctx, "run.not_healed", "account", o.Account, "run_id", o.RunID, "tries", o.Tries+1, "next", until, "error", because)
-	return s.Store.PutOff(ctx, o, until)
-}
-
-// heal does the work of the sweep for one run. It recovers from a panic, so that a run that cannot
-// be read does not block the others.
-func (s *Service) heal(ctx context.Context, k Key, swept *Swept) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panicked: %v", p)
-		}
-	}()
+// heal does the work of the sweep for one run.
+func (s *Service) heal(ctx context.Context, k Key, swept *Swept) error {
 	r, err := s.Store.Run(ctx, k.Account, k.RunID)
 	if err != nil {
 		return err

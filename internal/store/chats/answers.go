@@ -2,11 +2,11 @@ package chats
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
 
@@ -99,27 +99,23 @@ func (s *Store) EndAsked(ctx context.Context, account, chatID, messageID string,
 	return s.table.Commit(ctx, w)
 }
 
-// LeftAnswers lists the reservations that were not ended by a time, the oldest first. One that
-// cannot be read is an error beside the others.
-func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]conversation.Answering, error) {
-	keys, err := s.table.Due(ctx, dueAnswers, at, limit)
-	problems := []error{err}
-	var list []conversation.Answering
-	for _, k := range keys {
+// LeftAnswers lists the reservations that were not ended by a time, the oldest first.
+func (s *Store) LeftAnswers(ctx context.Context, at time.Time, limit int) ([]sweep.Row[conversation.Answering], error) {
+	return kv.DueRows(ctx, s.table, dueAnswers, at, limit, func(k kv.DueKey) (conversation.Answering, error) {
 		var row answerRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, conversation.ErrAnswering)
-		if errors.Is(err, conversation.ErrAnswering) || err == nil && row.DuePK == "" { // the index is behind
-			continue
+		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		account, chat, ok := kv.ChatOf(k.PK)
+		switch {
+		case err != nil:
+			return conversation.Answering{}, err
+		case row.DuePK == "":
+			return conversation.Answering{}, kv.ErrBehind
+		case !ok:
+			return conversation.Answering{}, k.Unknown()
 		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		account, chat, _ := kv.ChatOf(k.PK)
-		list = append(list, conversation.Answering{
+		return conversation.Answering{
 			Account: account, ChatID: chat, MessageID: strings.TrimPrefix(k.SK, answerKind),
 			Until: kv.Time(row.Until), Asked: row.Asked, Locale: row.Locale,
-		})
-	}
-	return list, errors.Join(problems...)
+		}, nil
+	})
 }

@@ -2,11 +2,11 @@ package chats
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 )
 
@@ -39,25 +39,16 @@ func gone(g conversation.Gone) kv.Write {
 
 func dueAt(g conversation.Gone, at time.Time) string { return kv.At(at, g.ProjectID+"#"+g.ChatID) }
 
-var errNotGone = errors.New("chats: there is no such note")
-
 // WithFiles lists the deleted projects and chats whose files are still there and due by a time, at most limit.
-func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]conversation.Gone, error) {
-	keys, err := s.table.Due(ctx, dueGone, at, limit)
-	problems := []error{err}
-	var list []conversation.Gone
-	for _, k := range keys {
+func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep.Row[conversation.Gone], error) {
+	return kv.DueRows(ctx, s.table, dueGone, at, limit, func(k kv.DueKey) (conversation.Gone, error) {
 		var row goneRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, errNotGone)
-		switch {
-		case errors.Is(err, errNotGone) || err == nil && row.DuePK == "": // the index is behind
-		case err != nil:
-			problems = append(problems, err)
-		default:
-			list = append(list, conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat})
+		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		if err == nil && row.DuePK == "" {
+			err = kv.ErrBehind
 		}
-	}
-	return list, errors.Join(problems...)
+		return conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat}, err
+	})
 }
 
 // PutOffFiles sets when the files of a deleted project or chat are due again, if they are still there.

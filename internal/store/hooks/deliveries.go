@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/sweep"
 	"piloto/internal/live/hook"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
@@ -157,17 +158,17 @@ func (s *Store) Resend(ctx context.Context, d hook.Delivery, at time.Time) error
 }
 
 // DueHooks implements hook.Store.
-func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]hook.Due, error) {
-	keys, err := s.table.Due(ctx, dueHooks, at, limit)
-	var list []hook.Due
-	for _, k := range keys {
+func (s *Store) DueHooks(ctx context.Context, at time.Time, limit int) ([]sweep.Row[hook.Due], error) {
+	return kv.DueRows(ctx, s.table, dueHooks, at, limit, func(k kv.DueKey) (hook.Due, error) {
 		if strings.HasSuffix(k.PK, outbox) {
-			list = append(list, hook.Due{Account: kv.AccountOf(k.PK, outbox), Outbox: k.SK})
-		} else if account, id, ok := strings.Cut(kv.AccountOf(k.PK, ""), owner); ok {
-			list = append(list, hook.Due{Account: account, HookID: id, Delivery: strings.TrimPrefix(k.SK, deliveryKind), Seen: k.DueSK})
+			return hook.Due{Account: kv.AccountOf(k.PK, outbox), Outbox: k.SK}, nil
 		}
-	}
-	return list, err
+		account, id, ok := strings.Cut(kv.AccountOf(k.PK, ""), owner)
+		if !ok {
+			return hook.Due{}, k.Unknown()
+		}
+		return hook.Due{Account: account, HookID: id, Delivery: strings.TrimPrefix(k.SK, deliveryKind), Seen: k.DueSK}, nil
+	})
 }
 
 // Told implements hook.Store.

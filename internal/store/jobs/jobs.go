@@ -14,6 +14,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/hooks"
@@ -370,13 +371,12 @@ func (s *Store) JobEvents(ctx context.Context, account, id string, after, limit 
 }
 
 // DueJobs implements job.Store.
-func (s *Store) DueJobs(ctx context.Context, at time.Time, limit int) ([]job.Key, error) {
-	keys, err := s.table.Due(ctx, dueJobs, at, limit)
-	var list []job.Key
-	for _, k := range keys {
-		if account, id, ok := kv.JobOf(k.PK); ok {
-			list = append(list, job.Key{Account: account, ID: id})
+func (s *Store) DueJobs(ctx context.Context, at time.Time, limit int) ([]sweep.Row[job.Key], error) {
+	return kv.DueRows(ctx, s.table, dueJobs, at, limit, func(k kv.DueKey) (job.Key, error) {
+		account, id, ok := kv.JobOf(k.PK)
+		if !ok {
+			return job.Key{}, k.Unknown()
 		}
-	}
-	return list, err
+		return job.Key{Account: account, ID: id}, nil
+	})
 }

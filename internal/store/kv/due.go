@@ -2,12 +2,16 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"piloto/internal/ground/sweep"
 )
 
 // dueShards is the number of partitions of a list of rows that are due. One partition of an index
@@ -69,4 +73,57 @@ func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) (
 		keys = keys[:limit]
 	}
 	return keys, nil
+}
+
+// ErrBehind means that a row is no longer due: its index is behind.
+var ErrBehind = errors.New("kv: the index is behind")
+
+// DueRows is Due for a sweep. read returns what a row is about; a row for which it fails is put off as any other, and one
+// with ErrBehind is left out.
+func DueRows[K any](ctx context.Context, t *Table, list string, at time.Time, limit int, read func(DueKey) (K, error)) ([]sweep.Row[K], error) {
+	keys, err := t.Due(ctx, list, at, limit)
+	return RowsOf(t, keys, read), err
+}
+
+// RowsOf returns rows that are due as a sweep works on them.
+func RowsOf[K any](t *Table, keys []DueKey, read func(DueKey) (K, error)) []sweep.Row[K] {
+	var rows []sweep.Row[K]
+	for _, k := range keys {
+		r := sweep.Row[K]{Name: k.PK + " " + k.SK, Tries: triesOf(k.DueSK), PutOff: func(ctx context.Context, until time.Time) error {
+			return t.putOff(ctx, k, until)
+		}}
+		r.Err = sweep.Guard(func() (err error) {
+			r.Key, err = read(k)
+			return err
+		})
+		if !errors.Is(r.Err, ErrBehind) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Unknown is the error of a row that is due, and whose key says nothing.
+func (k DueKey) Unknown() error {
+	return fmt.Errorf("store: %q %q is due, and nothing is known of such rows", k.PK, k.SK)
+}
+
+// putOff sets when a row is due again, unless somebody changed that since it was listed. The number of tries is stored
+// with the time, so that any other write of the time resets it.
+func (t *Table) putOff(ctx context.Context, k DueKey, until time.Time) error {
+	_, id, _ := strings.Cut(k.DueSK, "#")
+	id, _, _ = strings.Cut(id, triesMark)
+	_, _, err := t.Try(ctx, Update(k.PK, k.SK, "SET DueSK = :next", "DueSK = :seen", Item{
+		":next": S(At(until, id) + triesMark + strconv.Itoa(triesOf(k.DueSK)+1)), ":seen": S(k.DueSK),
+	}, nil))
+	return err
+}
+
+// triesMark separates the due time of a row from the number of failed tries.
+const triesMark = "#tries#"
+
+func triesOf(due string) int {
+	_, tries, _ := strings.Cut(due, triesMark)
+	n, _ := strconv.Atoi(tries)
+	return n
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/runs/run"
@@ -215,35 +216,23 @@ func (s *Store) SigningKeys(ctx context.Context) ([]receipt.Key, error) {
 }
 
 // Unplaced lists the ended runs without a place in the chain that are due by a time.
-func (s *Store) Unplaced(ctx context.Context, at time.Time, limit int) ([]run.Key, error) {
-	rows, err := s.table.Due(ctx, runs.DueUnplaced, at, limit)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]run.Key, len(rows))
-	for i, row := range rows {
-		account, id, ok := kv.RunOf(row.PK)
+func (s *Store) Unplaced(ctx context.Context, at time.Time, limit int) ([]sweep.Row[run.Key], error) {
+	return kv.DueRows(ctx, s.table, runs.DueUnplaced, at, limit, func(k kv.DueKey) (run.Key, error) {
+		account, id, ok := kv.RunOf(k.PK)
 		if !ok {
-			return nil, fmt.Errorf("store: %q ended and is no run", row.PK)
+			return run.Key{}, k.Unknown()
 		}
-		keys[i] = run.Key{Account: account, RunID: id}
-	}
-	return keys, nil
+		return run.Key{Account: account, RunID: id}, nil
+	})
 }
 
 // Unsigned lists the links without a signature that are due by a time.
-func (s *Store) Unsigned(ctx context.Context, at time.Time, limit int) ([]receipt.LinkKey, error) {
-	rows, err := s.table.Due(ctx, dueUnsigned, at, limit)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]receipt.LinkKey, len(rows))
-	for i, row := range rows {
-		account := kv.AccountOf(row.PK, "#CHAIN")
-		if _, err := fmt.Sscanf(row.SK, linkPrefix+"%d", &keys[i].Seq); err != nil || chainKey(account) != row.PK {
-			return nil, fmt.Errorf("store: %q %q is to be signed and is no link", row.PK, row.SK)
+func (s *Store) Unsigned(ctx context.Context, at time.Time, limit int) ([]sweep.Row[receipt.LinkKey], error) {
+	return kv.DueRows(ctx, s.table, dueUnsigned, at, limit, func(k kv.DueKey) (link receipt.LinkKey, err error) {
+		link.Account = kv.AccountOf(k.PK, "#CHAIN")
+		if _, err := fmt.Sscanf(k.SK, linkPrefix+"%d", &link.Seq); err != nil || chainKey(link.Account) != k.PK {
+			return link, k.Unknown()
 		}
-		keys[i].Account = account
-	}
-	return keys, nil
+		return link, nil
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/store/kv"
 	"piloto/internal/store/setups"
 	"piloto/internal/tools/tool"
@@ -241,25 +242,16 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 	return s.change(ctx, account, w)
 }
 
-// Absent lists the servers that the sweep must look for by a time. One that cannot be read is an
-// error beside the others.
-func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]tool.Absent, error) {
-	keys, err := s.table.Due(ctx, dueAbsent, at, limit)
-	problems := []error{err}
-	var list []tool.Absent
-	for _, k := range keys {
+// Absent lists the servers that the sweep must look for by a time.
+func (s *Store) Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Row[tool.Absent], error) {
+	return kv.DueRows(ctx, s.table, dueAbsent, at, limit, func(k kv.DueKey) (tool.Absent, error) {
 		var row serverRow
-		err := s.table.Get(ctx, k.PK, k.SK, &row, tool.ErrServerNotFound)
-		if errors.Is(err, tool.ErrServerNotFound) || err == nil && row.DueSK != k.DueSK { // the index is behind
-			continue
+		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
+		if err == nil && row.DueSK != k.DueSK {
+			err = kv.ErrBehind
 		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		list = append(list, tool.Absent{Account: kv.AccountOf(k.PK, ""), ID: row.ServerID, Looks: row.Looks, Seen: row.DueSK})
-	}
-	return list, errors.Join(problems...)
+		return tool.Absent{Account: kv.AccountOf(k.PK, ""), ID: row.ServerID, Looks: row.Looks, Seen: row.DueSK}, err
+	})
 }
 
 // PutOffServer sets when the sweep looks for an absent server again, and counts the attempt.

@@ -2,13 +2,12 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/chats"
@@ -83,16 +82,6 @@ func (s *Store) EndConclusion(ctx context.Context, c run.Conclusion, chatID, out
 }
 
 // LeftConclusions implements run.Concluder.
-func (s *Store) LeftConclusions(ctx context.Context, at time.Time, limit int) ([]run.Key, error) {
-	keys, err := s.table.Due(ctx, dueConclusions, at, limit)
-	var list []run.Key
-	for _, k := range keys {
-		account, id, ok := kv.RunOf(k.PK)
-		if !ok {
-			err = errors.Join(err, fmt.Errorf("store: %q is due and no run", k.PK))
-			continue
-		}
-		list = append(list, run.Key{Account: account, RunID: id})
-	}
-	return list, err
+func (s *Store) LeftConclusions(ctx context.Context, at time.Time, limit int) ([]sweep.Row[run.Key], error) {
+	return kv.DueRows(ctx, s.table, dueConclusions, at, limit, runOf)
 }

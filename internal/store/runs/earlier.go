@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/retry"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
@@ -40,12 +43,15 @@ func (s *Store) ListEarlier(ctx context.Context, at time.Time, again time.Durati
 		after = kv.Key(row.After, eventKey(1))
 	}
 	added, problems := 0, []error(nil)
+	lists := sweep.List[string]{Name: "earlier runs", Do: s.addToLists, Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
 	err = s.table.Keys(ctx, after, "SK = :first AND attribute_not_exists(GSI1PK)", "PK, SK, GSI1PK", kv.Item{":first": kv.S(eventKey(1))},
 		func(keys []kv.Item, next kv.Item) (bool, error) {
-			for _, k := range keys {
-				problems = append(problems, s.addToLists(ctx, kv.Text(k, "PK")))
+			runs := make([]sweep.Row[string], len(keys))
+			for i, k := range keys {
+				runs[i] = sweep.Row[string]{Key: kv.Text(k, "PK"), Name: kv.Text(k, "PK")}
 			}
-			added += len(keys)
+			_, err := lists.Over(ctx, runs)
+			problems, added = append(problems, err), added+len(keys)
 			row = row.after(next, at, again)
 			return added < most, s.table.Do(ctx, kv.Put(row, "", nil))
 		})
@@ -68,20 +74,17 @@ func (row earlierRow) after(next kv.Item, at time.Time, again time.Duration) ear
 // addToLists adds one run to the lists, as it is when nothing else writes it.
 func (s *Store) addToLists(ctx context.Context, pk string) error {
 	account, id, _ := kv.RunOf(pk)
-	for {
+	err := retry.Do(ctx, func() error {
 		r, err := s.Bare(ctx, account, id)
-		if err == nil {
-			err = s.table.Commit(ctx, places(r)...)
+		if err != nil {
+			return err
 		}
-		switch {
-		case errors.Is(err, plan.ErrRunNotFound):
-			return nil
-		case err == nil:
-			return nil
-		case !errors.Is(err, fault.ErrMoved) || ctx.Err() != nil:
-			return fmt.Errorf("store: run %s of account %s is in no list: %w", id, account, err)
-		}
+		return s.table.Commit(ctx, places(r)...)
+	})
+	if err == nil || errors.Is(err, plan.ErrRunNotFound) {
+		return nil
 	}
+	return fmt.Errorf("store: run %s of account %s is in no list: %w", id, account, err)
 }
 
 // places returns the writes that give a run its places in the lists, if it is as it was read.

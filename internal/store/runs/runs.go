@@ -4,15 +4,12 @@ package runs
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/store/chats"
@@ -265,41 +262,17 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 
 // Due lists runs whose time to be looked at has come, the oldest first, at most
 // limit.
-func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]run.Overdue, error) {
-	keys, err := s.table.Due(ctx, dueRuns, now, limit)
-	var list []run.Overdue
-	for _, k := range keys {
-		account, id, ok := kv.RunOf(k.PK)
-		if !ok {
-			err = errors.Join(err, fmt.Errorf("store: %q is due and no run", k.PK))
-			continue
-		}
-		list = append(list, run.Overdue{Key: run.Key{Account: account, RunID: id}, Tries: triesOf(k.DueSK), Mark: k.DueSK})
-	}
-	return list, err
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]sweep.Row[run.Key], error) {
+	return kv.DueRows(ctx, s.table, dueRuns, now, limit, runOf)
 }
 
-// PutOff sets when the sweep looks again at a run that it could not heal. The number of tries
-// is stored with the time, so that any other write of the time resets it.
-func (s *Store) PutOff(ctx context.Context, o run.Overdue, until time.Time) error {
-	next := kv.At(until, o.RunID) + triesMark + strconv.Itoa(o.Tries+1)
-	err := s.table.Commit(ctx, kv.Update(kv.Run(o.Account, o.RunID), "RUN", "SET DueSK = :next", "DueSK = :seen",
-		kv.Item{":next": kv.S(next), ":seen": kv.S(o.Mark)}, errChanged))
-	if errors.Is(err, errChanged) { // it has another time by now
-		return nil
+// runOf returns the run of a row.
+func runOf(k kv.DueKey) (run.Key, error) {
+	account, id, ok := kv.RunOf(k.PK)
+	if !ok {
+		return run.Key{}, k.Unknown()
 	}
-	return err
-}
-
-var errChanged = errors.New("store: the row changed after it was read")
-
-// triesMark separates the due time of a run from the number of failed tries.
-const triesMark = "#tries#"
-
-func triesOf(due string) int {
-	_, tries, _ := strings.Cut(due, triesMark)
-	n, _ := strconv.Atoi(tries)
-	return n
+	return run.Key{Account: account, RunID: id}, nil
 }
 
 // Postpone sets when the sweep looks at a run again, if it is as it was read.

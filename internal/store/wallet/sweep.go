@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/order"
+	"piloto/internal/ground/sweep"
 	"piloto/internal/models/credit"
 	"piloto/internal/store/kv"
 )
@@ -24,7 +25,7 @@ const (
 const sessionsKept = 24 * time.Hour
 
 // DueWallets lists accounts whose wallet the sweep must look at, the most urgent first.
-func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]string, error) {
+func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]sweep.Row[string], error) {
 	var keys []kv.DueKey
 	for _, list := range []string{dueWallets, dueHolds, dueAudits} {
 		more, err := s.table.Due(ctx, list, at, limit)
@@ -34,15 +35,16 @@ func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]stri
 		keys = append(keys, more...)
 	}
 	order.By(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
-	var accounts []string
 	seen := map[string]bool{}
-	for _, k := range keys {
-		if account := kv.AccountOf(k.PK, "#W"); !seen[account] && len(accounts) < limit {
-			seen[account] = true
-			accounts = append(accounts, account)
+	rows := kv.RowsOf(s.table, keys, func(k kv.DueKey) (string, error) {
+		account := kv.AccountOf(k.PK, "#W")
+		if seen[account] {
+			return "", kv.ErrBehind
 		}
-	}
-	return accounts, nil
+		seen[account] = true
+		return account, nil
+	})
+	return rows[:min(limit, len(rows))], nil
 }
 
 // Visit reads a wallet for the sweep. A hold that cannot be read is an error beside the others.

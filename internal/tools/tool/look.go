@@ -3,10 +3,12 @@ package tool
 import (
 	"context"
 	"errors"
-	"sync"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/sweep"
 )
 
 // Absent is a server that could not be reached when it was registered. Nothing was discovered on it yet.
@@ -31,33 +33,18 @@ const (
 
 // Look tries to discover the servers that could not be reached when they were registered, and returns how many it
 // found. A found server is refreshed as by Refresh. A server that is still unreachable is no error.
-func (r Registry) Look(ctx context.Context, now func() time.Time) (found int, err error) {
-	list, err := r.Store.Absent(ctx, now(), maxPerSweep)
+func (r Registry) Look(ctx context.Context, now func() time.Time, log *slog.Logger) (found int, err error) {
 	r.Queue = nil // these have a limit of their own
-	problems := []error{err}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	next := make(chan Absent)
-	for range maxAtOnce {
-		all.Go(func() {
-			for a := range next {
-				is, err := r.look(ctx, a, now())
-				mu.Lock()
-				if problems = append(problems, err); is {
-					found++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for _, a := range list {
-		if ctx.Err() == nil {
-			next <- a
+	var known atomic.Int32
+	absent := sweep.List[Absent]{Name: "services", Due: r.Store.Absent, Most: maxPerSweep, AtOnce: maxAtOnce, Each: lookTimeout + time.Second, Now: now, Log: log, Do: func(ctx context.Context, a Absent) error {
+		is, err := r.look(ctx, a, now())
+		if is {
+			known.Add(1)
 		}
-	}
-	close(next)
-	all.Wait()
-	return found, errors.Join(problems...)
+		return err
+	}}
+	_, err = absent.Sweep(ctx)
+	return int(known.Load()), err
 }
 
 // pauseAfter returns the pause after a number of failed attempts.
@@ -68,8 +55,7 @@ func pauseAfter(looks int) time.Duration {
 	return min(firstPause<<min(looks, 10), dayPause)
 }
 
-// look tries to discover one server. It first writes when the next attempt is due, so that a failure here does not
-// block the other servers.
+// look tries to discover one server. It first writes when the next attempt is due, so that one process looks at a time.
 func (r Registry) look(ctx context.Context, a Absent, at time.Time) (found bool, err error) {
 	err = r.Store.PutOffServer(ctx, a, at.Add(pauseAfter(a.Looks)))
 	if errors.Is(err, ErrServerMoved) {

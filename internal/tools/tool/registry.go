@@ -16,6 +16,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/sweep"
 )
 
 // Limits of a registration.
@@ -54,7 +55,7 @@ type Store interface {
 	DeleteServer(ctx context.Context, account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
 	// allowlist yet.
-	Absent(ctx context.Context, at time.Time, limit int) ([]Absent, error)
+	Absent(ctx context.Context, at time.Time, limit int) ([]sweep.Row[Absent], error)
 	// PutOffServer records an attempt and when the next one is due. It returns ErrServerMoved when the server is
 	// absent no longer, or another process makes the attempt.
 	PutOffServer(ctx context.Context, a Absent, until time.Time) error

@@ -14,6 +14,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/sweep"
 )
 
 // memoryStore is a small Store in memory, with the same conditions as a real one.
@@ -159,14 +160,14 @@ func (s *memoryStore) Credential(_ context.Context, account string, of Server) (
 	return s.keys[account+"/"+of.ID], nil
 }
 
-func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]Absent, error) {
+func (s *memoryStore) Absent(_ context.Context, at time.Time, limit int) ([]sweep.Row[Absent], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []Absent
+	var list []sweep.Row[Absent]
 	for k, v := range s.servers {
 		if v.Catalogue == "" && v.Active && !s.due[k].After(at) && len(list) < limit {
 			account, _, _ := strings.Cut(k, "/")
-			list = append(list, Absent{account, v.ID, s.looks[k], s.due[k].String()})
+			list = append(list, sweep.Row[Absent]{Key: Absent{account, v.ID, s.looks[k], s.due[k].String()}, Name: v.ID})
 		}
 	}
 	return list, nil
