@@ -91,9 +91,9 @@ var setupChanges = []struct {
 		_, err := s.SetServerReads(ctx, "acme", "s", tool.Reads{Mode: tool.ReadsOn})
 		return err
 	}},
-	{"registry.SetCredential", func(s *fixture.Stores) error {
+	{"registry.ChangeKeys", func(s *fixture.Stores) error {
 		key := tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "k"}
-		_, err := s.SetCredential(ctx, "acme", setupServer(), &key, now)
+		_, err := s.ChangeKeys(ctx, "acme", setupServer(), func(tool.Keys) (tool.Keys, error) { return tool.Keys{key}, nil }, now)
 		return err
 	}},
 	{"registry.PutAgentChange", func(s *fixture.Stores) error {
@@ -112,7 +112,7 @@ func setupServer() tool.Server {
 var otherMethods = strings.Fields(`
 	settings.Settings
 	runs.Rules
-	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Credential registry.Entries registry.Operation registry.PutOffServer registry.Server registry.Servers
+	registry.AgentChange registry.AgentChanges registry.Absent registry.Allowlist registry.Entries registry.Keys registry.Operation registry.PutOffServer registry.Server registry.Servers
 	hooks.ChangeHooks hooks.Hooks hooks.Hook hooks.Secret hooks.NoteHook hooks.Deliveries hooks.Delivery hooks.Resend hooks.DueHooks hooks.Told hooks.Spread hooks.Lease hooks.DelayHook hooks.Record
 	router.Breaker router.Breakers router.Business router.CountAnswer router.CountFailure router.DropProbe router.Forget router.Memories
 	router.Memory router.MemoryStats router.PutBusiness router.Remember router.RouterCompanies router.RouterLayers router.RouterSettings router.TakeProbe

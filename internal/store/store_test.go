@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -165,7 +166,7 @@ func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 		"server":       func() error { _, err := w.Store.Server(ctx, "other", w.Server.ID); return err },
 		"switch":       func() error { _, err := w.Store.SetServerActive(ctx, "other", w.Server.ID, false, now); return err },
 		"key": func() error {
-			_, err := w.Store.SetCredential(ctx, "other", w.Server, &tool.Credential{}, now)
+			_, err := w.Store.ChangeKeys(ctx, "other", w.Server, func(k tool.Keys) (tool.Keys, error) { return k.With(tool.Credential{}), nil }, now)
 			return err
 		},
 		"drop server": func() error { return w.Store.DeleteServer(ctx, "other", w.Server.ID) },
@@ -181,7 +182,7 @@ func TestRowsOfOtherAccountsAreMissing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || got.Key != nil {
+	if got, err := w.Store.Server(ctx, fixture.Account, w.Server.ID); err != nil || !got.Active || len(got.Keys) != 0 {
 		t.Errorf("the server was changed: %+v, %v", got, err)
 	}
 }
@@ -268,25 +269,56 @@ func TestLargeAllowlistIsStoredWhole(t *testing.T) {
 	}
 }
 
-func TestCredentialIsStoredApart(t *testing.T) {
+func TestKeysAreStoredApart(t *testing.T) {
 	w := fixture.NewWorld(t)
-	s, err := w.Store.SetCredential(ctx, fixture.Account, w.Server, &tool.Credential{
-		Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "canary",
-	}, now)
-	if err != nil || s.Key == nil || *s.Key != (tool.KeyPlace{In: "header", Name: "X-Key"}) {
-		t.Fatalf("%+v, %v", s, err)
+	places := []tool.KeyPlace{{In: "header", Name: "X-Key"}, {In: "oauth", Name: "app", TokenURL: "https://a.example/token", Scope: "all"}, {In: "cookie", Name: "sid"}}
+	var s tool.Server
+	for i, p := range places {
+		var err error
+		s, err = w.Store.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
+			return k.With(tool.Credential{Place: p, Secret: "canary-" + p.In}), nil
+		}, now)
+		if err != nil || !slices.Equal(s.Keys, places[:i+1]) {
+			t.Fatalf("%+v, %v", s, err)
+		}
 	}
 	if raw, err := json.Marshal(s); err != nil || strings.Contains(string(raw), "canary") {
-		t.Errorf("the server holds its key: %s", raw)
+		t.Errorf("the server holds its keys: %s", raw)
 	}
-	if key, err := w.Store.Credential(ctx, fixture.Account, w.Server); err != nil || key.Secret != "canary" {
-		t.Errorf("%+v, %v", key, err)
+	if keys, err := w.Store.Keys(ctx, fixture.Account, w.Server); err != nil || !slices.Equal(keys.Places(), places) || keys[2].Secret != "canary-cookie" {
+		t.Errorf("%+v, %v", keys, err)
 	}
-	if s, err = w.Store.SetCredential(ctx, fixture.Account, w.Server, nil, now); err != nil || s.Key != nil {
-		t.Errorf("%+v, %v", s, err)
+	none := func(tool.Keys) (tool.Keys, error) { return nil, nil }
+	for range 2 { // the second time there is nothing to remove
+		var err error
+		if s, err = w.Store.ChangeKeys(ctx, fixture.Account, w.Server, none, now); err != nil || len(s.Keys) != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
 	}
-	if _, err := w.Store.Credential(ctx, fixture.Account, w.Server); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("%v", err)
+	if keys, err := w.Store.Keys(ctx, fixture.Account, w.Server); err != nil || len(keys) != 0 {
+		t.Errorf("%+v, %v", keys, err)
+	}
+}
+
+// TestKeysOfPlacesAreSetAtOnce: writers of different places lose none of them.
+func TestKeysOfPlacesAreSetAtOnce(t *testing.T) {
+	w := fixture.NewWorld(t)
+	var all sync.WaitGroup
+	for _, name := range []string{"X-A", "X-B"} {
+		all.Go(func() {
+			_, err := w.Store.ChangeKeys(ctx, fixture.Account, w.Server, func(k tool.Keys) (tool.Keys, error) {
+				return k.With(tool.Credential{Place: tool.KeyPlace{In: "header", Name: name}, Secret: "secret"}), nil
+			}, now)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s, err := w.Store.Server(ctx, fixture.Account, w.Server.ID)
+	keys, errKeys := w.Store.Keys(ctx, fixture.Account, w.Server)
+	if err != nil || errKeys != nil || len(keys) != 2 || !slices.Equal(s.Keys, keys.Places()) {
+		t.Errorf("%+v %+v %v %v", s.Keys, keys, err, errKeys)
 	}
 }
 

@@ -83,13 +83,45 @@ func (a *app) servicesCommand() *cobra.Command {
 				fmt.Fprintln(a.out, sign, visible.Line(n))
 			}
 		}
+		a.sayRefused(got.Endpoints)
 		return nil
 	})
 	remove := a.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		return a.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
 	return group("services", "Register and list services, what may be read of them, and their keys",
-		list, a.servicesAdd(), refresh, a.servicesReads(), a.servicesKey(), remove)
+		list, a.servicesShow(), a.servicesAdd(), refresh, a.servicesReads(), a.servicesKey(), remove)
+}
+
+// sayRefused lists the operations that cannot be called, with the reasons.
+func (a *app) sayRefused(list []httpapi.Endpoint) {
+	for _, e := range list {
+		if e.Refused != nil {
+			a.say("✗ " + visible.Line(e.Method+" "+e.Path) + ": " + visible.Line(e.Refused.Message))
+		}
+	}
+}
+
+func (a *app) servicesShow() *cobra.Command {
+	return a.request("show ID", "Show the operations of a service, and why some of them cannot be called", exactly("ID"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, e := range got.Endpoints {
+				why := ""
+				if e.Refused != nil {
+					why = "✗ " + e.Refused.Message
+				}
+				rows = append(rows, []string{e.Method, e.Path, cut(e.Summary, 60), why})
+			}
+			for _, t := range got.Tools {
+				rows = append(rows, []string{"", t.Name, cut(t.Description, 60), ""})
+			}
+			return a.list(got, []string{"cli.method", "cli.path", "cli.about", "cli.refused"}, rows)
+		})
 }
 
 func (a *app) servicesAdd() *cobra.Command {
@@ -114,6 +146,7 @@ func (a *app) servicesAdd() *cobra.Command {
 			for _, w := range got.Warnings {
 				a.say("! " + visible.Line(w))
 			}
+			a.sayRefused(got.Endpoints)
 			if got.Reads.Mode == tool.ReadsOff {
 				a.say(a.text("cli.reads_off", "id", got.MCPID))
 			}
@@ -150,12 +183,23 @@ func (a *app) servicesReads() *cobra.Command {
 
 func (a *app) servicesKey() *cobra.Command {
 	var body httpapi.KeyRequest
-	var remove bool
-	cmd := a.request("key ID", "Give a service its key, read from stdin; --remove takes it away", exactly("ID"),
+	var remove, list bool
+	cmd := a.request("key ID", "Give a service the key of one place, read from stdin; --remove takes it away, --list lists the places", exactly("ID"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			path := client.Path("api", "mcps", args[0], "key")
+			if list {
+				return a.listKeys(ctx, c, path)
+			}
 			if remove {
-				return a.delete(ctx, c, path, nil)
+				where := url.Values{"in": {body.In}}
+				if body.Name != "" {
+					where.Set("name", body.Name)
+				}
+				_, err := c.Raw(ctx, client.Call{Method: http.MethodDelete, Path: path, Query: where}, "application/json")
+				if err == nil {
+					a.say(a.text("cli.deleted"))
+				}
+				return err
 			}
 			var err error
 			if body.Value, err = a.secret(a.text("cli.key")); err != nil {
@@ -168,12 +212,30 @@ func (a *app) servicesKey() *cobra.Command {
 			return err
 		})
 	f := cmd.Flags()
-	f.StringVar(&body.In, "in", "bearer", "where it goes: header, query, bearer, or oauth (then it is the client's secret)")
-	f.StringVar(&body.Name, "name", "", "`name` of the header or of the member of the query; of oauth, the client's id")
+	f.StringVar(&body.In, "in", "bearer", "where it goes: header, query, cookie, bearer, or oauth (then it is the client's secret)")
+	f.StringVar(&body.Name, "name", "", "`name` of the header, the cookie or the member of the query; of oauth, the client's id")
 	f.StringVar(&body.TokenURL, "token-url", "", "of oauth: where the client credentials give a token")
 	f.StringVar(&body.Scope, "scope", "", "of oauth")
-	f.BoolVar(&remove, "remove", false, "take the key away")
+	f.BoolVar(&remove, "remove", false, "take the key of that place away")
+	f.BoolVar(&list, "list", false, "list the places where the service wants a key, and those where one is set")
 	return cmd
+}
+
+// listKeys lists the places of a service's keys.
+func (a *app) listKeys(ctx context.Context, c *client.Client, path string) error {
+	got, err := client.Get[httpapi.ServerKeys](ctx, c, path, nil)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, k := range got.Keys {
+		state := "cli.key_wanted"
+		if k.Set {
+			state = "cli.key_stored"
+		}
+		rows = append(rows, []string{k.In, k.Name, a.text(state)})
+	}
+	return a.list(got, []string{"cli.key_in", "cli.name", "cli.status"}, rows)
 }
 
 func (a *app) agentsCommand() *cobra.Command {

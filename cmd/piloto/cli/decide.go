@@ -174,7 +174,7 @@ func editable(r httpapi.Run) httpapi.EditRequest {
 	for _, s := range r.Steps {
 		needs := s.Needs
 		step := httpapi.StepRequest{
-			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+			ID: s.ID, Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 			Needs: &needs, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo,
 		}
 		if u := s.Undo; u != nil && !u.Suggested { // what is suggested will be suggested again
@@ -190,5 +190,5 @@ func editable(r httpapi.Run) httpapi.EditRequest {
 }
 
 func callOf(c plan.Call) httpapi.CallRequest {
-	return httpapi.CallRequest{MCPID: c.MCPID, Tool: c.Tool, Method: c.Method, Path: c.Path, Query: c.Query, Body: c.Body}
+	return httpapi.CallRequest{MCPID: c.MCPID, Tool: c.Tool, Method: c.Method, Path: c.Path, Query: c.Query, Headers: c.Headers, Body: c.Body}
 }

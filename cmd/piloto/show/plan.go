@@ -107,7 +107,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
 	if !w.files(4, s) {
-		w.request(4, s.Method, s.Tool, s.Base, s.Path, s.Query, s.Body)
+		w.request(4, s.Base, callOf(s.PlannedStep))
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
 	}
 	w.crossing(s, r)
@@ -143,17 +143,21 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		w.line(4, w.text("files.undo"))
 	} else if s.Undo != nil {
 		w.line(4, w.text("page.step.undo")+":")
-		w.request(8, s.Undo.Method, s.Undo.Tool, s.Undo.Base, s.Undo.Path, s.Undo.Query, s.Undo.Body)
+		w.request(8, s.Undo.Base, s.Undo.Call)
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
-		w.request(8, s.Verify.Method, s.Verify.Tool, s.Verify.Base, s.Verify.Path, s.Verify.Query, s.Verify.Body)
+		w.request(8, s.Verify.Base, s.Verify.Call)
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
 
+func callOf(s httpapi.PlannedStep) plan.Call {
+	return plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
+}
+
 // request writes a call: its method or tool, its whole address, and its arguments.
-func (w *Writer) request(indent int, method, tool, base, path string, query, body json.RawMessage) {
+func (w *Writer) request(indent int, base string, c plan.Call) {
 	address, ok := visible.AddressOf(base)
 	if !ok {
 		address = visible.Address{Origin: base}
@@ -162,13 +166,14 @@ func (w *Writer) request(indent int, method, tool, base, path string, query, bod
 	if address.Own != "" {
 		own = " (" + visible.Line(address.Own) + ")"
 	}
-	if tool != "" {
-		w.line(indent, w.text("page.step.tool"), w.style(bold, visible.Line(tool)), visible.Line(address.Origin)+own+visible.Line(address.Prefix))
+	if c.Tool != "" {
+		w.line(indent, w.text("page.step.tool"), w.style(bold, visible.Line(c.Tool)), visible.Line(address.Origin)+own+visible.Line(address.Prefix))
 	} else {
-		w.line(indent, w.style(bold, visible.Line(method)), visible.Line(address.Origin)+own+visible.Line(address.Prefix+path))
+		w.line(indent, w.style(bold, visible.Line(c.Method)), visible.Line(address.Origin)+own+visible.Line(address.Prefix+c.Path))
 	}
-	w.arguments(indent+2, "page.step.query", query)
-	w.arguments(indent+2, "page.step.body", body)
+	w.arguments(indent+2, "page.step.query", c.Query)
+	w.arguments(indent+2, "page.step.headers", c.Headers)
+	w.arguments(indent+2, "page.step.body", c.Body)
 }
 
 func (w *Writer) arguments(indent int, key string, raw json.RawMessage) {
@@ -182,7 +187,7 @@ func (w *Writer) arguments(indent int, key string, raw json.RawMessage) {
 // crossing warns that a step sends to one host what another host answered.
 func (w *Writer) crossing(s httpapi.Step, r httpapi.Run) {
 	from := map[string]bool{}
-	for _, text := range []string{s.Path, string(s.Query), string(s.Body), s.ForEach} {
+	for _, text := range []string{s.Path, string(s.Query), string(s.Headers), string(s.Body), s.ForEach} {
 		refs, _ := ref.InText(text)
 		for _, one := range refs {
 			for _, other := range r.Steps {
@@ -238,6 +243,7 @@ func (w *Writer) Approval(s httpapi.Step) {
 	asked.Body = a.Body
 	if !w.files(4, asked) { // a body that was cut is no JSON
 		w.line(4, w.style(bold, visible.Line(a.Method)), address(a.URL))
+		w.arguments(6, "page.step.headers", a.Headers)
 		w.arguments(6, "page.step.body", a.Body)
 	}
 	if a.Cut {

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,16 +83,14 @@ func updateDemoKey(ctx context.Context, registry tool.Registry, as tool.Registra
 		if s.BaseURL != as.URL {
 			continue
 		}
-		if s.Key != nil {
-			key, err := registry.Store.Credential(ctx, defaultAccount, s)
-			if err != nil {
-				return err
-			}
-			if key == *as.Key {
-				continue
-			}
+		held, err := registry.Store.Keys(ctx, defaultAccount, s)
+		if err != nil {
+			return err
 		}
-		if _, err := registry.SetKey(ctx, defaultAccount, s.ID, as.Key, at); err != nil {
+		if slices.Contains(held, *as.Key) {
+			continue
+		}
+		if _, err := registry.SetKey(ctx, defaultAccount, s.ID, *as.Key, at); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,11 +119,11 @@ func TestStartGivesKeyToOlderFolder(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
-	if _, err := servers.SetKey(t.Context(), defaultAccount, list[0].ID, nil, boot.Clock()); err != nil {
+	if _, err := servers.RemoveKey(t.Context(), defaultAccount, list[0].ID, tool.KeyPlace{}, boot.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	other := &tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "another-key"}
-	if _, err := servers.SetKey(t.Context(), defaultAccount, list[1].ID, other, boot.Clock()); err != nil {
+	if _, err := servers.SetKey(t.Context(), defaultAccount, list[1].ID, *other, boot.Clock()); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
@@ -141,12 +142,12 @@ func TestStartGivesKeyToOlderFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := p.Stores.Registry.Credential(t.Context(), defaultAccount, s)
+		keys, err := p.Stores.Registry.Keys(t.Context(), defaultAccount, s)
 		want := tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: p.demoKey}
 		if s.ID == own.ID {
 			want = *other
 		}
-		if err != nil || key != want || s.Key == nil || *s.Key != want.Place {
+		if err != nil || !slices.Contains(keys, want) || !slices.Contains(s.Keys, want.Place) {
 			t.Errorf("%s has another key, or none (%v)", s.BaseURL, err)
 		}
 	}

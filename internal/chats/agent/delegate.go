@@ -41,7 +41,7 @@ type Answer struct {
 type Delegator struct {
 	Caller   tool.Caller
 	Schemas  tool.Compiler // checks the arguments of agents' tools
-	Keys     tool.CredentialReader
+	Keys     tool.KeyReader
 	Gate     *Gate
 	Freeze   tool.Freezer
 	Attempts int           // at least 1
@@ -142,14 +142,12 @@ func (x *delegation) prepare(ctx context.Context) error {
 		Server: s, Tool: x.agent.Chat.Name, Fingerprint: x.agent.Chat.Fingerprint, Arguments: arguments,
 		Idempotency: x.message.Idempotency, TraceID: x.message.TraceID, Limit: maxAnswer, Trust: x.Trust,
 	}
-	if s.Key == nil {
+	if len(s.Keys) == 0 {
 		return nil
 	}
-	key, err := x.Keys.Credential(ctx, x.account, s)
-	if err != nil {
-		return fmt.Errorf("agent: the key of %s: %w", s.ID, err)
+	if x.call.Keys, err = x.Keys.Keys(ctx, x.account, s); err != nil {
+		return fmt.Errorf("agent: the keys of %s: %w", s.ID, err)
 	}
-	x.call.Key = &key
 	return nil
 }
 
@@ -179,7 +177,7 @@ func (x *delegation) attempt(ctx context.Context) attemptResult {
 		return attemptResult{err: ErrFrozen.Because(err)}
 	case errors.Is(err, tool.ErrUnauthorized):
 		// The agent did not read the message. A revoked token is replaced once.
-		return attemptResult{err: ErrForbidden.Because(err), retry: x.attempts == 1 && call.Key != nil && call.Key.Place.In == "oauth"}
+		return attemptResult{err: ErrForbidden.Because(err), retry: x.attempts == 1 && call.Keys.Exchanged()}
 	case errors.Is(err, tool.ErrRequest):
 		return attemptResult{err: ErrMisfit.With("detail", fault.Of(err).Args["reason"]).Because(err)}
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -55,8 +55,8 @@ func (d *fakeAgent) CallTool(ctx context.Context, c tool.Call) (tool.Answer, err
 	}
 }
 
-func (d *fakeAgent) Credential(context.Context, string, tool.Server) (tool.Credential, error) {
-	return tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "s3cret-s3cret"}, d.keyErr
+func (d *fakeAgent) Keys(context.Context, string, tool.Server) (tool.Keys, error) {
+	return tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: "s3cret-s3cret"}}, d.keyErr
 }
 
 func (d *fakeAgent) FreezeTool(_ context.Context, account, id, seen, name string, _ time.Time) error {
@@ -302,8 +302,8 @@ func TestFrozenAgentIsNotCalled(t *testing.T) {
 
 func TestUnreadableKeyIsInternalError(t *testing.T) {
 	d, a := &fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, reservaAgent(chatSchema)
-	a.Server.Key = &tool.KeyPlace{In: "bearer"}
-	if _, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", a, hello); err != nil || d.calls[0].Key.Secret != "s3cret-s3cret" {
+	a.Server.Keys = []tool.KeyPlace{{In: "bearer"}}
+	if _, err := newDelegator(d, &breakerStore{}).Ask(context.Background(), "acme", a, hello); err != nil || d.calls[0].Keys[0].Secret != "s3cret-s3cret" {
 		t.Error(err)
 	}
 	d.keyErr = errors.New("the store is down")

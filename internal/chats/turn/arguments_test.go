@@ -64,12 +64,12 @@ func TestRequestsAreNormalizedAndReportEveryError(t *testing.T) {
 	if step, _ = readRequest(json.RawMessage(`{"mcp_id":"m","method":"GET","path":"/x","body":"just text"}`)); string(step.Body) != `"just text"` {
 		t.Errorf("body %s", step.Body)
 	}
-	_, wrong = readRequest(json.RawMessage(`{"method":"FETCH","url":"http://x","headers":{},"query":[1]}`))
+	_, wrong = readRequest(json.RawMessage(`{"method":"FETCH","url":"http://x","cookies":{},"query":[1],"headers":[1]}`))
 	var said []string
 	for _, f := range wrong {
 		said = append(said, location(f.Loc)+":"+f.Type)
 	}
-	if got, want := strings.Join(said, " "), "headers:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error"; got != want {
+	if got, want := strings.Join(said, " "), "cookies:extra_forbidden url:extra_forbidden mcp_id:missing path:missing method:enum query:type_error headers:type_error"; got != want {
 		t.Errorf("said %s\nwant %s", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -47,14 +48,20 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	if err != nil {
 		return nil, err
 	}
+	if p, missing := listed.Server.MissingKey(op); missing {
+		return one("headers", "missing", fmt.Sprintf("%s requires the header %s, which is a key of the service, and none is stored: tell the person to store it on the page of the service", entry, p.Name))
+	}
+	if args, err = op.WithHeaders(args); err != nil {
+		return fault.Of(err).Fields, nil
+	}
 	var wrong []fault.Field
 	for _, p := range op.Check(d.schemas, args) {
 		wrong = append(wrong, p.Field())
 	}
-	c.Path, c.Query, c.Body = args.Path, args.Query, args.Body
+	c.Path, c.Query, c.Headers, c.Body = args.Path, args.Query, args.Headers, args.Body
 	*to = boundCall{op: op, binding: plan.Binding{
-		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.BaseURL,
-		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: listed.Server.Key.String(),
+		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op),
+		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
 		Summary: oneLine(entry.Summary), Names: namesOf(op, args),
 	}}
 	return wrong, nil
@@ -89,7 +96,7 @@ func matchEntry(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, 
 		return e, args, "tool", errors.New("the server has operations: give a method and a path in its place")
 	}
 	args, err = tool.SplitQuery(tool.Arguments{
-		Method: s.Method, Path: relativePath(s.Path, l.Server.BaseURL), Query: s.Query, Body: s.Body,
+		Method: s.Method, Path: relativePath(s.Path, l.Server.BaseURL), Query: s.Query, Headers: s.Headers, Body: s.Body,
 	})
 	if err != nil {
 		return e, args, "path", err
@@ -116,6 +123,10 @@ func explain(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err.Error()
+	}
+	if errors.Is(f, tool.ErrRefused) {
+		return fmt.Sprintf("%s cannot be called from here, and no other call takes its place: tell the person. %s", f.Args["operation"],
+			locale.Say("fault.tool.refused."+f.Args["reason"], "what", oneLine(f.Args["what"])).In(locale.English))
 	}
 	if errors.Is(f, tool.ErrNotAllowed) {
 		text := fmt.Sprintf("the server has no operation %s %s", f.Args["method"], f.Args["path"])
@@ -197,5 +208,5 @@ func declaredProperty(schema json.RawMessage, names ...string) string {
 // sameCall reports whether two calls are the same call.
 func sameCall(a, b plan.Call) bool {
 	return a.MCPID == b.MCPID && a.Tool == b.Tool && a.Method == b.Method && a.Path == b.Path &&
-		string(a.Query) == string(b.Query) && string(a.Body) == string(b.Body)
+		string(a.Query) == string(b.Query) && string(a.Headers) == string(b.Headers) && string(a.Body) == string(b.Body)
 }

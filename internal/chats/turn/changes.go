@@ -67,7 +67,7 @@ func (c change) describe(one plan.Change) locale.Phrase {
 	rest = plan.Line(strings.NewReplacer("~1", "/", "~0", "~").Replace(rest))
 	var what locale.Phrase = locale.Say("turn.part." + part)
 	switch {
-	case deeper && (part == "body" || part == "query"):
+	case deeper && (part == "body" || part == "query" || part == "headers"):
 		what = locale.Verbatim(rest)
 	case deeper:
 		what = locale.Joined{Phrases: []locale.Phrase{what, locale.Verbatim(rest)}, Between: " "}

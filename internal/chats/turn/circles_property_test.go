@@ -72,7 +72,7 @@ func (x *wire) from(mark string) *party {
 }
 
 // Send implements step.Sender.
-func (x tap) Send(_ context.Context, r tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+func (x tap) Send(_ context.Context, r tool.Request, _ tool.Keys, _ int64) (tool.Answer, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	p := x.owner(r.URL)

@@ -141,10 +141,10 @@ func recordOf(r plan.Run, reads []conversation.Source) (counts []int, texts []st
 	}
 	counts = []int{len(r.Plan.Steps)}
 	for _, step := range r.Plan.Steps {
-		texts = append(texts, step.Title, step.Path, string(step.Query), string(step.Body))
+		texts = append(texts, step.Title, step.Path, string(step.Query), string(step.Headers), string(step.Body))
 	}
 	for _, st := range r.Steps {
-		texts = append(texts, st.Last.URL, string(st.Last.Body), st.UpdatedAt.UTC().Format(time.RFC3339))
+		texts = append(texts, st.Last.URL, string(st.Last.Headers), string(st.Last.Body), st.UpdatedAt.UTC().Format(time.RFC3339))
 		counts = append(counts, st.Items)
 		if st.Error != nil {
 			texts = append(texts, st.Error.Message)

@@ -149,7 +149,7 @@ func TestInvalidStepGoesBackToModel(t *testing.T) {
 		"a member of a condition": {`"when":{"value":"${s1.status}","is":"equal","to":200,"then":"x"}`, "steps.1.when.then"},
 		"a member deep in one":    {`"when":{"any":[{"not":{"field":"x"}}]}`, "steps.1.when.any.0.not.field"},
 		"a comparison":            {`"when":{"value":"${s1.status}","is":"like","to":200}`, "steps.1.when"},
-		"a member of an undo":     {`"undo":{"method":"DELETE","path":"/bookings/7","headers":{}}`, "steps.1.undo.headers"},
+		"a member of an undo":     {`"undo":{"method":"DELETE","path":"/bookings/7","cookies":{}}`, "steps.1.undo.cookies"},
 		"a member of a check":     {`"verify":{"path":"/rooms","expect":{"value":"${check.status}","is":"equal","to":200},"times":3}`, "steps.1.verify.times"},
 		"a check of no answer":    {`"verify":{"path":"/rooms","expect":{"value":"${s1.status}","is":"equal","to":200}}`, "steps.1.verify"},
 		"a list that is none":     {`"for_each":"all of them"`, "steps.1.for_each"},

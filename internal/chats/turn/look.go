@@ -73,6 +73,7 @@ type lookArguments struct {
 	Method    string          `json:"method,omitempty"`
 	Path      string          `json:"path,omitempty"`
 	Query     json.RawMessage `json:"query,omitempty"`
+	Headers   json.RawMessage `json:"headers,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
@@ -81,8 +82,8 @@ type lookArguments struct {
 func (a lookArguments) check(wrong []fault.Field) []fault.Field {
 	where, why := "", ""
 	switch {
-	case a.Tool != "" && (a.Method+a.Path != "" || !isEmpty(a.Query)):
-		where, why = "tool", "has arguments, and neither method, path nor query"
+	case a.Tool != "" && (a.Method+a.Path != "" || !isEmpty(a.Query) || !isEmpty(a.Headers)):
+		where, why = "tool", "has arguments, and neither method, path, query nor headers"
 	case a.Tool != "":
 	case !isEmpty(a.Arguments):
 		where, why = "arguments", "are those of a tool: give the parameters of a path as its query"
@@ -111,10 +112,13 @@ func (a lookArguments) asRequest() (json.RawMessage, error) {
 	if !isEmpty(a.Query) {
 		request["query"] = a.Query
 	}
+	if !isEmpty(a.Headers) {
+		request["headers"] = a.Headers
+	}
 	return json.Marshal(request)
 }
 
-var lookKeys = []string{"mcp_id", "method", "path", "query", "tool", "arguments"}
+var lookKeys = []string{"mcp_id", "method", "path", "query", "headers", "tool", "arguments"}
 
 // readLook reads the arguments of a look, binds them to an operation and checks them. It returns the result for the
 // model when they are wrong.
@@ -136,7 +140,7 @@ func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a a
 		return a, relocated(wrong), err
 	}
 	bound := p.Steps[0]
-	if a.call, err = jcs.Sum(plan.Call{MCPID: bound.MCPID, Tool: bound.Tool, Method: bound.Method, Path: bound.Path, Query: bound.Query, Body: bound.Body}); err != nil {
+	if a.call, err = jcs.Sum(plan.Call{MCPID: bound.MCPID, Tool: bound.Tool, Method: bound.Method, Path: bound.Path, Query: bound.Query, Headers: bound.Headers, Body: bound.Body}); err != nil {
 		return a, nil, err
 	}
 	a.run = plan.Run{
@@ -274,8 +278,9 @@ func (l look) isAnswered() bool {
 // makeLook makes one read. A panic in it is a result and one log line.
 func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	s := a.run.Plan.Steps[0]
+	bound, _ := a.run.Plan.Binding(s.ID)
 	l = look{call: a.call, source: conversation.Source{
-		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: a.server.BaseURL + s.Path, At: d.service.Now().UTC(), Call: a.raw,
+		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: bound.BaseURL + s.Path, At: d.service.Now().UTC(), Call: a.raw,
 	}}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -15,9 +15,9 @@ import (
 
 // The members of a model's arguments.
 var (
-	requestKeys   = []string{"mcp_id", "method", "path", "query", "body", "tool"}
+	requestKeys   = []string{"mcp_id", "method", "path", "query", "headers", "body", "tool"}
 	planKeys      = []string{"goal", "steps"}
-	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
+	stepKeys      = []string{"id", "title", "mcp_id", "method", "path", "query", "headers", "body", "tool", "needs", "when", "for_each", "undo", "no_undo", "verify"}
 	checkKeys     = append(slices.Clone(requestKeys), "expect")
 	conditionKeys = []string{"value", "is", "to", "all", "any", "not"}
 )
@@ -131,9 +131,9 @@ func unknownConditionMembers(raw json.RawMessage, depth int, where ...any) []fau
 // returns the missing members. The undo and the check of a step use its server by default, and a
 // check is a GET by default.
 func normalize(s *plan.ProposedStep) []fault.Field {
-	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}
+	own := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
 	wrong := normalizeCall(&own)
-	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Body = own.MCPID, own.Tool, own.Method, own.Path, own.Query, own.Body
+	s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body = own.MCPID, own.Tool, own.Method, own.Path, own.Query, own.Headers, own.Body
 	s.ForEach = strings.TrimSpace(s.ForEach)
 	other := func(c *plan.Call, name string) {
 		if c.MCPID == "" {
@@ -172,27 +172,31 @@ func normalizeCall(c *plan.Call) []fault.Field {
 	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
 	c.Path = strings.TrimSpace(c.Path)
 	require("mcp_id", c.MCPID)
-	c.Query, c.Body = unquote(c.Query), unquote(c.Body)
+	c.Query, c.Headers, c.Body = unquote(c.Query), unquote(c.Headers), unquote(c.Body)
 	if c.MCPID == tool.FilesID {
 		c.Method = "" // bindFiles sets it
 	}
 	if c.Tool = strings.TrimSpace(c.Tool); c.Tool == "" {
 		require("method", c.Method)
 		require("path", c.Path)
-	} else if c.Method+c.Path != "" || len(c.Query) > 0 {
+	} else if c.Method+c.Path != "" || len(c.Query)+len(c.Headers) > 0 {
 		wrong = append(wrong, fault.Field{
-			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path nor query: its arguments are the body",
+			Loc: []any{"tool"}, Type: "extra_forbidden", Msg: "a tool has neither method, path, query nor headers: its arguments are the body",
 		})
 	}
 	if c.Method != "" && !slices.Contains(methods, c.Method) {
 		wrong = append(wrong, fault.Field{Loc: []any{"method"}, Type: "enum", Msg: "must be one of " + strings.Join(methods, ", ")})
 	}
-	if len(c.Query) > 0 && c.Query[0] != '{' {
-		wrong = append(wrong, fault.Field{Loc: []any{"query"}, Type: "type_error", Msg: "must be an object"})
-		c.Query = nil
+	object := func(name string, value *json.RawMessage) {
+		if len(*value) > 0 && (*value)[0] != '{' {
+			wrong = append(wrong, fault.Field{Loc: []any{name}, Type: "type_error", Msg: "must be an object"})
+			*value = nil
+		}
+		if string(*value) == "{}" {
+			*value = nil
+		}
 	}
-	if string(c.Query) == "{}" {
-		c.Query = nil
-	}
+	object("query", &c.Query)
+	object("headers", &c.Headers)
 	return wrong
 }

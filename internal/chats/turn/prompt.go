@@ -146,6 +146,9 @@ func catalogue(listed []tool.Listed) string {
 		fmt.Fprintf(&b, "server %s %q %s%s\n", l.Server.ID, oneLine(l.Server.Name), l.Server.BaseURL, mark(l.Server.MayRead(tool.Entry{Method: "GET"})))
 		for _, e := range l.Entries {
 			b.WriteString("- " + operation(e) + mark(e.Name != "" && l.Server.MayRead(e)) + withSpace(oneLine(e.Signature)))
+			if e.Refused != nil {
+				b.WriteString(" (cannot be called)")
+			}
 			if e.Summary != "" {
 				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
 			}
@@ -241,6 +244,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		Parameters []tool.Parameter `json:"parameters,omitempty"`
 		Body       json.RawMessage  `json:"body,omitempty"`
 		Signature  string           `json:"signature,omitempty"`
+		Refused    string           `json:"cannot_be_called,omitempty"`
 	}
 	out := struct {
 		Tools []found `json:"tools"`
@@ -253,6 +257,9 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
 			Summary: oneLine(h.Entry.Summary), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+		}
+		if why := h.Entry.Refused; why != nil {
+			f.Refused = oneLine(why.Phrase().In(locale.English))
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
 			f.Body = op.Body.Schema

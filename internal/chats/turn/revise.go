@@ -319,7 +319,7 @@ func encodeDraft(r *plan.Run) (string, error) {
 // suggested again.
 func proposedStep(s plan.Step) plan.ProposedStep {
 	p := plan.ProposedStep{
-		ID: s.ID.Step(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+		ID: s.ID.Step(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 		Needs: &s.Needs, When: s.When, ForEach: s.ForEach, Verify: s.Verify, NoUndo: s.NoUndo,
 	}
 	if s.Undo != nil && !s.Undo.Suggested {

@@ -192,6 +192,7 @@ var toolTable = []toolSpec{
     "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
     "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
+    "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}"},
     "body": {"type": ["object", "string", "null"], "description": "request body"}
   },
   "required": ["mcp_id", "method", "path"],
@@ -244,6 +245,7 @@ var toolTable = []toolSpec{
     "method": {"type": "string", "enum": ["GET", "HEAD"], "description": "absent: GET"},
     "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
     "query": {"type": "object", "description": "query parameters by name"},
+    "headers": {"type": "object", "description": "header parameters by name"},
     "tool": {"type": "string", "description": "name of a tool, in the place of path and query"},
     "arguments": {"type": "object", "description": "of the tool"}
   },
@@ -317,12 +319,13 @@ const steps = `{
           "method": {"type": "string", "enum": ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]},
           "path": {"type": "string", "description": "concrete path, with every {parameter} filled in"},
           "query": {"type": "object", "description": "query parameters by name"},
+          "headers": {"type": "object", "description": "header parameters by name, only those of the catalogue's headers{…}; ${s1.headers.ETag} is one of an answer"},
           "body": {"type": ["object", "array", "string", "null"], "description": "request body"},
           "needs": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps that must be done first; absent means the step before"},
           "when": {"type": "object", "description": "only if: {\"value\":\"${s1.status}\",\"is\":\"equal\",\"to\":200}; is: equal, not_equal, less, at_most, more, at_least, present, absent; or {\"all\":[…]}, {\"any\":[…]}, {\"not\":{…}}"},
           "for_each": {"type": "string", "description": "once for each element of a list: \"${s1.body.items}\"; the element is ${item}, ${item.id}"},
-          "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, body?}; may use this step's ${ID.body.id}"},
-          "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
+          "undo": {"type": "object", "description": "call that takes a change back: {method, path, query?, headers?, body?}; may use this step's ${ID.body.id}"},
+          "verify": {"type": "object", "description": "GET that shows whether a change was made if its answer is lost: {path, query?, headers?, expect: a condition like when, over ${check.status}, ${check.body.x}}"}
         },
         "required": ["id", "title", "mcp_id", "method", "path"],
         "additionalProperties": false

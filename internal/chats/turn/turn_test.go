@@ -283,7 +283,8 @@ func TestModelCorrectsInvalidCall(t *testing.T) {
 	for name, broken := range map[string]struct{ args, sent string }{
 		"not JSON":             {`{"mcp_id"`, "not a JSON object"},
 		"an unknown server":    {`{"mcp_id":"nope","method":"GET","path":"/rooms"}`, "is no server of the catalogue"},
-		"an extra key":         {`{"mcp_id":"SERVER","method":"GET","path":"/rooms","headers":{}}`, "headers"},
+		"an extra key":         {`{"mcp_id":"SERVER","method":"GET","path":"/rooms","cookies":{}}`, "cookies"},
+		"a header of no one":   {`{"mcp_id":"SERVER","method":"GET","path":"/rooms","headers":{"Host":"a"}}`, "is no header of this operation"},
 		"a method of no one":   {`{"mcp_id":"SERVER","method":"TRACE","path":"/rooms"}`, "must be one of"},
 		"a path of no one":     {`{"mcp_id":"SERVER","method":"GET","path":"/booking"}`, "GET /bookings/{id}"},
 		"an unfilled path":     {`{"mcp_id":"SERVER","method":"GET","path":"/bookings/{id}"}`, "still holds {id}"},

@@ -54,6 +54,7 @@ type StepRequest struct {
 	Method  string          `json:"method,omitempty"`
 	Path    string          `json:"path,omitempty" doc:"concrete, but for references such as ${s1.body.id}"`
 	Query   json.RawMessage `json:"query,omitempty"`
+	Headers json.RawMessage `json:"headers,omitempty" doc:"texts by their names; what the document fixes is filled in"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Needs   *[]string       `json:"needs,omitempty" maxItems:"50" doc:"the step before when absent"`
 	When    *ref.Condition  `json:"when,omitempty"`
@@ -71,6 +72,8 @@ type CallRequest struct {
 	Path   string          `json:"path,omitempty"`
 	Query  json.RawMessage `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
+
+	Headers json.RawMessage `json:"headers,omitempty"`
 }
 
 // CheckRequest is a check that a person wrote.
@@ -81,7 +84,7 @@ type CheckRequest struct {
 
 func (r StepRequest) toPlan() plan.ProposedStep {
 	s := plan.ProposedStep{
-		ID: r.ID, Title: r.Title, MCPID: r.MCPID, Tool: r.Tool, Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body,
+		ID: r.ID, Title: r.Title, MCPID: r.MCPID, Tool: r.Tool, Method: r.Method, Path: r.Path, Query: r.Query, Headers: r.Headers, Body: r.Body,
 		Needs: r.Needs, When: r.When, ForEach: r.ForEach, NoUndo: r.NoUndo,
 	}
 	if r.Undo != nil {

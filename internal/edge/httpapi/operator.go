@@ -86,6 +86,8 @@ type ToolCall struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	RunID  string          `json:"run_id"`
 	Digest plan.Digest     `json:"digest"`
+
+	Headers json.RawMessage `json:"headers,omitempty"`
 }
 
 func (s messageHandler) operator(ctx context.Context, in *struct {
@@ -145,7 +147,7 @@ func toolCalls(r plan.Run) []ToolCall {
 	calls := make([]ToolCall, 0, len(r.Plan.Steps))
 	for _, s := range r.Plan.Steps {
 		calls = append(calls, ToolCall{
-			ID: s.ID.String(), Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+			ID: s.ID.String(), Name: "mcp_request", MCPID: s.MCPID, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 			RunID: r.ID, Digest: r.Digest,
 		})
 	}

@@ -129,7 +129,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
-	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listProjects readProject listChats createChat readChat exportChat branchChat setFeedback listSessions updateSession deleteSession branchSession exportSession updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
+	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listServerKeys listProjects readProject listChats createChat readChat exportChat branchChat setFeedback listSessions updateSession deleteSession branchSession exportSession updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +
 		"answerChat stopAnswer readTurn aiStatus eligibility askEligibility usage credits ledger readAssistant readProjectAssistant readEntitlement readTerms listProviders readProvider openRealtime metrics " +
 		"agentChat readMemory forgetMemory memoryStats readRouter readCompanyRouter listCompanies " +
 		"revisePlan lookAgain settleStep retryRun undoRun repeatRun listReceipts listKeys readReceipt listRevisions readResult readRules listRuns listWaiting " +
@@ -318,7 +318,7 @@ func TestWrongValuesAreAllNamed(t *testing.T) {
 		{"POST", "/api/runs/" + runID + "/confirm", `{"digest":""}`, "body/digest string_pattern_mismatch"},
 		{"POST", "/api/runs/" + runID + "/cancel", `{"digest":7}`, "body/digest string_type"},
 		{"POST", "/api/mcps", `{"kind":"soap","allow_offline":"yes"}`, "body/allow_offline bool_type, body/kind enum, body/url missing"},
-		{"POST", "/api/mcps", `{"url":"x","key":{"in":"cookie"}}`, "body/key/in enum, body/key/value missing"},
+		{"POST", "/api/mcps", `{"url":"x","key":{"in":"body"}}`, "body/key/in enum, body/key/value missing"},
 		{"POST", "/api/mcps", `{"url":"x","key":"k"}`, "body/key object_type"},
 		{"PUT", "/api/mcps/" + serverID + "/active", `{"active":1}`, "body/active bool_type"},
 		{"PUT", "/api/mcps/" + serverID + "/key", `{"in":"header","name":1,"value":""}`, "body/name string_type, body/value string_too_short"},

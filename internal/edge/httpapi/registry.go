@@ -59,20 +59,24 @@ func (a *api) registry(servers Servers) {
 	}, r.reads)
 	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
-		summary: "Store the key that is sent to a service", failures: []int{404, 413, 415, 422},
+		summary: "Store the key of one place, which is sent to a service", failures: []int{404, 413, 415, 422},
 	}, r.setKey)
 	register(a, operation{
+		method: http.MethodGet, path: "/api/mcps/{id}/key", id: "listServerKeys", access: withChat,
+		summary: "List the places where a service wants a key, and those where one is set", failures: []int{404},
+	}, r.listKeys)
+	register(a, operation{
 		method: http.MethodDelete, path: "/api/mcps/{id}/key", id: "deleteServerKey", access: withAdmin, status: http.StatusNoContent,
-		summary: "Remove a service's key", failures: []int{404},
+		summary: "Remove a service's key from one place, or all of its keys", failures: []int{404, 422},
 	}, r.deleteKey)
 	a.webhooks()
 	a.hooks()
 }
 
-// KeyRequest is a key and its place. Name is the header or the parameter, or the client's id (oauth); bearer has
+// KeyRequest is a key and its place. Name is the header, the parameter or the cookie, or the client's id (oauth); bearer has
 // none.
 type KeyRequest struct {
-	In       string `json:"in" enum:"header,query,bearer,oauth"`
+	In       string `json:"in" enum:"header,query,cookie,bearer,oauth"`
 	Name     string `json:"name,omitempty" maxLength:"128"`
 	Value    string `json:"value" minLength:"1" maxLength:"4096" writeOnly:"true" doc:"with oauth: the client's secret"`
 	TokenURL string `json:"token_url,omitempty" maxLength:"2048" doc:"of oauth: where the client credentials give a token"`
@@ -152,7 +156,7 @@ func (r serverHandler) list(ctx context.Context, _ *nothing) (*reply[ServerList]
 				return nil, err
 			}
 		}
-		detail := showDetail(s, entries)
+		detail := showDetail(ctx, s, entries)
 		if listed > maxListed {
 			detail.Endpoints, detail.Tools = []Endpoint{}, []Tool{}
 		}
@@ -170,7 +174,7 @@ func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRe
 	if err != nil {
 		return nil, err
 	}
-	return answer(showDetail(s, entries)), nil
+	return answer(showDetail(ctx, s, entries)), nil
 }
 
 // keywords returns the non-empty keywords, each on one line, without duplicates.
@@ -195,7 +199,7 @@ func (r serverHandler) read(ctx context.Context, in *serverInput) (*reply[Server
 	if err != nil {
 		return nil, err
 	}
-	return answer(showDetail(s, entries)), nil
+	return answer(showDetail(ctx, s, entries)), nil
 }
 
 func (r serverHandler) delete(ctx context.Context, in *serverInput) (*nothing, error) {
@@ -214,7 +218,7 @@ func (r serverHandler) refresh(ctx context.Context, in *serverInput) (*reply[Ser
 		return nil, err
 	}
 	return answer(ServerRefreshed{
-		ServerDetail: showDetail(s, entries),
+		ServerDetail: showDetail(ctx, s, entries),
 		Added:        list(diff.Added), Removed: list(diff.Removed), Changed: list(diff.Changed),
 	}), nil
 }
@@ -255,16 +259,40 @@ func (r serverHandler) setKey(ctx context.Context, in *struct {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	if _, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, in.Body.credential(), r.config.Now()); err != nil {
+	if _, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, *in.Body.credential(), r.config.Now()); err != nil {
 		return nil, err
 	}
 	return r.read(ctx, &serverInput{in.ID})
 }
 
-func (r serverHandler) deleteKey(ctx context.Context, in *serverInput) (*nothing, error) {
+// ServerKeys is the places of a service's keys.
+type ServerKeys struct {
+	Keys []tool.KeyState `json:"keys" nullable:"false"`
+}
+
+func (r serverHandler) listKeys(ctx context.Context, in *serverInput) (*reply[ServerKeys], error) {
 	if !ids.Valid(in.ID) {
 		return nil, tool.ErrServerNotFound
 	}
-	_, err := r.servers.SetKey(ctx, caller(ctx).Account, in.ID, nil, r.config.Now())
+	s, _, err := r.servers.Get(ctx, caller(ctx).Account, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(ServerKeys{s.KeyStates()}), nil
+}
+
+func (r serverHandler) deleteKey(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	In   string `query:"in" enum:"header,query,cookie,bearer,oauth" doc:"the place of the key; all keys when absent"`
+	Name string `query:"name" maxLength:"128" doc:"the header, the parameter or the cookie"`
+},
+) (*nothing, error) {
+	switch {
+	case !ids.Valid(in.ID):
+		return nil, tool.ErrServerNotFound
+	case in.In == "" && in.Name != "":
+		return nil, errInvalid.At(field("missing", "query", "in"))
+	}
+	_, err := r.servers.RemoveKey(ctx, caller(ctx).Account, in.ID, tool.KeyPlace{In: in.In, Name: in.Name}, r.config.Now())
 	return nil, err
 }

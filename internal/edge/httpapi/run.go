@@ -50,6 +50,7 @@ type PlannedStep struct {
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
 	Query   json.RawMessage `json:"query,omitempty"`
+	Headers json.RawMessage `json:"headers,omitempty" doc:"those that the service's document asks for, by their names"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Needs   []string        `json:"needs" nullable:"false"`
 	Risk    plan.Risk       `json:"risk" enum:"read,write,destructive"`
@@ -114,11 +115,12 @@ type StepItem struct {
 
 // Sent is the request of an attempt, without the server's key.
 type Sent struct {
-	Method string          `json:"method,omitempty"`
-	URL    string          `json:"url"`
-	Body   json.RawMessage `json:"body,omitempty"`
-	Cut    bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
-	At     time.Time       `json:"at"`
+	Method  string          `json:"method,omitempty"`
+	URL     string          `json:"url"`
+	Headers json.RawMessage `json:"headers,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Cut     bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
+	At      time.Time       `json:"at"`
 }
 
 // StepApproval is a step's approval: pending, approved or refused. The approval is for the exact request.
@@ -128,9 +130,10 @@ type StepApproval struct {
 	Another   bool            `json:"another,omitempty" doc:"whoever confirmed may not approve; it needs the scope approve"`
 	Method    string          `json:"method"`
 	URL       string          `json:"url"`
+	Headers   json.RawMessage `json:"headers,omitempty"`
 	Body      json.RawMessage `json:"body,omitempty"`
 	Cut       bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
-	Request   string          `json:"request" doc:"SHA-256 of method, URL and body, hex"`
+	Request   string          `json:"request" doc:"SHA-256 of method, URL with the headers of the plan, and body, hex"`
 	AskedAt   time.Time       `json:"asked_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
 	Decision  plan.Decision   `json:"decision,omitempty" enum:"approved,refused"`
@@ -243,7 +246,7 @@ func (s runView) effect(st plan.StepState) Effect {
 		return v
 	}
 	step, _ := s.run.Plan.Step(st.StepID)
-	v.Sent = &Sent{Method: step.Method, URL: st.Last.URL, At: st.Last.SentAt.UTC()}
+	v.Sent = &Sent{Method: step.Method, URL: st.Last.URL, Headers: st.Last.Headers, At: st.Last.SentAt.UTC()}
 	if isUncertain(st) {
 		v.Sent.Body, v.Sent.Cut = s.body(st.Last.Body)
 	}
@@ -261,7 +264,7 @@ func (s runView) approval(a *plan.Approval) *StepApproval {
 		return nil
 	}
 	v := &StepApproval{
-		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Request: a.Request,
+		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Headers: a.Headers, Request: a.Request,
 		AskedAt: a.AskedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), Decision: a.Decision, By: a.By, Note: a.Note, At: optionalTime(a.At),
 	}
 	v.Body, v.Cut = s.body(a.Body)
@@ -275,7 +278,7 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 		return b.ServerName, host(b.BaseURL), b.BaseURL
 	}
 	v := PlannedStep{
-		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body,
+		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
 	v.Server, v.Target, v.Base = where(s.ID)

@@ -142,8 +142,9 @@ type Servers interface {
 	Register(ctx context.Context, account string, r tool.Registration, at time.Time) (tool.Server, []tool.Entry, error)
 	Refresh(ctx context.Context, account, id string, at time.Time) (tool.Server, []tool.Entry, tool.Diff, error)
 	SetActive(ctx context.Context, account, id string, active bool, at time.Time) (tool.Server, error)
-	// SetKey stores a server's key; nil removes it.
-	SetKey(ctx context.Context, account, id string, key *tool.Credential, at time.Time) (tool.Server, error)
+	// SetKey stores the key of one place of a server. RemoveKey removes it, or all keys for the zero place.
+	SetKey(ctx context.Context, account, id string, key tool.Credential, at time.Time) (tool.Server, error)
+	RemoveKey(ctx context.Context, account, id string, place tool.KeyPlace, at time.Time) (tool.Server, error)
 	// SetReads says what may be read from the server without a confirmation.
 	SetReads(ctx context.Context, account, id string, want tool.WantedReads) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"time"
 
@@ -12,26 +13,27 @@ import (
 
 // Server is the JSON form of a registered service, without its operations.
 type Server struct {
-	MCPID       string         `json:"mcp_id"`
-	Name        string         `json:"name"`
-	Kind        tool.Kind      `json:"kind" enum:"openapi,mcp"`
-	Role        tool.Role      `json:"role" enum:"tools,agent"`
-	BaseURL     string         `json:"base_url"`
-	Transport   tool.Transport `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
-	Description string         `json:"description,omitempty" doc:"of an agent"`
-	Keywords    []string       `json:"keywords,omitempty" doc:"of an agent"`
-	Reads       Reads          `json:"reads"`
-	Frozen      []string       `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
-	DocumentURL string         `json:"document_url,omitempty"`
-	Active      bool           `json:"active"`
-	Status      tool.Status    `json:"status" enum:"online,offline"`
-	Operations  int            `json:"operations" doc:"how many endpoints or tools it has"`
-	Warnings    []string       `json:"warnings" nullable:"false"`
-	Key         *tool.KeyPlace `json:"key,omitempty" doc:"where its key goes, when it has one; never the key"`
-	LastError   string         `json:"last_error,omitempty"`
-	CreatedAt   time.Time      `json:"created_at"`
-	UpdatedAt   time.Time      `json:"updated_at"`
-	RefreshedAt *time.Time     `json:"refreshed_at,omitempty"`
+	MCPID       string          `json:"mcp_id"`
+	Name        string          `json:"name"`
+	Kind        tool.Kind       `json:"kind" enum:"openapi,mcp"`
+	Role        tool.Role       `json:"role" enum:"tools,agent"`
+	BaseURL     string          `json:"base_url"`
+	Transport   tool.Transport  `json:"transport,omitempty" enum:"streamable,sse" doc:"of kind mcp"`
+	Description string          `json:"description,omitempty" doc:"of an agent"`
+	Keywords    []string        `json:"keywords,omitempty" doc:"of an agent"`
+	Reads       Reads           `json:"reads"`
+	Frozen      []string        `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
+	DocumentURL string          `json:"document_url,omitempty"`
+	Active      bool            `json:"active"`
+	Status      tool.Status     `json:"status" enum:"online,offline"`
+	Operations  int             `json:"operations" doc:"how many endpoints or tools it has"`
+	Warnings    []string        `json:"warnings" nullable:"false"`
+	Key         *tool.KeyPlace  `json:"key,omitempty" doc:"where its first key goes, when it has one; never the key"`
+	Keys        []tool.KeyState `json:"keys" nullable:"false" doc:"the places where its document wants a key, and those where one is set"`
+	LastError   string          `json:"last_error,omitempty"`
+	CreatedAt   time.Time       `json:"created_at"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+	RefreshedAt *time.Time      `json:"refreshed_at,omitempty"`
 }
 
 // Endpoint is one entry of a server's allowlist.
@@ -41,6 +43,14 @@ type Endpoint struct {
 	OperationID string `json:"operation_id"`
 	Summary     string `json:"summary"`
 	Fingerprint string `json:"fingerprint"`
+
+	Refused *RefusedOperation `json:"refused,omitempty" doc:"why it cannot be called; absent: it can"`
+}
+
+// RefusedOperation is the reason why an operation cannot be called.
+type RefusedOperation struct {
+	Reason  string `json:"reason" enum:"cookie,header,server,scheme"`
+	Message string `json:"message"`
 }
 
 // Tool is one entry of the allowlist of a server of kind mcp.
@@ -84,7 +94,10 @@ func showServer(s tool.Server, entries []tool.Entry) Server {
 		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
 		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s, entries), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
-		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Key: s.Key,
+		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Keys: s.KeyStates(),
+	}
+	if len(s.Keys) > 0 {
+		v.Key = &s.Keys[0]
 	}
 	if at := s.RefreshedAt.UTC(); !at.IsZero() {
 		v.RefreshedAt = &at
@@ -92,16 +105,18 @@ func showServer(s tool.Server, entries []tool.Entry) Server {
 	return v
 }
 
-func showDetail(s tool.Server, entries []tool.Entry) ServerDetail {
+func showDetail(ctx context.Context, s tool.Server, entries []tool.Entry) ServerDetail {
 	v := ServerDetail{Server: showServer(s, entries), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
 	for _, e := range entries {
 		if e.Name != "" {
 			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Summary, Fingerprint: e.Fingerprint})
 			continue
 		}
-		v.Endpoints = append(v.Endpoints, Endpoint{
-			Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint,
-		})
+		one := Endpoint{Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint}
+		if why := e.Refused; why != nil {
+			one.Refused = &RefusedOperation{Reason: why.Reason, Message: why.Phrase().In(requestInfoFrom(ctx).lang)}
+		}
+		v.Endpoints = append(v.Endpoints, one)
 	}
 	return v
 }

@@ -56,7 +56,8 @@ type world struct {
 	turns    []turn.Request
 	confirms []run.Confirmation
 	cancels  []run.Cancellation
-	keys     []*tool.Credential
+	keys     []tool.Credential
+	removed  []tool.KeyPlace
 	regs     []tool.Registration
 	pages    []string // account, cursor and limit of every list
 	chat     conversation.Chat
@@ -117,7 +118,7 @@ func sampleServer() tool.Server {
 	at := noon.Add(-time.Hour)
 	return tool.Server{
 		ID: serverID, Name: "Salas", Kind: tool.KindOpenAPI, BaseURL: "http://127.0.0.1:9000/v1", Active: true,
-		Status: tool.Online, Operations: 1, Key: &tool.KeyPlace{In: "header", Name: "X-Api-Key"}, CreatedAt: at, UpdatedAt: at, RefreshedAt: at,
+		Status: tool.Online, Operations: 1, Keys: []tool.KeyPlace{{In: "header", Name: "X-Api-Key"}}, CreatedAt: at, UpdatedAt: at, RefreshedAt: at,
 	}
 }
 
@@ -339,8 +340,13 @@ func (w *world) SetActive(_ context.Context, account, id string, active bool, _ 
 	return s, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
-func (w *world) SetKey(_ context.Context, account, id string, key *tool.Credential, _ time.Time) (tool.Server, error) {
+func (w *world) SetKey(_ context.Context, account, id string, key tool.Credential, _ time.Time) (tool.Server, error) {
 	w.keys = append(w.keys, key)
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
+func (w *world) RemoveKey(_ context.Context, account, id string, place tool.KeyPlace, _ time.Time) (tool.Server, error) {
+	w.removed = append(w.removed, place)
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 

@@ -238,8 +238,9 @@ func (w *world) api() http.Handler {
 		s := w.servers[r.PathValue("id")]
 		raw, _ := json.Marshal(body)
 		w.asked = append(w.asked, string(raw))
-		s.Key = &tool.KeyPlace{}
-		_ = json.Unmarshal(raw, s.Key)
+		var place tool.KeyPlace
+		_ = json.Unmarshal(raw, &place)
+		s.Keys = append(s.Keys, place)
 		w.servers[s.ID] = s
 		tell(rw, 200, map[string]any{"mcp_id": s.ID})
 	})

@@ -23,6 +23,7 @@ type approval struct {
 	Method    render.HTML // or the name of a tool
 	Target    target
 	Path      render.HTML
+	Headers   *code
 	Body      *code
 	Request   string // SHA-256 of the request
 	ExpiresAt time.Time
@@ -40,6 +41,7 @@ type doubt struct {
 	Method    render.HTML // or the name of a tool
 	Target    target
 	Path      render.HTML
+	Headers   *code
 	Body      *code
 	SentAt    time.Time
 	Attempts  int
@@ -60,7 +62,7 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 	p := state.Approval
 	w := &approval{
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
-		Method: a.show(p.Method), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
+		Method: a.show(p.Method), Headers: a.code(jsonCode(p.Headers, nil)), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
 		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
 		Link: "/?approve=" + a.run.ID + "&step=" + v.ID,
 	}
@@ -84,7 +86,7 @@ func (a cardBuilder) doubt(id plan.EffectID, state plan.StepState) *doubt {
 	last := state.Last
 	step, _ := a.run.Plan.Step(id)
 	d := &doubt{
-		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.show(cmp.Or(step.Tool, step.Method)), Body: a.code(answerBody(last.Body)),
+		Run: a.run.ID, Step: id.String(), Key: a.run.ID + "-" + plain(id.String()), Method: a.show(cmp.Or(step.Tool, step.Method)), Headers: a.code(jsonCode(last.Headers, nil)), Body: a.code(answerBody(last.Body)),
 		SentAt: last.SentAt, Attempts: state.Attempts, Declared: step.Verify != nil, Checks: state.Checks,
 		May: a.run.Status.Terminal() && state.Resolved == nil, Undo: id.Undo(),
 	}

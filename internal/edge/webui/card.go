@@ -74,20 +74,21 @@ type cardStep struct {
 	Plain  string // the title without markup
 	State  plan.StepStatus
 	call
-	Says     sentence
-	Costs    []saidValue // amounts of money in it
-	Risk     plan.Risk
-	Needs    []int // numbers of steps
-	Attempts int
-	Retries  []render.HTML // reason of each retry
-	Took     string
-	Since    time.Time // start of a running step
-	Sent     render.HTML
-	SentBody *code
-	Answer   *answer
-	Error    render.HTML
-	Folded   bool // what is beside the request is folded, because it was confirmed
-	Request  bool // the request is unfolded: it has more than its sentence says, or what must be seen
+	Says        sentence
+	Costs       []saidValue // amounts of money in it
+	Risk        plan.Risk
+	Needs       []int // numbers of steps
+	Attempts    int
+	Retries     []render.HTML // reason of each retry
+	Took        string
+	Since       time.Time // start of a running step
+	Sent        render.HTML
+	SentBody    *code
+	SentHeaders *code
+	Answer      *answer
+	Error       render.HTML
+	Folded      bool // what is beside the request is folded, because it was confirmed
+	Request     bool // the request is unfolded: it has more than its sentence says, or what must be seen
 
 	When     render.HTML // condition of the step
 	Each     render.HTML // list whose elements the step runs for
@@ -273,7 +274,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	a.card.Marked = false
 	v := cardStep{
 		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
-		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Body: s.Body}, usedSteps(s)),
+		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s)),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
@@ -386,6 +387,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 		v.Sent = display(state.Last.URL)
 	}
 	if len(usedSteps(a.run.Plan.Steps[v.Number-1])) > 0 {
+		v.SentHeaders = jsonCode(state.Last.Headers, nil)
 		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
 		v.SentBody = answerBody(sent.Body)
 	}

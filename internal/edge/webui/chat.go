@@ -364,7 +364,7 @@ func (s *site) newChat(ctx context.Context, v visit, projectID string) (*newView
 
 // usedSteps returns the steps whose results a step sends.
 func usedSteps(s plan.Step) map[string]bool {
-	uses := usedByCall(plan.Call{Path: s.Path, Query: s.Query, Body: s.Body})
+	uses := usedByCall(plan.Call{Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body})
 	if list, _ := ref.InText(s.ForEach); len(list) == 1 && uses[plan.ItemName] {
 		uses[list[0].Step] = true
 	}
@@ -376,8 +376,9 @@ func usedByCall(c plan.Call) map[string]bool {
 	uses := map[string]bool{}
 	path, _ := ref.InText(c.Path)
 	query, _ := ref.InJSON(c.Query)
+	headers, _ := ref.InJSON(c.Headers)
 	body, _ := ref.InJSON(c.Body)
-	for _, found := range [][]ref.Reference{path, query, body} {
+	for _, found := range [][]ref.Reference{path, query, headers, body} {
 		for _, r := range found {
 			uses[r.Step] = true
 		}

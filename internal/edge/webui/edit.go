@@ -47,16 +47,16 @@ type editStep struct {
 	Open   bool
 }
 
-// editPart is the query or the body: its JSON and, if that is a flat object of scalars, its members.
+// editPart is the query, the headers or the body: its JSON and, if that is a flat object of scalars, its members.
 type editPart struct {
-	Name    string // query or body
+	Name    string // query, headers or body
 	Text    string // JSON, indented
 	Flat    bool
 	Members []member
 	More    []member // that the document has, and the plan does not
 }
 
-// member is a member of a query or a body. Raw is its JSON: an unchanged value is sent back with its original digits.
+// member is a member of a query, of headers or of a body. Raw is its JSON: an unchanged value is sent back with its original digits.
 type member struct {
 	Name, Kind, Raw, Text string // Kind: text, number, truth, choice, date or json
 	Long                  bool
@@ -151,10 +151,13 @@ func needsOf(s plan.Step) string {
 	return string(raw)
 }
 
-// partsOf returns the query and the body of a step, with what its document says of them.
+// partsOf returns the query, the headers and the body of a step, with what its document says of them.
 func partsOf(s plan.Step, op tool.Operation) (parts []editPart) {
 	if s.Tool == "" {
-		parts = append(parts, partOf("query", s.Query, queryFields(op)))
+		parts = append(parts, partOf("query", s.Query, parameterFields(op, "query")))
+		if fields := parameterFields(op, "header"); len(fields) > 0 || len(s.Headers) > 0 {
+			parts = append(parts, partOf("headers", s.Headers, fields))
+		}
 	}
 	if s.Tool != "" || plan.RiskOf(s.Method) != plan.Read || len(s.Body) > 0 {
 		var fields []schemaField

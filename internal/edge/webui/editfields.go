@@ -21,10 +21,10 @@ type schemaField struct {
 	options           []option
 }
 
-// queryFields returns the parameters of an operation's query.
-func queryFields(op tool.Operation) (list []schemaField) {
+// parameterFields returns the parameters that an operation has in one place: its query, or its header.
+func parameterFields(op tool.Operation, in string) (list []schemaField) {
 	for _, p := range op.Parameters {
-		if p.In == "query" {
+		if p.In == in {
 			f := fieldOf(p.Name, p.Schema, nil)
 			f.needed = p.Required
 			list = append(list, f)
@@ -210,7 +210,9 @@ func callsOf(services []editableService) (list []editService) {
 	for _, one := range services {
 		v := editService{ID: one.server.ID, Name: plain(one.server.Name)}
 		for _, e := range one.entries[:min(left, len(one.entries))] {
-			v.Calls = append(v.Calls, editCall{Called: e.String(), Summary: plain(e.Summary)})
+			if e.Refused == nil {
+				v.Calls = append(v.Calls, editCall{Called: e.String(), Summary: plain(e.Summary)})
+			}
 			left--
 		}
 		list = append(list, v)

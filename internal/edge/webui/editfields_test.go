@@ -28,7 +28,7 @@ func TestFieldsAreThoseOfTheSchema(t *testing.T) {
 			}
 		}
 	}
-	if list := queryFields(tool.Operation{Parameters: []tool.Parameter{{Name: "q", In: "query", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}, {Name: "id", In: "path"}}}); len(list) != 1 || !list[0].needed {
+	if list := parameterFields(tool.Operation{Parameters: []tool.Parameter{{Name: "q", In: "query", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}, {Name: "id", In: "path"}}}, "query"); len(list) != 1 || !list[0].needed {
 		t.Errorf("%+v", list)
 	}
 }

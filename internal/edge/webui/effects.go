@@ -19,6 +19,7 @@ type call struct {
 	Target   target
 	Path     render.HTML
 	Query    *code
+	Headers  *code
 	Body     *code
 	Crossing []crossing
 
@@ -84,6 +85,7 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) cal
 	if string(c.Query) != "{}" {
 		v.Query = a.code(jsonCode(c.Query, a.origin))
 	}
+	v.Headers = a.code(jsonCode(c.Headers, a.origin))
 	v.Body = a.code(jsonCode(c.Body, a.origin))
 	v.Crossing = a.crossings(uses, b)
 	return v

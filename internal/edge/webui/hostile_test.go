@@ -82,10 +82,17 @@ func TestEveryPartOfACardShowsItsText(t *testing.T) {
 	}
 	text := hostile
 	for name, make := range map[string]func(string) plan.Run{
-		"goal":   shown(func(p *plan.Plan) { p.Goal = text("goal") }),
-		"title":  shown(func(p *plan.Plan) { p.Steps[1].Title = text("title") }),
-		"path":   shown(func(p *plan.Plan) { p.Steps[1].Path = "/" + text("path") }),
-		"query":  shown(func(p *plan.Plan) { p.Steps[0].Query = raw(`{"q":` + string(jsonOf(text("query"))) + `}`) }),
+		"goal":    shown(func(p *plan.Plan) { p.Goal = text("goal") }),
+		"title":   shown(func(p *plan.Plan) { p.Steps[1].Title = text("title") }),
+		"path":    shown(func(p *plan.Plan) { p.Steps[1].Path = "/" + text("path") }),
+		"query":   shown(func(p *plan.Plan) { p.Steps[0].Query = raw(`{"q":` + string(jsonOf(text("query"))) + `}`) }),
+		"headers": shown(func(p *plan.Plan) { p.Steps[1].Headers = raw(`{"If-Match":` + string(jsonOf(text("headers"))) + `}`) }),
+		"undo-headers": shown(func(p *plan.Plan) {
+			p.Steps[1].Undo.Headers = raw(`{"If-Match":` + string(jsonOf(text("undo-headers"))) + `}`)
+		}),
+		"approval-headers": asked(func(a *plan.Approval) {
+			a.Headers = raw(`{"If-Match":` + string(jsonOf(text("approval-headers"))) + `}`)
+		}),
 		"body":   shown(func(p *plan.Plan) { p.Steps[1].Body = jsonOf(text("body")) }),
 		"server": shown(func(p *plan.Plan) { p.Bindings[0].ServerName = text("server") }),
 		"tool":   shown(func(p *plan.Plan) { p.Steps[1].Tool, p.Steps[1].Method = text("tool"), "" }),

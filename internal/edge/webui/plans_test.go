@@ -117,7 +117,7 @@ func (w *world) furnish() {
 	}
 	w.servers["bank"] = tool.Server{
 		ID: "bank", Name: "Banco", Kind: tool.KindOpenAPI, BaseURL: "https://xn--bnco-7q5a.example", Status: tool.Offline, LastError: "mcp.unreachable",
-		Key: &tool.KeyPlace{In: "header", Name: "X-Api-Key"},
+		Keys: []tool.KeyPlace{{In: "header", Name: "X-Api-Key"}},
 	}
 }
 

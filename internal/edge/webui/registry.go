@@ -36,8 +36,9 @@ type serverView struct {
 	Server     tool.Server
 	Target     target
 	Entries    []tool.Entry
-	AgentState *agentState // of an agent, if known
-	Problem    string      // the failure of the last discovery; "" when it succeeded
+	Keys       []tool.KeyState // the places of its keys
+	AgentState *agentState     // of an agent, if known
+	Problem    string          // the failure of the last discovery; "" when it succeeded
 	Facts      Facts
 	Admin      bool
 }
@@ -187,7 +188,7 @@ func (s *site) server(ctx context.Context, v visit, id string) (*serverView, err
 		return nil, err
 	}
 	view := &serverView{
-		Server: server, Target: targetOf(server.BaseURL), Entries: entries, AgentState: fares[id], Facts: who.Facts,
+		Server: server, Target: targetOf(server.BaseURL), Entries: entries, Keys: server.KeyStates(), AgentState: fares[id], Facts: who.Facts,
 		Admin: v.who.Allows(auth.ScopeAdmin),
 	}
 	if server.LastError != "" {

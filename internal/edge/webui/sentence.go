@@ -60,6 +60,7 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 		w.text("path", strings.TrimSpace(v.name), v.value, false)
 	}
 	w.object(s.Query, "query", "", 0)
+	w.object(s.Headers, "headers", "", 0)
 	w.object(s.Body, "body", "", 0)
 	w.addThings()
 	return w.sentence

@@ -28,7 +28,7 @@ func (w *world) equip() {
 	}
 	add(tool.Server{
 		ID: "tools", Name: "Almacén", Role: tool.RoleTools, BaseURL: "https://mcp.example.org/mcp", Transport: tool.TransportStreamable,
-		Frozen: []string{"move_stock"}, Key: &tool.KeyPlace{In: "oauth", Name: "piloto", TokenURL: "https://auth.example.org/token", Scope: "stock"},
+		Frozen: []string{"move_stock"}, Keys: []tool.KeyPlace{{In: "oauth", Name: "piloto", TokenURL: "https://auth.example.org/token", Scope: "stock"}},
 	}, tool.Entry{Name: "find_item", Summary: "Busca un artículo <b>"}, tool.Entry{Name: "move_stock", Summary: "Mueve existencias"})
 	chat := tool.Entry{Name: "chat", Summary: "Conversa sobre reservas"}
 	add(tool.Server{ID: "agent-r", Name: "reserva", Role: tool.RoleAgent, BaseURL: "http://127.0.0.1:8003/mcp", Transport: tool.TransportSSE, Frozen: []string{"chat"}}, chat)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -11,8 +12,19 @@ import (
 // would match ordinary text.
 const MinSecret = 6
 
-// Known replaces a secret in a text, in its plain form and in its JSON and URL encodings.
-func Known(text []byte, secret string) []byte {
+// Known replaces secrets in a text, in their plain form and in their JSON and URL encodings. One that contains another is replaced
+// before it.
+func Known(text []byte, secrets ...string) []byte {
+	if len(secrets) > 1 {
+		secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
+	}
+	for _, secret := range secrets {
+		text = withoutSecret(text, secret)
+	}
+	return text
+}
+
+func withoutSecret(text []byte, secret string) []byte {
 	if len(secret) < MinSecret || len(text) == 0 {
 		return text
 	}

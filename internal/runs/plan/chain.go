@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	"piloto/internal/ground/jcs"
@@ -23,8 +24,21 @@ func (e Event) Chained(prev string) (Event, error) {
 	return e, nil
 }
 
+// RequestLine returns the second line of what identifies a request: its URL, and the headers that its plan has in canonical form,
+// if there are any. No URL has a space in it.
+func RequestLine(url string, headers json.RawMessage) string {
+	if len(headers) == 0 {
+		return url
+	}
+	form, err := jcs.Canonical(headers)
+	if err != nil { // no plan has such headers
+		form = headers
+	}
+	return url + " " + string(form)
+}
+
 // RequestHash identifies a request without its key: the lower-case hex SHA-256 of its method (or
-// its tool), its URL and its body, each on a line of its own. It compares the approved request, the
+// its tool), its URL with the headers of its plan (RequestLine) and its body, each on a line of its own. It compares the approved request, the
 // sent request and the request in a receipt.
 func RequestHash(method, url string, body []byte) string {
 	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))

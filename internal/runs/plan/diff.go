@@ -24,8 +24,8 @@ const (
 
 // Change is one difference between two plans, in a unit that a person can read.
 //
-// Field is the name of a field of a step: title, server, tool, method, path, query, body, needs,
-// risk, when, for_each, undo, verify, ask or targets. query, body, undo and verify are followed by
+// Field is the name of a field of a step: title, server, tool, method, path, query, headers, body,
+// needs, risk, when, for_each, undo, verify, ask or targets. query, headers, body, undo and verify are followed by
 // a JSON pointer ("body/date", "undo/path"). Field is "step" for a whole step, whose Before or
 // After is the name of its call, and "binding" for a binding, whose Before and After hold the
 // members that differ. Without a StepID, Field is a field of the plan: goal, expires_at, ceiling,
@@ -42,7 +42,7 @@ type Change struct {
 
 // authoredFields lists the fields of a plan that a person or a model writes.
 var authoredFields = []string{
-	"goal", "title", "server", "tool", "method", "path", "query", "body", "needs", "when", "for_each", "undo", "no_undo", "verify", "step",
+	"goal", "title", "server", "tool", "method", "path", "query", "headers", "body", "needs", "when", "for_each", "undo", "no_undo", "verify", "step",
 }
 
 // Edits returns the differences between two plans in the fields that an author writes. It leaves
@@ -82,14 +82,14 @@ func (p Plan) digestForm() Plan {
 var (
 	planFields = []string{"goal", "expires_at", "ceiling", "reuse", "undoes", "plan_id", "revision", "replaces"}
 	stepFields = []string{
-		"title", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
+		"title", "mcp_id", "tool", "method", "path", "query", "headers", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
 	}
 	// The names of a binding follow from its tool and the call, so that they are no change of their own.
 	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "summary", "mcp_id"}
 )
 
 // nestedFields lists the fields that are compared member by member.
-var nestedFields = []string{"query", "body", "undo", "verify"}
+var nestedFields = []string{"query", "headers", "body", "undo", "verify"}
 
 type difference struct{ changes []Change }
 

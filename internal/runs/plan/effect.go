@@ -30,6 +30,8 @@ type Call struct {
 	Path   string          `json:"path"`
 	Query  json.RawMessage `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
+
+	Headers json.RawMessage `json:"headers,omitempty"`
 }
 
 // Undo is the call that reverses the effect of its step. Its references may name the step itself
@@ -177,7 +179,7 @@ func (p Plan) Step(id EffectID) (Step, bool) {
 			u := s.Undo
 			s = Step{
 				Title: s.Title, MCPID: u.MCPID, Tool: u.Tool, Method: u.Method, Path: u.Path,
-				Query: u.Query, Body: u.Body, Needs: []string{}, Risk: RiskOf(u.Method),
+				Query: u.Query, Headers: u.Headers, Body: u.Body, Needs: []string{}, Risk: RiskOf(u.Method),
 			}
 		}
 		s.ID = id
@@ -206,7 +208,7 @@ func (p Plan) CheckOf(id EffectID) (Step, bool) {
 	v := s.Verify
 	return Step{
 		ID: CheckOf(s.ID), Title: s.Title, MCPID: v.MCPID, Tool: v.Tool, Method: v.Method, Path: v.Path,
-		Query: v.Query, Body: v.Body, Needs: []string{}, Risk: Read,
+		Query: v.Query, Headers: v.Headers, Body: v.Body, Needs: []string{}, Risk: Read,
 	}, true
 }
 

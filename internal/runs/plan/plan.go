@@ -75,7 +75,7 @@ func Idempotent(method string) bool {
 }
 
 // Step is one proposed call: a method and a path, or, for a server that speaks the Model Context
-// Protocol, the name of a Tool, whose arguments are the Body. Path, Query (a JSON object) and Body
+// Protocol, the name of a Tool, whose arguments are the Body. Path, Query and Headers (JSON objects) and Body
 // (any JSON value) are concrete, except for references to the results of earlier steps, such as
 // "/reservations/${s2.body.id}". Needs lists every step that must be done first. In a plan, ID is
 // always that of a step as a whole.
@@ -90,6 +90,8 @@ type Step struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Needs  []string        `json:"needs"`
 	Risk   Risk            `json:"risk"`
+
+	Headers json.RawMessage `json:"headers,omitempty"` // that the document asks for: an object of texts by their names
 
 	When    *ref.Condition `json:"when,omitempty"`     // the step is skipped when the condition is false
 	ForEach string         `json:"for_each,omitempty"` // one reference to a list: the step is done for each element, ${item}

@@ -33,6 +33,8 @@ type ProposedStep struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Needs  *[]string       `json:"needs,omitempty"`
 
+	Headers json.RawMessage `json:"headers,omitempty"`
+
 	When    *ref.Condition `json:"when,omitempty"`
 	ForEach string         `json:"for_each,omitempty"`
 	Undo    *Call          `json:"undo,omitempty"`
@@ -92,7 +94,7 @@ func (a *arranger) report(typ, msg string, loc ...any) {
 func (a *arranger) completeStep(i int, p ProposedStep) Step {
 	s := Step{
 		ID: EffectOf(p.ID), Title: Shorten(p.Title, MaxTitle), MCPID: p.MCPID, Tool: p.Tool, Method: strings.ToUpper(p.Method),
-		Path: p.Path, Query: p.Query, Body: p.Body, When: p.When, ForEach: p.ForEach,
+		Path: p.Path, Query: p.Query, Headers: p.Headers, Body: p.Body, When: p.When, ForEach: p.ForEach,
 	}
 	if p.ID == "" {
 		s.ID = EffectOf("s" + strconv.Itoa(i+1))
@@ -128,7 +130,7 @@ func (c Call) withDefaults(s Step) Call {
 	return c
 }
 
-func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Body: s.Body} }
+func callOf(s Step) Call { return Call{Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body} }
 
 // checkIDs checks the ids. Two ids that differ only in letter case are refused, because people and
 // models confuse them.

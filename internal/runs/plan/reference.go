@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -32,6 +33,9 @@ func (a *arranger) checkCall(loc []any, c Call, use scope) {
 	refs, err = ref.InJSON(c.Query)
 	a.checkReferences(appendLoc(loc, "query"), refs, err, use)
 	a.checkJSON(c.Query, appendLoc(loc, "query"))
+	refs, err = ref.InJSON(c.Headers)
+	a.checkReferences(appendLoc(loc, "headers"), refs, err, use)
+	a.checkJSON(c.Headers, appendLoc(loc, "headers"))
 	refs, err = ref.InJSON(c.Body)
 	a.checkReferences(appendLoc(loc, "body"), refs, err, use)
 	a.checkJSON(c.Body, appendLoc(loc, "body"))
@@ -120,11 +124,10 @@ func (s Step) ReferencedSteps() ([]string, error) {
 	if err := add(ref.InText(s.Path)); err != nil {
 		return nil, err
 	}
-	if err := add(ref.InJSON(s.Query)); err != nil {
-		return nil, err
-	}
-	if err := add(ref.InJSON(s.Body)); err != nil {
-		return nil, err
+	for _, part := range []json.RawMessage{s.Query, s.Headers, s.Body} {
+		if err := add(ref.InJSON(part)); err != nil {
+			return nil, err
+		}
 	}
 	if err := add(ref.InText(s.ForEach)); err != nil {
 		return nil, err

@@ -72,6 +72,8 @@ type Attempt struct {
 	Body   json.RawMessage `json:"body"`
 	SentAt time.Time       `json:"sent_at"`
 	Open   bool            `json:"open"` // no result is known
+
+	Headers json.RawMessage `json:"headers,omitempty"` // of the plan, as sent
 }
 
 // StepState is the state of one effect: a step, one element of a step, or an undo.
@@ -110,10 +112,11 @@ type LooseEvent struct {
 // Approval is a step's request for an approval, and the decision on it.
 type Approval struct {
 	Ask
-	Method    string          `json:"method"` // of the request that will be sent
-	URL       string          `json:"url"`    // with its query
+	Method    string          `json:"method"`            // of the request that will be sent
+	URL       string          `json:"url"`               // with its query
+	Headers   json.RawMessage `json:"headers,omitempty"` // that the plan has
 	Body      json.RawMessage `json:"body,omitempty"`
-	Request   string          `json:"request"` // RequestHash of Method, URL and Body: the request that is sent must be the one that was approved
+	Request   string          `json:"request"` // RequestHash of Method, URL, Headers and Body: the request that is sent must be the one that was approved
 	Token     string          `json:"token"`   // the token that resumes the execution
 	AskedAt   time.Time       `json:"asked_at"`
 	ExpiresAt time.Time       `json:"expires_at"`

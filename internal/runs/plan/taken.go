@@ -21,7 +21,7 @@ import (
 // this id, such as its price.
 type Taken struct {
 	StepID  EffectID        `json:"step_id"`
-	Where   string          `json:"where" doc:"path, or the place in the query or the body: body.items.0.id"`
+	Where   string          `json:"where" doc:"path, or the place in the query, the headers or the body: body.items.0.id"`
 	Value   string          `json:"value"`
 	Label   string          `json:"label,omitempty" doc:"what the answer calls the thing with this id, such as Sala Norte"`
 	About   []ref.Fact      `json:"about,omitempty" doc:"the other members of the thing with this id, as the answer had them"`
@@ -153,7 +153,7 @@ func (s Step) literals() []literal {
 	for _, part := range []struct {
 		where string
 		raw   json.RawMessage
-	}{{"query", s.Query}, {"body", s.Body}} {
+	}{{"query", s.Query}, {"headers", s.Headers}, {"body", s.Body}} {
 		eachValue(part.raw, part.where, add)
 	}
 	return list

@@ -12,33 +12,34 @@ import (
 
 // eventData holds the data of an event; each type of event sets some of its members.
 type eventData struct {
-	By       string        `json:"by"`
-	Digest   plan.Digest   `json:"digest"`
-	Before   plan.Digest   `json:"before"`
-	Revision int           `json:"revision"`
-	Model    string        `json:"model"`
-	RunID    string        `json:"run_id"`
-	ChatID   string        `json:"chat_id"`
-	Attempt  int           `json:"attempt"`
-	Method   string        `json:"method"`
-	URL      string        `json:"url"`
-	Tool     string        `json:"tool"`
-	Request  string        `json:"request"`
-	Status   any           `json:"status"` // the status of a response (number) or of a run (text)
-	Bytes    int           `json:"bytes"`
-	SHA256   string        `json:"sha256"`
-	Error    *plan.Failure `json:"error"`
-	Reason   string        `json:"reason"`
-	Rule     string        `json:"rule"`
-	Another  bool          `json:"another"`
-	Expires  time.Time     `json:"expires_at"`
-	Note     string        `json:"note"`
-	Outcome  plan.Outcome  `json:"outcome"`
-	Was      string        `json:"was"`
-	Now      string        `json:"now"`
-	Because  string        `json:"because"`
-	Held     *bool         `json:"held"`     // of a check: whether its expected condition held
-	Requests []string      `json:"requests"` // of an approval of all elements: the request of each
+	By       string          `json:"by"`
+	Digest   plan.Digest     `json:"digest"`
+	Before   plan.Digest     `json:"before"`
+	Revision int             `json:"revision"`
+	Model    string          `json:"model"`
+	RunID    string          `json:"run_id"`
+	ChatID   string          `json:"chat_id"`
+	Attempt  int             `json:"attempt"`
+	Method   string          `json:"method"`
+	URL      string          `json:"url"`
+	Headers  json.RawMessage `json:"headers"`
+	Tool     string          `json:"tool"`
+	Request  string          `json:"request"`
+	Status   any             `json:"status"` // the status of a response (number) or of a run (text)
+	Bytes    int             `json:"bytes"`
+	SHA256   string          `json:"sha256"`
+	Error    *plan.Failure   `json:"error"`
+	Reason   string          `json:"reason"`
+	Rule     string          `json:"rule"`
+	Another  bool            `json:"another"`
+	Expires  time.Time       `json:"expires_at"`
+	Note     string          `json:"note"`
+	Outcome  plan.Outcome    `json:"outcome"`
+	Was      string          `json:"was"`
+	Now      string          `json:"now"`
+	Because  string          `json:"because"`
+	Held     *bool           `json:"held"`     // of a check: whether its expected condition held
+	Requests []string        `json:"requests"` // of an approval of all elements: the request of each
 
 	Closed map[plan.StepStatus][]plan.EffectID `json:"closed"` // of the end of a run: the effects that it closed, by their final status
 }

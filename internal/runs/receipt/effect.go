@@ -142,7 +142,7 @@ func requestOf(step plan.Step, s eventData) string {
 	if err != nil {
 		return ""
 	}
-	return plan.RequestHash(cmp.Or(step.Tool, s.Method), s.URL, body)
+	return plan.RequestHash(cmp.Or(step.Tool, s.Method), plan.RequestLine(s.URL, s.Headers), body)
 }
 
 // checkApproval compares a request with the approval that it waited for.
@@ -185,7 +185,7 @@ func (v *verifier) checkDecision(e plan.Event, s eventData, t *track) {
 	}
 }
 
-// checkRequest compares a request with the step of the plan: its method or tool, and its URL.
+// checkRequest compares a request with the step of the plan: its method or tool, its URL, and its headers.
 func (v *verifier) checkRequest(e plan.Event, s eventData, step plan.Step) {
 	binding, bound := v.plan.Binding(e.StepID)
 	switch {
@@ -203,7 +203,27 @@ func (v *verifier) checkRequest(e plan.Event, s eventData, step plan.Step) {
 		v.report(eventPlace(e), "%s is a %s, and a %s was sent", e.StepID, step.Method, s.Method)
 	case !leadsTo(binding.BaseURL, step, s.URL):
 		v.report(eventPlace(e), "%s cannot lead to %s", step.Called(), s.URL)
+	case !matchesHeaders(step.Headers, s.Headers):
+		v.report(eventPlace(e), "%s was sent with other headers than those of the plan", e.StepID)
 	}
+}
+
+// matchesHeaders reports whether a request has the headers of its step and no other, and all plain values of them.
+func matchesHeaders(planned, sent json.RawMessage) bool {
+	var want map[string]json.RawMessage
+	var got map[string]string
+	_ = json.Unmarshal(planned, &want) // no headers means no members
+	_ = json.Unmarshal(sent, &got)
+	if len(want) != len(got) {
+		return false
+	}
+	for name, raw := range want {
+		value, has := got[name]
+		if text, plain := plainText(raw); !has || plain && value != text {
+			return false
+		}
+	}
+	return true
 }
 
 // leadsTo reports whether a step can lead to a URL: the bound base URL, then each segment of the

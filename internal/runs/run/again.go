@@ -133,7 +133,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 		}
 		step := plan.Step{
 			ID: plan.ReversalStep(len(p.Steps)), Title: plan.Shorten(locale.Text(tag, "run.reversal_step", "title", undo.Title), plan.MaxTitle),
-			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Body: call.Body,
+			MCPID: call.MCPID, Tool: call.Tool, Method: call.Method, Path: call.Path, Query: call.Query, Headers: call.Headers, Body: call.Body,
 			Needs: []string{}, Risk: undo.Risk, NoUndo: true,
 		}
 		if n := len(p.Steps); n > 0 {

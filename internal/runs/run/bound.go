@@ -49,10 +49,8 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		return none(err)
 	case !server.Active:
 		return none(ErrServerInactive)
-	case server.BaseURL != b.BaseURL, slices.Contains(server.Frozen, step.Tool), server.IsAgent():
+	case !tool.SameOrigin(server.BaseURL, b.BaseURL), slices.Contains(server.Frozen, step.Tool), server.IsAgent():
 		return none(changed)
-	case server.Key.String() != b.Auth:
-		return none(ErrKeyMoved.With("server", server.Name))
 	}
 	if r.ProjectID != "" {
 		project, err := c.Project(ctx, r.Account, r.ProjectID)
@@ -69,8 +67,10 @@ func Bound(ctx context.Context, c Catalogue, r plan.Run, step plan.Step) (tool.S
 		return none(changed)
 	case err != nil:
 		return none(err)
-	case op.Fingerprint != b.Fingerprint:
+	case op.Fingerprint != b.Fingerprint, server.At(op) != b.BaseURL, op.Refused != nil:
 		return none(changed)
+	case tool.Auth(server.KeysOf(op)) != b.Auth:
+		return none(ErrKeyMoved.With("server", server.Name))
 	}
 	return server, op, nil
 }

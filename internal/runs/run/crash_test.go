@@ -95,7 +95,7 @@ func (m *mortal) ExecutionOf(_ context.Context, runID string) (run.Execution, er
 }
 
 // Send implements step.Sender: the service books rooms and removes bookings, and refuses one room.
-func (m *mortal) Send(_ context.Context, r tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+func (m *mortal) Send(_ context.Context, r tool.Request, _ tool.Keys, _ int64) (tool.Answer, error) {
 	m.reach("send " + r.Method)
 	status, body := 200, `{"items":[{"room":"a"},{"room":"b"},{"room":"c"}]}`
 	switch r.Method {

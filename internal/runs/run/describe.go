@@ -48,6 +48,9 @@ func (d description) In(tag locale.Tag) string {
 		if len(s.Query) > 0 {
 			b.WriteString(" " + readableJSON(s.Query))
 		}
+		for _, line := range headerLines(s.Headers) {
+			b.WriteString("\n   " + line)
+		}
 		if len(s.Body) > 0 {
 			b.WriteString("\n   " + readableJSON(s.Body))
 		}
@@ -106,15 +109,29 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	return lines
 }
 
-// argumentsOf returns the query and the body of an undo or a check, on one line.
+// argumentsOf returns the query, the headers and the body of an undo or a check, on one line.
 func argumentsOf(s plan.Step) string {
 	text := ""
-	for _, part := range []json.RawMessage{s.Query, s.Body} {
+	for _, part := range []json.RawMessage{s.Query, s.Headers, s.Body} {
 		if len(part) > 0 {
 			text += " " + readableJSON(part)
 		}
 	}
 	return text
+}
+
+// headerLines returns the headers of a call, a line each: «If-Match: "7"».
+func headerLines(headers json.RawMessage) (lines []string) {
+	list, _ := jcs.Members(headers) // a call without headers has no members
+	for _, h := range list {
+		value := string(h.Value)
+		var text string
+		if json.Unmarshal(h.Value, &text) == nil {
+			value = text
+		}
+		lines = append(lines, escapeInvisible(h.Name+": "+value, jsonEscape))
+	}
+	return lines
 }
 
 // target returns the method of a step and the full target of its call.

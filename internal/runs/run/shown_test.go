@@ -152,8 +152,8 @@ func TestConfirmRefusesChangedService(t *testing.T) {
 		"plain HTTP":      {func(s *tool.Server) { s.BaseURL = "http://rooms.example" }, "CALL"},
 		"inactive":        {func(s *tool.Server) { s.Active = false }, "desactivado"},
 		"an agent":        {func(s *tool.Server) { s.Kind, s.Role = tool.KindMCP, tool.RoleAgent }, "CALL"},
-		"a key":           {func(s *tool.Server) { s.Key = &tool.KeyPlace{In: "bearer"} }, "Otra"},
-		"a key elsewhere": {func(s *tool.Server) { s.Key = &tool.KeyPlace{In: "query", Name: "key"} }, "Otra"},
+		"a key":           {func(s *tool.Server) { s.Keys = []tool.KeyPlace{{In: "bearer"}} }, "Otra"},
+		"a key elsewhere": {func(s *tool.Server) { s.Keys = []tool.KeyPlace{{In: "query", Name: "key"}} }, "Otra"},
 	} {
 		for part, call := range map[string]string{"step": "POST /bookings", "undo": "DELETE /bookings/{id}", "check": "GET /bookings/{id}"} {
 			t.Run(name+" of the "+part, func(t *testing.T) {

@@ -19,6 +19,7 @@ type approvalRequest struct {
 	ask      *plan.Ask // nil: no approval is needed
 	method   string
 	url      string
+	headers  json.RawMessage
 	body     json.RawMessage
 	hash     string
 	requests []string // the request hash of each element, for a step that is done for each element
@@ -27,7 +28,7 @@ type approvalRequest struct {
 }
 
 func (c prepared) approvalRequest() approvalRequest {
-	w := approvalRequest{ask: c.ask, method: c.request.Method, url: c.request.URL, body: c.body, hash: c.hash, substitute: c.substitute}
+	w := approvalRequest{ask: c.ask, method: c.request.Method, url: c.request.URL, headers: c.args.Headers, body: c.body, hash: c.hash, substitute: c.substitute}
 	if c.tool != nil {
 		w.method = c.tool.Tool
 	}
@@ -42,7 +43,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 	}
 	a := st.Approval
 	switch {
-	case a == nil && w.ask != nil && len(w.body) > maxApprovalBody:
+	case a == nil && w.ask != nil && len(w.headers)+len(w.body) > maxApprovalBody:
 		return false, failure(r, "step.approval_too_large")
 	case a == nil:
 		return w.ask != nil, nil
@@ -68,6 +69,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 // element is the request of one element. The requests of all elements are approved together.
 type element struct {
 	URL     string          `json:"url"`
+	Headers json.RawMessage `json:"headers,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Request string          `json:"request"`
 }
@@ -161,7 +163,7 @@ func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token stri
 	at := x.Now()
 	st := r.State(step.ID)
 	a := plan.Approval{
-		Method: w.method, URL: w.url, Body: w.body, Request: w.hash, AskedAt: at,
+		Method: w.method, URL: w.url, Headers: w.headers, Body: w.body, Request: w.hash, AskedAt: at,
 	}
 	rec := run.Record{At: at, Type: plan.EventStepAsked, StepID: step.ID}
 	if st.Approval != nil {
@@ -181,6 +183,9 @@ func (x *Executor) ask(r plan.Run, step plan.Step, w approvalRequest, token stri
 	}
 	if st.Approval != nil {
 		rec.Data["again"] = true
+	}
+	if len(a.Headers) > 0 {
+		rec.Data["headers"] = a.Headers
 	}
 	if c := w.substitute; c != nil {
 		rec.Data["was"], rec.Data["now"], rec.Data["because"] = c.Was, c.Now, c.Because

@@ -70,7 +70,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (b
 	step, _ := r.Plan.Step(check.ID.Base())
 	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, step.ID))
 	if err == nil {
-		err = x.attachKey(ctx, r, &call)
+		err = x.attachKeys(ctx, r, &call)
 	}
 	switch {
 	case err != nil:

@@ -75,7 +75,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	if err != nil || refused != nil {
 		return fail(refused, err)
 	}
-	w := approvalRequest{method: step.Method, url: b.server.BaseURL + step.Path}
+	w := approvalRequest{method: step.Method, url: b.server.At(b.op) + step.Path}
 	if step.Tool != "" {
 		w.method, w.url = step.Tool, b.server.BaseURL
 	}
@@ -89,7 +89,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 			return fail(failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
 		}
 		w.ask = stricterAsk(w.ask, call.ask)
-		requests[i] = element{URL: call.request.URL, Body: call.body, Request: call.hash}
+		requests[i] = element{URL: call.request.URL, Headers: call.args.Headers, Body: call.body, Request: call.hash}
 		w.requests = append(w.requests, call.hash)
 	}
 	if w.body, err = json.Marshal(requests); err != nil {

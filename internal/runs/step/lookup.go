@@ -109,8 +109,12 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	if err != nil {
 		return tool.Arguments{}, err
 	}
+	headers, err := ref.ResolveJSON(step.Headers, look)
+	if err != nil {
+		return tool.Arguments{}, err
+	}
 	body, err := ref.ResolveJSON(step.Body, look)
-	return tool.Arguments{Method: step.Method, Path: path, Query: query, Body: body}, err
+	return tool.Arguments{Method: step.Method, Path: path, Query: query, Headers: headers, Body: body}, err
 }
 
 // Resolver resolves calls by what is stored of their runs.
@@ -133,6 +137,9 @@ func (x Resolver) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (p
 	}
 	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
 	if call.Query, err = ref.Literal(args.Query); err != nil {
+		return call, err
+	}
+	if call.Headers, err = ref.Literal(args.Headers); err != nil {
 		return call, err
 	}
 	call.Body, err = ref.Literal(args.Body)

@@ -190,7 +190,7 @@ func TestStepRefusesChangesAfterConfirm(t *testing.T) {
 		}, func(s *tool.Server) { s.BaseURL = "https://evil.example" }},
 		"the server's base URL": {server: func(s *tool.Server) { s.BaseURL = "https://evil.example" }},
 		"the server is off":     {server: func(s *tool.Server) { s.Active = false }},
-		"the server's key":      {server: func(s *tool.Server) { s.Key = &tool.KeyPlace{In: "query", Name: "key"} }},
+		"the server's key":      {server: func(s *tool.Server) { s.Keys = []tool.KeyPlace{{In: "query", Name: "key"}} }},
 		"the server's role":     {server: func(s *tool.Server) { s.Kind, s.Role = tool.KindMCP, tool.RoleAgent }},
 	}
 	for name, c := range effects {

@@ -34,7 +34,8 @@ type prepared struct {
 	tool    *tool.Call
 	args    tool.Arguments
 	body    json.RawMessage
-	key     *tool.Credential
+	keys    tool.Keys
+	op      tool.Operation
 	hash    string    // plan.RequestHash
 	ask     *plan.Ask // the approval that the step needs
 
@@ -119,12 +120,12 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	if other != nil {
 		args.Body = command.With(args.Body, other.Now)
 	}
-	call := prepared{server: b.server, args: args, body: args.Body, substitute: other, changedByResult: changed}
+	call := prepared{server: b.server, op: b.op, args: args, body: args.Body, substitute: other, changedByResult: changed}
 	var refused *plan.Failure
 	if b.op.Name != "" {
 		refused = x.fillTool(r, step, b.op, &call)
 	} else if call.request, refused = x.build(r, step, b, args); refused == nil {
-		call.hash = plan.RequestHash(call.request.Method, call.request.URL, call.body)
+		call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, args.Headers), call.body)
 		if step.Risk != plan.Read {
 			call.request.Header["Idempotency-Key"] = effectKey(r, step, args)
 		}
@@ -152,20 +153,31 @@ func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared
 	return withReason(ask, x.approvalReason(r, call)), nil
 }
 
-// attachKey adds the key of the server to a call.
-func (x *Executor) attachKey(ctx context.Context, r plan.Run, call *prepared) error {
-	if call.server.Key == nil {
-		return nil
-	}
-	key, err := x.Store.Credential(ctx, r.Account, call.server)
-	if err != nil {
-		return err
-	}
-	call.key = &key
+// attachKeys adds the keys of the server to a call: those that its operation needs.
+func (x *Executor) attachKeys(ctx context.Context, r plan.Run, call *prepared) error {
+	var err error
+	call.keys, err = keysFor(ctx, x.Store, r.Account, call.server, call.op)
 	if call.tool != nil {
-		call.tool.Key = &key
+		call.tool.Keys = call.keys
 	}
-	return nil
+	return err
+}
+
+// keysFor reads the keys that a call of an operation carries. The places are those that the plan was bound to.
+func keysFor(ctx context.Context, store tool.KeyReader, account string, server tool.Server, op tool.Operation) (tool.Keys, error) {
+	places := server.KeysOf(op)
+	if len(places) == 0 {
+		return nil, nil
+	}
+	all, err := store.Keys(ctx, account, server)
+	if err != nil {
+		return nil, err
+	}
+	some := all.At(places)
+	if len(some) != len(places) {
+		return nil, fmt.Errorf("the keys of %s moved while they were read", server.ID)
+	}
+	return some, nil
 }
 
 // effectKey returns the idempotency key of a step. It stays the same for all attempts that could

@@ -162,6 +162,7 @@ func referencesOf(s plan.Step) []ref.Reference {
 	add(ref.InText(s.ForEach))
 	add(ref.InText(s.Path))
 	add(ref.InJSON(s.Query))
+	add(ref.InJSON(s.Headers))
 	add(ref.InJSON(s.Body))
 	return all
 }

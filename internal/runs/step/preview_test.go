@@ -172,7 +172,7 @@ func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 type slow struct{}
 
 // Send implements step.Sender.
-func (slow) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+func (slow) Send(ctx context.Context, _ tool.Request, _ tool.Keys, _ int64) (tool.Answer, error) {
 	<-ctx.Done()
 	return tool.Answer{}, tool.ErrLost.Because(ctx.Err())
 }

@@ -27,7 +27,7 @@ const (
 // ReadStore reads the data that a read needs, and freezes a tool that changed.
 type ReadStore interface {
 	run.Catalogue
-	tool.CredentialReader
+	tool.KeyReader
 	tool.Freezer
 }
 
@@ -99,21 +99,17 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	case rule.Ask:
 		return plan.Look{}, errAsks
 	}
-	var key *tool.Credential
-	if b.server.Key != nil {
-		held, err := x.Store.Credential(ctx, r.Account, b.server)
-		if err != nil {
-			return plan.Look{}, errors.Join(errNotRead, err)
-		}
-		key = &held
+	keys, err := keysFor(ctx, x.Store, r.Account, b.server, b.op)
+	if err != nil {
+		return plan.Look{}, errors.Join(errNotRead, err)
 	}
 	if b.op.Name != "" {
-		return x.callTool(ctx, r, s, b, args, key)
+		return x.callTool(ctx, r, s, b, args, keys)
 	}
-	return x.send(ctx, r, s, b, args, key)
+	return x.send(ctx, r, s, b, args, keys)
 }
 
-func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, key *tool.Credential) (plan.Look, error) {
+func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
 	request, err := b.build(x.Schemas, s, args)
 	if err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
@@ -121,15 +117,15 @@ func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args
 	if r.TraceID != "" {
 		request.Header["X-Trace-Id"] = r.TraceID
 	}
-	seen := plan.Look{URL: request.URL, Hash: plan.RequestHash(request.Method, request.URL, nil)}
-	answer, err := x.Sender.Send(ctx, request, key, mostRead)
+	seen := plan.Look{URL: request.URL, Hash: plan.RequestHash(request.Method, plan.RequestLine(request.URL, args.Headers), nil)}
+	answer, err := x.Sender.Send(ctx, request, keys, mostRead)
 	if err == nil {
 		seen.Result = resultOf(answer)
 	}
 	return seen, err
 }
 
-func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, key *tool.Credential) (plan.Look, error) {
+func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
 	if problems := b.op.CheckResolved(x.Schemas, tool.Arguments{Body: args.Body}); len(problems) > 0 {
 		return plan.Look{}, errors.Join(errNotRead, errors.New(sentence(problems)))
 	}
@@ -142,7 +138,7 @@ func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	}
 	seen := plan.Look{URL: b.server.BaseURL, Hash: plan.RequestHash(b.op.Name, b.server.BaseURL, args.Body)}
 	answer, err := x.Caller.CallTool(ctx, tool.Call{
-		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: arguments, Key: key,
+		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: arguments, Keys: keys,
 		Idempotency: r.ID + ":" + s.ID.String(), TraceID: r.TraceID, Limit: mostRead,
 	})
 	if errors.Is(err, tool.ErrToolChanged) { // as in a step: nothing calls it until a person approves it

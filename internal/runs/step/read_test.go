@@ -18,7 +18,7 @@ type bounded struct {
 	limit int64
 }
 
-func (b *bounded) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, limit int64) (tool.Answer, error) {
+func (b *bounded) Send(ctx context.Context, _ tool.Request, _ tool.Keys, limit int64) (tool.Answer, error) {
 	b.until, _ = ctx.Deadline()
 	b.limit = limit
 	return tool.Answer{Status: 200}, nil

@@ -102,7 +102,7 @@ type Store interface {
 	run.Catalogue
 	plan.BareReader
 	plan.ResultReader
-	tool.CredentialReader
+	tool.KeyReader
 	tool.Freezer
 	conversation.ChatReader
 	run.Mover
@@ -113,7 +113,7 @@ type Store interface {
 // tool.ErrNotSent when the request did not reach the server, tool.ErrLost when it may have been
 // applied, and tool.ErrRequest when it must not be sent.
 type Sender interface {
-	Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error)
+	Send(ctx context.Context, r tool.Request, keys tool.Keys, limit int64) (tool.Answer, error)
 }
 
 // Executor runs steps.
@@ -260,7 +260,7 @@ func (x *Executor) ready(ctx context.Context, r plan.Run, step plan.Step) (prepa
 	case x.canReason(r, step, st):
 		return call, obstacle{outcome: OutcomeReason}, nil
 	}
-	return call, obstacle{}, x.attachKey(ctx, r, &call)
+	return call, obstacle{}, x.attachKeys(ctx, r, &call)
 }
 
 // skipped returns the ending of a step that is skipped before its first attempt; nil for any other.
@@ -311,7 +311,7 @@ func (x *Executor) send(ctx context.Context, r plan.Run, call prepared) (tool.An
 	defer cancel()
 	switch {
 	case call.tool == nil:
-		return x.Sender.Send(ctx, call.request, call.key, maxAnswer)
+		return x.Sender.Send(ctx, call.request, call.keys, maxAnswer)
 	case call.server.Kind == tool.KindFiles:
 		return x.changeFiles(ctx, r, *call.tool)
 	}

@@ -376,7 +376,7 @@ func TestStepStoresResponsesOfEverySize(t *testing.T) {
 // patient records the deadline of a call.
 type patient struct{ until time.Time }
 
-func (p *patient) Send(ctx context.Context, _ tool.Request, _ *tool.Credential, _ int64) (tool.Answer, error) {
+func (p *patient) Send(ctx context.Context, _ tool.Request, _ tool.Keys, _ int64) (tool.Answer, error) {
 	p.until, _ = ctx.Deadline()
 	return tool.Answer{Status: 200}, nil
 }

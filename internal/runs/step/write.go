@@ -198,12 +198,15 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 	reason := x.reason(r, st)
 	st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
 	st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
-	st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Body: call.body, SentAt: at, Open: true}
+	st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Headers: call.args.Headers, Body: call.body, SentAt: at, Open: true}
 	rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
 		"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,
 	}}
 	if step.Tool != "" {
 		rec.Data["tool"] = step.Tool
+	}
+	if len(call.args.Headers) > 0 {
+		rec.Data["headers"] = call.args.Headers
 	}
 	if again {
 		rec.Type = plan.EventStepRetry

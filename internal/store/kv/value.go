@@ -43,6 +43,9 @@ func List(list []string) Value {
 	return l
 }
 
+// L is a list of attributes.
+func L(list []Value) Value { return &types.AttributeValueMemberL{Value: list} }
+
 // M is a map of attributes.
 func M(it Item) Value { return &types.AttributeValueMemberM{Value: it} }
 

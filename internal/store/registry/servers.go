@@ -25,15 +25,6 @@ type Store struct {
 // New returns the registered services of a table.
 func New(table *kv.Table) *Store { return &Store{table: table} }
 
-// keys is the partition of the keys of services. The keys of agents are apart from the keys of
-// tools, because other functions may read them.
-func keys(account string, server tool.Server) string {
-	if server.IsAgent() {
-		return kv.Account(account) + "#AGENTKEYS"
-	}
-	return kv.Account(account) + "#KEYS"
-}
-
 type serverRow struct {
 	PK          string            `dynamodbav:"PK"`
 	SK          string            `dynamodbav:"SK"`
@@ -57,10 +48,12 @@ type serverRow struct {
 	Catalogue   string            `dynamodbav:"catalogue"` // empty: none yet
 	Operations  int               `dynamodbav:"operations"`
 	Warnings    []string          `dynamodbav:"warnings,omitempty"`
-	KeyIn       string            `dynamodbav:"key_in,omitempty"`
+	KeyIn       string            `dynamodbav:"key_in,omitempty"` // of the first key
 	KeyName     string            `dynamodbav:"key_name,omitempty"`
 	TokenURL    string            `dynamodbav:"token_url,omitempty"`
 	Scope       string            `dynamodbav:"key_scope,omitempty"`
+	MoreKeys    []placeItem       `dynamodbav:"more_keys,omitempty"` // the places of the others
+	Wants       []placeItem       `dynamodbav:"wants,omitempty"`
 	LastError   string            `dynamodbav:"last_error,omitempty"`
 	CreatedAt   int64             `dynamodbav:"created_at"`
 	UpdatedAt   int64             `dynamodbav:"updated_at"`
@@ -85,9 +78,8 @@ func rowOfServer(account string, s tool.Server) serverRow {
 	if s.Reads.Mode != tool.ReadsOff {
 		row.Reads = string(s.Reads.Mode)
 	}
-	if s.Key != nil {
-		row.KeyIn, row.KeyName, row.TokenURL, row.Scope = s.Key.In, s.Key.Name, s.Key.TokenURL, s.Key.Scope
-	}
+	row.setKeys(s.Keys)
+	row.Wants = itemsOf(s.Wants)
 	if s.Catalogue == "" && s.Active {
 		row.DuePK, row.DueSK = kv.DueList(dueAbsent, account), kv.At(s.CreatedAt, s.ID)
 	}
@@ -107,20 +99,10 @@ func (row serverRow) server() tool.Server {
 		s.Reads.Mode = tool.ReadsPreview
 	}
 	if row.KeyIn != "" {
-		s.Key = &tool.KeyPlace{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}
+		s.Keys = append([]tool.KeyPlace{{In: row.KeyIn, Name: row.KeyName, TokenURL: row.TokenURL, Scope: row.Scope}}, placesOf(row.MoreKeys)...)
 	}
+	s.Wants = placesOf(row.Wants)
 	return s
-}
-
-type keyRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
-	In     string `dynamodbav:"in"`
-	Name   string `dynamodbav:"name,omitempty"`
-	Secret string `dynamodbav:"secret"`
-
-	TokenURL string `dynamodbav:"token_url,omitempty"`
-	Scope    string `dynamodbav:"scope,omitempty"`
 }
 
 // change makes a change of servers that a turn sees: all writes or none.
@@ -152,7 +134,7 @@ func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, err
 	return servers, nil
 }
 
-// CreateServer stores a server with its allowlist and key. The allowlist is
+// CreateServer stores a server with its allowlist and its first key. The allowlist is
 // written first, under a revision that nothing names yet.
 func (s *Store) CreateServer(ctx context.Context, account string, server tool.Server, c tool.Catalogue, key *tool.Credential) error {
 	if server.IsAgent() && agent.IsShipped(strings.ToLower(server.Name)) {
@@ -162,7 +144,7 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 		return err
 	}
 	if key != nil {
-		server.Key = &key.Place
+		server.Keys = []tool.KeyPlace{key.Place}
 	}
 	writes := []kv.Write{kv.Put(rowOfServer(account, server), "attribute_not_exists(PK)", kv.ErrTaken)}
 	if server.IsAgent() {
@@ -170,20 +152,12 @@ func (s *Store) CreateServer(ctx context.Context, account string, server tool.Se
 		writes = append(writes, w)
 	}
 	if key != nil {
-		w := putKey(account, server, *key)
-		writes = append(writes, w)
+		writes = append(writes, putKeys(account, server, tool.Keys{*key}, 0))
 	}
 	if err := s.change(ctx, account, writes...); err != nil {
 		return errors.Join(err, s.dropCatalogue(context.WithoutCancel(ctx), account, server.ID, c.Revision))
 	}
 	return nil
-}
-
-func putKey(account string, server tool.Server, key tool.Credential) kv.Write {
-	return kv.Put(keyRow{
-		PK: keys(account, server), SK: "SERVER#" + server.ID, In: key.Place.In, Name: key.Place.Name,
-		TokenURL: key.Place.TokenURL, Scope: key.Place.Scope, Secret: key.Secret,
-	}, "", nil)
 }
 
 // ReplaceCatalogue moves the server's allowlist from revision seen to
@@ -232,11 +206,11 @@ func (s *Store) mark(ctx context.Context, account string, server tool.Server, se
 	row := rowOfServer(account, server)
 	w := kv.Update(row.PK, row.SK,
 		"SET catalogue = :rev, #state = :state, operations = :ops, warnings = :warnings, document_url = :doc, "+
-			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed REMOVE frozen, looks, DuePK, DueSK",
+			"base_url = :base, transport = :transport, last_error = :error, updated_at = :now, refreshed_at = :refreshed, wants = :wants REMOVE frozen, looks, DuePK, DueSK",
 		"catalogue = :seen", kv.Item{
 			":rev": kv.S(server.Catalogue), ":seen": kv.S(seen), ":state": kv.S(row.State), ":ops": kv.N(int64(row.Operations)),
 			":transport": kv.S(row.Transport), ":warnings": kv.List(row.Warnings), ":doc": kv.S(row.DocumentURL), ":base": kv.S(row.BaseURL), ":error": kv.S(row.LastError),
-			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt),
+			":now": kv.N(row.UpdatedAt), ":refreshed": kv.N(row.RefreshedAt), ":wants": listOf(row.Wants),
 		}, tool.ErrServerMoved)
 	w = w.Named("#state", "state")
 	return s.change(ctx, account, w)
@@ -306,41 +280,6 @@ func (s *Store) SetServerReads(ctx context.Context, account, id string, reads to
 		return tool.Server{}, err
 	}
 	return s.Server(ctx, account, id)
-}
-
-// SetCredential stores a server's key apart from the server, or removes it.
-func (s *Store) SetCredential(ctx context.Context, account string, server tool.Server, key *tool.Credential, at time.Time) (tool.Server, error) {
-	var writes []kv.Write
-	if key == nil {
-		writes = []kv.Write{
-			kv.Update(kv.Account(account), "SERVER#"+server.ID, "SET updated_at = :now REMOVE key_in, key_name, token_url, key_scope",
-				"attribute_exists(PK)", kv.Item{":now": kv.N(kv.Millis(at))}, tool.ErrServerNotFound),
-			kv.Delete(keys(account, server), "SERVER#"+server.ID, "", nil),
-		}
-	} else {
-		w := putKey(account, server, *key)
-		writes = []kv.Write{
-			kv.Update(kv.Account(account), "SERVER#"+server.ID,
-				"SET updated_at = :now, key_in = :in, key_name = :name, token_url = :url, key_scope = :scope",
-				"attribute_exists(PK)", kv.Item{
-					":now": kv.N(kv.Millis(at)), ":in": kv.S(key.Place.In), ":name": kv.S(key.Place.Name),
-					":url": kv.S(key.Place.TokenURL), ":scope": kv.S(key.Place.Scope),
-				}, tool.ErrServerNotFound),
-			w,
-		}
-	}
-	if err := s.change(ctx, account, writes...); err != nil {
-		return tool.Server{}, err
-	}
-	return s.Server(ctx, account, server.ID)
-}
-
-// Credential returns a server's key.
-func (s *Store) Credential(ctx context.Context, account string, server tool.Server) (tool.Credential, error) {
-	var row keyRow
-	err := s.table.Get(ctx, keys(account, server), "SERVER#"+server.ID, &row, tool.ErrServerNotFound)
-	place := tool.KeyPlace{In: row.In, Name: row.Name, TokenURL: row.TokenURL, Scope: row.Scope}
-	return tool.Credential{Place: place, Secret: row.Secret}, err
 }
 
 // DeleteServer removes a server, its key, its name and its allowlist.

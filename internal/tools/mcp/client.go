@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -58,7 +59,7 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 		return tool.Answer{}, tool.ErrRequest.With("reason", "arguments")
 	}
 	since := c.now().Add(-call.Trust)
-	s := c.pool.acquire(keyOf(call.Server, call.Key))
+	s := c.pool.acquire(keyOf(call.Server, call.Keys))
 	defer c.pool.release(s)
 	for attempt := 0; ; attempt++ {
 		r, err := c.prepare(ctx, s, call, since)
@@ -68,7 +69,7 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 		a, v := r.send(ctx, c.wire.timeout, call, arguments)
 		c.pool.leaveSession(s, r.on, v.lost)
 		if v.forget {
-			c.forget(call.Key, r.key)
+			c.forget(call.Keys, r.keys)
 		}
 		if v.again && attempt == 0 && ctx.Err() == nil {
 			since = c.now() // a server that forgot the session may have changed its tools
@@ -78,11 +79,11 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 	}
 }
 
-// preparedCall holds everything that a call needs: an open session, the key in the form that is sent, and the
+// preparedCall holds everything that a call needs: an open session, the keys in the form that is sent, and the
 // current definition of the tool.
 type preparedCall struct {
 	on   *sharedSession
-	key  *tool.Credential
+	keys tool.Keys
 	tool liveTool
 }
 
@@ -114,18 +115,18 @@ func (c *Client) prepare(ctx context.Context, s *slot, call tool.Call, since tim
 }
 
 func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Time) (r preparedCall, again bool, err error) {
-	if r.key, err = exchangeKey(ctx, c.bearer, call.Key); err != nil {
+	if r.keys, err = exchangeKeys(ctx, c.bearer, call.Keys); err != nil {
 		return r, false, err
 	}
 	r.on = c.pool.joinSession(s)
 	reused := r.on != nil
 	if !reused {
-		e := newExchanges(call.Server.BaseURL, r.key)
+		e := newExchanges(call.Server.BaseURL, r.keys)
 		e.changed = func() { c.pool.noteChange(s) }
 		opened, err := open(ctx, c.wire, call.Server.Transport, e)
 		if err != nil {
 			err = unavailable(ctx, e, err)
-			return r, c.dropRefusedToken(err, call.Key, r.key), err
+			return r, c.dropRefusedToken(err, call.Keys, r.keys), err
 		}
 		r.on = c.pool.addSession(s, opened)
 	}
@@ -133,14 +134,14 @@ func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Ti
 	if r.tool = known; ok && known.fingerprint == call.Fingerprint {
 		return r, false, nil
 	} // a cached definition can be older than its approval: only a new listing proves that a tool changed
-	e := r.on.exchanges(r.key)
+	e := r.on.exchanges(r.keys)
 	at, changes := c.now(), c.pool.changes(s)
 	l, err := r.on.list(ctx, e)
 	if err != nil {
 		x := e.last("")
 		c.pool.leaveSession(s, r.on, true)
 		err = unavailable(ctx, e, err)
-		return r, reused && (x == nil || x.sessionUnknown()) || c.dropRefusedToken(err, call.Key, r.key), err
+		return r, reused && (x == nil || x.sessionUnknown()) || c.dropRefusedToken(err, call.Keys, r.keys), err
 	}
 	all := liveTools(call.Server.BaseURL, l)
 	c.pool.storeListing(s, all, at, changes)
@@ -162,30 +163,38 @@ func liveTools(base string, l listing) map[string]liveTool {
 	return all
 }
 
-// exchangeKey returns a key in the form that is sent.
-func exchangeKey(ctx context.Context, by Exchanger, key *tool.Credential) (*tool.Credential, error) {
-	if key == nil || by == nil {
-		return key, nil
+// exchangeKeys returns keys in the form that is sent.
+func exchangeKeys(ctx context.Context, by Exchanger, keys tool.Keys) (tool.Keys, error) {
+	if by == nil {
+		return keys, nil
 	}
-	ready, err := by.Exchange(ctx, *key)
-	if err != nil {
-		return nil, err
+	sent := slices.Clone(keys)
+	for i, key := range keys {
+		var err error
+		if sent[i], err = by.Exchange(ctx, key); err != nil {
+			return nil, err
+		}
 	}
-	return &ready, nil
+	return sent, nil
 }
 
 // dropRefusedToken drops a token that a server refused, and reports whether there may be a new one.
-func (c *Client) dropRefusedToken(err error, key, sent *tool.Credential) bool {
-	return errors.Is(err, tool.ErrUnauthorized) && c.forget(key, sent)
+func (c *Client) dropRefusedToken(err error, keys, sent tool.Keys) bool {
+	return errors.Is(err, tool.ErrUnauthorized) && c.forget(keys, sent)
 }
 
-func (c *Client) forget(key, sent *tool.Credential) bool { return forget(c.bearer, key, sent) }
+func (c *Client) forget(keys, sent tool.Keys) bool { return forget(c.bearer, keys, sent) }
 
-func forget(by Exchanger, key, sent *tool.Credential) bool {
-	if by == nil || key == nil || sent == nil || key.Place.In != "oauth" {
+// forget drops the token that was sent for a key of the place "oauth", and reports whether there was one.
+func forget(by Exchanger, keys, sent tool.Keys) bool {
+	if by == nil || len(keys) != len(sent) {
 		return false
 	}
-	by.Forget(*key, *sent)
+	at := slices.IndexFunc(keys, func(key tool.Credential) bool { return key.Place.In == "oauth" })
+	if at < 0 {
+		return false
+	}
+	by.Forget(keys[at], sent[at])
 	return true
 }
 
@@ -203,7 +212,7 @@ func (r preparedCall) send(ctx context.Context, timeout time.Duration, call tool
 	if err != nil {
 		return tool.Answer{}, outcome{err: err}
 	}
-	e := r.on.exchanges(r.key)
+	e := r.on.exchanges(r.keys)
 	e.call = &callHeaders{idempotency: call.Idempotency, traceID: call.TraceID, parameters: parameters}
 	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Arguments}
 	if call.Idempotency != "" {
@@ -244,7 +253,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:
-		if a, ok := answerOf(reply, limit, e.secret()); ok {
+		if a, ok := answerOf(reply, limit, e.keys.Secrets()...); ok {
 			return a, outcome{}
 		}
 	case x.sessionUnknown(), e.streamed && status == http.StatusNotFound:
@@ -282,10 +291,10 @@ func (x *exchange) sessionUnknown() bool {
 func (e *exchanges) refusalAnswer(x *exchange, limit int64) tool.Answer {
 	a := tool.Answer{Status: x.status, Failed: true, Headers: map[string]string{}}
 	retry, to := x.header.Get("Retry-After"), tool.RedirectOrigin(e.base, x.header.Get("Location"))
-	if retryAfter().MatchString(retry) && redactSecret(retry, e.secret()) == retry {
+	if retryAfter().MatchString(retry) && redactSecrets(retry, e.keys.Secrets()) == retry {
 		a.Headers["Retry-After"] = retry
 	}
-	if to != "" && redactSecret(to, e.secret()) == to {
+	if to != "" && redactSecrets(to, e.keys.Secrets()) == to {
 		a.Headers["Location"] = to
 	}
 	fitBody(&a, map[string]any{"error": map[string]any{"code": x.status, "message": http.StatusText(x.status)}}, limit)

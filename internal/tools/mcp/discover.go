@@ -55,7 +55,7 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 	var why error
 	timeouts := 0
 	for _, at := range places {
-		found, err := d.visit(ctx, w, at, t.Key)
+		found, err := d.visit(ctx, w, at, t.Keys)
 		if err == nil {
 			return found, nil
 		}
@@ -113,9 +113,9 @@ func candidateURLs(base string) ([]string, error) {
 
 // visit lists the tools of the server at one address: over Streamable HTTP, or over the transport of 2024-11-05
 // when the server does not accept that.
-func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Credential) (tool.Found, error) {
+func (d Discoverer) visit(ctx context.Context, w *wire, at string, keys tool.Keys) (tool.Found, error) {
 	for attempt := 0; ; attempt++ {
-		sent, err := exchangeKey(ctx, d.Bearer, key)
+		sent, err := exchangeKeys(ctx, d.Bearer, keys)
 		if errors.Is(err, tool.ErrNotSent) {
 			err = tool.ErrUnreachable.With("reason", "token").Because(err)
 		}
@@ -128,7 +128,7 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Cre
 				found, err = old, errOld
 			}
 		}
-		if errors.Is(err, tool.ErrUnauthorized) && attempt == 0 && forget(d.Bearer, key, sent) {
+		if errors.Is(err, tool.ErrUnauthorized) && attempt == 0 && forget(d.Bearer, keys, sent) {
 			continue
 		}
 		return found, err
@@ -136,8 +136,8 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, key *tool.Cre
 }
 
 // listAt lists the tools of a server at an address, over one transport.
-func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *tool.Credential) (tool.Found, error) {
-	e := newExchanges(at, key)
+func listAt(ctx context.Context, w *wire, at string, via tool.Transport, keys tool.Keys) (tool.Found, error) {
+	e := newExchanges(at, keys)
 	within := ctx
 	if via == tool.TransportSSE { // on a stream no timeout of a single exchange limits the wait for an answer
 		var cancel context.CancelFunc
@@ -149,7 +149,7 @@ func listAt(ctx context.Context, w *wire, at string, via tool.Transport, key *to
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	defer s.close()
-	e = s.exchanges(key)
+	e = s.exchanges(keys)
 	l, err := s.list(within, e)
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)

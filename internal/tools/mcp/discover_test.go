@@ -127,7 +127,7 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 			if name == "a huge list" {
 				d.Each = 5 * time.Second
 			}
-			_, err := d.Discover(t.Context(), tool.Target{Base: s.URL, Key: &tool.Credential{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}})
+			_, err := d.Discover(t.Context(), tool.Target{Base: s.URL, Keys: tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}}})
 			if f := fault.Of(err); !errors.Is(err, c.want) || c.reason != "" && f.Args["reason"] != c.reason || strings.Contains(fmt.Sprintf("%v %+v", err, err), "s3cr3t") {
 				t.Errorf("%v, want %v %s", err, c.want, c.reason)
 			}
@@ -265,7 +265,7 @@ func (b *bearers) Forget(_, refused tool.Credential) {
 var _ mcp.Exchanger = (*bearers)(nil)
 
 func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
-	key := &tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: "https://x.test"}, Secret: secret}
+	key := tool.Keys{{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: "https://x.test"}, Secret: secret}}
 	s := newFaultyServer(t, ok)
 	var takes atomic.Value
 	takes.Store("token-2")
@@ -279,13 +279,13 @@ func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
 	d := discoverer(t)
 	by := &bearers{}
 	d.Bearer = by
-	found, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Key: key})
+	found, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Keys: key})
 	if err != nil || by.forgotten.Load() != 1 {
 		t.Fatalf("%v, %d forgotten", err, by.forgotten.Load())
 	}
 	c := client(t, func(o *mcp.Options) { o.Bearer = by })
 	call := callOf(asServer(found), byName(found)["do"], `{}`)
-	call.Key, call.Trust, call.Idempotency = key, time.Hour, "run-1"
+	call.Keys, call.Trust, call.Idempotency = key, time.Hour, "run-1"
 	if _, err := c.CallTool(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
 	if _, err := c.CallTool(t.Context(), call); !errors.Is(err, tool.ErrNotSent) {
 		t.Errorf("%v", err)
 	}
-	if _, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Key: key}); !errors.Is(err, tool.ErrUnreachable) {
+	if _, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Keys: key}); !errors.Is(err, tool.ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,23 +3,21 @@ package mcp
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"piloto/internal/tools/tool"
 )
 
-// exchanges records the HTTP exchanges of one task with one server: the address, the key, and the exchanges
+// exchanges records the HTTP exchanges of one task with one server: the address, the keys, and the exchanges
 // themselves. It travels in the context, past the SDK.
 type exchanges struct {
 	base     string
-	key      *tool.Credential // in the form that is sent
-	call     *callHeaders     // the one tools/call that may be sent; nil: none
-	streamed bool             // answers arrive on one stream (TransportSSE)
-	stream   *exchanges       // the exchanges that opened that stream, when they are others
-	changed  func()           // called when the server notifies that its tools changed
+	keys     tool.Keys    // in the form that is sent
+	call     *callHeaders // the one tools/call that may be sent; nil: none
+	streamed bool         // answers arrive on one stream (TransportSSE)
+	stream   *exchanges   // the exchanges that opened that stream, when they are others
+	changed  func()       // called when the server notifies that its tools changed
 
 	mu    sync.Mutex
 	all   []*exchange
@@ -74,8 +72,8 @@ func exchangesOf(ctx context.Context) *exchanges {
 }
 
 // newExchanges returns an empty record for a server.
-func newExchanges(base string, key *tool.Credential) *exchanges {
-	return &exchanges{base: base, key: key}
+func newExchanges(base string, keys tool.Keys) *exchanges {
+	return &exchanges{base: base, keys: keys}
 }
 
 // begin records a new exchange. It refuses a second tools/call, because that would repeat an effect.
@@ -153,31 +151,8 @@ func (e *exchanges) note(m message) {
 	}
 }
 
-// sign adds the key to a request, at its place.
-func (e *exchanges) sign(req *http.Request) error {
-	if e.key == nil {
-		return nil
-	}
-	place, secret := e.key.Place, e.key.Secret
-	if strings.ContainsAny(secret+place.Name, "\r\n\x00") {
-		return errKey
-	}
-	switch place.In {
-	case "bearer":
-		req.Header.Set("Authorization", "Bearer "+secret)
-	case "header":
-		req.Header.Set(place.Name, secret)
-	case "query":
-		pair := url.QueryEscape(place.Name) + "=" + url.QueryEscape(secret)
-		if req.URL.RawQuery != "" {
-			pair = "&" + pair
-		}
-		req.URL.RawQuery += pair
-	default:
-		return errKey
-	}
-	return nil
-}
+// sign adds the keys to a request, at their places.
+func (e *exchanges) sign(req *http.Request) error { return e.keys.Sign(req.Header, req.URL) }
 
 // errKey means that a request is not sent, because its key could split a header or has no valid place.
 var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)

@@ -45,7 +45,7 @@ func (e *exchanges) clean(err error) error {
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	text := redact.Text(redactSecret(strings.ToValidUTF8(err.Error(), "?"), e.secret()))
+	text := redact.Text(redactSecrets(strings.ToValidUTF8(err.Error(), "?"), e.keys.Secrets()))
 	if len(text) > maxCause {
 		text = strings.ToValidUTF8(text[:maxCause], "")
 	}
@@ -58,15 +58,10 @@ func (e *exchanges) clean(err error) error {
 	return c
 }
 
-func (e *exchanges) secret() string {
-	if e.key == nil {
-		return ""
-	}
-	return e.key.Secret
+// redactSecrets removes keys from a text.
+func redactSecrets(text string, secrets []string) string {
+	return string(redact.Known([]byte(text), secrets...))
 }
-
-// redactSecret removes the key from a text.
-func redactSecret(text, secret string) string { return string(redact.Known([]byte(text), secret)) }
 
 // causeOf returns the cause of a failure that is already a fault.
 func causeOf(err error) string {

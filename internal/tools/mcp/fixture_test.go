@@ -109,9 +109,9 @@ func discoverer(t *testing.T) mcp.Discoverer {
 }
 
 // register discovers a server as registration does.
-func register(t *testing.T, base string, key *tool.Credential) (tool.Server, map[string]tool.Operation) {
+func register(t *testing.T, base string, key tool.Keys) (tool.Server, map[string]tool.Operation) {
 	t.Helper()
-	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: base, Key: key})
+	found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: base, Keys: key})
 	if err != nil {
 		t.Fatalf("discovery: %v", err)
 	}

@@ -47,24 +47,24 @@ func (p *pool) closeSession(h *sharedSession) {
 	}()
 }
 
-// slotKey identifies a slot. It holds a hash of the key, not the key.
+// slotKey identifies a slot. It holds a hash of the keys, not the keys.
 type slotKey struct {
 	server, base string
 	via          tool.Transport
 	key          [sha256.Size]byte
 }
 
-func keyOf(s tool.Server, key *tool.Credential) slotKey {
+func keyOf(s tool.Server, keys tool.Keys) slotKey {
 	k := slotKey{server: s.ID, base: s.BaseURL, via: s.Transport}
-	if key != nil {
+	h := sha256.New()
+	for _, key := range keys {
 		p := key.Place
-		h := sha256.New()
 		for _, part := range []string{p.In, p.Name, p.TokenURL, p.Scope, key.Secret} {
 			sum := sha256.Sum256([]byte(part))
 			h.Write(sum[:])
 		}
-		h.Sum(k.key[:0])
 	}
+	h.Sum(k.key[:0])
 	return k
 }
 

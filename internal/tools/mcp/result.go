@@ -18,7 +18,7 @@ const defaultLimit = 1 << 20
 
 // answerOf turns a message into an answer: the tool's result, or the server's error. It returns false when the
 // message holds neither.
-func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
+func answerOf(m *message, limit int64, secrets ...string) (tool.Answer, bool) {
 	a := tool.Answer{Status: http.StatusOK, Headers: map[string]string{}}
 	if m.Error != nil {
 		code := m.Error.Code
@@ -26,7 +26,7 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 			code = "0"
 		}
 		a.Failed, a.NotCalled = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
-		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecret(m.Error.Message, secret))}}
+		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecrets(m.Error.Message, secrets))}}
 		return a, fitBody(&a, said, limit)
 	}
 	if int64(len(m.Result)) > min(cmp.Or(max(limit, 0), defaultLimit), maxAnswer) && values(m.Result) > maxValues {
@@ -52,7 +52,7 @@ func answerOf(m *message, limit int64, secret string) (tool.Answer, bool) {
 	failed, _ := result["isError"].(bool)
 	kind, _ := result["resultType"].(string)
 	a.Failed = failed || kind == "input_required" // the server wants input first, and this client gives none
-	return a, fitBody(&a, withoutSecret(kept, secret), limit)
+	return a, fitBody(&a, withoutSecrets(kept, secrets), limit)
 }
 
 // maxValues limits the values in a result that must be cut to its size limit: as a tree each value takes some
@@ -93,22 +93,22 @@ func tooManyValues(raw json.RawMessage) (tool.Answer, bool) {
 	}, err == nil
 }
 
-// withoutSecret returns a value with the secret removed from its texts. The texts are unescaped already.
-func withoutSecret(v any, secret string) any {
-	if len(secret) < redact.MinSecret {
+// withoutSecrets returns a value with the secrets removed from its texts. The texts are unescaped already.
+func withoutSecrets(v any, secrets []string) any {
+	if len(secrets) == 0 {
 		return v
 	}
 	switch v := v.(type) {
 	case string:
-		return redactSecret(v, secret)
+		return redactSecrets(v, secrets)
 	case []any:
 		for i, e := range v {
-			v[i] = withoutSecret(e, secret)
+			v[i] = withoutSecrets(e, secrets)
 		}
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for k, e := range v {
-			clean[redactSecret(k, secret)] = withoutSecret(e, secret)
+			clean[redactSecrets(k, secrets)] = withoutSecrets(e, secrets)
 		}
 		return clean
 	}

@@ -138,7 +138,7 @@ func TestBrokenStreamIsResumed(t *testing.T) {
 			})
 			server.rest = s.ServeHTTP
 			call := server.do(t)
-			call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+			call.Keys = tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
 			a, err := client(t).CallTool(t.Context(), call)
 			if c.lost != errors.Is(err, tool.ErrLost) || !c.lost && (err != nil || a.Status != http.StatusOK) {
 				t.Errorf("%+v %v", a, err)

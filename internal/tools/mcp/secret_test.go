@@ -32,10 +32,10 @@ func TestKeyIsSentWithEveryRequestAndNeverReturned(t *testing.T) {
 	for _, v := range versions {
 		for _, place := range places {
 			s := serve(t, mount("/", v.via, v.only == nil, echo(v.only...)))
-			key := &tool.Credential{Place: place, Secret: secret}
+			key := tool.Keys{{Place: place, Secret: secret}}
 			at, ops := register(t, s.URL, key)
 			call := callOf(at, ops["echo"], `{"text":`+string(quoteJSON(secret))+`}`)
-			call.Key, call.Idempotency = key, "run-1"
+			call.Keys, call.Idempotency = key, "run-1"
 			a, err := client(t).CallTool(t.Context(), call)
 			if err != nil || strings.Contains(string(a.Body), "s3cr3t") || !strings.Contains(string(a.Body), "[redacted]") {
 				t.Errorf("%s %s: %v %s", v.name, place.In, err, a.Body)
@@ -71,7 +71,7 @@ func TestEchoedKeyIsRedacted(t *testing.T) {
 	} {
 		s := newFaultyServer(t, result(body))
 		call := s.do(t)
-		call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+		call.Keys = tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
 		for _, limit := range []int64{1 << 20, 60, 40, 20} {
 			call.Limit = limit
 			a, err := client(t).CallTool(t.Context(), call)
@@ -82,7 +82,7 @@ func TestEchoedKeyIsRedacted(t *testing.T) {
 	}
 	s := newFaultyServer(t, status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":`+string(quoteJSON("no: "+secret))+`}}`, "Content-Type", "application/json"))
 	call := s.do(t)
-	call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+	call.Keys = tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
 	if a, err := client(t).CallTool(t.Context(), call); err != nil || string(a.Body) != `{"error":{"code":-32000,"message":"no: [redacted]"}}` {
 		t.Errorf("%v %s", err, a.Body)
 	}
@@ -101,17 +101,17 @@ func TestErrorsContainNoKey(t *testing.T) {
 	hung := newFaultyServer(t, bytesOf(""))
 	call := hung.do(t)
 	for _, place := range places {
-		key := &tool.Credential{Place: place, Secret: secret}
+		key := tool.Keys{{Place: place, Secret: secret}}
 		var errs []error
 		for _, at := range []string{closed.URL, echoing.URL} {
-			_, err := discoverer(t).Discover(t.Context(), tool.Target{Base: at, Key: key})
+			_, err := discoverer(t).Discover(t.Context(), tool.Target{Base: at, Keys: key})
 			other := call
-			other.Key, other.Server.BaseURL = key, at
+			other.Keys, other.Server.BaseURL = key, at
 			_, errCall := client(t).CallTool(t.Context(), other)
 			errs = append(errs, err, errCall)
 		}
 		same := call
-		same.Key = key
+		same.Keys = key
 		_, err := client(t).CallTool(t.Context(), same)
 		for _, err := range append(errs, err) {
 			if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), "s3cr") {
@@ -120,11 +120,11 @@ func TestErrorsContainNoKey(t *testing.T) {
 		}
 	}
 	bad := call
-	bad.Key = &tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X"}, Secret: "a\r\nb: c"}
+	bad.Keys = tool.Keys{{Place: tool.KeyPlace{In: "header", Name: "X"}, Secret: "a\r\nb: c"}}
 	if _, err := client(t).CallTool(t.Context(), bad); !errors.Is(err, tool.ErrRequest) {
 		t.Errorf("a key that splits a header: %v", err)
 	}
-	bad.Key = &tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app"}, Secret: secret}
+	bad.Keys = tool.Keys{{Place: tool.KeyPlace{In: "oauth", Name: "app"}, Secret: secret}}
 	if _, err := client(t).CallTool(t.Context(), bad); !errors.Is(err, tool.ErrRequest) {
 		t.Errorf("a key that nobody exchanges: %v", err)
 	}

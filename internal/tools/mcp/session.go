@@ -23,8 +23,8 @@ type session struct {
 }
 
 // exchanges returns a new record for requests on the session.
-func (s *session) exchanges(key *tool.Credential) *exchanges {
-	e := newExchanges(s.root.base, key)
+func (s *session) exchanges(keys tool.Keys) *exchanges {
+	e := newExchanges(s.root.base, keys)
 	e.changed = s.root.changed
 	if s.root.streamed {
 		e.streamed, e.stream = true, s.root

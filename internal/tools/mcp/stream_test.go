@@ -179,7 +179,7 @@ func TestSSERefusesEndpointOnOtherOrigin(t *testing.T) {
 	for _, endpoint := range []string{other.URL + "/x", strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/sse", "//" + strings.TrimPrefix(other.URL, "http://"), strings.Replace(s.URL, "://", "://u:p@", 1)} {
 		o.endpoint = endpoint
 		call := callOf(at, ops["do"], `{}`)
-		call.Key = &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+		call.Keys = tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
 		if _, err := client(t).CallTool(t.Context(), call); !errors.Is(err, tool.ErrNotSent) {
 			t.Errorf("%s: %v", endpoint, err)
 		}

@@ -79,7 +79,7 @@ func TestCallRequestCannotBeRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.outgoingRequest(t.Context(), req, []byte("{}"), newExchanges(s.URL, &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "secret"}))
+	out, err := w.outgoingRequest(t.Context(), req, []byte("{}"), newExchanges(s.URL, tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: "secret"}}))
 	if err != nil || out.GetBody != nil || out.Body == nil || req.Header.Get("Authorization") != "" {
 		t.Errorf("%+v %v: net/http could send it again", out, err)
 	}

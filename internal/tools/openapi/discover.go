@@ -64,7 +64,7 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 	if err != nil || u.Host == "" {
 		return tool.Found{}, tool.ErrURL.With("reason", "form")
 	}
-	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, key: t.Key, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
+	q := search{client: d.Client, each: cmp.Or(d.Each, requestTime), base: t.Base, keys: t.Keys, origin: u.Scheme + "://" + u.Host, why: tool.ErrNoDocument}
 	if t.Given != "" {
 		return q.readSaid(ctx, t.Given)
 	}
@@ -92,7 +92,7 @@ func (d Discoverer) find(ctx context.Context, t tool.Target) (tool.Found, error)
 // and the prefix of base is kept.
 func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	if !tool.SameOrigin(at, q.origin) {
-		q.key = nil // the key belongs to the service
+		q.keys = nil // they belong to the service
 	}
 	q.origin, q.said = originOf(at), true
 	raw, err := q.fetch(ctx, at, maxDocument)
@@ -135,7 +135,7 @@ type search struct {
 	client       *http.Client
 	each         time.Duration
 	base, origin string
-	key          *tool.Credential // nil: the service has no key
+	keys         tool.Keys
 	tried        []string
 	timeouts     int
 	answered     bool

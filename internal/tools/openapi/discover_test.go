@@ -165,8 +165,8 @@ func TestDiscoverReadsDocumentAtGivenAddress(t *testing.T) {
 	for name, x := range map[string]struct{ prefix, want string }{"at its host": {"", "/v2"}, "below a prefix": {"/v9", "/v9"}} {
 		docs := serve(t, map[string]string{"/rooms.json": strings.Replace(small, `"paths"`, there, 1)})
 		api := serve(t, map[string]string{"/openapi.json": small})
-		key := &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "key-of-the-service"}
-		found, err := discoverer().Discover(t.Context(), tool.Target{Base: api.URL + x.prefix, Given: docs.URL + "/rooms.json?v=1", Key: key})
+		key := tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: "key-of-the-service"}}
+		found, err := discoverer().Discover(t.Context(), tool.Target{Base: api.URL + x.prefix, Given: docs.URL + "/rooms.json?v=1", Keys: key})
 		if err != nil || found.BaseURL != api.URL+x.want || found.DocumentURL != docs.URL+"/rooms.json?v=1" || len(found.Operations) != 1 {
 			t.Errorf("%s: base %s, document %s, %d operations, %v", name, found.BaseURL, found.DocumentURL, len(found.Operations), err)
 		}
@@ -174,7 +174,7 @@ func TestDiscoverReadsDocumentAtGivenAddress(t *testing.T) {
 			t.Errorf("%s: asked %v of the service, %v of the documents", name, api.asked, docs.asked)
 		}
 		docs.pages, docs.other = nil, http.StatusUnauthorized
-		_, err = discoverer().Discover(t.Context(), tool.Target{Base: api.URL, Given: docs.URL + "/rooms.json", Key: key})
+		_, err = discoverer().Discover(t.Context(), tool.Target{Base: api.URL, Given: docs.URL + "/rooms.json", Keys: key})
 		if !errors.Is(err, tool.ErrUnauthorized) || len(docs.asked) != 2 || len(api.asked) != 0 {
 			t.Errorf("%s, locked: %v; asked %v and %v: the key is the service's", name, err, docs.asked, api.asked)
 		}
@@ -242,17 +242,17 @@ func TestDiscoverEndsWithContext(t *testing.T) {
 func TestDiscoverSendsKeyForDocumentWhenAsked(t *testing.T) {
 	const secret = "key-of-the-service"
 	for name, x := range map[string]struct {
-		key  *tool.Credential
+		key  tool.Keys
 		open bool // open to a request without a key, and closed to one with a key
 		ok   bool
 	}{
-		"bearer":          {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, false, true},
-		"a header":        {&tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Api-Key"}, Secret: secret}, false, true},
-		"a parameter":     {&tool.Credential{Place: tool.KeyPlace{In: "query", Name: "key"}, Secret: secret}, false, true},
-		"another key":     {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: "another-key"}, false, false},
+		"bearer":          {tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}, false, true},
+		"a header":        {tool.Keys{{Place: tool.KeyPlace{In: "header", Name: "X-Api-Key"}, Secret: secret}}, false, true},
+		"a parameter":     {tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "key"}, Secret: secret}}, false, true},
+		"another key":     {tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: "another-key"}}, false, false},
 		"none":            {nil, false, false},
-		"not asked for":   {&tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, true, true},
-		"a client's, not": {&tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "client"}, Secret: secret}, false, false},
+		"not asked for":   {tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}, true, true},
+		"a client's, not": {tool.Keys{{Place: tool.KeyPlace{In: "oauth", Name: "client"}, Secret: secret}}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -265,7 +265,7 @@ func TestDiscoverSendsKeyForDocumentWhenAsked(t *testing.T) {
 				_, _ = fmt.Fprint(w, strings.Replace(small, "Small", "Small "+secret, 1))
 			}))
 			defer s.Close()
-			found, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL, Key: x.key})
+			found, err := discoverer().Discover(t.Context(), tool.Target{Base: s.URL, Keys: x.key})
 			if (err == nil) != x.ok || x.ok && len(found.Operations) != 1 {
 				t.Errorf("%d operations, %v", len(found.Operations), err)
 			}

@@ -5,21 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
 
 // extract lists the operations of a document, with the schemas of their arguments.
 func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
 	e := extractor{skeleton: s, bundle: newBundle()}
+	base := s.baseURL(registered, documentURL)
 	operations := slices.Grow([]tool.Operation(nil), len(s.calls))
 	for _, c := range s.calls {
 		if err := s.ctx.Err(); err != nil {
 			return tool.Found{}, err
 		}
-		operations = append(operations, e.operation(c))
+		operations = append(operations, e.operation(c, base, documentURL))
 	}
 	return tool.Found{
-		BaseURL:     s.baseURL(registered, documentURL),
+		BaseURL:     base,
 		DocumentURL: documentURL,
 		Title:       clip(s.root.get("info").get("title").scalar(), 200),
 		Operations:  operations,
@@ -35,7 +37,7 @@ type extractor struct {
 	left   int // bytes of schema that the current operation may still use
 }
 
-func (e *extractor) operation(c call) tool.Operation {
+func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	e.left = schemaSize
 	out := tool.Operation{
 		Entry:       tool.Entry{Method: c.method, Path: c.path, OperationID: c.operationID, Summary: c.title()},
@@ -43,8 +45,9 @@ func (e *extractor) operation(c call) tool.Operation {
 	}
 	names := templateNames(c.path)
 	for _, p := range c.parameters {
-		e.parameter(&out, p, names, c.where())
+		e.parameter(&out, &c, p, names)
 	}
+	out.Base = e.ownBase(&c, base, documentURL)
 	for _, name := range names {
 		if !slices.ContainsFunc(out.Parameters, func(p tool.Parameter) bool { return p.In == "path" && p.Name == name }) {
 			out.Parameters = append(out.Parameters, tool.Parameter{
@@ -58,27 +61,50 @@ func (e *extractor) operation(c call) tool.Operation {
 	if c.method == "POST" {
 		out.Output = e.output(c.path)
 	}
+	out.Security, out.Refused = c.security, c.refused
 	return out
 }
 
-func (e *extractor) parameter(out *tool.Operation, p parameter, names []string, where string) {
-	isKey := slices.Contains(e.places, tool.KeyPlace{In: p.in, Name: p.name})
+func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names []string) {
+	isKey := e.isKey(p)
 	switch {
 	case p.in == "path" && !slices.Contains(names, p.name):
-		e.warn("%s: the path has no {%s}", where, clip(p.name, 100))
+		e.warn("%s: the path has no {%s}", c.where(), clip(p.name, 100))
 		return
 	case p.in == "cookie":
-		if p.required {
-			e.warn("%s: the cookie %s it asks for is not sent", where, clip(p.name, 100))
+		if p.required && !isKey {
+			c.refuse(tool.RefusedCookie, p.name)
 		}
 		return
-	case p.in == "header" && p.required && !isKey:
-		e.warn("%s: the header %s it asks for is not sent", where, clip(p.name, 100))
+	case p.in == "header" && isKey:
+		if p.required {
+			out.Needs = append(out.Needs, tool.KeyPlace{In: p.in, Name: p.name})
+		}
+		return
+	case p.in == "header" && !tool.MaySetHeader(p.name):
+		if p.required && !tool.AddsHeader(c.method, p.name) {
+			c.refuse(tool.RefusedHeader, p.name)
+		}
+		return
 	}
 	out.Parameters = append(out.Parameters, tool.Parameter{
 		Name: p.name, In: p.in, Required: p.required && !isKey, Style: p.style, Explode: p.explode,
-		Schema: e.schema(p.schema, where+" "+p.name),
+		Schema: e.schema(p.schema, c.where()+" "+p.name),
 	})
+}
+
+// isKey reports whether a parameter is the place of a key. A person stores a key, and no call names it: a header whose name says
+// that it is a secret is one, too.
+func (e *extractor) isKey(p parameter) bool {
+	place := tool.KeyPlace{In: p.in, Name: p.name}
+	if slices.ContainsFunc(e.places, place.Is) {
+		return true
+	}
+	if p.in != "header" || !redact.Name(p.name) || !tool.MaySetHeader(p.name) || len(e.places) >= maxSchemes {
+		return false
+	}
+	e.places = append(e.places, place)
+	return true
 }
 
 // schema returns a schema with its definitions.

@@ -12,27 +12,18 @@ func asksForKey(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// send requests a document, and once more with the service's key when the service refused the first request. The
-// key is removed from the response, because documents are shown. Client credentials (in "oauth") are not sent.
+// send requests a document, and once more with the service's keys when the service refused the first request. The
+// keys are removed from the response, because documents are shown. Client credentials (in "oauth") are not sent.
 func (q *search) send(req *http.Request) (*http.Response, error) {
 	res, err := q.client.Do(req)
-	if err != nil || q.key == nil || !asksForKey(res.StatusCode) {
+	if err != nil || len(q.keys) == 0 || q.keys.Exchanged() || !asksForKey(res.StatusCode) {
 		return res, err
 	}
 	again := req.Clone(req.Context())
-	switch q.key.Place.In {
-	case "bearer":
-		again.Header.Set("Authorization", "Bearer "+q.key.Secret)
-	case "header":
-		again.Header.Set(q.key.Place.Name, q.key.Secret)
-	case "query":
-		query := again.URL.Query()
-		query.Set(q.key.Place.Name, q.key.Secret)
-		again.URL.RawQuery = query.Encode()
-	default:
-		return res, nil
-	}
 	_ = res.Body.Close()
+	if err := q.keys.Sign(again.Header, again.URL); err != nil {
+		return nil, err
+	}
 	if res, err = q.client.Do(again); err != nil {
 		return nil, withoutURL(err) // without the URL, which may contain the key
 	}
@@ -41,6 +32,6 @@ func (q *search) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Body = io.NopCloser(bytes.NewReader(redact.Known(raw, q.key.Secret)))
+	res.Body = io.NopCloser(bytes.NewReader(redact.Known(raw, q.keys.Secrets()...)))
 	return res, nil
 }

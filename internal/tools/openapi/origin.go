@@ -2,16 +2,12 @@ package openapi
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"piloto/internal/tools/tool"
 )
 
-const (
-	maxServer  = 1000 // bytes of a server's URL
-	maxSchemes = 100  // each parameter is compared with each scheme
-)
+const maxServer = 1000 // bytes of a server's URL
 
 // readServers reads the document's servers, with values for their variables.
 func (s *skeleton) readServers() {
@@ -21,7 +17,16 @@ func (s *skeleton) readServers() {
 		}
 		return
 	}
-	for i, v := range s.root.get("servers").elements() {
+	s.servers = s.serversOf(s.root)
+}
+
+// serversOf reads the servers of a document, of a path or of an operation; nil when it names none. One that cannot be read is a
+// text that no address has.
+func (s *skeleton) serversOf(n *node) (servers []string) {
+	if s.version == swagger2 {
+		return nil
+	}
+	for i, v := range n.get("servers").elements() {
 		raw := v.get("url").str()
 		if raw == "" || i >= 50 {
 			continue
@@ -32,10 +37,83 @@ func (s *skeleton) readServers() {
 		}
 		if url == "" || len(url) > maxServer {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
-			continue
+			if n == s.root {
+				continue
+			}
+			url = unreadableServer
 		}
-		s.servers = append(s.servers, url)
+		servers = append(servers, url)
 	}
+	return servers
+}
+
+const unreadableServer = "{}"
+
+// ownSchemes refuses an operation of 2.0 that is not sent over HTTP.
+func (s *skeleton) ownSchemes(c *call, op *node) {
+	schemes, other := op.get("schemes"), ""
+	if schemes == nil {
+		schemes = s.root.get("schemes")
+	}
+	for _, one := range schemes.elements() {
+		switch strings.ToLower(one.str()) {
+		case "http", "https":
+			return
+		}
+		other = one.str()
+	}
+	if other != "" {
+		c.refuse(tool.RefusedServer, other+"://")
+	}
+}
+
+// ownBase returns the address that the path of an operation follows where that is not the base of the document, else "". An
+// operation whose servers are all on another origin is refused: nobody registered that one, and no key is for it.
+func (s *skeleton) ownBase(c *call, base, documentURL string) string {
+	if len(c.servers) == 0 {
+		return ""
+	}
+	origin, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	at, err := url.Parse(documentURL)
+	if err != nil {
+		at = origin
+	}
+	for _, raw := range c.servers {
+		if s.elsewhere && raw == s.servers[0] { // it is the document's own, in whose place the service was registered
+			return ""
+		}
+		if own, ok := onOrigin(origin, at, raw); ok {
+			if own == base {
+				return ""
+			}
+			return own
+		}
+	}
+	what := c.servers[0]
+	if u, err := at.Parse(what); err == nil {
+		what = u.String()
+	}
+	c.refuse(tool.RefusedServer, what)
+	return ""
+}
+
+// onOrigin returns the address of a server on the registered origin, and false for a server elsewhere. raw may be relative to the
+// document. A server on the same host with the other of http and https is the registered one.
+func onOrigin(origin, document *url.URL, raw string) (string, bool) {
+	u, err := document.Parse(raw)
+	if err != nil || strings.ContainsAny(raw, "{}") || u.RawQuery != "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return "", false
+	}
+	if !strings.EqualFold(u.Hostname(), origin.Hostname()) || u.Port() != origin.Port() && u.Scheme == origin.Scheme {
+		return "", false
+	}
+	prefix := "/" + strings.Trim(u.EscapedPath(), "/")
+	full := origin.Scheme + "://" + origin.Host + strings.TrimSuffix(prefix, "/")
+	clean, err := tool.NormalizeURL(full, tool.Policy{AllowLoopback: true, Private: tool.AnyNetwork()})
+	return clean, err == nil
 }
 
 // fillVariables returns a server's URL with the defaults of its variables. It stops when the URL is too long,
@@ -55,7 +133,11 @@ func fillVariables(raw string, variables *node) string {
 			raw = rest
 			continue
 		}
-		b.WriteString(clip(variable.get("default").scalar(), 2*maxServer))
+		value := variable.get("default")
+		if choices := variable.get("enum").elements(); value == nil && len(choices) > 0 {
+			value = &choices[0]
+		}
+		b.WriteString(clip(value.scalar(), 2*maxServer))
 		raw = after
 	}
 	return b.String()
@@ -75,24 +157,17 @@ func (s *skeleton) baseURL(registered, documentURL string) string {
 		at = origin
 	}
 	for _, raw := range s.servers {
+		if clean, ok := onOrigin(origin, at, raw); ok {
+			return clean
+		}
 		u, err := at.Parse(raw)
-		if err != nil || strings.ContainsAny(raw, "{}") {
-			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
-			continue
-		}
-		if !strings.EqualFold(u.Hostname(), origin.Hostname()) || u.Port() != origin.Port() && u.Scheme == origin.Scheme {
+		if foreign := err == nil && !strings.ContainsAny(raw, "{}") && !tool.SameOrigin(u.String(), registered); foreign {
 			s.warn("the document names the server %s: calls go to %s://%s, where it was registered", clip(raw, 200), origin.Scheme, origin.Host)
-			continue
-		}
-		prefix := "/" + strings.Trim(u.EscapedPath(), "/")
-		full := origin.Scheme + "://" + origin.Host + strings.TrimSuffix(prefix, "/")
-		clean, err := tool.NormalizeURL(full, tool.Policy{AllowLoopback: true, Private: tool.AnyNetwork()})
-		if err != nil || u.RawQuery != "" || u.User != nil {
+		} else {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
-			continue
 		}
-		return clean
 	}
+	s.elsewhere = len(s.servers) > 0
 	return registered
 }
 
@@ -101,62 +176,4 @@ func (s *skeleton) foreignHost(origin *url.URL) {
 	if h := s.root.get("host").str(); s.version == swagger2 && h != "" && !strings.EqualFold(h, origin.Host) {
 		s.warn("the document names the host %s: calls go to %s://%s, where it was registered", clip(h, 200), origin.Scheme, origin.Host)
 	}
-}
-
-// readSecurity reads the places of a key in the security schemes. The schemes that every operation requires come first.
-func (s *skeleton) readSecurity() {
-	schemes := s.root.get("components").get("securitySchemes")
-	if s.version == swagger2 {
-		schemes = s.root.get("securityDefinitions")
-	}
-	asked := map[string]bool{}
-	for _, requirement := range s.root.get("security").elements() {
-		requirement.each(func(name string, _ *node) { asked[name] = true })
-	}
-	var first, rest []tool.KeyPlace
-	schemes.each(func(name string, n *node) {
-		if len(first)+len(rest) >= maxSchemes {
-			return
-		}
-		if n = s.resolve(n, "security scheme "+clip(name, 100)); n == nil {
-			return
-		}
-		place, ok := s.keyPlace(name, n)
-		switch {
-		case ok && asked[name]:
-			first = append(first, place)
-		case ok:
-			rest = append(rest, place)
-		}
-	})
-	if schemes.size() > maxSchemes {
-		s.warn("only %d of the security schemes are read", maxSchemes)
-	}
-	for _, place := range slices.Concat(first, rest) {
-		if !slices.Contains(s.places, place) {
-			s.places = append(s.places, place)
-		}
-	}
-}
-
-// keyPlace returns where a security scheme puts a key, and false when a key is of no use for it.
-func (s *skeleton) keyPlace(name string, n *node) (tool.KeyPlace, bool) {
-	kind := n.get("type").str()
-	if kind == "http" {
-		kind = strings.ToLower(n.get("scheme").str())
-	}
-	switch kind {
-	case "apiKey":
-		in, key := n.get("in").str(), n.get("name").str()
-		if key == "" || in != "header" && in != "query" {
-			s.warn("the security scheme %s puts its key in %s, which is not supported", clip(name, 100), clip(in, 20))
-			return tool.KeyPlace{}, false
-		}
-		return tool.KeyPlace{In: in, Name: clip(key, 100)}, true
-	case "basic":
-		return tool.KeyPlace{In: "header", Name: "Authorization"}, true
-	case "bearer", "oauth2", "openIdConnect":
-		return tool.KeyPlace{In: "bearer"}, true
-	}
-	return tool.KeyPlace{}, false
 }

@@ -81,6 +81,18 @@ func describe(f tool.Found) string {
 	}
 	for _, op := range f.Operations {
 		fmt.Fprintf(&b, "\n%s %s  %q %q\n", op.Method, op.Path, op.OperationID, op.Summary)
+		if op.Refused != nil {
+			fmt.Fprintf(&b, "  refused %s %s\n", op.Refused.Reason, op.Refused.What)
+		}
+		if op.Base != "" {
+			fmt.Fprintf(&b, "  at %s\n", op.Base)
+		}
+		if op.Security != nil {
+			fmt.Fprintf(&b, "  security %v\n", op.Security)
+		}
+		if len(op.Needs) > 0 {
+			fmt.Fprintf(&b, "  needs %v\n", op.Needs)
+		}
 		for _, p := range op.Parameters {
 			fmt.Fprintf(&b, "  %s %s required=%v style=%q explode=%v %s\n", p.In, p.Name, p.Required, p.Style, p.Explode, p.Schema)
 		}

@@ -22,11 +22,13 @@ var methods = []string{"get", "post", "put", "patch", "delete", "head", "options
 // schemas.
 type skeleton struct {
 	*document
-	calls   []call
-	places  []tool.KeyPlace // of a key, preferred first
-	servers []string
-	inAll   int // parameters
-	size    int // bytes of names and prose
+	calls     []call
+	places    []tool.KeyPlace // of a key, preferred first
+	servers   []string
+	schemes   map[string]scheme // of security, by their names
+	elsewhere bool              // the service was registered on none of the servers
+	inAll     int               // parameters
+	size      int               // bytes of names and prose
 }
 
 // call is one operation of a document.
@@ -35,6 +37,16 @@ type call struct {
 	operationID, summary, description string
 	parameters                        []parameter
 	body                              *body
+	servers                           []string          // of its own, or of its path; nil: those of the document
+	security                          [][]tool.KeyPlace // see tool.Operation
+	refused                           *tool.Refusal
+}
+
+// refuse notes the first reason why the operation cannot be called.
+func (c *call) refuse(reason, what string) {
+	if c.refused == nil {
+		c.refused = &tool.Refusal{Reason: reason, What: clip(strings.Join(strings.Fields(what), " "), 200)}
+	}
 }
 
 func (c call) where() string { return c.method + " " + c.path }
@@ -84,25 +96,27 @@ func (s *skeleton) build() error {
 
 func (s *skeleton) item(path string, item *node) {
 	shared := s.parameters(item.get("parameters"), path)
-	if item.get("servers").size() > 0 {
-		s.warn("%s: the document names a server of its own for it, which is not used", path)
-	}
+	servers := s.serversOf(item)
 	for _, method := range methods {
 		if op := item.get(method); op != nil && op.kind == object {
-			s.operation(path, method, op, shared)
+			s.operation(path, method, op, shared, servers)
 		}
 	}
 }
 
-func (s *skeleton) operation(path, method string, op *node, shared []*node) {
+func (s *skeleton) operation(path, method string, op *node, shared []*node, servers []string) {
 	c := call{
 		path: path, method: strings.ToUpper(method), operationID: clip(op.get("operationId").scalar(), 200),
 		summary: clip(op.get("summary").scalar(), 300), description: clip(op.get("description").scalar(), maxProse),
 	}
 	where := c.where()
-	if op.get("servers").size() > 0 {
-		s.warn("%s: the document names a server of its own for it, which is not used", where)
+	if c.servers = servers; op.get("servers").size() > 0 {
+		c.servers = s.serversOf(op)
 	}
+	if s.version == swagger2 {
+		s.ownSchemes(&c, op)
+	}
+	s.securityOf(&c, op)
 	all := s.merge(shared, s.parameters(op.get("parameters"), where))
 	s.inAll += len(shared) + len(all)
 	var form []*node

@@ -137,7 +137,7 @@ func TestEchoedKeyIsRedacted(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"raw":%q,"url":%q}`+strings.Repeat(" ", 20)+"%s", r.URL.Query().Get("k"), r.URL.RawQuery, r.URL.Query().Get("k"))
 	}))
 	defer echo.Close()
-	key := &tool.Credential{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}
+	key := tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}}
 	many := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat(r.URL.Query().Get("k")+" ", 500))
 	}))

@@ -14,12 +14,12 @@ import (
 
 // failure turns an error into a fault: ErrNotSent when no connection was handed to the request, else ErrLost.
 // Args["reason"] is one of target, dns, refused, tls, timeout, cancelled, reset, protocol.
-func failure(err error, handed bool, secret string) error {
+func failure(err error, handed bool, secrets ...string) error {
 	kind := tool.ErrNotSent
 	if handed {
 		kind = tool.ErrLost
 	}
-	return kind.With("reason", reason(err)).Because(clean(err, secret))
+	return kind.With("reason", reason(err)).Because(clean(err, secrets...))
 }
 
 func reason(err error) string {
@@ -38,12 +38,12 @@ type cleanedError struct {
 func (c cleanedError) Error() string { return c.text }
 func (c cleanedError) Unwrap() error { return c.cause }
 
-func clean(err error, secret string) error {
+func clean(err error, secrets ...string) error {
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
 		err = inURL.Err
 	}
-	c := cleanedError{text: redact.Text(string(redact.Known([]byte(err.Error()), secret)))}
+	c := cleanedError{text: redact.Text(string(redact.Known([]byte(err.Error()), secrets...)))}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			c.cause = cause
@@ -56,15 +56,19 @@ func clean(err error, secret string) error {
 	return c
 }
 
-// trimBeginning removes the beginning of a secret from the end of a text that was cut.
-func trimBeginning(text []byte, secret string) []byte {
-	if len(secret) < redact.MinSecret {
-		return text
-	}
-	for n := min(len(secret)-1, len(text)); n >= redact.MinSecret/2; n-- {
-		if bytes.HasSuffix(text, []byte(secret[:n])) {
-			return text[:len(text)-n]
+// trimBeginning removes the beginning of a secret from the end of a text that was cut: the longest one of all secrets.
+func trimBeginning(text []byte, secrets []string) []byte {
+	cut := 0
+	for _, secret := range secrets {
+		if len(secret) < redact.MinSecret {
+			continue
+		}
+		for n := min(len(secret)-1, len(text)); n >= redact.MinSecret/2; n-- {
+			if bytes.HasSuffix(text, []byte(secret[:n])) {
+				cut = max(cut, n)
+				break
+			}
 		}
 	}
-	return text
+	return text[:len(text)-cut]
 }

@@ -233,7 +233,7 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	key := i.key()
 	send := func(want string, status int) {
 		t.Helper()
-		a, err := s.Send(t.Context(), to(api.URL, "POST"), &key, 1000)
+		a, err := s.Send(t.Context(), to(api.URL, "POST"), tool.Keys{key}, 1000)
 		if err != nil || a.Status != status || seen.Load() != "Bearer "+want || strings.Contains(string(a.Body), want) {
 			t.Errorf("%+v %v: sent %v, want %s", a, err, seen.Load(), want)
 		}
@@ -245,10 +245,10 @@ func TestSendExchangesAKeyForItsToken(t *testing.T) {
 	send("token-2", 200)
 	i.status = 401
 	from.Forget(key, bearerCredential("token-2"))
-	if _, err := s.Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrUnauthorized) {
+	if _, err := s.Send(t.Context(), to(api.URL, "GET"), tool.Keys{key}, 10); !errors.Is(err, tool.ErrUnauthorized) {
 		t.Errorf("%v, want refused", err)
 	}
-	if _, err := sender(time.Second).Send(t.Context(), to(api.URL, "GET"), &key, 10); !errors.Is(err, tool.ErrRequest) {
+	if _, err := sender(time.Second).Send(t.Context(), to(api.URL, "GET"), tool.Keys{key}, 10); !errors.Is(err, tool.ErrRequest) {
 		t.Errorf("without tokens: %v, want ErrRequest", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -25,10 +26,10 @@ const (
 )
 
 // keptHeaders lists the response headers that a result may hold.
-var keptHeaders = []string{"Content-Type", "Location", "ETag", "Retry-After", "Link", "X-Request-Id"}
+var keptHeaders = []string{"Content-Type", "Location", "ETag", "Last-Modified", "Retry-After", "Link", "X-Request-Id"}
 
 // headHeaders lists those of a HEAD, which is sent because of them.
-var headHeaders = append([]string{"Content-Length", "Last-Modified"}, keptHeaders...)
+var headHeaders = append([]string{"Content-Length"}, keptHeaders...)
 
 // Sender sends the requests of steps.
 type Sender struct {
@@ -57,49 +58,50 @@ func (s Sender) With(tokens *Tokens) Sender {
 // arrived and its body was cut, Send returns an answer with Truncated set; for a read it returns ErrLost. For a key
 // of the place "oauth" the error may also be ErrUnauthorized; a request whose token the server refuses is not
 // repeated.
-func (s Sender) Send(ctx context.Context, r tool.Request, key *tool.Credential, limit int64) (tool.Answer, error) {
+func (s Sender) Send(ctx context.Context, r tool.Request, keys tool.Keys, limit int64) (tool.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.timeout())
 	defer cancel()
-	key, forget, err := s.exchangeKey(ctx, key)
+	keys, forget, err := s.exchangeKeys(ctx, keys)
 	if err != nil {
 		return tool.Answer{}, err
 	}
 	var handed atomic.Bool // a connection was handed to the request: bytes may follow
-	req, err := request(watch(ctx, &handed), r, key)
+	req, err := request(watch(ctx, &handed), r, keys)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	secret := ""
-	if key != nil {
-		secret = key.Secret
-	}
+	secrets := keys.Secrets()
 	failpoint.Here("outbound.request.before")
 	res, err := s.client(r.Method).Do(req)
 	failpoint.Here("outbound.request.after")
 	if err != nil {
-		return tool.Answer{}, failure(err, handed.Load(), secret)
+		return tool.Answer{}, failure(err, handed.Load(), secrets...)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusUnauthorized {
 		forget()
 	}
 	if res.StatusCode < 200 { // 101: the connection is no longer HTTP
-		return tool.Answer{}, failure(errProtocol, true, secret)
+		return tool.Answer{}, failure(errProtocol, true, secrets...)
 	}
-	return s.read(r.Method, res, secret, limit)
+	return s.read(r.Method, res, secrets, limit)
 }
 
-// exchangeKey returns a key in the form that is sent, and the function to call when the server refuses it.
-func (s Sender) exchangeKey(ctx context.Context, key *tool.Credential) (sent *tool.Credential, forget func(), err error) {
+// exchangeKeys returns keys in the form that is sent, and the function to call when the server refuses them.
+func (s Sender) exchangeKeys(ctx context.Context, keys tool.Keys) (sent tool.Keys, forget func(), err error) {
 	forget = func() {}
-	if key == nil || key.Place.In != "oauth" || s.tokens == nil {
-		return key, forget, nil
+	sent = slices.Clone(keys)
+	for i, key := range keys {
+		if key.Place.In != "oauth" || s.tokens == nil {
+			continue
+		}
+		if sent[i], err = s.tokens.Exchange(ctx, key); err != nil {
+			return nil, forget, err
+		}
+		ready := sent[i]
+		forget = func() { s.tokens.Forget(key, ready) } // of one place there is one key
 	}
-	ready, err := s.tokens.Exchange(ctx, *key)
-	if err != nil {
-		return nil, forget, err
-	}
-	return &ready, func() { s.tokens.Forget(*key, ready) }, nil
+	return sent, forget, nil
 }
 
 func (s Sender) client(method string) *http.Client {
@@ -125,7 +127,7 @@ func watch(ctx context.Context, handed *atomic.Bool) context.Context {
 	})
 }
 
-func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.Request, error) {
+func request(ctx context.Context, r tool.Request, keys tool.Keys) (*http.Request, error) {
 	target, err := url.Parse(r.URL)
 	if err != nil || target.User != nil || target.Host == "" || !tool.SameOrigin(r.Origin, r.URL) {
 		return nil, tool.ErrRequest.With("reason", "origin")
@@ -145,48 +147,32 @@ func request(ctx context.Context, r tool.Request, key *tool.Credential) (*http.R
 		}
 		req.Header.Set(name, value)
 	}
-	if key == nil {
-		return req, nil
-	}
-	if strings.ContainsAny(key.Secret+key.Place.Name, "\r\n\x00") {
-		return nil, errKey
-	}
-	switch key.Place.In {
-	case "bearer":
-		req.Header.Set("Authorization", "Bearer "+key.Secret)
-	case "header":
-		req.Header.Set(key.Place.Name, key.Secret)
-	case "query":
-		pair := url.QueryEscape(key.Place.Name) + "=" + url.QueryEscape(key.Secret)
-		if req.URL.RawQuery != "" {
-			pair = "&" + pair
-		}
-		req.URL.RawQuery += pair
-	default:
-		return nil, errKey
-	}
-	return req, nil
+	return req, keys.Sign(req.Header, req.URL)
 }
 
-// read reads the body. It removes a secret that the server echoes, because results are shown, stored and given to
+// read reads the body. It removes secrets that the server echoes, because results are shown, stored and given to
 // models.
-func (s Sender) read(method string, res *http.Response, secret string, limit int64) (tool.Answer, error) {
-	margin := int64(3 * len(secret)) // a key may be cut at the end of the read part: this many bytes there are never kept
+func (s Sender) read(method string, res *http.Response, secrets []string, limit int64) (tool.Answer, error) {
+	longest := 0
+	for _, secret := range secrets {
+		longest = max(longest, len(secret))
+	}
+	margin := int64(3 * longest) // a key may be cut at the end of the read part: this many bytes there are never kept
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1+margin))
 	if err != nil && isSafe(method) {
-		return tool.Answer{}, failure(err, true, secret)
+		return tool.Answer{}, failure(err, true, secrets...)
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
 	if !res.Uncompressed && res.ContentLength > int64(len(body)) && method != http.MethodHead {
 		a.Bytes = int(res.ContentLength)
 	}
 	more := int64(len(body)) > limit+margin
-	body = redact.Known(body, secret)
+	body = redact.Known(body, secrets...)
 	switch {
 	case more:
 		body = body[:max(0, int64(len(body))-margin)]
 	case err != nil:
-		body = trimBeginning(body, secret)
+		body = trimBeginning(body, secrets)
 	}
 	if more || int64(len(body)) > limit {
 		body, a.Truncated = body[:min(limit, int64(len(body)))], true
@@ -198,7 +184,7 @@ func (s Sender) read(method string, res *http.Response, secret string, limit int
 		kept = headHeaders
 	}
 	for _, name := range kept {
-		if value := string(redact.Known([]byte(res.Header.Get(name)), secret)); value != "" && isPrintable(value) {
+		if value := string(redact.Known([]byte(res.Header.Get(name)), secrets...)); value != "" && isPrintable(value) {
 			a.Headers[name] = value
 		}
 	}
@@ -209,9 +195,6 @@ func isPrintable(value string) bool {
 	return len(value) <= maxHeaderValue && utf8.ValidString(value) &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
-
-// errKey means that a request is not sent, because its key could split a header or has no valid place.
-var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 
 // errProtocol means that a response is not complete HTTP.
 var errProtocol = errors.New("the answer is not a complete HTTP response")

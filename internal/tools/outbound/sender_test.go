@@ -134,7 +134,7 @@ func TestSendDecodesOlderCharset(t *testing.T) {
 			if name == "cut" {
 				limit = 11
 			}
-			a, err := sender(time.Second).Send(t.Context(), tool.Request{Method: "GET", Origin: s.url, URL: s.url + "/x"}, &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, limit)
+			a, err := sender(time.Second).Send(t.Context(), tool.Request{Method: "GET", Origin: s.url, URL: s.url + "/x"}, tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}, limit)
 			if err != nil || string(a.Body) != c.want || a.Truncated != (name == "cut") {
 				t.Errorf("%q truncated %v, %v; want %q", a.Body, a.Truncated, err, c.want)
 			}
@@ -154,7 +154,7 @@ func TestSendPutsKeyInItsPlace(t *testing.T) {
 	}
 	for _, c := range cases {
 		r := serveRaw(t, say("HTTP/1.1 204 No Content\r\n\r\n"))
-		if _, err := sender(2*time.Second).Send(t.Context(), to(r.url, "GET"), &tool.Credential{Place: c.place, Secret: secret}, 10); err != nil {
+		if _, err := sender(2*time.Second).Send(t.Context(), to(r.url, "GET"), tool.Keys{{Place: c.place, Secret: secret}}, 10); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := r.last.Load().(string); !strings.Contains(got, c.want) || strings.Contains(got, "Referer") {
@@ -165,7 +165,7 @@ func TestSendPutsKeyInItsPlace(t *testing.T) {
 
 func TestSendRefusesToLeaveTheOrigin(t *testing.T) {
 	r := serveRaw(t, say("HTTP/1.1 204 No Content\r\n\r\n"))
-	key := &tool.Credential{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}
+	key := tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
 	for _, change := range []func(*tool.Request){
 		func(q *tool.Request) { q.Origin = "http://other.example" },
 		func(q *tool.Request) { q.Origin = "" },
@@ -182,7 +182,7 @@ func TestSendRefusesToLeaveTheOrigin(t *testing.T) {
 			t.Errorf("%+v: %v, want ErrRequest", req, err)
 		}
 	}
-	bad := &tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X"}, Secret: "a\r\nb: c"}
+	bad := tool.Keys{{Place: tool.KeyPlace{In: "header", Name: "X"}, Secret: "a\r\nb: c"}}
 	if _, err := sender(time.Second).Send(t.Context(), to(r.url, "GET"), bad, 10); !errors.Is(err, tool.ErrRequest) {
 		t.Errorf("%v, want ErrRequest", err)
 	}
@@ -221,7 +221,7 @@ func TestSendDistinguishesSentFromNotSent(t *testing.T) {
 		{"not HTTP", serveRaw(t, func(c net.Conn) { say("SSH-2.0-x\r\n")(c); _ = c.Close() }).url, Options{AllowLoopback: true}, tool.ErrLost, ""},
 		{"upgrade", serveRaw(t, say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")).url, Options{AllowLoopback: true, Timeout: time.Second}, tool.ErrLost, ""},
 	}
-	key := &tool.Credential{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}
+	key := tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}}
 	for _, c := range cases {
 		for _, method := range []string{"GET", "POST"} {
 			_, err := NewSender(c.opts).Send(t.Context(), to(c.url, method), key, 100)

@@ -26,48 +26,48 @@ import (
 
 // vectors returns every code path that sends a request to an address from a person, with its key where there is
 // one. A service's key is tried in every place.
-func vectors(opts Options) map[string]func(ctx context.Context, url string, key *tool.Credential) error {
+func vectors(opts Options) map[string]func(ctx context.Context, url string, key tool.Keys) error {
 	tokens := func() *Tokens { return NewTokens(opts, time.Now) }
-	send := func(method string) func(context.Context, string, *tool.Credential) error {
-		return func(ctx context.Context, url string, key *tool.Credential) error {
+	send := func(method string) func(context.Context, string, tool.Keys) error {
+		return func(ctx context.Context, url string, key tool.Keys) error {
 			header := map[string]string{"Accept": "application/json", "Host": "other.example.test"}
 			_, err := NewSender(opts).With(tokens()).Send(ctx, tool.Request{Origin: url, URL: url, Method: method, Header: header}, key, 1000)
 			return err
 		}
 	}
-	protocol := func(ctx context.Context, url string, key *tool.Credential, via tool.Transport) error {
+	protocol := func(ctx context.Context, url string, key tool.Keys, via tool.Transport) error {
 		c := mcp.NewClient(mcp.Options{HTTP: NewClient(opts), Bearer: tokens(), Now: time.Now, Timeout: 2 * time.Second})
 		_, err := c.CallTool(ctx, tool.Call{
 			Server: tool.Server{ID: "s", Kind: tool.KindMCP, BaseURL: url, Transport: via}, Tool: "do", Fingerprint: "f",
-			Arguments: json.RawMessage(`{}`), Key: key, Limit: 1000,
+			Arguments: json.RawMessage(`{}`), Keys: key, Limit: 1000,
 		})
 		return errors.Join(err, c.Close())
 	}
-	return map[string]func(context.Context, string, *tool.Credential) error{
+	return map[string]func(context.Context, string, tool.Keys) error{
 		"a read": send("GET"), "a write": send("POST"),
-		"a document": func(ctx context.Context, url string, key *tool.Credential) error {
-			_, err := openapi.Discoverer{Client: NewClient(opts)}.Discover(ctx, tool.Target{Base: url, Known: url + "/known.json", Key: key})
+		"a document": func(ctx context.Context, url string, key tool.Keys) error {
+			_, err := openapi.Discoverer{Client: NewClient(opts)}.Discover(ctx, tool.Target{Base: url, Known: url + "/known.json", Keys: key})
 			return err
 		},
-		"a list of tools": func(ctx context.Context, url string, key *tool.Credential) error {
-			_, err := mcp.Discoverer{Client: NewClient(opts), Bearer: tokens(), Each: 2 * time.Second, Total: 5 * time.Second}.Discover(ctx, tool.Target{Base: url, Key: key})
+		"a list of tools": func(ctx context.Context, url string, key tool.Keys) error {
+			_, err := mcp.Discoverer{Client: NewClient(opts), Bearer: tokens(), Each: 2 * time.Second, Total: 5 * time.Second}.Discover(ctx, tool.Target{Base: url, Keys: key})
 			return err
 		},
-		"a tool": func(ctx context.Context, url string, key *tool.Credential) error {
+		"a tool": func(ctx context.Context, url string, key tool.Keys) error {
 			return protocol(ctx, url, key, tool.TransportStreamable)
 		},
-		"a tool over events": func(ctx context.Context, url string, key *tool.Credential) error {
+		"a tool over events": func(ctx context.Context, url string, key tool.Keys) error {
 			return protocol(ctx, url, key, tool.TransportSSE)
 		},
-		"a token": func(ctx context.Context, url string, _ *tool.Credential) error {
+		"a token": func(ctx context.Context, url string, _ tool.Keys) error {
 			_, err := tokens().Exchange(ctx, tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "client", TokenURL: url}, Secret: secret})
 			return err
 		},
-		"a business": func(ctx context.Context, url string, _ *tool.Credential) error {
+		"a business": func(ctx context.Context, url string, _ tool.Keys) error {
 			_, err := NewBusinesses(opts).Context(ctx, url, 7)
 			return err
 		},
-		"a provider": func(ctx context.Context, url string, _ *tool.Credential) error {
+		"a provider": func(ctx context.Context, url string, _ tool.Keys) error {
 			c := openai.New("x", url, secret, NewClient(opts))
 			_, err := c.Complete(ctx, llm.Request{Model: "m", MaxTokens: 5, Messages: []llm.Message{{Role: llm.User, Content: "u"}}})
 			return errors.Join(err, c.Probe(ctx))
@@ -235,9 +235,9 @@ func TestNoKeyGoesElsewhere(t *testing.T) {
 	}
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(&there, r) }))
 	defer other.Close()
-	keys := map[string]*tool.Credential{
-		"bearer": {Place: tool.KeyPlace{In: "bearer"}, Secret: secret}, "header": {Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: secret},
-		"query": {Place: tool.KeyPlace{In: "query", Name: "key"}, Secret: secret},
+	keys := map[string]tool.Keys{
+		"bearer": {{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}, "header": {{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: secret}},
+		"query": {{Place: tool.KeyPlace{In: "query", Name: "key"}, Secret: secret}},
 	}
 	opts := Options{AllowLoopback: true, Timeout: 2 * time.Second}
 	for _, elsewhere := range []string{other.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), strings.TrimPrefix(other.URL, "http:"), "http://10.0.0.1", "http://169.254.169.254/latest"} {

@@ -26,19 +26,26 @@ func Sendable(media string) bool {
 }
 
 // Build turns a call without references into a request. The request's URL has the registered scheme, host and port,
-// the server's path prefix, and exactly the template's segments. A call that would break this is refused with
-// ErrRequest or ErrArguments. All headers are decided here.
+// the path prefix of the server or of the operation, and exactly the template's segments. A call that would break this is refused
+// with ErrRequest or ErrArguments. All headers are decided here.
 func Build(s Server, op Operation, a Arguments) (Request, error) {
+	if p, missing := s.MissingKey(op); missing {
+		return Request{}, ErrArguments.At(fault.Field{Loc: []any{"headers", p.Name}, Type: "missing", Msg: "the service has no key for its header " + p.Name})
+	}
 	path, err := buildPath(op.Path, a.Path)
 	if err != nil {
 		return Request{}, err
 	}
-	query, err := buildQuery(s, op, a.Query)
+	query, err := buildQuery(s.KeysOf(op), op, a.Query)
 	if err != nil {
 		return Request{}, err
 	}
-	raw := s.BaseURL + path
-	if err := sameShape(s.BaseURL, op.Path, raw); err != nil {
+	base := s.At(op)
+	if !SameOrigin(s.BaseURL, base) {
+		return Request{}, ErrRequest.With("reason", "origin")
+	}
+	raw := base + path
+	if err := sameShape(base, op.Path, raw); err != nil {
 		return Request{}, ErrRequest.Because(err)
 	}
 	if query != "" {
@@ -48,8 +55,11 @@ func Build(s Server, op Operation, a Arguments) (Request, error) {
 		return Request{}, ErrRequest.With("reason", "too long")
 	}
 	r := Request{
-		Origin: s.BaseURL, Method: op.Method, URL: raw,
+		Origin: base, Method: op.Method, URL: raw,
 		Header: map[string]string{"Accept": "application/json, */*;q=0.5"},
+	}
+	if err := addHeaders(&r, op, a.Headers); err != nil {
+		return Request{}, err
 	}
 	err = addBody(&r, op, a.Body)
 	return r, err

@@ -109,7 +109,7 @@ func TestBuildWritesParametersInTheDocumentsOrder(t *testing.T) {
 
 func TestBuildRefusesArguments(t *testing.T) {
 	s := base
-	s.Key = &KeyPlace{In: "query", Name: "key"}
+	s.Keys = []KeyPlace{{In: "query", Name: "key"}}
 	o := op("POST", "/x", param("a", "query", "", true), param("key", "query", "", true), param("X-H", "header", "", false))
 	for _, a := range []Arguments{
 		{Path: "/x", Query: json.RawMessage(`{"b":1}`)},

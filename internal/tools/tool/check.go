@@ -29,6 +29,7 @@ func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
 		c.path(op, a.Path)
 	}
 	c.query(op, a.Query)
+	c.headers(op, a.Headers)
 	c.body(op, a.Body)
 	if len(c.problems) > maxProblems {
 		more := len(c.problems) - maxProblems

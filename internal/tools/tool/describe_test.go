@@ -85,7 +85,7 @@ func TestSignature(t *testing.T) {
 		want string
 	}{
 		{op("GET", "/x"), ""},
-		{Reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) body{date:string*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:string}"},
+		{Reserve(), "(mode:fast|slow*, notify:boolean, tags:string[]) headers{X-Tenant} body{date:string*, people:integer*, code:string, look:string, guest:object, extras:array, pay:object, when:string}"},
 		{body("application/json", `{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"},{"required":["y"],"properties":{"y":{"type":["string","null"]}}}]},"b":{"properties":{"x":{"type":"array","items":{"$ref":"#/$defs/c"}}}},"c":{"type":"integer"}}}`, true), "body{y:string*, x:integer[]}"},
 		{body("application/json", `{"type":"array","items":{"type":"string"}}`, true), "body:string[]"},
 		{body("application/json", `{}`, false), "body?"},

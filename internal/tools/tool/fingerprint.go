@@ -42,7 +42,8 @@ func Fingerprint(baseURL string, op Operation) string {
 		Path       string
 		Parameters []parameter
 		Body       *body
-	}{V: 1, BaseURL: baseURL, Method: op.Method, Path: op.Path}
+		Refused    *Refusal `json:",omitempty"`
+	}{V: 1, Refused: op.Refused, BaseURL: baseURL, Method: op.Method, Path: op.Path}
 	for _, p := range op.Parameters {
 		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, decodeBareSchema(p.Schema)})
 	}

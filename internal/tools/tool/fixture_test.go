@@ -11,7 +11,7 @@ func Reserve() Operation {
 			{Name: "notify", In: "query", Schema: json.RawMessage(`{"type":"boolean"}`)},
 			{Name: "tags", In: "query", Explode: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string","maxLength":5},"maxItems":2}`)},
 			{Name: "mode", In: "query", Required: true, Schema: json.RawMessage(`{"enum":["fast","slow"]}`)},
-			{Name: "X-Tenant", In: "header", Required: true, Schema: json.RawMessage(`{}`)},
+			{Name: "X-Tenant", In: "header", Schema: json.RawMessage(`{}`)},
 		},
 		Body: &Body{Required: true, MediaType: "application/json", Schema: json.RawMessage(`{
 			"type":"object","required":["date","people"],"additionalProperties":false,

@@ -14,6 +14,13 @@ var ownHeaders = []string{
 	"te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via", "x-trace-id",
 }
 
+// cookieText reports whether a text can be the name or the value of a cookie (RFC 6265 §4.1.1).
+func cookieText(s string) bool {
+	return s != "" && len(s) <= maxSecret && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= 0x20 || r >= 0x7f || strings.ContainsRune(`",;\`, r)
+	})
+}
+
 // placeKey checks a key and decides where it goes in a request: in the place that its owner chose, else in the
 // first place that the document names, else as a bearer token. It returns nil for nil.
 func placeKey(key *Credential, places []KeyPlace) (*Credential, error) {
@@ -47,6 +54,13 @@ func (c Credential) problem() string {
 	case "query":
 		if c.Place.Name == "" || len(c.Place.Name) > 100 || strings.ContainsFunc(c.Place.Name, isControl) {
 			return "name"
+		}
+	case "cookie":
+		if !headerName(c.Place.Name) {
+			return "name"
+		}
+		if !cookieText(c.Secret) {
+			return "secret"
 		}
 	case "oauth":
 		if !tokenURL(c.Place.TokenURL) {

@@ -35,9 +35,9 @@ func (op Operation) Labels(a Arguments) (list []Label) {
 			return slices.ContainsFunc(members, func(m jcs.Member) bool { return m.Name == name })
 		}
 	}
-	inQuery, inBody := has(a.Query), has(a.Body)
+	inQuery, inHeaders, inBody := has(a.Query), has(a.Headers), has(a.Body)
 	for _, p := range op.Parameters {
-		if p.In == "path" || p.In == "query" && inQuery(p.Name) {
+		if p.In == "path" || p.In == "query" && inQuery(p.Name) || p.In == "header" && inHeaders(p.Name) {
 			add(p.Name, p.Schema)
 		}
 	}

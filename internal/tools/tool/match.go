@@ -21,7 +21,7 @@ const maxPath = 8 << 10
 // over parameters.
 //
 // A path that still holds "{id}" is ErrArguments, which names the parameter to fill. A path that matches nothing is
-// ErrNotAllowed with the nearest entries in Args["nearest"].
+// ErrNotAllowed with the nearest entries in Args["nearest"]; one whose entry cannot be called is ErrRefused.
 func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
 	method = strings.ToUpper(method)
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
@@ -45,6 +45,9 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 	}
 	if found == nil {
 		return Entry{}, nil, notAllowedError(entries, method, path)
+	}
+	if best.Refused != nil {
+		return Entry{}, nil, best.Refused.Fault(best)
 	}
 	if name := unfilledParameter(best.Path, path); name != "" {
 		return Entry{}, nil, ErrArguments.With("reason", "unfilled").At(fault.Field{

@@ -11,7 +11,7 @@ import (
 )
 
 // buildQuery serialises the query in the order of the operation's parameters, each in its own style.
-func buildQuery(s Server, op Operation, raw json.RawMessage) (string, error) {
+func buildQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, error) {
 	if isAbsent(raw) {
 		return "", nil
 	}
@@ -32,7 +32,7 @@ func buildQuery(s Server, op Operation, raw json.RawMessage) (string, error) {
 		if p.In != "query" || !ok {
 			continue
 		}
-		if s.Key != nil && s.Key.In == "query" && s.Key.Name == p.Name {
+		if containsPlace(keys, KeyPlace{In: "query", Name: p.Name}) {
 			return "", ErrArguments.At(fault.Field{
 				Loc: []any{"query", p.Name}, Type: "query.key", Msg: "is the server's key and is added by itself: leave it out",
 			})

@@ -30,9 +30,9 @@ type OperationReader interface {
 	Operation(ctx context.Context, account string, s Server, e Entry) (Operation, error)
 }
 
-// CredentialReader reads the key of a server.
-type CredentialReader interface {
-	Credential(ctx context.Context, account string, s Server) (Credential, error)
+// KeyReader reads the keys of a server.
+type KeyReader interface {
+	Keys(ctx context.Context, account string, s Server) (Keys, error)
 }
 
 // Freezer records that a tool of a server differs from the approved one, while seen is the

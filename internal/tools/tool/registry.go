@@ -39,9 +39,9 @@ type Store interface {
 	ServerLister
 	EntryReader
 	OperationReader
-	CredentialReader
+	KeyReader
 	Freezer
-	// CreateServer stores a server with its allowlist and key. It returns ErrAgentTaken, and stores nothing, when
+	// CreateServer stores a server with its allowlist and its first key. It returns ErrAgentTaken, and stores nothing, when
 	// the server is an agent and another agent has its name.
 	CreateServer(ctx context.Context, account string, s Server, c Catalogue, key *Credential) error
 	// ReplaceCatalogue moves the server's allowlist from revision seen to c.Revision in one write. It returns
@@ -51,7 +51,8 @@ type Store interface {
 	MarkServer(ctx context.Context, account string, s Server, seen string) error
 	SetServerActive(ctx context.Context, account, id string, active bool, at time.Time) (Server, error)
 	SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error)
-	SetCredential(ctx context.Context, account string, s Server, key *Credential, at time.Time) (Server, error)
+	// ChangeKeys replaces the keys of a server by what change makes of them; it is called again when they changed meanwhile.
+	ChangeKeys(ctx context.Context, account string, s Server, change func(Keys) (Keys, error), at time.Time) (Server, error)
 	DeleteServer(ctx context.Context, account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
 	// allowlist yet.
@@ -107,14 +108,18 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err := r.refuseDuplicate(ctx, account, s, in.Force, sameAddress); err != nil { // whether or not it can be read now
 		return Server{}, nil, err
 	}
-	found, err := r.discover(ctx, account, s, key)
+	var keys Keys
+	if key != nil {
+		keys = Keys{*key}
+	}
+	found, err := r.discover(ctx, account, s, keys)
 	if err != nil && !(in.AllowOffline && errors.Is(err, ErrUnreachable)) {
 		return Server{}, nil, err
 	}
 	if key, keyErr := placeKey(in.Key, found.KeyPlaces); keyErr != nil {
 		return Server{}, nil, keyErr
 	} else if key != nil {
-		s.Key = &key.Place
+		s.Keys = []KeyPlace{key.Place}
 	}
 	s.ID, s.CreatedAt, s.UpdatedAt = r.IDs.New(at), at, at
 	var c Catalogue
@@ -133,8 +138,8 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 	if err := r.refuseDuplicate(ctx, account, s, in.Force, sameDocument); err != nil {
 		return Server{}, nil, err
 	}
-	if s.Key != nil {
-		key = &Credential{Place: *s.Key, Secret: in.Key.Secret}
+	if len(s.Keys) > 0 {
+		key = &Credential{Place: s.Keys[0], Secret: in.Key.Secret}
 	}
 	if err := r.Store.CreateServer(ctx, account, s, c, key); err != nil {
 		return Server{}, nil, err
@@ -210,13 +215,13 @@ func (r Registry) refuseDuplicate(ctx context.Context, account string, s Server,
 
 // discover waits in the queue and runs a discovery. The discovered base URL must be on the requested
 // origin.
-func (r Registry) discover(ctx context.Context, account string, s Server, key *Credential) (Found, error) {
+func (r Registry) discover(ctx context.Context, account string, s Server, keys Keys) (Found, error) {
 	end, err := r.Queue.take(ctx, account)
 	if err != nil {
 		return Found{}, err
 	}
 	defer end()
-	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Given: s.DocumentSaid, Key: key})
+	found, err := r.Discover[s.Kind].Discover(ctx, Target{Base: s.BaseURL, Known: s.DocumentURL, Given: s.DocumentSaid, Keys: keys})
 	if err != nil {
 		return Found{}, err
 	}
@@ -238,13 +243,13 @@ func (r Registry) apply(s Server, found Found, at time.Time) (Server, Catalogue)
 	c := Catalogue{Revision: r.IDs.New(at), Operations: slices.Clone(found.Operations)}
 	for i := range c.Operations {
 		op := &c.Operations[i]
-		op.Fingerprint = Fingerprint(found.BaseURL, *op)
+		op.Fingerprint = Fingerprint(cmp.Or(op.Base, found.BaseURL), *op)
 		op.Signature = Signature(*op)
 	}
 	s.BaseURL, s.DocumentURL, s.Transport, s.Frozen = found.BaseURL, found.DocumentURL, found.Transport, nil
 	s.Status, s.LastError = Online, ""
 	s.Catalogue, s.Operations = c.Revision, len(c.Operations)
-	s.Warnings = found.Warnings
+	s.Warnings, s.Wants = found.Warnings, found.KeyPlaces
 	if len(c.Operations) == 0 {
 		s.Warnings = append([]string{"it describes no operation, so no plan can use it"}, s.Warnings...)
 	}
@@ -267,15 +272,13 @@ func (r Registry) Refresh(ctx context.Context, account, id string, at time.Time)
 	if err != nil {
 		return Server{}, nil, Diff{}, err
 	}
-	var key *Credential
-	if s.Key != nil && s.Kind == KindMCP { // an OpenAPI document is read without the key
-		held, err := r.Store.Credential(ctx, account, s)
-		if err != nil {
+	var keys Keys
+	if len(s.Keys) > 0 && s.Kind == KindMCP { // an OpenAPI document is read without the keys
+		if keys, err = r.Store.Keys(ctx, account, s); err != nil {
 			return Server{}, nil, Diff{}, err
 		}
-		key = &held
 	}
-	found, err := r.discover(ctx, account, s, key)
+	found, err := r.discover(ctx, account, s, keys)
 	if err != nil {
 		return Server{}, nil, Diff{}, r.mark(ctx, account, s, err, at)
 	}
@@ -338,9 +341,9 @@ func (r Registry) SetActive(ctx context.Context, account, id string, active bool
 	return r.Store.SetServerActive(ctx, account, id, active, at)
 }
 
-// SetKey stores, replaces or (nil) removes a server's key.
-func (r Registry) SetKey(ctx context.Context, account, id string, key *Credential, at time.Time) (Server, error) {
-	key, err := placeKey(key, nil)
+// SetKey stores a key of a server. It replaces the key of the same place, and no other.
+func (r Registry) SetKey(ctx context.Context, account, id string, key Credential, at time.Time) (Server, error) {
+	placed, err := placeKey(&key, nil)
 	if err != nil {
 		return Server{}, err
 	}
@@ -348,7 +351,30 @@ func (r Registry) SetKey(ctx context.Context, account, id string, key *Credentia
 	if err != nil {
 		return Server{}, err
 	}
-	return r.Store.SetCredential(ctx, account, s, key, at)
+	return r.Store.ChangeKeys(ctx, account, s, func(keys Keys) (Keys, error) {
+		if keys = keys.With(*placed); len(keys) > MostKeys {
+			return nil, ErrKey.With("reason", "too_many")
+		}
+		return keys, nil
+	}, at)
+}
+
+// RemoveKey removes the key of one place, which is ErrKeyMissing when there is none, or all keys for the zero place.
+func (r Registry) RemoveKey(ctx context.Context, account, id string, place KeyPlace, at time.Time) (Server, error) {
+	s, err := r.Store.Server(ctx, account, id)
+	if err != nil {
+		return Server{}, err
+	}
+	return r.Store.ChangeKeys(ctx, account, s, func(keys Keys) (Keys, error) {
+		if place == (KeyPlace{}) {
+			return nil, nil
+		}
+		left := keys.Without(place)
+		if len(left) == len(keys) {
+			return nil, ErrKeyMissing.With("in", place.In).With("name", place.Name)
+		}
+		return left, nil
+	}, at)
 }
 
 // Delete removes a server with its allowlist and key.

@@ -22,13 +22,13 @@ type memoryStore struct {
 	mu      sync.Mutex
 	servers map[string]Server
 	ops     map[string][]Operation // by server and revision
-	keys    map[string]Credential
+	keys    map[string]Keys
 	due     map[string]time.Time // of absent servers, by account and id
 	looks   map[string]int
 }
 
 func newMemoryStore() *memoryStore {
-	return &memoryStore{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Credential{}, due: map[string]time.Time{}, looks: map[string]int{}}
+	return &memoryStore{servers: map[string]Server{}, ops: map[string][]Operation{}, keys: map[string]Keys{}, due: map[string]time.Time{}, looks: map[string]int{}}
 }
 
 func (s *memoryStore) Server(_ context.Context, account, id string) (Server, error) {
@@ -59,7 +59,7 @@ func (s *memoryStore) CreateServer(_ context.Context, account string, v Server, 
 	s.servers[account+"/"+v.ID] = v
 	s.ops[v.ID+c.Revision] = c.Operations
 	if key != nil {
-		s.keys[account+"/"+v.ID] = *key
+		s.keys[account+"/"+v.ID] = Keys{*key}
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *memoryStore) SetServerReads(ctx context.Context, account, id string, re
 	return v, nil
 }
 
-func (s *memoryStore) SetCredential(ctx context.Context, account string, of Server, key *Credential, at time.Time) (Server, error) {
+func (s *memoryStore) ChangeKeys(ctx context.Context, account string, of Server, change func(Keys) (Keys, error), at time.Time) (Server, error) {
 	id := of.ID
 	v, err := s.Server(ctx, account, id)
 	if err != nil {
@@ -117,12 +117,12 @@ func (s *memoryStore) SetCredential(ctx context.Context, account string, of Serv
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v.Key, v.UpdatedAt = nil, at
-	delete(s.keys, account+"/"+id)
-	if key != nil {
-		v.Key = &key.Place
-		s.keys[account+"/"+id] = *key
+	list, err := change(s.keys[account+"/"+id])
+	if err != nil {
+		return v, err
 	}
+	v.Keys, v.UpdatedAt = list.Places(), at
+	s.keys[account+"/"+id] = list
 	s.servers[account+"/"+id] = v
 	return v, nil
 }
@@ -154,7 +154,7 @@ func (s *memoryStore) Operation(_ context.Context, _ string, v Server, e Entry) 
 	return Operation{}, ErrNotAllowed
 }
 
-func (s *memoryStore) Credential(_ context.Context, account string, of Server) (Credential, error) {
+func (s *memoryStore) Keys(_ context.Context, account string, of Server) (Keys, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keys[account+"/"+of.ID], nil
@@ -221,7 +221,7 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 	}
 	want := Server{
 		ID: s.ID, Name: "Rooms API", Kind: KindOpenAPI, Role: RoleTools, BaseURL: "https://a.example/v1", DocumentURL: "https://a.example/openapi.json", Active: true,
-		Status: Online, Reads: Reads{Mode: ReadsOff}, Catalogue: s.Catalogue, Operations: 3, Key: &KeyPlace{In: "header", Name: "X-Key"},
+		Status: Online, Reads: Reads{Mode: ReadsOff}, Catalogue: s.Catalogue, Operations: 3, Keys: []KeyPlace{{In: "header", Name: "X-Key"}}, Wants: []KeyPlace{{In: "header", Name: "X-Key"}},
 		CreatedAt: now, UpdatedAt: now, RefreshedAt: now,
 	}
 	if diff := cmp.Diff(want, s); diff != "" || !ids.Valid(s.ID) || !ids.Valid(s.Catalogue) {
@@ -232,7 +232,7 @@ func TestRegisterStoresDiscoveredOperations(t *testing.T) {
 			t.Errorf("%s %s has no fingerprint", e.Method, e.Path)
 		}
 	}
-	if store.keys["acc/"+s.ID].Secret != "s3cret-value" {
+	if store.keys["acc/"+s.ID][0].Secret != "s3cret-value" {
 		t.Error("the key was not stored")
 	}
 	if _, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example"}, now); !errors.Is(err, ErrDuplicate) || fault.Of(err).Args["existing"] != s.ID {
@@ -296,7 +296,9 @@ func TestRegisterRefuses(t *testing.T) {
 		{in: Registration{URL: "https://a.example"}, base: "https://b.example", want: ErrDocument},
 		{in: Registration{URL: "https://a.example"}, base: "http://a.example", want: ErrDocument},
 		{in: Registration{URL: "https://a.example"}, base: "https://a.example:444", want: ErrDocument},
-		{in: Registration{URL: "https://a.example", Key: key("cookie", "x", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("cookie", "a b", "s")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("cookie", "x", "a;b=c")}, want: ErrKey},
+		{in: Registration{URL: "https://a.example", Key: key("body", "x", "s")}, want: ErrKey},
 		{in: Registration{URL: "https://a.example", Key: key("header", "Host", "s")}, want: ErrKey},
 		{in: Registration{URL: "https://a.example", Key: key("header", "Content-Length", "s")}, want: ErrKey},
 		{in: Registration{URL: "https://a.example", Key: key("header", "X-Forwarded-For", "s")}, want: ErrKey},
@@ -401,7 +403,7 @@ func TestRegistryIsolatesAccounts(t *testing.T) {
 	_, _, errGet := r.Get(t.Context(), "other", s.ID)
 	_, _, _, errRefresh := r.Refresh(t.Context(), "other", s.ID, now)
 	_, errActive := r.SetActive(t.Context(), "other", s.ID, false, now)
-	_, errKey := r.SetKey(t.Context(), "other", s.ID, nil, now)
+	_, errKey := r.SetKey(t.Context(), "other", s.ID, Credential{Secret: "abc"}, now)
 	_, errReads := r.SetReads(t.Context(), "other", s.ID, WantedReads{Mode: ReadsOn})
 	for _, err := range []error{errGet, errRefresh, errActive, errKey, errReads, r.Delete(t.Context(), "other", s.ID)} {
 		if !errors.Is(err, ErrServerNotFound) {
@@ -419,12 +421,12 @@ func TestSetKeyAndActive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := r.SetKey(t.Context(), "acc", s.ID, &Credential{Secret: "abc"}, now)
-	if err != nil || *got.Key != (KeyPlace{In: "bearer"}) || store.keys["acc/"+s.ID].Secret != "abc" {
-		t.Errorf("%+v %v", got.Key, err)
+	got, err := r.SetKey(t.Context(), "acc", s.ID, Credential{Secret: "abc"}, now)
+	if err != nil || len(got.Keys) != 1 || got.Keys[0] != (KeyPlace{In: "bearer"}) || store.keys["acc/"+s.ID][0].Secret != "abc" {
+		t.Errorf("%+v %v", got.Keys, err)
 	}
-	if got, err = r.SetKey(t.Context(), "acc", s.ID, nil, now); err != nil || got.Key != nil || len(store.keys) != 0 {
-		t.Errorf("%+v %v", got.Key, err)
+	if got, err = r.RemoveKey(t.Context(), "acc", s.ID, KeyPlace{}, now); err != nil || len(got.Keys) != 0 || len(store.keys["acc/"+s.ID]) != 0 {
+		t.Errorf("%+v %v", got.Keys, err)
 	}
 	if got, err = r.SetActive(t.Context(), "acc", s.ID, false, now); err != nil || got.Active {
 		t.Errorf("%+v %v", got, err)

@@ -10,7 +10,7 @@ import (
 const maxNames = 12
 
 // Signature writes an operation compactly for a model, such as "(capacity:integer, free_on:string)
-// body{room_id:string*, date:string*}". Query parameters stand in parentheses, the body's properties in braces; *
+// headers{If-Match:string*} body{room_id:string*, date:string*}". Query parameters stand in parentheses, the headers and the body's properties in braces; *
 // marks a required name. Required names come first; "…" follows the twelfth. Path parameters are visible in the
 // path.
 func Signature(op Operation) string {
@@ -26,10 +26,25 @@ func Signature(op Operation) string {
 	if len(params) > 0 {
 		parts = append(parts, "("+joinNames(params)+")")
 	}
+	if headers := headerNames(op); len(headers) > 0 {
+		parts = append(parts, "headers{"+joinNames(headers)+"}")
+	}
 	if op.Body != nil {
 		parts = append(parts, bodySignature(op.Body))
 	}
 	return strings.Join(parts, " ")
+}
+
+// headerNames lists the headers that a call may give. Those that are filled in are not among them.
+func headerNames(op Operation) (names []string) {
+	for _, required := range []bool{true, false} {
+		for _, p := range op.Parameters {
+			if _, filled := p.fixed(); p.In == "header" && p.Required == required && !filled {
+				names = append(names, nameAndType(p.Name, typeName(p.Schema, nil), p.Required))
+			}
+		}
+	}
+	return names
 }
 
 func nameAndType(name, typ string, required bool) string {

@@ -12,6 +12,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -33,6 +34,7 @@ var (
 	ErrKind           = fault.New(fault.Invalid, "mcp.kind_unsupported")
 	ErrName           = fault.New(fault.Invalid, "mcp.name_invalid") // not 1 to 80 printable characters
 	ErrKey            = fault.New(fault.Invalid, "mcp.key_invalid")  // Args["reason"]
+	ErrKeyMissing     = fault.New(fault.NotFound, "mcp.key_missing") // no key is set in that place: Args["in"] and Args["name"]
 	ErrNotAllowed     = fault.New(fault.Invalid, "tool.not_allowed") // no such (method, path) on the server: Args["nearest"]
 	ErrArguments      = fault.New(fault.Invalid, "tool.arguments")   // Fields name the faults
 	ErrRequest        = fault.New(fault.Invalid, "tool.request_refused")
@@ -89,8 +91,8 @@ const (
 	Offline Status = "offline"
 )
 
-// KeyPlace names the place of a server's key in a request. In is "header", "query", "bearer" or "oauth". Name is
-// the header or parameter (none for bearer). With oauth, Name is the client id: TokenURL exchanges it and the key
+// KeyPlace names the place of a server's key in a request. In is "header", "query", "cookie", "bearer" or "oauth". Name is
+// the header, parameter or cookie (none for bearer). With oauth, Name is the client id: TokenURL exchanges it and the key
 // for an access token (OAuth 2.1 client credentials, for Scope), which is sent as a bearer token. KeyPlace never
 // holds the key.
 type KeyPlace struct {
@@ -100,11 +102,8 @@ type KeyPlace struct {
 	Scope    string `json:"scope,omitempty"`
 }
 
-// String writes the place in one line, the same for the same place; it is empty for nil.
-func (p *KeyPlace) String() string {
-	if p == nil {
-		return ""
-	}
+// String writes the place in one line, the same for the same place.
+func (p KeyPlace) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", p.In, p.Name, p.TokenURL, p.Scope))
 }
 
@@ -137,8 +136,9 @@ type Server struct {
 	Catalogue    string // ULID
 	Operations   int
 	Warnings     []string
-	Key          *KeyPlace
-	LastError    string // the code of the last discovery's failure
+	Keys         []KeyPlace // of the keys that are set
+	Wants        []KeyPlace // of the keys that the document names, those of every operation first
+	LastError    string     // the code of the last discovery's failure
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	RefreshedAt  time.Time
@@ -158,6 +158,8 @@ type Entry struct {
 	Summary     string `json:"summary"`
 	Fingerprint string `json:"fingerprint"`
 	Signature   string `json:"signature,omitempty"`
+
+	Refused *Refusal `json:"refused,omitempty"` // why it cannot be called; nil: it can
 }
 
 // String returns "METHOD /path", or the tool's name.
@@ -178,7 +180,19 @@ type Operation struct {
 	Body        *Body           `json:"body,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty"`
 	Destructive bool            `json:"destructive,omitempty"`
+
+	// Base is the address that the path follows, where the document names another for this operation than the server's
+	// BaseURL. It is on the same origin.
+	Base string `json:"base,omitempty"`
+	// Security lists alternatives, each the places of the keys that it needs together; one without places needs none. It is
+	// nil where the document says nothing.
+	Security [][]KeyPlace `json:"security,omitempty"`
+	// Needs are the places of keys that are required headers of the operation: without them it is not sent.
+	Needs []KeyPlace `json:"needs,omitempty"`
 }
+
+// At returns the address that the path of an operation follows.
+func (s Server) At(op Operation) string { return cmp.Or(op.Base, s.BaseURL) }
 
 // Parameter is one path, query or header parameter. Schema is a self-contained JSON Schema 2020-12 ({} when
 // unknown).
@@ -216,12 +230,14 @@ func (c Catalogue) Entries() []Entry {
 }
 
 // Arguments is one call as the model or a person wrote it. Path is concrete ("/rooms/12"). Query is a JSON object
-// and Body any JSON value; both are kept as written, so that numbers keep their digits.
+// and Body any JSON value; both are kept as written, so that numbers keep their digits. Headers is an object of texts.
 type Arguments struct {
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
 	Query  json.RawMessage `json:"query,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
+
+	Headers json.RawMessage `json:"headers,omitempty"`
 }
 
 // Request is a call ready to be sent: an absolute URL on the server's origin, without its key. Origin is the
@@ -235,13 +251,13 @@ type Request struct {
 }
 
 // Call is one call of a tool with a name, ready to be sent. Arguments is a JSON object. Fingerprint is that of the
-// approved tool: a tool that changed since is not called. Key may be nil.
+// approved tool: a tool that changed since is not called. Keys are those of the server.
 type Call struct {
 	Server      Server
 	Tool        string
 	Fingerprint string
 	Arguments   json.RawMessage
-	Key         *Credential
+	Keys        Keys
 	Idempotency string        // the same for every attempt at the same effect
 	TraceID     string        // may be empty
 	Limit       int64         // maximum bytes of the response that are kept
@@ -285,13 +301,13 @@ func (a Answer) RetryAfter(now time.Time) (time.Duration, bool) {
 }
 
 // Target is a service to discover. Known is the address at which its document was found last time, "" for never.
-// Said is the address that a person gave; then no other is tried. Key is sent only to the origin of Base, by the
-// protocols that need it for discovery.
+// Said is the address that a person gave; then no other is tried. Keys are sent only to the origin of Base, by the
+// protocols that need them for discovery.
 type Target struct {
 	Base  string
 	Known string
 	Given string
-	Key   *Credential
+	Keys  Keys
 }
 
 // Found is the result of a discovery. BaseURL is always on the requested origin, whatever the document says.

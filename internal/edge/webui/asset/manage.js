@@ -126,7 +126,8 @@ export const actions = {
     const sure = await ask({ title: t("remove_key", { name: nameOf() }), text: t("remove_key_text"), yes: t("remove"), danger: true });
     if (!sure) return;
     await act(button, async () => {
-      await api("DELETE", path("mcps", serverOf(), "key"));
+      const { in: place, keyName: name } = button.dataset;
+      await api("DELETE", path("mcps", serverOf(), "key") + "?" + new URLSearchParams(place === "oauth" ? { in: place } : { in: place, name }));
       await again();
     });
   },

@@ -1,0 +1,159 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"piloto/internal/store/kv"
+	"piloto/internal/tools/tool"
+)
+
+// keys is the partition of the keys of services. The keys of agents are apart from the keys of
+// tools, because other functions may read them.
+func keys(account string, server tool.Server) string {
+	if server.IsAgent() {
+		return kv.Account(account) + "#AGENTKEYS"
+	}
+	return kv.Account(account) + "#KEYS"
+}
+
+// keyRow holds the keys of a server: the first one, and the others. Rev counts its changes.
+type keyRow struct {
+	PK     string `dynamodbav:"PK"`
+	SK     string `dynamodbav:"SK"`
+	In     string `dynamodbav:"in"`
+	Name   string `dynamodbav:"name,omitempty"`
+	Secret string `dynamodbav:"secret"`
+
+	TokenURL string    `dynamodbav:"token_url,omitempty"`
+	Scope    string    `dynamodbav:"scope,omitempty"`
+	More     []keyItem `dynamodbav:"more,omitempty"`
+	Rev      int64     `dynamodbav:"rev,omitempty"`
+}
+
+type keyItem struct {
+	Place  placeItem `dynamodbav:"place"`
+	Secret string    `dynamodbav:"secret"`
+}
+
+// placeItem is the place of a key in a row.
+type placeItem struct {
+	In       string `dynamodbav:"in"`
+	Name     string `dynamodbav:"name,omitempty"`
+	TokenURL string `dynamodbav:"token_url,omitempty"`
+	Scope    string `dynamodbav:"scope,omitempty"`
+}
+
+func itemsOf(places []tool.KeyPlace) (list []placeItem) {
+	for _, p := range places {
+		list = append(list, placeItem(p))
+	}
+	return list
+}
+
+func placesOf(list []placeItem) (places []tool.KeyPlace) {
+	for _, p := range list {
+		places = append(places, tool.KeyPlace(p))
+	}
+	return places
+}
+
+// setKeys notes the places of the keys of a server in its row.
+func (row *serverRow) setKeys(places []tool.KeyPlace) {
+	first := tool.KeyPlace{}
+	row.MoreKeys = nil
+	if len(places) > 0 {
+		first, row.MoreKeys = places[0], itemsOf(places[1:])
+	}
+	row.KeyIn, row.KeyName, row.TokenURL, row.Scope = first.In, first.Name, first.TokenURL, first.Scope
+}
+
+func (row keyRow) keys() tool.Keys {
+	if row.In == "" {
+		return nil
+	}
+	list := tool.Keys{{Place: tool.KeyPlace{In: row.In, Name: row.Name, TokenURL: row.TokenURL, Scope: row.Scope}, Secret: row.Secret}}
+	for _, k := range row.More {
+		list = append(list, tool.Credential{Place: tool.KeyPlace(k.Place), Secret: k.Secret})
+	}
+	return list
+}
+
+// putKeys stores all keys of a server, of which there is one at least. rev is that of the row that they replace.
+func putKeys(account string, server tool.Server, list tool.Keys, rev int64) kv.Write {
+	first := list[0]
+	row := keyRow{
+		PK: keys(account, server), SK: "SERVER#" + server.ID, In: first.Place.In, Name: first.Place.Name,
+		TokenURL: first.Place.TokenURL, Scope: first.Place.Scope, Secret: first.Secret, Rev: rev + 1,
+	}
+	for _, k := range list[1:] {
+		row.More = append(row.More, keyItem{placeItem(k.Place), k.Secret})
+	}
+	return unmovedKeys(kv.Put(row, "", tool.ErrServerMoved), rev)
+}
+
+// unmovedKeys returns a write of a row of keys that is refused when it is another than that with rev.
+func unmovedKeys(w kv.Write, rev int64) kv.Write {
+	if rev == 0 {
+		return w.If("attribute_not_exists(rev)", nil)
+	}
+	return w.If("rev = :rev", kv.Item{":rev": kv.N(rev)})
+}
+
+// Keys returns the keys of a server, in the order in which they were set.
+func (s *Store) Keys(ctx context.Context, account string, server tool.Server) (tool.Keys, error) {
+	row, err := s.keyRow(ctx, account, server)
+	return row.keys(), err
+}
+
+func (s *Store) keyRow(ctx context.Context, account string, server tool.Server) (row keyRow, err error) {
+	err = s.table.Get(ctx, keys(account, server), "SERVER#"+server.ID, &row, tool.ErrServerNotFound)
+	if errors.Is(err, tool.ErrServerNotFound) {
+		return keyRow{}, nil
+	}
+	return row, err
+}
+
+// ChangeKeys replaces the keys of a server, apart from the server, and their places in it.
+func (s *Store) ChangeKeys(ctx context.Context, account string, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) (tool.Server, error) {
+	var err error = tool.ErrServerMoved
+	for n := 0; n < mostMoves && errors.Is(err, tool.ErrServerMoved); n++ {
+		err = s.changeKeys(ctx, account, server, change, at)
+	}
+	if err != nil {
+		return tool.Server{}, err
+	}
+	return s.Server(ctx, account, server.ID)
+}
+
+func (s *Store) changeKeys(ctx context.Context, account string, server tool.Server, change func(tool.Keys) (tool.Keys, error), at time.Time) error {
+	row, err := s.keyRow(ctx, account, server)
+	if err != nil {
+		return err
+	}
+	list, err := change(row.keys())
+	if err != nil {
+		return err
+	}
+	next := serverRow{PK: kv.Account(account), SK: "SERVER#" + server.ID}
+	next.setKeys(list.Places())
+	set, values := "SET updated_at = :now REMOVE key_in, key_name, token_url, key_scope, more_keys", kv.Item{":now": kv.N(kv.Millis(at))}
+	w := unmovedKeys(kv.Delete(keys(account, server), "SERVER#"+server.ID, "", tool.ErrServerMoved), row.Rev)
+	if len(list) > 0 {
+		set = "SET updated_at = :now, key_in = :in, key_name = :name, token_url = :url, key_scope = :scope, more_keys = :more"
+		values[":in"], values[":name"], values[":url"], values[":scope"] = kv.S(next.KeyIn), kv.S(next.KeyName), kv.S(next.TokenURL), kv.S(next.Scope)
+		values[":more"] = listOf(next.MoreKeys)
+		w = putKeys(account, server, list, row.Rev)
+	}
+	return s.change(ctx, account, kv.Update(next.PK, next.SK, set, "attribute_exists(PK)", values, tool.ErrServerNotFound), w)
+}
+
+// listOf returns places as an attribute.
+func listOf(places []placeItem) kv.Value {
+	list := make([]kv.Value, len(places))
+	for i, p := range places {
+		list[i] = kv.M(kv.Item{"in": kv.S(p.In), "name": kv.S(p.Name), "token_url": kv.S(p.TokenURL), "scope": kv.S(p.Scope)})
+	}
+	return kv.L(list)
+}

@@ -1,0 +1,129 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"piloto/internal/tools/tool"
+)
+
+// operationOf reads a document of one operation, POST /o, whose own members and those of whose document are given.
+func operationOf(t *testing.T, at, operation, document string) (tool.Operation, tool.Found) {
+	t.Helper()
+	version := `"openapi":"3.0.3"`
+	if strings.Contains(document, `"swagger"`) {
+		version = `"info":{"title":"x","version":"1"}`
+	}
+	if operation != "" {
+		operation += ","
+	}
+	text := fmt.Sprintf(`{%s%s,"paths":{"/o":{"post":{%s"responses":{"200":{"description":"ok"}}}}}}`, version, document, operation)
+	found, err := parse(t.Context(), text, at+"/openapi.json", at)
+	if err != nil || len(found.Operations) != 1 {
+		t.Fatal(err, text)
+	}
+	return found.Operations[0], found
+}
+
+// TestWhatCannotBeSentIsRefused: an operation that requires what no call can give is refused, with the reason, and no other.
+func TestWhatCannotBeSentIsRefused(t *testing.T) {
+	parameter := func(in, name, required string) string {
+		return fmt.Sprintf(`"parameters":[{"in":%q,"name":%q,"required":%s,"schema":{"type":"string"}}]`, in, name, required)
+	}
+	const at = "https://api.example.com"
+	for name, c := range map[string]struct{ operation, document, want string }{
+		"nothing":                         {"", "", ""},
+		"a required header":               {parameter("header", "If-Match", "true"), "", ""},
+		"a required cookie":               {parameter("cookie", "sid", "true"), "", "cookie sid"},
+		"an optional cookie":              {parameter("cookie", "sid", "false"), "", ""},
+		"a cookie that is a key":          {parameter("cookie", "sid", "true"), `,"components":{"securitySchemes":{"s":{"type":"apiKey","in":"cookie","name":"sid"}}}`, ""},
+		"a header that decides":           {parameter("header", "X-HTTP-Method-Override", "true"), "", "header X-HTTP-Method-Override"},
+		"where a request came from":       {parameter("header", "X-Forwarded-For", "true"), "", "header X-Forwarded-For"},
+		"a cookie as a header":            {parameter("header", "Cookie", "true"), "", "header Cookie"},
+		"a header that decides, not so":   {parameter("header", "X-HTTP-Method-Override", "false"), "", ""},
+		"a header of every request":       {parameter("header", "User-Agent", "true"), "", ""},
+		"the key of once":                 {parameter("header", "Idempotency-Key", "true"), "", ""},
+		"a header that OpenAPI ignores":   {parameter("header", "Authorization", "true"), "", ""},
+		"a secret":                        {parameter("header", "X-Auth-Token", "true"), "", ""},
+		"another origin":                  {`"servers":[{"url":"https://upload.example.com/2.0"}]`, "", "server https://upload.example.com/2.0"},
+		"another port":                    {`"servers":[{"url":"https://api.example.com:8443"}]`, "", "server https://api.example.com:8443"},
+		"another protocol":                {`"servers":[{"url":"wss://api.example.com/ws"}]`, "", "server wss://api.example.com/ws"},
+		"another origin by a variable":    {`"servers":[{"url":"https://{r}.example.com","variables":{"r":{"default":"eu"}}}]`, "", "server https://eu.example.com"},
+		"a second server of the document": {`"servers":[{"url":"https://eu.example.com"}]`, `,"servers":[{"url":"https://api.example.com"},{"url":"https://eu.example.com"}]`, "server https://eu.example.com"},
+		"one of several":                  {`"servers":[{"url":"https://eu.example.com"},{"url":"/v2"}]`, "", ""},
+		"a client's certificate":          {`"security":[{"c":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"mutualTLS"}}}`, "scheme mutualTLS"},
+		"a digest":                        {`"security":[{"c":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"http","scheme":"Digest"}}}`, "scheme digest"},
+		"a digest, or a token":            {`"security":[{"c":[]},{"t":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"http","scheme":"digest"},"t":{"type":"http","scheme":"bearer"}}}`, ""},
+		"a scheme that nobody defined":    {`"security":[{"c":[]}]`, "", ""},
+		"a digest that is not asked for":  {`"security":[]`, `,"security":[{"c":[]}],"components":{"securitySchemes":{"c":{"type":"http","scheme":"digest"}}}`, ""},
+		"2.0 over a socket":               {`"schemes":["wss"]`, `,"swagger":"2.0"`, "server wss://"},
+		"2.0 over a socket or not":        {`"schemes":["ws","http"]`, `,"swagger":"2.0"`, ""},
+		"2.0, all over a socket":          {"", `,"swagger":"2.0","schemes":["ws"]`, "server ws://"},
+	} {
+		op, _ := operationOf(t, at, c.operation, c.document)
+		got := ""
+		if op.Refused != nil {
+			got = op.Refused.Reason + " " + op.Refused.What
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if !slices.ContainsFunc([]string{"a required header"}, func(n string) bool { return n == name }) {
+			if i := slices.IndexFunc(op.Parameters, func(p tool.Parameter) bool { return p.In == "header" || p.In == "cookie" }); i >= 0 {
+				t.Errorf("%s: %+v is an argument", name, op.Parameters[i])
+			}
+		}
+	}
+}
+
+func TestServersOfOperationsAreUsedOnTheRegisteredOrigin(t *testing.T) {
+	for name, c := range map[string]struct{ at, operation, document, want string }{
+		"its own":                      {"https://api.example.com", `"servers":[{"url":"https://api.example.com/v2"}]`, `,"servers":[{"url":"/v1"}]`, "https://api.example.com/v2"},
+		"relative":                     {"https://api.example.com", `"servers":[{"url":"/v2/"}]`, `,"servers":[{"url":"/v1"}]`, "https://api.example.com/v2"},
+		"the same":                     {"https://api.example.com", `"servers":[{"url":"/v1"}]`, `,"servers":[{"url":"https://api.example.com/v1"}]`, ""},
+		"a variable":                   {"https://api.example.com", `"servers":[{"url":"/{v}","variables":{"v":{"enum":["v3","v4"]}}}]`, ``, "https://api.example.com/v3"},
+		"the document's, elsewhere":    {"https://mirror.example.com", `"servers":[{"url":"https://api.example.com"}]`, `,"servers":[{"url":"https://api.example.com"}]`, ""},
+		"registered as it is":          {"https://upload.example.com", `"servers":[{"url":"https://upload.example.com/2.0"}]`, `,"servers":[{"url":"https://api.example.com/2.0"}]`, "https://upload.example.com/2.0"},
+		"over TLS, registered without": {"http://api.example.com", `"servers":[{"url":"https://api.example.com/v2"}]`, ``, "http://api.example.com/v2"},
+	} {
+		op, _ := operationOf(t, c.at, c.operation, c.document)
+		if op.Refused != nil || op.Base != c.want {
+			t.Errorf("%s: %q %+v, want %q", name, op.Base, op.Refused, c.want)
+		}
+	}
+	found, err := parse(t.Context(), `{"openapi":"3.0.3","paths":{"/a":{"servers":[{"url":"/path"}],"get":{},"put":{"servers":[{"url":"/own"}]}}}}`, "https://a.example/x.json", "https://a.example")
+	if err != nil || found.Operations[0].Base != "https://a.example/path" || found.Operations[1].Base != "https://a.example/own" {
+		t.Errorf("%+v %v", found.Operations, err)
+	}
+}
+
+func TestRequirementsOfSecurityAreRead(t *testing.T) {
+	const schemes = `,"components":{"securitySchemes":{"a":{"type":"apiKey","in":"header","name":"X-A"},"b":{"type":"apiKey","in":"query","name":"b"},"t":{"type":"oauth2"},"m":{"type":"mutualTLS"}}}`
+	for name, c := range map[string]struct{ operation, document, want string }{
+		"both":              {`"security":[{"a":[],"b":[]}]`, schemes, "[[header X-A query b]]"},
+		"either":            {`"security":[{"a":[]},{"t":["read"]}]`, schemes, "[[header X-A] [bearer]]"},
+		"optional":          {`"security":[{},{"a":[]}]`, schemes, "[[] [header X-A]]"},
+		"none":              {`"security":[]`, `,"security":[{"a":[]}]` + schemes, "[[]]"},
+		"the document's":    {``, `,"security":[{"a":[]}]` + schemes, "[[header X-A]]"},
+		"nothing said":      {``, schemes, "[]"},
+		"what can be given": {`"security":[{"m":[],"a":[]},{"b":[]}]`, schemes, "[[query b]]"},
+		"a secret header":   {`"parameters":[{"in":"header","name":"X-Api-Token","required":true,"schema":{}}],"security":[{"a":[]}]`, schemes, "[[header X-A]]"},
+	} {
+		op, found := operationOf(t, "https://a.example", c.operation, c.document)
+		if got := fmt.Sprint(op.Security); got != c.want || (op.Security == nil) != (name == "nothing said") {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if (name == "a secret header") != (len(op.Needs) == 1 && op.Needs[0].Name == "X-Api-Token") {
+			t.Errorf("%s: needs %v", name, op.Needs)
+		}
+		for _, all := range append(op.Security, op.Needs) {
+			for _, p := range all {
+				if !slices.Contains(found.KeyPlaces, p) {
+					t.Errorf("%s: %s is no place of a key", name, p)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/ref"
+)
+
+// maxHeaderValue limits one header of a call, in bytes.
+const maxHeaderValue = 4 << 10
+
+// addedHeaders lists the headers that a request gets by itself. One that a document asks for is no argument of a call.
+var addedHeaders = []string{
+	"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent", "x-trace-id",
+}
+
+// decidingHeaders lists headers that make a receiver take a request for another one: with another method or path.
+var decidingHeaders = []string{"x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
+
+// AddsHeader reports whether requests with a method have a header by themselves.
+func AddsHeader(method, name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(addedHeaders, name) || name == "idempotency-key" && method != "GET" && method != "HEAD" && method != "OPTIONS"
+}
+
+// MaySetHeader reports whether a call may set a header. It may set none that decides where a request goes, how it is framed,
+// who sends it, or its meaning.
+func MaySetHeader(name string) bool {
+	lower := strings.ToLower(name)
+	for _, prefix := range []string{"x-forwarded-", "mcp-", "proxy-", "sec-", "access-control-"} {
+		if strings.HasPrefix(lower, prefix) {
+			return false
+		}
+	}
+	return headerName(name) && lower != "authorization" && lower != "set-cookie" &&
+		!slices.Contains(ownHeaders, lower) && !slices.Contains(addedHeaders, lower) && !slices.Contains(decidingHeaders, lower)
+}
+
+// WithHeaders returns a call with its headers in the form that is shown and sent: in the spelling of the document, each value
+// as the text that is sent, and those that are filled in. A list is joined with commas (RFC 6570, style simple). A name that is
+// no header of the operation stays as it is, for Check to report.
+func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
+	wrong := func(name, typ, format string, args ...any) error {
+		return ErrArguments.At(fault.Field{Loc: []any{"headers", name}, Type: typ, Msg: fmt.Sprintf(format, args...)})
+	}
+	given, ok := members(a.Headers)
+	if !isAbsent(a.Headers) && !ok {
+		return a, ErrArguments.At(fault.Field{Loc: []any{"headers"}, Type: "type", Msg: "must be an object of texts by the names of headers"})
+	}
+	var list []jcs.Member
+	has := func(name string) bool {
+		return slices.ContainsFunc(list, func(m jcs.Member) bool { return strings.EqualFold(m.Name, name) })
+	}
+	for _, m := range given {
+		name := m.name
+		if p, known := op.header(name); known {
+			name = p.Name
+		}
+		switch {
+		case has(name):
+			return a, wrong(name, "duplicate", "is there twice")
+		case isAbsent(m.value):
+			continue
+		}
+		text, err := headerText(m.value)
+		if err != nil {
+			return a, wrong(name, "type", "%v", err)
+		}
+		raw, err := plainJSON(text)
+		if err != nil {
+			return a, wrong(name, "type", "must be a text")
+		}
+		list = append(list, jcs.Member{Name: name, Value: raw})
+	}
+	for _, p := range op.Parameters {
+		if fixed, ok := p.fixed(); ok && !has(p.Name) {
+			raw, err := plainJSON(fixed)
+			if err != nil {
+				return a, wrong(p.Name, "type", "must be a text")
+			}
+			list = append(list, jcs.Member{Name: p.Name, Value: raw})
+		}
+	}
+	a.Headers = objectOf(list)
+	return a, nil
+}
+
+// objectOf writes members as an object; nil for none.
+func objectOf(list []jcs.Member) json.RawMessage {
+	if len(list) == 0 {
+		return nil
+	}
+	parts := make([]string, len(list))
+	for i, m := range list {
+		name, _ := plainJSON(m.Name) // a text
+		parts[i] = string(name) + ":" + string(m.Value)
+	}
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+}
+
+// header returns the header parameter with a name, in any spelling.
+func (op Operation) header(name string) (Parameter, bool) {
+	for _, p := range op.Parameters {
+		if p.In == "header" && strings.EqualFold(p.Name, name) {
+			return p, true
+		}
+	}
+	return Parameter{}, false
+}
+
+// fixed returns the value of a required header that has only one, or a default.
+func (p Parameter) fixed() (string, bool) {
+	if p.In != "header" || !p.Required {
+		return "", false
+	}
+	var s struct {
+		Const, Default json.RawMessage
+		Enum           []json.RawMessage
+	}
+	if json.Unmarshal(p.Schema, &s) != nil {
+		return "", false
+	}
+	switch {
+	case len(s.Const) > 0:
+		return scalarText(s.Const)
+	case len(s.Enum) == 1:
+		return scalarText(s.Enum[0])
+	}
+	return scalarText(s.Default)
+}
+
+// headerText returns the text of a header's value.
+func headerText(raw json.RawMessage) (string, error) {
+	if text, ok := scalarText(raw); ok {
+		return text, nil
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return "", fmt.Errorf("must be a text, a number, a boolean or a list of them")
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		text, ok := scalarText(item)
+		if !ok {
+			return "", fmt.Errorf("must be a list of texts or numbers")
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, ","), nil
+}
+
+// headerProblem returns the reason why a text is no value of a header, or "". A receiver would read such a text as another one.
+func headerProblem(text string) string {
+	switch {
+	case text == "":
+		return "must not be empty"
+	case len(text) > maxHeaderValue:
+		return fmt.Sprintf("must have at most %d bytes", maxHeaderValue)
+	case strings.TrimSpace(text) != text:
+		return "must not begin or end with a blank"
+	case strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r > 0x7e }):
+		return "must have only printable ASCII characters"
+	}
+	return ""
+}
+
+// headers checks the headers of a call.
+func (c *checker) headers(op Operation, raw json.RawMessage) {
+	given, ok := members(raw)
+	if !isAbsent(raw) && !ok {
+		c.add("/headers", "type", "must be an object of texts by the names of headers")
+		return
+	}
+	var known []string
+	for _, p := range op.Parameters {
+		if p.In == "header" {
+			known = append(known, p.Name)
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range given {
+		loc := "/headers/" + Token(m.name)
+		p, is := op.header(m.name)
+		text, err := headerText(m.value)
+		switch {
+		case !is:
+			c.add(loc, "unknown", "is no header of this operation; %s", Known(known))
+			continue
+		case seen[p.Name]:
+			c.add(loc, "duplicate", "is there twice")
+			continue
+		case err != nil:
+			c.add(loc, "type", "%v", err)
+		case c.refs && ref.Contains(text):
+			c.references(loc, text)
+		default:
+			if reason := headerProblem(text); reason != "" {
+				c.add(loc, "header.refused", "%s", reason)
+			} else {
+				c.text(loc, p, text)
+			}
+		}
+		seen[p.Name] = true
+	}
+	for _, p := range op.Parameters {
+		if p.In == "header" && p.Required && !seen[p.Name] {
+			c.add("/headers/"+Token(p.Name), "missing", "is required: give it in headers")
+		}
+	}
+}
+
+// addHeaders adds the headers of a call to its request.
+func addHeaders(r *Request, op Operation, raw json.RawMessage) error {
+	if isAbsent(raw) {
+		return nil
+	}
+	wrong := func(loc []any, typ, msg string) error {
+		return ErrArguments.At(fault.Field{Loc: loc, Type: typ, Msg: msg})
+	}
+	list, ok := members(raw)
+	if !ok {
+		return wrong([]any{"headers"}, "type", "must be an object")
+	}
+	for _, m := range list {
+		p, is := op.header(m.name)
+		text, scalar := scalarText(m.value)
+		switch {
+		case !is || !MaySetHeader(m.name):
+			return wrong([]any{"headers", m.name}, "unknown", m.name+" is no header that a call of this operation may set")
+		case !scalar:
+			return wrong([]any{"headers", m.name}, "type", m.name+" must be a text")
+		case headerProblem(text) != "":
+			return wrong([]any{"headers", m.name}, "header.refused", m.name+" "+headerProblem(text))
+		}
+		if _, twice := r.Header[p.Name]; twice {
+			return wrong([]any{"headers", m.name}, "duplicate", m.name+" is there twice")
+		}
+		r.Header[p.Name] = text
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package tool
+
+import (
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
+)
+
+// ErrRefused is the error of a call of an operation that is listed, and cannot be called: Args["reason"] and Args["what"] are
+// those of its Refusal.
+var ErrRefused = fault.New(fault.Invalid, "tool.refused")
+
+// Refusal is the reason why an operation of a document is listed, and cannot be called. Reason is a code; What is the part of
+// the document that it is about, such as the name of a cookie.
+type Refusal struct {
+	Reason string `json:"reason"`
+	What   string `json:"what,omitempty"`
+}
+
+// The reasons why an operation cannot be called. Their sentences are below "fault.tool.refused." in the locale files.
+const (
+	RefusedCookie = "cookie" // it requires a cookie that is no key
+	RefusedHeader = "header" // it requires a header that no call may set
+	RefusedServer = "server" // the document sends it to another origin
+	RefusedScheme = "scheme" // it requires a proof of identity that is not supported
+)
+
+// Phrase returns the sentence of the refusal.
+func (r *Refusal) Phrase() locale.Phrase {
+	return locale.Say("fault.tool.refused."+r.Reason, "what", r.What)
+}
+
+// Fault returns the refusal as an error.
+func (r *Refusal) Fault(e Entry) *fault.Error {
+	return ErrRefused.With("operation", e.String()).With("reason", r.Reason).With("what", r.What)
+}
