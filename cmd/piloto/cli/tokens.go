@@ -51,7 +51,10 @@ func (a *app) tokensMake() *cobra.Command {
 	cmd.Long = `Make a token in the process that has the data folder. With --table it is for a deployment on AWS, and the command prints
 what stores it there: the first token of a deployment is made so.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if table == "" {
+		switch given := cmd.Flags().Changed; {
+		case table == "" && (given("account") || given("table")): // here there is one account, and the token would be of that
+			return usage(errors.New(a.text("cli.tokens_account")))
+		case table == "":
 			return local(cmd, args)
 		}
 		return a.tokenRow(table, account, t)
@@ -61,7 +64,7 @@ what stores it there: the first token of a deployment is made so.`
 	f.StringVar(&t.Scopes, "scopes", "chat", auth.ScopesText)
 	f.DurationVar(&t.Life, "life", 0, "how long it is good for (720h); 0: for ever")
 	f.StringVar(&table, "table", "", "`name` of the table of a deployment on AWS (its output TableName)")
-	f.StringVar(&account, "account", "default", "with --table: the account it belongs to")
+	f.StringVar(&account, "account", "default", "only with --table: the account it belongs to")
 	return cmd
 }
 
@@ -71,9 +74,6 @@ func (a *app) tokenRow(table, account string, t process.TokenTask) error {
 	token, err := auth.NewToken(secret, account, t.User, t.Scopes, time.Now(), t.Life)
 	if err != nil {
 		return usage(err)
-	}
-	if table == "" {
-		return usage(errors.New("--table is missing: it is the deployment's output TableName"))
 	}
 	item, err := json.Marshal(tokenItem(token))
 	if err != nil {

@@ -107,6 +107,11 @@ func TestInvalidTokenIsRefused(t *testing.T) {
 		{"--table", "t", "--user", "ana", "--scopes", "root"},
 		{"--table", "t", "--user", "ana", "--life", "-1h"},
 		{"--nope"},
+		{"--account", "acme", "--user", "ana", "--scopes", "admin"},
+		{"--account", "default", "--user", "ana"},
+		{"--account", "", "--user", "ana"},
+		{"--account", "acme", "--table", "", "--user", "ana"},
+		{"--table", "", "--user", "ana"},
 	} {
 		if err := makeToken(t, io.Discard, args...); codeOf(err) != Usage {
 			t.Errorf("%v was accepted", args)
