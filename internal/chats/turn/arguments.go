@@ -18,7 +18,7 @@ const maxArguments = 256 << 10
 
 // readArguments returns the JSON object in a tool call's arguments. Models wrap it in a code
 // fence, in a string, or in a sentence, and leave trailing commas; each of these is removed, and
-// nothing else is guessed. Arguments that are not text (bytes that are not UTF-8, half a
+// nothing else is guessed. Several objects are refused, because each is a call. Arguments that are not text (bytes that are not UTF-8, half a
 // surrogate pair) are refused, because a plan would show and send another text than the model
 // wrote.
 func readArguments(raw string) (json.RawMessage, error) {
@@ -45,10 +45,14 @@ func readArguments(raw string) (json.RawMessage, error) {
 	if jcs.HalfPair([]byte(text)) {
 		return nil, errNotText
 	}
+	text = withoutEmptyObject(text)
 	if isObject(text) {
 		return json.RawMessage(text), nil
 	}
-	if body, ok := firstObject(text); ok {
+	if body, rest, ok := firstObject(text); ok {
+		if strings.Contains(rest, "{") {
+			return nil, errSeveral
+		}
 		if isObject(body) {
 			return json.RawMessage(body), nil
 		}
@@ -65,18 +69,32 @@ func readArguments(raw string) (json.RawMessage, error) {
 	return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 }
 
+var errSeveral = errors.New("the arguments are more than one object: make one call for each, of one tool each")
+
 var errNotText = errors.New("the arguments hold bytes that are not UTF-8, or half a surrogate pair")
 
 func isObject(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
+// withoutEmptyObject drops an empty object before or after another one. Some servers send it in the place of arguments that
+// are still to come.
+func withoutEmptyObject(text string) string {
+	if rest := strings.TrimSpace(strings.TrimPrefix(text, "{}")); strings.HasPrefix(rest, "{") {
+		text = rest
+	}
+	if rest := strings.TrimSpace(strings.TrimSuffix(text, "{}")); strings.HasSuffix(rest, "}") {
+		text = rest
+	}
+	return text
+}
+
 // firstObject returns the text from the first { to the } that closes it, outside
-// of strings.
-func firstObject(text string) (string, bool) {
+// of strings, and what follows.
+func firstObject(text string) (object, rest string, ok bool) {
 	from := strings.IndexByte(text, '{')
 	if from < 0 {
-		return "", false
+		return "", "", false
 	}
 	depth, quoted := 0, false
 	for i := from; i < len(text); i++ {
@@ -90,11 +108,11 @@ func firstObject(text string) (string, bool) {
 			depth++
 		case c == '}':
 			if depth--; depth == 0 {
-				return text[from : i+1], true
+				return text[from : i+1], text[i+1:], true
 			}
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // dropTrailingCommas removes a comma before a closing bracket, outside of strings.

@@ -176,7 +176,7 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			return d.handleFailure(ctx, asking, round, answer, err)
 		}
 		if len(answer.Calls) == 0 && d.hasChanges() { // it is done: what it changed is proposed
-			answer.Calls = []llm.Call{applyAll}
+			answer.Calls = d.applyAll()
 		}
 		if len(answer.Calls) == 0 {
 			if strings.TrimSpace(answer.Text) == "" && len(d.words) == 0 {

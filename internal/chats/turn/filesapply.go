@@ -45,8 +45,10 @@ var applySpec = toolSpec{
 	},
 }
 
-// applyAll is the call that stands for a model that is done without it.
-var applyAll = llm.Call{ID: tool.ApplyChanges, Name: tool.ApplyChanges, Arguments: "{}"}
+// applyAll returns the calls that stand for a model that is done without one.
+func (d *dialog) applyAll() []llm.Call {
+	return llm.Distinct([]llm.Call{{Name: tool.ApplyChanges, Arguments: "{}"}}, d.messages)
+}
 
 // applyCall is a call of apply_changes.
 type applyCall struct {

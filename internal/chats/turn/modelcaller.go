@@ -97,13 +97,15 @@ type errBlocked struct{ block *eligibility.Block }
 
 func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.Reason) }
 
-// ask calls the model of the plan. An answer that was cut at its token limit is continued once.
+// ask calls the model of the plan. An answer that was cut at its token limit is continued once. Its calls have ids that no
+// other call of the conversation has.
 func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 	answer, err := q.askOnce(ctx, force)
-	if err != nil || !answer.Length || q.format != nil {
-		return answer, err
+	if err == nil && answer.Length && q.format == nil {
+		answer, err = q.goOn(ctx, force, answer)
 	}
-	return q.goOn(ctx, force, answer)
+	answer.Calls = llm.Distinct(answer.Calls, q.messages)
+	return answer, err
 }
 
 // askOnce calls the model of the plan. When the provider fails, it calls the next models that the

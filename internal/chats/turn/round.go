@@ -250,7 +250,7 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	case r.Eval:
 		return w.handleVerdict(ctx)
 	case len(r.Calls) == 0 && w.hasChanges(): // the agent is done: what it changed is proposed
-		r.Calls = []job.Call{job.Call(applyAll)}
+		r.Calls = jobCalls(w.applyAll())
 	case w.isSilent(r):
 		return job.NextClose, w.stop(ctx, conversation.StopModel)
 	case len(r.Calls) == 0 && !w.evaluates(r.Text):
@@ -393,6 +393,13 @@ func (d *dialog) dryRun() string {
 		return ""
 	}
 	return `{"note":"this is a dry run: nothing is proposed. Say in your answer what you would propose"}`
+}
+
+func jobCalls(calls []llm.Call) (list []job.Call) {
+	for _, c := range calls {
+		list = append(list, job.Call(c))
+	}
+	return list
 }
 
 func callsOf(r job.Round) []llm.Call {

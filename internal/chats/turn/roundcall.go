@@ -138,10 +138,7 @@ func (w *work) call(ctx context.Context, r job.Round, ask func(context.Context) 
 		w.meter.settle(ctx, Reply{By: w.endedBy(reason)}, err)
 		return reason, w.forget(ctx)
 	}
-	r.Answered, r.Text = s.Now(), answer.Text
-	for _, c := range answer.Calls {
-		r.Calls = append(r.Calls, job.Call(c))
-	}
+	r.Answered, r.Text, r.Calls = s.Now(), answer.Text, jobCalls(answer.Calls)
 	r.Provider, r.Model, r.Micros = w.use.Provider, answer.Model, w.meter.Turn.Micros
 	used := w.meter.Turn
 	used.Outcome = string(KindRound)

@@ -44,7 +44,7 @@ type Tool struct {
 }
 
 // Call is one tool call. Arguments is the model's text, unchanged: it should be a JSON object, and sometimes is
-// not.
+// not. The ID is the provider's: it may be missing, and several calls may have the same (Distinct).
 type Call struct {
 	ID        string
 	Name      string

@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -27,6 +28,7 @@ var errFiltered = errors.New("the answer was ended with nothing said")
 // waits until more text follows.
 type replyBuilder struct {
 	sink    llm.Sink
+	tools   []llm.Tool
 	text    strings.Builder
 	pending []byte
 	calls   []*partialCall
@@ -40,6 +42,31 @@ type replyBuilder struct {
 type partialCall struct {
 	id, name  string
 	arguments strings.Builder
+	depth     int  // of the braces that are open in the arguments
+	quoted    bool // the arguments so far end inside of a string
+	escaped   bool // and after a backslash there
+	whole     bool // an object of the arguments has closed
+}
+
+// addArguments adds a part of the arguments. It reads each byte once, because a stream may have very many parts.
+func (c *partialCall) addArguments(part string) {
+	c.arguments.WriteString(part)
+	for i := range len(part) {
+		switch b := part[i]; {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted && b == '\\':
+			c.escaped = true
+		case b == '"':
+			c.quoted = !c.quoted
+		case c.quoted:
+		case b == '{':
+			c.depth++
+		case b == '}':
+			c.depth--
+			c.whole = c.whole || c.depth == 0
+		}
+	}
 }
 
 func (s *replyBuilder) empty() bool { return s.text.Len() == 0 && len(s.calls) == 0 }
@@ -60,11 +87,9 @@ func (s *replyBuilder) addText(delta string) {
 	s.pending = append(s.pending, delta[len(visible):]...)
 }
 
-// addCall adds a tool call, or a part of one. The index of a part names its call. When servers send no index, or
-// the same index for all, a new id with a name begins a new call. A part without any of these continues the last
-// call.
+// addCall adds a tool call, or a part of one.
 func (s *replyBuilder) addCall(part sdk.ToolCall) error {
-	c := s.find(part)
+	c := s.continued(part)
 	if c == nil {
 		if len(s.calls) == mostCalls {
 			return fmt.Errorf("an answer with more than %d tool calls", mostCalls)
@@ -87,10 +112,21 @@ func (s *replyBuilder) addCall(part sdk.ToolCall) error {
 		}
 		c.name += part.Function.Name
 	}
-	c.arguments.WriteString(part.Function.Arguments)
+	c.addArguments(part.Function.Arguments)
 	return nil
 }
 
+// continued returns the call that a part continues; nil when the part begins one.
+func (s *replyBuilder) continued(part sdk.ToolCall) *partialCall {
+	c := s.find(part)
+	if c == nil || part.Function.Name != "" && s.beginsAfter(c, part) {
+		return nil
+	}
+	return c
+}
+
+// find returns the call to which the index or the id of a part belongs. When servers send no index, or the same index for
+// all, a new id with a name begins a new call. A part without any of these belongs to the last call.
 func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
 	begins := part.Function.Name != ""
 	if part.Index != nil {
@@ -103,19 +139,30 @@ func (s *replyBuilder) find(part sdk.ToolCall) *partialCall {
 	if len(s.calls) == 0 || begins && part.ID == "" {
 		return nil
 	}
-	last := s.calls[len(s.calls)-1]
-	if part.ID == "" || part.ID == last.id {
-		return last
-	}
-	for _, c := range s.calls {
-		if c.id == part.ID {
-			return c
+	if part.ID != "" {
+		for _, c := range slices.Backward(s.calls) {
+			if c.id == part.ID {
+				return c
+			}
+		}
+		if begins {
+			return nil
 		}
 	}
-	if !begins {
-		return last // a new id for every part
+	return s.calls[len(s.calls)-1] // some servers send a new id with every part
+}
+
+// beginsAfter reports whether a part with a name begins a call of its own, although it has the index or the id of c. Servers
+// repeat these for several calls, and others repeat the name in every part of one call.
+func (s *replyBuilder) beginsAfter(c *partialCall, part sdk.ToolCall) bool {
+	if part.Function.Name == c.name {
+		return c.whole && strings.TrimSpace(part.Function.Arguments) != ""
 	}
-	return nil
+	return c.arguments.Len() > 0 || s.isTool(c.name) && s.isTool(part.Function.Name)
+}
+
+func (s *replyBuilder) isTool(name string) bool {
+	return slices.ContainsFunc(s.tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
 // setUsage keeps the newest counts of the provider, unless they are 0 or impossible.
@@ -144,18 +191,13 @@ func (s *replyBuilder) check() error {
 	return nil
 }
 
-// fill writes the answer into a reply to r. A call without an id gets one, because the result of the call must
-// refer to it.
+// fill writes the answer into a reply to r.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
 	reply.Length = s.finish == sdk.FinishReasonLength
 	reply.Cut = reply.Length || s.finish == sdk.FinishReasonContentFilter
-	for i, c := range s.calls {
-		id := c.id
-		if id == "" {
-			id = fmt.Sprintf("call_%d_%d", len(r.Messages), i)
-		}
-		reply.Calls = append(reply.Calls, llm.Call{ID: id, Name: c.name, Arguments: c.arguments.String()})
+	for _, c := range s.calls {
+		reply.Calls = append(reply.Calls, llm.Call{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
 	}
 	reply.Usage = s.usage
 	if reply.Usage.Input <= 0 {

@@ -43,7 +43,7 @@ type content struct {
 
 type call struct {
 	Index    *int     `json:"index,omitempty"`
-	ID       string   `json:"id,omitempty"`
+	ID       label    `json:"id,omitempty"`
 	Type     string   `json:"type"`
 	Function function `json:"function"`
 }
@@ -51,6 +51,21 @@ type call struct {
 type function struct {
 	Name      string          `json:"name,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// label is an id. Some servers send a number; anything else is no id.
+type label string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *label) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		var n json.Number
+		_ = json.Unmarshal(raw, &n) // of another value it stays empty
+		text = n.String()
+	}
+	*l = label(text)
+	return nil
 }
 
 // normalize decodes a response. Its error is a *refusal when the response contains an error.
@@ -79,12 +94,20 @@ func normalize(body []byte, key string) (answer, error) {
 	return a, nil
 }
 
-// finish sets a finish reason in the choices of a whole answer that have content and no reason. They are complete,
-// because their JSON is.
+// finish completes a whole answer. It sets the finish reason of the choices that have content and no reason, because they
+// are complete when their JSON is. It numbers the calls, because each element of a list is a call, whatever its id and
+// index are.
 func (a *answer) finish() {
 	for i := range a.Choices {
-		if c := &a.Choices[i]; c.Finish == "" && c.Message != nil && c.Message.hasContent() {
+		c := &a.Choices[i]
+		if c.Message == nil {
+			continue
+		}
+		if c.Finish == "" && c.Message.hasContent() {
 			c.Finish = "stop"
+		}
+		for at := range c.Message.Calls {
+			c.Message.Calls[at].Index = &at
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (c *Client) ask(ctx context.Context, r llm.Request, h quirks) (llm.Reply, e
 	config.BaseURL, config.HTTPClient = c.base, x
 	api := sdk.NewClientWithConfig(config)
 
-	b := &replyBuilder{sink: r.Sink}
+	b := &replyBuilder{sink: r.Sink, tools: r.Tools}
 	var err error
 	if x.streamed {
 		err = stream(ctx, api, request(r, h), b)

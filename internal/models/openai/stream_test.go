@@ -222,7 +222,41 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 		"without ids, as Ollama": {[]string{
 			part(`"function":{"name":"one","arguments":{"x":1}}`),
 			part(`"function":{"name":"one","arguments":{"x":12345678901234567890}}`),
-		}, calls{{ID: "call_1_0", Name: "one", Arguments: `{"x":1}`}, {ID: "call_1_1", Name: "one", Arguments: `{"x":12345678901234567890}`}}},
+		}, calls{{Name: "one", Arguments: `{"x":1}`}, {Name: "one", Arguments: `{"x":12345678901234567890}`}}},
+		"all of index 0 and one id": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":0,"id":"a","function":{"name":"two","arguments":"{}"}`),
+		}, calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "two", Arguments: `{}`}}},
+		"all of index 0 and without ids": {[]string{
+			part(`"index":0,"function":{"name":"one","arguments":"{\"x\":\"}{\\\"\"}"}`),
+			part(`"index":0,"id":null,"function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"id":null,"function":{"arguments":":2}"}`),
+		}, calls{{Name: "one", Arguments: `{"x":"}{\""}`}, {Name: "one", Arguments: `{"x":2}`}}},
+		"without an index and of one id": {[]string{
+			part(`"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"id":"a","function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"id":"a","function":{"arguments":":2}"}`),
+		}, calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "one", Arguments: `{"x":2}`}}},
+		"of index 0, where the names are tools": {[]string{
+			part(`"index":0,"function":{"name":"tool_a"}`),
+			part(`"index":0,"function":{"name":"tool_b"}`),
+			part(`"index":0,"function":{"arguments":"{}"}`),
+		}, calls{{Name: "tool_a"}, {Name: "tool_b", Arguments: `{}`}}},
+		"of index 0, where the first is incomplete": {[]string{
+			part(`"index":0,"function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"index":0,"function":{"name":"two","arguments":"{}"}`),
+		}, calls{{Name: "one", Arguments: `{"x"`}, {Name: "two", Arguments: `{}`}}},
+		"with the name once more at the end": {[]string{
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":""}`),
+		}, calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}}},
+		"with numbers for ids": {[]string{
+			part(`"id":1,"function":{"name":"one","arguments":"{\"x\""}`),
+			part(`"id":2,"function":{"name":"two"}`),
+			part(`"id":1,"function":{"arguments":":1}"}`),
+			part(`"id":2,"function":{"arguments":"{}"}`),
+		}, calls{{ID: "1", Name: "one", Arguments: `{"x":1}`}, {ID: "2", Name: "two", Arguments: `{}`}}},
 		"with null arguments": {[]string{
 			part(`"index":0,"id":"a","function":{"name":"one","arguments":null}`),
 		}, calls{{ID: "a", Name: "one"}}},
@@ -238,13 +272,36 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := events(append(c.parts, finish("tool_calls"), usage, done)...)
 			reply, err := provider(t, h).Complete(context.Background(), llm.Request{
-				Model: "m", Sink: &page{}, Messages: []llm.Message{{Role: llm.User, Content: "u"}},
+				Model: "m", Sink: &page{}, Messages: []llm.Message{{Role: llm.User, Content: "u"}}, Tools: []llm.Tool{{Name: "tool_a"}, {Name: "tool_b"}},
 			})
 			want := llm.Reply{Calls: c.want, Provider: "test", Model: "m", Usage: llm.Usage{Input: 12, Output: 3}}
 			if d := cmp.Diff(want, reply); d != "" || err != nil {
 				t.Error(err, d)
 			}
 		})
+	}
+}
+
+// TestEachElementOfAWholeAnswerIsACall: whatever ids and indices the elements have, and also where a stream was asked for.
+func TestEachElementOfAWholeAnswerIsACall(t *testing.T) {
+	for list, want := range map[string][]llm.Call{
+		`{"id":"mcp_request:0","function":{"name":"one","arguments":"{\"x\":1}"}},{"id":"mcp_request:0","function":{"name":"one","arguments":"{\"x\":2}"}}`: {
+			{ID: "mcp_request:0", Name: "one", Arguments: `{"x":1}`}, {ID: "mcp_request:0", Name: "one", Arguments: `{"x":2}`},
+		},
+		`{"id":"a","index":0,"function":{"name":"one","arguments":""}},{"id":"a","index":0,"function":{"name":"two","arguments":""}}`: {{ID: "a", Name: "one"}, {ID: "a", Name: "two"}},
+		`{"id":null,"function":{"name":"one","arguments":"{}"}},{"function":{"name":"one","arguments":"{}"}},{"id":{},"index":0,"function":{"name":"one","arguments":"{}"}}`: {
+			{Name: "one", Arguments: "{}"}, {Name: "one", Arguments: "{}"}, {Name: "one", Arguments: "{}"},
+		},
+		`{"id":7,"function":{"name":"one","arguments":"{"}},{"id":7,"function":{"arguments":"}"}}`:       {{ID: "7", Name: "one", Arguments: "{"}, {ID: "7", Arguments: "}"}},
+		`{"index":"0","function":{"name":"one","arguments":{}}},{"index":"0","function":{"name":"one"}}`: {{Name: "one", Arguments: "{}"}, {Name: "one"}},
+	} {
+		for _, sink := range []llm.Sink{nil, &page{}} {
+			reply, err := provider(t, says(200, `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[`+list+`]}}]}`)).
+				Complete(context.Background(), llm.Request{Model: "m", Sink: sink})
+			if d := cmp.Diff(want, reply.Calls); d != "" || err != nil {
+				t.Errorf("streamed: %v, %s\n%v %s", sink != nil, list, err, d)
+			}
+		}
 	}
 }
 
@@ -423,11 +480,6 @@ func FuzzStream(f *testing.F) {
 		said := reply.Text != "" || len(reply.Calls) > 0 // it may also stop without text
 		if reply.Usage.Input <= 0 || said && reply.Usage.Output <= 0 {
 			t.Errorf("an answer of %+v", reply.Usage)
-		}
-		for _, c := range reply.Calls {
-			if c.ID == "" {
-				t.Errorf("a call without an id: %+v", c)
-			}
 		}
 		_, err = json.Marshal(reply)
 		if err != nil {
