@@ -30,6 +30,8 @@ type progress struct {
 	last  *latest
 	alone bool // no other invocation carries out effects of the run now
 
+	lengths map[plan.EffectID]int // of the lists that were read
+
 	left  int       // how many effects may still begin
 	until time.Time // when no further one begins
 	ended int       // how many effects ended
@@ -71,6 +73,12 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 			}
 		}
 		seen := p.run.EventSeq
+		if refused, err := x.refuseLists(ctx, t); err != nil || refused {
+			if err != nil {
+				return Done{}, err
+			}
+			continue
+		}
 		effects, done, err := x.next(p.run)
 		switch {
 		case err != nil, done.Outcome != "":
@@ -147,7 +155,8 @@ func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
 
 // open returns the effects that are the next to end: the newest undo that is left, or the steps of
 // the first wave that is not over. A wave in which a step did not end well is over when all of its
-// steps have ended, and no wave follows it: that is the error.
+// steps have ended, and no wave follows it: that is the error. Beside a list that is too long, only
+// the effects that have begun are open.
 func open(r plan.Run) ([]plan.EffectID, error) {
 	if r.UndoAt != nil {
 		for _, id := range run.UndoIDs(r) {
@@ -161,11 +170,13 @@ func open(r plan.Run) ([]plan.EffectID, error) {
 	if err != nil {
 		return nil, err
 	}
+	ends := hasLongList(r)
 	for _, wave := range waves {
 		var effects []plan.EffectID
 		var failed error
 		for _, id := range wave {
 			switch st := r.State(id); {
+			case !st.Status.Terminal() && ends && st.Attempts == 0: // it does not begin any more
 			case !st.Status.Terminal():
 				effects = append(effects, id)
 			case st.Status != plan.StepDone && st.Status != plan.StepSkipped:

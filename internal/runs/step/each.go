@@ -66,7 +66,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case err != nil:
 		return fail(failure(r, "step.not_a_list", "detail", err.Error()), nil)
 	case len(list) > plan.MaxEach:
-		return fail(failure(r, "step.too_many", "n", fmt.Sprint(len(list)), "most", fmt.Sprint(plan.MaxEach)), nil)
+		return fail(tooMany(r, len(list)), nil)
 	}
 	if moved := x.changedTarget(r, step, look.lookup); moved != nil || look.err != nil {
 		return fail(moved, look.err)
@@ -155,7 +155,7 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
 			return nil, &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
-			e = failedEnding(failure(r, "step.too_many_in_all", "n", fmt.Sprint(sum+n), "most", fmt.Sprint(MostElements)))
+			e = failedEnding(tooManyInAll(r, sum+n))
 			return nil, nil
 		case n == 0:
 			e = collectedEnding(nil)

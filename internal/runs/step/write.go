@@ -219,8 +219,12 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 }
 
 // prepareNext prepares the effect that follows in the run as it will be, when it is a single call that
-// can be made at once; nil otherwise.
-func (x *Executor) prepareNext(ctx context.Context, after plan.Run) (*begun, error) {
+// can be made at once, and when no list is too long; nil otherwise.
+func (x *Executor) prepareNext(ctx context.Context, p progress, after plan.Run) (*begun, error) {
+	p.run = after
+	if _, why, err := x.overlong(ctx, &p); err != nil || why != nil {
+		return nil, err
+	}
 	effects, _, err := x.next(after)
 	if err != nil || len(effects) != 1 {
 		return nil, err
@@ -292,7 +296,7 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 		moves := append(x.begins(r), run.Move{Record: x.record(r, step, st, e, at), State: &st})
 		if x.mayGoOn(t.progress) && e.endsWell() {
 			x.add(ctx, r, func(ctx context.Context) (err error) {
-				t.progress.begun, err = x.prepareNext(ctx, r.With(st))
+				t.progress.begun, err = x.prepareNext(ctx, *t.progress, r.With(st))
 				return err
 			})
 			if next := t.progress.begun; next != nil {
