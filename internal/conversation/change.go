@@ -10,3 +10,9 @@ type ChatChange struct {
 	Agent      *string // "" means none
 	Conclude   *string // "" means as the assistant says
 }
+
+// TakesOver reports whether the change ends that the chat is answered by itself: the answer that is on its way is stopped
+// with it.
+func (c ChatChange) TakesOver() bool {
+	return c.Automation != nil && (*c.Automation == "manual" || *c.Automation == "off")
+}

@@ -156,8 +156,9 @@ type strategy interface {
 	loaders(ctx context.Context, message conversation.Message) []func() error
 	// equip takes what the account has set, in parallel to the loaders.
 	equip(ctx context.Context, set setup.Setup) error
-	// endEarly reports whether the turn ends without a model call, and returns its reply.
-	endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error)
+	// endEarly reports whether the turn ends without a model call, and returns its reply. When it waited, it replaces the
+	// snapshot by one of afterwards.
+	endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error)
 	// prepare writes the prompt.
 	prepare(snapshot eligibility.Snapshot) error
 	// converse answers; asking bounds the model calls.
@@ -195,7 +196,7 @@ func (s *Service) respond(ctx context.Context, w strategy, message conversation.
 		return Reply{}, storeErr
 	}
 	if q.chat = updated; loadErr == nil {
-		over, early, err := w.endEarly(asking, message, snapshot)
+		over, early, err := w.endEarly(asking, message, &snapshot)
 		if over || err != nil {
 			s.count(ctx, req, q.began, early, err)
 			return early, err

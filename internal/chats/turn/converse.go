@@ -9,14 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
-	"piloto/internal/ground/retry"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -86,48 +84,6 @@ func (d *dialog) equip(ctx context.Context, set setup.Setup) (err error) {
 	d.openFiles(ctx, set.Project)
 	d.listed, err = d.service.loadCatalogue(ctx, d.req.Principal.Account, set)
 	return err
-}
-
-// endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
-// chat is answered only on request. After the delay, it ends every turn but that of the last
-// message that arrived within it.
-func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot eligibility.Snapshot) (over bool, reply Reply, err error) {
-	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
-	if d.previous.ID != "" {
-		reply, err = s.previousReply(ctx, req, d.chat, d.previous)
-		return true, reply, err
-	}
-	if req.asked {
-		return false, Reply{}, nil
-	}
-	if automation.Mode == eligibility.Manual {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
-		return true, reply, err
-	}
-	delay := time.Duration(automation.DelayMS) * time.Millisecond
-	if automation.Mode != eligibility.Automatic || delay <= 0 {
-		return false, Reply{}, nil
-	}
-	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, message.ID); {
-	case errors.Is(err, conversation.ErrAnswering): // another request for the answer came meanwhile
-		return true, s.transientNotice(req, chat, "turn.being_answered"), nil
-	case err != nil:
-		return true, Reply{}, err
-	}
-	if err := retry.Wait(ctx, min(delay, eligibility.MaxDelay)); err != nil {
-		return true, Reply{}, err
-	}
-	if stop, err := s.Store.StopAsked(ctx, req.Principal.Account, chat.ID); err == nil && !stop.Before(d.began.Truncate(time.Millisecond)) {
-		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.stopped"), told{})
-		return true, reply, err
-	}
-	if d.chatHistory, err = s.loadHistory(ctx, req, chat, message); err != nil {
-		return true, Reply{}, err
-	}
-	if !d.later {
-		return false, Reply{}, nil
-	}
-	return true, s.transientNotice(req, chat, "turn.joined"), nil // the other message's turn answers both
 }
 
 // prepare implements strategy.

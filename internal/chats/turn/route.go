@@ -146,13 +146,11 @@ func (s *Service) loadAgents(ctx context.Context, account string, servers []tool
 
 // endEarly implements strategy. It returns an earlier answer again. In a chat that a person took
 // over, it sends a notice. Otherwise the router answers at once.
-func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot eligibility.Snapshot) (bool, Reply, error) {
+func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot *eligibility.Snapshot) (bool, Reply, error) {
 	switch {
 	case r.previous.ID != "":
 	case snapshot.Automation().Mode == eligibility.Manual:
-		reply := r.service.transientNotice(r.req, r.chat, "router.manual")
-		reply.Routed = &Routed{Action: agent.Respond, Manual: true}
-		_, err := r.service.add(ctx, r.req, r.chat, r.began) // the person who answers finds the chat at the top of the list
+		reply, err := r.leaveToPerson(ctx)
 		return true, reply, err
 	default:
 		return false, Reply{}, nil
@@ -167,6 +165,14 @@ func (r *routing) endEarly(ctx context.Context, _ conversation.Message, snapshot
 	}
 	r.remember(ctx, reply.ForCustomer(r.req.Locale), reply.Routed.Agent, r.previous.ReadFrom)
 	return true, reply, nil
+}
+
+// leaveToPerson returns the reply of a chat that a person took over.
+func (r *routing) leaveToPerson(ctx context.Context) (Reply, error) {
+	reply := r.service.transientNotice(r.req, r.chat, "router.manual")
+	reply.Routed = &Routed{Action: agent.Respond, Manual: true}
+	_, err := r.service.add(context.WithoutCancel(ctx), r.req, r.chat, r.began) // the person finds the chat at the top of the list
+	return reply, err
 }
 
 // prepare implements strategy.
@@ -186,21 +192,32 @@ func (r *routing) prepare(eligibility.Snapshot) error {
 	return err
 }
 
-// converse implements strategy.
+// converse implements strategy. A person who takes the chat over meanwhile stops the answer.
 func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
-	decision, ok, err := r.decide(asking)
-	if err != nil {
-		return r.service.blockedReply(ctx, &r.modelCaller, err)
+	live, watch := r.service.startStream(ctx, r.req.Principal.Account, r.chat, r.meter.Turn.ID, r.began)
+	defer watch.end(ctx)
+	if until, bounded := asking.Deadline(); bounded {
+		var cancel context.CancelFunc
+		asking, cancel = context.WithDeadline(live, until)
+		defer cancel()
 	}
+	decision, ok, err := r.decide(asking)
 	switch {
+	case errors.Is(context.Cause(live), errStopped):
+		return r.leaveToPerson(ctx)
+	case err != nil:
+		return r.service.blockedReply(ctx, &r.modelCaller, err)
 	case !ok:
 		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true})
 	case decision.Action == agent.Delegate && r.named(decision.Agent).Loop != nil:
 		return r.converseAs(ctx, asking, *r.named(decision.Agent).Loop)
 	case decision.Action == agent.Delegate:
-		waiting, cancel := r.service.Limits.withDeadline(ctx, r.began, r.service.Now())
+		waiting, cancel := r.service.Limits.withDeadline(live, r.began, r.service.Now())
 		defer cancel()
 		text, routed := r.delegate(waiting, decision.Agent)
+		if errors.Is(context.Cause(live), errStopped) {
+			return r.leaveToPerson(ctx)
+		}
 		return r.finish(ctx, text, routed)
 	}
 	return r.finish(ctx, locale.Verbatim(decision.Response), Routed{Action: decision.Action})

@@ -40,8 +40,11 @@ func (r *routing) converseAs(ctx, asking context.Context, l agent.Loop) (Reply, 
 	routed := Routed{Action: agent.Delegate, Agent: l.Name, Asked: l.Name, Attempts: 1}
 	r.meter.routed = &routed
 	reply, err := d.converse(ctx, asking)
-	if err != nil || reply.Block != nil {
+	switch {
+	case err != nil || reply.Block != nil:
 		return reply, err
+	case reply.Message.StopReason == conversation.StopPerson: // what was written stays in the chat, and the customer waits for a person
+		return r.leaveToPerson(ctx)
 	}
 	reply.Routed = &routed
 	r.remember(ctx, reply.ForCustomer(r.req.Locale), l.Name, reply.Message.ReadFrom)

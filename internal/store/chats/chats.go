@@ -237,7 +237,11 @@ func (s *Store) updateChat(ctx context.Context, account, id string, change conve
 	if condition == "" {
 		w = w.Otherwise(conversation.ErrChatNotFound)
 	}
-	if err := s.table.Commit(ctx, w); err != nil {
+	writes := []kv.Write{w}
+	if change.TakesOver() {
+		writes = append(writes, stop(account, id, at))
+	}
+	if err := s.table.Commit(ctx, writes...); err != nil {
 		return conversation.Chat{}, err
 	}
 	return s.Chat(ctx, account, id)

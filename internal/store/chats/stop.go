@@ -17,7 +17,11 @@ type stopRow struct {
 
 // AskStop notes a request to end the answer that is being written.
 func (s *Store) AskStop(ctx context.Context, account, chatID string, at time.Time) error {
-	return s.table.Do(ctx, kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()}, "", nil))
+	return s.table.Do(ctx, stop(account, chatID, at))
+}
+
+func stop(account, chatID string, at time.Time) kv.Write {
+	return kv.Put(stopRow{PK: kv.Chat(account, chatID), SK: "STOP", At: kv.Millis(at), TTL: at.Add(time.Hour).Unix()}, "", nil)
 }
 
 // StopAsked returns the time of the last such request; the zero time when there was none.

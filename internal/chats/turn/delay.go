@@ -1,0 +1,76 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/ground/retry"
+	"piloto/internal/models/eligibility"
+)
+
+// endEarly implements strategy. It returns an earlier answer again. It ends the turn when the
+// chat is answered only on request.
+func (d *dialog) endEarly(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
+	s, req, chat, automation := d.service, d.req, d.chat, snapshot.Automation()
+	if d.previous.ID != "" {
+		reply, err = s.previousReply(ctx, req, d.chat, d.previous)
+		return true, reply, err
+	}
+	if req.asked {
+		return false, Reply{}, nil
+	}
+	if automation.Mode == eligibility.Manual {
+		reply, err = s.text(ctx, req, chat, conversation.KindNotice, locale.Say("turn.manual"), told{})
+		return true, reply, err
+	}
+	delay := time.Duration(automation.DelayMS) * time.Millisecond
+	if automation.Mode != eligibility.Automatic || delay <= 0 {
+		return false, Reply{}, nil
+	}
+	switch d.held, err = s.takeAnswer(ctx, req, chat.ID, message.ID); {
+	case errors.Is(err, conversation.ErrAnswering): // another request for the answer came meanwhile
+		return true, s.transientNotice(req, chat, "turn.being_answered"), nil
+	case err != nil:
+		return true, Reply{}, err
+	}
+	if err := retry.Wait(ctx, min(delay, eligibility.MaxDelay)); err != nil {
+		return true, Reply{}, err
+	}
+	return d.endDelayed(ctx, message, snapshot)
+}
+
+// endDelayed is endEarly after the delay. What is set may have changed meanwhile: the chat and the settings are read again,
+// and the turn is judged by them. It ends every turn but that of the last message that arrived within the delay.
+func (d *dialog) endDelayed(ctx context.Context, message conversation.Message, snapshot *eligibility.Snapshot) (over bool, reply Reply, err error) {
+	s, req, account := d.service, d.req, d.req.Principal.Account
+	if d.chat, err = s.Store.Chat(ctx, account, d.chat.ID); err != nil {
+		return true, Reply{}, err
+	}
+	d.agent, d.files = actor{}, fileWork{}
+	var stopAt time.Time
+	var loads errgroup.Group
+	loads.Go(func() (err error) { *snapshot, err = s.equip(ctx, req, d.chat, nil, d.equip); return })
+	loads.Go(func() (err error) { d.chatHistory, err = s.loadHistory(ctx, req, d.chat, message); return })
+	loads.Go(func() (err error) { stopAt, err = s.Store.StopAsked(ctx, account, d.chat.ID); return })
+	err = loads.Wait()
+	notice := ""
+	switch {
+	case err != nil:
+		return true, Reply{}, err
+	case snapshot.Automation().Mode == eligibility.Manual:
+		notice = "turn.manual"
+	case !stopAt.Before(d.began.Truncate(time.Millisecond)):
+		notice = "turn.stopped"
+	case d.later: // the other message's turn answers both
+		return true, s.transientNotice(req, d.chat, "turn.joined"), nil
+	default:
+		return false, Reply{}, nil
+	}
+	reply, err = s.text(ctx, req, d.chat, conversation.KindNotice, locale.Say(notice), told{})
+	return true, reply, err
+}
