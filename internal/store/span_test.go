@@ -28,6 +28,7 @@ import (
 	"piloto/internal/models/credit"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/runs/receipt"
+	"piloto/internal/runs/run"
 	"piloto/internal/store/kv"
 )
 
@@ -189,11 +190,14 @@ func aLife(t *testing.T, table *fixture.Stores) *fixture.World {
 	}
 	ok(table.TakeAnswer(ctx, conversation.Answering{Account: fixture.Account, ChatID: w.Chat.ID, MessageID: "m1", Until: w.Clock().Add(time.Minute)}, w.Clock()))
 	ok(table.AskStop(ctx, fixture.Account, w.Chat.ID, w.Clock()))
+	refused := w.Propose(fixture.To("POST", "/bookings", `{"room":2}`))
+	_, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: refused.ID})
+	ok(err)
 	ok(table.CreateProject(ctx, fixture.Account, conversation.Project{ID: newID(now), Name: "P", CreatedAt: now, UpdatedAt: now}))
 	ok(table.PutAssistant(ctx, fixture.Account, "", *fixture.Assistant("openai", "m")))
 	ok(table.PutHealth(ctx, fixture.Account, eligibility.Health{Provider: "openai"}))
 	ok(table.CountTurn(ctx, fixture.Account, now, usage.Turn{Contract: usage.Send, Outcome: usage.Message}))
-	_, err := table.CountFailure(ctx, fixture.Account, "a", agent.Call{}, strict, now)
+	_, err = table.CountFailure(ctx, fixture.Account, "a", agent.Call{}, strict, now)
 	ok(err)
 	ok(table.AddConnection(ctx, realtime.Connection{ID: "c1", Account: fixture.Account, ConnectedAt: now, ExpiresAt: now.Add(time.Hour)}))
 	ok(table.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: fixture.Account, CreatedAt: now}))

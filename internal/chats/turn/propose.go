@@ -108,6 +108,11 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
+	if len(wrong) == 0 {
+		if wrong, err = d.refusal(ctx, draft); err != nil {
+			return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+		}
+	}
 	if len(wrong) > 0 {
 		return Reply{}, wrong, nil
 	}

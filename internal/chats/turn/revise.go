@@ -270,6 +270,11 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
+	if len(wrong) == 0 && changed {
+		if wrong, err = d.refusal(ctx, next); err != nil {
+			return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
+		}
+	}
 	if len(wrong) > 0 {
 		return Reply{}, wrong, nil
 	}

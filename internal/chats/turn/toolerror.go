@@ -30,8 +30,11 @@ func toolErrors(wrong []fault.Field) string {
 		Problems []line `json:"problems"`
 	}{Error: "nothing was done: mend this and call again"}
 	for _, f := range wrong {
-		if f.Type == typeDenied {
+		switch f.Type {
+		case typeDenied:
 			out.Error = "nothing was done: a rule of the account denies it; do not call it again, and tell the person"
+		case typeRefused:
+			out.Error = "nothing was proposed: the person refused it before"
 		}
 		out.Problems = append(out.Problems, line{Where: location(f.Loc), What: f.Msg})
 	}

@@ -14,6 +14,7 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[askedRow](),
 		kvtest.Row[sightRow](),
 		kvtest.Row[stopRow](),
+		kvtest.Row[refusalRow](),
 		kvtest.Row[summaryRow](),
 		kvtest.Row[projectRow](),
 		kvtest.Row[goneRow](),

@@ -254,6 +254,13 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if chat.ID != "" {
 		t.post(rec)
 	}
+	if chat.ID != "" && to == plan.Cancelled { // a person did it
+		requests, err := r.Plan.Requests()
+		if err != nil {
+			return r, err
+		}
+		t.add(chats.Refuse(r.Account, chat.ID, requests, plan.Refusal{RunID: r.ID, At: rec.At}))
+	}
 	if chat.ID != "" && chat.PendingRunID == r.ID {
 		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
 	}

@@ -1,0 +1,78 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"piloto/internal/chats/intent"
+	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
+	"piloto/internal/runs/plan"
+)
+
+// What a person refused is not shown to them again, whatever the model calls it, until they ask for it with a message. The
+// chat remembers it, so turns and jobs of the chat do alike.
+
+// typeRefused is the type of the error of a plan that a person refused.
+const typeRefused = "refused"
+
+// refusal returns the error of a plan that a person refused in the chat; none when it may be shown.
+func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
+	requests, err := p.Requests()
+	if err != nil {
+		return nil, err
+	}
+	was, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, requests)
+	if err != nil || was.RunID == "" {
+		return nil, err
+	}
+	r, err := d.service.Store.Bare(ctx, d.req.Principal.Account, was.RunID)
+	if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
+		return nil, err
+	}
+	asked, err := d.asksAgain(ctx, r, was)
+	if err != nil || asked {
+		return nil, err
+	}
+	return []fault.Field{{Type: typeRefused, Msg: "refused, because " + cmp.Or(oneLine(r.Reason), "the person said no") +
+		": they were shown exactly these requests, and have not asked for them since. Do not propose them again; do something else, or answer in text"}}, nil
+}
+
+// asksAgain reports whether a person asked again, after they refused a draft, for what it had.
+func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refusal) (bool, error) {
+	messages, err := d.service.newestMessages(ctx, d.req.Principal.Account, d.chat.ID)
+	if err != nil {
+		return false, err
+	}
+	about, said := aboutPlan(refused.Plan), -1
+	for i, m := range messages {
+		if m.ID == refused.Question {
+			about = append(about, m.Content)
+		}
+		if m.RunID == was.RunID { // the last one says that it was refused
+			said = i
+		}
+	}
+	asks := func(m conversation.Message) bool {
+		return m.Role == conversation.RoleUser && !m.At.Before(was.At) && intent.AsksAgain(m.Content, about...)
+	}
+	later := messages[said+1:]
+	if d.incoming.At.After(was.At) { // that of a job may be older than those that were read
+		later = append(later, d.incoming)
+	}
+	return slices.ContainsFunc(later, asks), nil
+}
+
+// aboutPlan returns the words by which a person may name a plan.
+func aboutPlan(p plan.Plan) []string {
+	about := []string{p.Goal}
+	for _, s := range p.Steps {
+		about = append(about, s.Title, s.Tool, s.Path, string(s.Query), string(s.Body))
+	}
+	for _, b := range p.Bindings {
+		about = append(about, b.ServerName, b.Summary)
+	}
+	return about
+}
