@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,7 +151,10 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 func TestDiscoverOmitsUnusableTools(t *testing.T) {
 	const object = `"inputSchema":{"type":"object"}`
 	for name, c := range map[string]struct{ tools, kept, warning string }{
-		"two of one name":       {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `}`, "b", "2 tools have the name a"},
+		"two of one name":       {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a","description":"x",` + object + `}`, "b", "a: 2 tools have this name"},
+		"one of them is broken": {`{"name":"a",` + object + `},{"name":"a","inputSchema":7},{"name":"b",` + object + `}`, "b", "a: 2 tools have this name"},
+		"listed again":          {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `},{` + object + `,"name":"a"}`, "a b", ""},
+		"hints in words":        {`{"name":"a","annotations":{"destructiveHint":"true","readOnlyHint":0},` + object + `}`, "a", ""},
 		"bad name":              {`{"name":"a b",` + object + `},{"name":"",` + object + `},{"name":"b",` + object + `}`, "b", `"a b"`},
 		"long name":             {`{"name":"` + strings.Repeat("a", 129) + `",` + object + `}`, "", "is none"},
 		"name with a line":      {`{"name":"a\nb",` + object + `}`, "", "is none"},
@@ -216,16 +219,6 @@ func TestDiscoverReadsAllPagesUpToLimit(t *testing.T) {
 	if err != nil || len(found.Operations) != 50 || len(found.Warnings) != 0 {
 		t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
 	}
-	endless := newFaultyServer(t, nil)
-	var page atomic.Int32
-	endless.tools = func() string {
-		n := page.Add(1)
-		return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{}}],"nextCursor":"%d"}`, n, n)
-	}
-	found, err = discoverer(t).Discover(t.Context(), tool.Target{Base: endless.URL})
-	if err != nil || len(found.Operations) != 32 || endless.lists.Load() != 32 || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, "pages") }) {
-		t.Errorf("%d tools in %d pages, %v %v", len(found.Operations), endless.lists.Load(), found.Warnings, err)
-	}
 	crowd := newFaultyServer(t, nil)
 	for _, end := range []string{`],"nextCursor":"more"}`, `]}`} {
 		crowd.tools = func() string {
@@ -239,6 +232,90 @@ func TestDiscoverReadsAllPagesUpToLimit(t *testing.T) {
 		if err != nil || len(found.Operations) != 2000 || len(found.Warnings) != 1 {
 			t.Errorf("%d tools, %v %v", len(found.Operations), found.Warnings, err)
 		}
+	}
+}
+
+func TestAListThatDoesNotEndKeepsWhatItGave(t *testing.T) {
+	page := func(cursor string, names ...string) string {
+		var list []string
+		for _, name := range names {
+			list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
+		}
+		return `{"tools":[` + strings.Join(list, ",") + `],"nextCursor":` + cursor + `}`
+	}
+	for name, c := range map[string]struct {
+		page  func(n int) string // the n-th answer, from 1; "" refuses the cursor
+		kept  int
+		pages int32
+		said  string
+	}{
+		"the same cursor": {func(int) string { return page(`"same"`, "a", "b") }, 2, 2, "comes back"},
+		"two in turn":     {func(n int) string { return page(fmt.Sprintf(`"%d"`, n%2), fmt.Sprintf("t%d", n%2)) }, 2, 3, "comes back"},
+		"other definitions": {func(n int) string {
+			return strings.ReplaceAll(page(`"same"`, "a", "b"), `"b",`, fmt.Sprintf(`"b","title":"%d",`, n))
+		}, 1, 2, "b: 2 tools"},
+		"empty pages": {func(n int) string {
+			if n == 9 {
+				return page(`null`, "a")
+			}
+			return page(fmt.Sprintf(`"%d"`, n))
+		}, 1, 9, ""},
+		"ten thousand pages":    {func(n int) string { return page(fmt.Sprintf(`"%d"`, n), fmt.Sprintf("t%d", n)) }, 100, 100, "pages"},
+		"always the same tools": {func(n int) string { return page(fmt.Sprintf(`"%d"`, n), "a", "b") }, 2, 100, "pages"},
+		"a number": {func(n int) string {
+			if n == 2 {
+				return page(`null`, "b")
+			}
+			return page(`2`, "a")
+		}, 2, 2, ""},
+		"a cursor that it refuses": {func(n int) string {
+			if n == 2 {
+				return ""
+			}
+			return page(`"gone"`, "a")
+		}, 1, 2, "does not know the next page"},
+	} {
+		s := newFaultyServer(t, ok)
+		var n atomic.Int32
+		s.listed = func(w http.ResponseWriter, _ *http.Request, id string) {
+			text := c.page(int(n.Add(1)))
+			if text == "" {
+				say(w, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32602,"message":"invalid cursor"}}`)
+				return
+			}
+			say(w, `{"jsonrpc":"2.0","id":`+id+`,"result":`+text+`}`)
+		}
+		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+		said := strings.Join(found.Warnings, "; ")
+		if err != nil || len(found.Operations) != c.kept || n.Load() != c.pages || !strings.Contains(said, c.said) || (c.said == "") != (said == "") {
+			t.Errorf("%s: %d tools in %d pages, %q %v", name, len(found.Operations), n.Load(), said, err)
+			continue
+		}
+		n.Store(0) // a call lists them as registration does
+		call := callOf(asServer(found), found.Operations[0], `{}`)
+		call.Fingerprint = tool.Fingerprint(found.BaseURL, found.Operations[0])
+		if a, err := client(t).CallTool(t.Context(), call); err != nil || a.Failed {
+			t.Errorf("%s: %+v %v", name, a, err)
+		}
+	}
+}
+
+func TestHandshakeWithIDAsTextAndByteOrderMark(t *testing.T) {
+	inner := newFaultyServer(t, ok)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in := httptest.NewRecorder()
+		inner.ServeHTTP(in, r)
+		for name, values := range in.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(in.Code)
+		if body := in.Body.String(); body != "" {
+			_, _ = io.WriteString(w, "\ufeff"+regexp.MustCompile(`"id":(\d+)`).ReplaceAllString(body, `"id":"$1"`))
+		}
+	}))
+	at, ops := register(t, s.URL, nil)
+	if a, err := client(t).CallTool(t.Context(), callOf(at, ops["do"], `{}`)); err != nil || a.Failed {
+		t.Errorf("%+v %v", a, err)
 	}
 }
 

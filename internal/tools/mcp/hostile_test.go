@@ -40,6 +40,27 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		{name: "list of messages", answer: func(*faultyServer) answers {
 			return status(200, `[{"jsonrpc":"2.0","method":"notifications/message","params":{}},`+fine+`]`, "Content-Type", "application/json")
 		}, status: 200},
+		{name: "id as a text", answer: func(*faultyServer) answers {
+			return status(200, strings.Replace(fine, "ID", `"ID"`, 1), "Content-Type", "application/json")
+		}, status: 200},
+		{name: "id as a text in a stream", answer: func(*faultyServer) answers {
+			return stream("data: " + strings.Replace(fine, "ID", `"ID"`, 1) + "\n\n")
+		}, status: 200},
+		{name: "another id as a text", answer: func(*faultyServer) answers {
+			return status(200, strings.Replace(fine, "ID", `"9ID"`, 1), "Content-Type", "application/json")
+		}, err: tool.ErrLost},
+		{name: "after a byte order mark", answer: func(*faultyServer) answers {
+			return status(200, "\ufeff \n"+fine, "Content-Type", "application/json")
+		}, status: 200},
+		{name: "stream after a byte order mark", answer: func(*faultyServer) answers {
+			return stream("\ufeff: hello\n\n: \ufeff\n\nevent: message\ndata: \ufeff" + fine + "\n\n")
+		}, status: 200},
+		{name: "without content", answer: func(*faultyServer) answers { return result(`{}`) }, status: 200},
+		{name: "with structure only", answer: func(*faultyServer) answers { return result(`{"structuredContent":{"id":7},"isError":null}`) }, status: 200},
+		{name: "not failed, in words", answer: func(*faultyServer) answers { return result(`{"content":[],"isError":"false"}`) }, status: 200},
+		{name: "failed, in words", answer: func(*faultyServer) answers { return result(`{"content":[],"isError":"true"}`) }, status: 200, failed: true},
+		{name: "failed, as a number", answer: func(*faultyServer) answers { return result(`{"content":[],"isError":1}`) }, status: 200, failed: true},
+		{name: "failed, as it seems", answer: func(*faultyServer) answers { return result(`{"content":[],"isError":{"code":7}}`) }, status: 200, failed: true},
 		{name: "another session", answer: func(*faultyServer) answers {
 			return status(200, fine, "Content-Type", "application/json", "Mcp-Session-Id", "stolen")
 		}, status: 200},
@@ -77,9 +98,6 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		{name: "accepted", answer: func(*faultyServer) answers { return status(202, "") }, err: tool.ErrLost},
 		{name: "wrong id", answer: func(*faultyServer) answers {
 			return status(200, `{"jsonrpc":"2.0","id":9ID,"result":{"content":[]}}`, "Content-Type", "application/json")
-		}, err: tool.ErrLost},
-		{name: "id as a text", answer: func(*faultyServer) answers {
-			return status(200, `{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}`, "Content-Type", "application/json")
 		}, err: tool.ErrLost},
 		{name: "wrong id in a stream", answer: func(*faultyServer) answers { return stream(`data: {"jsonrpc":"2.0","id":9ID,"result":{}}` + "\n\n") }, err: tool.ErrLost},
 		{name: "result and error", answer: func(*faultyServer) answers {

@@ -73,7 +73,7 @@ func newTap(body io.ReadCloser, e *exchanges) *tap {
 			case x.method == methodList, x.method == methodCall:
 				t.pass("", x.placeholder())
 			default:
-				t.pass("", m.raw)
+				t.pass("", m.sdkAnswer(x.id))
 			}
 		}
 	}

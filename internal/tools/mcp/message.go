@@ -28,9 +28,16 @@ type problem struct {
 	Message string      `json:"message"`
 }
 
-// messages parses one message, or a list of them as in version 2025-03-26. Anything else gives no message.
+// The codes of JSON-RPC that this package reads.
+const (
+	codeNoMethod      = "-32601"
+	codeInvalidParams = "-32602"
+)
+
+// messages parses one message, or a list of them as in version 2025-03-26, with or without a byte order mark. Anything
+// else gives no message.
 func messages(raw []byte) []message {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("\ufeff")))
 	if len(raw) == 0 {
 		return nil
 	}
@@ -77,9 +84,24 @@ func (m message) isRequest() bool { return m.Method != "" && !m.hasNoID() }
 // hasNoID reports whether the message has no id.
 func (m message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
 
-// isAnswerTo reports whether the message answers the request with an id.
+// isAnswerTo reports whether the message answers the request with an id. Some servers return the number as a text.
 func (m message) isAnswerTo(id string) bool {
-	return m.Method == "" && id != "" && string(m.ID) == id && (m.Error != nil) != (len(m.Result) > 0)
+	same := string(m.ID) == id || string(m.ID) == `"`+id+`"`
+	return m.Method == "" && id != "" && same && (m.Error != nil) != (len(m.Result) > 0)
+}
+
+// sdkAnswer returns the message that answers a request in the form that the SDK gets: with the id of the request.
+func (m message) sdkAnswer(id string) []byte {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(m.raw, &members); err != nil {
+		return m.raw
+	}
+	members["id"] = json.RawMessage(id)
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return m.raw
+	}
+	return raw
 }
 
 const maxID = 256

@@ -31,7 +31,7 @@ func TestCallToolRefusesChangedTool(t *testing.T) {
 		"other result":        `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}`,
 		"titled":              `{"tools":[{"name":"do","title":"x","description":"Does it","inputSchema":{"type":"object"}}]}`,
 		"destructive":         `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]}`,
-		"doubled":             `{"tools":[` + first + `,` + first + `]}`,
+		"two of the name":     `{"tools":[` + first + `,{"name":"do","description":"Does it not","inputSchema":{"type":"object"}}]}`,
 		"gone":                `{"tools":[]}`,
 		"broken":              `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"nothing"}}]}`,
 	} {
@@ -47,8 +47,9 @@ func TestCallToolRefusesChangedTool(t *testing.T) {
 
 func TestUnusedFieldsDoNotChangeTool(t *testing.T) {
 	for name, now := range map[string]string{
-		"hints":  `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"destructiveHint":false}}]}`,
-		"others": `{"tools":[{"name":"more","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"},"name":"do","description":"Does it","_meta":{"x":1},"icons":[]}]}`,
+		"hints":        `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"destructiveHint":false}}]}`,
+		"listed again": `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"},"name":"do","description":"Does it"}]}`,
+		"others":       `{"tools":[{"name":"more","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"},"name":"do","description":"Does it","_meta":{"x":1},"icons":[]}]}`,
 	} {
 		s := newFaultyServer(t, ok)
 		call := s.do(t)

@@ -25,7 +25,7 @@ func answerOf(m *message, limit int64, secrets ...string) (tool.Answer, bool) {
 		if code == "" {
 			code = "0"
 		}
-		a.Failed, a.NotCalled = true, code == "-32601" || code == "-32602" // JSON-RPC: no such method, invalid params
+		a.Failed, a.NotCalled = true, code == codeNoMethod || code == codeInvalidParams
 		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecrets(m.Error.Message, secrets))}}
 		return a, fitBody(&a, said, limit)
 	}
@@ -49,9 +49,8 @@ func answerOf(m *message, limit int64, secrets ...string) (tool.Answer, bool) {
 	if structured, ok := result["structuredContent"]; ok && structured != nil {
 		kept["structuredContent"] = structured
 	}
-	failed, _ := result["isError"].(bool)
 	kind, _ := result["resultType"].(string)
-	a.Failed = failed || kind == "input_required" // the server wants input first, and this client gives none
+	a.Failed = statementOf(result["isError"]) > no || kind == "input_required" // the server wants input first, and this client gives none
 	return a, fitBody(&a, withoutSecrets(kept, secrets), limit)
 }
 
@@ -89,7 +88,7 @@ func tooManyValues(raw json.RawMessage) (tool.Answer, bool) {
 	body, err := json.Marshal(map[string]any{"content": []any{}, "omitted_bytes": len(raw)})
 	return tool.Answer{
 		Status: http.StatusOK, Headers: map[string]string{}, Body: body, Bytes: len(raw), Truncated: true,
-		Failed: result.IsError == true || result.Type == "input_required",
+		Failed: statementOf(result.IsError) > no || result.Type == "input_required",
 	}, err == nil
 }
 

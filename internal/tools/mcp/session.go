@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -86,53 +88,68 @@ func (s *session) title() string {
 // Limits of a listing.
 const (
 	maxListing = 8 << 20 // bytes
-	maxPages   = 32
+	maxPages   = 100
 	maxTools   = 2000
 )
 
-// list reads the server's tools, page by page, without parsing them. After a failure the record holds the last
-// exchange.
+// list reads the server's tools, page by page, without parsing them. A list that comes back to a page, or whose next
+// page the server does not know, ends there: what it gave is kept. After a failure the record holds the last exchange.
 func (s *session) list(ctx context.Context, e *exchanges) (listing, error) {
 	var all listing
 	ctx = e.in(ctx)
 	bytesRead, cursor := 0, ""
-	for page := 0; ; page++ {
-		if page == maxPages {
-			all.warn("the list of tools has more than %d pages: the rest was left out", maxPages)
-			return all, nil
-		}
+	read := map[string]bool{"": true} // the cursors
+	for page := 1; ; page++ {
 		_, err := s.sdk.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		reply := e.last(methodList).answer()
-		if reply == nil || reply.Error != nil {
-			if err == nil {
-				err = errNoReply
-			}
-			return listing{}, err
+		switch {
+		case reply == nil:
+			return listing{}, cmp.Or(err, errNoReply)
+		case page > 1 && reply.Error != nil && reply.Error.Code == codeInvalidParams:
+			all.warn("the server does not know the next page of its list of tools, which it named itself: what came before was kept")
+			return all, nil
+		case reply.Error != nil:
+			return listing{}, cmp.Or(err, errNoReply)
 		}
 		e.forget()
 		if bytesRead += len(reply.Result); bytesRead > maxListing {
 			return listing{}, errTooLarge
 		}
-		next, err := all.add(reply.Result)
-		if err != nil {
+		if cursor, err = all.add(reply.Result); err != nil {
 			return listing{}, err
 		}
-		if len(all.tools) > maxTools {
+		switch {
+		case len(all.tools) > maxTools:
 			all.tools = all.tools[:maxTools]
 			all.warn("there are more than %d tools: the rest was left out", maxTools)
 			return all, nil
-		}
-		if next == "" || next == cursor {
+		case cursor == "":
+			return all, nil
+		case read[cursor]:
+			all.warn("the server's list of tools comes back to a page that it gave before: what it gave was kept")
+			return all, nil
+		case page == maxPages:
+			all.warn("the list of tools has more than %d pages: the rest was left out", maxPages)
 			return all, nil
 		}
-		cursor = next
+		read[cursor] = true
 	}
 }
 
-// listing holds the tools of tools/list, not yet parsed.
+// listing holds the tools of tools/list, not yet parsed. A tool that is listed again in the same words is held once.
 type listing struct {
 	tools    []json.RawMessage
 	warnings []string
+	seen     map[string]bool
+}
+
+// has reports whether a tool is held in the same words already, and notes it.
+func (l *listing) has(raw json.RawMessage) bool {
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	defer func() { l.seen[string(raw)] = true }()
+	return l.seen[string(raw)]
 }
 
 func (l *listing) warn(format string, args ...any) {
@@ -143,7 +160,7 @@ func (l *listing) warn(format string, args ...any) {
 func (l *listing) add(result json.RawMessage) (next string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`
-		NextCursor *string           `json:"nextCursor"`
+		NextCursor any               `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(result, &page); err != nil {
 		return "", errNoTools
@@ -151,9 +168,16 @@ func (l *listing) add(result json.RawMessage) (next string, err error) {
 	if page.Tools == nil && !bytes.Contains(result, []byte(`"tools"`)) {
 		return "", errNoTools
 	}
-	l.tools = append(l.tools, page.Tools...)
-	if page.NextCursor != nil {
-		next = *page.NextCursor
+	for _, raw := range page.Tools {
+		if !l.has(raw) {
+			l.tools = append(l.tools, raw)
+		}
+	}
+	switch cursor := page.NextCursor.(type) {
+	case string:
+		next = cursor
+	case float64: // the protocol has texts only
+		next = strconv.FormatFloat(cursor, 'f', -1, 64)
 	}
 	return next, nil
 }

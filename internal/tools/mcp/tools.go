@@ -38,18 +38,18 @@ type definition struct {
 		TaskSupport string `json:"taskSupport"`
 	} `json:"execution"`
 	Annotations struct {
-		Title       string `json:"title"`
-		Destructive *bool  `json:"destructiveHint"`
+		Title       string    `json:"title"`
+		Destructive statement `json:"destructiveHint"`
 	} `json:"annotations"`
 }
 
-// operations turns a listing into operations. A tool that cannot be used as described is omitted with a warning,
-// and so are all tools that share a name. Compiling schemas is slow, so compile is false when the tools are only
-// compared.
+// operations turns a listing into operations. A tool that cannot be used as described is omitted with a warning. A
+// name that is listed again is the same tool where the descriptions mean the same. Else nobody knows which of them a
+// call reaches, and all are omitted. Compiling schemas is slow, so compile is false when the tools are only compared.
 func operations(l listing, compile bool) (ops []tool.Operation, warnings []string) {
 	l.warnings = append([]string(nil), l.warnings...)
-	seen := map[string]int{}
-	var found []definition
+	found := map[string][]definition{}
+	var names []string // in the order of the list
 	for i, raw := range l.tools {
 		var d definition
 		if err := json.Unmarshal(raw, &d); err != nil || string(bytes.TrimSpace(raw)) == "null" {
@@ -60,23 +60,18 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 			l.warn("a tool has the name %q, which is none: left out", truncateRunes(d.Name, 60))
 			continue
 		}
-		seen[d.Name]++
-		found = append(found, d)
-	}
-	for _, d := range found {
-		if n := seen[d.Name]; n != 1 {
-			if n > 1 {
-				l.warn("%d tools have the name %s: all of them were left out", n, d.Name)
-			}
-			seen[d.Name] = 0 // one warning per name
-			continue
+		if found[d.Name] == nil {
+			names = append(names, d.Name)
 		}
-		op, err := d.operation()
+		found[d.Name] = append(found[d.Name], d)
+	}
+	for _, name := range names {
+		op, err := operation(found[name])
 		if err == nil && compile {
 			err = checkSchemas(op)
 		}
 		if err != nil {
-			l.warn("%s: %v: left out", d.Name, err)
+			l.warn("%s: %v: left out", name, err)
 			continue
 		}
 		ops = append(ops, op)
@@ -87,13 +82,25 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 	return ops, l.warnings
 }
 
+// operation converts the descriptions of one name into an operation.
+func operation(all []definition) (tool.Operation, error) {
+	first, err := all[0].operation()
+	for _, d := range all[1:] {
+		other, otherErr := d.operation()
+		if otherErr != nil || err != nil || tool.Fingerprint("", other) != tool.Fingerprint("", first) {
+			return first, fmt.Errorf("%d tools have this name, and they are not the same", len(all))
+		}
+	}
+	return first, err
+}
+
 // operation converts the tool into an operation. Of its hints only the destructive one is read, because it can only
 // raise the risk.
 func (d definition) operation() (tool.Operation, error) {
 	op := tool.Operation{
 		Entry:       tool.Entry{Name: d.Name, Summary: d.summary()},
 		Description: truncateBytes(plainText(d.Description, true), maxDescription),
-		Destructive: d.Annotations.Destructive != nil && *d.Annotations.Destructive,
+		Destructive: d.Annotations.Destructive > no,
 	}
 	if d.Execution.TaskSupport == "required" {
 		return op, errors.New("it is only done as a task, and tasks are not waited for")

@@ -177,7 +177,7 @@ func (x *exchange) sdkResponse(req *http.Request, err error) (*http.Response, er
 		return newResponse(req, http.StatusOK, x.header, x.placeholder()), nil
 	}
 	if reply := x.answer(); reply != nil {
-		return newResponse(req, x.status, x.header, reply.raw), nil
+		return newResponse(req, x.status, x.header, reply.sdkAnswer(x.id)), nil
 	}
 	if x.status < 300 {
 		if err == nil {
