@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,21 +165,49 @@ func (a *app) servicesAdd() *cobra.Command {
 
 func (a *app) servicesReads() *cobra.Command {
 	var body httpapi.ReadsRequest
-	cmd := a.request("reads ID off|preview|on", "Set what may be read of a service without a confirmation", exactly("ID", "MODE"),
+	cmd := a.request("reads ID [off|preview|on]", "Set what may be read of a service without a confirmation; without a mode, show it", between(1, "ID", "MODE"),
 		func(ctx context.Context, c *client.Client, args []string) error {
+			if len(args) == 1 {
+				got, err := client.Get[httpapi.ServerDetail](ctx, c, client.Path("api", "mcps", args[0]), nil)
+				if err != nil {
+					return err
+				}
+				return a.showReads(got)
+			}
 			body.Mode = tool.ReadMode(args[1])
 			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "reads"), Body: body})
 			if err != nil {
 				return err
 			}
-			if a.global.json {
-				return a.printJSON(got)
-			}
-			return a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + string(got.Reads.Mode))
+			return a.showReads(got)
 		})
 	cmd.Flags().StringVar(&body.Circle, "circle", "", "`name` of a circle: what was read of a service may go into a read of another of the same circle")
 	cmd.Flags().StringSliceVar(&body.Tools, "tools", nil, "of an MCP server: the tools that are read")
+	cmd.Flags().BoolVar(&body.Although, "although", false, "read them although their server says of one that it changes or destroys something")
 	return cmd
+}
+
+// showReads says what may be read of a service, and what its server says about each tool.
+func (a *app) showReads(s httpapi.ServerDetail) error {
+	if a.global.json {
+		return a.printJSON(s)
+	}
+	if err := a.print(s.MCPID + "  " + visible.Line(s.Name) + "  " + string(s.Reads.Mode)); err != nil || len(s.Tools) == 0 {
+		return err
+	}
+	var rows [][]string
+	for _, t := range s.Tools {
+		read := ""
+		if slices.Contains(s.Reads.Tools, t.Name) {
+			read = a.text("cli.reads.named")
+		}
+		var said []string
+		for _, one := range t.Hints.Said() {
+			said = append(said, a.text("cli.hint."+one))
+		}
+		rows = append(rows, []string{t.Name, read, strings.Join(said, ", "), cut(t.Description, 60)})
+	}
+	return a.table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
 }
 
 func (a *app) servicesKey() *cobra.Command {

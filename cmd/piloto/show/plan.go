@@ -109,6 +109,9 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	if !w.files(4, s) {
 		w.request(4, s.Base, callOf(s.PlannedStep))
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
+		if s.About != "" {
+			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
+		}
 	}
 	w.crossing(s, r)
 	if len(s.Needs) > 0 {

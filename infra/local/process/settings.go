@@ -53,8 +53,8 @@ var parameters = map[string]string{
 	"OPENAI_TIMEOUT": "ModelTimeoutSeconds", "CONTEXTO_NEGOCIO_TIMEOUT": "ContextTimeoutSeconds",
 	"PILOTO_ALLOW_PRIVATE": "AllowPrivate", "PILOTO_CORS_ORIGINS": "CorsOrigins",
 	"PILOTO_TURNS_PER_MINUTE": "TurnsPerMinute", "PILOTO_WRITES_PER_MINUTE": "WritesPerMinute",
-	"PILOTO_STEPS_PER_INVOCATION": "StepsPerInvocation",
-	"PILOTO_REQUESTS_PER_MINUTE":  "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
+	"PILOTO_STEPS_PER_INVOCATION": "StepsPerInvocation", "PILOTO_TOOL_TIMEOUT": "ToolTimeoutSeconds",
+	"PILOTO_REQUESTS_PER_MINUTE": "RequestsPerMinute", "PILOTO_BAD_TOKENS_PER_MINUTE": "BadTokensPerMinute",
 }
 
 // SettingsFrom reads the settings. A switch that is neither on nor off is an error.

@@ -175,7 +175,7 @@ func (x *delegation) attempt(ctx context.Context) attemptResult {
 	case errors.Is(err, tool.ErrToolChanged):
 		x.freeze(ctx)
 		return attemptResult{err: ErrFrozen.Because(err)}
-	case errors.Is(err, tool.ErrUnauthorized):
+	case errors.Is(err, tool.ErrUnauthorized), errors.Is(err, tool.ErrSignIn):
 		// The agent did not read the message. A revoked token is replaced once.
 		return attemptResult{err: ErrForbidden.Because(err), retry: x.attempts == 1 && call.Keys.Exchanged()}
 	case errors.Is(err, tool.ErrRequest):

@@ -54,6 +54,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	if args, err = op.WithHeaders(args); err != nil {
 		return fault.Of(err).Fields, nil
 	}
+	args.Body = op.WithoutAbsent(d.schemas, args.Body, true)
 	var wrong []fault.Field
 	for _, p := range op.Check(d.schemas, args) {
 		wrong = append(wrong, p.Field())
@@ -62,7 +63,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op),
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
-		Summary: oneLine(entry.Summary), Names: namesOf(op, args),
+		Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: namesOf(op, args),
 	}}
 	return wrong, nil
 }

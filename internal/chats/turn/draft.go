@@ -112,7 +112,7 @@ func (d drafter) bindStep(ctx context.Context, s *plan.ProposedStep, to *boundSt
 // complete adds a step's bindings, its risk, and the suggested undo when the proposal has none.
 func (d drafter) complete(ctx context.Context, p *plan.Plan, i int, all boundStep) error {
 	s := &p.Steps[i]
-	s.Risk = s.Risk.Raised(all.own.op.Destructive)
+	s.Risk = s.Risk.Raised(all.own.op.Hints.Destroys())
 	if _, ok := command.Of(s.Method, s.Path, s.Body); ok {
 		p.Ceiling = commandCeiling
 	}

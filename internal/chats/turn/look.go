@@ -338,6 +338,8 @@ func lookFault(err error) string {
 		return "a rule of the account denies this read; nothing was sent"
 	case errors.Is(err, tool.ErrToolChanged):
 		return "the tool is another than the one that a person approved; it was not called"
+	case errors.Is(err, tool.ErrSignIn):
+		return "the service asks a person to sign in (OAuth), which is not possible yet"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, tool.ErrNotSent):

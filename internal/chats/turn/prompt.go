@@ -12,6 +12,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -22,6 +23,7 @@ const (
 	catalogueWhole = 40 // operations that are listed without a selection
 	catalogueBest  = 24 // of a larger catalogue, the best matches for the message
 	searchHits     = 6
+	aboutListed    = 400     // characters of what a service says of an operation; a search result has all
 	schemaBytes    = 8 << 10 // of a body's schema in a search result
 
 	parameterBytes  = 1 << 10 // of a parameter's schema
@@ -149,8 +151,8 @@ func catalogue(listed []tool.Listed) string {
 			if e.Refused != nil {
 				b.WriteString(" (cannot be called)")
 			}
-			if e.Summary != "" {
-				fmt.Fprintf(&b, " — %s", oneLine(e.Summary))
+			if told := safeLine(e.Told(), aboutListed); told != "" {
+				fmt.Fprintf(&b, " — %s", told)
 			}
 			b.WriteByte('\n')
 		}
@@ -193,17 +195,19 @@ func withSpace(signature string) string {
 	return " " + signature
 }
 
-// oneLine makes text of a document safe inside the prompt: one line, at most 200 characters, and
-// no tag.
-func oneLine(s string) string {
-	const most = 200
+// oneLine makes text of a document safe inside the prompt: one line of at most 200 characters.
+func oneLine(s string) string { return safeLine(s, 200) }
+
+// safeLine makes text of a document safe inside the prompt: one line of at most so many characters, without a tag and
+// without a character that nobody sees.
+func safeLine(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '<' || r == '>':
 			return -1
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+		case ref.Invisible(r):
 			return -1
 		}
 		return r
@@ -256,7 +260,7 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		}
 		f := found{
 			MCPID: h.Server.ID, Server: h.Server.Name, Tool: h.Entry.Name, Method: h.Entry.Method, Path: h.Entry.Path,
-			Summary: oneLine(h.Entry.Summary), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
+			Summary: safeLine(h.Entry.Told(), tool.MaxAbout), Parameters: trimSchemas(op.Parameters), Signature: h.Entry.Signature,
 		}
 		if why := h.Entry.Refused; why != nil {
 			f.Refused = oneLine(why.Phrase().In(locale.English))

@@ -49,6 +49,7 @@ type PlannedStep struct {
 	Tool    string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
+	About   string          `json:"about,omitempty" doc:"of a tool: what its server says that it does, cut; nobody has checked it"`
 	Query   json.RawMessage `json:"query,omitempty"`
 	Headers json.RawMessage `json:"headers,omitempty" doc:"those that the service's document asks for, by their names"`
 	Body    json.RawMessage `json:"body,omitempty"`
@@ -282,6 +283,9 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
 	v.Server, v.Target, v.Base = where(s.ID)
+	if b, ok := p.Binding(s.ID); ok {
+		v.About = b.About
+	}
 	if s.Undo != nil {
 		v.Undo = &UndoCall{Undo: *s.Undo}
 		v.Undo.Server, v.Undo.Target, v.Undo.Base = where(plan.UndoOf(s.ID))

@@ -55,9 +55,10 @@ type RefusedOperation struct {
 
 // Tool is one entry of the allowlist of a server of kind mcp.
 type Tool struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Fingerprint string `json:"fingerprint"`
+	Name        string     `json:"name"`
+	Description string     `json:"description" doc:"its title and its description by the server, cut"`
+	Hints       tool.Hints `json:"hints,omitzero" doc:"what the server says about its calls; nobody has checked it"`
+	Fingerprint string     `json:"fingerprint"`
 }
 
 // ServerDetail is a server with its allowlist: endpoints, or the tools of a server of kind mcp.
@@ -109,7 +110,7 @@ func showDetail(ctx context.Context, s tool.Server, entries []tool.Entry) Server
 	v := ServerDetail{Server: showServer(s, entries), Endpoints: make([]Endpoint, 0, len(entries)), Tools: []Tool{}}
 	for _, e := range entries {
 		if e.Name != "" {
-			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Summary, Fingerprint: e.Fingerprint})
+			v.Tools = append(v.Tools, Tool{Name: e.Name, Description: e.Told(), Hints: e.Hints, Fingerprint: e.Fingerprint})
 			continue
 		}
 		one := Endpoint{Method: e.Method, Path: e.Path, OperationID: e.OperationID, Summary: e.Summary, Fingerprint: e.Fingerprint}

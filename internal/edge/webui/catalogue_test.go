@@ -70,6 +70,7 @@ func families() map[string][]string {
 		"string_pattern_mismatch", "extra_forbidden", "greater_than_equal", "less_than_equal", "int_parsing", "float_parsing", "value_error",
 		"glob", "only_ask", "not_allow", "decimal", "place",
 	}
+	f["page.server.hint."] = []string{"destructive", "writes", "reads", "outside", "repeatable", "nothing"}
 	f["page.server.transport."] = []string{string(tool.TransportStreamable), string(tool.TransportSSE)}
 	f["page.part."] = []string{"image", "audio", "resource", "resource_link", "data", "other"}
 	for _, p := range []agent.Phase{agent.Closed, agent.Open, agent.HalfOpen} {

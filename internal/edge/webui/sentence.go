@@ -22,6 +22,8 @@ import (
 // made of what is sent, and not of the model's words.
 type sentence struct {
 	What   render.HTML // the summary of the operation; "" when the document has none, or the title says the same
+	About  render.HTML // of a tool: how its server describes it
+	By     string      // the name of that server
 	Values []saidValue
 	Things []saidThing // what is known of the things that it names
 	Whole  bool        // every value of the call is in it, to its end
@@ -53,6 +55,9 @@ func (a cardBuilder) sentence(s plan.Step, b plan.Binding) sentence {
 	w := sentenceWriter{card: a, step: s, names: b.Names, sentence: sentence{Whole: true}}
 	if title := plan.Line(b.Summary); !strings.EqualFold(title, plan.Line(s.Title)) {
 		w.What = a.show(title)
+	}
+	if about := plan.Line(b.About); about != "" && about != plan.Line(b.Summary) {
+		w.About, w.By = a.show(about), plain(b.ServerName)
 	}
 	values, fits := pathValues(b.Template, s.Path)
 	w.Whole = fits || s.Tool != ""

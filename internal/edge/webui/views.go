@@ -11,6 +11,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/tools/tool"
 )
 
 // The templates, as html/template escapes them: each value is passed through the functions that its context needs.
@@ -74,6 +75,7 @@ func templateFuncs(a assets, w words) render.Funcs {
 		// Methods of views, because templates cannot call methods.
 		"cost": entryRow.cost, "delay": assistantForm.delay, "frozen": serverView.frozen, "readable": serverView.readable, "unread": serverView.unread, "services": servicesOf, "full": webhooksView.full, "hooksfull": webhooksView.hooksFull, "lastattempt": lastAttempt,
 		"gone": sessionRow.usedOrHeld, "decides": waitRow.decides, "rest": readTable.rest, "next": readTable.next, "level": gauge.level, "preset": serverView.preset,
+		"told": tool.Entry.Told, "said": tool.Hints.Said, "writes": tool.Hints.Writes,
 	}
 }
 

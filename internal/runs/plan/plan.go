@@ -123,6 +123,8 @@ type Binding struct {
 	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
 	// says nothing. The title of a step may be the model's; this is not.
 	Summary string `json:"summary,omitempty"`
+	// About is the description of a tool with a name, by its server; "" when Summary says the same.
+	About string `json:"about,omitempty"`
 	// Names are the parameters and the members of the body that the document describes, in its order, as it stood when the
 	// plan was made; of those that the call has.
 	Names []Named `json:"names,omitempty"`

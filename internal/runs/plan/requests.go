@@ -39,7 +39,7 @@ func (p Plan) Requests() (string, error) {
 	}
 	sums := make([]string, len(steps))
 	for i, s := range steps {
-		raw, err := json.Marshal(request{Call{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Body}, s.ForEach, s.When})
+		raw, err := json.Marshal(request{Call{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Body, s.Headers}, s.ForEach, s.When})
 		if err != nil {
 			return "", err
 		}

@@ -44,6 +44,8 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.tool_changed", "tool", step.Called())}
 	case errors.Is(err, tool.ErrUnauthorized):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
+	case errors.Is(err, tool.ErrSignIn):
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.oauth_required", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.arguments", "detail", requestFault(err))}
 	case plan.Idempotent(step.Method):

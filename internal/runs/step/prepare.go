@@ -97,6 +97,7 @@ func siblingsOf(ctx context.Context, c run.Catalogue, account string, server too
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
 	moved := x.changedTarget(r, step, look.lookup)
 	args, err := resolve(step, b.op.Path, look.lookup)
+	args.Body = b.op.WithoutAbsent(x.Schemas, args.Body, false)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err

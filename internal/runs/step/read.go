@@ -91,6 +91,7 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	if err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
+	args.Body = b.op.WithoutAbsent(x.Schemas, args.Body, false)
 	c := rule.CallOf(s, b.server.Name)
 	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
 	switch b.rules.Judge(c).Effect {

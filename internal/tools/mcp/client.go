@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,6 +25,7 @@ type Client struct {
 	bearer Exchanger
 	now    func() time.Time
 	pool   *pool
+	calls  atomic.Int64 // the tokens of their progress
 }
 
 // Defaults of Options.
@@ -50,7 +52,7 @@ func (c *Client) Close() error {
 
 // CallTool sends one call, if the tool is still the approved one. It implements tool.Caller. An error says whether
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
-// (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrRequest). A failure that the tool or its server reports is an
+// (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrSignIn, tool.ErrRequest). A failure that the tool or its server reports is an
 // answer with Failed set. So is a refusal by status (429, 503 with Retry-After, other 4xx); its Status is that
 // status and not 200.
 func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
@@ -66,7 +68,9 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 		if err != nil {
 			return tool.Answer{}, err
 		}
-		a, v := r.send(ctx, c.wire.timeout, call, arguments)
+		within, stop := newPatience(ctx, c.calls.Add(1), c.wire.timeout)
+		a, v := r.send(within, call, arguments)
+		stop()
 		c.pool.leaveSession(s, r.on, v.lost)
 		if v.forget {
 			c.forget(call.Keys, r.keys)
@@ -122,6 +126,7 @@ func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Ti
 	reused := r.on != nil
 	if !reused {
 		e := newExchanges(call.Server.BaseURL, r.keys)
+		e.exchanged = isExchanged(call.Keys)
 		e.changed = func() { c.pool.noteChange(s) }
 		opened, err := open(ctx, c.wire, call.Server.Transport, e)
 		if err != nil {
@@ -190,7 +195,7 @@ func forget(by Exchanger, keys, sent tool.Keys) bool {
 	if by == nil || len(keys) != len(sent) {
 		return false
 	}
-	at := slices.IndexFunc(keys, func(key tool.Credential) bool { return key.Place.In == "oauth" })
+	at := slices.IndexFunc(keys, byOAuth)
 	if at < 0 {
 		return false
 	}
@@ -207,23 +212,22 @@ type outcome struct {
 }
 
 // send sends the call once.
-func (r preparedCall) send(ctx context.Context, timeout time.Duration, call tool.Call, arguments map[string]json.RawMessage) (tool.Answer, outcome) {
+func (r preparedCall) send(ctx *patience, call tool.Call, arguments map[string]json.RawMessage) (tool.Answer, outcome) {
 	parameters, err := headerValues(r.tool.parameters, arguments)
 	if err != nil {
 		return tool.Answer{}, outcome{err: err}
 	}
 	e := r.on.exchanges(r.keys)
 	e.call = &callHeaders{idempotency: call.Idempotency, traceID: call.TraceID, parameters: parameters}
-	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Arguments}
+	e.patience = ctx
+	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Arguments, Meta: mcp.Meta{"progressToken": ctx.token}}
 	if call.Idempotency != "" {
-		params.Meta = mcp.Meta{idempotencyMeta: call.Idempotency}
+		params.Meta[idempotencyMeta] = call.Idempotency
 	}
-	within, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	failpoint.Here("mcp.call.before")
-	_, err = r.on.sdk.CallTool(e.in(within), params)
+	_, err = r.on.sdk.CallTool(e.in(ctx), params)
 	failpoint.Here("mcp.call.after")
-	return e.judge(within, call.Limit, err)
+	return e.judge(ctx, call.Limit, err)
 }
 
 // maxArguments is the maximum size of a call's arguments in bytes.
@@ -249,7 +253,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(x.err)).Because(e.clean(x.err))}
 	case status == 0 && reply == nil:
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return tool.Answer{}, outcome{err: tool.ErrUnauthorized.With("status", strconv.Itoa(status)), lost: true, forget: true}
+		return tool.Answer{}, outcome{err: e.unauthorized(x), lost: true, forget: true}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:
@@ -309,7 +313,7 @@ var retryAfter = sync.OnceValue(func() *regexp.Regexp {
 // notSentError turns a failure before the call into an error of the call.
 func notSentError(err error) error {
 	switch {
-	case errors.Is(err, tool.ErrUnauthorized), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrToolChanged), errors.Is(err, tool.ErrNotSent):
+	case isUnauthorized(err), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrToolChanged), errors.Is(err, tool.ErrNotSent):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return tool.ErrNotSent.With("reason", reason(err)).Because(err)

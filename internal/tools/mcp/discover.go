@@ -84,7 +84,7 @@ func hostFailed(err error) bool {
 // weight ranks failures by how much they explain. A failure of a server that understood the request ranks highest.
 func weight(err error) int {
 	switch {
-	case errors.Is(err, tool.ErrUnauthorized), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrTarget):
+	case isUnauthorized(err), errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrTarget):
 		return 4
 	case errors.Is(err, tool.ErrProtocol) && speaksProtocol(err):
 		return 3
@@ -122,9 +122,14 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, keys tool.Key
 		if err != nil {
 			return tool.Found{}, err
 		}
-		found, err := listAt(ctx, w, at, tool.TransportStreamable, sent)
+		over := func(via tool.Transport) (tool.Found, error) {
+			e := newExchanges(at, sent)
+			e.exchanged = isExchanged(keys)
+			return list(ctx, w, via, e)
+		}
+		found, err := over(tool.TransportStreamable)
 		if noStreamable(err) {
-			if old, errOld := listAt(ctx, w, at, tool.TransportSSE, sent); errOld == nil || weight(errOld) > weight(err) {
+			if old, errOld := over(tool.TransportSSE); errOld == nil || weight(errOld) > weight(err) {
 				found, err = old, errOld
 			}
 		}
@@ -135,9 +140,8 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, keys tool.Key
 	}
 }
 
-// listAt lists the tools of a server at an address, over one transport.
-func listAt(ctx context.Context, w *wire, at string, via tool.Transport, keys tool.Keys) (tool.Found, error) {
-	e := newExchanges(at, keys)
+// list lists the tools of a server over one transport.
+func list(ctx context.Context, w *wire, via tool.Transport, e *exchanges) (tool.Found, error) {
 	within := ctx
 	if via == tool.TransportSSE { // on a stream no timeout of a single exchange limits the wait for an answer
 		var cancel context.CancelFunc
@@ -149,11 +153,11 @@ func listAt(ctx context.Context, w *wire, at string, via tool.Transport, keys to
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	defer s.close()
-	e = s.exchanges(keys)
+	e = s.exchanges(e.keys)
 	l, err := s.list(within, e)
 	if err != nil {
 		return tool.Found{}, unavailable(ctx, e, err)
 	}
 	ops, warnings := operations(l, true)
-	return tool.Found{BaseURL: at, Transport: via, Title: plainText(s.title(), false), Operations: ops, Warnings: warnings}, nil
+	return tool.Found{BaseURL: e.base, Transport: via, Title: plainText(s.title(), false), Operations: ops, Warnings: warnings}, nil
 }

@@ -13,7 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"piloto/internal/ground/fault"
@@ -201,11 +203,44 @@ func TestDiscoverCleansToolDescriptions(t *testing.T) {
 		t.Fatalf("%+v %v", found, err)
 	}
 	a, b := found.Operations[0], found.Operations[1]
-	if a.Summary != "First line." || a.Destructive || len(a.Description) > 4096 || !strings.HasPrefix(a.Description, "First line.  \nSecond.ñ") || !strings.HasSuffix(a.Description, "ñ…") {
+	if a.Summary != "First line." || a.Hints.Writes() || len(a.Description) > 4096 || !strings.HasPrefix(a.Description, "First line.  \nSecond.ñ") || !strings.HasSuffix(a.Description, "ñ…") {
 		t.Errorf("%q %q", a.Summary, a.Description)
 	}
-	if b.Summary != "Named" || !b.Destructive || string(b.Output) != `{"type":"object"}` {
+	if !strings.HasPrefix(a.About, "First line. Second.ñ") || utf8.RuneCountInString(a.About) != tool.MaxAbout || a.Told() != a.About {
+		t.Errorf("%q", a.About)
+	}
+	if b.Summary != "Named" || !b.Hints.Destroys() || string(b.Output) != `{"type":"object"}` {
 		t.Errorf("%+v", b)
+	}
+}
+
+func TestWhatAServerSaysOfAToolIsCleanedAndKept(t *testing.T) {
+	yes, no := true, false
+	object := `"inputSchema":{"type":"object"}`
+	for name, c := range map[string]struct {
+		tool  string
+		told  string
+		hints tool.Hints
+	}{
+		"title and description": {`"title":"Pedir","description":"Pide algo.\r\n\tCobra 5 €."`, "Pedir. Pide algo. Cobra 5 €.", tool.Hints{}},
+		"the same twice":        {`"title":"Pide algo","description":"Pide algo"`, "Pide algo", tool.Hints{}},
+		"unseen characters":     {`"title":"P\u202eedir","description":"a\u200b\u2060\ufeff\u00ad\u034f\u3164\udb40\udc49\ufe0fb\u0000c"`, "Pedir. abc", tool.Hints{}},
+		"a huge one":            {`"title":"x","description":"` + strings.Repeat("\u200b", 100_000) + `visible"`, "x. visible", tool.Hints{}},
+		"hints":                 {`"annotations":{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`, "", tool.Hints{ReadOnly: &no, Destructive: &yes, Idempotent: &yes, OpenWorld: &no}},
+		"hints in words":        {`"annotations":{"readOnlyHint":"true","destructiveHint":"False","idempotentHint":1,"openWorldHint":0}`, "", tool.Hints{ReadOnly: &yes, Destructive: &no, Idempotent: &yes, OpenWorld: &no}},
+		"unclear hints":         {`"annotations":{"readOnlyHint":{},"destructiveHint":"maybe","idempotentHint":[],"openWorldHint":7}`, "", tool.Hints{ReadOnly: &no, Destructive: &yes, Idempotent: &no, OpenWorld: &yes}},
+		"no hints":              {`"annotations":{"readOnlyHint":null,"destructiveHint":""}`, "", tool.Hints{}},
+	} {
+		s := newFaultyServer(t, nil)
+		s.tools = func() string { return `{"tools":[{"name":"a",` + c.tool + `,` + object + `}]}` }
+		found, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+		if err != nil || len(found.Operations) != 1 {
+			t.Errorf("%s: %+v %v", name, found, err)
+			continue
+		}
+		if op := found.Operations[0]; op.Told() != c.told || !cmp.Equal(op.Hints, c.hints) {
+			t.Errorf("%s: %q %+v", name, op.Told(), op.Hints)
+		}
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 // exchanges records the HTTP exchanges of one task with one server: the address, the keys, and the exchanges
 // themselves. It travels in the context, past the SDK.
 type exchanges struct {
-	base     string
-	keys     tool.Keys    // in the form that is sent
-	call     *callHeaders // the one tools/call that may be sent; nil: none
-	streamed bool         // answers arrive on one stream (TransportSSE)
-	stream   *exchanges   // the exchanges that opened that stream, when they are others
-	changed  func()       // called when the server notifies that its tools changed
+	base      string
+	keys      tool.Keys    // in the form that is sent
+	exchanged bool         // a key is a token that OAuth gave
+	call      *callHeaders // the one tools/call that may be sent; nil: none
+	patience  *patience    // of that call
+	streamed  bool         // answers arrive on one stream (TransportSSE)
+	stream    *exchanges   // the exchanges that opened that stream, when they are others
+	changed   func()       // called when the server notifies that its tools changed
 
 	mu    sync.Mutex
 	all   []*exchange
@@ -34,6 +36,7 @@ type exchange struct {
 	header      http.Header
 	unaddressed bool // refused with an error that answers no request: before the server read the request
 	err         error
+	patience    *patience // of a tools/call
 
 	mu    sync.Mutex
 	reply *message
@@ -89,6 +92,7 @@ func (e *exchanges) begin(m message, req *http.Request) (*exchange, error) {
 			return nil, errRepeated
 		}
 		e.spent = true
+		x.patience = e.patience
 	}
 	e.all = append(e.all, x)
 	if e.stream != nil {
@@ -144,10 +148,17 @@ func (e *exchanges) forget() {
 	e.all = nil
 }
 
-// note handles the notifications of a server. Only a change of the tool list matters.
+// note handles the notifications of a server: a change of the tool list, and progress of a call.
 func (e *exchanges) note(m message) {
-	if m.Method == methodChanged && e.changed != nil {
+	switch {
+	case m.Method == methodChanged && e.changed != nil:
 		e.changed()
+	case m.Method == methodProgress:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, x := range e.all {
+			x.patience.hear(m)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	HTTP     *http.Client
 	Bearer   Exchanger
 	Now      func() time.Time
-	Timeout  time.Duration // limit of one exchange with its answer; default that of HTTP, else 30 s
+	Timeout  time.Duration // limit of one exchange with its answer, and of a call without news of its progress; default that of HTTP, else 30 s
 	Sessions int           // maximum number of sessions kept for reuse; default 64
 	Idle     time.Duration // idle time after which a session is closed; default 5 min
 }

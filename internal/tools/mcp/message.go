@@ -11,12 +11,14 @@ const (
 	methodList     = "tools/list"
 	methodCall     = "tools/call"
 	methodChanged  = "notifications/tools/list_changed"
+	methodProgress = "notifications/progress"
 )
 
 // message is one JSON-RPC message, in either direction.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *problem        `json:"error"`
 	raw    []byte

@@ -31,6 +31,7 @@ func TestCallToolRefusesChangedTool(t *testing.T) {
 		"other result":        `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}`,
 		"titled":              `{"tools":[{"name":"do","title":"x","description":"Does it","inputSchema":{"type":"object"}}]}`,
 		"destructive":         `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]}`,
+		"writing":             `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}]}`,
 		"two of the name":     `{"tools":[` + first + `,{"name":"do","description":"Does it not","inputSchema":{"type":"object"}}]}`,
 		"gone":                `{"tools":[]}`,
 		"broken":              `{"tools":[{"name":"do","description":"Does it","inputSchema":{"type":"nothing"}}]}`,

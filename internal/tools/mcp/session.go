@@ -27,7 +27,7 @@ type session struct {
 // exchanges returns a new record for requests on the session.
 func (s *session) exchanges(keys tool.Keys) *exchanges {
 	e := newExchanges(s.root.base, keys)
-	e.changed = s.root.changed
+	e.changed, e.exchanged = s.root.changed, s.root.exchanged
 	if s.root.streamed {
 		e.streamed, e.stream = true, s.root
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"piloto/internal/ground/ref"
 	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
@@ -39,7 +40,10 @@ type definition struct {
 	} `json:"execution"`
 	Annotations struct {
 		Title       string    `json:"title"`
+		ReadOnly    statement `json:"readOnlyHint"`
 		Destructive statement `json:"destructiveHint"`
+		Idempotent  statement `json:"idempotentHint"`
+		OpenWorld   statement `json:"openWorldHint"`
 	} `json:"annotations"`
 }
 
@@ -94,13 +98,17 @@ func operation(all []definition) (tool.Operation, error) {
 	return first, err
 }
 
-// operation converts the tool into an operation. Of its hints only the destructive one is read, because it can only
-// raise the risk.
+// operation converts the tool into an operation.
 func (d definition) operation() (tool.Operation, error) {
 	op := tool.Operation{
-		Entry:       tool.Entry{Name: d.Name, Summary: d.summary()},
+		Entry: tool.Entry{
+			Name: d.Name, Summary: d.summary(), Hints: d.hints(),
+			About: truncateRunes(strings.Join(strings.Fields(plainText(d.Description, false)), " "), tool.MaxAbout),
+		},
 		Description: truncateBytes(plainText(d.Description, true), maxDescription),
-		Destructive: d.Annotations.Destructive > no,
+	}
+	if op.About == op.Summary {
+		op.About = ""
 	}
 	if d.Execution.TaskSupport == "required" {
 		return op, errors.New("it is only done as a task, and tasks are not waited for")
@@ -119,6 +127,24 @@ func (d definition) operation() (tool.Operation, error) {
 		return op, err
 	}
 	return op, nil
+}
+
+// hints returns the statements of the server. One that is neither yes nor no is read as the one with the higher risk.
+func (d definition) hints() tool.Hints {
+	hint := func(s, unclearIs statement) *bool {
+		if s == unclear {
+			s = unclearIs
+		}
+		if is := s == yes; s != unsaid {
+			return &is
+		}
+		return nil
+	}
+	a := d.Annotations
+	return tool.Hints{
+		ReadOnly: hint(a.ReadOnly, no), Destructive: hint(a.Destructive, yes),
+		Idempotent: hint(a.Idempotent, no), OpenWorld: hint(a.OpenWorld, yes),
+	}
 }
 
 func (d definition) summary() string {
@@ -232,15 +258,16 @@ func decodeObject(raw json.RawMessage) (object map[string]any, err error) {
 	return object, err
 }
 
-// plainText returns a text without invisible characters, with its lines or on one line.
+// plainText returns a text without invisible characters, with its lines or on one line. What nobody sees could be
+// written for a model alone.
 func plainText(text string, lines bool) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && lines:
 			return r
-		case r == '\t' || r == '\n':
+		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		case ref.Invisible(r):
 			return -1
 		}
 		return r

@@ -12,7 +12,7 @@ import (
 )
 
 // unavailable returns the reason why a server cannot be used, from its last exchange: ErrTarget, ErrUnreachable,
-// ErrUnauthorized, ErrProtocol, ErrRequest, or the context's own error. err is the error that the SDK or this package
+// ErrUnauthorized, ErrSignIn, ErrProtocol, ErrRequest, or the context's own error. err is the error that the SDK or this package
 // returned.
 func unavailable(ctx context.Context, e *exchanges, err error) error {
 	if ctx.Err() != nil {
@@ -31,7 +31,7 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 	case errors.Is(x.err, errForeign):
 		return tool.ErrProtocol.With("reason", "endpoint")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return tool.ErrUnauthorized.With("status", strconv.Itoa(status))
+		return e.unauthorized(x)
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
 	case status >= 500, status == http.StatusTooManyRequests:

@@ -22,7 +22,7 @@ func TestEveryProtocolVersionWorks(t *testing.T) {
 				t.Fatalf("%+v", found)
 			}
 			op := found.Operations[0]
-			if op.Name != "echo" || op.Summary != "Says it again" || op.Description != "First line.\nSecond line." || op.Destructive ||
+			if op.Name != "echo" || op.Summary != "Says it again" || op.Description != "First line.\nSecond line." || op.Hints.Destroys() ||
 				string(op.Body.Schema) != `{"type":"object","properties":{"text":{"type":"string"}}}` || !op.Body.Required {
 				t.Errorf("%+v %s", op, op.Body.Schema)
 			}

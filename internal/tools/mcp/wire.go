@@ -129,8 +129,12 @@ func (w *wire) post(req *http.Request, e *exchanges, body []byte) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), w.timeoutOf(x.method))
-	defer cancel()
+	ctx := req.Context()
+	if x.patience == nil { // the patience of a call is in the context
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.timeoutOf(x.method))
+		defer cancel()
+	}
 	out, err := w.outgoingRequest(watch(ctx, x), req, body, e)
 	if err != nil {
 		return nil, e.end(x, err)

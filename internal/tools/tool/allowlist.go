@@ -62,8 +62,8 @@ type field struct {
 	weight float64
 }
 
-func fieldsOf(e Entry) [4]field {
-	return [4]field{{e.Summary, weightSummary}, {e.OperationID, weightOperation}, {e.Path, weightPath}, {e.Signature, weightSignature}}
+func fieldsOf(e Entry) [5]field {
+	return [5]field{{e.Summary, weightSummary}, {e.OperationID, weightOperation}, {e.Path, weightPath}, {e.Signature, weightSignature}, {e.About, weightAbout}}
 }
 
 func newWordIndex(entries []Entry) wordIndex {

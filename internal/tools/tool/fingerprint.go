@@ -23,7 +23,8 @@ func Fingerprint(baseURL string, op Operation) string {
 			BaseURL, Name, Title, About string
 			Input, Output               any
 			Destructive                 bool
-		}{1, baseURL, op.Name, op.Summary, op.Description, decodeSchema(op.input()), decodeSchema(op.Output), op.Destructive})
+			Writes                      bool `json:",omitempty"`
+		}{1, baseURL, op.Name, op.Summary, op.Description, decodeSchema(op.input()), decodeSchema(op.Output), op.Hints.Destroys(), op.Hints.Writes()})
 	}
 	type parameter struct {
 		Name, In, Style   string

@@ -35,11 +35,13 @@ type Reads struct {
 	Tools map[string]string
 }
 
-// WantedReads is what a person wants to be read. Tools are names of tools. The zero Mode is ReadsOff.
+// WantedReads is what a person wants to be read. Tools are names of tools. The zero Mode is ReadsOff. A tool of which
+// its server says that it changes something is refused, unless Although.
 type WantedReads struct {
-	Mode   ReadMode
-	Circle string
-	Tools  []string
+	Mode     ReadMode
+	Circle   string
+	Tools    []string
+	Although bool
 }
 
 // MaxCircle is the greatest length of a circle's name, in bytes.
@@ -131,6 +133,9 @@ func readsOf(s Server, entries []Entry, want WantedReads, at ...any) (Reads, err
 		known := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name })
 		if known < 0 {
 			return Reads{}, wrong("unknown", "tools", i)
+		}
+		if entries[known].Hints.Writes() && !want.Although {
+			return Reads{}, wrong("writes", "tools", i)
 		}
 		if r.Tools == nil {
 			r.Tools = map[string]string{}

@@ -504,7 +504,14 @@ func TestANamedToolThatChangedIsToldApart(t *testing.T) {
 // What a service cannot have is refused at its place, also when it is registered.
 func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
 	api, tools, agent := Server{Kind: KindOpenAPI}, Server{Kind: KindMCP}, Server{Kind: KindMCP, Role: RoleAgent}
-	entries := []Entry{{Name: "find", Fingerprint: "f1"}}
+	yes, no := true, false
+	entries := []Entry{
+		{Name: "find", Fingerprint: "f1"},
+		{Name: "erase", Hints: Hints{Destructive: &yes}},
+		{Name: "add", Hints: Hints{ReadOnly: &no, Destructive: &no}},
+		{Name: "both", Hints: Hints{ReadOnly: &yes, Destructive: &yes}},
+		{Name: "list", Hints: Hints{ReadOnly: &yes, Destructive: &no}},
+	}
 	for _, c := range []struct {
 		of   Server
 		want WantedReads
@@ -516,6 +523,10 @@ func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
 		{api, WantedReads{Mode: ReadsOn, Circle: strings.Repeat("c", MaxCircle+1)}, "long", []any{"body", "circle"}},
 		{api, WantedReads{Mode: ReadsOn, Tools: []string{"find"}}, "no_tools", []any{"body", "tools"}},
 		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"find", "absent"}}, "unknown", []any{"body", "tools", 1}},
+		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"find", "list", "erase"}}, "writes", []any{"body", "tools", 2}},
+		{tools, WantedReads{Mode: ReadsOff, Tools: []string{"add"}}, "writes", []any{"body", "tools", 0}},
+		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"both"}}, "writes", []any{"body", "tools", 0}},
+		{tools, WantedReads{Mode: ReadsOn, Tools: []string{"absent"}, Although: true}, "unknown", []any{"body", "tools", 0}},
 	} {
 		_, err := readsOf(c.of, entries, c.want, "body")
 		f := fault.Of(err)
@@ -524,8 +535,12 @@ func TestReadsThatAServiceCannotHaveAreRefusedAtTheirPlace(t *testing.T) {
 		}
 	}
 
+	got, err := readsOf(tools, entries, WantedReads{Mode: ReadsOn, Tools: []string{"erase", "add", "both", "find"}, Although: true}, "body")
+	if err != nil || len(got.Tools) != 4 {
+		t.Errorf("although: %+v %v", got, err)
+	}
 	r, _, store := registry()
-	_, _, err := r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Tools: []string{"x"}}}, now)
+	_, _, err = r.Register(t.Context(), "acc", Registration{URL: "https://a.example", Reads: WantedReads{Mode: ReadsOn, Tools: []string{"x"}}}, now)
 	if f := fault.Of(err); !errors.Is(err, ErrReads) || !reflect.DeepEqual(f.Fields[0].Loc, []any{"body", "reads", "tools"}) || len(store.servers) != 0 {
 		t.Errorf("%v %+v, %d servers", err, f.Fields, len(store.servers))
 	}

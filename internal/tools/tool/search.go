@@ -32,6 +32,7 @@ const (
 	weightOperation = 2.5
 	weightPath      = 2.0
 	weightServer    = 1.0
+	weightAbout     = 1.0
 	weightSignature = 0.5
 )
 

@@ -41,6 +41,7 @@ var (
 	ErrToolChanged    = fault.New(fault.Conflict, "tool.changed")        // the server's tool differs from the approved one: Args["tool"]
 	ErrProtocol       = fault.New(fault.Invalid, "mcp.protocol")         // it responds, but breaks the Model Context Protocol: Args["reason"]
 	ErrUnauthorized   = fault.New(fault.Invalid, "mcp.unauthorized")     // it responds 401 or 403 to the key, or to a request without one
+	ErrSignIn         = fault.New(fault.Invalid, "mcp.oauth_required")   // it wants a person to sign in (OAuth), which is not supported yet
 	ErrRole           = fault.New(fault.Invalid, "mcp.role_unsupported") // only a server of kind mcp can be an agent
 	ErrAgentName      = fault.New(fault.Invalid, "mcp.agent_name")       // not 1 to 40 letters, digits, - or _
 	ErrDuplicate      = fault.New(fault.Conflict, "mcp.twice")           // the account already has the service, in the same role
@@ -156,10 +157,29 @@ type Entry struct {
 	Path        string `json:"path"` // the template, beginning with "/"
 	OperationID string `json:"operation_id"`
 	Summary     string `json:"summary"`
+	About       string `json:"about,omitempty"` // of a tool with a name: its server's description, cleaned and cut to one line of MaxAbout characters
+	Hints       Hints  `json:"hints,omitzero"`  // of a tool with a name
 	Fingerprint string `json:"fingerprint"`
 	Signature   string `json:"signature,omitempty"`
 
 	Refused *Refusal `json:"refused,omitempty"` // why it cannot be called; nil: it can
+}
+
+// MaxAbout is the greatest length of Entry.About, in characters.
+const MaxAbout = 1000
+
+// Told is what the service says of the operation: its summary and its description, neither twice.
+func (e Entry) Told() string {
+	summary := strings.TrimRight(e.Summary, "…")
+	switch {
+	case e.About == "":
+		return e.Summary
+	case strings.HasPrefix(e.About, summary):
+		return e.About
+	case strings.HasSuffix(summary, "."):
+		return summary + " " + e.About
+	}
+	return summary + ". " + e.About
 }
 
 // String returns "METHOD /path", or the tool's name.
@@ -171,15 +191,13 @@ func (e Entry) String() string {
 }
 
 // Operation is one entry in full. The arguments of a tool with a name are its Body. Output is the schema of its
-// structured content (of a POST: of the plain members of its response). Destructive is declared by the server: it
-// can raise the risk of a call, and no declaration of a server can lower it.
+// structured content (of a POST: of the plain members of its response).
 type Operation struct {
 	Entry
 	Description string          `json:"description,omitempty"`
 	Parameters  []Parameter     `json:"parameters,omitempty"`
 	Body        *Body           `json:"body,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty"`
-	Destructive bool            `json:"destructive,omitempty"`
 
 	// Base is the address that the path follows, where the document names another for this operation than the server's
 	// BaseURL. It is on the same origin.

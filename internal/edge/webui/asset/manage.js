@@ -41,6 +41,11 @@ export const submits = {
     if (circle) body.circle = circle;
     const tools = data.getAll("tools");
     if (tools.length) body.tools = tools;
+    const writing = [...form.querySelectorAll("input[name=tools][data-writes]:checked")].map((box) => box.value);
+    if (writing.length) {
+      if (!(await ask({ title: t("although"), text: t("although_text", { names: writing.join(", ") }), yes: t("although_yes"), danger: true }))) return;
+      body.although = true;
+    }
     await api("PUT", path("mcps", serverOf(), "reads"), body);
     await again();
     toast(t("saved"));

@@ -1,0 +1,73 @@
+package mcp_test
+
+import (
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/tools/mcp"
+	"piloto/internal/tools/tool"
+)
+
+func TestAServerThatWantsASignInIsToldAsSuch(t *testing.T) {
+	const metadata = `Bearer error="invalid_token", resource_metadata="https://x.test/.well-known/oauth-protected-resource"`
+	fixed := tool.Keys{{Place: tool.KeyPlace{In: "bearer"}, Secret: secret}}
+	token := tool.Keys{{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: "https://x.test"}, Secret: secret}}
+	for name, c := range map[string]struct {
+		status int
+		asks   string
+		keys   tool.Keys
+		want   *fault.Error
+	}{
+		"names its metadata":             {401, metadata, nil, tool.ErrSignIn},
+		"names it in capitals":           {401, `bearer RESOURCE_METADATA="x"`, nil, tool.ErrSignIn},
+		"names it to another key":        {401, metadata, fixed, tool.ErrSignIn},
+		"says nothing":                   {401, "", nil, tool.ErrSignIn},
+		"wants a bearer token":           {401, `Bearer realm="x"`, nil, tool.ErrSignIn},
+		"wants a password":               {401, `Basic realm="x"`, nil, tool.ErrUnauthorized},
+		"does not accept the key":        {401, "", fixed, tool.ErrUnauthorized},
+		"does not accept the token":      {401, metadata, token, tool.ErrUnauthorized},
+		"knows who asks, and refuses it": {403, metadata, nil, tool.ErrUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFaultyServer(t, ok)
+			var locked atomic.Value // the method from which on the server refuses
+			locked.Store("none")
+			lock := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if at := locked.Load(); at == "all" || r.Header.Get("Idempotency-Key") != "" && at == "call" {
+					if c.asks != "" {
+						w.Header().Set("WWW-Authenticate", c.asks)
+					}
+					w.WriteHeader(c.status)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}))
+			d := discoverer(t)
+			d.Bearer = &bearers{}
+			found, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Keys: c.keys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := callOf(asServer(found), byName(found)["do"], `{}`)
+			call.Keys, call.Idempotency, call.Trust = c.keys, "run-1", time.Hour
+			for _, at := range []string{"call", "all"} {
+				locked.Store(at)
+				caller := client(t, func(o *mcp.Options) { o.Bearer = &bearers{} })
+				want := c.want
+				if at == "call" && (c.asks == "" || c.asks == `Bearer realm="x"`) { // the handshake needed nothing
+					want = tool.ErrUnauthorized
+				}
+				if _, err := caller.CallTool(t.Context(), call); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", at, err, want)
+				}
+			}
+			if _, err := d.Discover(t.Context(), tool.Target{Base: lock.URL, Keys: c.keys}); !errors.Is(err, c.want) {
+				t.Errorf("discovery: %v, want %v", err, c.want)
+			}
+		})
+	}
+}
