@@ -53,7 +53,7 @@ func (w *conclusion) message(text string) conversation.Message {
 	}
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
 	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), w.by(), resultsOf(w.run), w.notes(text)
-	m.ReadFrom = union(dataOf(w.run), nil)
+	m.ReadFrom = union(w.run.DataFrom(), nil)
 	return m
 }
 

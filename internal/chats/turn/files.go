@@ -173,6 +173,7 @@ func (d *dialog) mayWriteFiles() bool {
 func (d *dialog) addFilesCircle() {
 	if !slices.Contains(d.looks.circles, tool.FilesID) {
 		d.looks.circles = append(d.looks.circles, tool.FilesID)
+		d.readFrom = append(d.readFrom, tool.FilesID)
 	}
 }
 

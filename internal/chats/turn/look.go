@@ -187,20 +187,8 @@ func (d *dialog) readCircles() []string {
 		add(id)
 	}
 	for _, r := range d.runs {
-		for _, id := range dataOf(r) {
+		for _, id := range r.DataFrom() {
 			add(id)
-		}
-	}
-	return list
-}
-
-// dataOf returns the ids of the servers whose data a run has, in its plan or in its outcome. An error has words of the
-// service, too.
-func dataOf(r plan.Run) []string {
-	list := slices.Clone(r.ReadFrom)
-	for _, st := range r.Steps {
-		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
-			list = append(list, s.MCPID)
 		}
 	}
 	return list

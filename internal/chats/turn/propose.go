@@ -148,7 +148,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	d.service.addTargets(ctx, &r, d.looks.circles, d.began.Add(d.service.modelTime()))
+	d.service.addTargets(ctx, &r, d.began.Add(d.service.modelTime()))
 	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
@@ -265,9 +265,9 @@ func (d *dialog) modelData() map[string]any {
 }
 
 // Previewer reads, within limit, the objects that the references of each step name, as far as
-// that is possible without a change. circles are those whose data the model had read when it wrote the plan.
+// that is possible without a change, and without telling a service what another one answered.
 type Previewer interface {
-	Targets(ctx context.Context, r plan.Run, circles []string, limit time.Duration) [][]plan.Target
+	Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target
 }
 
 // previewTime bounds the previews of a plan.
@@ -275,13 +275,13 @@ const previewTime = 5 * time.Second
 
 // addTargets adds the targets of its steps to a draft. A target that cannot be read is omitted,
 // and does not prevent the proposal.
-func (s *Service) addTargets(ctx context.Context, r *plan.Run, circles []string, until time.Time) {
+func (s *Service) addTargets(ctx context.Context, r *plan.Run, until time.Time) {
 	limit := min(previewTime, until.Sub(s.Now()))
 	if s.Previews == nil || limit <= 0 {
 		return
 	}
 	r.Plan.Steps = slices.Clone(r.Plan.Steps)
-	for i, targets := range s.Previews.Targets(ctx, *r, circles, limit) {
+	for i, targets := range s.Previews.Targets(ctx, *r, limit) {
 		r.Plan.Steps[i].Targets = targets
 	}
 }

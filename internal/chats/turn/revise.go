@@ -177,8 +177,7 @@ type change struct {
 	reads    []conversation.Source
 	answers  []plan.Answered // what the model had read, the newest first
 	said     string          // the message that it answers
-	circles  []string        // whose data the model had read; nil: a person wrote the plan, and saw its arguments
-	readFrom []string        // the ids of the services of that data
+	readFrom []string        // the ids of the services whose data the model had read, besides those of the draft
 	data     map[string]any  // data of the event
 	asked    Request         // the request that it answers; the zero Request for a person's own edit
 	viewer   string          // viewer that gets the answer
@@ -190,8 +189,8 @@ type change struct {
 // that was seen and its chat waits for it.
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
-	looked.Plan = c.next
-	s.addTargets(ctx, &looked, c.circles, until)
+	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
+	s.addTargets(ctx, &looked, until)
 	c.next = looked.Plan
 	digest, err := c.next.Digest()
 	if err != nil {
@@ -281,7 +280,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), said: d.incoming.Content, circles: d.looks.circles, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), said: d.incoming.Content, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))

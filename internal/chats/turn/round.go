@@ -231,7 +231,7 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	}
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
 	w.runs = []plan.Run{r}
-	w.addCircles(dataOf(r)...)
+	w.addCircles(r.DataFrom()...)
 	if err != nil {
 		return "", nil, err
 	}
@@ -357,10 +357,8 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	}
 	for _, l := range w.looks.made[before:] {
 		r.Looks = append(r.Looks, job.Look{Call: l.call, Source: l.source})
-		if l.source.Answer != "" {
-			w.addCircles(l.source.MCPID)
-		}
 	}
+	w.addCircles(w.dataFrom()...)
 	w.job.Changes.Set = w.files.set
 	if over && reply.Run != nil {
 		r.RunID = reply.Run.ID

@@ -91,7 +91,7 @@ func (d *dialog) summarise(asking context.Context) (end func()) {
 func (d *dialog) dataFrom() []string {
 	list := d.readFrom
 	for _, r := range d.runs {
-		list = union(list, dataOf(r))
+		list = union(list, r.DataFrom())
 	}
 	for _, l := range d.looks.made {
 		if l.source.Answer != "" {

@@ -195,7 +195,7 @@ type Run struct {
 	Retries   string     // the run that this one continues
 	JobID     string     `json:"-"` // the job that proposed it and waits for its end
 	Taken     []Taken    `json:"-"` // the values of its plan that were read
-	ReadFrom  []string   `json:"-"` // ids of the services whose data its plan may have, because a model that had read it wrote the plan
+	ReadFrom  []string   `json:"-"` // ids of the services whose data its plan may have: a model that had read it wrote the plan, or its values are their answers. An edit keeps them
 	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
 	Next      string     // the run that was last proposed to continue this one
 	UndoAt    *time.Time // when the undo of its effects began
@@ -235,6 +235,18 @@ func (r Run) Owners(revisions []Revision) []string {
 // another person.
 func (r Run) Own(user string, revisions []Revision) bool {
 	return slices.Contains(r.Owners(revisions), user)
+}
+
+// DataFrom returns the ids of the services whose data a run has, in its plan or in its outcome. An error has words of the
+// service, too.
+func (r Run) DataFrom() []string {
+	list := slices.Clone(r.ReadFrom)
+	for _, st := range r.Steps {
+		if s, ok := r.Plan.Step(st.StepID); ok && (st.Result != nil || st.Error != nil) {
+			list = append(list, s.MCPID)
+		}
+	}
+	return list
 }
 
 // State returns the state of an effect.

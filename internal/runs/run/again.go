@@ -90,6 +90,9 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 			ID: s.IDs.New(at), Account: r.Account, User: a.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
 			Locale: string(a.Locale), TraceID: a.TraceID, Plan: p, ReadFrom: r.ReadFrom, Conclude: wantedAgain(r.Conclude),
 		}
+		if len(undos) > 0 { // its values are those of the answers
+			next.ReadFrom = r.DataFrom()
+		}
 		if raw, err := json.Marshal(p); err != nil {
 			return err
 		} else if len(raw) > plan.MaxPlanSize {

@@ -27,16 +27,16 @@ const (
 // account denies or asks about. The results are used to name objects. They are not stored and never
 // become a step's result. A failed read only leaves out a target.
 //
-// As a look of a turn, a read is made only when what it may carry is of its server's circle: what the model had read
-// when it wrote the plan, and the results that the read refers to.
+// As a look of a turn, a read is made only when what it may carry is of its server's circle: the data that the plan may
+// have (plan.Run.ReadFrom), whoever wrote or changed it last, and the results that the read refers to.
 type Preview struct{ Reader }
 
 // Targets returns the targets of each step of a draft, in the order of its steps; none for steps
-// that only read. circles are those whose data the model had read when it wrote the plan. It takes at most limit.
-func (p Preview) Targets(ctx context.Context, r plan.Run, circles []string, limit time.Duration) [][]plan.Target {
+// that only read. It takes at most limit.
+func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target {
 	found := make([][]plan.Target, len(r.Plan.Steps))
 	seen := map[string]ref.Result{}
-	for _, st := range p.Look(ctx, r, circles, limit) {
+	for _, st := range p.Look(ctx, r, limit) {
 		seen[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
 	look := func(id string) (ref.Result, bool) { res, ok := seen[id]; return res, ok }
@@ -68,12 +68,16 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, circles []string, limi
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
 // not need each other, within limit. It returns the steps that succeeded, with their results, and
 // the steps whose results the draft takes from an earlier run.
-func (p Preview) Look(ctx context.Context, r plan.Run, circles []string, limit time.Duration) []plan.StepState {
+func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	waves, err := plan.Waves(r.Plan.Steps)
 	wanted := readsOf(r.Plan.Steps)
 	if err != nil || len(wanted) == 0 {
+		return nil
+	}
+	circles, err := p.circles(ctx, r)
+	if err != nil {
 		return nil
 	}
 	known := map[string]ref.Result{}
@@ -82,7 +86,8 @@ func (p Preview) Look(ctx context.Context, r plan.Run, circles []string, limit t
 	for _, st := range r.Steps {
 		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
 			known[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
-			if circleOf[st.StepID.String()], err = p.circle(ctx, r, st.StepID); err != nil {
+			s, _ := r.Plan.Step(st.StepID)
+			if circleOf[st.StepID.String()], err = p.circle(ctx, r.Account, s.MCPID); err != nil {
 				return nil
 			}
 			seen = append(seen, st)
@@ -167,10 +172,24 @@ func referencesOf(s plan.Step) []ref.Reference {
 	return all
 }
 
-// circle returns the circle of the server of a step.
-func (p Preview) circle(ctx context.Context, r plan.Run, id plan.EffectID) (string, error) {
-	s, _ := r.Plan.Step(id)
-	server, err := p.Store.Server(ctx, r.Account, s.MCPID)
+// circles returns the circles whose data the plan of a run may have.
+func (p Preview) circles(ctx context.Context, r plan.Run) ([]string, error) {
+	list := make([]string, len(r.ReadFrom))
+	for i, id := range r.ReadFrom {
+		var err error
+		if list[i], err = p.circle(ctx, r.Account, id); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// circle returns the circle of a server. One that was removed, and what is no server, is a circle of its own.
+func (p Preview) circle(ctx context.Context, account, id string) (string, error) {
+	server, err := p.Store.Server(ctx, account, id)
+	if errors.Is(err, tool.ErrServerNotFound) {
+		return tool.Server{ID: id}.Circle(), nil
+	}
 	return server.Circle(), err
 }
 

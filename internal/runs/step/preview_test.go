@@ -43,7 +43,7 @@ func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
 		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
-	found := previewer(w).Targets(t.Context(), r, nil, time.Second)
+	found := previewer(w).Targets(t.Context(), r, time.Second)
 	if len(found) != 3 || found[0] != nil || found[1] != nil || len(found[2]) != 2 {
 		t.Fatalf("%+v", found)
 	}
@@ -68,7 +68,7 @@ func TestPreviewOmitsSecretTargets(t *testing.T) {
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
-	found := previewer(w).Targets(t.Context(), r, nil, time.Second)
+	found := previewer(w).Targets(t.Context(), r, time.Second)
 	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
 		t.Errorf("%+v", found)
 	}
@@ -115,7 +115,7 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(t, w)
 			}
-			for _, targets := range previewer(w).Targets(t.Context(), r, nil, time.Second) {
+			for _, targets := range previewer(w).Targets(t.Context(), r, time.Second) {
 				if targets != nil {
 					t.Errorf("%+v", targets)
 				}
@@ -158,7 +158,7 @@ func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 			w := newPreviewWorld(t)
 			r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
-			if found := previewer(w).Targets(t.Context(), r, nil, time.Second); found[1] != nil {
+			if found := previewer(w).Targets(t.Context(), r, time.Second); found[1] != nil {
 				t.Errorf("%+v", found[1])
 			}
 			if len(w.Requests()) != 1 {
@@ -182,7 +182,7 @@ func TestPreviewStopsAtTimeLimit(t *testing.T) {
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
-	if found := p.Targets(t.Context(), r, nil, 30*time.Millisecond); found[1] != nil { // the server never responds
+	if found := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server never responds
 		t.Errorf("%+v", found)
 	}
 }
@@ -191,15 +191,17 @@ func TestPreviewStopsAtTimeLimit(t *testing.T) {
 // read, nor what another read of the plan was answered.
 func TestPreviewStaysInItsCircle(t *testing.T) {
 	for name, c := range map[string]struct {
-		circles [2]string // of the two services
-		read    func(w *fixture.World) []string
+		circles [2]string                        // of the two services
+		read    func(own, other string) []string // the services whose data the plan may have
 		sent    int
 	}{
 		"nothing was read":                   {sent: 1},
-		"the model read the same service":    {read: func(w *fixture.World) []string { return []string{w.Server.Circle()} }, sent: 1},
-		"the model read another service":     {read: func(*fixture.World) []string { return []string{"circle:x"} }},
-		"two services in one circle":         {circles: [2]string{"x", "x"}, read: func(*fixture.World) []string { return []string{"circle:x"} }, sent: 2},
-		"the first service of the two in it": {circles: [2]string{"x", "y"}, read: func(*fixture.World) []string { return []string{"circle:x"} }, sent: 1},
+		"the model read the same service":    {read: func(own, _ string) []string { return []string{own} }, sent: 1},
+		"the model read another service":     {read: func(_, other string) []string { return []string{other} }},
+		"the model read a removed service":   {read: func(string, string) []string { return []string{fixture.Account} }},
+		"the model read files":               {read: func(string, string) []string { return []string{tool.FilesID} }},
+		"two services in one circle":         {circles: [2]string{"x", "x"}, read: func(own, other string) []string { return []string{own, other} }, sent: 2},
+		"the first service of the two in it": {circles: [2]string{"x", "y"}, read: func(own, _ string) []string { return []string{own} }, sent: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newPreviewWorld(t)
@@ -223,11 +225,10 @@ func TestPreviewStaysInItsCircle(t *testing.T) {
 					b.BaseURL, b.ServerName, b.Fingerprint = other.BaseURL, other.Name, catalogue.Operations[2].Fingerprint
 				}
 			}
-			var read []string
 			if c.read != nil {
-				read = c.read(w)
+				r.ReadFrom = c.read(w.Server.ID, other.ID)
 			}
-			previewer(w).Targets(t.Context(), r, read, time.Second)
+			previewer(w).Targets(t.Context(), r, time.Second)
 			if sent := w.Requests(); len(sent) != c.sent {
 				t.Errorf("%+v", sent)
 			}
