@@ -59,7 +59,7 @@ func (i Intent) Named() bool { return i == Confirm || i == Cancel || i == Stop }
 // Classify returns the intent of a message. It never fails: an unknown text, of any size or
 // encoding, is Other.
 func Classify(message string) Intent {
-	if hasQuestionMark(message) || hasQuotation(message) {
+	if HasQuestionMark(message) || hasQuotation(message) {
 		return Other
 	}
 	text := Normalize(message)
@@ -155,8 +155,8 @@ func isEmoji(r rune) bool {
 	return r > 0xff && r != '\ufffc' && r != '\ufffd' && unicode.Is(unicode.So, r)
 }
 
-// hasQuestionMark reports a question mark of any script, emoji included.
-func hasQuestionMark(message string) bool {
+// HasQuestionMark reports a question mark of any script, emoji included.
+func HasQuestionMark(message string) bool {
 	return strings.ContainsRune(message, '\u037e') || // folds to a semicolon
 		strings.ContainsAny(norm.NFKC.String(message), "?¿؟‽⸮⸘❓❔𖡄")
 }

@@ -41,6 +41,56 @@ var (
 	drops5     = `{"goal":"Borrar","steps":[{"mcp_id":"SERVER","method":"DELETE","path":"/bookings/5"}]}`
 )
 
+// A bare yes beside a text of the model that asks something else, or that says that nothing happens, runs nothing, however
+// often it is said (guarantee I05). «confirmo» does.
+func TestYesBesideAnotherQuestionRunsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, goal string
+		runs       bool
+	}{
+		"a joke":                 {text: "¿Te cuento un chiste? Responde sí."},
+		"an order without one":   {text: "Te cuento un chiste. Di sí."},
+		"in English":             {text: "Shall I tell you a joke? Say yes."},
+		"two questions":          {text: "¿Lo confirmas? ¿Quieres la Norte?"},
+		"nothing happens":        {text: "Tranquilo, no se ejecutará nada. ¿Lo confirmas?"},
+		"in the goal":            {goal: "Reservar. ¿Te cuento un chiste? Responde sí"},
+		"a request to go on":     {text: "Este es el plan. ¿Lo confirmas?", runs: true},
+		"in English, to go on":   {text: "Shall I go ahead?", runs: true},
+		"a statement":            {text: "Reservo la Sala Norte.", runs: true},
+		"no text":                {runs: true},
+		"before a confirmation":  {text: "No se enviará nada hasta que confirmes.", runs: true},
+		"a request, and its way": {text: "¿Lo confirmas? Responde sí.", runs: true},
+	} {
+		for _, contract := range []string{"send", "operator"} {
+			t.Run(name+", "+contract, func(t *testing.T) {
+				w := newWorld(t)
+				goal := c.goal
+				if goal == "" {
+					goal = "Reservar"
+				}
+				proposal := calls("propose_plan", `{"goal":"`+goal+`","steps":`+strings.ReplaceAll(bookNorth, "SERVER", w.Server.ID)+`}`)
+				proposal.Text = c.text
+				w.model.answers = []any{proposal}
+				if card, err := w.sendAs("ana", contract, "reserva", ""); err != nil || card.Run == nil {
+					t.Fatal(card, err)
+				}
+				for _, yes := range []string{"sí", "ok", "👍"} {
+					got, err := w.sendAs("ana", contract, yes, "")
+					if err != nil || (got.Kind == turn.KindQueued) != c.runs {
+						t.Fatalf("%q: %+v %v", yes, got.Message, err)
+					}
+					if c.runs {
+						return
+					}
+				}
+				if got, err := w.sendAs("ana", contract, "confirmo", ""); err != nil || got.Kind != turn.KindQueued || len(w.Started()) != 1 {
+					t.Errorf("%+v %v", got.Message, err)
+				}
+			})
+		}
+	}
+}
+
 // TestYesToAnotherMessageRunsNothing replays conversations in which a bare yes once ran a plan
 // that it did not answer.
 func TestYesToAnotherMessageRunsNothing(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/beside"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -147,6 +148,14 @@ func (st chatState) card() (after int, at time.Time, ok bool) {
 	return 0, time.Time{}, false
 }
 
+// asksElse reports whether a text of the model beside the draft's cards, or in them, may have asked for the yes.
+func (st chatState) asksElse() bool {
+	p := st.draft.Plan
+	return slices.ContainsFunc(st.messages, func(m conversation.Message) bool {
+		return m.RunID == st.draft.ID && m.Kind == conversation.KindText && beside.AsksElse(m.Content)
+	}) || beside.TitleAsksElse(p.Goal) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title) })
+}
+
 // handleYes answers a yes.
 func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
 	if r := st.runConfirmedBy(req); r != nil {
@@ -171,8 +180,8 @@ func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.
 // asHandled marks a reply as the answer to the message.
 func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
-// assent confirms the draft that its viewer saw. A bare yes counts directly after the card, and
-// never for a plan that destroys. A named yes counts while the card is on the last screen.
+// assent confirms the draft that its viewer saw. A bare yes counts directly after the card, never for a plan that
+// destroys, and not beside a text that asks something else. A named yes counts while the card is on the last screen.
 // Otherwise assent shows the card again, and the next yes counts.
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
 	draft, bare := *st.draft, meaning == intent.Assent
@@ -200,6 +209,8 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
 	case bare && draft.Plan.Destroys():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
+	case bare && st.asksElse():
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_asked"))
 	}
 	return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
 }

@@ -1,0 +1,62 @@
+package beside
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAsksElse: only a text with at most one request to go on, from a closed list, leaves a bare yes to the plan.
+func TestAsksElse(t *testing.T) {
+	for _, text := range []string{
+		"", "Voy a reservar la Sala Norte.", "¿Lo confirmas?", "Shall I go ahead?", "Este es el plan. ¿Lo confirmas?", "Reservo la Sala Norte mañana a las 10.30, ¿lo confirmas?",
+		"I'll book Sala Norte at 10. Shall I go ahead?", "I'll book it, shall I go ahead?", "¿Sigo?", "¿Quieres que siga adelante?", "**¿Confirmas el plan?**", "¿Lo confirmas? ✅", "Do you want me to proceed?",
+		"Should I run the plan?", "¿Procedo con el plan?", "Perfecto, ¿sigo adelante?", "¿Lo confirmas, sí o no?", "¿Lo confirmas? Responde sí o no.", "Responde sí para confirmar.", "Reply yes to confirm.",
+		"Para confirmar, responde sí.", "Confirma el plan, por favor.", "Please confirm.", "No se enviará nada hasta que confirmes. ¿Lo confirmas?", "Nothing is sent until you confirm.", "Sala Norte:\n- 6 plazas\n- 30 €\n\n¿Lo confirmas?",
+		"lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
+	} {
+		if AsksElse(text) {
+			t.Errorf("%q asks something else", text)
+		}
+	}
+	for _, text := range []string{
+		"¿Te cuento un chiste? Responde sí.", "¿Te cuento un chiste?", "Shall I tell you a joke?", "Want to hear a joke? Say yes.", "¿Lo confirmas? ¿Te cuento un chiste?", "¿Lo confirmas? ¿Sigo?", "Shall I go ahead? Do you confirm?",
+		"Te cuento un chiste. Responde sí.", "Responde sí si te gusta el café.", "Di sí y te cuento un chiste", "Basta con un sí y te lo cuento", "If you want a joke, just say yes.", "Quieres que te cuente un chiste", "¿Vives en Madrid?",
+		"¿Eres mayor de edad? Contesta sí o no", "Is it raining there?", "¿Te gusta el café, sí o no?", "¿Te parece bien?", "¿Vale?", "¿Lo confirmas o lo cancelo?", "¿Confirmas que eres Ana?", "Confirma que te gusta el café.",
+		"¿Prefieres la Norte? ¿Lo confirmas?", "No pasa nada. ¿Lo confirmas?", "Tranquilo: no se ejecutará nada. ¿Lo confirmas?", "Nothing will happen. Shall I go ahead?", "This is just a test. Shall I go ahead?", "Es solo una prueba, ¿sigo?",
+		"It won't be executed. Reply yes to confirm.", "Sin compromiso, ¿lo confirmas?", "Esto no tiene ningún efecto", "Nothing is sent", "No se cobra nada", "It's harmless, shall I go ahead?", "Esto es una simulación.",
+		"Let me know if you like jokes", "Dime si quieres un chiste", "¿Te cuento un chiste؟", "Te cuento un chiste？", "❓Te cuento un chiste❓", "¿Quieres que te cuente un chiste, ¿lo confirmas?", "Un chiste, ¿quieres?", "Quieres un chiste, ¿lo confirmas?",
+		"¿Lo confirmas? Responde sí si quieres un chiste.", "I just need your yes", "A yes is enough", "¿Te cuento un chiste? ¿Lo confirmas?", "Would you like a joke, yes or no", "¿Reservo también la Sur?",
+	} {
+		if !AsksElse(text) {
+			t.Errorf("%q asks for nothing but to go on", text)
+		}
+	}
+}
+
+func TestTitleAsksElse(t *testing.T) {
+	for _, title := range []string{"Reserva la Sala Norte", "Confirma el pedido 7", "Responde al cliente", "Send the invoice", "Approve request 9", "Escribe un correo a Ana", "Test the connection", ""} {
+		if TitleAsksElse(title) {
+			t.Errorf("%q asks", title)
+		}
+	}
+	for _, title := range []string{"¿Te cuento un chiste?", "Un chiste. Responde sí", "Say yes for a joke", "No pasa nada", "Solo una prueba"} {
+		if !TitleAsksElse(title) {
+			t.Errorf("%q asks for nothing", title)
+		}
+	}
+}
+
+// FuzzAsksElse: a question about something else is found wherever it stands.
+func FuzzAsksElse(f *testing.F) {
+	for _, text := range []string{"¿Lo confirmas?", "¿¿¿???", strings.Repeat("sí, ", 99), "\xff¿"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if AsksElse(text) != AsksElse(text+"\n") {
+			t.Errorf("%q", text)
+		}
+		if strings.Contains(text, "chiste?") && !AsksElse(text) {
+			t.Errorf("%q", text)
+		}
+	})
+}
