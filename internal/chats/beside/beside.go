@@ -23,6 +23,9 @@ func AsksElse(text string) bool {
 			return true
 		}
 		if len(clauses) == 0 {
+			if s.question && strings.TrimSpace(s.text) != "" { // signs alone
+				return true
+			}
 			continue
 		}
 		whole, before, last := strings.Join(clauses, " "), clauses[:len(clauses)-1], clauses[len(clauses)-1]

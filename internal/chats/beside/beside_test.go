@@ -25,7 +25,7 @@ func TestAsksElse(t *testing.T) {
 		"¿Prefieres la Norte? ¿Lo confirmas?", "No pasa nada. ¿Lo confirmas?", "Tranquilo: no se ejecutará nada. ¿Lo confirmas?", "Nothing will happen. Shall I go ahead?", "This is just a test. Shall I go ahead?", "Es solo una prueba, ¿sigo?",
 		"It won't be executed. Reply yes to confirm.", "Sin compromiso, ¿lo confirmas?", "Esto no tiene ningún efecto", "Nothing is sent", "No se cobra nada", "It's harmless, shall I go ahead?", "Esto es una simulación.",
 		"Let me know if you like jokes", "Dime si quieres un chiste", "¿Te cuento un chiste؟", "Te cuento un chiste？", "❓Te cuento un chiste❓", "¿Quieres que te cuente un chiste, ¿lo confirmas?", "Un chiste, ¿quieres?", "Quieres un chiste, ¿lo confirmas?",
-		"¿Lo confirmas? Responde sí si quieres un chiste.", "I just need your yes", "A yes is enough", "¿Te cuento un chiste? ¿Lo confirmas?", "Would you like a joke, yes or no", "¿Reservo también la Sur?",
+		"¿Lo confirmas? Responde sí si quieres un chiste.", "I just need your yes", "A yes is enough", "¿Te cuento un chiste? ¿Lo confirmas?", "Would you like a joke, yes or no", "¿Reservo también la Sur?", "¿🍕?", "🍕? Responde sí",
 	} {
 		if !AsksElse(text) {
 			t.Errorf("%q asks for nothing but to go on", text)
