@@ -171,6 +171,9 @@ func (s *subject) confirm(ctx context.Context, run, digest string) (times int, e
 			Steps  []struct {
 				ID, Status string
 				Error      struct{ Message string }
+				Approval   struct {
+					Request string `json:"request_digest"`
+				}
 			}
 		}
 		if err := s.call(ctx, "GET", "/api/runs/"+run, nil, &now); err != nil {
@@ -183,7 +186,7 @@ func (s *subject) confirm(ctx context.Context, run, digest string) (times int, e
 			for _, step := range now.Steps {
 				if step.Status == "waiting" {
 					times++
-					if err := s.call(ctx, "POST", "/api/runs/"+run+"/approve", fields{"step_id": step.ID}, nil); err != nil {
+					if err := s.call(ctx, "POST", "/api/runs/"+run+"/approve", fields{"step_id": step.ID, "request_digest": step.Approval.Request}, nil); err != nil {
 						return times, err
 					}
 				}

@@ -166,7 +166,11 @@ func (v *user) cancel() error {
 
 func (v *user) approve(decision string) error {
 	said := map[string]string{"approve": "approved", "refuse": "refused"}[decision]
-	err := v.decide("/approve", object("step_id", "s2", "decision", decision), func(run reply) bool {
+	shown, err := v.get("/api/runs/" + v.run)
+	if err != nil {
+		return err
+	}
+	err = v.decide("/approve", object("step_id", "s2", "decision", decision, "request_digest", shown.text("steps.1.approval.request_digest")), func(run reply) bool {
 		return run.text("steps.1.approval.decision") == said
 	})
 	if err == nil {

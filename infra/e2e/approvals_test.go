@@ -42,8 +42,9 @@ func TestSecondPersonApproves(t *testing.T) {
 		t.Fatal(err)
 	}
 	approve := "/api/runs/" + run + "/approve"
+	request := ana.must(t, 200, "GET", "/api/runs/"+run, "").text("steps.0.approval.request_digest")
 	for user, code := range map[string]string{"ana": "approval.self", "bea": "auth.scope"} {
-		a, err := people[user].do("POST", approve, "{}")
+		a, err := people[user].do("POST", approve, object("request_digest", request))
 		if err != nil || problemOf(a, 403, code) != nil {
 			t.Errorf("%s: %v %s", user, err, a)
 		}
@@ -54,7 +55,9 @@ func TestSecondPersonApproves(t *testing.T) {
 	var wg sync.WaitGroup
 	answers := make([]answer, 20)
 	for i := range answers {
-		wg.Go(func() { answers[i], _ = people[[]string{"carl", "dora"}[i%2]].do("POST", approve, `{"note":"visto"}`) })
+		wg.Go(func() {
+			answers[i], _ = people[[]string{"carl", "dora"}[i%2]].do("POST", approve, object("request_digest", request, "note", "visto"))
+		})
 	}
 	wg.Wait()
 	won := 0

@@ -216,7 +216,7 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 	digest := ours.must(t, 200, "GET", "/api/runs/"+pending, "").text("digest")
 	for _, decision := range []string{"confirm", "reject", "approve", "refuse"} {
 		decide := func(id string) string {
-			got := theirs.must(t, 200, "POST", "/api/decisions", fmt.Sprintf(`{"items":[{"run_id":%q,"digest":%q,"decision":%q,"step_id":"s1"}]}`, id, digest, decision))
+			got := theirs.must(t, 200, "POST", "/api/decisions", fmt.Sprintf(`{"items":[{"run_id":%q,"digest":%q,"decision":%q,"step_id":"s1","request_digest":%q}]}`, id, digest, decision, digest))
 			if got.text("items.0.status") != "404" {
 				t.Errorf("%s: %s", decision, got)
 			}

@@ -32,7 +32,7 @@ import (
 //	say MESSAGE KIND                POST /api/send; keeps $RUN and $DIGEST of a plan
 //	[!] reads RE                    a message of the chat
 //	ends STATUS                     the run $RUN comes to that end, and its receipt holds
-//	halts                           the run $RUN comes to wait for an approval
+//	halts                           the run $RUN comes to wait for an approval, of $REQUEST
 //	works STATUS                    the job $JOB comes to that status; keeps the run that it waits for as $RUN
 //	model start                     a model provider, which piloto start then uses
 //	model [failing] REPLY…          its next reply, or those of all attempts of one turn; see readReply
@@ -367,8 +367,22 @@ func (s *stage) halts(args []string) error {
 		if err == nil && s.last.text("status") != "waiting" {
 			err = fmt.Errorf("want the run waiting, got %s", s.last)
 		}
+		if err == nil {
+			s.ts.Setenv("REQUEST", waitingRequest(s.last))
+		}
 		return err
 	})
+}
+
+// waitingRequest returns the digest of the first request of a run that waits for an approval.
+func waitingRequest(run answer) string {
+	for i := range 50 {
+		step := fmt.Sprintf("steps.%d.", i)
+		if run.text(step+"status") == "waiting" {
+			return run.text(step + "approval.request_digest")
+		}
+	}
+	return ""
 }
 
 // works waits until the job has a status, and keeps the run that it waits for as $RUN.

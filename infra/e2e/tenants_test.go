@@ -76,7 +76,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 	alike := []string{"/memory/{session_id}", "/api/router/{id_empresa}"}
 	bodies := map[string]string{
 		"POST /api/runs/{id}/confirm": object("digest", digest), "POST /api/runs/{id}/cancel": "{}",
-		"POST /api/runs/{id}/approve": "{}", "POST /api/runs/{id}/retry": "{}", "POST /api/runs/{id}/undo": "{}", "POST /api/runs/{id}/repeat": "{}", "POST /api/runs/{id}/settle": object("step_id", "s1", "outcome", "done"),
+		"POST /api/runs/{id}/approve": object("request_digest", digest), "POST /api/runs/{id}/retry": "{}", "POST /api/runs/{id}/undo": "{}", "POST /api/runs/{id}/repeat": "{}", "POST /api/runs/{id}/settle": object("step_id", "s1", "outcome", "done"),
 		"POST /api/runs/{id}/look":  object("digest", digest),
 		"PATCH /api/runs/{id}/plan": object("digest", digest, "steps", []any{map[string]any{"mcp_id": server, "method": "GET", "path": "/orders"}}),
 		"PUT /api/mcps/{id}/reads":  `{"mode":"on"}`,

@@ -16,16 +16,26 @@ import (
 // types returns what the receiver got since it was asked last, in the order of the alphabet.
 func (h hooked) types() []string {
 	h.t.Helper()
-	h.sweep()
 	var list []string
+	for _, m := range h.messages() {
+		list = append(list, string(m.Type))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// messages sends what is due and returns it.
+func (h hooked) messages() []hook.Message {
+	h.t.Helper()
+	h.sweep()
+	var list []hook.Message
 	for _, p := range h.to.take() {
-		var m struct{ Type string }
+		var m hook.Message
 		if err := json.Unmarshal([]byte(p.body), &m); err != nil {
 			h.t.Fatal(err)
 		}
-		list = append(list, m.Type)
+		list = append(list, m)
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -44,8 +54,15 @@ func TestAHookHearsOfARunThatIsUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Execute(draft.ID)
-		if got := h.types(); !slices.Equal(got, []string{"run.waiting"}) {
-			t.Errorf("%s: it heard of %v", h.Read(draft.ID).Status, got)
+		got := h.messages()
+		if len(got) != 1 || got[0].Type != hook.RunWaiting {
+			t.Fatalf("%s: it heard of %v", h.Read(draft.ID).Status, got)
+		}
+		var data hook.RunData
+		request := h.Read(draft.ID).State(plan.EffectOf("s1")).Approval.Request
+		if err := json.Unmarshal(got[0].Data, &data); err != nil || len(request) != 64 || len(data.Approvals) != 1 ||
+			data.Approvals[0] != (hook.ApprovalData{StepID: "s1", Request: request}) || data.Path != "/?approve="+draft.ID+"&step=s1&request_digest="+request {
+			t.Errorf("%v: %s", err, got[0].Data)
 		}
 	})
 	t.Run("after it was confirmed", func(t *testing.T) {

@@ -209,13 +209,13 @@ func TestEndOfInputAgreesToNothing(t *testing.T) {
 	}{{"", Waits}, {"\n", Waits}, {"abababa\n", Waits}, {"cdcdcdcd\n", Waits}, {"abababab\n", Success}, {" ABABABAB \n", Success}} {
 		a, _, _ := newApp(nil, c.in)
 		a.asks = true
-		if got := codeOf(a.agreed(t.Context(), decision{}, r, "shown")); got != c.want {
+		if got := codeOf(a.agreed(t.Context(), decision{}, r.Digest, "shown")); got != c.want {
 			t.Errorf("%q: %d, not %d", c.in, got, c.want)
 		}
 	}
 	a, _, _ := newApp(nil, "")
 	short := httpapi.Run{RunID: "01", Digest: "ab"}
-	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short, "shown")); got != Waits {
+	if got := codeOf(a.agreed(t.Context(), decision{digest: "abababab"}, short.Digest, "shown")); got != Waits {
 		t.Errorf("a digest that is none: %d", got)
 	}
 }

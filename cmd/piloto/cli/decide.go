@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,8 +39,8 @@ func (a *app) waitingCommand() *cobra.Command {
 					if w.DueAt != nil {
 						due = moment(*w.DueAt)
 					}
-					if w.Digest != "" {
-						digest = short(w.Digest)
+					if named := cmp.Or(w.Request, w.Digest); named != "" {
+						digest = short(named)
 					}
 					rows = append(rows, []string{a.text("cli.wait." + string(w.Kind)), id, w.StepID, due, digest, cut(w.Title, 60)})
 				}
@@ -58,7 +59,7 @@ func (a *app) decideCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "decide confirm|reject|approve|refuse ID=DIGEST...", Short: "Decide about several at once, each by its own digest",
 		Long: `Decide about several plans or approvals at once. Each is printed whole first, and named by its run and the first
-8 digits, or more, of its digest: piloto decide confirm 01ABC…=1f00ab42 01DEF…=9c31d07e`,
+8 digits, or more, of its digest, which of an approval is that of its request: piloto decide confirm 01ABC…=1f00ab42 01DEF…=9c31d07e`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) > mostDecided+1 || !slices.Contains([]string{"confirm", "reject", "approve", "refuse"}, args[0]) {
@@ -80,21 +81,20 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 			return err
 		}
 		w := a.writer(a.colour)
-		item := httpapi.DecisionItem{RunID: r.RunID, Digest: r.Digest, Decision: what}
+		item, digest := httpapi.DecisionItem{RunID: r.RunID, Digest: r.Digest, Decision: what}, r.Digest
 		if what == "approve" || what == "refuse" {
 			step, err := a.waitingStep(r, "")
 			if err != nil {
 				return err
 			}
-			item.StepID = step.ID
+			item.StepID, item.Request, digest = step.ID, step.Approval.Digest, step.Approval.Digest
 			w.Approval(step)
-			w.Digest(r)
 		} else {
 			w.Plan(r)
 		}
 		fmt.Fprintln(a.errOut, w.String())
-		if !isShown(r.Digest, typed) {
-			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(r.Digest))}
+		if !isShown(digest, typed) {
+			return &exitError{code: Waits, text: a.text("cli.decide_digest", "id", r.RunID, "digest", short(digest))}
 		}
 		body.Items = append(body.Items, item)
 	}

@@ -196,7 +196,7 @@ func (a *app) endOf(r httpapi.Run) error {
 	for _, s := range r.Steps {
 		switch {
 		case s.Approval != nil && s.Approval.Decision == "" && r.Status == plan.Waiting:
-			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(r.Digest)))
+			a.say(a.text("cli.approve_with", "id", r.RunID, "step", s.ID, "digest", short(s.Approval.Digest)))
 		case s.Status == plan.StepInDoubt:
 			a.say(a.text("cli.settle_with", "id", r.RunID, "step", s.ID))
 		}
@@ -214,26 +214,27 @@ type decision struct {
 }
 
 func (d *decision) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.digest, "digest", "", "the first 8 digits, or more, of the `digest` of the plan that you read")
+	cmd.Flags().StringVar(&d.digest, "digest", "", "the first 8 digits, or more, of the `digest` of what you read")
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask again; alone it confirms nothing: --digest says what")
 	cmd.Flags().BoolVar(&d.wait, "wait", true, "wait for the end of the run")
 }
 
-// agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it.
-func (a *app) agreed(ctx context.Context, d decision, r httpapi.Run, shown string) error {
+// agreed shows what will be decided, whole, and has a person type its digest, unless --digest gave it: of a plan, or of the
+// request of an approval.
+func (a *app) agreed(ctx context.Context, d decision, digest plan.Digest, shown string) error {
 	fmt.Fprint(a.errOut, shown)
 	typed := d.digest
 	if typed == "" {
 		if !a.asks || d.yes {
-			return &exitError{code: Waits, text: a.text("cli.need_digest", "digest", short(r.Digest))}
+			return &exitError{code: Waits, text: a.text("cli.need_digest", "digest", short(digest))}
 		}
 		var err error
-		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(r.Digest))); err != nil && !errors.Is(err, io.EOF) {
+		if typed, err = a.ask(ctx, a.text("cli.type_digest", "digest", short(digest))); err != nil && !errors.Is(err, io.EOF) {
 			return err // after the end of the input nothing was typed, and nothing is agreed
 		}
 	}
-	if !isShown(r.Digest, typed) {
-		return &exitError{code: Waits, text: a.text("cli.other_digest", "digest", short(r.Digest))}
+	if !isShown(digest, typed) {
+		return &exitError{code: Waits, text: a.text("cli.other_digest", "digest", short(digest))}
 	}
 	return nil
 }
@@ -250,7 +251,7 @@ func (a *app) runsConfirm() *cobra.Command {
 				}
 				w := a.writer(a.colour)
 				w.Plan(r)
-				if err := a.agreed(ctx, d, r, w.String()); err != nil {
+				if err := a.agreed(ctx, d, r.Digest, w.String()); err != nil {
 					return err
 				}
 				if err := a.confirm(ctx, c, r); err != nil || !d.wait {
@@ -328,11 +329,10 @@ func (a *app) runsApprove() *cobra.Command {
 				}
 				w := a.writer(a.colour)
 				w.Approval(step)
-				w.Digest(r)
-				if err := a.agreed(ctx, d, r, w.String()); err != nil {
+				if err := a.agreed(ctx, d, step.Approval.Digest, w.String()); err != nil {
 					return err
 				}
-				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Digest: r.Digest, Note: d.note}
+				body := httpapi.ApproveRequest{StepID: step.ID, Decision: "approve", Request: step.Approval.Digest, Digest: r.Digest, Note: d.note}
 				if refuse {
 					body.Decision = "refuse"
 				}

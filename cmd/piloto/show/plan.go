@@ -253,6 +253,7 @@ func (w *Writer) Approval(s httpapi.Step) {
 		w.line(6, w.text("page.step.truncated"))
 	}
 	w.line(4, w.text("cli.plan.expires", "at", w.clock(a.ExpiresAt)))
+	w.line(0, w.text("page.card.digest"), string(a.Digest))
 }
 
 // address returns a whole URL with its host as it is resolved.

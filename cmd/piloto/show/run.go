@@ -65,11 +65,6 @@ func (w *Writer) Outcome(r httpapi.Run) {
 	}
 }
 
-// Digest writes the digest of a plan.
-func (w *Writer) Digest(r httpapi.Run) {
-	w.line(0, w.text("page.card.digest"), string(r.Digest))
-}
-
 // answer writes the answer to a step. That of changed files is left out, because it only repeats their names.
 func (w *Writer) answer(indent int, s httpapi.Step, brief bool) {
 	if s.MCPID != tool.FilesID {

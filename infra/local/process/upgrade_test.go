@@ -81,7 +81,7 @@ func TestExecutionsOfTheFirstDefinitionGoOn(t *testing.T) {
 	w.Runs.Executions = stepfn.New(p.clientConfig(), arn)
 	third := begin(stepfn.New(p.clientConfig(), arn))
 	for _, id := range []string{refused, third} {
-		if _, err := w.Runs.Approve(t.Context(), run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: id, StepID: plan.EffectOf("s1"), Refuse: true}); err != nil {
+		if _, err := w.Runs.Approve(t.Context(), run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: id, StepID: plan.EffectOf("s1"), Request: w.Read(id).State(plan.EffectOf("s1")).Approval.Request, Refuse: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,10 +61,11 @@ func TestSessionPersonsCannotApproveTheirPlan(t *testing.T) {
 	approve := func(user string) error {
 		_, err := w.Runs.Approve(context.Background(), run.Approval{
 			Account: fixture.Account, User: user, MayApprove: true, RunID: draft.ID, StepID: plan.EffectOf("s1"),
+			Request: w.Read(draft.ID).State(plan.EffectOf("s1")).Approval.Request,
 		})
 		return err
 	}
-	for _, user := range []string{"bot", "berta", "carla", "dora"} {
+	for _, user := range []string{"bot", "berta", "carla", "dora", "Carla.", "DORA "} {
 		if err := approve(user); !errors.Is(err, plan.ErrSelfApproval) {
 			t.Errorf("%s: %v", user, err)
 		}

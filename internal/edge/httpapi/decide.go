@@ -52,6 +52,7 @@ func (a *api) decisions(d runHandler) {
 type ApproveRequest struct {
 	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"may be absent while only one step of the run waits, or ever waited"`
 	Decision string      `json:"decision,omitempty" enum:"approve,refuse" doc:"approve when absent"`
+	Request  plan.Digest `json:"request_digest" pattern:"^[0-9a-f]{64}$" doc:"of the request as it was shown: the request_digest of the step's approval"`
 	Digest   plan.Digest `json:"digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"refuses when the plan is another one"`
 	Note     string      `json:"note,omitempty" maxLength:"500"`
 }
@@ -81,7 +82,7 @@ func (d runHandler) approve(ctx context.Context, in *struct {
 	who := caller(ctx)
 	decided, err := d.runs.Approve(ctx, run.Approval{
 		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: in.ID, StepID: plan.ParseEffect(in.Body.StepID),
-		Digest: in.Body.Digest, Refuse: in.Body.Decision == "refuse", Note: in.Body.Note,
+		Digest: in.Body.Digest, Request: string(in.Body.Request), Refuse: in.Body.Decision == "refuse", Note: in.Body.Note,
 	})
 	if err != nil {
 		return nil, err

@@ -126,15 +126,20 @@ func TestADecisionIsTakenOnce(t *testing.T) {
 		t.Fatalf("it does not wait: %v", shown)
 	}
 	edit := `{"digest":"` + string(r.Digest) + `","steps":[{"mcp_id":"` + b.Server.ID + `","method":"GET","path":"/rooms"}]}`
-	approve := `{"step_id":"s2","note":"adelante"}`
+	request, _ := approval["request_digest"].(string)
+	if len(request) != 64 || request != approval["request"] {
+		t.Fatalf("%v", approval)
+	}
+	approve := `{"step_id":"s2","note":"adelante","request_digest":"` + request + `"}`
 	b.do("ana", "PATCH", path+"/plan", edit, 409, "plan.already_running")
 	b.do("stranger", "POST", path+"/approve", approve, 404, "run.not_found")
 	b.do("stranger", "PATCH", path+"/plan", edit, 404, "run.not_found")
-	b.do("ana", "POST", path+"/approve", `{"step_id":"s1"}`, 409, "approval.not_waiting")
-	b.do("ana", "POST", path+"/approve", `{"step_id":"s9"}`, 404, "step.not_found")
+	b.do("ana", "POST", path+"/approve", `{"step_id":"s1","request_digest":"`+request+`"}`, 409, "approval.not_waiting")
+	b.do("ana", "POST", path+"/approve", `{"step_id":"s9","request_digest":"`+request+`"}`, 404, "step.not_found")
 	b.do("ana", "POST", path+"/retry", ``, 409, "plan.already_running")
 	b.do("ana", "POST", path+"/settle", `{"step_id":"s2","outcome":"done"}`, 409, "plan.already_running")
 	before := len(b.Requests())
+	b.refusesOtherRequests(r, path, request)
 	b.do("eva", "POST", path+"/approve", approve, 200, "")
 	b.do("eva", "POST", path+"/approve", approve, 409, "approval.not_waiting")
 	if len(b.Requests()) != before {
@@ -153,6 +158,41 @@ func TestADecisionIsTakenOnce(t *testing.T) {
 		b.do("stranger", "GET", path+route, "", 404, "run.not_found")
 	}
 	b.verifyReceipt(path, "ana", "eva")
+}
+
+// refusesOtherRequests decides about no request, and about others than the one that waits, alone and among several.
+func (b bench) refusesOtherRequests(r plan.Run, path, request string) {
+	b.t.Helper()
+	seq := b.Read(r.ID).EventSeq
+	other := strings.Repeat("0", 64)
+	for _, decision := range []string{"approve", "refuse"} {
+		for _, body := range []string{`{"step_id":"s2","decision":"` + decision + `"}`, `{"decision":"` + decision + `","request_digest":""}`, `{"decision":"` + decision + `","request_digest":"x"}`, `{"step_id":"s2","request_digest":null}`} {
+			b.do("eva", "POST", path+"/approve", body, 422, "request.invalid")
+		}
+		got := b.do("eva", "POST", path+"/approve", `{"step_id":"s2","decision":"`+decision+`","request_digest":"`+other+`"}`, 409, "approval.stale")
+		present, _ := got["approval"].(map[string]any)
+		if present["request_digest"] != request || present["step_id"] != "s2" || present["method"] != "DELETE" || present["url"] != "https://rooms.example/bookings/9" || got["action"] == "" {
+			b.t.Errorf("%v", got)
+		}
+		item := func(more string) string {
+			return `{"items":[{"run_id":"` + r.ID + `","digest":"` + string(r.Digest) + `","step_id":"s2","decision":"` + decision + `"` + more + `}]}`
+		}
+		for body, status := range map[string]float64{item(""): 422, item(`,"request_digest":"` + other + `"`): 409} {
+			many := b.do("eva", "POST", "/api/decisions", body, 200, "")
+			one, _ := many["items"].([]any)[0].(map[string]any)
+			if problem, _ := one["problem"].(map[string]any); one["status"] != status || problem == nil || status == 409 && problem["approval"] == nil {
+				b.t.Errorf("%s: %v", body, many)
+			}
+		}
+	}
+	if now := b.Read(r.ID); now.EventSeq != seq {
+		b.t.Error("something was decided")
+	}
+}
+
+// requestOf returns the digest of the request with which the second step of a run waits.
+func (b bench) requestOf(id string) string {
+	return b.Read(id).State(plan.EffectOf("s2")).Approval.Request
 }
 
 // second returns the second step of a run.
@@ -189,11 +229,11 @@ func (b bench) verifyReceipt(path, confirmed, approved string) {
 
 func TestAnApprovalThatIsTooLateIsGone(t *testing.T) {
 	b := newBench(t)
-	_, path := b.waitingPlan()
+	r, path := b.waitingPlan()
 	b.Pass(25 * time.Hour)
 	before := len(b.Requests())
 	for range 2 {
-		b.do("eva", "POST", path+"/approve", `{"step_id":"s2"}`, 410, "approval.expired")
+		b.do("eva", "POST", path+"/approve", `{"step_id":"s2","request_digest":"`+b.requestOf(r.ID)+`"}`, 410, "approval.expired")
 	}
 	if len(b.Requests()) != before {
 		t.Error("something was sent")
@@ -205,7 +245,7 @@ func TestRulesAreCheckedAgainWhenTheStepRuns(t *testing.T) {
 	b := newBench(t)
 	r, path := b.waitingPlan()
 	b.do("ana", "PUT", "/api/rules", `{"version":0,"rules":[{"effect":"deny","method":"DELETE","path":"/bookings/*","reason":"Hoy no se borra"}]}`, 200, "")
-	b.do("eva", "POST", path+"/approve", `{}`, 200, "")
+	b.do("eva", "POST", path+"/approve", `{"request_digest":"`+b.requestOf(r.ID)+`"}`, 200, "")
 	b.Execute(r.ID)
 	shown := b.do("ana", "GET", path, "", 200, "")
 	step := second(shown)

@@ -23,6 +23,7 @@ type DecisionItem struct {
 	Digest   plan.Digest `json:"digest" pattern:"^[0-9a-f]{64}$" doc:"of the plan as it was shown"`
 	Decision string      `json:"decision" enum:"confirm,reject,approve,refuse"`
 	StepID   string      `json:"step_id,omitempty" maxLength:"64" doc:"of an approval or a refusal; may be absent while only one step of the run waits"`
+	Request  plan.Digest `json:"request_digest,omitempty" pattern:"^[0-9a-f]{64}$" doc:"of an approval or a refusal, which must have it: the request as it was shown"`
 	Note     string      `json:"note,omitempty" maxLength:"500" doc:"of a rejection it is the reason, which the model is told"`
 }
 
@@ -105,6 +106,6 @@ func (d runHandler) decideOne(ctx context.Context, item DecisionItem, key string
 	}
 	return d.runs.Approve(ctx, run.Approval{
 		Account: who.Account, User: who.User, MayApprove: who.Allows(auth.ScopeApprove), RunID: item.RunID, StepID: plan.ParseEffect(item.StepID),
-		Digest: item.Digest, Refuse: item.Decision == "refuse", Note: item.Note,
+		Digest: item.Digest, Request: string(item.Request), Refuse: item.Decision == "refuse", Note: item.Note,
 	})
 }

@@ -52,6 +52,7 @@ type RunWait struct {
 	StepID  string        `json:"step_id,omitempty" doc:"what an approval or a verdict names"`
 	AskedAt time.Time     `json:"asked_at"`
 	DueAt   *time.Time    `json:"due_at,omitempty" doc:"a doubt has no deadline"`
+	Request plan.Digest   `json:"request_digest,omitempty" doc:"of an approval: its request, which the decision must name"`
 }
 
 // RunList is a page of runs.
@@ -75,6 +76,7 @@ type Wait struct {
 	Goal     string        `json:"goal,omitempty" doc:"of the plan; a job has none"`
 	Services []string      `json:"services" nullable:"false" doc:"names of the services that it calls"`
 	Digest   plan.Digest   `json:"digest,omitempty" doc:"of the plan, for a confirmation or an approval; a job has none"`
+	Request  plan.Digest   `json:"request_digest,omitempty" doc:"of an approval: its request, which the decision must name"`
 }
 
 // WaitList is a page of what waits.
@@ -183,7 +185,7 @@ func showHead(h plan.Head) RunSummary {
 }
 
 func showWait(w plan.Wait) RunWait {
-	return RunWait{Kind: w.Kind, StepID: w.StepID.String(), AskedAt: w.Asked.UTC(), DueAt: optionalTime(w.Due.UTC())}
+	return RunWait{Kind: w.Kind, StepID: w.StepID.String(), AskedAt: w.Asked.UTC(), DueAt: optionalTime(w.Due.UTC()), Request: plan.Digest(w.Request)}
 }
 
 func showListedWait(w plan.ListedWait) Wait {
@@ -196,7 +198,7 @@ func showListedWait(w plan.ListedWait) Wait {
 	}
 	v := Wait{
 		Kind: w.Kind, StepID: shown.StepID, AskedAt: shown.AskedAt, DueAt: shown.DueAt, RunID: w.Run.ID, JobID: w.Run.JobID,
-		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest,
+		ChatID: w.Run.ChatID, Title: p.Goal, Goal: p.Goal, Services: []string{}, Digest: w.Run.Digest, Request: plan.Digest(w.Request),
 	}
 	if step, ok := p.Step(w.StepID); ok {
 		v.Title = step.Title

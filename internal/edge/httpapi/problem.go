@@ -16,6 +16,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/runs/run"
 )
 
 // Faults of a request that are found before the domain is called.
@@ -91,6 +92,8 @@ type Problem struct {
 	Existing      string        `json:"existing,omitempty" doc:"with mcp.twice: the id of the service that there is already"`
 	Run           *Run          `json:"run,omitempty" doc:"with plan.stale, of a typed yes: the plan as it is now; the next yes is to it"`
 	Card          string        `json:"card,omitempty" doc:"with run: the same as text, for who shows no card"`
+
+	Approval *WaitingRequest `json:"approval,omitempty" doc:"with approval.stale: the request that waits now"`
 }
 
 // Error, GetStatus and GetHeaders make huma write a Problem unchanged.
@@ -199,6 +202,9 @@ func problem(ctx context.Context, err error) *Problem {
 	if moved, ok := errors.AsType[*turn.Moved](err); ok {
 		now := showRun(moved.Run)
 		p.Run, p.Card = &now, moved.Card.In(a.lang)
+	}
+	if other, ok := errors.AsType[*run.OtherRequest](err); ok {
+		p.Approval = showRequest(other)
 	}
 	if a.config.Trace != nil {
 		p.TraceID = a.config.Trace(ctx)

@@ -16,8 +16,8 @@ import (
 var bodies = map[string]string{
 	"send": `{"chat_id":"` + chatID + `","message":"hola"}`, "operatorChat": `{"message":"hola"}`,
 	"confirmRun": `{"digest":"` + string(digest) + `"}`, "cancelRun": `{"digest":"` + string(digest) + `"}`,
-	"approveStep": `{"step_id":"s2"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`, "undoRun": `{}`, "repeatRun": `{}`,
-	"decideMany": `{"items":[{"run_id":"` + runID + `","digest":"` + string(digest) + `","decision":"approve"}]}`,
+	"approveStep": `{"step_id":"s2","request_digest":"` + request + `"}`, "settleStep": `{"step_id":"s2","outcome":"done"}`, "retryRun": `{}`, "undoRun": `{}`, "repeatRun": `{}`,
+	"decideMany": `{"items":[{"run_id":"` + runID + `","digest":"` + string(digest) + `","decision":"approve","request_digest":"` + request + `"}]}`,
 	"lookAgain":  `{"digest":"` + string(digest) + `"}`,
 	"revisePlan": `{"digest":"` + string(digest) + `","steps":[{"mcp_id":"` + serverID + `","method":"GET","path":"/rooms"}]}`,
 	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerReads": `{"mode":"on"}`,

@@ -7,6 +7,7 @@ import (
 	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 )
 
 // Run is the JSON form of a run.
@@ -134,7 +135,8 @@ type StepApproval struct {
 	Headers   json.RawMessage `json:"headers,omitempty"`
 	Body      json.RawMessage `json:"body,omitempty"`
 	Cut       bool            `json:"cut,omitempty" doc:"the body is only its beginning, as a text"`
-	Request   string          `json:"request" doc:"SHA-256 of method, URL with the headers of the plan, and body, hex"`
+	Request   string          `json:"request" doc:"the same as request_digest"`
+	Digest    plan.Digest     `json:"request_digest" doc:"SHA-256 of method, URL with the headers of the plan, and body, hex: what a decision must name"`
 	AskedAt   time.Time       `json:"asked_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
 	Decision  plan.Decision   `json:"decision,omitempty" enum:"approved,refused"`
@@ -265,11 +267,21 @@ func (s runView) approval(a *plan.Approval) *StepApproval {
 		return nil
 	}
 	v := &StepApproval{
-		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Headers: a.Headers, Request: a.Request,
+		Reason: a.Reason, Rule: a.Rule, Another: a.Another, Method: a.Method, URL: a.URL, Headers: a.Headers, Request: a.Request, Digest: plan.Digest(a.Request),
 		AskedAt: a.AskedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), Decision: a.Decision, By: a.By, Note: a.Note, At: optionalTime(a.At),
 	}
 	v.Body, v.Cut = s.body(a.Body)
 	return v
+}
+
+// WaitingRequest is the request that waits in a step now.
+type WaitingRequest struct {
+	StepID string `json:"step_id"`
+	StepApproval
+}
+
+func showRequest(o *run.OtherRequest) *WaitingRequest {
+	return &WaitingRequest{o.StepID.String(), *runView{calls: maxCalls}.approval(&o.Present)}
 }
 
 // showPlanned returns the JSON form of a plan's step.

@@ -119,14 +119,14 @@ func TestARunWithManyElementsAndLargeRequestsCanBeAnswered(t *testing.T) {
 func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 	s := newSite()
 	path := "/api/runs/" + runID
-	s.do(ask(approver, "POST", path+"/approve?lang=en", `{"step_id":"s2","decision":"refuse","digest":"`+string(digest)+`","note":"hoy no"}`))
-	s.do(ask(manager, "POST", path+"/approve", `{}`))
+	s.do(ask(approver, "POST", path+"/approve?lang=en", `{"step_id":"s2","decision":"refuse","request_digest":"`+request+`","digest":"`+string(digest)+`","note":"hoy no"}`))
+	s.do(ask(manager, "POST", path+"/approve", `{"request_digest":"`+request+`"}`))
 	s.do(ask(talker, "POST", path+"/settle", `{"step_id":"undo:s2","outcome":"retry","note":"otra vez"}`))
 	s.do(ask(talker, "POST", path+"/retry", ``))
 	s.do(ask(talker, "POST", path+"/cancel", `{"reason":"es otra sala"}`))
 	s.do(ask(talker, "PATCH", path+"/plan", `{"digest":"`+string(digest)+`","goal":"Otra","steps":[{"id":"a","mcp_id":"`+serverID+`","method":"POST","path":"/x","body":{"n":12345678901234567890},"needs":[],`+
 		`"when":{"not":{"value":"${b.body}","is":"present"}},"undo":{"method":"DELETE","path":"/x/1"},"verify":{"method":"GET","path":"/x","expect":{"value":"${check.status}","is":"equal","to":200}}}]}`))
-	if got := s.approved[0]; got.User != "eva" || !got.MayApprove || got.StepID.String() != "s2" || !got.Refuse || got.Digest != digest || got.Note != "hoy no" {
+	if got := s.approved[0]; got.User != "eva" || !got.MayApprove || got.StepID.String() != "s2" || !got.Refuse || got.Request != request || got.Digest != digest || got.Note != "hoy no" {
 		t.Errorf("%+v", got)
 	}
 	if got := s.approved[1]; got.User != "ana" || got.MayApprove || got.StepID.String() != "" || got.Refuse { // admin does not include approve
@@ -151,7 +151,7 @@ func TestDecisionsPassTheirDataToTheDomain(t *testing.T) {
 
 // TestDomainRefusalsBecomeProblems sends each decision while the domain refuses it.
 func TestDomainRefusalsBecomeProblems(t *testing.T) {
-	approve, resolve, retry := `{"step_id":"s2"}`, `{"step_id":"s2","outcome":"done"}`, ``
+	approve, resolve, retry := `{"step_id":"s2","request_digest":"`+request+`"}`, `{"step_id":"s2","outcome":"done"}`, ``
 	edit := bodies["revisePlan"]
 	for _, c := range []struct {
 		method, route, body string
@@ -197,7 +197,7 @@ func TestDomainRefusalsBecomeProblems(t *testing.T) {
 func TestASecondApprovalIsRefused(t *testing.T) {
 	s := newSite()
 	for _, want := range []int{200, 409, 409} {
-		if w := s.do(ask(approver, "POST", "/api/runs/"+runID+"/approve", `{"step_id":"s2"}`)); w.Code != want {
+		if w := s.do(ask(approver, "POST", "/api/runs/"+runID+"/approve", `{"step_id":"s2","request_digest":"`+request+`"}`)); w.Code != want {
 			t.Errorf("%d %s, want %d", w.Code, w.Body, want)
 		}
 	}

@@ -43,8 +43,9 @@ const (
 )
 
 var (
-	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	digest = plan.Digest(strings.Repeat("ab", 32))
+	noon    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	digest  = plan.Digest(strings.Repeat("ab", 32))
+	request = strings.Repeat("12", 32) // the digest of one that waits for an approval
 )
 
 // world implements every service in memory: one account's records, and a count of the calls.

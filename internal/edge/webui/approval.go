@@ -10,6 +10,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/render"
+	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 )
 
@@ -32,6 +33,7 @@ type approval struct {
 	Confirmer render.HTML
 	May       bool // the viewer may decide
 	Link      string
+	Other     bool // the viewer followed a link to another request of this step
 }
 
 // doubt is an effect whose result is unknown: the request that was sent, and a person's verdict.
@@ -64,7 +66,7 @@ func (a cardBuilder) approval(v *cardStep, state plan.StepState) *approval {
 		Run: a.run.ID, Step: v.ID, Key: v.Key, State: string(p.Decision), Reason: a.show(p.Reason), Another: p.Another,
 		Method: a.show(p.Method), Headers: a.code(jsonCode(p.Headers, nil)), Body: a.code(jsonCode(p.Body, nil)), Request: p.Request, ExpiresAt: p.ExpiresAt,
 		By: a.show(p.By), Note: a.show(p.Note), At: p.At, Confirmer: a.show(a.run.Confirmer),
-		Link: "/?approve=" + a.run.ID + "&step=" + v.ID,
+		Link: hook.ApprovalPath(a.run.ID, v.ID, p.Request),
 	}
 	w.Target, w.Path = sentTo(p.URL)
 	switch {
@@ -110,14 +112,15 @@ func (c *card) setPermissions(who auth.Principal, run plan.Run, speaksFor string
 		}
 		a.May = who.Allows(auth.ScopeChat) || who.Allows(auth.ScopeApprove)
 		if a.Another {
-			a.May = who.Allows(auth.ScopeApprove) && who.User != speaksFor && !run.Own(who.User, revisions)
+			a.May = who.Allows(auth.ScopeApprove) && !plan.SamePerson(who.User, speaksFor) && !run.Own(who.User, revisions)
 		}
 	}
 }
 
 // approvalView returns the conversation of a run, at the step that a link refers to. It changes nothing; the viewer
-// decides on the card. A card that is only on older pages is added at the end.
-func (s *site) approvalView(ctx context.Context, v visit, runID, stepID string) (*chatView, error) {
+// decides on the card. A card that is only on older pages is added at the end. request is the digest of the request for
+// which the link was made; "" names none.
+func (s *site) approvalView(ctx context.Context, v visit, runID, stepID, request string) (*chatView, error) {
 	if !ids.Valid(runID) {
 		return nil, plan.ErrRunNotFound
 	}
@@ -133,7 +136,7 @@ func (s *site) approvalView(ctx context.Context, v visit, runID, stepID string) 
 	for _, l := range view.Lines {
 		if l.Card != nil && l.Card.ID == run.ID {
 			l.Card.Open = true
-			view.Asked = l.Card.anchor(stepID)
+			view.Asked = l.Card.linked(stepID, request)
 			return view, nil
 		}
 	}
@@ -142,15 +145,17 @@ func (s *site) approvalView(ctx context.Context, v visit, runID, stepID string) 
 		return nil, err
 	}
 	c.Open = true
-	view.Asked = c.anchor(stepID)
+	view.Asked = c.linked(stepID, request)
 	view.Lines = append(view.Lines, line{Message: conversation.Message{ID: "asked-" + run.ID, Kind: conversation.KindPlan, RunID: run.ID}, Card: c})
 	return view, nil
 }
 
-// anchor returns the id of the element where a step waits, or of the card when it does not wait.
-func (c *card) anchor(stepID string) string {
+// linked returns the id of the element where the step of a link waits, or of the card when it does not wait. It marks
+// an approval that asks about another request than the link.
+func (c *card) linked(stepID, request string) string {
 	for _, s := range c.Steps {
 		if s.Approval != nil && s.Approval.State == "open" && (s.ID == stepID || stepID == "") {
+			s.Approval.Other = request != "" && request != s.Approval.Request
 			return "approval-" + s.Key
 		}
 	}
@@ -158,7 +163,7 @@ func (c *card) anchor(stepID string) string {
 }
 
 func (s *site) approveFragment(w http.ResponseWriter, v visit) error {
-	view, err := s.approvalView(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"))
+	view, err := s.approvalView(v.Context(), v, v.PathValue("id"), v.URL.Query().Get("step"), v.URL.Query().Get("request_digest"))
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (s *site) boot(tag locale.Tag, now time.Time) (boot, error) {
 }
 
 // index serves the page. The address selects the view: ?chat=ID, ?project=ID, ?view=servers|projects|assistants
-// with &id=, ?view=waiting|runs|credits|webhooks|rules, ?approve=RUN with &step=, or ?view=receipt with &run=, which is a page
+// with &id=, ?view=waiting|runs|credits|webhooks|rules, ?approve=RUN with &step= and &request_digest=, or ?view=receipt with &run=, which is a page
 // of its own.
 func (s *site) index(w http.ResponseWriter, v visit) error {
 	if v.who.Account == "" {
@@ -146,7 +146,7 @@ func (s *site) open(v visit) (name, title string, data any, projectID string, er
 		d, err := s.rules(ctx, v)
 		return "rules", locale.Text(v.tag, "page.rules"), d, "", err
 	case q.Get("approve") != "":
-		c, err := s.approvalView(ctx, v, q.Get("approve"), q.Get("step"))
+		c, err := s.approvalView(ctx, v, q.Get("approve"), q.Get("step"), q.Get("request_digest"))
 		if err != nil {
 			return "", "", nil, "", err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/render"
+	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 )
 
@@ -226,7 +227,7 @@ func (s *site) runRow(v visit, w plan.ListedWait) waitRow {
 	}
 	if _, ok := run.Plan.Step(w.StepID); ok && !w.StepID.IsZero() {
 		r.Goal = display(run.Plan.Goal)
-		r.Link = "/?approve=" + url.QueryEscape(run.ID) + "&step=" + url.QueryEscape(w.StepID.String())
+		r.Link = hook.ApprovalPath(run.ID, w.StepID.String(), w.Request)
 	}
 	for _, step := range run.Plan.Steps {
 		if !w.StepID.IsZero() && step.ID.Step() != w.StepID.Step() {

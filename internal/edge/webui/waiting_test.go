@@ -170,6 +170,76 @@ func TestRunsAreFilteredWhileOneTypes(t *testing.T) {
 	b.until(`document.querySelector(".wait[data-decided] summary .status")?.innerText.includes("Cancelado") && !document.querySelector(".wait[data-decided] .wait-pick")`)
 }
 
+// TestSeveralAreConfirmedOnlyWhenTheyWereSeen: one press for several sends nothing before each step was on the screen, and
+// leaves out what destroys, which is confirmed alone.
+func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
+	b := open(t, 1280, 700)
+	b.world.mu.Lock()
+	for i, goal := range []string{"Largo", "Corto", "Borrar", "Borrar otro"} {
+		id := fmt.Sprint("w", i)
+		b.chats[id] = conversation.Chat{ID: id, Title: goal}
+		p := roomPlan(time.Now())
+		if i == 0 {
+			p = fullPlan(time.Now())
+		}
+		p.ID, p.Goal = p.ID[:25]+fmt.Sprint(i), goal
+		for k := range p.Steps {
+			if i < 2 && p.Steps[k].Risk == plan.Destructive {
+				p.Steps[k].Risk, p.Steps[k].Method = plan.Write, "PUT"
+			}
+		}
+		if i >= 2 {
+			p.Steps[1].Method, p.Steps[1].Risk = "DELETE", plan.Destructive
+		}
+		b.propose(id, p)
+	}
+	b.world.mu.Unlock()
+	b.visit("/?view=waiting")
+	b.until(`document.querySelectorAll(".wait-pick").length === 4`)
+	eval[bool](b, `document.querySelectorAll(".wait-pick").forEach(pick => pick.click()), true`)
+	b.click(`[data-action="review"]`)
+	b.until(`document.querySelectorAll("#review[open] .card").length === 4 && !document.getElementById("review-unseen").hidden`)
+	b.picture("review_unseen")
+	decided := func() (list []string) {
+		b.world.mu.Lock()
+		defer b.world.mu.Unlock()
+		for _, d := range b.decisions {
+			list = append(list, b.runs[fmt.Sprint(d["run_id"])].Plan.Goal)
+		}
+		return list
+	}
+	if label := eval[string](b, `document.getElementById("review-yes").innerText`); label != "Confirmar 2 que no destruyen" {
+		t.Errorf("the button says %q", label)
+	}
+	b.click(`#review-yes`)
+	if got := decided(); len(got) > 0 {
+		t.Fatalf("with steps that nobody saw it decided about %q", got)
+	}
+	presses := 0
+	for ; presses < 40 && len(decided()) == 0; presses++ { // each shows the next part
+		b.do(chromedp.Sleep(100 * time.Millisecond))
+		b.click(`#review-yes`)
+	}
+	b.until(`document.querySelectorAll("#review .reviewed").length === 2`)
+	if got := decided(); presses < 2 || len(got) != 2 || strings.Contains(strings.Join(got, " "), "Borrar") {
+		t.Errorf("after %d presses: %q", presses, got)
+	}
+	// Two that destroy have no button together. Each has its own.
+	if eval[bool](b, `document.getElementById("review-yes").checkVisibility()`) {
+		t.Error("one press confirms two that destroy")
+	}
+	b.picture("review_destroys")
+	for n := 0; n < 40 && len(decided()) == 2; n++ {
+		b.do(chromedp.Sleep(100 * time.Millisecond))
+		eval[bool](b, `document.querySelector("#review [data-alone] button").click(), true`)
+	}
+	b.until(`document.querySelectorAll("#review .reviewed").length === 1`)
+	if got := decided(); len(got) != 3 {
+		t.Errorf("one that destroys: %q", got)
+	}
+	b.until(`document.getElementById("review-yes").checkVisibility() && document.getElementById("review-yes").innerText === "Confirmar" && document.getElementById("review-yes").className.includes("danger")`)
+}
+
 // TestWhatWaitsIsDecidedByKeyboard: found by its number, opened, chosen, compared and decided together, each by the digest of
 // the plan that was shown.
 func TestWhatWaitsIsDecidedByKeyboard(t *testing.T) {

@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"time"
 
@@ -51,7 +52,15 @@ type RunData struct {
 	Error   string   `json:"error,omitempty" doc:"the code of its failure"`
 	StepIDs []string `json:"step_ids,omitempty" nullable:"false" doc:"the steps that wait, or are in doubt"`
 	DueAt   string   `json:"due_at,omitempty" format:"date-time" doc:"until when a draft or an approval waits"`
-	Path    string   `json:"path" doc:"of its chat on the page"`
+	Path    string   `json:"path" doc:"of its chat on the page; of run.waiting, of the first approval there"`
+
+	Approvals []ApprovalData `json:"approvals,omitempty" nullable:"false" doc:"of run.waiting: the request that each step would send"`
+}
+
+// ApprovalData names one request that waits for an approval.
+type ApprovalData struct {
+	StepID  string `json:"step_id"`
+	Request string `json:"request_digest" doc:"SHA-256 of the request, which the decision must name"`
 }
 
 // AgentData is the data of agent.failed. It has a job, or the session of a customer.
@@ -92,6 +101,11 @@ const (
 
 // ChatPath returns the path of a chat on the page.
 func ChatPath(id string) string { return "/?chat=" + id }
+
+// ApprovalPath returns the path of a step's approval on the page. The page says when another request waits by now.
+func ApprovalPath(runID, stepID, request string) string {
+	return "/?approve=" + url.QueryEscape(runID) + "&step=" + url.QueryEscape(stepID) + "&request_digest=" + url.QueryEscape(request)
+}
 
 // NewMessage returns a message about what happened at a time.
 func NewMessage(e Event, at time.Time, data any) (Message, error) {

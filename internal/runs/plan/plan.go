@@ -26,6 +26,7 @@ var (
 	ErrExpired        = fault.New(fault.Gone, "plan.expired")
 	ErrInvalid        = fault.New(fault.Invalid, "plan.invalid") // Fields lists the faulty places
 	ErrNotWaiting     = fault.New(fault.Conflict, "approval.not_waiting")
+	ErrOtherRequest   = fault.New(fault.Conflict, "approval.stale")
 	ErrApprovalOver   = fault.New(fault.Gone, "approval.expired")
 	ErrSelfApproval   = fault.New(fault.Forbidden, "approval.self")
 	ErrNotInDoubt     = fault.New(fault.Conflict, "step.not_in_doubt")

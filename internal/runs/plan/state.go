@@ -216,27 +216,6 @@ func OtherRunning(refused string, active Run) *fault.Error {
 	return ErrAlreadyRunning.With("case", refused).With("running", active.Plan.Goal).With("run_id", active.ID)
 }
 
-// Owners returns the users who own a run, each once: the user who asked for it, those who changed
-// its draft or confirmed it, the people for whom a session did so, and the owners of the run that
-// it continues.
-func (r Run) Owners(revisions []Revision) []string {
-	users := append([]string{r.User, r.Confirmer}, r.Besides...)
-	for _, rev := range revisions {
-		users = append(users, rev.By)
-		if rev.For != "" {
-			users = append(users, rev.For)
-		}
-	}
-	slices.Sort(users)
-	return slices.Compact(users)
-}
-
-// Own reports whether a user owns the run. An owner may not give an approval that must come from
-// another person.
-func (r Run) Own(user string, revisions []Revision) bool {
-	return slices.Contains(r.Owners(revisions), user)
-}
-
 // DataFrom returns the ids of the services whose data a run has, in its plan or in its outcome. An error has words of the
 // service, too.
 func (r Run) DataFrom() []string {

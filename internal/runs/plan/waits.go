@@ -23,6 +23,8 @@ type Wait struct {
 	StepID EffectID  // zero for a draft and for a job. Elements in doubt wait as their step, undos of elements one after the other
 	Asked  time.Time // since when it waits
 	Due    time.Time // until when it waits; zero for a doubt, which has no deadline
+
+	Request string // of an approval: the digest of its request, which the decision has to name
 }
 
 // Waits returns what waits for a person in a run, whatever the time is: drafts and approvals whose time is over
@@ -43,7 +45,7 @@ func (r Run) openApprovals() []Wait {
 	var list []Wait
 	for _, st := range r.Steps {
 		if st.Status == StepWaiting && st.Approval != nil && st.Approval.Decision == "" {
-			list = append(list, Wait{WaitApproval, st.StepID, st.Approval.AskedAt, st.Approval.ExpiresAt})
+			list = append(list, Wait{Kind: WaitApproval, StepID: st.StepID, Asked: st.Approval.AskedAt, Due: st.Approval.ExpiresAt, Request: st.Approval.Request})
 		}
 	}
 	return list

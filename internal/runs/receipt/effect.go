@@ -179,7 +179,7 @@ func (v *verifier) checkDecision(e plan.Event, s eventData, t *track) {
 	t.decision = plan.Refused
 	if e.Type == plan.EventStepApproved {
 		t.decision = plan.Approved
-		if by := v.account.confirmed; t.asked.Another && by != nil && by.By == s.By {
+		if by := v.account.confirmed; t.asked.Another && by != nil && plan.SamePerson(by.By, s.By) {
 			v.report(eventPlace(e), "%s was approved by whoever confirmed, and needed another", e.StepID)
 		}
 	}

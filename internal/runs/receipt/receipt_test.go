@@ -269,6 +269,7 @@ func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 		"nobody approved":              {"done", drop("s3", plan.EventStepApproved), "nobody had approved"},
 		"another request was approved": {"done", set("s3", plan.EventStepAsked, "request", strings.Repeat("b", 64)), "another request"},
 		"the confirmer approved":       {"done", set("s3", plan.EventStepApproved, "by", "ana"), "needed another"},
+		"the confirmer, as «Ana.»":     {"done", set("s3", plan.EventStepApproved, "by", "Ana."), "needed another"},
 		"approved too late":            {"done", set("s3", plan.EventStepAsked, "expires_at", "2026-03-01T10:00:01Z"), "after its time"},
 		"sent after it was refused": {"done", func(e []plan.Event) []plan.Event {
 			e[find(t, e, "s3", plan.EventStepApproved)].Type = plan.EventStepRefused

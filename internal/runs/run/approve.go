@@ -18,6 +18,7 @@ type Approval struct {
 	RunID      string
 	StepID     plan.EffectID // may be zero while only one step of the run has ever waited
 	Digest     plan.Digest   // optional: the approval is refused when the run has another digest
+	Request    string        // digest of the request that the person saw: plan.RequestHash
 	Refuse     bool
 	Note       string
 }
@@ -26,11 +27,15 @@ type Approval struct {
 // execution cannot be resumed now, the sweep resumes it.
 //
 // It returns plan.ErrRunNotFound, plan.ErrStepNotFound, plan.ErrNotWaiting (no approval is open, it
-// was already decided, or the run is stopping), plan.ErrApprovalOver, plan.ErrStale, and
-// plan.ErrInvalid when several steps wait, or waited, and StepID is zero. If the approval must
-// come from another person, it also returns auth.ErrScope and plan.ErrSelfApproval. A refusal needs
-// no scope of its own, because every user of the chat may also stop the run.
+// was already decided, or the run is stopping), plan.ErrApprovalOver, plan.ErrStale, OtherRequest when
+// another request waits than the one that the person saw, and plan.ErrInvalid when Request is empty, or when
+// several steps wait, or waited, and StepID is zero. If the approval must come from another person, it also
+// returns auth.ErrScope and plan.ErrSelfApproval. A refusal needs no scope of its own, because every user of
+// the chat may also stop the run.
 func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
+	if a.Request == "" {
+		return Decision{}, plan.ErrInvalid.At(fault.Field{Loc: []any{"body", "request_digest"}, Type: "missing", Msg: "name the request that was shown"})
+	}
 	a.Note = shorten(a.Note)
 	d, err := s.approve(ctx, &a, false)
 	if err != nil && fault.KindOf(err) == fault.Internal {
@@ -48,6 +53,18 @@ func (s *Service) Approve(ctx context.Context, a Approval) (Decision, error) {
 	return d, nil
 }
 
+// OtherRequest refuses a decision about another request than the one that waits in a step now.
+type OtherRequest struct {
+	StepID  plan.EffectID
+	Present plan.Approval
+}
+
+// Error implements error.
+func (o *OtherRequest) Error() string { return plan.ErrOtherRequest.Error() }
+
+// Unwrap returns plan.ErrOtherRequest.
+func (o *OtherRequest) Unwrap() error { return plan.ErrOtherRequest }
+
 // approve makes one attempt of a decision. If retried is set, an equal decision of the same user
 // counts as this one, because the response to the first write was lost.
 func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decision, error) {
@@ -61,7 +78,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 		at := s.Now()
 		step, _ := r.Plan.Step(st.StepID)
 		text := a.text(step)
-		if retried && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User {
+		if retried && st.Approval != nil && st.Approval.Decision == a.decision() && st.Approval.By == a.User && st.Approval.Request == a.Request {
 			d = Decision{Run: r, Chat: chat, Message: s.message(r, conversation.KindProgress, at, text)}
 			return nil
 		}
@@ -155,11 +172,13 @@ func (s *Service) checkApproval(ctx context.Context, r plan.Run, chat conversati
 		return plan.ErrNotWaiting
 	case a.Digest != "" && a.Digest != r.Digest:
 		return plan.ErrStale
+	case a.Request != asked.Request:
+		return &OtherRequest{st.StepID, *asked}
 	case a.Refuse || !asked.Another:
 		return nil
 	case !a.MayApprove:
 		return auth.ErrScope
-	case a.User == chat.UserID:
+	case plan.SamePerson(a.User, chat.UserID):
 		return plan.ErrSelfApproval
 	}
 	revisions, err := s.Store.Revisions(ctx, r)

@@ -29,22 +29,27 @@ func TestApproveRefuses(t *testing.T) {
 		approve func(*run.Approval)
 		want    error
 	}{
-		"nobody's run":            {anybody, nil, func(a *run.Approval) { a.Account = "other" }, plan.ErrRunNotFound},
-		"a run that is not there": {anybody, nil, func(a *run.Approval) { a.RunID = "01ARZ3NDEKTSV4RRFFQ69G5FAV" }, plan.ErrRunNotFound},
-		"a step that is not":      {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s9") }, plan.ErrStepNotFound},
-		"a step that never asked": {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s1") }, plan.ErrNotWaiting},
-		"another plan":            {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
-		"at the very end":         {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
-		"long after":              {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
-		"after an approval":       {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
-		"after a refusal":         {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
-		"a run that stops":        {anybody, func(t testing.TB, w manualWorld, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
-		"a run that ended":        {anybody, func(t testing.TB, w manualWorld, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
-		"whoever confirmed":       {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
+		"nobody's run":                         {anybody, nil, func(a *run.Approval) { a.Account = "other" }, plan.ErrRunNotFound},
+		"a run that is not there":              {anybody, nil, func(a *run.Approval) { a.RunID = "01ARZ3NDEKTSV4RRFFQ69G5FAV" }, plan.ErrRunNotFound},
+		"a step that is not":                   {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s9") }, plan.ErrStepNotFound},
+		"a step that never asked":              {anybody, nil, func(a *run.Approval) { a.StepID = plan.EffectOf("s1") }, plan.ErrNotWaiting},
+		"another plan":                         {anybody, nil, func(a *run.Approval) { a.Digest = plan.Digest(strings.Repeat("0", 64)) }, plan.ErrStale},
+		"another request":                      {anybody, nil, func(a *run.Approval) { a.Request = strings.Repeat("0", 64) }, plan.ErrOtherRequest},
+		"another, to refuse it":                {anybody, nil, func(a *run.Approval) { refuse(a); a.Request = strings.Repeat("0", 64) }, plan.ErrOtherRequest},
+		"no request":                           {anybody, nil, func(a *run.Approval) { a.Request = "" }, plan.ErrInvalid},
+		"no request, unnamed":                  {anybody, nil, func(a *run.Approval) { a.Request, a.StepID = "", plan.EffectID{} }, plan.ErrInvalid},
+		"at the very end":                      {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(time.Hour) }, nil, plan.ErrApprovalOver},
+		"long after":                           {anybody, func(_ testing.TB, w manualWorld, _ plan.Run) { w.Pass(24 * time.Hour) }, nil, plan.ErrApprovalOver},
+		"after an approval":                    {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", nil)) }, nil, plan.ErrNotWaiting},
+		"after a refusal":                      {anybody, func(t testing.TB, w manualWorld, r plan.Run) { must(t, w.approve(r.ID, "s2", refuse)) }, nil, plan.ErrNotWaiting},
+		"a run that stops":                     {anybody, func(t testing.TB, w manualWorld, r plan.Run) { cancel(t, w.World, r) }, nil, plan.ErrNotWaiting},
+		"a run that ended":                     {anybody, func(t testing.TB, w manualWorld, r plan.Run) { w.finish(t, r.ID, "x") }, nil, plan.ErrNotWaiting},
+		"whoever confirmed":                    {another, nil, func(a *run.Approval) { a.User = "ana" }, plan.ErrSelfApproval},
+		"whoever confirmed, otherwise written": {another, nil, func(a *run.Approval) { a.User = "Ána.\u200b " }, plan.ErrSelfApproval},
 		"whom the session speaks for": {another, func(t testing.TB, w manualWorld, r plan.Run) {
 			_, err := w.Store.OpenSession(t.Context(), fixture.Account, conversation.Chat{ID: r.ChatID, SessionID: "s-1", UserID: "berta", CreatedAt: w.Clock(), UpdatedAt: w.Clock()})
 			must(t, err)
-		}, func(a *run.Approval) { a.User = "berta" }, plan.ErrSelfApproval},
+		}, func(a *run.Approval) { a.User = "BERTA!" }, plan.ErrSelfApproval},
 		"without the scope":                   {another, nil, func(a *run.Approval) { a.MayApprove = false }, auth.ErrScope},
 		"nothing":                             {anybody, nil, nil, nil},
 		"whoever confirmed, when anybody may": {anybody, nil, func(a *run.Approval) { a.User = "ana" }, nil},
@@ -80,6 +85,19 @@ func TestApproveRefuses(t *testing.T) {
 	}
 }
 
+// TestApproveShowsTheRequestThatWaits: a decision about another request than the one that waits gets that one.
+func TestApproveShowsTheRequestThatWaits(t *testing.T) {
+	w := newManualWorld(t)
+	r := w.launch(t, undoable("Reservar"), undoable("Otra"))
+	w.mustAsk(t, r.ID, "s1", anybody)
+	err := w.approve(r.ID, "s1", func(a *run.Approval) { a.Request = strings.Repeat("a", 64) })
+	other, ok := errors.AsType[*run.OtherRequest](err)
+	if !ok || other.StepID != plan.EffectOf("s1") || other.Present.Request != "hash" || other.Present.URL != "https://rooms.example/bookings" {
+		t.Fatalf("%v, %+v", err, other)
+	}
+	must(t, w.approve(r.ID, "s1", func(a *run.Approval) { a.Request = other.Present.Request }))
+}
+
 // An approval that must come from another person is refused to every owner: the user who asked for
 // the plan, those who changed the draft, first or last, and the one who confirmed it.
 func TestApproveRefusesOwners(t *testing.T) {
@@ -91,7 +109,7 @@ func TestApproveRefusesOwners(t *testing.T) {
 	must(t, w.Confirm(r))
 	w.start(t, r.ID)
 	w.mustAsk(t, r.ID, "s1", plan.Ask{Reason: "cuesta mucho", Minutes: 60, Another: true})
-	for _, user := range []string{"ana", "berta", "carla"} {
+	for _, user := range []string{"ana", "berta", "carla", "ana.", "Berta", "cárla…", "ａｎａ"} {
 		if err := w.approve(r.ID, "s1", func(a *run.Approval) { a.User = user }); !errors.Is(err, plan.ErrSelfApproval) {
 			t.Errorf("%s: %v", user, err)
 		}

@@ -147,7 +147,7 @@ func (m *mortal) live(t *testing.T, id string) {
 		m.advance(id)
 		if m.Read(id).State(plan.EffectOf("s4")).Status == plan.StepWaiting {
 			if _, err := m.Runs.Approve(context.Background(), run.Approval{
-				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.EffectOf("s4"),
+				Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.EffectOf("s4"), Request: requestOf(m.Read(id), "s4"),
 			}); err != nil {
 				t.Error(err)
 				return

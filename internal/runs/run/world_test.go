@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,12 +175,22 @@ func texts(ids []plan.EffectID) []string {
 }
 
 func (w manualWorld) approve(id, effect string, change func(*run.Approval)) error {
-	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.ParseEffect(effect)}
+	a := run.Approval{Account: fixture.Account, User: "eva", MayApprove: true, RunID: id, StepID: plan.ParseEffect(effect), Request: requestOf(w.Read(id), effect)}
 	if change != nil {
 		change(&a)
 	}
 	_, err := w.Runs.Approve(context.Background(), a)
 	return err
+}
+
+// requestOf returns the digest of the request that a step, or the first one that asked, waits with.
+func requestOf(r plan.Run, effect string) string {
+	for _, st := range r.Steps {
+		if st.Approval != nil && (effect == "" || st.StepID.String() == effect) {
+			return st.Approval.Request
+		}
+	}
+	return strings.Repeat("0", 64)
 }
 
 func (w manualWorld) resolve(id, effect string, outcome plan.Outcome) (run.Decision, error) {

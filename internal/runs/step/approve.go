@@ -53,7 +53,7 @@ func (x *Executor) gate(r plan.Run, st plan.StepState, w approvalRequest) (waits
 		return false, x.approvalFailure(r, st, failure(r, "step.refused", "by", a.By))
 	case a.Decision == plan.Approved && a.Request != w.hash:
 		return false, failure(r, "step.approval_changed")
-	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && (a.By == r.Confirmer || a.By == r.User):
+	case a.Decision == plan.Approved && w.ask != nil && w.ask.Another && r.Own(a.By, nil):
 		// A rule that was added later asks for another person: the user's own approval does not
 		// count.
 		step, _ := r.Plan.Step(st.StepID)

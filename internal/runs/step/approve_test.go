@@ -25,7 +25,7 @@ func wait(t *testing.T, w *fixture.World, r plan.Run, id, token string) {
 func approve(t *testing.T, w *fixture.World, r plan.Run, id, user string, refuse bool) {
 	t.Helper()
 	_, err := w.Runs.Approve(context.Background(), run.Approval{
-		Account: fixture.Account, User: user, MayApprove: true, RunID: r.ID, StepID: plan.ParseEffect(id), Refuse: refuse, Note: "porque sí",
+		Account: fixture.Account, User: user, MayApprove: true, RunID: r.ID, StepID: plan.ParseEffect(id), Request: w.Read(r.ID).State(plan.ParseEffect(id)).Approval.Request, Refuse: refuse, Note: "porque sí",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestStepIsSentOnceWhenApprovalMeetsStop(t *testing.T) {
 		var all sync.WaitGroup
 		race := func(f func()) { all.Go(func() { <-start; f() }) }
 		race(func() {
-			_, _ = w.Runs.Approve(ctx, run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: plan.EffectOf("s2")})
+			_, _ = w.Runs.Approve(ctx, run.Approval{Account: fixture.Account, User: "berta", MayApprove: true, RunID: r.ID, StepID: plan.EffectOf("s2"), Request: w.Read(r.ID).State(plan.EffectOf("s2")).Approval.Request})
 		})
 		race(func() {
 			_, _ = w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: "es"})

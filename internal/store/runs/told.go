@@ -52,9 +52,15 @@ func toldOf(r plan.Run, waits []plan.Wait) hook.RunData {
 		if w.Kind != plan.WaitDraft {
 			d.StepIDs = append(d.StepIDs, w.StepID.String())
 		}
+		if w.Kind == plan.WaitApproval {
+			d.Approvals = append(d.Approvals, hook.ApprovalData{StepID: w.StepID.String(), Request: w.Request})
+		}
 		if due := w.Due.UTC().Format(time.RFC3339); !w.Due.IsZero() && (d.DueAt == "" || due < d.DueAt) {
 			d.DueAt = due
 		}
+	}
+	if len(d.Approvals) > 0 {
+		d.Path = hook.ApprovalPath(r.ID, d.Approvals[0].StepID, d.Approvals[0].Request)
 	}
 	return d
 }

@@ -23,16 +23,18 @@ type waitRow struct {
 	StepID string `dynamodbav:"step_id,omitempty"`
 	Asked  int64  `dynamodbav:"asked_at,omitempty"`
 	Due    int64  `dynamodbav:"due_at,omitempty"`
+
+	Request string `dynamodbav:"request,omitempty"` // of an approval
 }
 
 func (row waitRow) wait() plan.Wait {
-	return plan.Wait{Kind: plan.WaitKind(row.Kind), StepID: plan.ParseEffect(row.StepID), Asked: kv.Time(row.Asked), Due: kv.Time(row.Due)}
+	return plan.Wait{Kind: plan.WaitKind(row.Kind), StepID: plan.ParseEffect(row.StepID), Asked: kv.Time(row.Asked), Due: kv.Time(row.Due), Request: row.Request}
 }
 
 func putWait(r plan.Run, w plan.Wait) kv.Write {
 	return kv.Put(waitRow{
 		PK: kv.Run(r.Account, r.ID), SK: keyOf(w), ListPK: kv.Waiting(r.Account), ListSK: kv.At(w.At(), r.ID) + "#" + w.Slot().String(),
-		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due),
+		ChatID: r.ChatID, Kind: string(w.Kind), StepID: w.StepID.String(), Asked: kv.Millis(w.Asked), Due: kv.Millis(w.Due), Request: w.Request,
 	}, "", nil)
 }
 

@@ -5,6 +5,7 @@
 import { api } from "./api.js";
 import { announce, ask, toast } from "./notice.js";
 import { onCard } from "./run.js";
+import { readOn } from "./seen.js";
 import { t } from "./text.js";
 import { refreshChat, toEnd } from "./view.js";
 
@@ -17,8 +18,10 @@ function noteOf(button) {
 }
 
 function decideStep(button, decision) {
+  const place = button.closest(".decision");
+  if (decision === "approve" && readOn(place)) return undefined;
   return onCard(button, async ({ run, digest }) => {
-    await api("POST", path(run, "approve"), { step_id: button.dataset.step, decision, digest, ...noteOf(button) });
+    await api("POST", path(run, "approve"), { step_id: button.dataset.step, decision, digest, request_digest: place.dataset.request, ...noteOf(button) });
     const approved = decision === "approve";
     announce(t(approved ? "approved" : "refused"));
   });

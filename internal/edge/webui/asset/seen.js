@@ -1,62 +1,69 @@
-// What was seen of a draft: a plan that is longer than the screen says how many of its
-// steps have not been in sight, and is confirmed when all were, or when its reader says so.
+// What was seen of what a person decides about: a draft, or a request that waits for an approval. A draft that is longer
+// than the screen says how many of its steps have not been in sight. Either is confirmed when all of it was, or when its
+// reader says so.
 
+import { announce } from "./notice.js";
 import { t } from "./text.js";
 
-const seen = new Set(); // digest and step of each that was in sight
+const seen = new Set(); // what was in sight, by keyOf
 const watched = new WeakSet();
 
-let watcher;
+const asked = ".card[data-draft], .decision[data-state=open]";
+const keyOf = (mark) => {
+  const place = mark.closest(asked);
+  return [mark.closest(".card").dataset.run, place.dataset.request || place.dataset.digest, mark.closest(".step").dataset.step].join(" ");
+};
+const marks = (place) => [...place.querySelectorAll(".step-end")].filter((mark) => mark.checkVisibility());
 
-const keyOf = (mark) => mark.closest(".card").dataset.digest + mark.closest(".step").dataset.step;
-const marks = (card) => [...card.querySelectorAll(".step-end")].filter((mark) => mark.checkVisibility());
-const unseen = (card) => marks(card).filter((mark) => !seen.has(keyOf(mark)));
+/** unseen are the marks at the ends of what was not in sight of a draft, or of a request that waits. */
+export const unseen = (place) => marks(place).filter((mark) => !seen.has(keyOf(mark)));
 
-/** startSeen watches every draft that comes to the screen. */
+/** startSeen watches everything to decide about that comes to the screen. */
 export function startSeen() {
-  const place = document.getElementById("place");
-  new MutationObserver(watch).observe(place, { childList: true, subtree: true });
+  new MutationObserver(watch).observe(document.getElementById("place"), { childList: true, subtree: true });
   document.addEventListener("toggle", watch, true); // a fold shows more steps
   watch();
 }
 
 function watch() {
-  for (const card of document.querySelectorAll(".card[data-draft]")) {
-    if (watched.has(card)) continue;
-    watched.add(card);
-    const foot = card.querySelector(".card-foot")?.offsetHeight || 0;
-    const root = document.getElementById("scroller");
-    if (watcher?.root !== root || watcher.foot !== foot) {
-      watcher = new IntersectionObserver(note, { root, rootMargin: `0px 0px -${foot}px 0px` });
-      watcher.foot = foot;
-    }
-    card.querySelectorAll(".step-end").forEach((mark) => watcher.observe(mark));
-    count(card);
+  for (const place of document.querySelectorAll(asked)) {
+    if (watched.has(place)) continue;
+    watched.add(place);
+    const dialog = place.closest("dialog");
+    const foot = (dialog || place).querySelector(dialog ? ".dialog-actions" : ".card-foot")?.offsetHeight || 0; // it covers what is below it
+    const watcher = new IntersectionObserver(note, { root: dialog || document.getElementById("scroller"), rootMargin: `0px 0px -${foot}px 0px` });
+    place.querySelectorAll(".step-end").forEach((mark) => watcher.observe(mark));
+    count(place);
   }
 }
 
 function note(entries) {
-  const cards = new Set();
+  const places = new Set();
   for (const { isIntersecting, target } of entries) {
-    const card = target.closest(".card[data-draft]");
-    if (!card) continue;
+    const place = target.closest(asked);
+    if (!place) continue;
     if (isIntersecting) seen.add(keyOf(target));
-    cards.add(card);
+    places.add(place);
   }
-  cards.forEach(count);
+  places.forEach(count);
 }
 
-function count(card) {
-  const place = card.querySelector("[data-unseen]");
-  const n = unseen(card).length;
-  place.hidden = n === 0;
-  place.firstElementChild.textContent = n ? t("unseen", { n }) : "";
+function count(place) {
+  const n = unseen(place).length;
+  const told = place.querySelector("[data-unseen]");
+  if (told) {
+    told.hidden = n === 0;
+    told.firstElementChild.textContent = n ? t("unseen", { n }) : "";
+  }
+  place.dispatchEvent(new CustomEvent("seen", { bubbles: true }));
 }
 
-/** readOn shows the first step that was not in sight, and reports whether there is one. */
-export function readOn(card) {
-  const next = unseen(card)[0]?.closest(".step");
+/** readOn shows the first part that was not in sight, and reports whether there is one. */
+export function readOn(place) {
+  const left = unseen(place);
+  const next = left[0]?.closest(".step, .decision");
   if (!next) return false;
+  announce(t("unseen", { n: left.length }));
   next.setAttribute("tabindex", "-1");
   next.scrollIntoView({ block: "start" });
   next.focus({ preventScroll: true });

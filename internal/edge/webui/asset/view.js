@@ -38,7 +38,7 @@ export function partOf(url) {
   if (q.get("view") === "webhooks") return "/ui/webhooks";
   if (q.get("view") === "settings") return "/ui/settings";
   if (q.get("view") === "rules") return "/ui/rules";
-  if (q.get("approve")) return "/ui/approve/" + encodeURIComponent(q.get("approve")) + "?step=" + encodeURIComponent(q.get("step") || "");
+  if (q.get("approve")) return "/ui/approve/" + encodeURIComponent(q.get("approve")) + "?" + new URLSearchParams({ step: q.get("step") || "", request_digest: q.get("request_digest") || "" });
   if (q.get("view") === "credits") return "/ui/credits" + (q.get("by") ? "?by=" + encodeURIComponent(q.get("by")) : "");
   return "/ui/new" + (q.get("project") ? "?project=" + encodeURIComponent(q.get("project")) : "");
 }

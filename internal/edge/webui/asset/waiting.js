@@ -6,6 +6,7 @@ import { rest } from "./focus.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
+import { readOn, unseen } from "./seen.js";
 import { el, icon, t, tellTime } from "./text.js";
 import { entitle, go, letGo, partOf, refreshSide, view } from "./view.js";
 
@@ -24,6 +25,7 @@ export function startWaiting() {
   shortcut({ part: "waiting", key: "enter", says: t("key_open") });
   shortcut({ part: "waiting", key: "x", says: t("key_pick"), act: () => document.activeElement.closest(".wait")?.querySelector(".wait-pick")?.click(), when: list });
   document.addEventListener("card", ({ target }) => target.closest(".wait") && tellEntry(target.closest(".wait"), target));
+  document.addEventListener("seen", ({ target }) => target.closest("#review") && tellUnseen());
   document.addEventListener("entered", offerToTell);
   document.addEventListener("waits", (e) => count(e.detail));
   offerToTell();
@@ -173,7 +175,20 @@ function picked() {
   document.getElementById("together-count").textContent = t("picked", { n });
 }
 
-let reviewed = []; // the rows and the cards that are decided together
+let reviewed = []; // the rows and the cards that are on the screen to be decided
+
+// placeOf is what is decided of a card: the draft, or the request that waits; nothing when it waits no longer.
+const placeOf = ({ row, card }) => (row.dataset.kind === "draft" ? card : card.querySelector(`.decision[data-state=open][data-step="${CSS.escape(row.dataset.step)}"]`));
+
+// effects counts the steps that write and those that destroy. Of an approval only its step counts.
+function effects({ row, card }) {
+  const sum = row.dataset.kind === "draft" && card.querySelector(".card-sum");
+  const { risk } = row.dataset;
+  return sum ? { writes: Number(sum.dataset.writes), destroys: Number(sum.dataset.destroys) } : { writes: Number(risk === "write"), destroys: Number(risk === "destructive") };
+}
+
+// together are those that one press confirms: what destroys is confirmed alone.
+const together = () => (reviewed.length > 1 ? reviewed.filter((one) => !effects(one).destroys) : reviewed);
 
 async function review() {
   const dialog = document.getElementById("review");
@@ -183,28 +198,47 @@ async function review() {
   reviewed = picks.map((row, i) => ({ row, card: cards[i] }));
   compare(cards);
   place.replaceChildren(...reviewed.map(({ row, card }) => el("section", { class: "reviewed", "data-of": row.id, "aria-label": row.dataset.chatName },
-    el("p", { class: "reviewed-of" }, icon("chat"), row.dataset.chatName), card, el("div", { "data-said": true }))));
+    el("p", { class: "reviewed-of" }, icon("chat"), row.dataset.chatName), card, alone({ row, card }), el("div", { "data-said": true }))));
   sumUp();
   dialog.showModal();
 }
 
-// sumUp says what is decided, and how much of it writes and destroys. Of an approval only its step counts.
+// alone is the button of what destroys, while there are others.
+function alone(one) {
+  if (!effects(one).destroys) return "";
+  return el("p", { class: "reviewed-alone", "data-alone": true }, el("span", {}, t("review_alone")),
+    el("button", { type: "button", class: "button danger", "data-action": "decide-all", "data-yes": "yes", "data-only": one.row.id }, t("review_one")));
+}
+
+// sumUp says what is decided, how much of it writes and destroys, and what one press confirms.
 function sumUp() {
   const n = reviewed.length;
   let writes = 0, destroys = 0;
-  for (const { row, card } of reviewed) {
-    const sum = row.dataset.kind === "draft" && card.querySelector(".card-sum");
-    writes += sum ? Number(sum.dataset.writes) : Number(row.dataset.risk === "write");
-    destroys += sum ? Number(sum.dataset.destroys) : Number(row.dataset.risk === "destructive");
+  for (const one of reviewed) {
+    const sum = effects(one);
+    writes += sum.writes;
+    destroys += sum.destroys;
   }
   const yes = document.getElementById("review-yes");
+  const at = together().length;
   document.getElementById("review-title").textContent = t("review", { n });
   document.getElementById("review-text").hidden = n < 2;
   document.getElementById("review-sum").textContent = t("review_sum", { n, writes, destroys });
-  yes.lastElementChild.textContent = t(n > 1 ? "review_all" : "review_one");
+  yes.hidden = at === 0;
+  yes.lastElementChild.textContent = at < n ? t("review_rest", { n: at }) : t(n > 1 ? "review_all" : "review_one");
   yes.previousElementSibling.textContent = t(n > 1 ? "review_none" : "review_not");
-  yes.classList.toggle("danger", destroys > 0);
-  yes.classList.toggle("primary", destroys === 0);
+  yes.classList.toggle("danger", destroys > 0 && n === 1);
+  yes.classList.toggle("primary", destroys === 0 || n > 1);
+  for (const place of document.querySelectorAll("#review [data-alone]")) place.hidden = n < 2;
+  tellUnseen();
+}
+
+// tellUnseen says how much of what is decided together has not been in sight.
+function tellUnseen() {
+  const n = together().reduce((sum, one) => sum + (placeOf(one) ? unseen(placeOf(one)).length : 0), 0);
+  const told = document.getElementById("review-unseen");
+  told.hidden = n === 0;
+  told.textContent = n ? t("unseen", { n }) : "";
 }
 
 // compare marks the values that are equal in all cards, so that those which differ stand out.
@@ -217,13 +251,18 @@ function compare(cards) {
   });
 }
 
+// decideAll confirms what was all in sight, else it shows what was not. What destroys is confirmed by its own button.
 function decideAll(button) {
   const yes = Boolean(button.dataset.yes);
-  const left = reviewed.filter(({ row }) => row.isConnected);
-  const items = left.map(({ row, card }) => ({
-    run_id: row.dataset.run,
-    digest: card.dataset.digest, // of the plan that is shown
-    ...(row.dataset.kind === "approval" ? { step_id: row.dataset.step, decision: yes ? "approve" : "refuse" } : { decision: yes ? "confirm" : "reject" }),
+  const { only } = button.dataset;
+  const left = (yes && !only ? together() : reviewed).filter(({ row }) => row.isConnected && (!only || row.id === only));
+  if (!left.length || yes && left.some((one) => placeOf(one) && readOn(placeOf(one)))) return undefined;
+  const items = left.map((one) => ({
+    run_id: one.row.dataset.run,
+    digest: one.card.dataset.digest, // of the plan that is shown
+    ...(one.row.dataset.kind === "approval"
+      ? { step_id: one.row.dataset.step, request_digest: placeOf(one)?.dataset.request, decision: yes ? "approve" : "refuse" }
+      : { decision: yes ? "confirm" : "reject" }),
   }));
   return busy(button, async () => {
     try {
@@ -241,7 +280,7 @@ function decideAll(button) {
           became(row, card);
         }
       });
-      reviewed = left.filter(({ row }) => row);
+      reviewed = reviewed.filter(({ row }) => row?.isConnected);
       if (reviewed.length) counts.left = reviewed.length;
       toast(Object.entries(counts).map(([what, n]) => decided[what](n)).join(" · "));
       if (reviewed.length) sumUp();
