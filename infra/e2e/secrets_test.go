@@ -44,7 +44,7 @@ func TestNoSecretComesOut(t *testing.T) {
 
 	// A service that fails, and returns the request.
 	chat := c.chat(t)
-	upstream.behave("POST /orders", behaviour{kind: behaveStatus, value: "500"})
+	upstream.behave("POST /orders", behaviour{kind: behaveStatus, value: "422"})
 	run := propose(t, c, model, chat, map[string]any{"mcp_id": server, "method": "POST", "path": "/orders", "body": map[string]any{"item": "tinta", "quantity": 1}})
 	id := run.text("run.run_id")
 	upstream.behave("POST /orders", behaviour{kind: behaveBody, value: `{"id":"o-1","error":"bad header X-Api-Key: ` + canaryKey + `; password=` + canaryEcho + `"}`})

@@ -80,6 +80,7 @@ func TestAccountsAreIsolated(t *testing.T) {
 		"POST /api/runs/{id}/look":  object("digest", digest),
 		"PATCH /api/runs/{id}/plan": object("digest", digest, "steps", []any{map[string]any{"mcp_id": server, "method": "GET", "path": "/orders"}}),
 		"PUT /api/mcps/{id}/reads":  `{"mode":"on"}`,
+		"PUT /api/mcps/{id}/errors": `{"errors":"rejected"}`,
 		"PATCH /api/chats/{id}":     object("title", "mine"), "PATCH /api/projects/{id}": object("name", "mine"),
 		"PUT /api/mcps/{id}/active": `{"active":false}`, "POST /api/mcps/{id}/active": `{"active":false}`,
 		"PUT /api/mcps/{id}/key":           object("in", "bearer", "value", "stolen"),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type receiver struct {
 	mu     sync.Mutex
 	got    []posted
 	answer func(url string) (int, error)
+	asks   string // Retry-After of the answers
 }
 
 type posted struct {
@@ -33,15 +35,16 @@ type posted struct {
 	body   string
 }
 
-func (r *receiver) Post(_ context.Context, url string, header map[string]string, body []byte) (int, error) {
+func (r *receiver) Post(_ context.Context, url string, header map[string]string, body []byte) (int, func(string) string, error) {
 	r.mu.Lock()
 	r.got = append(r.got, posted{url, header, string(body)})
-	answer := r.answer
+	answer, asks := r.answer, http.Header{"Retry-After": {r.asks}}
 	r.mu.Unlock()
 	if answer == nil {
-		return 204, nil
+		return 204, asks.Get, nil
 	}
-	return answer(url)
+	status, err := answer(url)
+	return status, asks.Get, err
 }
 
 func (r *receiver) take() []posted {
@@ -313,6 +316,42 @@ func TestAHookThatDoesNotAnswerHoldsNoOther(t *testing.T) {
 	}
 	if states["pending 1"] != 1 || states["pending 0"] != 2 {
 		t.Errorf("%v", states)
+	}
+}
+
+// An address that asks for a pause is left alone for so long, with everything that waits for it.
+func TestAHookIsLeftAloneAsLongAsItAsks(t *testing.T) {
+	h := newHooked(t)
+	h.make("https://busy.example", hook.RunFinished)
+	h.to.answer, h.to.asks = func(string) (int, error) { return 503, nil }, "3600"
+	for range 3 {
+		h.run()
+	}
+	h.sweep()
+	h.Pass(50 * time.Minute)
+	h.sweep()
+	if got := h.to.take(); len(got) != 1 {
+		t.Errorf("it was asked %d times", len(got))
+	}
+	h.to.answer = nil
+	h.Pass(11 * time.Minute)
+	h.sweep()
+	if got := h.to.take(); len(got) != 3 {
+		t.Errorf("it got %d of 3", len(got))
+	}
+}
+
+// An answer that names another address is none, whatever its status: it is asked again where it is.
+func TestARedirectOfAHookIsAFailure(t *testing.T) {
+	h := newHooked(t)
+	moved, _ := h.make("https://moved.example", hook.RunFinished)
+	h.to.answer = func(string) (int, error) { return 301, nil }
+	h.run()
+	if swept := h.sweep(); swept.Failed != 1 || swept.Delivered != 0 || swept.Disabled != 0 {
+		t.Errorf("%+v", swept)
+	}
+	if now, err := h.service.Hook(ctx, fixture.Account, moved.ID); err != nil || !now.Enabled || now.FailingSince.IsZero() {
+		t.Errorf("%+v %v", now, err)
 	}
 }
 

@@ -91,6 +91,10 @@ var setupChanges = []struct {
 		_, err := s.SetServerReads(ctx, "acme", "s", tool.Reads{Mode: tool.ReadsOn})
 		return err
 	}},
+	{"registry.SetServerErrors", func(s *fixture.Stores) error {
+		_, err := s.SetServerErrors(ctx, "acme", "s", tool.ErrorsRejected)
+		return err
+	}},
 	{"registry.ChangeKeys", func(s *fixture.Stores) error {
 		key := tool.Credential{Place: tool.KeyPlace{In: "header", Name: "X-Key"}, Secret: "k"}
 		_, err := s.ChangeKeys(ctx, "acme", setupServer(), func(tool.Keys) (tool.Keys, error) { return tool.Keys{key}, nil }, now)

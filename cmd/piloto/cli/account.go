@@ -90,8 +90,8 @@ func (a *app) servicesCommand() *cobra.Command {
 	remove := a.request("remove ID", "Remove a service; plans that call it can no longer be confirmed", exactly("ID"), func(ctx context.Context, c *client.Client, args []string) error {
 		return a.delete(ctx, c, client.Path("api", "mcps", args[0]), nil)
 	})
-	return group("services", "Register and list services, what may be read of them, and their keys",
-		list, a.servicesShow(), a.servicesAdd(), refresh, a.servicesReads(), a.servicesKey(), remove)
+	return group("services", "Register and list services, what may be read of them, what their errors mean, and their keys",
+		list, a.servicesShow(), a.servicesAdd(), refresh, a.servicesReads(), a.servicesErrors(), a.servicesKey(), remove)
 }
 
 // sayRefused lists the operations that cannot be called, with the reasons.
@@ -127,10 +127,11 @@ func (a *app) servicesShow() *cobra.Command {
 
 func (a *app) servicesAdd() *cobra.Command {
 	var body httpapi.RegisterRequest
-	var kind, reads string
+	var kind, reads, errors string
 	cmd := a.request("add URL", "Register a service by its address, that of its OpenAPI document, or that of its MCP endpoint", exactly("URL"),
 		func(ctx context.Context, c *client.Client, args []string) error {
 			body.URL, body.Kind = args[0], tool.Kind(kind)
+			body.Errors = tool.Errors(errors)
 			if reads != "" {
 				body.Reads.Mode = tool.ReadMode(reads)
 			}
@@ -158,6 +159,7 @@ func (a *app) servicesAdd() *cobra.Command {
 	f.StringVar(&kind, "kind", "", "openapi, or mcp")
 	f.StringVar(&body.DocumentURL, "document", "", "`URL` of the OpenAPI document, when it is not at the service")
 	f.StringVar(&reads, "reads", "", "off, preview or on: what may be read without a confirmation")
+	f.StringVar(&errors, "errors", "", "doubt or rejected: whether it may have done what it answered with an error of its own")
 	f.BoolVar(&body.AllowOffline, "offline", false, "store it although it cannot be reached now")
 	f.BoolVar(&body.Force, "force", false, "store it although it is registered already")
 	return cmd
@@ -208,6 +210,21 @@ func (a *app) showReads(s httpapi.ServerDetail) error {
 		rows = append(rows, []string{t.Name, read, strings.Join(said, ", "), cut(t.Description, 60)})
 	}
 	return a.table([]string{"cli.tool", "cli.reads", "cli.hints", "cli.about"}, rows)
+}
+
+func (a *app) servicesErrors() *cobra.Command {
+	return a.request("errors ID doubt|rejected", "Set whether a service may have done what it answered with an error of its own (500, 502, 504)", exactly("ID", "MEANING"),
+		func(ctx context.Context, c *client.Client, args []string) error {
+			body := httpapi.ErrorsRequest{Errors: tool.Errors(args[1])}
+			got, err := client.Send[httpapi.ServerDetail](ctx, c, client.Call{Method: http.MethodPut, Path: client.Path("api", "mcps", args[0], "errors"), Body: body})
+			if err != nil {
+				return err
+			}
+			if a.global.json {
+				return a.printJSON(got)
+			}
+			return a.print(got.MCPID + "  " + visible.Line(got.Name) + "  " + string(got.Errors))
+		})
 }
 
 func (a *app) servicesKey() *cobra.Command {

@@ -17,6 +17,7 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/infra/local/process"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/meaning"
 )
 
 // The limits of what doctor finds good.
@@ -194,9 +195,9 @@ func (a *app) examineProvider(ctx context.Context) []finding {
 	}
 	_ = answer.Body.Close()
 	switch {
-	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
+	case meaning.WantsKey(answer.StatusCode):
 		return []finding{{What: "provider", Text: fmt.Sprintf("%s refuses the key (%d)", p.BaseURL, answer.StatusCode), Do: "set another key"}}
-	case answer.StatusCode >= http.StatusInternalServerError:
+	case meaning.Passes(answer.StatusCode, false):
 		return []finding{{What: "provider", Text: fmt.Sprintf("%s answers %d", p.BaseURL, answer.StatusCode), Do: "try again later, or use another provider"}}
 	}
 	return []finding{{What: "provider", OK: true, Text: fmt.Sprintf("%s answers, model %s", p.BaseURL, p.Model)}}

@@ -19,6 +19,7 @@ import (
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/meaning"
 )
 
 // The limits of one request. A turn may work for minutes: it is answered 202 then, and its answer is read afterwards.
@@ -179,9 +180,9 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 		switch {
 		case err == nil && answer.working() != "":
 			call, body, n, wait = Call{Method: http.MethodGet, Path: answer.working()}, nil, 0, answer.after(time.Second)
-		case err == nil && answer.status < http.StatusMultipleChoices && strings.HasPrefix(answer.header.Get("Content-Type"), "text/html"):
+		case err == nil && answer.done() && strings.HasPrefix(answer.header.Get("Content-Type"), "text/html"):
 			return nil, &UnreachableError{c.Origin, errors.New("it answered with a page, and not as Piloto does")}
-		case err == nil && answer.status < http.StatusMultipleChoices:
+		case err == nil && answer.done():
 			return answer, nil
 		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
 			return nil, answer.refused(c.Origin, n)
@@ -282,15 +283,19 @@ func (a *answer) working() string {
 	return w.Read
 }
 
+// done reports whether the deployment did what it was asked for.
+func (a *answer) done() bool { return meaning.Of(a.status, false) == meaning.Done }
+
 // again reports whether the deployment is able to answer the same request later.
 func (a *answer) again() bool {
-	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway || a.status == http.StatusGatewayTimeout
+	_, waits := meaning.Wait(a.header.Get, time.Now())
+	return meaning.Passes(a.status, waits)
 }
 
 // after returns how long to wait before the next request.
 func (a *answer) after(otherwise time.Duration) time.Duration {
-	if s, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && s >= 0 && s <= 60 {
-		return time.Duration(s) * time.Second
+	if wait, asked := meaning.Wait(a.header.Get, time.Now()); asked && wait <= time.Minute {
+		return wait
 	}
 	return otherwise
 }
@@ -299,7 +304,7 @@ func (a *answer) after(otherwise time.Duration) time.Duration {
 func (a *answer) problem(origin string) error {
 	p := &Problem{}
 	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {
-		if a.status >= http.StatusInternalServerError || a.status < http.StatusBadRequest {
+		if meaning.Errs(a.status) || meaning.Redirects(a.status) {
 			return &UnreachableError{origin, fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status))}
 		}
 		p = &Problem{Code: "http." + strconv.Itoa(a.status), Title: fmt.Sprintf("%s: %d %s", origin, a.status, http.StatusText(a.status))}

@@ -116,11 +116,11 @@ func TestTokenStaysWithItsDeployment(t *testing.T) {
 func TestAnswersOfOtherServersAreNone(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"a page":         reply(200, "<html>"),
-		"of a proxy":     reply(500, "<html>bad"),
+		"of a proxy":     reply(500, "<html>bad", "Retry-After", "0"),
 		"a page of 404":  reply(404, "<html>"),
 		"an empty error": reply(400, ""),
 	} {
-		c, _ := serve(t, h)
+		c, _ := serve(t, h, h, h) // what may pass is read three times
 		_, err := Get[thing](t.Context(), c, "/api/x", nil)
 		if err == nil || strings.Contains(err.Error(), "<html>") {
 			t.Errorf("%s: %v", name, err)

@@ -11,6 +11,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/ground/meaning"
 )
 
 // decision is a complete answer: text, or a call of a tool when tool is set.
@@ -142,7 +143,7 @@ func (d dialogue) report(ops []operation, result string) decision {
 		return decision{text: d.refusal(result)}
 	}
 	rows, isList := rowsOf(json.RawMessage(read.Answer))
-	if w := d.wish(ops, d.know(ops)); w.found && w.op.Method != "GET" && read.Status/100 == 2 && isList && len(rows) > 0 {
+	if w := d.wish(ops, d.know(ops)); w.found && w.op.Method != "GET" && meaning.Of(read.Status, false) == meaning.Done && isList && len(rows) > 0 {
 		return d.act(ops)
 	}
 	return decision{text: d.tell(read)}

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/meaning"
 )
 
 // memory is what a prompt says of services, the newest first: lists that were read, and things that plans made.
@@ -55,7 +57,7 @@ func (d dialogue) know(ops []operation) memory {
 	var k memory
 	add := func(line string) {
 		var read readAnswer
-		if json.Unmarshal([]byte(line), &read) != nil || read.Status/100 != 2 {
+		if json.Unmarshal([]byte(line), &read) != nil || meaning.Of(read.Status, false) != meaning.Done {
 			return
 		}
 		if l, ok := listingOf(ops, read); ok {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"piloto/internal/ground/meaning"
 )
 
 // look is the argument of the tool look.
@@ -24,7 +26,7 @@ func readOf(result string) (read readAnswer, ok bool) {
 
 // tell writes the answer of a look: a list in rows.
 func (d dialogue) tell(read readAnswer) string {
-	if read.Status/100 != 2 {
+	if meaning.Of(read.Status, false) != meaning.Done {
 		return d.say("look.failed", read.Service, read.Status)
 	}
 	answer := json.RawMessage(read.Answer)

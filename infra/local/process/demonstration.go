@@ -125,7 +125,7 @@ func registerDemo(ctx context.Context, registry tool.Registry, mark firstStart, 
 			return mark.write(as.URL)
 		case before:
 			kept = true
-			as.Reads = tool.WantedReads{Mode: s.Reads.Mode, Circle: s.Reads.Circle}
+			as.Reads, as.Errors = tool.WantedReads{Mode: s.Reads.Mode, Circle: s.Reads.Circle}, s.Errors
 			if err := registry.Delete(ctx, defaultAccount, s.ID); err != nil {
 				return err
 			}

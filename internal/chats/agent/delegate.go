@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 	"piloto/internal/tools/tool"
 )
@@ -184,6 +185,7 @@ func (x *delegation) attempt(ctx context.Context) attemptResult {
 		return attemptResult{err: ctx.Err()}
 	}
 	e := attemptResult{err: transportError(err), outcome: Failed, retry: errors.Is(err, tool.ErrNotSent)}
+	e.wait, _ = tool.WaitOf(err)
 	if ctx.Err() != nil && x.Now().Sub(began) < min(minFairAttempt, x.Timeout) {
 		e.outcome = Nothing
 	}
@@ -195,11 +197,8 @@ func transportError(err error) error {
 	if errors.Is(err, tool.ErrNotSent) {
 		return ErrSilent.Because(err)
 	}
-	switch fault.Of(err).Args["reason"] {
-	case "size":
+	if fault.Of(err).Args["reason"] == "size" {
 		return ErrGarbage.Because(err)
-	case "status":
-		return ErrFailed.Because(err)
 	}
 	return ErrLate.Because(err)
 }
@@ -207,12 +206,10 @@ func transportError(err error) error {
 // resultOf evaluates an answer. Only a refusal from before the agent read the message is
 // retried.
 func (x *delegation) resultOf(a tool.Answer) attemptResult {
-	switch {
-	case a.Status/100 != 2: // checked before a.Failed, because the status is more precise
-		e := attemptResult{err: ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status))), outcome: Failed}
-		wait, asked := a.RetryAfter(x.Now())
-		e.wait, e.retry = wait, a.Status == 429 || a.Status == 503 && asked
-		return e
+	switch m, wait := a.Meaning(x.Now()); {
+	case m != meaning.Done: // checked before a.Failed, because the status is more precise
+		why := ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status)))
+		return attemptResult{err: why, outcome: Failed, retry: m == meaning.Later, wait: wait}
 	case a.Failed:
 		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, retry: a.NotCalled} // the next attempt reads its tools again
 	}

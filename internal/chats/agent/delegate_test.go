@@ -122,7 +122,7 @@ func TestAskRetriesTransientErrorsAndCountsFailures(t *testing.T) {
 		"down":                     {[]fakeReply{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
 		"down, then lost":          {[]fakeReply{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
 		"lost":                     {[]fakeReply{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
-		"breaks":                   {[]fakeReply{{err: tool.ErrLost.With("reason", "status")}, ok}, agent.ErrFailed, 1, 0, 1},
+		"breaks":                   {[]fakeReply{busy(500, ""), ok}, agent.ErrFailed, 1, 0, 1},
 		"says it failed":           {[]fakeReply{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
 		"garbage":                  {[]fakeReply{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"no answer to a request":   {[]fakeReply{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -144,7 +145,7 @@ func (s *Service) readAgain(ctx context.Context, d drafter, r plan.Run, e Edit) 
 			one := &list[i]
 			one.seen, one.method, one.err = s.lookOnce(ctx, d, r, e.Principal, e.Locale, one.call)
 			one.at = s.Now().UTC()
-			if res := one.seen.Result; one.err == nil && (one.seen.Failed || res.Status >= 300) {
+			if res := one.seen.Result; one.err == nil && (one.seen.Failed || meaning.Of(res.Status, false) != meaning.Done) {
 				one.err = ErrNotLookedAgain
 			}
 			if one.err != nil {

@@ -20,7 +20,7 @@ var bodies = map[string]string{
 	"decideMany": `{"items":[{"run_id":"` + runID + `","digest":"` + string(digest) + `","decision":"approve","request_digest":"` + request + `"}]}`,
 	"lookAgain":  `{"digest":"` + string(digest) + `"}`,
 	"revisePlan": `{"digest":"` + string(digest) + `","steps":[{"mcp_id":"` + serverID + `","method":"GET","path":"/rooms"}]}`,
-	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerReads": `{"mode":"on"}`,
+	"setRules":   `{"version":0,"rules":[{"effect":"deny","path":"/admin/**","reason":"Nadie"}]}`, "setServerReads": `{"mode":"on"}`, "setServerErrors": `{"errors":"rejected"}`,
 	"registerServer": `{"url":"https://example.org","name":"x"}`, "putServerActive": `{"active":false}`,
 	"postServerActive": `{"active":true}`, "setServerKey": `{"in":"bearer","value":"k"}`,
 	"createProject": `{"name":"x"}`, "updateProject": `{"name":"x"}`, "createChat": `{}`, "updateChat": `{"title":"x"}`,
@@ -126,7 +126,7 @@ func TestEveryRouteChecksItsScope(t *testing.T) {
 	// A new route must be classified here.
 	admins := strings.Fields("registerServer deleteServer refreshServer putServerActive postServerActive setServerKey deleteServerKey createProject updateProject deleteProject " +
 		"openCreditSession setAssistant deleteAssistant setProjectAssistant deleteProjectAssistant setEntitlement setProvider deleteProvider setProviderKey deleteProviderKey " +
-		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setAgent deleteAgent")
+		"createHook listHooks readHook changeHook deleteHook listDeliveries resendDelivery createWebhook listWebhooks deleteWebhook config setRouter deleteRouter setCompanyRouter deleteCompanyRouter setRules setServerReads setServerErrors setAgent deleteAgent")
 	billers := []string{"moveCredit"}
 	eithers := []string{"setTerms"}
 	chats := strings.Fields("send operatorChat confirmRun cancelRun listServers readServer listServerKeys listProjects readProject listChats createChat readChat exportChat branchChat setFeedback listSessions updateSession deleteSession branchSession exportSession updateChat deleteChat listMessages readRun listEvents readSession openapi docs " +

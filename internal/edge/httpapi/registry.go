@@ -58,6 +58,10 @@ func (a *api) registry(servers Servers) {
 		summary: "Say what may be read from a service without a confirmation", failures: []int{404, 413, 415, 422},
 	}, r.reads)
 	register(a, operation{
+		method: http.MethodPut, path: "/api/mcps/{id}/errors", id: "setServerErrors", access: withAdmin,
+		summary: "Say what it means when a service answers an error of its own", failures: []int{404, 413, 415, 422},
+	}, r.errors)
+	register(a, operation{
 		method: http.MethodPut, path: "/api/mcps/{id}/key", id: "setServerKey", access: withAdmin,
 		summary: "Store the key of one place, which is sent to a service", failures: []int{404, 413, 415, 422},
 	}, r.setKey)
@@ -103,6 +107,7 @@ type RegisterRequest struct {
 	Force        bool         `json:"force,omitempty" doc:"store it although the account has it in that role already"`
 	Key          *KeyRequest  `json:"key,omitempty"`
 	Reads        ReadsRequest `json:"reads,omitzero" doc:"what may be read without a confirmation; off when absent"`
+	Errors       tool.Errors  `json:"errors,omitempty" enum:"doubt,rejected" doc:"what it means when it answers an error of its own; doubt when absent"`
 }
 
 // ActiveRequest is the body that switches a service on or off.
@@ -116,6 +121,11 @@ type ReadsRequest struct {
 	Circle   string        `json:"circle,omitempty" maxLength:"64"`
 	Tools    []string      `json:"tools,omitempty" maxItems:"200"`
 	Although bool          `json:"although,omitempty" doc:"read these tools although their server says of one that it changes or destroys something"`
+}
+
+// ErrorsRequest is the body that says what an error of a service means.
+type ErrorsRequest struct {
+	Errors tool.Errors `json:"errors" enum:"doubt,rejected"`
 }
 
 func (r ReadsRequest) wanted() tool.WantedReads {
@@ -170,7 +180,7 @@ func (r serverHandler) register(ctx context.Context, in *struct{ Body RegisterRe
 	s, entries, err := r.servers.Register(ctx, caller(ctx).Account, tool.Registration{
 		URL: in.Body.URL, Document: in.Body.DocumentURL, Name: in.Body.Name, Kind: in.Body.Kind, Role: in.Body.Role,
 		About: plan.Line(in.Body.Description), Keywords: keywords(in.Body.Keywords), AllowOffline: in.Body.AllowOffline, Force: in.Body.Force,
-		Key: in.Body.Key.credential(), Reads: in.Body.Reads.wanted(),
+		Key: in.Body.Key.credential(), Reads: in.Body.Reads.wanted(), Errors: in.Body.Errors,
 	}, r.config.Now())
 	if err != nil {
 		return nil, err
@@ -247,6 +257,20 @@ func (r serverHandler) reads(ctx context.Context, in *struct {
 		return nil, tool.ErrServerNotFound
 	}
 	if _, err := r.servers.SetReads(ctx, caller(ctx).Account, in.ID, in.Body.wanted()); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, &serverInput{in.ID})
+}
+
+func (r serverHandler) errors(ctx context.Context, in *struct {
+	ID   string `path:"id"`
+	Body ErrorsRequest
+},
+) (*reply[ServerDetail], error) {
+	if !ids.Valid(in.ID) {
+		return nil, tool.ErrServerNotFound
+	}
+	if _, err := r.servers.SetErrors(ctx, caller(ctx).Account, in.ID, in.Body.Errors); err != nil {
 		return nil, err
 	}
 	return r.read(ctx, &serverInput{in.ID})

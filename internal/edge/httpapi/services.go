@@ -147,6 +147,8 @@ type Servers interface {
 	RemoveKey(ctx context.Context, account, id string, place tool.KeyPlace, at time.Time) (tool.Server, error)
 	// SetReads says what may be read from the server without a confirmation.
 	SetReads(ctx context.Context, account, id string, want tool.WantedReads) (tool.Server, error)
+	// SetErrors says what an error of the server means.
+	SetErrors(ctx context.Context, account, id string, want tool.Errors) (tool.Server, error)
 	Delete(ctx context.Context, account, id string) error
 	List(ctx context.Context, account string) ([]tool.Server, error)
 	Get(ctx context.Context, account, id string) (tool.Server, []tool.Entry, error)

@@ -22,6 +22,7 @@ type Server struct {
 	Description string          `json:"description,omitempty" doc:"of an agent"`
 	Keywords    []string        `json:"keywords,omitempty" doc:"of an agent"`
 	Reads       Reads           `json:"reads"`
+	Errors      tool.Errors     `json:"errors" enum:"doubt,rejected" doc:"what 500, 502, 504, or 503 without Retry-After means for a call that must not be repeated. doubt: it may have been done; rejected: it was not"`
 	Frozen      []string        `json:"frozen,omitempty" doc:"tools that are others than the approved ones: refused until a refresh approves them"`
 	DocumentURL string          `json:"document_url,omitempty"`
 	Active      bool            `json:"active"`
@@ -93,7 +94,7 @@ func showReads(s tool.Server, entries []tool.Entry) Reads {
 func showServer(s tool.Server, entries []tool.Entry) Server {
 	v := Server{
 		MCPID: s.ID, Name: s.Name, Kind: s.Kind, Role: cmp.Or(s.Role, tool.RoleTools), BaseURL: s.BaseURL,
-		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s, entries), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
+		Transport: s.Transport, Description: s.About, Keywords: s.Keywords, Reads: showReads(s, entries), Errors: cmp.Or(s.Errors, tool.ErrorsDoubt), Frozen: s.Frozen, DocumentURL: s.DocumentURL, Active: s.Active,
 		Status: s.Status, Operations: s.Operations, Warnings: list(s.Warnings), LastError: s.LastError,
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(), Keys: s.KeyStates(),
 	}

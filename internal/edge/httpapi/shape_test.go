@@ -79,6 +79,7 @@ func TestShapes(t *testing.T) {
 		{"agent_invalid", "PUT", "/api/agents/Otro", `{"version":0,"tools":["rm"],"servers":["x"],"max_steps":0,"pasos":3}`},
 		{"agent_type", "PUT", "/api/agents/otro", `{"version":"1","kind":"server","prompt":3}`},
 		{"mcp_reads", "PUT", "/api/mcps/" + serverID + "/reads", `{"mode":"on","circle":"ventas"}`},
+		{"mcp_errors", "PUT", "/api/mcps/" + serverID + "/errors", `{"errors":"rejected"}`},
 		{"events", "GET", "/api/runs/" + runID + "/events?after=1", ``},
 		{"events_none", "GET", "/api/runs/" + runID + "/events?after=2", ``},
 		{"mcp_list", "GET", "/api/mcps", ``},

@@ -326,6 +326,11 @@ func (w *world) SetReads(_ context.Context, account, id string, want tool.Wanted
 	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
 }
 
+func (w *world) SetErrors(_ context.Context, account, id string, want tool.Errors) (tool.Server, error) {
+	w.server.Errors = want
+	return w.server, w.called(account, id, serverID, tool.ErrServerNotFound)
+}
+
 func (w *world) Register(_ context.Context, account string, r tool.Registration, _ time.Time) (tool.Server, []tool.Entry, error) {
 	w.regs = append(w.regs, r)
 	return w.server, entries, w.called(account, "", "", nil)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
 )
@@ -398,7 +399,7 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	case state.Result != nil:
 		r := state.Result.Shortened(a.room())
 		v.Answer = &answer{
-			Status: r.Status, OK: r.Status >= 200 && r.Status < 300, Bytes: r.Bytes,
+			Status: r.Status, OK: meaning.Of(r.Status, false) == meaning.Done, Bytes: r.Bytes,
 			Body: answerBody(r.Body), Truncated: r.Truncated || r.Apart > 0, Step: a.rows(state.StepID),
 		}
 		if !state.Result.Truncated && state.Result.Apart == 0 {

@@ -164,6 +164,8 @@ type Attempt struct {
 	Millis int64     `json:"ms"`
 	Status int       `json:"status,omitempty"` // of the answer; 0: there was none
 	Error  string    `json:"error,omitempty"`  // a word: target, dns, refused, tls, timeout, reset, protocol, status, or off
+
+	wait time.Duration // the pause that the answer asks for
 }
 
 // Delivery is one message to one hook, and its log.

@@ -13,13 +13,14 @@ import (
 
 	"piloto/internal/access/auth"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/sweep"
 )
 
 // Sender sends one request, once, and follows no redirect. The error has a word in Args["reason"].
 type Sender interface {
-	// Post returns the status of the answer.
-	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, err error)
+	// Post returns the status of the answer, and its headers.
+	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, err error)
 }
 
 // Sweeper sends what is due. Several may run at once.
@@ -40,12 +41,11 @@ type Swept struct {
 }
 
 const (
-	sweepMost  = 1000             // rows in one sweep
-	atOnce     = 16               // hooks that are called at the same time
-	starting   = 35 * time.Second // after that no request is started, because the function has a minute
-	statusGone = 410              // of an address that wants no more messages
-	leaseLife  = time.Minute      // longer than a request (10 s) and its record
-	putOff     = 5 * time.Minute  // of what waits for a hook that did not answer
+	sweepMost = 1000             // rows in one sweep
+	atOnce    = 16               // hooks that are called at the same time
+	starting  = 35 * time.Second // after that no request is started, because the function has a minute
+	leaseLife = time.Minute      // longer than a request (10 s) and its record
+	putOff    = 5 * time.Minute  // of what waits for a hook that did not answer
 )
 
 // pauses are the pauses before the second attempt and those after it. With jitter they take about 31 hours.
@@ -157,8 +157,8 @@ type called struct {
 	secret  string
 	known   bool // it was read
 	missing bool
-	begun   bool // a delivery of it was looked at
-	silent  bool // it did not answer
+	begun   bool          // a delivery of it was looked at
+	rests   time.Duration // how long it is left alone: it did not answer, or asked for it
 }
 
 // of returns the hook of a delivery, as the round knows it.
@@ -190,7 +190,7 @@ func (r *round) read(ctx context.Context, c *called, d Due) (err error) {
 	return nil
 }
 
-// deliver sends one delivery. Those behind one that got no answer, and those for which there is no time, go behind what
+// deliver sends one delivery. Those behind one that got no answer or was told to wait, and those for which there is no time, go behind what
 // other hooks wait for.
 func (r *round) deliver(ctx context.Context, one Due) error {
 	c, at := r.of(one), r.Now()
@@ -200,8 +200,8 @@ func (r *round) deliver(ctx context.Context, one Due) error {
 		return nil
 	case late:
 		return r.Store.DelayHook(ctx, one, at)
-	case c.silent:
-		return r.Store.DelayHook(ctx, one, at.Add(putOff))
+	case c.rests > 0:
+		return r.Store.DelayHook(ctx, one, at.Add(c.rests))
 	}
 	c.begun = true
 	if err := r.read(ctx, c, one); err != nil {
@@ -215,8 +215,13 @@ func (r *round) deliver(ctx context.Context, one Due) error {
 		return r.Store.Record(ctx, d.after(Attempt{At: at, Error: "off"}, true))
 	}
 	a := r.attempt(ctx, c.hook, c.secret, *d)
-	c.silent = a.Status == 0
-	if err := r.Store.Record(ctx, d.after(a, a.Status == statusGone)); err != nil {
+	switch {
+	case a.Status == 0:
+		c.rests = putOff
+	case a.later():
+		c.rests = a.wait
+	}
+	if err := r.Store.Record(ctx, d.after(a, meaning.Gone(a.Status))); err != nil {
 		return err
 	}
 	was := c.hook.Enabled
@@ -239,7 +244,10 @@ func (r *round) count(a Attempt, disabled bool) {
 	}
 }
 
-func (a Attempt) ok() bool { return a.Status/100 == 2 }
+func (a Attempt) ok() bool { return meaning.Of(a.Status, false) == meaning.Done }
+
+// later reports whether the address asks to be left alone for a while.
+func (a Attempt) later() bool { return a.wait > 0 && meaning.Of(a.Status, true) == meaning.Later }
 
 // attempt sends a delivery once.
 func (s *Sweeper) attempt(ctx context.Context, h Hook, secret string, d Delivery) Attempt {
@@ -247,10 +255,15 @@ func (s *Sweeper) attempt(ctx context.Context, h Hook, secret string, d Delivery
 	a := Attempt{At: at}
 	signature, err := auth.Sign(secret, d.ID, at, d.Body)
 	if err == nil {
-		a.Status, err = s.Send.Post(ctx, h.URL, map[string]string{
+		var answered func(string) string
+		a.Status, answered, err = s.Send.Post(ctx, h.URL, map[string]string{
 			"Content-Type": "application/json", "webhook-id": d.ID,
 			"webhook-timestamp": fmt.Sprint(at.Unix()), "webhook-signature": signature,
 		}, d.Body)
+		if err == nil {
+			a.wait, _ = meaning.Wait(answered, s.Now())
+			a.wait = min(a.wait, pauses[len(pauses)-1])
+		}
 	}
 	a.Millis = s.Now().Sub(at).Milliseconds()
 	switch {
@@ -281,7 +294,7 @@ func (d Delivery) after(a Attempt, last bool) Delivery {
 	case last || !again:
 		d.State = Failed
 	default:
-		d.State, d.NextAt = Pending, a.At.Add(wait)
+		d.State, d.NextAt = Pending, a.At.Add(max(wait, a.wait))
 	}
 	return d
 }
@@ -302,7 +315,7 @@ func (s *Sweeper) judge(ctx context.Context, h Hook, a Attempt) (Hook, error) {
 	case a.ok():
 		h.FailingSince = time.Time{}
 		return h, s.Store.NoteHook(ctx, h, time.Time{})
-	case a.Status == statusGone:
+	case meaning.Gone(a.Status):
 		return s.disable(ctx, h, OffGone)
 	case h.FailingSince.IsZero():
 		h.FailingSince = a.At

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/live/realtime"
 )
 
@@ -48,12 +49,12 @@ func (p *Poster) send(ctx context.Context, method, id string, frame []byte) erro
 		return err
 	}
 	failed := fmt.Errorf("execute-api: %d %s", status, header.Get("X-Amzn-Errortype"))
-	switch {
-	case status/100 == 2:
+	switch m := meaning.Of(status, false); {
+	case m == meaning.Done:
 		return nil
-	case status == http.StatusGone:
+	case meaning.Gone(status):
 		return fmt.Errorf("%w: %w", realtime.ErrGone, failed)
-	case status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout:
+	case m == meaning.Refused:
 		return fmt.Errorf("%w: %w", realtime.ErrRefused, failed)
 	}
 	return failed

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"piloto/internal/ground/meaning"
 )
 
 // Limits of a provider's response, in bytes.
@@ -35,7 +37,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode < 200 || res.StatusCode > 299 {
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		defer func() { _ = res.Body.Close() }()
 		return nil, readRefusal(res, x.client.key)
 	}

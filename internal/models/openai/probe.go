@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/models/llm"
 )
 
@@ -50,7 +51,7 @@ func (c *Client) list(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode < 200 || res.StatusCode > 299 {
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		return readRefusal(res, c.key)
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection can be reused

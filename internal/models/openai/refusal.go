@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/models/llm"
 )
 
@@ -53,10 +53,10 @@ func readRefusal(res *http.Response, key string) *refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a truncated explanation is useful, too
 	e := &refusal{status: res.StatusCode}
 	e.explain(body, key)
-	if to := res.Header.Get("Location"); to != "" && res.StatusCode < 400 {
+	if to := res.Header.Get("Location"); to != "" && meaning.Redirects(res.StatusCode) {
 		e.message = "redirected, which is not followed, to " + withoutKey(shorten(to, 200), key)
 	}
-	e.after, e.wait = retryAfter(res.Header)
+	e.after, e.wait = meaning.Wait(res.Header.Get, time.Time{})
 	return e
 }
 
@@ -138,7 +138,7 @@ func (e *refusal) fault() *fault.Error {
 
 // effectiveStatus returns the HTTP status, or the status that an answer with status 200 contains as its code.
 func (e *refusal) effectiveStatus() int {
-	if n, err := strconv.Atoi(e.code); e.status < 300 && err == nil && n >= 400 && n <= 599 {
+	if n, err := strconv.Atoi(e.code); meaning.Of(e.status, false) == meaning.Done && err == nil && n >= 400 && n <= 599 {
 		return n
 	}
 	return e.status
@@ -158,14 +158,12 @@ func (e *refusal) sentinel() *fault.Error {
 		return llm.ErrRefused // the cause is the person's text, not the key
 	case status == http.StatusForbidden:
 		return llm.ErrNoKey
-	case status == http.StatusTooManyRequests, status == 498: // 498: Groq has no capacity for this tier
+	case meaning.Limits(status), status == 498: // Groq has no capacity for this tier
 		return llm.ErrLimited
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
+	case meaning.Passes(status, e.wait), meaning.Conflicts(status),
 		e.hasCode("tool_use_failed"): // the model wrote a broken tool call; a retry may give another
 		return llm.ErrUnreachable
-	case status >= 500:
-		return llm.ErrUnreachable
-	case status >= 300:
+	case meaning.Of(status, false) != meaning.Done:
 		return llm.ErrRefused
 	case e.hasCode("rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted"):
 		return llm.ErrLimited
@@ -173,32 +171,4 @@ func (e *refusal) sentinel() *fault.Error {
 		return llm.ErrRefused
 	}
 	return llm.ErrUnreachable
-}
-
-// retryAfter reads the wait that a provider asks for: retry-after-ms, or Retry-After in seconds or as a date, which
-// is relative to the response's own Date. It returns false when there is none or it is invalid. The result may be
-// negative; llm.WithRetryAfter ignores that.
-func retryAfter(h http.Header) (time.Duration, bool) {
-	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
-		return d, true
-	}
-	value := h.Get("Retry-After")
-	if d, ok := parseWait(value, time.Second); ok {
-		return d, true
-	}
-	until, err := http.ParseTime(value)
-	if err != nil {
-		return 0, false
-	}
-	from, err := http.ParseTime(h.Get("Date"))
-	return until.Sub(from), err == nil
-}
-
-// parseWait parses a number of units from 0 to llm.MaxRetryAfter.
-func parseWait(text string, unit time.Duration) (time.Duration, bool) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil && !math.IsInf(n, 1) || math.IsNaN(n) || n < 0 {
-		return 0, false
-	}
-	return time.Duration(min(n*float64(unit), float64(llm.MaxRetryAfter))), true
 }

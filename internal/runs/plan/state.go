@@ -9,6 +9,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 )
 
 // Failure describes an error: Code for programs, and Message for people, in the language of the
@@ -67,13 +68,33 @@ func (r Result) Shortened(n int) Result {
 // Attempt records one call. It is written before the call is sent, and completed with the result.
 // An attempt without a result is in doubt.
 type Attempt struct {
-	Number int             `json:"number"`
-	URL    string          `json:"url"` // as sent, without the server's key
-	Body   json.RawMessage `json:"body"`
-	SentAt time.Time       `json:"sent_at"`
-	Open   bool            `json:"open"` // no result is known
+	Number  int             `json:"number"`
+	URL     string          `json:"url"` // as sent, without the server's key
+	Body    json.RawMessage `json:"body"`
+	Request string          `json:"request,omitempty"` // its RequestHash
+	Key     string          `json:"key,omitempty"`     // the Idempotency-Key that it was sent with
+	SentAt  time.Time       `json:"sent_at"`
+	Open    bool            `json:"open"` // no result is known
 
 	Headers json.RawMessage `json:"headers,omitempty"` // of the plan, as sent
+}
+
+// Unanswered is a call of an earlier run that may have been done, because no answer said whether it was: nobody knows,
+// or a check or a person says that it was not.
+type Unanswered struct {
+	StepID  EffectID `json:"step_id"`
+	Request string   `json:"request"` // its RequestHash
+	Key     string   `json:"key"`     // the Idempotency-Key that it was sent with
+}
+
+// UnansweredCall returns the call of an effect of an earlier run that no answer is known of. It returns false when there
+// is none, and when the call to be made is another one, because its key belongs to that request only.
+func (r Run) UnansweredCall(id EffectID, request string) (Unanswered, bool) {
+	i := slices.IndexFunc(r.Unanswered, func(u Unanswered) bool { return u.StepID == id && u.Request == request })
+	if i < 0 {
+		return Unanswered{}, false
+	}
+	return r.Unanswered[i], true
 }
 
 // StepState is the state of one effect: a step, one element of a step, or an undo.
@@ -99,6 +120,24 @@ type StepState struct {
 	// which writes no other row; empty: it is not handed out. Loose is what happened to it since then.
 	Handed string       `json:"-"`
 	Loose  []LooseEvent `json:"loose,omitempty"`
+}
+
+// Unanswered reports whether the effect ended, and no answer to its last call says whether it was done: it is in doubt,
+// or a check says that it was not done.
+func (st StepState) Unanswered() bool {
+	return st.Last.Key != "" && (st.Status == StepInDoubt || st.Status == StepFailed && st.Checks > 0)
+}
+
+// Answers reports whether the service has decided on the calls with a key: the effect was done, or the last of them was
+// refused by the operation itself.
+func (st StepState) Answers(key string) bool {
+	switch {
+	case st.WasDone():
+		return true
+	case st.Last.Key != key || st.Status != StepFailed || st.Result == nil:
+		return false
+	}
+	return meaning.OfOperation(st.Result.Status)
 }
 
 // LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.
@@ -175,39 +214,40 @@ func (c *Command) Replaces() bool { return c != nil && c.Now != "" && c.Now != c
 
 // Run is one execution of one plan.
 type Run struct {
-	ID        string
-	Account   string
-	User      string
-	ChatID    string
-	ProjectID string
-	Locale    string // of the messages that the run posts
-	TraceID   string
-	Plan      Plan
-	Digest    Digest
-	Status    Status
-	Steps     []StepState // in the plan's order
-	Error     *Failure
-	EventSeq  int // of the last event
-	CancelAt  *time.Time
-	ConfirmBy string     // id of the confirmation: the user, and the Idempotency-Key or a new id
-	Confirmer string     // the user who confirmed
-	Reason    string     // the user's reason for rejecting the draft
-	Retries   string     // the run that this one continues
-	JobID     string     `json:"-"` // the job that proposed it and waits for its end
-	Taken     []Taken    `json:"-"` // the values of its plan that were read
-	ReadFrom  []string   `json:"-"` // ids of the services whose data its plan may have: a model that had read it wrote the plan, or its values are their answers. An edit keeps them
-	Besides   []string   // further owners: those of the run that this one continues, and people for whom a session acted
-	Next      string     // the run that was last proposed to continue this one
-	UndoAt    *time.Time // when the undo of its effects began
-	Question  string     `json:",omitempty"` // id of the message for which the plan was proposed; "": none is known
-	Conclude  Conclude   `json:",omitempty"` // whether the model tells what came of it
-	Chain     string     // hash of the last event
-	Link      int        // the number of its link in the account's chain; 0 while it has none
-	Handouts  int        `json:"-"` // how often effects were handed out or taken back without an event
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	DueAt     time.Time // when the sweep should look again; zero when terminal
-	Events    []Event   `json:"-"` // those of the transition that returned the run; none in one that was read
+	ID         string
+	Account    string
+	User       string
+	ChatID     string
+	ProjectID  string
+	Locale     string // of the messages that the run posts
+	TraceID    string
+	Plan       Plan
+	Digest     Digest
+	Status     Status
+	Steps      []StepState // in the plan's order
+	Error      *Failure
+	EventSeq   int // of the last event
+	CancelAt   *time.Time
+	ConfirmBy  string       // id of the confirmation: the user, and the Idempotency-Key or a new id
+	Confirmer  string       // the user who confirmed
+	Reason     string       // the user's reason for rejecting the draft
+	Retries    string       // the run that this one continues
+	JobID      string       `json:"-"` // the job that proposed it and waits for its end
+	Taken      []Taken      `json:"-"` // the values of its plan that were read
+	ReadFrom   []string     `json:"-"` // ids of the services whose data its plan may have: a model that had read it wrote the plan, or its values are their answers. An edit keeps them
+	Besides    []string     // further owners: those of the run that this one continues, and people for whom a session acted
+	Next       string       // the run that was last proposed to continue this one
+	Unanswered []Unanswered `json:"-"` // calls of the runs that this one continues: they are repeated with their keys, so that a service that knows keys does each once
+	UndoAt     *time.Time   // when the undo of its effects began
+	Question   string       `json:",omitempty"` // id of the message for which the plan was proposed; "": none is known
+	Conclude   Conclude     `json:",omitempty"` // whether the model tells what came of it
+	Chain      string       // hash of the last event
+	Link       int          // the number of its link in the account's chain; 0 while it has none
+	Handouts   int          `json:"-"` // how often effects were handed out or taken back without an event
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	DueAt      time.Time // when the sweep should look again; zero when terminal
+	Events     []Event   `json:"-"` // those of the transition that returned the run; none in one that was read
 }
 
 // OtherRunning returns ErrAlreadyRunning with the goal and the id of the active run. refused is the refused

@@ -2,8 +2,12 @@ package step
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -24,15 +28,15 @@ const (
 
 // check finds out whether a call whose response was lost took effect, when the step declares a
 // check. If the check finds the change, the step is done, without a result. If three checks do not
-// find it, the step was not done. A step without a check, or whose check got no response, stays in
-// doubt.
+// find it, the step was not done. A step without a check, or whose check was not answered by the
+// operation itself, stays in doubt.
 func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step) (Done, error) {
 	st := r.State(step.ID)
 	check, ok := r.Plan.CheckOf(step.ID)
 	if !ok {
 		return x.end(ctx, t, x.doubtEnding(r, st, st.Result))
 	}
-	held, answer, err := x.runCheck(ctx, r, check)
+	held, wait, answer, err := x.runCheck(ctx, r, check)
 	n := st.Checks + 1
 	data := map[string]any{"held": held, "check": n}
 	if answer != nil {
@@ -53,7 +57,7 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 	case n <= len(checkWaits):
 		e.status, e.kind, e.quiet, e.open, e.name = plan.StepRunning, plan.EventStepChecked, true, true, Throttled
 		e.result = st.Result
-		e.notBefore = x.Now().Add(checkWaits[n-1])
+		e.notBefore = x.Now().Add(max(wait, checkWaits[n-1]))
 	case unanswered:
 		e = x.doubtEnding(r, st, st.Result)
 		e.checks, e.data = n, data
@@ -65,8 +69,9 @@ func (x *Executor) check(ctx context.Context, t Task, r plan.Run, step plan.Step
 }
 
 // runCheck makes a check's call, which only reads, and reports whether its expected condition holds
-// for the response. An error means that there was no usable response.
-func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (bool, *tool.Answer, error) {
+// for the response. An error means that there was no response of the operation; wait is the pause that the server asked
+// for.
+func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (held bool, wait time.Duration, got *tool.Answer, err error) {
 	step, _ := r.Plan.Step(check.ID.Base())
 	call, refused, err := x.prepare(ctx, r, check, x.results(ctx, r, step.ID))
 	if err == nil {
@@ -74,26 +79,38 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (b
 	}
 	switch {
 	case err != nil:
-		return false, nil, err
+		return false, 0, nil, err
 	case refused != nil:
-		return false, nil, &Error{Name: Rejected, Message: refused.Message}
+		return false, 0, nil, &Error{Name: Rejected, Message: refused.Message}
 	case call.changedByResult: // no person could approve it
-		return false, nil, &Error{Name: Rejected, Message: failure(r, "step.command_woven").Message}
+		return false, 0, nil, &Error{Name: Rejected, Message: failure(r, "step.command_woven").Message}
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	answer, err := x.send(ctx, r, call)
-	switch {
-	case err != nil:
-		return false, nil, err
-	case answer.Status == 429 || answer.Status >= 500 || answer.Failed:
-		return false, &answer, &Error{Name: Transient, Message: "the check was not answered"}
+	if err != nil {
+		wait, _ := tool.WaitOf(err)
+		return false, wait, nil, err
+	}
+	binding, _ := r.Plan.Binding(check.ID)
+	if _, wait = answer.Meaning(x.Now()); !decides(answer, binding.Template) {
+		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
 	res := resultOf(answer)
-	if res.Truncated {
-		res.Body = nil
-	}
 	found := ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
-	held, err := step.Verify.Expect.Holds(func(name string) (ref.Result, bool) { return found, name == plan.CheckName })
-	return held, &answer, err
+	held, err = step.Verify.Expect.Holds(func(name string) (ref.Result, bool) { return found, name == plan.CheckName })
+	return held, 0, &answer, err
+}
+
+// decides reports whether a check was answered by its operation: as it answers what it finds, completely; or by what an
+// operation about one thing, whose path names it, answers when there is none. Everything else, a page or a refusal of a
+// key among it, comes from something before the operation, and tells nothing of the change.
+func decides(a tool.Answer, template string) bool {
+	switch {
+	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body):
+		return false
+	case meaning.Missing(a.Status):
+		return strings.Contains(template, "{") && json.Valid(a.Body)
+	}
+	return meaning.Of(a.Status, false) == meaning.Done
 }

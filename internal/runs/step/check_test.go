@@ -43,6 +43,20 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 		"it fails to answer":        {[]string{"#500 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it is not, but not thrice": {[]string{no, lost, no}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it answers at last":        {[]string{lost, lost, yes}, "done", "done", 3},
+		"it wants another key":      {[]string{"#401 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it forbids it":             {[]string{"#403 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it gives up":               {[]string{"#408 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it asks to sign in":        {[]string{"#302 "}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it has moved":              {[]string{"#308 "}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it shows a sign-in":        {[]string{"<!DOCTYPE html><p>booked"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it refuses the read":       {[]string{"#400 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it comes too early":        {[]string{"#425 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it is too much":            {[]string{"#429 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"a gateway knows no path":   {[]string{"#404 <html>nothing here"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"a router knows no path":    {[]string{"#404 404 page not found"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it was there, and is not":  {[]string{`#410 {"detail":"gone"}`}, step.Rejected, "error step.not_done", 3},
+		"it is refused, and not":    {[]string{"#403 {}", no, no}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"it is refused, then there": {[]string{"#403 {}", "#503 {}", yes}, "done", "done", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, checkedStep("POST", "/bookings"), newStep("s2", "GET", "/bookings/${s1.body.id}", ""))
@@ -57,7 +71,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 				case body == lost:
 					return tool.Answer{}, tool.ErrLost
 				case strings.HasPrefix(body, "#"):
-					status, body = int(body[1]-'0')*100+int(body[3]-'0'), "{}"
+					status, body = int(body[1]-'0')*100+int(body[2]-'0')*10+int(body[3]-'0'), body[5:]
 				}
 				return tool.Answer{Status: status, Body: []byte(body), Bytes: len(body)}, nil
 			})
@@ -155,5 +169,61 @@ func TestChangeWithoutResponseIsInDoubt(t *testing.T) {
 	upstream(w, map[string]string{"PUT /bookings/7": "!", "GET /bookings/norte": `{"state":"booked"}`})
 	if got := drive(t, w, r, "s1"); got != "done" || len(w.Requests()) != 5 {
 		t.Errorf("ended %s: %s after %d requests", got, status(w, r, "s1"), len(w.Requests()))
+	}
+}
+
+// The path of a list names no thing: who answers that there is nothing at it is not the operation.
+func TestCheckOfAListIsNotDecidedByAMissingPath(t *testing.T) {
+	s := newStep("s1", "POST", "/bookings", `{"room":"norte"}`)
+	s.Verify = &plan.Check{Call: plan.Call{Method: "GET", Path: "/rooms"}, Expect: ref.Condition{Value: "${check.body[0].id}", Is: ref.Present}}
+	w, r := newRun(t, nil, s)
+	upstream(w, map[string]string{"POST /bookings": "!", "GET /rooms": `#404 {"detail":"Not Found"}`})
+	if got := drive(t, w, r, "s1"); got != step.InDoubt {
+		t.Errorf("ended %s: %s", got, status(w, r, "s1"))
+	}
+}
+
+// A condition on the status is not fulfilled by a page that stands in the place of the answer, nor is one that is not
+// held by a part of an answer.
+func TestCheckIsNotHeldByWhatIsNoAnswer(t *testing.T) {
+	for name, answer := range map[string]tool.Answer{
+		"a page":   {Status: 200, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("Sign in")},
+		"a part":   {Status: 200, Body: []byte(`{"state":"bo`), Truncated: true},
+		"a tool's": {Status: 200, Body: []byte(`{"state":"booked"}`), Failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStep("POST", "/bookings")
+			s.Verify.Expect = ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}
+			w, r := newRun(t, nil, s)
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				if q.Method == "POST" {
+					return tool.Answer{}, tool.ErrLost
+				}
+				return answer, nil
+			})
+			if got := drive(t, w, r, "s1"); got != step.InDoubt {
+				t.Errorf("ended %s: %s", got, status(w, r, "s1"))
+			}
+		})
+	}
+}
+
+func TestCheckWaitsAsLongAsItsServerAsks(t *testing.T) {
+	w, r := newRun(t, nil, checkedStep("POST", "/bookings"))
+	w.Answer(func(q tool.Request) (tool.Answer, error) {
+		if q.Method == "POST" {
+			return tool.Answer{}, tool.ErrLost
+		}
+		return answers(429, "Retry-After", "60")(q)
+	})
+	execute(t, w, r, "s1")
+	execute(t, w, r, "s1")
+	w.Pass(59 * time.Second)
+	if execute(t, w, r, "s1"); len(w.Requests()) != 2 {
+		t.Errorf("%d requests", len(w.Requests()))
+	}
+	w.Pass(time.Second)
+	if execute(t, w, r, "s1"); len(w.Requests()) != 3 {
+		t.Errorf("%d requests", len(w.Requests()))
 	}
 }

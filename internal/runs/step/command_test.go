@@ -97,7 +97,7 @@ func TestCommandResponseDecidesStep(t *testing.T) {
 	}{
 		"it went well":    {`{"exit_code":0}`, "done", 1},
 		"it says nothing": {`{"out":"x"}`, "done", 1},
-		"it is refused":   {"#500 {}", "error step.rejected", 1},
+		"it is refused":   {"#422 {}", "error step.rejected", 1},
 		"it is lost":      {"!", "in_doubt step.in_doubt", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

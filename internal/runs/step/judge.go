@@ -4,28 +4,28 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"time"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
-// judge returns the ending of an attempt, from the response or the error.
+// judge returns the ending of an attempt, from the meaning of the answer (package meaning) or from the error.
 //
-//	2xx                                  done
-//	a tool reports failure               rejected
-//	a command reports failure            try again, a few times
-//	the tool has changed                 rejected, and nothing was called
-//	429, or 503 with Retry-After         try again later
-//	not sent                             try again
-//	301, 307, 308: sent to another URL   rejected
-//	another 3xx:
-//	    a read                           rejected
-//	    otherwise                        in doubt, or checked when the step declares a check
-//	lost, or 502/503/504:
+//	done                                 done
+//	done, and a tool reports failure     rejected
+//	done, and a command reports failure  try again, a few times
+//	refused                              rejected
+//	later, and not sent                  try again later
+//	unknown, and lost:
+//	    a redirect of a read             rejected
 //	    the method may be repeated       try again
-//	    lost, 502, 504 otherwise         in doubt, or checked when the step declares a check
-//	anything else                        rejected
+//	    the service's errors mean that
+//	    nothing was done                 rejected
+//	    otherwise                        in doubt, or checked when the step declares a check
+//	the tool has changed                 rejected, and nothing was called
 func (x *Executor) judge(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer, err error) ending {
 	if err != nil {
 		return x.judgeError(r, step, st, err)
@@ -39,7 +39,11 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	}
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
-		return x.retryOrFail(r, st, maxTransient, Transient, nil, failure(r, "step.unreachable", "target", origin(st.Last.URL)))
+		why := failure(r, "step.unreachable", "target", origin(st.Last.URL))
+		if wait, asked := tool.WaitOf(err); asked {
+			return x.retryLater(r, st, nil, why, wait)
+		}
+		return x.retryOrFail(r, st, maxTransient, Transient, nil, why)
 	case errors.Is(err, tool.ErrToolChanged):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.tool_changed", "tool", step.Called())}
 	case errors.Is(err, tool.ErrUnauthorized):
@@ -55,38 +59,47 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 }
 
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
-	repeatable := plan.Idempotent(step.Method)
 	result := resultOf(a)
+	m, wait := a.Meaning(x.Now())
+	why := x.rejection(r, st, a, m, result)
+	failed := ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	switch {
-	case a.Failed && a.Status/100 == 2:
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: x.toolFailure(r, result)}
-	case a.Status/100 == 2:
+	case m == meaning.Done && a.Failed:
+		failed.failure = x.toolFailure(r, result)
+		return failed
+	case m == meaning.Done:
 		if e := x.failedCommandEnding(r, step, st, call.args, result); e != nil {
 			return *e
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	}
-	why := x.rejection(r, st, a, result)
-	wait, asked := a.RetryAfter(x.Now())
-	switch {
-	case step.Method == "DELETE" && (st.Lost || step.ID.Undo()) && (a.Status == 404 || a.Status == 410):
+	case step.Method == "DELETE" && meaning.Missing(a.Status) && (st.Lost || call.unanswered || step.ID.Undo()):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
-	case a.Status == 429, a.Status == 503 && asked:
-		e := x.retryOrFail(r, st, maxThrottled, Throttled, result, why)
-		if e.status == plan.StepRunning && asked {
-			e.notBefore = x.Now().Add(wait)
-		}
-		return e
-	case repeatable && a.Status == 503:
-		return x.retryOrFail(r, st, maxTransient, Transient, result, why)
-	case repeatable && (a.Status == 502 || a.Status == 504):
-		return x.retryLost(r, st, result, why)
-	case a.Status == 502 || a.Status == 504, // the response is a gateway's, not the server's
-		a.Status/100 == 3 && !isMoved(a.Status) && step.Risk != plan.Read: // the request was accepted, and perhaps done
+	case m == meaning.Later:
+		return x.retryLater(r, st, result, why, wait)
+	case m == meaning.Refused && call.unanswered && meaning.Conflicts(a.Status): // with that of an earlier run
 		return x.unknownEnding(r, step, st, result)
+	case m == meaning.Refused, meaning.Redirects(a.Status) && step.Risk == plan.Read:
+		return failed
+	case meaning.Redirects(a.Status): // it would be answered so again
+		return x.unknownEnding(r, step, st, result)
+	case plan.Idempotent(step.Method):
+		e := x.retryLost(r, st, result, why)
+		e.lost = !call.server.ErrorsReject()
+		return e
+	case call.server.ErrorsReject():
+		return failed
 	}
-	return ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
+	return x.unknownEnding(r, step, st, result)
+}
+
+// retryLater returns the ending of an attempt that the server, or one before it, put off.
+func (x *Executor) retryLater(r plan.Run, st plan.StepState, result *plan.Result, why *plan.Failure, wait time.Duration) ending {
+	e := x.retryOrFail(r, st, maxThrottled, Throttled, result, why)
+	if e.status == plan.StepRunning && wait > 0 {
+		e.notBefore = x.Now().Add(wait)
+	}
+	return e
 }
 
 // retryLost returns the ending of an attempt whose response was lost and whose method may be
@@ -122,9 +135,9 @@ func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name st
 func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Result) ending {
 	const code = "step.in_doubt"
 	key, args := code, []any{"target", origin(st.Last.URL)}
-	if result != nil && result.Status/100 == 3 {
+	if result != nil && meaning.Of(result.Status, false) != meaning.Done {
 		key, args = code+"_answered", append(args, "status", strconv.Itoa(result.Status))
-		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" {
+		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" && meaning.Redirects(result.Status) {
 			key, args = code+"_redirected", append(args, "to", to)
 		}
 	}
@@ -134,11 +147,6 @@ func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Resul
 	}
 }
 
-// isMoved reports whether a status means that the server did nothing and that the request belongs
-// to another URL. Any other redirect may follow a request that took effect: 303 or 302 answers a
-// form.
-func isMoved(status int) bool { return status == 301 || status == 307 || status == 308 }
-
 // toolFailure returns the failure that a tool reported, in its own words.
 func (x *Executor) toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	if d := detail(result.Body); d != "" {
@@ -147,18 +155,18 @@ func (x *Executor) toolFailure(r plan.Run, result *plan.Result) *plan.Failure {
 	return failure(r, "step.tool_failed")
 }
 
-func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, result *plan.Result) *plan.Failure {
+func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, m meaning.Meaning, result *plan.Result) *plan.Failure {
 	status := strconv.Itoa(a.Status)
 	switch {
-	case a.Status == 429:
-		return failure(r, "step.throttled")
-	case isMoved(a.Status):
+	case m == meaning.Later:
+		return failure(r, "step.throttled", "status", status)
+	case meaning.Moved(a.Status):
 		to := tool.RedirectOrigin(st.Last.URL, a.Headers["Location"])
 		if to == "" {
 			return failure(r, "step.moved", "status", status, "to", locale.Say("step.moved_somewhere"))
 		}
 		return failure(r, "step.moved", "status", status, "to", to)
-	case a.Status/100 == 3:
+	case meaning.Redirects(a.Status):
 		return failure(r, "step.redirected", "status", status)
 	}
 	if d := detail(result.Body); d != "" {

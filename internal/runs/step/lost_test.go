@@ -43,13 +43,18 @@ func TestLostChangeIsNeverReportedAsNotDone(t *testing.T) {
 		run     plan.Status
 	}{
 		"the server is gone":           {answers: []func() (tool.Answer, error){lost, unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
-		"it has no time":               {answers: []func() (tool.Answer, error){lost, response(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"it has too much to do":        {answers: []func() (tool.Answer, error){lost, response(429)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"a gateway lost it":            {answers: []func() (tool.Answer, error){response(504), unreached}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server has moved":         {answers: []func() (tool.Answer, error){lost, response(308)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the run is stopped":           {answers: []func() (tool.Answer, error){lost}, between: stop, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server is switched off":   {answers: []func() (tool.Answer, error){lost}, between: switchOff, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the execution ends":           {answers: []func() (tool.Answer, error){lost}, finish: true, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"the server refuses it":        {answers: []func() (tool.Answer, error){lost, response(422)}, is: "error step.rejected", run: plan.Failed},
+		"it meets itself":              {answers: []func() (tool.Answer, error){lost, response(409)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"it is there already":          {answers: []func() (tool.Answer, error){lost, response(412)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the key is over":              {answers: []func() (tool.Answer, error){lost, response(401)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server broke":             {answers: []func() (tool.Answer, error){response(500)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
+		"the server had no time":       {answers: []func() (tool.Answer, error){response(503)}, is: "in_doubt step.in_doubt", run: plan.InDoubt},
 		"it is made":                   {answers: []func() (tool.Answer, error){lost, response(200)}, is: "done", run: plan.Failed},
 		"nothing ever reached anybody": {answers: []func() (tool.Answer, error){unreached}, is: "error step.unreachable", run: plan.Failed},
 	} {

@@ -36,8 +36,11 @@ type prepared struct {
 	body    json.RawMessage
 	keys    tool.Keys
 	op      tool.Operation
-	hash    string    // plan.RequestHash
-	ask     *plan.Ask // the approval that the step needs
+	hash    string // plan.RequestHash
+
+	idempotency string    // the Idempotency-Key of a change
+	unanswered  bool      // it is that of the same call of an earlier run, of which no answer is known
+	ask         *plan.Ask // the approval that the step needs
 
 	substitute      *plan.Command // the command that replaces the failed one
 	changedByResult bool          // the result of an earlier step changes the command in a way that the plan does not show
@@ -128,7 +131,8 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	} else if call.request, refused = x.build(r, step, b, args); refused == nil {
 		call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, args.Headers), call.body)
 		if step.Risk != plan.Read {
-			call.request.Header["Idempotency-Key"] = effectKey(r, step, args)
+			call.identify(r, step)
+			call.request.Header["Idempotency-Key"] = call.idempotency
 		}
 		if r.TraceID != "" {
 			call.request.Header["X-Trace-Id"] = r.TraceID
@@ -181,17 +185,21 @@ func keysFor(ctx context.Context, store tool.KeyReader, account string, server t
 	return some, nil
 }
 
-// effectKey returns the idempotency key of a step. It stays the same for all attempts that could
-// repeat one another. A command that reported failure is complete, so the next attempt has another
-// key.
-func effectKey(r plan.Run, step plan.Step, args tool.Arguments) string {
-	name := r.ID + ":" + step.ID.String()
-	if _, is := command.Of(args.Method, args.Path, args.Body); is {
+// identify gives a call its idempotency key. The key stays the same for all attempts that could repeat one another:
+// those of the effect, and a call of an earlier run of which no answer is known. A service that refused an earlier run's
+// call may answer its key so for ever, so that the call has another key here. A command that reported failure is
+// complete, so the next attempt has another key.
+func (call *prepared) identify(r plan.Run, step plan.Step) {
+	call.idempotency = r.ID + ":" + step.ID.String()
+	if _, is := command.Of(call.args.Method, call.args.Path, call.args.Body); is {
 		if n := r.State(step.ID).Attempts; n > 0 {
-			return fmt.Sprintf("%s:%d", name, n+1)
+			call.idempotency += fmt.Sprintf(":%d", n+1)
+			return
 		}
 	}
-	return name
+	if earlier, ok := r.UnansweredCall(step.ID, call.hash); ok {
+		call.idempotency, call.unanswered = earlier.Key, true
+	}
 }
 
 // fillTool builds the call of a tool. The tool's definition is read again at every call: it must
@@ -204,12 +212,13 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	call.tool = &tool.Call{
-		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments,
-		Idempotency: effectKey(r, step, call.args), TraceID: r.TraceID, Limit: maxAnswer,
-	}
 	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
 	call.hash = plan.RequestHash(op.Name, call.request.URL, call.body)
+	call.identify(r, step)
+	call.tool = &tool.Call{
+		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments,
+		Idempotency: call.idempotency, TraceID: r.TraceID, Limit: maxAnswer,
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -209,7 +210,7 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	if errors.Is(err, errNotRead) {
 		return nil, ""
 	}
-	if err != nil || seen.Result.Status/100 != 2 || seen.Result.Truncated {
+	if err != nil || meaning.Of(seen.Result.Status, false) != meaning.Done || seen.Result.Truncated {
 		p.Log.InfoContext(ctx, "step.not_previewed", "mcp_id", s.MCPID, "step", s.ID, "status", seen.Status(), "error", err)
 		return nil, ""
 	}

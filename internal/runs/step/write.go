@@ -11,6 +11,7 @@ import (
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -198,7 +199,9 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 	reason := x.reason(r, st)
 	st.Status, st.Attempts, st.UpdatedAt, st.NotBefore = plan.StepRunning, st.Attempts+1, at, time.Time{}
 	st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
-	st.Last = plan.Attempt{Number: st.Attempts, URL: call.request.URL, Headers: call.args.Headers, Body: call.body, SentAt: at, Open: true}
+	st.Last = plan.Attempt{
+		Number: st.Attempts, URL: call.request.URL, Headers: call.args.Headers, Body: call.body, Request: call.hash, Key: call.idempotency, SentAt: at, Open: true,
+	}
 	rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
 		"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,
 	}}
@@ -259,16 +262,22 @@ type ending struct {
 	reason    string         // for the message
 }
 
-// isUnanswered reports whether an effect ends as not done without a response of the server. If the
+// isUnanswered reports whether an effect ends as not done without a response that refuses every attempt at it. If the
 // response of an earlier attempt was lost, the outcome is then unknown.
 func (e ending) isUnanswered() bool {
 	switch {
 	case e.status != plan.StepFailed && e.status != plan.StepCancelled, e.checks > 0:
 		return false
-	case e.result == nil:
-		return true
 	}
-	return e.result.Status == 429 || e.result.Status >= 502 && e.result.Status <= 504 || isMoved(e.result.Status)
+	return e.result == nil || !meaning.OfRequest(e.result.Status)
+}
+
+// unknownResult returns the response of an ending that does not say what became of the request; nil when there is none.
+func (e ending) unknownResult() *plan.Result {
+	if e.result != nil && meaning.Of(e.result.Status, false) == meaning.Unknown {
+		return e.result
+	}
+	return nil
 }
 
 func failedEnding(why *plan.Failure) *ending {
@@ -287,7 +296,7 @@ func (x *Executor) end(ctx context.Context, t Task, first ending) (Done, error) 
 			return nil, nil
 		}
 		if st.Lost = st.Lost || e.lost; st.Lost && e.isUnanswered() && step.Risk != plan.Read {
-			e = x.unknownEnding(r, step, st, nil)
+			e = x.unknownEnding(r, step, st, first.unknownResult())
 			e.result = first.result
 		}
 		at := x.Now()

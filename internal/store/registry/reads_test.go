@@ -21,3 +21,15 @@ func TestEarlierRowsOfServersSayWhatIsRead(t *testing.T) {
 		}
 	}
 }
+
+// A row of an earlier version says nothing of errors.
+func TestRowsOfServersSayWhatAnErrorMeans(t *testing.T) {
+	for _, c := range []struct {
+		row  serverRow
+		want tool.Errors
+	}{{serverRow{}, ""}, {serverRow{Errors: "rejected"}, tool.ErrorsRejected}} {
+		if got := rowOfServer("a", c.row.server()).server().Errors; got != c.want {
+			t.Errorf("%+v is read, written and read as %q", c.row, got)
+		}
+	}
+}

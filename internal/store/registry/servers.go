@@ -44,6 +44,7 @@ type serverRow struct {
 	Reads       string            `dynamodbav:"reads,omitempty"`   // the mode; off when absent
 	Circle      string            `dynamodbav:"circle,omitempty"`
 	ReadTools   map[string]string `dynamodbav:"read_tools,omitempty"` // fingerprint by name
+	Errors      string            `dynamodbav:"errors,omitempty"`     // what an error of it means; doubt when absent
 	State       string            `dynamodbav:"state"`
 	Catalogue   string            `dynamodbav:"catalogue"` // empty: none yet
 	Operations  int               `dynamodbav:"operations"`
@@ -73,7 +74,7 @@ func rowOfServer(account string, s tool.Server) serverRow {
 		BaseURL: s.BaseURL, DocumentURL: s.DocumentURL, Said: s.DocumentSaid, Active: s.Active, State: string(s.Status), Catalogue: s.Catalogue,
 		Operations: s.Operations, Warnings: s.Warnings, LastError: s.LastError,
 		CreatedAt: kv.Millis(s.CreatedAt), UpdatedAt: kv.Millis(s.UpdatedAt), RefreshedAt: kv.Millis(s.RefreshedAt),
-		Circle: s.Reads.Circle, ReadTools: s.Reads.Tools,
+		Circle: s.Reads.Circle, ReadTools: s.Reads.Tools, Errors: string(s.Errors),
 	}
 	if s.Reads.Mode != tool.ReadsOff {
 		row.Reads = string(s.Reads.Mode)
@@ -91,7 +92,7 @@ func (row serverRow) server() tool.Server {
 		ID: row.ServerID, Name: row.Name, Kind: tool.Kind(row.Kind), Role: tool.Role(row.Role), BaseURL: row.BaseURL, DocumentURL: row.DocumentURL, DocumentSaid: row.Said,
 		Active: row.Active, Status: tool.Status(row.State), Catalogue: row.Catalogue, Operations: row.Operations,
 		Warnings: row.Warnings, LastError: row.LastError, Transport: tool.Transport(row.Transport),
-		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen,
+		About: row.About, Keywords: row.Keywords, Frozen: row.Frozen, Errors: tool.Errors(row.Errors),
 		CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt), RefreshedAt: kv.Time(row.RefreshedAt),
 	}
 	s.Reads = tool.Reads{Mode: tool.ReadMode(cmp.Or(row.Reads, string(tool.ReadsOff))), Circle: row.Circle, Tools: row.ReadTools}
@@ -276,6 +277,16 @@ func (s *Store) SetServerReads(ctx context.Context, account, id string, reads to
 	}
 	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET #reads = :mode, circle = :circle, read_tools = :tools REMOVE preview", "attribute_exists(PK)",
 		kv.Item{":mode": kv.S(string(reads.Mode)), ":circle": kv.S(reads.Circle), ":tools": kv.M(tools)}, tool.ErrServerNotFound).Named("#reads", "reads")
+	if err := s.change(ctx, account, w); err != nil {
+		return tool.Server{}, err
+	}
+	return s.Server(ctx, account, id)
+}
+
+// SetServerErrors says what an error of a server means.
+func (s *Store) SetServerErrors(ctx context.Context, account, id string, errors tool.Errors) (tool.Server, error) {
+	w := kv.Update(kv.Account(account), "SERVER#"+id, "SET #errors = :errors", "attribute_exists(PK)",
+		kv.Item{":errors": kv.S(string(errors))}, tool.ErrServerNotFound).Named("#errors", "errors")
 	if err := s.change(ctx, account, w); err != nil {
 		return tool.Server{}, err
 	}

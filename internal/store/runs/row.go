@@ -25,46 +25,54 @@ const handedFormat = 5
 // runRow is a run as it is stored. Its plan stands beside it (planKey), because every event writes
 // this row, and nothing changes the plan of a run that was confirmed.
 type runRow struct {
-	Format    int      `dynamodbav:"v,omitempty"`
-	PK        string   `dynamodbav:"PK"`
-	SK        string   `dynamodbav:"SK"`
-	RunID     string   `dynamodbav:"run_id"`
-	Account   string   `dynamodbav:"account"`
-	User      string   `dynamodbav:"user"`
-	ChatID    string   `dynamodbav:"chat_id"`
-	ProjectID string   `dynamodbav:"project_id,omitempty"`
-	Locale    string   `dynamodbav:"locale"`
-	TraceID   string   `dynamodbav:"trace_id,omitempty"`
-	Plan      []byte   `dynamodbav:"plan,omitempty"` // of format 1 only
-	Digest    string   `dynamodbav:"digest"`
-	Status    string   `dynamodbav:"status"`
-	Error     []byte   `dynamodbav:"error,omitempty"`
-	EventSeq  int      `dynamodbav:"event_seq"`
-	CancelAt  int64    `dynamodbav:"cancel_at,omitempty"`
-	ConfirmBy string   `dynamodbav:"confirm_by,omitempty"`
-	Confirmer string   `dynamodbav:"confirmer,omitempty"`
-	Reason    string   `dynamodbav:"reason,omitempty"`
-	Retries   string   `dynamodbav:"retries,omitempty"`
-	Besides   []string `dynamodbav:"besides,omitempty"`
-	Next      string   `dynamodbav:"next_run_id,omitempty"`
-	UndoAt    int64    `dynamodbav:"undo_at,omitempty"`
-	Question  string   `dynamodbav:"question,omitempty"`
-	Conclude  string   `dynamodbav:"conclude,omitempty"`
-	Chain     string   `dynamodbav:"chain,omitempty"`
-	Link      int      `dynamodbav:"link,omitempty"`
-	Handouts  int      `dynamodbav:"handouts,omitempty"`
-	JobID     string   `dynamodbav:"job_id,omitempty"`
-	ReadFrom  []string `dynamodbav:"read_from,omitempty"`
-	ExpiresAt int64    `dynamodbav:"expires_at"` // unix milliseconds, as every time here
-	CreatedAt int64    `dynamodbav:"created_at"`
-	UpdatedAt int64    `dynamodbav:"updated_at"`
-	DuePK     string   `dynamodbav:"DuePK,omitempty"`
-	DueSK     string   `dynamodbav:"DueSK,omitempty"`
-	ListPK    string   `dynamodbav:"GSI1PK,omitempty"` // of a draft: kv.Waiting
-	ListSK    string   `dynamodbav:"GSI1SK,omitempty"`
-	Done      *int     `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
-	EndedAt   int64    `dynamodbav:"ended_at,omitempty"`
-	Micros    int64    `dynamodbav:"cost_micros,omitempty"` // of the model calls that were made for it; see Spend
+	Format     int             `dynamodbav:"v,omitempty"`
+	PK         string          `dynamodbav:"PK"`
+	SK         string          `dynamodbav:"SK"`
+	RunID      string          `dynamodbav:"run_id"`
+	Account    string          `dynamodbav:"account"`
+	User       string          `dynamodbav:"user"`
+	ChatID     string          `dynamodbav:"chat_id"`
+	ProjectID  string          `dynamodbav:"project_id,omitempty"`
+	Locale     string          `dynamodbav:"locale"`
+	TraceID    string          `dynamodbav:"trace_id,omitempty"`
+	Plan       []byte          `dynamodbav:"plan,omitempty"` // of format 1 only
+	Digest     string          `dynamodbav:"digest"`
+	Status     string          `dynamodbav:"status"`
+	Error      []byte          `dynamodbav:"error,omitempty"`
+	EventSeq   int             `dynamodbav:"event_seq"`
+	CancelAt   int64           `dynamodbav:"cancel_at,omitempty"`
+	ConfirmBy  string          `dynamodbav:"confirm_by,omitempty"`
+	Confirmer  string          `dynamodbav:"confirmer,omitempty"`
+	Reason     string          `dynamodbav:"reason,omitempty"`
+	Retries    string          `dynamodbav:"retries,omitempty"`
+	Besides    []string        `dynamodbav:"besides,omitempty"`
+	Next       string          `dynamodbav:"next_run_id,omitempty"`
+	UndoAt     int64           `dynamodbav:"undo_at,omitempty"`
+	Question   string          `dynamodbav:"question,omitempty"`
+	Conclude   string          `dynamodbav:"conclude,omitempty"`
+	Chain      string          `dynamodbav:"chain,omitempty"`
+	Link       int             `dynamodbav:"link,omitempty"`
+	Handouts   int             `dynamodbav:"handouts,omitempty"`
+	JobID      string          `dynamodbav:"job_id,omitempty"`
+	ReadFrom   []string        `dynamodbav:"read_from,omitempty"`
+	Unanswered []unansweredRow `dynamodbav:"unanswered,omitempty"` // calls of the runs that it continues
+	ExpiresAt  int64           `dynamodbav:"expires_at"`           // unix milliseconds, as every time here
+	CreatedAt  int64           `dynamodbav:"created_at"`
+	UpdatedAt  int64           `dynamodbav:"updated_at"`
+	DuePK      string          `dynamodbav:"DuePK,omitempty"`
+	DueSK      string          `dynamodbav:"DueSK,omitempty"`
+	ListPK     string          `dynamodbav:"GSI1PK,omitempty"` // of a draft: kv.Waiting
+	ListSK     string          `dynamodbav:"GSI1SK,omitempty"`
+	Done       *int            `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
+	EndedAt    int64           `dynamodbav:"ended_at,omitempty"`
+	Micros     int64           `dynamodbav:"cost_micros,omitempty"` // of the model calls that were made for it; see Spend
+}
+
+// unansweredRow is a plan.Unanswered.
+type unansweredRow struct {
+	StepID  string `dynamodbav:"step_id"`
+	Request string `dynamodbav:"request"`
+	Key     string `dynamodbav:"key"`
 }
 
 func rowOfRun(r plan.Run) runRow {
@@ -81,6 +89,9 @@ func rowOfRun(r plan.Run) runRow {
 	if r.Status == plan.Draft {
 		row.ListPK, row.ListSK = kv.Waiting(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
 	}
+	for _, u := range r.Unanswered {
+		row.Unanswered = append(row.Unanswered, unansweredRow{u.StepID.String(), u.Request, u.Key})
+	}
 	done := r.DoneSteps()
 	row.Done = &done
 	return row
@@ -93,6 +104,9 @@ func (row runRow) run() (plan.Run, error) {
 		EventSeq: row.EventSeq, ConfirmBy: row.ConfirmBy, Confirmer: row.Confirmer, Reason: row.Reason,
 		Retries: row.Retries, Besides: row.Besides, Next: row.Next, Question: row.Question, Conclude: plan.Conclude(row.Conclude), Chain: row.Chain, Link: row.Link,
 		Handouts: row.Handouts, JobID: row.JobID, ReadFrom: row.ReadFrom, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
+	}
+	for _, u := range row.Unanswered {
+		r.Unanswered = append(r.Unanswered, plan.Unanswered{StepID: plan.ParseEffect(u.StepID), Request: u.Request, Key: u.Key})
 	}
 	if row.CancelAt != 0 {
 		at := kv.Time(row.CancelAt)

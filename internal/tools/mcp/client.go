@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/tool"
 )
 
@@ -53,7 +53,7 @@ func (c *Client) Close() error {
 // CallTool sends one call, if the tool is still the approved one. It implements tool.Caller. An error says whether
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
 // (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrSignIn, tool.ErrRequest). A failure that the tool or its server reports is an
-// answer with Failed set. So is a refusal by status (429, 503 with Retry-After, other 4xx); its Status is that
+// answer with Failed set. So is an answer by status alone, whatever it means (package meaning); its Status is that
 // status and not 200.
 func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
 	var arguments map[string]json.RawMessage
@@ -69,7 +69,7 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 			return tool.Answer{}, err
 		}
 		within, stop := newPatience(ctx, c.calls.Add(1), c.wire.timeout)
-		a, v := r.send(within, call, arguments)
+		a, v := r.send(within, c.now, call, arguments)
 		stop()
 		c.pool.leaveSession(s, r.on, v.lost)
 		if v.forget {
@@ -212,7 +212,7 @@ type outcome struct {
 }
 
 // send sends the call once.
-func (r preparedCall) send(ctx *patience, call tool.Call, arguments map[string]json.RawMessage) (tool.Answer, outcome) {
+func (r preparedCall) send(ctx *patience, now func() time.Time, call tool.Call, arguments map[string]json.RawMessage) (tool.Answer, outcome) {
 	parameters, err := headerValues(r.tool.parameters, arguments)
 	if err != nil {
 		return tool.Answer{}, outcome{err: err}
@@ -227,7 +227,7 @@ func (r preparedCall) send(ctx *patience, call tool.Call, arguments map[string]j
 	failpoint.Here("mcp.call.before")
 	_, err = r.on.sdk.CallTool(e.in(ctx), params)
 	failpoint.Here("mcp.call.after")
-	return e.judge(ctx, call.Limit, err)
+	return e.judge(ctx, call.Limit, now(), err)
 }
 
 // maxArguments is the maximum size of a call's arguments in bytes.
@@ -236,7 +236,7 @@ const maxArguments = maxRequest / 2
 const idempotencyMeta = "piloto/idempotency-key"
 
 // judge returns the result of tools/call. err is the error of the SDK.
-func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Answer, outcome) {
+func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err error) (tool.Answer, outcome) {
 	x := e.last(methodCall)
 	if x == nil { // the session broke before the call
 		if ctx.Err() != nil {
@@ -244,7 +244,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 		}
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(err)).Because(e.clean(err)), lost: true, again: true}
 	}
-	retry := x.header.Get("Retry-After")
+	_, waits := meaning.Wait(x.header.Get, now)
 	reply := x.answer()
 	switch status := x.status; {
 	case errors.Is(x.err, tool.ErrRequest):
@@ -252,18 +252,18 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 	case status == 0 && !x.handed.Load():
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(x.err)).Because(e.clean(x.err))}
 	case status == 0 && reply == nil:
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case meaning.WantsKey(status):
 		return tool.Answer{}, outcome{err: e.unauthorized(x), lost: true, forget: true}
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && retry != "":
+	case meaning.Of(status, waits) == meaning.Later:
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:
 		if a, ok := answerOf(reply, limit, e.keys.Secrets()...); ok {
 			return a, outcome{}
 		}
-	case x.sessionUnknown(), e.streamed && status == http.StatusNotFound:
+	case x.sessionUnknown(), e.streamed && meaning.Missing(status):
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", "session"), lost: true, again: true}
-	case status >= 300 && status < 500:
-		return e.refusalAnswer(x, limit), outcome{}
+	case status > 0 && meaning.Of(status, waits) != meaning.Done: // whether it was done, the caller knows by the status
+		return e.refusalAnswer(x, limit), outcome{lost: meaning.Errs(status)}
 	}
 	return tool.Answer{}, outcome{err: e.lostError(ctx, x, err), lost: true}
 }
@@ -272,8 +272,6 @@ func (e *exchanges) judge(ctx context.Context, limit int64, err error) (tool.Ans
 func (e *exchanges) lostError(ctx context.Context, x *exchange, err error) error {
 	cause := x.err
 	switch {
-	case x.status >= 500:
-		return tool.ErrLost.With("reason", "status").With("status", strconv.Itoa(x.status))
 	case cause == nil && ctx.Err() != nil:
 		cause = ctx.Err()
 	case cause == nil && err != nil && !errors.Is(err, mcp.ErrConnectionClosed):
@@ -287,10 +285,10 @@ func (e *exchanges) lostError(ctx context.Context, x *exchange, err error) error
 // sessionUnknown reports whether the server answered that it does not know the session, so that it never read the
 // request. It answers 404, or an error of the transport that belongs to no request.
 func (x *exchange) sessionUnknown() bool {
-	return x.session && (x.status == http.StatusNotFound || x.status == http.StatusBadRequest && x.unaddressed) && x.answer() == nil
+	return x.session && (meaning.Missing(x.status) || x.status == http.StatusBadRequest && x.unaddressed) && x.answer() == nil
 }
 
-// refusalAnswer returns the answer of a server that refused by status alone. Of a redirect it contains only the
+// refusalAnswer returns the answer of a server that answered by status alone. Of a redirect it contains only the
 // origin.
 func (e *exchanges) refusalAnswer(x *exchange, limit int64) tool.Answer {
 	a := tool.Answer{Status: x.status, Failed: true, Headers: map[string]string{}}

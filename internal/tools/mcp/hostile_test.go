@@ -132,9 +132,15 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		{name: "half the body", answer: func(*faultyServer) answers {
 			return bytesOf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + fine)
 		}, err: tool.ErrLost},
-		{name: "500", answer: func(*faultyServer) answers { return status(500, "oh") }, err: tool.ErrLost, reason: "status"},
-		{name: "502", answer: func(*faultyServer) answers { return status(502, "<html>") }, err: tool.ErrLost, reason: "status"},
-		{name: "503", answer: func(*faultyServer) answers { return status(503, "") }, err: tool.ErrLost, reason: "status"},
+		{name: "500", answer: func(*faultyServer) answers { return status(500, "oh") }, status: 500, failed: true},
+		{name: "502", answer: func(*faultyServer) answers { return status(502, "<html>") }, status: 502, failed: true},
+		{name: "502 of a gateway that speaks the protocol", answer: func(*faultyServer) answers {
+			return bytesOf("HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"upstream"}}`)
+		}, status: 502, failed: true},
+		{name: "408", answer: func(*faultyServer) answers { return status(408, "") }, status: 408, failed: true},
+		{name: "425", answer: func(*faultyServer) answers { return status(425, "") }, status: 425, failed: true},
+		{name: "503 at a date", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "Sun, 01 Jan 2040 00:00:00 GMT") }, status: 503, failed: true},
+		{name: "503", answer: func(*faultyServer) answers { return status(503, "") }, status: 503, failed: true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 )
 
@@ -66,7 +67,7 @@ func (w *wire) requestRest(ctx context.Context, of *http.Request, e *exchanges, 
 		return res.Body, nil
 	}
 	_ = res.Body.Close()
-	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError && res.StatusCode != http.StatusNotImplemented {
+	if meaning.Passes(res.StatusCode, false) {
 		return nil, errNoReply // for now: the caller retries
 	}
 	return nil, errEnded

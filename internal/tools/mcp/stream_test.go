@@ -145,7 +145,7 @@ func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 		"busy":      {refuse(503), nil, "", 503, 1},
 		"refused":   {refuse(401), tool.ErrUnauthorized, "", 0, 1},
 		"forgotten": {refuse(404), tool.ErrNotSent, "session", 0, 2},
-		"broken":    {refuse(500), tool.ErrLost, "status", 0, 1},
+		"broken":    {refuse(500), nil, "", 500, 1},
 		"malformed": {refuse(400), nil, "", 400, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

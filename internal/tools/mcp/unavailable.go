@@ -3,11 +3,11 @@ package mcp
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/tool"
 )
 
@@ -30,15 +30,15 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 		return tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 	case errors.Is(x.err, errForeign):
 		return tool.ErrProtocol.With("reason", "endpoint")
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case meaning.WantsKey(status):
 		return e.unauthorized(x)
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
-	case status >= 500, status == http.StatusTooManyRequests:
+	case meaning.Passes(status, false):
 		return tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(status))
 	case reply != nil && reply.Error != nil:
 		return tool.ErrProtocol.With("reason", "refused").With("status", strconv.Itoa(status)).Because(e.clean(errors.New(reply.Error.Message)))
-	case status >= 300:
+	case meaning.Of(status, false) != meaning.Done:
 		return tool.ErrProtocol.With("reason", "status").With("status", strconv.Itoa(status))
 	}
 	for _, cause := range []error{x.err, err} { // the response began

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/tool"
 )
 
@@ -183,7 +184,7 @@ func (x *exchange) sdkResponse(req *http.Request, err error) (*http.Response, er
 	if reply := x.answer(); reply != nil {
 		return newResponse(req, x.status, x.header, reply.sdkAnswer(x.id)), nil
 	}
-	if x.status < 300 {
+	if meaning.Of(x.status, false) == meaning.Done {
 		if err == nil {
 			err = errNoReply
 		}
@@ -255,7 +256,7 @@ func (w *wire) endSession(req *http.Request, e *exchanges) (*http.Response, erro
 
 // read finds the answer to an exchange in a response.
 func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, e *exchanges, x *exchange) error {
-	if res.StatusCode > 299 {
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		refusal(res, x)
 		return nil
 	}
@@ -332,7 +333,7 @@ func (w *wire) decline(ctx context.Context, of *http.Request, e *exchanges, m me
 
 // refusal reads the JSON-RPC error in a response without an answer. The error may name the request, or none.
 func refusal(res *http.Response, x *exchange) []byte {
-	if res.StatusCode < 300 {
+	if meaning.Of(res.StatusCode, false) == meaning.Done {
 		return nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/neterr"
 	"piloto/internal/tools/tool"
 )
@@ -226,7 +227,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// fetch returns the body at an address, and "" for any status but 200. A 5xx counts as unreachable for now.
+// fetch returns the body at an address, and "" for any status but 2xx. One that may pass counts as unreachable for now.
 func (q *search) fetch(ctx context.Context, at string, most int64) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.each)
 	defer cancel()
@@ -241,7 +242,7 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 		return "", err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode >= 500 {
+	if meaning.Passes(res.StatusCode, false) {
 		if !q.answered && errors.Is(q.why, tool.ErrNoDocument) {
 			q.why = tool.ErrUnreachable.With("reason", "status").With("status", strconv.Itoa(res.StatusCode))
 		}
@@ -254,13 +255,13 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 	if to, err := res.Location(); err == nil && !tool.SameOrigin(to.String(), q.origin) && errors.Is(q.why, tool.ErrNoDocument) {
 		q.why = tool.ErrNoDocument.With("reason", "redirect").With("redirect", to.Scheme+"://"+to.Host) // reported, never followed
 	}
-	if asksForKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
+	if meaning.WantsKey(res.StatusCode) && errors.Is(q.why, tool.ErrNoDocument) {
 		q.why = tool.ErrNoDocument.With("reason", "locked").With("at", at).With("status", strconv.Itoa(res.StatusCode)) // above the address
 		if below := strings.TrimSuffix(q.base, "/") + "/"; q.said || at == q.base || strings.HasPrefix(at, below) {
 			q.why = tool.ErrUnauthorized.With("reason", "document").With("at", at).With("status", strconv.Itoa(res.StatusCode))
 		}
 	}
-	if res.StatusCode != http.StatusOK {
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		return "", nil
 	}
 	return readText(res.Body, most, at)

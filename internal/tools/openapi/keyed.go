@@ -5,18 +5,15 @@ import (
 	"io"
 	"net/http"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/redact"
 )
-
-func asksForKey(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusForbidden
-}
 
 // send requests a document, and once more with the service's keys when the service refused the first request. The
 // keys are removed from the response, because documents are shown. Client credentials (in "oauth") are not sent.
 func (q *search) send(req *http.Request) (*http.Response, error) {
 	res, err := q.client.Do(req)
-	if err != nil || len(q.keys) == 0 || q.keys.Exchanged() || !asksForKey(res.StatusCode) {
+	if err != nil || len(q.keys) == 0 || q.keys.Exchanged() || !meaning.WantsKey(res.StatusCode) {
 		return res, err
 	}
 	again := req.Clone(req.Context())

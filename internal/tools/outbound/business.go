@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/tool"
 )
 
@@ -63,7 +64,7 @@ func (b Businesses) post(ctx context.Context, url string, body []byte) ([]byte, 
 		return nil, businessError(reason(err), clean(err, ""))
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode/100 != 2 {
+	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		return nil, businessError("status", errors.New(res.Status))
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxBusinessAnswer+1))

@@ -19,16 +19,16 @@ type Hooks struct{ client *http.Client }
 func NewHooks(opts Options) Hooks { return Hooks{newOnceClient(opts)} }
 
 // Post implements hook.Sender. The error is ErrNotSent or ErrLost, with Args["reason"].
-func (h Hooks) Post(ctx context.Context, url string, header map[string]string, body []byte) (int, error) {
+func (h Hooks) Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, err error) {
 	req, err := request(ctx, tool.Request{Origin: url, URL: url, Method: http.MethodPost, Body: body, Header: header}, nil)
 	if err != nil {
-		return 0, failure(err, false, "")
+		return 0, nil, failure(err, false, "")
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		return 0, failure(err, true, "")
+		return 0, nil, failure(err, true, "")
 	}
 	defer func() { _ = res.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxHookAnswer))
-	return res.StatusCode, nil
+	return res.StatusCode, res.Header.Get, nil
 }

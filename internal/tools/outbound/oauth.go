@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
@@ -170,19 +171,24 @@ func (t *Tokens) request(ctx context.Context, key tool.Credential) (bearer strin
 	if key.Place.Scope != "" {
 		form.Set("scope", key.Place.Scope)
 	}
-	status, said, err := t.post(ctx, key, form, true)
-	if err == nil && (status == http.StatusUnauthorized || said.Error == "invalid_client") {
+	said, err := t.post(ctx, key, form, true)
+	if err == nil && (meaning.WantsKey(said.status) || said.Error == "invalid_client") {
 		form.Set("client_id", key.Place.Name)
 		form.Set("client_secret", key.Secret)
-		status, said, err = t.post(ctx, key, form, false)
+		said, err = t.post(ctx, key, form, false)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", 0, err
-	case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
-		return "", 0, tool.ErrUnauthorized.With("reason", "token").With("status", strconv.Itoa(status)).Because(said.refusal(key.Secret))
-	case status != http.StatusOK && status != http.StatusCreated, !said.isUsable():
-		return "", 0, tool.ErrNotSent.With("reason", "token").With("status", strconv.Itoa(status)).Because(errNoToken)
+	}
+	status := strconv.Itoa(said.status)
+	none := tool.ErrNotSent.With("reason", "token").With("status", status).Because(errNoToken)
+	switch m := meaning.Of(said.status, said.waits); {
+	case m == meaning.Refused && !meaning.Moved(said.status):
+		return "", 0, tool.ErrUnauthorized.With("reason", "token").With("status", status).Because(said.refusal(key.Secret))
+	case m != meaning.Done && said.waits:
+		return "", 0, tool.WithWait(none, said.wait)
+	case m != meaning.Done, !said.isUsable():
+		return "", 0, none
 	}
 	return said.AccessToken, said.life(), nil
 }
@@ -195,6 +201,10 @@ type tokenResponse struct {
 	TokenType   string          `json:"token_type"`
 	ExpiresIn   json.RawMessage `json:"expires_in"`
 	Error       string          `json:"error"`
+
+	status int
+	wait   time.Duration // that it asks for
+	waits  bool          // it asks for one
 }
 
 func (g tokenResponse) isUsable() bool {
@@ -226,11 +236,11 @@ func (g tokenResponse) refusal(secret string) error {
 
 // post sends one request to the token endpoint. Its error is tool.ErrNotSent, because the request that needs the
 // token was not sent.
-func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values, basic bool) (int, tokenResponse, error) {
+func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values, basic bool) (tokenResponse, error) {
 	var handed atomic.Bool
 	req, err := http.NewRequestWithContext(watch(ctx, &handed), http.MethodPost, key.Place.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil || req.URL.User != nil {
-		return 0, tokenResponse{}, tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
+		return tokenResponse{}, tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
@@ -240,16 +250,18 @@ func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values,
 	}
 	res, err := t.client.Do(req)
 	if err != nil {
-		return 0, tokenResponse{}, failure(err, false, key.Secret)
+		return tokenResponse{}, failure(err, false, key.Secret)
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
-		return 0, tokenResponse{}, failure(err, false, key.Secret)
+		return tokenResponse{}, failure(err, false, key.Secret)
 	}
 	var said tokenResponse
 	if err := json.Unmarshal(body, &said); err != nil {
 		said = tokenResponse{}
 	}
-	return res.StatusCode, said, nil
+	said.status = res.StatusCode
+	said.wait, said.waits = meaning.Wait(res.Header.Get, t.now())
+	return said, nil
 }

@@ -260,3 +260,24 @@ func TestExchangeReturnsOtherKeysUnchanged(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 }
+
+// A token endpoint that asks for a pause is asked again after it, and not a few times in between.
+func TestBusyTokenEndpointNamesItsPause(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		after  string
+		want   time.Duration
+		asked  bool
+	}{{429, "90", 90 * time.Second, true}, {503, "2", 2 * time.Second, true}, {429, "", 0, false}, {500, "soon", 0, false}, {429, "99999", tool.MostWait, true}} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", c.after)
+			w.WriteHeader(c.status)
+		}))
+		t.Cleanup(s.Close)
+		from, _ := tokens()
+		_, err := from.Exchange(t.Context(), tool.Credential{Place: tool.KeyPlace{In: "oauth", Name: "app", TokenURL: s.URL}, Secret: secret})
+		if wait, asked := tool.WaitOf(err); !errors.Is(err, tool.ErrNotSent) || wait != c.want || asked != c.asked {
+			t.Errorf("%d %q: %v, %s %t", c.status, c.after, err, wait, asked)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/failpoint"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
 )
@@ -78,7 +79,7 @@ func (s Sender) Send(ctx context.Context, r tool.Request, keys tool.Keys, limit 
 		return tool.Answer{}, failure(err, handed.Load(), secrets...)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode == http.StatusUnauthorized {
+	if meaning.WantsKey(res.StatusCode) {
 		forget()
 	}
 	if res.StatusCode < 200 { // 101: the connection is no longer HTTP

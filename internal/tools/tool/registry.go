@@ -53,6 +53,7 @@ type Store interface {
 	SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error)
 	// ChangeKeys replaces the keys of a server by what change makes of them; it is called again when they changed meanwhile.
 	ChangeKeys(ctx context.Context, account string, s Server, change func(Keys) (Keys, error), at time.Time) (Server, error)
+	SetServerErrors(ctx context.Context, account, id string, errors Errors) (Server, error)
 	DeleteServer(ctx context.Context, account, id string) error
 	// Absent lists the servers of all accounts whose next discovery attempt is due. They are active and have no
 	// allowlist yet.
@@ -77,7 +78,8 @@ type Registry struct {
 // the document, which may be on another origin. Then the document is read from there only, and calls still go to
 // URL. AllowOffline stores a service that cannot be reached now, for a later Refresh. Force stores a service that
 // the account already has. A Key without a place goes where the document says, else it is sent as a bearer token.
-// Reads says what may be read without a confirmation: nothing, when it is zero.
+// Reads says what may be read without a confirmation: nothing, when it is zero. Errors says what an error of the service
+// means.
 type Registration struct {
 	URL          string
 	Document     string
@@ -90,6 +92,7 @@ type Registration struct {
 	Force        bool
 	Key          *Credential
 	Reads        WantedReads
+	Errors       Errors
 }
 
 // Register discovers a service and stores it with its allowlist, active.
@@ -151,7 +154,7 @@ func (r Registry) Register(ctx context.Context, account string, in Registration,
 func (r Registry) newServer(in Registration) (Server, error) {
 	s := Server{
 		Kind: cmp.Or(in.Kind, KindOpenAPI), Role: cmp.Or(in.Role, RoleTools), Active: true, Status: Offline,
-		About: in.About, Keywords: in.Keywords,
+		About: in.About, Keywords: in.Keywords, Errors: in.Errors,
 	}
 	if s.IsAgent() {
 		s.Kind = cmp.Or(in.Kind, KindMCP)

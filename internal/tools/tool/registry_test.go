@@ -97,6 +97,18 @@ func (s *memoryStore) SetServerActive(ctx context.Context, account, id string, a
 	return v, nil
 }
 
+func (s *memoryStore) SetServerErrors(ctx context.Context, account, id string, errors Errors) (Server, error) {
+	v, err := s.Server(ctx, account, id)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Errors = errors
+	s.servers[account+"/"+id] = v
+	return v, nil
+}
+
 func (s *memoryStore) SetServerReads(ctx context.Context, account, id string, reads Reads) (Server, error) {
 	v, err := s.Server(ctx, account, id)
 	if err != nil {

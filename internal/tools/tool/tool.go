@@ -15,11 +15,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 )
 
 // The errors of this package.
@@ -133,6 +133,7 @@ type Server struct {
 	Frozen       []string // names of tools that differ from the approved ones; a refresh approves them
 	Active       bool
 	Reads        Reads
+	Errors       Errors
 	Status       Status
 	Catalogue    string // ULID
 	Operations   int
@@ -300,23 +301,34 @@ type Answer struct {
 // MostWait limits the pause that a response may ask for.
 const MostWait = 10 * time.Minute
 
-// RetryAfter reads the Retry-After header (RFC 9110 §10.2.3), in seconds or as a date. It returns the requested
-// pause, at most MostWait, and whether there is such a header.
-func (a Answer) RetryAfter(now time.Time) (time.Duration, bool) {
-	for name, value := range a.Headers {
-		if !strings.EqualFold(name, "Retry-After") {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if seconds, err := strconv.Atoi(value); err == nil {
-			return time.Duration(min(max(seconds, 0), int(MostWait/time.Second))) * time.Second, true
-		}
-		if date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value); err == nil {
-			return min(max(date.Sub(now), 0), MostWait), true
+// Meaning returns what the answer says of its request, and the pause that it asks for, at most MostWait; 0 for none.
+func (a Answer) Meaning(now time.Time) (meaning.Meaning, time.Duration) {
+	wait, asked := meaning.Wait(a.Header, now)
+	return meaning.Of(a.Status, asked), min(max(wait, 0), MostWait)
+}
+
+// Header returns a header of the answer, whatever its spelling; "" when it has none.
+func (a Answer) Header(name string) string {
+	for spelled, value := range a.Headers {
+		if strings.EqualFold(spelled, name) {
+			return value
 		}
 	}
-	return 0, false
+	return ""
 }
+
+// WithWait returns an error that says that nothing was sent, with the pause that the server asked for.
+func WithWait(err *fault.Error, wait time.Duration) *fault.Error {
+	return err.With(argWait, min(max(wait, 0), MostWait).String())
+}
+
+// WaitOf returns the pause that an error names, and whether it names one.
+func WaitOf(err error) (time.Duration, bool) {
+	wait, none := time.ParseDuration(fault.Of(err).Args[argWait])
+	return wait, none == nil
+}
+
+const argWait = "wait"
 
 // Target is a service to discover. Known is the address at which its document was found last time, "" for never.
 // Said is the address that a person gave; then no other is tried. Keys are sent only to the origin of Base, by the

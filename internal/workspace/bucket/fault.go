@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/workspace"
 )
 
@@ -58,8 +59,8 @@ func unwritten(err error) error {
 
 // isPassing reports whether S3 may answer otherwise in a while.
 func isPassing(status int, err error) bool {
-	if status >= http.StatusInternalServerError {
-		return status != http.StatusNotImplemented
+	if meaning.Passes(status, false) {
+		return true
 	}
 	var answer smithy.APIError
 	if !errors.As(err, &answer) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/retry"
 	"piloto/internal/workspace"
 	"piloto/internal/workspace/files"
@@ -157,9 +158,9 @@ func (c *Client) once(ctx context.Context, event []byte) ([]byte, error) {
 		return nil, &lost{err}
 	case len(body) > maxPayload:
 		return nil, errTooLarge
-	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+	case meaning.Passes(status, false):
 		return nil, &lost{refusal(status, header, body)}
-	case status != http.StatusOK:
+	case meaning.Of(status, false) != meaning.Done:
 		return nil, refusal(status, header, body)
 	case header.Get("X-Amz-Function-Error") != "":
 		return nil, failed(body)

@@ -50,6 +50,11 @@ export const submits = {
     await again();
     toast(t("saved"));
   },
+  "set-errors": async (form, data) => {
+    await api("PUT", path("mcps", serverOf(), "errors"), { errors: data.get("errors") });
+    await again();
+    toast(t("saved"));
+  },
   "set-key": async (form, data) => {
     const body = keyOf(data, "");
     form.elements.value.value = ""; // it is nowhere on the page while it is on its way

@@ -1,0 +1,158 @@
+package step_test
+
+import (
+	"context"
+	"testing"
+
+	"piloto/infra/local/fixture"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/tool"
+)
+
+// keys lists the idempotency keys of the changes that were sent, in order.
+func keys(w *fixture.World) []string {
+	var list []string
+	for _, q := range w.Requests() {
+		if key := q.Header["Idempotency-Key"]; key != "" {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// endNotDone ends a run, and says of its step in doubt that it was not done.
+func endNotDone(t *testing.T, w *fixture.World, r plan.Run) {
+	t.Helper()
+	ended, err := w.Runs.Finish(t.Context(), fixture.Account, r.ID, "Run.StepFailed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended.Status == plan.InDoubt {
+		_, err = w.Runs.Resolve(t.Context(), run.Resolution{Account: fixture.Account, User: "ana", RunID: r.ID, StepID: plan.EffectOf("s1"), Outcome: plan.OutcomeNotDone})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// retryOf proposes and confirms the retry of a run.
+func retryOf(t *testing.T, w *fixture.World, r plan.Run) plan.Run {
+	t.Helper()
+	d, err := w.Runs.Retry(context.Background(), run.Again{Account: fixture.Account, User: "ana", RunID: r.ID, Locale: "es"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := w.Read(d.Run.ID)
+	if err := w.Confirm(next); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// A retry is the same request as long as no answer says what became of it, so that a service that knows keys does it
+// once. After a refusal by the service it is another one, because such a service answers a key as before.
+func TestRetryKeepsTheKeyOfAnUnknownAttempt(t *testing.T) {
+	check := func(body string) map[string]string { return map[string]string{"GET /bookings/norte": body} }
+	for name, c := range map[string]struct {
+		step  plan.ProposedStep
+		first func() (tool.Answer, error)
+		check map[string]string
+		then  []func() (tool.Answer, error) // of one retry each
+		keys  string                        // of which run the key is: one letter for each request that arrived
+	}{
+		"its answer was lost":             {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){response(201)}, "aa"},
+		"the server broke":                {newStep("s1", "POST", "/bookings", `{"room":"a"}`), response(500), nil, []func() (tool.Answer, error){response(201)}, "aa"},
+		"a check says that it was not":    {checkedStep("POST", "/bookings"), failure(tool.ErrLost), check(`{"state":"free"}`), []func() (tool.Answer, error){response(201)}, "aa"},
+		"lost again":                      {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){failure(tool.ErrLost), response(201)}, "aaa"},
+		"the key of the service was over": {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){response(401), response(201)}, "aaa"},
+		"refused":                         {newStep("s1", "POST", "/bookings", `{"room":"a"}`), response(422), nil, []func() (tool.Answer, error){response(201)}, "ab"},
+		"a conflict":                      {newStep("s1", "POST", "/bookings", `{"room":"a"}`), response(409), nil, []func() (tool.Answer, error){response(201)}, "ab"},
+		"lost, then refused":              {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){response(402), response(201)}, "aac"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newRun(t, nil, c.step, newStep("s2", "GET", "/people", "", "s1"))
+			runs := []plan.Run{r}
+			for _, answer := range append([]func() (tool.Answer, error){c.first}, c.then...) {
+				if len(keys(w)) > 0 {
+					endNotDone(t, w, r)
+					r = retryOf(t, w, r)
+					runs = append(runs, r)
+				}
+				w.Answer(func(q tool.Request) (tool.Answer, error) {
+					if q.Method == "GET" {
+						body := c.check["GET /bookings/norte"]
+						return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+					}
+					return answer()
+				})
+				drive(t, w, r, "s1")
+			}
+			got := ""
+			for _, key := range keys(w) {
+				for i, of := range runs {
+					if key == of.ID+":s1" {
+						got += string(rune('a' + i))
+					}
+				}
+			}
+			if got != c.keys || w.Read(r.ID).State(plan.EffectOf("s1")).Status != plan.StepDone {
+				t.Errorf("sent with the keys of %s, want %s; it is %s", got, c.keys, status(w, r, "s1"))
+			}
+		})
+	}
+}
+
+// A service that knows the key answers a repetition that it meets with a conflict: then it may have been done.
+func TestConflictWithAnUnknownAttemptIsInDoubt(t *testing.T) {
+	w, r := newRun(t, nil, newStep("s1", "POST", "/bookings", `{"room":"a"}`))
+	script(w, failure(tool.ErrLost), response(409))
+	drive(t, w, r, "s1")
+	endNotDone(t, w, r)
+	next := retryOf(t, w, r)
+	if got := drive(t, w, next, "s1"); got != step.InDoubt {
+		t.Errorf("ended %s: %s", got, status(w, next, "s1"))
+	}
+}
+
+// What an earlier run may have deleted is gone.
+func TestRetryOfAnUnknownDeletionFindsNothing(t *testing.T) {
+	w, r := newRun(t, nil, newStep("s1", "DELETE", "/bookings/7", ""))
+	script(w, failure(tool.ErrLost), failure(tool.ErrLost), failure(tool.ErrLost), failure(tool.ErrLost), response(404))
+	if drive(t, w, r, "s1"); status(w, r, "s1") != "in_doubt step.in_doubt" {
+		t.Fatal(status(w, r, "s1"))
+	}
+	endNotDone(t, w, r)
+	next := retryOf(t, w, r)
+	if got := drive(t, w, next, "s1"); got != "done" {
+		t.Errorf("ended %s: %s", got, status(w, next, "s1"))
+	}
+}
+
+// The errors of a service mean that nothing was done where a person says so.
+func TestErrorsOfAServiceAreRefusalsWhereAPersonSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path string
+		status       int
+		is           string
+	}{
+		"it broke":               {"POST", "/bookings", 500, "error step.rejected_because"},
+		"its gateway":            {"POST", "/bookings", 502, "error step.rejected_because"},
+		"it is not there":        {"POST", "/bookings", 503, "error step.rejected_because"},
+		"it was too slow":        {"POST", "/bookings", 504, "error step.rejected_because"},
+		"it broke at each one":   {"PUT", "/bookings/7", 500, "error step.rejected_because"},
+		"a redirect is no error": {"POST", "/bookings", 303, "in_doubt step.in_doubt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newRun(t, nil, newStep("s1", c.method, c.path, `{"room":"a"}`))
+			if _, err := w.Store.SetServerErrors(t.Context(), fixture.Account, w.Server.ID, tool.ErrorsRejected); err != nil {
+				t.Fatal(err)
+			}
+			w.Answer(answers(c.status))
+			if drive(t, w, r, "s1"); status(w, r, "s1") != c.is {
+				t.Error(status(w, r, "s1"))
+			}
+		})
+	}
+}
