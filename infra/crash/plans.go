@@ -46,17 +46,18 @@ var plans = map[string]string{
 	"tools": `{"goal":"Anotar","steps":[{"id":"s1","mcp_id":"$T","tool":"read_note","body":{"id":"n-1"}},` +
 		`{"id":"s2","mcp_id":"$T","tool":"add_note","body":{"text":"leche"}},` +
 		`{"id":"s3","mcp_id":"$T","tool":"set_note","body":{"id":"n-1","text":"${s2.body.content[0].text}"}}]}`,
-	"found": order(false),
-	"never": order(true),
+	"found":  order(false, "/orders"),
+	"never":  order(true, "/orders"),
+	"barred": order(false, "/ledger"),
 	"again": `{"goal":"Apartar","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/rooms"},` +
 		`{"id":"s2","mcp_id":"$S","method":"PUT","path":"/rooms/${s1.body.items[0].id}","body":{"held":true}},` +
 		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"}}]}`,
 }
 
-// order returns a plan whose order gets no response and is checked: the service has it, or lost it.
-func order(lost bool) string {
+// order returns a plan whose order gets no response and is checked by a list: the service has it, or lost it.
+func order(lost bool, list string) string {
 	return `{"goal":"Pedir","steps":[{"id":"s1","mcp_id":"$S","method":"GET","path":"/tickets"},` +
 		`{"id":"s2","mcp_id":"$S","method":"POST","path":"/orders","body":{"ticket":"${s1.body.id}","kept":` + strconv.FormatBool(!lost) + `},` +
-		`"verify":{"method":"GET","path":"/orders/${s1.body.id}","expect":{"value":"${check.body.items[0].id}","is":"present"}}},` +
+		`"verify":{"method":"GET","path":"` + list + `/${s1.body.id}","expect":{"value":"${check.body.items[0].id}","is":"present"}}},` +
 		`{"id":"s3","mcp_id":"$S","method":"POST","path":"/mail","body":{"to":"bea"}}]}`
 }

@@ -141,6 +141,7 @@ var scenarios = []scenario{
 	{name: "unsettled", says: "the sweep releases what a turn held that never ended", env: credits, setup: sequence(chargeTurns, (*user).openChat, (*user).converse), until: "turn.model.after#1", off: time.Hour, drive: func(*user) error { return nil }},
 	{name: "tools", says: "three tools of a server that speaks MCP, which declares that one reads and one may be repeated", setup: registerTools, drive: sequence(propose("tools"), (*user).confirm, awaitEnd), check: checkTools},
 	{name: "checked", says: "the answer of an unsafe request is lost; a check looks for the effect and finds it", drive: sequence(propose("found"), (*user).confirm, awaitEnd), check: checkOrder(false), limit: pauses},
+	{name: "barred", says: "the same, and the check is refused: it decides nothing, and the order is in doubt", drive: sequence(propose("barred"), (*user).confirm, awaitEnd), check: checkUndecided, limit: pauses},
 	{name: "edited", says: "a draft is edited and confirmed; the earlier card confirms nothing", drive: sequence(propose("three"), (*user).edit, (*user).refuseDraft, (*user).confirm, awaitEnd, (*user).refuseEnded), check: checkEdit},
 	{name: "retried", says: "a request that may be repeated is answered with 503 twice, then done", drive: sequence(propose("again"), (*user).confirm, awaitEnd), check: checkRetry},
 	{name: "routed", says: "two messages for the router, answered by an agent over MCP, each under a key", setup: registerAgent, drive: (*user).route, check: checkRoute, slow: true},

@@ -26,6 +26,8 @@ const document = `{"openapi":"3.1.0","info":{"title":"Tienda","version":"1"},"pa
 "/orders":{"post":{"operationId":"order","summary":"Hace un pedido","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"201":{"description":"El pedido"}}}},
 "/orders/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
  "get":{"operationId":"findOrder","summary":"Busca un pedido","responses":{"200":{"description":"Los pedidos con ese número"}}}},
+"/ledger/{id}":{"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],
+ "get":{"operationId":"readLedger","summary":"Muestra un asiento","responses":{"200":{"description":"El asiento"}}}},
 "/mail":{"post":{"operationId":"mail","summary":"Envía un correo","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"202":{"description":"Enviado"}}}},
 "/invoices":{"post":{"operationId":"invoice","summary":"Emite una factura","requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object"}}}},"responses":{"201":{"description":"La factura"}}}}}}`
 
@@ -190,6 +192,8 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) {
 			found = append(found, map[string]any{"id": ticket})
 		}
 		answer(w, http.StatusOK, map[string]any{"items": found})
+	case strings.HasPrefix(r.URL.Path, "/ledger/"): // it would have the order
+		answer(w, http.StatusForbidden, map[string]any{"error": "este dato es de contabilidad"})
 	case strings.HasPrefix(r.URL.Path, "/bookings/"):
 		answer(w, http.StatusOK, map[string]any{"id": strings.TrimPrefix(r.URL.Path, "/bookings/")})
 	default:

@@ -173,6 +173,19 @@ func checkOrder(lost bool) func(*user) error {
 	}
 }
 
+// checkUndecided checks that an order of which no check was answered is in doubt, made or not.
+func checkUndecided(v *user) error {
+	r, err := v.get("/api/runs/" + v.run)
+	if err != nil {
+		return err
+	}
+	made, status := v.service.orderCount(r.text("steps.0.result.body.id")), r.text("steps.1.status")
+	if status != "in_doubt" || made > 1 || r.text("steps.2.status") != "cancelled" {
+		return fmt.Errorf("an order that was made %d times, and whose check was refused, is %s: %s", made, status, r)
+	}
+	return nil
+}
+
 // checkEdit checks that the edited plan ran, and that the earlier digest is refused.
 func checkEdit(v *user) error {
 	r, err := v.get("/api/runs/" + v.run)
