@@ -42,6 +42,11 @@ func expandingDocuments() map[string][]byte {
 	for i := range 120_000 {
 		fmt.Fprintf(&chain, `,"s%d":{"$ref":"#/d/s%d"}`, i+1, i)
 	}
+	var closed strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&closed, `,{"additionalProperties":false,"properties":{%s}}`, strings.ReplaceAll(list(100, `"pX%d":{}`), "X", fmt.Sprint(i, "_")))
+	}
+	wide := `"d":{"w":{"additionalProperties":false,"properties":{` + list(10_000, `"p%d":{}`) + `}}},`
 	deep := "#" + strings.Repeat("/a", 500_000)
 	return map[string][]byte{
 		"aliases of aliases":               []byte(alias),
@@ -58,6 +63,9 @@ func expandingDocuments() map[string][]byte {
 		"read-only, required often":        head(`"a":{"readOnly":true},` + post(`{"properties":{"x":{"$ref":"`+deep+`"}},"required":[`+strings.TrimSuffix(strings.Repeat(`"x",`, 2000), ",")+`]}`)),
 		"a long reference, used often":     head(`"a":{"$ref":"` + deep + `"},"paths":{"/x":{"get":{"parameters":[` + strings.TrimSuffix(strings.Repeat(`{"$ref":"#/a"},`, 2000), ",") + `]}}}`),
 		"a variable used often":            head(`"servers":[{"url":"/` + strings.Repeat("{v}", 100_000) + `","variables":{"v":{"default":"` + strings.Repeat("x", 100_000) + `"}}}],"paths":{}`),
+		"closed parts, each of its own":    head(post(`{"allOf":[` + closed.String()[1:] + `]}`)),
+		"a wide schema, often combined":    head(wide + post(`{"properties":{`+list(20_000, `"x%[1]d":{"allOf":[{"$ref":"#/d/w"},{"properties":{"y%[1]d":{}}}]}`)+`}}`)),
+		"children of one parent":           head(`"components":{"schemas":{"a":{"discriminator":{"propertyName":"k"}},` + list(20_000, `"c%d":{"allOf":[{"$ref":"#/components/schemas/a"}]}`) + `}},` + post(`{"$ref":"#/components/schemas/a"}`)),
 		"a chain of references":            head(`"d":{` + chain.String() + `},` + post(`{"$ref":"#/d/s120000"}`)),
 		"as many ways to give a key":       head(`"components":{"securitySchemes":{` + list(100_000, `"k%[1]d":{"type":"apiKey","in":"query","name":"k%[1]d"}`) + `}},` + post(`{}`)),
 		"patterns that count":              head(post(`{"allOf":[` + list(5000, `{"pattern":"%05d`+strings.Repeat("x{999}", 100)+`"}`) + `]}`)),

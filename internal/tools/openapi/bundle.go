@@ -16,13 +16,15 @@ const (
 	bundleSize    = 64 << 20  // all different schemas of a document
 	bundleSteps   = 200_000   // references followed for them
 	maxPrograms   = 500_000   // steps of all their patterns together
+	maxVaried     = 200_000   // subschemas of definitions that are converted once more for one place
 )
 
 // bundle makes schemas self-contained. Each definition is converted once.
 type bundle struct {
-	names    map[string]string // reference → name in $defs, "" for a reference to nothing
+	names    map[string]string // reference and variant → name in $defs, "" for a reference to nothing
 	taken    map[string]int    // names in $defs → the last number that was appended to them
 	nodes    map[string]*node
+	variants map[string]variant // by their names
 	defs     map[string]*converted
 	ready    map[string]string // schema without $defs → the same schema with $defs
 	patterns map[string]bool
@@ -30,26 +32,32 @@ type bundle struct {
 	circles  circles
 	left     int
 	steps    int
+	varied   int
 }
 
 func newBundle() *bundle {
 	return &bundle{
-		names: map[string]string{}, taken: map[string]int{}, nodes: map[string]*node{}, defs: map[string]*converted{},
+		names: map[string]string{}, taken: map[string]int{}, nodes: map[string]*node{}, variants: map[string]variant{}, defs: map[string]*converted{},
 		ready: map[string]string{}, patterns: map[string]bool{}, programs: tool.Patterns{Left: maxPrograms}, left: bundleSize, steps: bundleSteps,
 		circles: circles{order: map[string]int{}, low: map[string]int{}, in: map[string]bool{}},
 	}
 }
 
-// name returns the name in $defs for the target of a reference. It returns false, with a warning, when the target
+// name returns the name in $defs for a variant of the target of a reference. It returns false, with a warning, when the target
 // is outside the document or missing.
-func (b *bundle) name(d *document, ref, where string) (string, bool) {
-	if name, ok := b.names[ref]; ok {
+func (b *bundle) name(d *document, ref, where string, v variant) (string, bool) {
+	target := d.at(ref)
+	if v = v.of(d, target); !v.plain() && b.varied > maxVaried {
+		d.warn("%s: its parts are too many to be read together", where)
+		v = variant{}
+	}
+	key := v.key(ref)
+	if name, ok := b.names[key]; ok {
 		return name, name != ""
 	}
-	target := d.at(ref)
 	if target == nil || target.kind != object && target.kind != boolean {
 		d.warn("%s: the reference %s cannot be followed, any value is accepted there", where, clip(ref, 200))
-		b.names[ref] = ""
+		b.names[key] = ""
 		return "", false
 	}
 	base := ref[strings.LastIndexByte(ref, '/')+1:]
@@ -62,8 +70,8 @@ func (b *bundle) name(d *document, ref, where string) (string, bool) {
 		name = fmt.Sprintf("%s_%d", base, b.taken[base])
 	}
 	b.taken[name] = 1
-	b.names[ref] = name
-	b.nodes[name] = target
+	b.names[key] = name
+	b.nodes[name], b.variants[name] = target, v
 	return name, true
 }
 
@@ -72,13 +80,17 @@ func (b *bundle) definition(d *document, name string) *converted {
 	if c := b.defs[name]; c != nil {
 		return c
 	}
-	c := b.convert(d, b.nodes[name], name)
+	v := b.variants[name]
+	c := b.convert(d, b.nodes[name], name, v)
+	if !v.plain() {
+		b.varied += c.schemas
+	}
 	b.defs[name] = c
 	return c
 }
 
-func (b *bundle) convert(d *document, n *node, where string) *converted {
-	c := converter{document: d, bundle: b, where: where}
+func (b *bundle) convert(d *document, n *node, where string, v variant) *converted {
+	c := converter{document: d, bundle: b, where: where, known: v.known, part: v.part}
 	c.convert(n, false, 0)
 	c.out.full, c.out.lean = c.full.String(), c.lean.String()
 	return &c.out
@@ -87,7 +99,7 @@ func (b *bundle) convert(d *document, n *node, where string) *converted {
 // schema returns a schema with its definitions in its own $defs. It returns {} with a warning when the schema has
 // more than most bytes, or when the schemas of the document are too large together.
 func (b *bundle) schema(d *document, n *node, where string, most int) string {
-	root := b.convert(d, n, where)
+	root := b.convert(d, n, where, variant{})
 	done, ok := b.ready[root.full]
 	if !ok {
 		done = b.cache(d, root, where)

@@ -29,6 +29,9 @@ type document struct {
 	reported   map[string]bool
 	unreported int
 	found      map[string]*node // the targets of references
+	visited    int              // see maxFamily
+	families   map[*node]family
+	children   map[*node][]string // references to the schemas that extend one; nil: not read yet
 }
 
 // maxReference limits the length of a reference, in bytes: a few references can be used very often, and lead to one
@@ -36,7 +39,7 @@ type document struct {
 const maxReference = 4 << 10
 
 func newDocument(ctx context.Context, root *node) (*document, error) {
-	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}}
+	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}, families: map[*node]family{}}
 	if v := root.get("swagger").scalar(); v != "" {
 		if v != "2.0" && v != "2" {
 			return nil, documentError("Swagger %s is not supported", clip(v, 20))

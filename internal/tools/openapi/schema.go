@@ -24,7 +24,9 @@ type converted struct {
 type converter struct {
 	*document
 	bundle *bundle
-	where  string // for warnings
+	where  string   // for warnings
+	known  []string // properties that the parts beside the schema name, sorted
+	part   bool     // the schema is a part of a child, which chooses nothing among children
 
 	full, lean strings.Builder
 	out        converted
@@ -46,7 +48,7 @@ func (c *converter) convert(n *node, below bool, depth int) {
 		c.write("{}")
 		return
 	}
-	if n.get("nullable").isTrue() && n.get("type") == nil && combines(n) {
+	if (n.get("nullable").isTrue() || n.get("x-nullable").isTrue()) && combines(n) {
 		c.write(`{"anyOf":[`)
 		c.object(n, below, depth)
 		c.write(`,{"type":"null"}]}`)
@@ -67,8 +69,10 @@ func combines(n *node) bool {
 func (c *converter) object(n *node, below bool, depth int) {
 	w := members{c: c}
 	c.write("{")
+	chosen := c.choices(n)
+	beside := c.besideOf(n, chosen)
 	if r := n.get("$ref"); r.str() != "" {
-		if name, ok := c.bundle.name(c.document, r.text, c.where); ok {
+		if name, ok := c.bundle.name(c.document, r.text, c.where, variant{beside.ref, c.part}); ok {
 			w.raw("$ref", quote("#/$defs/"+pointerToken(name)))
 			c.out.deps = append(c.out.deps, name)
 			if !below {
@@ -83,9 +87,12 @@ func (c *converter) object(n *node, below bool, depth int) {
 	c.types(n, &w)
 	c.numbers(n, &w)
 	c.texts(n, &w)
+	known, part := c.known, c.part
+	c.known, c.part = nil, false
 	c.lists(n, depth, &w)
-	c.objects(n, below, depth, &w)
-	c.combinations(n, below, depth, &w)
+	c.objects(n, beside.own, below, depth, &w)
+	c.combinations(n, chosen, beside, below, depth, &w)
+	c.known, c.part = known, part
 	c.write("}")
 }
 
@@ -265,8 +272,11 @@ func (c *converter) lists(n *node, depth int, w *members) {
 	}
 }
 
-func (c *converter) objects(n *node, below bool, depth int, w *members) {
+func (c *converter) objects(n *node, known []string, below bool, depth int, w *members) {
 	properties := n.get("properties")
+	if closes(n) && len(known) > 0 {
+		properties = withNames(properties, known)
+	}
 	c.writeSchemaMap("properties", properties, true, depth, w)
 	var required []string
 	seen := map[string]bool{}
@@ -307,10 +317,17 @@ func (c *converter) isReadOnly(n *node) bool {
 	return r != "" && c.at(r).get("readOnly").isTrue()
 }
 
-func (c *converter) combinations(n *node, below bool, depth int, w *members) {
-	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
-		c.writeSchemaList(name, n.get(name), below, depth, w)
+func (c *converter) combinations(n *node, chosen choice, beside beside, below bool, depth int, w *members) {
+	c.writeParts(n.get("allOf").elements(), beside.all, below, depth, w)
+	for _, name := range []string{"anyOf", "oneOf"} {
+		c.known = beside.parts[name]
+		if name == chosen.instead {
+			c.writeChoice(chosen, below, depth, w)
+		} else {
+			c.writeSchemaList(name, n.get(name), below, depth, w)
+		}
 	}
+	c.known = nil
 	c.writeSchema("not", n.get("not"), below, depth, w)
 	if c.version == openapi31 {
 		for _, name := range []string{"if", "then", "else"} {
@@ -340,6 +357,27 @@ func (c *converter) writeSchemaList(name string, n *node, below bool, depth int,
 		}
 		c.convert(&nodes[i], below, depth+1)
 	}
+	c.write("]")
+}
+
+// writeParts writes the parts of an allOf; known are the properties that the others name, of each.
+func (c *converter) writeParts(nodes []node, known [][]string, below bool, depth int, w *members) {
+	if len(nodes) == 0 {
+		return
+	}
+	w.name("allOf")
+	c.write("[")
+	for i := range nodes {
+		if i > 0 {
+			c.write(",")
+		}
+		c.known, c.part = nil, true
+		if i < len(known) {
+			c.known = known[i]
+		}
+		c.convert(&nodes[i], below, depth+1)
+	}
+	c.known, c.part = nil, false
 	c.write("]")
 }
 

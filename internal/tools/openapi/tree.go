@@ -114,6 +114,27 @@ func (n *node) scalar() string {
 // isTrue reports whether the node is true, or the text "true".
 func (n *node) isTrue() bool { return n.scalar() == "true" }
 
+// isFalse reports whether the node is false, or the text "false".
+func (n *node) isFalse() bool { return n.scalar() == "false" }
+
+func textNode(s string) node { return node{kind: text, text: s} }
+
+func booleanNode(v bool) node { return node{kind: boolean, text: strconv.FormatBool(v)} }
+
+func listOf(nodes ...node) node { return node{kind: list, kids: &kids{nodes: nodes}} }
+
+// with returns an object with one more member, which it does not have yet.
+func (n *node) with(name string, value node) *node {
+	k := &kids{}
+	n.each(func(name string, value *node) { k.add(name, *value) })
+	k.add(name, value)
+	return &node{kind: object, kids: k}
+}
+
+func (k *kids) add(name string, value node) {
+	k.names, k.nodes = append(k.names, name), append(k.nodes, value)
+}
+
 // nothing is shared by all empty lists and objects.
 var nothing kids
 
