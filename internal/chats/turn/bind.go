@@ -63,7 +63,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	*to = boundCall{op: op, binding: plan.Binding{
 		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op),
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
-		Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: namesOf(op, args),
+		Media: op.Media(args), Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: namesOf(op, args),
 	}}
 	return wrong, nil
 }

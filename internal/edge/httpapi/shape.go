@@ -50,7 +50,7 @@ type Endpoint struct {
 
 // RefusedOperation is the reason why an operation cannot be called.
 type RefusedOperation struct {
-	Reason  string `json:"reason" enum:"cookie,header,server,scheme"`
+	Reason  string `json:"reason" enum:"cookie,header,server,scheme,body,style,file"`
 	Message string `json:"message"`
 }
 

@@ -53,6 +53,9 @@ func fieldsOf(schema json.RawMessage) (list []schemaField) {
 	}
 	members, _ := jcs.Members(s.Properties)
 	for _, m := range members {
+		if string(m.Value) == "false" { // it is not sent
+			continue
+		}
 		f := fieldOf(m.Name, m.Value, s.Defs)
 		f.needed = slices.Contains(s.Required, m.Name)
 		list = append(list, f)

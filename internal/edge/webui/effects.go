@@ -21,6 +21,7 @@ type call struct {
 	Query    *code
 	Headers  *code
 	Body     *code
+	Media    string // of a body that is not plain JSON
 	Crossing []crossing
 
 	Suggested bool // an undo that was found in the server's document
@@ -86,7 +87,7 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) cal
 		v.Query = a.code(jsonCode(c.Query, a.origin))
 	}
 	v.Headers = a.code(jsonCode(c.Headers, a.origin))
-	v.Body = a.code(jsonCode(c.Body, a.origin))
+	v.Body, v.Media = a.code(jsonCode(c.Body, a.origin)), plain(b.Media)
 	v.Crossing = a.crossings(uses, b)
 	return v
 }

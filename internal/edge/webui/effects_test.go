@@ -167,6 +167,20 @@ func TestAnEditShowsAMovedServer(t *testing.T) {
 	t.Errorf("%+v", c.Changes)
 }
 
+// TestACardNamesTheTypeOfABody: a body that is not plain JSON is shown with the type in which it is sent.
+func TestACardNamesTheTypeOfABody(t *testing.T) {
+	r, _ := editedRun()
+	if got := renderFor(t, r, nil, auth.Principal{}, locale.Spanish); strings.Contains(got, "multipart") {
+		t.Fatal("nothing is sent as parts")
+	}
+	for i := range r.Plan.Bindings {
+		r.Plan.Bindings[i].Media = "multipart/form-data"
+	}
+	if got := renderFor(t, r, nil, auth.Principal{}, locale.Spanish); !strings.Contains(got, `Cuerpo <span class="meta">multipart/form-data</span>`) {
+		t.Error(got)
+	}
+}
+
 func renderFor(t *testing.T, r plan.Run, list []plan.Revision, who auth.Principal, tag locale.Tag) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -121,6 +121,9 @@ type Binding struct {
 	Template    string   `json:"template"` // the path as it stands in the OpenAPI document
 	Fingerprint string   `json:"fingerprint"`
 	Auth        string   `json:"auth,omitempty"` // where the server's key is sent; empty: the server has no key
+	// Media is the type in which the body is sent, where it is not plain JSON: a form, for example. The fingerprint has the rest
+	// of how it is written.
+	Media string `json:"media,omitempty"`
 	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
 	// says nothing. The title of a step may be the model's; this is not.
 	Summary string `json:"summary,omitempty"`

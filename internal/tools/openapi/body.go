@@ -1,48 +1,73 @@
 package openapi
 
 import (
+	"cmp"
 	"mime"
 	"slices"
 	"strings"
+
+	"piloto/internal/tools/tool"
 )
 
 const (
-	jsonMedia = "application/json"
-	formMedia = "application/x-www-form-urlencoded"
+	jsonMedia  = "application/json"
+	formMedia  = "application/x-www-form-urlencoded"
+	partsMedia = "multipart/form-data"
 )
 
-// rank returns the normal form of a media type and its preference: lower is better, -1 cannot be sent.
+// rank returns the normal form of a media type, with its parameters, and its preference: lower is better, -1 cannot be sent.
+// A wildcard becomes a type that it allows.
 func rank(media string) (string, int) {
-	base, _, err := mime.ParseMediaType(media)
+	base, parameters, err := mime.ParseMediaType(media)
 	if err != nil {
 		return media, -1
 	}
-	switch {
-	case base == jsonMedia:
-		return base, 0
-	case base == "application/merge-patch+json":
-		return base, 1
-	case strings.HasSuffix(base, "+json"):
-		return base, 2
-	case base == "*/*" || base == "application/*":
-		return jsonMedia, 3
-	case base == formMedia:
-		return base, 4
+	switch charset := strings.ToLower(parameters["charset"]); charset {
+	case "", "utf-8", "utf8", "us-ascii":
+	default:
+		return media, -1
 	}
-	return base, -1
+	delete(parameters, "q")
+	switch {
+	case base == "*/*" || base == "application/*" || strings.HasPrefix(base, "application/*+json"):
+		return jsonMedia, 3
+	case base == "text/*":
+		return "text/plain", 6
+	case strings.Contains(base, "*"):
+		return media, -1
+	case base == partsMedia: // the boundary is ours
+		return base, 5
+	}
+	full := cmp.Or(mime.FormatMediaType(base, parameters), base)
+	switch {
+	case base == jsonMedia || base == "text/json":
+		return full, 0
+	case base == "application/merge-patch+json":
+		return full, 1
+	case strings.HasSuffix(base, "+json"):
+		return full, 2
+	case base == formMedia:
+		return full, 4
+	case isText(base):
+		return full, 6
+	}
+	return full, -1
 }
 
-// choose returns the best of some media types and its index. When none can be sent, it returns the first, so that a
-// message can name it.
-func choose(media []string) (string, int) {
-	best, at, bestRank := "", -1, -1
-	for i, m := range media {
-		name, r := rank(m)
-		if at < 0 || r >= 0 && (bestRank < 0 || r < bestRank) {
-			best, at, bestRank = name, i, r
-		}
-	}
-	return best, at
+// textTypes are the types of texts that do not say so by their names.
+var textTypes = []string{
+	"application/xml", "application/yaml", "application/x-yaml", "application/jsonl", "application/x-ndjson", "application/ndjson",
+	"application/graphql", "application/javascript", "application/sql", "application/jwt", "application/toml", "application/csv",
+}
+
+func isText(base string) bool {
+	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+yaml") || slices.Contains(textTypes, base)
+}
+
+// content is one of the forms in which a body may be sent.
+type content struct {
+	media            string
+	schema, encoding *node
 }
 
 func (s *skeleton) body3(c *call, op *node) {
@@ -53,14 +78,11 @@ func (s *skeleton) body3(c *call, op *node) {
 	if body = s.resolve(body, c.where()); body == nil {
 		return
 	}
-	content := body.get("content")
-	var media []string
-	content.each(func(name string, _ *node) { media = append(media, name) })
-	name, at := choose(media)
-	if at < 0 {
-		return
-	}
-	s.body(c, name, body.get("required").isTrue(), content.kids.nodes[at].get("schema"))
+	var contents []content
+	body.get("content").each(func(name string, n *node) {
+		contents = append(contents, content{name, n.get("schema"), n.get("encoding")})
+	})
+	s.body(c, body.get("required"), contents)
 }
 
 func (s *skeleton) body2(c *call, op, body *node, form []*node) {
@@ -74,59 +96,134 @@ func (s *skeleton) body2(c *call, op, body *node, form []*node) {
 			media = append(media, m.text)
 		}
 	}
+	var contents []content
 	switch {
 	case body != nil:
+		media = slices.DeleteFunc(media, func(m string) bool { // a body is not a form
+			way := tool.WritingOf(m)
+			return way == tool.AsForm || way == tool.AsParts
+		})
 		if len(media) == 0 {
 			media = []string{jsonMedia}
 		}
-		name, _ := choose(media)
-		if name == formMedia {
-			name = jsonMedia
+		for _, m := range media {
+			contents = append(contents, content{m, body.get("schema"), nil})
 		}
-		s.body(c, name, body.get("required").isTrue(), body.get("schema"))
+		s.body(c, body.get("required"), contents)
 	case len(form) > 0:
 		name := formMedia
-		onlyMultipart := len(media) > 0 && !slices.Contains(media, formMedia) && slices.Contains(media, "multipart/form-data")
-		if onlyMultipart || slices.ContainsFunc(form, func(p *node) bool { return p.get("type").str() == "file" }) {
-			name = "multipart/form-data"
+		isParts := func(m string) bool { return tool.WritingOf(m) == tool.AsParts }
+		onlyParts := slices.ContainsFunc(media, isParts) && !slices.ContainsFunc(media, func(m string) bool { return tool.WritingOf(m) == tool.AsForm })
+		if onlyParts || slices.ContainsFunc(form, func(p *node) bool { return p.get("type").str() == "file" }) {
+			name = partsMedia
 		}
-		schema, required := formSchema(form)
-		s.body(c, name, required, schema)
+		schema, encoding, required := formSchema(form)
+		s.body(c, required, []content{{name, schema, encoding}})
 	}
 }
 
-// formSchema combines form fields of 2.0 into one object schema.
-func formSchema(form []*node) (schema *node, required bool) {
-	properties, names := &kids{}, &kids{}
+// formSchema combines form fields of 2.0 into one object schema, and their styles into an encoding. A file is required unless
+// the document says that it is not.
+func formSchema(form []*node) (schema, encoding, required *node) {
+	properties, names, styles := &kids{}, &kids{}, &kids{}
 	for _, p := range form {
 		name := p.get("name").scalar()
-		properties.names, properties.nodes = append(properties.names, name), append(properties.nodes, *withoutRequired(p))
-		if p.get("required").isTrue() {
-			names.nodes = append(names.nodes, node{kind: text, text: name})
+		properties.add(name, *withoutRequired(p))
+		if isFile := p.get("type").str() == "file"; p.get("required").isTrue() || isFile && p.get("required") == nil {
+			names.nodes = append(names.nodes, textNode(name))
+		}
+		if p.get("type").str() == "array" {
+			style, explode, _ := style2(p)
+			styles.add(name, *(*node)(nil).with("style", textNode(cmp.Or(style, "form"))).with("explode", booleanNode(explode)))
 		}
 	}
-	k := &kids{
-		names: []string{"type", "properties"},
-		nodes: []node{{kind: text, text: "object"}, {kind: object, kids: properties}},
-	}
-	if len(names.nodes) > 0 {
-		k.names, k.nodes = append(k.names, "required"), append(k.nodes, node{kind: list, kids: names})
-	}
-	return &node{kind: object, kids: k}, len(names.nodes) > 0
+	schema = (*node)(nil).with("type", textNode("object")).with("properties", node{kind: object, kids: properties}).
+		with("required", node{kind: list, kids: names})
+	isRequired := booleanNode(len(names.nodes) > 0)
+	return schema, &node{kind: object, kids: styles}, &isRequired
 }
 
-// body sets the request body. A GET, HEAD or TRACE has none, because the meaning of such a body is not defined.
-func (s *skeleton) body(c *call, media string, required bool, schema *node) {
+// body sets the request body: the best of the contents that can be sent. An operation whose body cannot be sent is refused,
+// unless the document says that it needs none. A GET, HEAD or TRACE has none, because the meaning of such a body is not
+// defined.
+func (s *skeleton) body(c *call, required *node, contents []content) {
+	if len(contents) == 0 {
+		return
+	}
 	switch c.method {
 	case "GET", "HEAD", "TRACE":
-		if required {
+		if required.isTrue() {
 			s.warn("%s: the body it asks for is not sent with this method", c.where())
+			c.refuse(tool.RefusedBody, contents[0].media)
 		}
 		return
 	}
-	if _, r := rank(media); r < 0 {
-		s.warn("%s: a body of type %s cannot be sent", c.where(), clip(media, 100))
-		schema = nil
+	var why *tool.Refusal
+	best := -1
+	for _, one := range contents {
+		media, r := rank(one.media)
+		if r < 0 {
+			why = firstRefusal(why, tool.RefusedBody, one.media)
+			continue
+		}
+		if best >= 0 && r >= best {
+			continue
+		}
+		made, refused := s.written(c, media, one)
+		if refused != nil {
+			why = firstRefusal(why, refused.Reason, refused.What)
+			continue
+		}
+		made.required = required.isTrue()
+		c.body, best = made, r
 	}
-	c.body = &body{clip(media, 100), required, schema}
+	if c.body != nil {
+		return
+	}
+	if said := required != nil && !required.isTrue(); said {
+		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), clip(contents[0].media, 100))
+		return
+	}
+	s.warn("%s: it cannot be called, because %s", c.where(), because(why))
+	c.refuse(why.Reason, why.What)
+}
+
+func firstRefusal(have *tool.Refusal, reason, what string) *tool.Refusal {
+	if have != nil {
+		return have
+	}
+	return &tool.Refusal{Reason: reason, What: what}
+}
+
+// because writes a refusal of a body in a warning.
+func because(r *tool.Refusal) string {
+	if r.Reason == tool.RefusedFile {
+		return "it takes a file: " + clip(r.What, 100)
+	}
+	return "a body of type " + clip(r.What, 100) + " cannot be sent"
+}
+
+// written returns the body of one content, or why it cannot be written.
+func (s *skeleton) written(c *call, media string, one content) (*body, *tool.Refusal) {
+	out := &body{media: clip(media, 200), schema: one.schema}
+	switch tool.WritingOf(media) {
+	case tool.AsForm, tool.AsParts:
+		return s.form(c, out, one.encoding)
+	case tool.AsText:
+		if s.isBinary(one.schema) || !s.mayBeText(one.schema) {
+			return nil, &tool.Refusal{Reason: tool.RefusedBody, What: one.media}
+		}
+	}
+	return out, nil
+}
+
+// mayBeText reports whether a schema accepts a text, a number or a boolean.
+func (s *skeleton) mayBeText(schema *node) bool {
+	known, plain := false, false
+	s.inPlace(schema, func(n *node) {
+		types := typesOf(n)
+		known = known || len(types) > 0 || n.get("properties") != nil
+		plain = plain || slices.ContainsFunc(types, isPlain)
+	})
+	return plain || !known
 }

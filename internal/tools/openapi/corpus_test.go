@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,8 +45,12 @@ func TestParseFindsOperationsOfCorpus(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			paths, compiled := map[string]bool{}, map[string]bool{}
 			schemas, largest := 0, 0
+			var refused []string
 			for _, op := range found.Operations {
 				paths[op.Path] = true
+				if op.Refused != nil {
+					refused = append(refused, fmt.Sprint(op, ": ", *op.Refused))
+				}
 				for _, s := range schemasOf(op) {
 					schemas += len(s)
 					largest = max(largest, len(s))
@@ -61,8 +66,8 @@ func TestParseFindsOperationsOfCorpus(t *testing.T) {
 			if got, want := len(paths), atoi(t, f[3]); got != want {
 				t.Errorf("%d paths, want %d", got, want)
 			}
-			t.Logf("%v, %d MB allocated, %d KB of schemas, largest %d KB, base %s, keys %v, %d warnings %.2q", took,
-				(after.TotalAlloc-before.TotalAlloc)>>20, schemas>>10, largest>>10, found.BaseURL, found.KeyPlaces, len(found.Warnings), found.Warnings)
+			t.Logf("%v, %d MB allocated, %d KB of schemas, largest %d KB, base %s, keys %v, %d warnings %.2q, %d refused %q", took,
+				(after.TotalAlloc-before.TotalAlloc)>>20, schemas>>10, largest>>10, found.BaseURL, found.KeyPlaces, len(found.Warnings), found.Warnings, len(refused), refused)
 		})
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,6 +100,12 @@ func describe(f tool.Found) string {
 		}
 		if op.Body != nil {
 			fmt.Fprintf(&b, "  body required=%v %s %s\n", op.Body.Required, op.Body.MediaType, op.Body.Schema)
+			for _, name := range slices.Sorted(maps.Keys(op.Body.Encoding)) {
+				fmt.Fprintf(&b, "    %s %+v\n", name, op.Body.Encoding[name])
+			}
+		}
+		if op.Refused != nil {
+			fmt.Fprintf(&b, "  refused: %s %s\n", op.Refused.Reason, op.Refused.What)
 		}
 	}
 	b.WriteByte('\n')

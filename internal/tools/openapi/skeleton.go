@@ -61,6 +61,7 @@ type body struct {
 	media    string
 	required bool
 	schema   *node
+	encoding map[string]tool.Encoding
 }
 
 // build reads the document.
@@ -130,6 +131,10 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node, serv
 		case in == "header" && ownHeader(p.get("name").scalar()):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
 			c.parameters = append(c.parameters, s.parameter(p))
+			if style := p.get("style").str(); in == "path" && (style == "label" || style == "matrix") {
+				s.warn("%s: it cannot be called, because %s stands in its path in the style %s", where, clip(p.get("name").scalar(), 100), style)
+				c.refuse(tool.RefusedStyle, p.get("name").scalar())
+			}
 		}
 	}
 	if s.version == swagger2 {
@@ -208,10 +213,14 @@ func described(schema, description *node) *node {
 	return &node{kind: object, kids: k}
 }
 
-// style3 returns the style of a parameter of 3.x. A parameter with a content is JSON text.
+// style3 returns the style of a parameter of 3.x. A parameter with a content of JSON is JSON text, and with any other content it
+// is a text.
 func (s *skeleton) style3(p *node) (style string, explode bool, schema *node) {
 	if content := p.get("content"); content.size() > 0 && p.get("schema") == nil {
-		return "json", false, content.kids.nodes[0].get("schema")
+		if media, _ := rank(content.kids.names[0]); tool.WritingOf(media) == tool.AsJSON {
+			style = "json"
+		}
+		return style, false, content.kids.nodes[0].get("schema")
 	}
 	switch style = p.get("style").str(); style {
 	case "spaceDelimited", "pipeDelimited", "deepObject":

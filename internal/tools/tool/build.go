@@ -1,10 +1,8 @@
 package tool
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,16 +12,6 @@ import (
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/ref"
 )
-
-// formMedia is the media type of a form. Every other media type that can be sent is JSON.
-const formMedia = "application/x-www-form-urlencoded"
-
-// Sendable reports whether a body of a media type can be written from a JSON
-// value: JSON itself, any +json type, and forms.
-func Sendable(media string) bool {
-	base, _, err := mime.ParseMediaType(media)
-	return err == nil && (base == "application/json" || base == formMedia || strings.HasSuffix(base, "+json"))
-}
 
 // Build turns a call without references into a request. The request's URL has the registered scheme, host and port,
 // the path prefix of the server or of the operation, and exactly the template's segments. A call that would break this is refused
@@ -188,32 +176,5 @@ func sameShape(base, template, raw string) error {
 			return errors.New("the URL has other literals than its template")
 		}
 	}
-	return nil
-}
-
-func addBody(r *Request, op Operation, raw json.RawMessage) error {
-	if isAbsent(raw) && (op.Body == nil || !op.Body.Required) {
-		return nil
-	}
-	if op.Body == nil || !Sendable(op.Body.MediaType) {
-		return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: "body.unsupported", Msg: "cannot be sent"})
-	}
-	if _, err := readValue(raw); err != nil {
-		return ErrArguments.Because(err).At(fault.Field{Loc: []any{"body"}, Type: "json", Msg: err.Error()})
-	}
-	r.Header["Content-Type"] = op.Body.MediaType
-	r.Body = slices.Clone([]byte(raw))
-	if op.Body.MediaType != formMedia {
-		return nil
-	}
-	list, ok := members(raw)
-	if !ok {
-		return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: "type", Msg: "must be an object: it is sent as a form"})
-	}
-	var pairs []string
-	for _, m := range list {
-		pairs = append(pairs, bracketPairs(m.name, m.value)...)
-	}
-	r.Body = []byte(strings.Join(pairs, "&"))
 	return nil
 }

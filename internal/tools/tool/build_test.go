@@ -139,14 +139,15 @@ func TestBuildWritesTheBody(t *testing.T) {
 	}
 	for _, c := range cases {
 		o := op("POST", "/x")
-		o.Body = &Body{MediaType: c.media, Schema: json.RawMessage("{}")}
+		deep := Encoding{Style: "deepObject", Explode: true}
+		o.Body = &Body{MediaType: c.media, Schema: json.RawMessage("{}"), Encoding: map[string]Encoding{"card": deep, "expand": deep, "items": deep}}
 		r, err := Build(base, o, Arguments{Path: "/x", Body: json.RawMessage(c.body)})
 		if err != nil || string(r.Body) != c.want || r.Header["Content-Type"] != c.contentType {
 			t.Errorf("%s %s: %s %q %v, want %s", c.media, c.body, r.Body, r.Header["Content-Type"], err, c.want)
 		}
 	}
 	for media, body := range map[string]string{
-		"multipart/form-data": `{}`, formMedia: `[1]`, "application/json": `{"a":1,"a":2}`, "application/a+json": `{"a":`,
+		"multipart/form-data": `[]`, "text/plain": `{}`, formMedia: `[1]`, "application/json": `{"a":1,"a":2}`, "application/a+json": `{"a":`,
 	} {
 		o := op("POST", "/x")
 		o.Body = &Body{MediaType: media}

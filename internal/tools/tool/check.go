@@ -112,6 +112,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 			}
 		default:
 			c.parameter(loc, p, value)
+			c.joined(loc, p.Style, p.Explode, false, value)
 		}
 		delete(given, p.Name)
 	}
@@ -180,45 +181,6 @@ func (c *checker) text(loc string, p Parameter, text string) {
 // WrongType reports whether one of the problems is the type of the value at loc itself.
 func WrongType(problems []Problem, loc string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Loc == loc && p.Type == "type" })
-}
-
-func (c *checker) body(op Operation, raw json.RawMessage) {
-	switch {
-	case op.Body == nil:
-		if !isAbsent(raw) {
-			c.add("/body", "body.unexpected", "%s %s takes no body: leave it out", op.Method, op.Path)
-		}
-		return
-	case !Sendable(op.Body.MediaType):
-		if !isAbsent(raw) || op.Body.Required {
-			c.add("/body", "body.unsupported", "a body of type %s cannot be sent from here", op.Body.MediaType)
-		}
-		return
-	case len(raw) == 0:
-		if op.Body.Required {
-			c.add("/body", "missing", "is required")
-		}
-		return
-	case isAbsent(raw) && !op.Body.Required:
-		return
-	}
-	v, err := readValue(raw)
-	if err != nil {
-		c.add("/body", "json", "%v", err)
-		return
-	}
-	if s, ok := v.(string); ok && !(c.refs && ref.Contains(s)) {
-		if inner, err := readValue(json.RawMessage(s)); err == nil {
-			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema), v)) > 0 {
-				c.add("/body", "type", "must be the object itself, not a string that holds one")
-				return
-			}
-		}
-	}
-	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema), v)...)
-	if _, object := v.(map[string]any); op.Body.MediaType == formMedia && !object {
-		c.add("/body", "type", "must be an object: it is sent as a form")
-	}
 }
 
 // validate returns the problems of one value, without those that a reference causes because its value is not known

@@ -123,7 +123,9 @@ func TestCheckResolvedTakesReferencesAsText(t *testing.T) {
 func TestCheckValidatesPresenceAndTypeOfBody(t *testing.T) {
 	none := tool.Op("GET", "/x")
 	multipart := tool.Op("POST", "/x")
-	multipart.Body = &tool.Body{MediaType: "multipart/form-data"}
+	multipart.Body = &tool.Body{MediaType: "multipart/form-data", Encoding: map[string]tool.Encoding{"csv": {Style: "form"}, "pipes": {Style: "pipeDelimited"}}}
+	plain := tool.Op("POST", "/x")
+	plain.Body = &tool.Body{MediaType: "text/plain", Required: true}
 	form := tool.Op("POST", "/x")
 	form.Body = &tool.Body{MediaType: tool.FormMedia, Schema: json.RawMessage("{}")}
 	broken := tool.Op("POST", "/x")
@@ -136,7 +138,15 @@ func TestCheckValidatesPresenceAndTypeOfBody(t *testing.T) {
 		{none, `null`, ""},
 		{none, `{}`, "/body: GET /x takes no body: leave it out"},
 		{multipart, ``, ""},
-		{multipart, `{}`, "/body: a body of type multipart/form-data cannot be sent from here"},
+		{multipart, `{"a":"b"}`, ""},
+		{multipart, `"a"`, "/body: must be an object: it is sent as a form"},
+		{multipart, `{"csv":["a","b c"],"pipes":["a,b"],"other":["a,b|c"]}`, ""},
+		{multipart, `{"csv":["a","b,c"]}`, "/body/csv/1: must not contain a comma: it would be read as two elements"},
+		{multipart, `{"pipes":["a|b","${s1.body.x}"]}`, "/body/pipes/0: must not contain a |: it would be read as two elements"},
+		{plain, `"{\"a\":1}"`, ""},
+		{plain, `"${s1.body.x}"`, ""},
+		{plain, `{"a":1}`, "/body: must be a text: it is sent as text/plain"},
+		{plain, `[1]`, "/body: must be a text: it is sent as text/plain"},
 		{form, `[1]`, "/body: must be an object: it is sent as a form"},
 		{form, `{"a":1}`, ""},
 		{broken, `{"any":"thing"}`, ""},

@@ -90,7 +90,8 @@ func TestSignature(t *testing.T) {
 		{body("application/json", `{"type":"array","items":{"type":"string"}}`, true), "body:string[]"},
 		{body("application/json", `{}`, false), "body?"},
 		{body("application/json", many, true), "body{p00, p01, p02, p03, p04, p05, p06, p07, p08, p09, p10, p11, …}"},
-		{body("multipart/form-data", `{}`, true), "body:multipart/form-data (cannot be sent)"},
+		{body("multipart/form-data", `{"properties":{"file":false},"allOf":[{"properties":{"file":{"type":"string"},"to":{"type":"string"}}}]}`, true), "body{to:string}"},
+		{body("application/json", `{"allOf":[{"properties":{"a":{"type":"string"},"b":true}},{"properties":{"b":{"type":"integer"},"a":true}}]}`, true), "body{a:string, b:integer}"},
 	}
 	for _, c := range cases {
 		got := Signature(c.op)

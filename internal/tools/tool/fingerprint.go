@@ -11,7 +11,7 @@ import (
 )
 
 // Fingerprint returns the lower-case hex SHA-256 of everything that decides the effect of a call of op: the base
-// URL, method, template, parameters, and the body's schema and media type. Titles, summaries, descriptions and
+// URL, method, template, parameters, and the body's schema, media type and encoding. Titles, summaries, descriptions and
 // examples are not part of it, and neither is the order of the document.
 //
 // The fingerprint of a tool with a name covers everything that its server declares, because the server describes
@@ -35,6 +35,7 @@ func Fingerprint(baseURL string, op Operation) string {
 		Required  bool
 		MediaType string
 		Schema    any
+		Encoding  map[string]Encoding `json:",omitempty"`
 	}
 	meaning := struct {
 		V          int
@@ -52,7 +53,7 @@ func Fingerprint(baseURL string, op Operation) string {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Name, b.Name))
 	})
 	if op.Body != nil {
-		meaning.Body = &body{op.Body.Required, op.Body.MediaType, decodeBareSchema(op.Body.Schema)}
+		meaning.Body = &body{op.Body.Required, op.Body.MediaType, decodeBareSchema(op.Body.Schema), op.Body.Encoding}
 	}
 	return sum(meaning)
 }

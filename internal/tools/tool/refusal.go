@@ -22,6 +22,9 @@ const (
 	RefusedHeader = "header" // it requires a header that no call may set
 	RefusedServer = "server" // the document sends it to another origin
 	RefusedScheme = "scheme" // it requires a proof of identity that is not supported
+	RefusedBody   = "body"   // it takes a body of a type that cannot be written: What is the type
+	RefusedStyle  = "style"  // it has a part of the path in a style that is not supported: What is its name
+	RefusedFile   = "file"   // it takes a file: What is its name in the form
 )
 
 // Phrase returns the sentence of the refusal.

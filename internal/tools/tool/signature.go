@@ -70,9 +70,6 @@ func bodySignature(b *Body) string {
 	if !b.Required {
 		mark = "?"
 	}
-	if !Sendable(b.MediaType) {
-		return "body" + mark + ":" + b.MediaType + " (cannot be sent)"
-	}
 	root, defs := openSchema(b.Schema)
 	left := max(leastRead, 4*len(b.Schema))
 	names, types, listedAs := root.collect(defs, 0, &left)
@@ -89,7 +86,7 @@ func bodySignature(b *Body) string {
 	var shown []string
 	for _, must := range []bool{true, false} {
 		for _, name := range names {
-			if required[name] == must {
+			if required[name] == must && string(types[name]) != "false" {
 				shown = append(shown, nameAndType(name, typeName(types[name], defs), must))
 			}
 		}
@@ -158,8 +155,11 @@ func (o outline) collect(defs map[string]json.RawMessage, depth int, left *int) 
 		sub, _ := openSchema(part)
 		n, t, r := sub.collect(defs, depth+1, left)
 		for _, name := range n {
-			if _, have := types[name]; !have {
+			have, known := types[name]
+			if !known {
 				names = append(names, name)
+			}
+			if !known || string(have) == "true" { // a closed part only names what the parts beside it describe
 				types[name] = t[name]
 			}
 		}

@@ -224,13 +224,14 @@ type Parameter struct {
 	Schema   json.RawMessage `json:"schema"`
 }
 
-// Body is a request body. Schema is self-contained: its own $defs hold everything that it refers to. MediaType is a
-// JSON type or application/x-www-form-urlencoded. Any other type is stored only to report that it cannot be sent
-// (see Sendable).
+// Body is a request body. Schema is self-contained: its own $defs hold everything that it refers to. MediaType, with its
+// parameters, is what is sent as the Content-Type: a JSON type, a form, or the type of a text. Encoding has the members of a
+// form that are written in another way than by their value.
 type Body struct {
-	Required  bool            `json:"required,omitempty"`
-	MediaType string          `json:"media_type"`
-	Schema    json.RawMessage `json:"schema"`
+	Required  bool                `json:"required,omitempty"`
+	MediaType string              `json:"media_type"`
+	Schema    json.RawMessage     `json:"schema"`
+	Encoding  map[string]Encoding `json:"encoding,omitempty"`
 }
 
 // Catalogue is the result of one discovery.
