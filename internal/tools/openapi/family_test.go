@@ -110,7 +110,7 @@ func TestCombinedSchemasMeanOneObject(t *testing.T) {
 		{"one child", `{$ref: '#/components/schemas/Fish'}`, []string{`{"kind":"Fish","fins":1}`}, []string{`{"kind":"Fish"}`, `{"kind":"Fish","fins":1,"x":1}`}},
 	}
 	for _, c := range cases {
-		op := operationOf(t, c.schema)
+		op := bodyOperation(t, c.schema)
 		for _, body := range c.fits {
 			if wrong := op.Check(schema.Compiler{}, tool.Arguments{Path: "/x", Body: json.RawMessage(body)}); len(wrong) > 0 {
 				t.Errorf("%s: %s is refused: %v\n%s", c.name, body, wrong, op.Body.Schema)
@@ -126,7 +126,7 @@ func TestCombinedSchemasMeanOneObject(t *testing.T) {
 
 // TestTheChosenAlternativeIsTheOneThatIsTold: a model reads the problems of the alternative that it means.
 func TestTheChosenAlternativeIsTheOneThatIsTold(t *testing.T) {
-	op := operationOf(t, `{oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: pet}}`)
+	op := bodyOperation(t, `{oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: pet}}`)
 	for body, want := range map[string]string{
 		`{"pet":"Dog"}`:             "[/body/name: is required]",
 		`{"pet":"Cat","claws":"x"}`: "[/body/claws: must be an integer, not string]",
@@ -141,7 +141,7 @@ func TestTheChosenAlternativeIsTheOneThatIsTold(t *testing.T) {
 }
 
 // operationOf reads a document whose one operation takes a body of a schema.
-func operationOf(t *testing.T, body string) tool.Operation {
+func bodyOperation(t *testing.T, body string) tool.Operation {
 	t.Helper()
 	document := "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths:\n  /x:\n    post:\n      requestBody:\n        required: true\n        content:\n          application/json:\n            schema: " +
 		body + "\ncomponents:\n  schemas:" + combined
