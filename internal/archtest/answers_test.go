@@ -20,6 +20,7 @@ var judges = map[string]string{
 	"internal/tools/mcp/client.go":       "the protocol has statuses for a session that is unknown",
 	"internal/tools/mcp/listen.go":       "a stream is answered 200",
 	"internal/tools/mcp/resume.go":       "a stream is answered 200",
+	"internal/tools/mcp/signin.go":       "only a 401 asks for a sign-in",
 	"internal/tools/mcp/wire.go":         "an answer below 200 is no HTTP any more",
 	"internal/tools/outbound/sender.go":  "an answer below 200 is no HTTP any more",
 	"internal/workspace/bucket/fault.go": "507 is the embedded engine's: its disk is full",

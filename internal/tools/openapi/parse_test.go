@@ -104,9 +104,6 @@ func describe(f tool.Found) string {
 				fmt.Fprintf(&b, "    %s %+v\n", name, op.Body.Encoding[name])
 			}
 		}
-		if op.Refused != nil {
-			fmt.Fprintf(&b, "  refused: %s %s\n", op.Refused.Reason, op.Refused.What)
-		}
 	}
 	b.WriteByte('\n')
 	for _, w := range f.Warnings {
