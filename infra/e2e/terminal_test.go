@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,10 +26,10 @@ func (s *stage) cli(args []string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args[1:]...)
 	cmd.Dir = s.ts.Getenv("WORK")
-	cmd.Env = append(passed[:len(passed):len(passed)],
-		"HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "LANG=es_ES.UTF-8", "PILOTO_DATA="+s.d.data,
-		"PILOTO_AT="+s.ts.Getenv("AT"), "PILOTO_TOKEN="+s.ts.Getenv("CLI_TOKEN"), "EDITOR="+s.ts.Getenv("EDITOR"),
-	)
+	cmd.Env = slices.Concat(passed, []string{
+		"HOME=" + cmd.Dir, "XDG_CONFIG_HOME=" + cmd.Dir, "LANG=es_ES.UTF-8", "PILOTO_DATA=" + s.d.data,
+		"PILOTO_AT=" + s.ts.Getenv("AT"), "PILOTO_TOKEN=" + s.ts.Getenv("CLI_TOKEN"), "EDITOR=" + s.ts.Getenv("EDITOR"),
+	})
 	if text, err := os.ReadFile(s.ts.MkAbs("stdin")); err == nil {
 		cmd.Stdin = bytes.NewReader(text)
 	}

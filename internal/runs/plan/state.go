@@ -124,20 +124,20 @@ type StepState struct {
 
 // Unanswered reports whether the effect ended, and no answer to its last call says whether it was done: it is in doubt,
 // or a check says that it was not done.
-func (st StepState) Unanswered() bool {
-	return st.Last.Key != "" && (st.Status == StepInDoubt || st.Status == StepFailed && st.Checks > 0)
+func (s StepState) Unanswered() bool {
+	return s.Last.Key != "" && (s.Status == StepInDoubt || s.Status == StepFailed && s.Checks > 0)
 }
 
 // Answers reports whether the service has decided on the calls with a key: the effect was done, or the last of them was
 // refused by the operation itself.
-func (st StepState) Answers(key string) bool {
+func (s StepState) Answers(key string) bool {
 	switch {
-	case st.WasDone():
+	case s.WasDone():
 		return true
-	case st.Last.Key != key || st.Status != StepFailed || st.Result == nil:
+	case s.Last.Key != key || s.Status != StepFailed || s.Result == nil:
 		return false
 	}
-	return meaning.OfOperation(st.Result.Status)
+	return meaning.OfOperation(s.Result.Status)
 }
 
 // LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.

@@ -27,10 +27,10 @@ type approvalRequest struct {
 	substitute *plan.Command // the replacement of a failed command; nil when the command is the plan's
 }
 
-func (c prepared) approvalRequest() approvalRequest {
-	w := approvalRequest{ask: c.ask, method: c.request.Method, url: c.request.URL, headers: c.args.Headers, body: c.body, hash: c.hash, substitute: c.substitute}
-	if c.tool != nil {
-		w.method = c.tool.Tool
+func (call prepared) approvalRequest() approvalRequest {
+	w := approvalRequest{ask: call.ask, method: call.request.Method, url: call.request.URL, headers: call.args.Headers, body: call.body, hash: call.hash, substitute: call.substitute}
+	if call.tool != nil {
+		w.method = call.tool.Tool
 	}
 	return w
 }
