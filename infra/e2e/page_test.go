@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // TestPersonConfirmsPlanInBrowser: in a browser, on the real process, without any configuration.
@@ -200,6 +202,7 @@ func TestPersonManagesRegistry(t *testing.T) {
 	}
 
 	b.visit("/?view=servers&id=" + id)
+	b.do(chromedp.ScrollIntoView("#operations")) // what is not in sight is not rendered
 	b.reads("#operations", `POST\s*/orders`)
 	b.pictures("server")
 	upstream.describe(strings.ReplaceAll(upstream.document, "createOrder", "makeOrder"))
