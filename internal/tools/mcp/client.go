@@ -126,7 +126,7 @@ func (c *Client) try(ctx context.Context, s *slot, call tool.Call, since time.Ti
 	reused := r.on != nil
 	if !reused {
 		e := newExchanges(call.Server.BaseURL, r.keys)
-		e.exchanged = isExchanged(call.Keys)
+		e.exchanged = call.Keys.Exchanged()
 		e.changed = func() { c.pool.noteChange(s) }
 		opened, err := open(ctx, c.wire, call.Server.Transport, e)
 		if err != nil {
@@ -195,7 +195,7 @@ func forget(by Exchanger, keys, sent tool.Keys) bool {
 	if by == nil || len(keys) != len(sent) {
 		return false
 	}
-	at := slices.IndexFunc(keys, byOAuth)
+	at := slices.IndexFunc(keys, func(key tool.Credential) bool { return key.Place.In == "oauth" })
 	if at < 0 {
 		return false
 	}
@@ -248,7 +248,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err e
 	reply := x.answer()
 	switch status := x.status; {
 	case errors.Is(x.err, tool.ErrRequest):
-		return tool.Answer{}, outcome{err: errKey}
+		return tool.Answer{}, outcome{err: tool.ErrUnusableKey}
 	case status == 0 && !x.handed.Load():
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(x.err)).Because(e.clean(x.err))}
 	case status == 0 && reply == nil:

@@ -124,7 +124,7 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, keys tool.Key
 		}
 		over := func(via tool.Transport) (tool.Found, error) {
 			e := newExchanges(at, sent)
-			e.exchanged = isExchanged(keys)
+			e.exchanged = keys.Exchanged()
 			return list(ctx, w, via, e)
 		}
 		found, err := over(tool.TransportStreamable)

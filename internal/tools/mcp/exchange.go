@@ -165,9 +165,6 @@ func (e *exchanges) note(m message) {
 // sign adds the keys to a request, at their places.
 func (e *exchanges) sign(req *http.Request) error { return e.keys.Sign(req.Header, req.URL) }
 
-// errKey means that a request is not sent, because its key could split a header or has no valid place.
-var errKey = tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
-
 const (
 	idempotencyHeader = "Idempotency-Key"
 	traceHeader       = "X-Trace-Id"

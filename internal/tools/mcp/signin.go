@@ -3,7 +3,6 @@ package mcp
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,11 +23,6 @@ func (e *exchanges) unauthorized(x *exchange) error {
 	}
 	return tool.ErrUnauthorized.With("status", status)
 }
-
-// isExchanged reports whether OAuth exchanges one of the keys for a token.
-func isExchanged(keys tool.Keys) bool { return slices.ContainsFunc(keys, byOAuth) }
-
-func byOAuth(key tool.Credential) bool { return key.Place.In == "oauth" }
 
 // isUnauthorized reports whether a server refused a request because of who sent it.
 func isUnauthorized(err error) bool {

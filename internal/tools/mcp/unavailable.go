@@ -27,7 +27,7 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 	case errors.Is(x.err, tool.ErrTarget):
 		return tool.ErrTarget.Because(e.clean(x.err))
 	case errors.Is(x.err, tool.ErrRequest):
-		return tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
+		return tool.ErrUnusableKey
 	case errors.Is(x.err, errForeign):
 		return tool.ErrProtocol.With("reason", "endpoint")
 	case meaning.WantsKey(status):

@@ -240,7 +240,7 @@ func (t *Tokens) post(ctx context.Context, key tool.Credential, form url.Values,
 	var handed atomic.Bool
 	req, err := http.NewRequestWithContext(watch(ctx, &handed), http.MethodPost, key.Place.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil || req.URL.User != nil {
-		return tokenResponse{}, tool.ErrRequest.With("reason", "key").Because(tool.ErrKey)
+		return tokenResponse{}, tool.ErrUnusableKey
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")

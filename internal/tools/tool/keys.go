@@ -62,12 +62,12 @@ type Header interface {
 	Set(name, value string)
 }
 
-// Sign adds keys to the header and the address of a request, each at its place. It returns ErrRequest, and the request must not be
+// Sign adds keys to the header and the address of a request, each at its place. It returns ErrUnusableKey, and the request must not be
 // sent, for a key that could split a header or has no usable place. A key of the place "oauth" has none: it is exchanged first.
 func (k Keys) Sign(h Header, to *url.URL) error {
 	for _, c := range k {
 		if strings.ContainsAny(c.Secret+c.Place.Name, "\r\n\x00") {
-			return errUnusableKey
+			return ErrUnusableKey
 		}
 		switch c.Place.In {
 		case "bearer":
@@ -87,13 +87,14 @@ func (k Keys) Sign(h Header, to *url.URL) error {
 			}
 			to.RawQuery += pair
 		default:
-			return errUnusableKey
+			return ErrUnusableKey
 		}
 	}
 	return nil
 }
 
-var errUnusableKey = ErrRequest.With("reason", "key").Because(ErrKey)
+// ErrUnusableKey means that a request is not sent, because its key could split a header or has no usable place.
+var ErrUnusableKey = ErrRequest.With("reason", "key").Because(ErrKey)
 
 // Is reports whether two places are one: a key there replaces the other. A token and the client credentials that give one are in
 // one place, and the names of headers have no case.
