@@ -153,7 +153,6 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 	switch c.method {
 	case "GET", "HEAD", "TRACE":
 		if required.isTrue() {
-			s.warn("%s: the body it asks for is not sent with this method", c.where())
 			c.refuse(tool.RefusedBody, contents[0].media)
 		}
 		return
@@ -184,7 +183,6 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), clip(contents[0].media, 100))
 		return
 	}
-	s.warn("%s: it cannot be called, because %s", c.where(), because(why))
 	c.refuse(why.Reason, why.What)
 }
 
@@ -193,14 +191,6 @@ func firstRefusal(have *tool.Refusal, reason, what string) *tool.Refusal {
 		return have
 	}
 	return &tool.Refusal{Reason: reason, What: what}
-}
-
-// because writes a refusal of a body in a warning.
-func because(r *tool.Refusal) string {
-	if r.Reason == tool.RefusedFile {
-		return "it takes a file: " + clip(r.What, 100)
-	}
-	return "a body of type " + clip(r.What, 100) + " cannot be sent"
 }
 
 // written returns the body of one content, or why it cannot be written.

@@ -132,7 +132,6 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node, serv
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
 			c.parameters = append(c.parameters, s.parameter(p))
 			if style := p.get("style").str(); in == "path" && (style == "label" || style == "matrix") {
-				s.warn("%s: it cannot be called, because %s stands in its path in the style %s", where, clip(p.get("name").scalar(), 100), style)
 				c.refuse(tool.RefusedStyle, p.get("name").scalar())
 			}
 		}
