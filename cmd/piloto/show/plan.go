@@ -107,7 +107,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
 	if !w.files(4, s) {
-		w.request(4, s.Base, callOf(s.PlannedStep))
+		w.request(4, s.Base, s.URL, callOf(s.PlannedStep))
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
 		if s.About != "" {
 			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
@@ -146,11 +146,11 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		w.line(4, w.text("files.undo"))
 	} else if s.Undo != nil {
 		w.line(4, w.text("page.step.undo")+":")
-		w.request(8, s.Undo.Base, s.Undo.Call)
+		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Call)
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
-		w.request(8, s.Verify.Base, s.Verify.Call)
+		w.request(8, s.Verify.Base, s.Verify.URL, s.Verify.Call)
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
@@ -160,7 +160,7 @@ func callOf(s httpapi.PlannedStep) plan.Call {
 }
 
 // request writes a call: its method or tool, its whole address, and its arguments.
-func (w *Writer) request(indent int, base string, c plan.Call) {
+func (w *Writer) request(indent int, base, url string, c plan.Call) {
 	address, ok := visible.AddressOf(base)
 	if !ok {
 		address = visible.Address{Origin: base}
@@ -172,7 +172,7 @@ func (w *Writer) request(indent int, base string, c plan.Call) {
 	if c.Tool != "" {
 		w.line(indent, w.text("page.step.tool"), w.style(bold, visible.Line(c.Tool)), visible.Line(address.Origin)+own+visible.Line(address.Prefix))
 	} else {
-		w.line(indent, w.style(bold, visible.Line(c.Method)), visible.Line(address.Origin)+own+visible.Line(address.Prefix+c.Path))
+		w.line(indent, w.style(bold, visible.Line(c.Method)), visible.Line(address.Origin)+own+visible.Line(address.Prefix+strings.TrimPrefix(url, base)))
 	}
 	w.arguments(indent+2, "page.step.query", c.Query)
 	w.arguments(indent+2, "page.step.headers", c.Headers)

@@ -59,9 +59,15 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	for _, p := range op.Check(d.schemas, args) {
 		wrong = append(wrong, p.Field())
 	}
+	query := ""
+	if op.Name == "" && len(wrong) == 0 {
+		if args.Path, query, err = tool.Written(listed.Server, op, args); err != nil {
+			wrong = append(wrong, fault.Of(err).Fields...)
+		}
+	}
 	c.Path, c.Query, c.Headers, c.Body = args.Path, args.Query, args.Headers, args.Body
 	*to = boundCall{op: op, binding: plan.Binding{
-		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op),
+		MCPID: listed.Server.ID, ServerName: listed.Server.Name, BaseURL: listed.Server.At(op), Query: query,
 		Template: entry.Path, Fingerprint: entry.Fingerprint, Auth: tool.Auth(listed.Server.KeysOf(op)),
 		Media: op.Media(args), Summary: oneLine(entry.Summary), About: safeLine(entry.About, aboutListed), Names: namesOf(op, args),
 	}}
@@ -110,7 +116,7 @@ func matchEntry(l tool.Listed, s plan.Call) (e tool.Entry, args tool.Arguments, 
 
 // relativePath removes the server's base URL from a full URL.
 func relativePath(path, base string) string {
-	if rest, ok := strings.CutPrefix(path, base); ok {
+	if rest, ok := strings.CutPrefix(path, base); ok && (rest == "" || strings.ContainsAny(rest[:1], "/?")) {
 		path = rest
 	}
 	if !strings.HasPrefix(path, "/") {

@@ -268,7 +268,7 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	s := a.run.Plan.Steps[0]
 	bound, _ := a.run.Plan.Binding(s.ID)
 	l = look{call: a.call, source: conversation.Source{
-		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: bound.BaseURL + s.Path, At: d.service.Now().UTC(), Call: a.raw,
+		MCPID: a.server.ID, Service: a.server.Name, Tool: s.Tool, Method: s.Method, URL: bound.URL(s), At: d.service.Now().UTC(), Call: a.raw,
 	}}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -117,6 +117,9 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 		return Reply{}, wrong, nil
 	}
 	reply, err := d.propose(ctx, draft)
+	if errors.Is(err, plan.ErrInvalid) {
+		return Reply{}, fault.Of(err).Fields, nil
+	}
 	return reply, nil, err
 }
 
@@ -148,7 +151,9 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	d.service.addTargets(ctx, &r, d.began.Add(d.service.modelTime()))
+	if err := d.service.addTargets(ctx, &r, d.began.Add(d.service.modelTime())); err != nil {
+		return Reply{}, err
+	}
 	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
@@ -265,23 +270,29 @@ func (d *dialog) modelData() map[string]any {
 }
 
 // Previewer reads, within limit, the objects that the references of each step name, as far as
-// that is possible without a change, and without telling a service what another one answered.
+// that is possible without a change, and without telling a service what another one answered. It says which calls could not
+// be sent with what was read.
 type Previewer interface {
-	Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target
+	Targets(ctx context.Context, r plan.Run, limit time.Duration) ([][]plan.Target, []fault.Field)
 }
 
 // previewTime bounds the previews of a plan.
 const previewTime = 5 * time.Second
 
 // addTargets adds the targets of its steps to a draft. A target that cannot be read is omitted,
-// and does not prevent the proposal.
-func (s *Service) addTargets(ctx context.Context, r *plan.Run, until time.Time) {
+// and does not prevent the proposal. plan.ErrInvalid names the calls that could not be sent with what was read.
+func (s *Service) addTargets(ctx context.Context, r *plan.Run, until time.Time) error {
 	limit := min(previewTime, until.Sub(s.Now()))
 	if s.Previews == nil || limit <= 0 {
-		return
+		return nil
+	}
+	found, wrong := s.Previews.Targets(ctx, *r, limit)
+	if len(wrong) > 0 {
+		return plan.ErrInvalid.At(wrong...)
 	}
 	r.Plan.Steps = slices.Clone(r.Plan.Steps)
-	for i, targets := range s.Previews.Targets(ctx, *r, limit) {
+	for i, targets := range found {
 		r.Plan.Steps[i].Targets = targets
 	}
+	return nil
 }

@@ -74,6 +74,9 @@ func (s *Service) Revise(ctx context.Context, e Edit) (plan.Run, error) {
 		viewer: Request{Principal: e.Principal}.Viewer(),
 	}
 	reply, err := s.applyChange(ctx, c, began.Add(previewTime))
+	if errors.Is(err, plan.ErrInvalid) {
+		return plan.Run{}, plan.ErrInvalid.At(prefixLocations("body", fault.Of(err).Fields)...)
+	}
 	if err != nil {
 		return plan.Run{}, err
 	}
@@ -190,7 +193,9 @@ type change struct {
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
 	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	s.addTargets(ctx, &looked, until)
+	if err := s.addTargets(ctx, &looked, until); err != nil {
+		return Reply{}, err
+	}
 	c.next = looked.Plan
 	digest, err := c.next.Digest()
 	if err != nil {
@@ -282,6 +287,9 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	}
 	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), said: d.incoming.Content, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
+	if errors.Is(err, plan.ErrInvalid) {
+		return Reply{}, fault.Of(err).Fields, nil
+	}
 	if moved := fault.KindOf(err); err != nil && (moved == fault.Conflict || moved == fault.Gone) {
 		reply, err = d.giveUp(ctx, locale.Say("turn.draft_moved"))
 		return reply, nil, err

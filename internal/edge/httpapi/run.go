@@ -47,6 +47,7 @@ type PlannedStep struct {
 	Server  string          `json:"server" doc:"the server's name when it was proposed"`
 	Target  string          `json:"target" doc:"the host it is sent to"`
 	Base    string          `json:"base_url" doc:"the address that the path follows"`
+	URL     string          `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 	Tool    string          `json:"tool,omitempty" doc:"called in the place of a method and a path; its arguments are the body"`
 	Method  string          `json:"method"`
 	Path    string          `json:"path"`
@@ -71,6 +72,7 @@ type UndoCall struct {
 	Server string `json:"server"`
 	Target string `json:"target"`
 	Base   string `json:"base_url"`
+	URL    string `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 }
 
 // VerifyCall is a check with its target.
@@ -79,6 +81,7 @@ type VerifyCall struct {
 	Server string `json:"server"`
 	Target string `json:"target"`
 	Base   string `json:"base_url"`
+	URL    string `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 }
 
 // Step is the JSON form of a run's step: the proposal and its result.
@@ -286,25 +289,25 @@ func showRequest(o *run.OtherRequest) *WaitingRequest {
 
 // showPlanned returns the JSON form of a plan's step.
 func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
-	where := func(id plan.EffectID) (server, target, base string) {
-		b, _ := p.Binding(id)
-		return b.ServerName, host(b.BaseURL), b.BaseURL
+	where := func(call plan.Step) (server, target, base, url string) {
+		b, _ := p.Binding(call.ID)
+		return b.ServerName, host(b.BaseURL), b.BaseURL, b.URL(call)
 	}
 	v := PlannedStep{
 		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
 		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
 	}
-	v.Server, v.Target, v.Base = where(s.ID)
+	v.Server, v.Target, v.Base, v.URL = where(s)
 	if b, ok := p.Binding(s.ID); ok {
 		v.About = b.About
 	}
-	if s.Undo != nil {
+	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 		v.Undo = &UndoCall{Undo: *s.Undo}
-		v.Undo.Server, v.Undo.Target, v.Undo.Base = where(plan.UndoOf(s.ID))
+		v.Undo.Server, v.Undo.Target, v.Undo.Base, v.Undo.URL = where(undo)
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		v.Verify = &VerifyCall{Check: *s.Verify}
-		v.Verify.Server, v.Verify.Target, v.Verify.Base = where(check.ID)
+		v.Verify.Server, v.Verify.Target, v.Verify.Base, v.Verify.URL = where(check)
 	}
 	return v
 }

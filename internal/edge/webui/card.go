@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"piloto/internal/ground/locale"
@@ -273,9 +272,13 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	state := a.run.State(s.ID)
 	marked := a.card.Marked
 	a.card.Marked = false
+	known := s.Targets
+	if s.Risk == plan.Read { // it may name another thing when it is sent
+		known = nil
+	}
 	v := cardStep{
 		ID: s.ID.String(), Key: a.run.ID + "-" + plain(s.ID.String()), Number: i + 1, Title: a.show(a.title(s)), Plain: plain(a.title(s)), State: state.Status,
-		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s)),
+		call:     a.call(binding, plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}, usedSteps(s), known...),
 		Risk:     plan.RiskOf(s.Method).Raised(s.Risk == plan.Destructive),
 		Attempts: state.Attempts, Folded: !a.card.Draft && !a.card.Dead, Reused: state.Reused != "",
 	}
@@ -383,11 +386,11 @@ func (a cardBuilder) addOutcome(v *cardStep, state plan.StepState) {
 	if state.Error != nil {
 		v.Error = display(state.Error.Message)
 	}
-	asProposed := v.Target.Prefix + strings.TrimSpace(a.run.Plan.Steps[v.Number-1].Path)
-	if state.Last.URL != "" && v.Tool == "" && !strings.HasSuffix(state.Last.URL, asProposed) {
+	s := a.run.Plan.Steps[v.Number-1]
+	if b, _ := a.run.Plan.Binding(s.ID); state.Last.URL != "" && v.Tool == "" && state.Last.URL != b.URL(s) {
 		v.Sent = display(state.Last.URL)
 	}
-	if len(usedSteps(a.run.Plan.Steps[v.Number-1])) > 0 {
+	if len(usedSteps(s)) > 0 {
 		v.SentHeaders = jsonCode(state.Last.Headers, nil)
 		sent := plan.Result{Body: state.Last.Body}.Shortened(a.room())
 		v.SentBody = answerBody(sent.Body)

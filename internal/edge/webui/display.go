@@ -47,7 +47,8 @@ type visibleWriter struct {
 	prose bool // a message, not a value
 	// step, if set, highlights references: it returns the description of the step that a reference names.
 	step   func(id string) string
-	marked bool // a character was marked
+	known  func(reference string) (value string, ok bool) // if set, the value that is shown in the place of a reference
+	marked bool                                           // a character was marked
 }
 
 func (p *visibleWriter) html() render.HTML {
@@ -79,12 +80,20 @@ func (p *visibleWriter) bareReference(s string) {
 }
 
 func (p *visibleWriter) writeReference(s, shown string) {
-	title := ""
+	title, value := "", shown
+	if p.known != nil {
+		if known, ok := p.known(s); ok {
+			value = known
+		}
+	}
 	if refs, err := ref.InText(s); err == nil && len(refs) == 1 {
 		title = p.step(refs[0].Step)
 	}
+	if value != shown {
+		title = s + " · " + title
+	}
 	fmt.Fprintf(&p.b, `<span class="ref" title="%s">`, html.EscapeString(title))
-	p.literal(shown)
+	p.literal(value)
 	p.b.WriteString(`</span>`)
 }
 

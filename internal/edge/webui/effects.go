@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strings"
 
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/render"
 	"piloto/internal/runs/plan"
+	"piloto/internal/tools/tool"
 )
 
 // call is the request of one effect, with its target.
@@ -75,12 +77,17 @@ type aftermath struct {
 	Undone, Kept, Stays []render.HTML // undone; undo failed; done and not undone
 }
 
-// call returns the request of an effect; uses are the steps whose results it sends.
-func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) call {
+// call returns the request of an effect, with its address as it is sent; uses are the steps whose results it sends, known are
+// the values that must still be the same then.
+func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, known ...plan.Target) call {
 	v := call{Method: c.Method, Tool: a.show(c.Tool), Server: a.show(b.ServerName), Target: targetOf(b.BaseURL)}
 	a.card.Marked = a.card.Marked || v.Target.Marked
-	path := visibleWriter{step: a.origin}
+	path := visibleWriter{step: a.origin, known: valuesOf(known)}
 	path.text(v.Target.Prefix + c.Path)
+	path.known = nil // how a value stands in a query is known when it is sent
+	if b.Query != "" {
+		path.text("?" + b.Query)
+	}
 	v.Path = path.html()
 	a.card.Marked = a.card.Marked || path.marked
 	if string(c.Query) != "{}" {
@@ -90,6 +97,18 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool) cal
 	v.Body, v.Media = a.code(jsonCode(c.Body, a.origin)), plain(b.Media)
 	v.Crossing = a.crossings(uses, b)
 	return v
+}
+
+// valuesOf returns the values of references as they stand in a path.
+func valuesOf(known []plan.Target) func(reference string) (string, bool) {
+	return func(reference string) (string, bool) {
+		for _, t := range known {
+			if "${"+t.Ref+"}" == reference && !strings.ContainsAny(string(t.Value[:min(1, len(t.Value))]), "{[n") {
+				return tool.Escape(textOf(t.Value)), true
+			}
+		}
+		return "", false
+	}
 }
 
 // crossings lists the transfers of data from another origin.

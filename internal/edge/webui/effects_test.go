@@ -53,6 +53,8 @@ func fullPlan(now time.Time) plan.Plan {
 	for _, id := range []string{"s1", "s2", "s4", "undo:s2", "check:s2"} {
 		bind(id, "rooms", "Salas de demostración", roomsURL)
 	}
+	p.Bindings[0].Query = "capacity=6"
+	p.Bindings[4].Query = "ticket=9007199254740993"
 	bind("s3", "mail", "Correo", mailURL)
 	bind("undo:s3", "mail", "Correo", mailURL)
 	return p

@@ -32,6 +32,7 @@ func roomPlan(now time.Time) plan.Plan {
 	for _, s := range p.Steps {
 		p.Bindings = append(p.Bindings, plan.Binding{StepID: s.ID, MCPID: "rooms", ServerName: "Salas de demostración", BaseURL: roomsURL, Template: templateOf(s.Path), Fingerprint: "f"})
 	}
+	p.Bindings[0].Query = "capacity=6&free_on=2026-03-06"
 	return p
 }
 

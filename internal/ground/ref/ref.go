@@ -108,6 +108,23 @@ func Literals(text string) ([]string, error) {
 	return pieces, nil
 }
 
+// MapLiterals returns a text with f applied to each part between its references, which stay.
+func MapLiterals(text string, f func(string) string) (string, error) {
+	parts, err := split(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.ref != nil {
+			b.WriteString("${" + p.ref.String() + "}")
+		} else {
+			b.WriteString(f(p.text))
+		}
+	}
+	return b.String(), nil
+}
+
 // InText returns the references in a text, in order.
 func InText(text string) ([]Reference, error) {
 	parts, err := split(text)

@@ -88,6 +88,27 @@ func Literal(raw json.RawMessage) (json.RawMessage, error) {
 	return mapStrings(raw, func(s string) (json.RawMessage, error) { return marshal(strings.ReplaceAll(s, "${", "$${")) })
 }
 
+// Replace replaces every reference in the string values of a JSON text by what by returns for it, a number, true or false.
+func Replace(raw json.RawMessage, by func(Reference) json.RawMessage) (json.RawMessage, error) {
+	return mapStrings(raw, func(s string) (json.RawMessage, error) {
+		parts, err := split(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) == 1 && parts[0].ref != nil {
+			return by(*parts[0].ref), nil
+		}
+		var b strings.Builder
+		for _, p := range parts {
+			b.WriteString(p.text)
+			if p.ref != nil {
+				b.Write(by(*p.ref))
+			}
+		}
+		return marshal(b.String())
+	})
+}
+
 // value returns the JSON value that replaces a string value.
 func (rs results) value(s string) (json.RawMessage, error) {
 	parts, err := split(s)

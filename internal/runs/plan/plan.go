@@ -78,7 +78,7 @@ func Idempotent(method string) bool {
 // Step is one proposed call: a method and a path, or, for a server that speaks the Model Context
 // Protocol, the name of a Tool, whose arguments are the Body. Path, Query and Headers (JSON objects) and Body
 // (any JSON value) are concrete, except for references to the results of earlier steps, such as
-// "/reservations/${s2.body.id}". Needs lists every step that must be done first. In a plan, ID is
+// "/reservations/${s2.body.id}". Path is written as it is sent. Needs lists every step that must be done first. In a plan, ID is
 // always that of a step as a whole.
 type Step struct {
 	ID     EffectID        `json:"id"`
@@ -124,6 +124,9 @@ type Binding struct {
 	// Media is the type in which the body is sent, where it is not plain JSON: a form, for example. The fingerprint has the rest
 	// of how it is written.
 	Media string `json:"media,omitempty"`
+	// Query is the query of the request as it is sent, without its "?". As in the path of the step, a value that is not known
+	// yet stands there as its reference, and all that is around a reference is final.
+	Query string `json:"query,omitempty"`
 	// Summary is what the server's document says that the call does, as it stood when the plan was made; "" when it
 	// says nothing. The title of a step may be the model's; this is not.
 	Summary string `json:"summary,omitempty"`

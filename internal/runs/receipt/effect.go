@@ -3,7 +3,6 @@ package receipt
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -192,7 +191,7 @@ func (v *verifier) checkRequest(e plan.Event, s eventData, step plan.Step) {
 	case !bound:
 		v.report(eventPlace(e), "%s is bound to nothing", e.StepID)
 	case step.ForEach != "": // one approval for all elements
-		if whole := binding.BaseURL + step.Path; step.Tool == "" && s.URL != whole || step.Tool != "" && s.URL != binding.BaseURL {
+		if s.URL != binding.URL(step) {
 			v.report(eventPlace(e), "%s cannot lead to %s", step.Called(), s.URL)
 		}
 	case step.Tool != "":
@@ -201,7 +200,7 @@ func (v *verifier) checkRequest(e plan.Event, s eventData, step plan.Step) {
 		}
 	case s.Method != step.Method:
 		v.report(eventPlace(e), "%s is a %s, and a %s was sent", e.StepID, step.Method, s.Method)
-	case !leadsTo(binding.BaseURL, step, s.URL):
+	case !binding.LeadsTo(step, s.URL):
 		v.report(eventPlace(e), "%s cannot lead to %s", step.Called(), s.URL)
 	case !matchesHeaders(step.Headers, s.Headers):
 		v.report(eventPlace(e), "%s was sent with other headers than those of the plan", e.StepID)
@@ -224,92 +223,6 @@ func matchesHeaders(planned, sent json.RawMessage) bool {
 		}
 	}
 	return true
-}
-
-// leadsTo reports whether a step can lead to a URL: the bound base URL, then each segment of the
-// path with any text in place of its references, then only parameters of its query, with the exact
-// values of plain texts and numbers.
-func leadsTo(base string, step plan.Step, raw string) bool {
-	rest, ok := strings.CutPrefix(raw, base)
-	if !ok {
-		return false
-	}
-	path, query, _ := strings.Cut(rest, "?")
-	pieces, err := ref.Literals(step.Path)
-	if err != nil {
-		return false
-	}
-	const any = "\x00"
-	want := strings.Split(strings.TrimSuffix(strings.Join(pieces, any), "/"), "/")
-	got := strings.Split(strings.TrimSuffix(path, "/"), "/")
-	if len(want) != len(got) {
-		return false
-	}
-	for i := range want {
-		if !matchesPieces(strings.Split(unescape(want[i]), any), unescape(got[i])) {
-			return false
-		}
-	}
-	return matchesQuery(step.Query, query)
-}
-
-// matchesPieces reports whether a text consists of the pieces with any texts between them.
-func matchesPieces(pieces []string, text string) bool {
-	text, ok := strings.CutPrefix(text, pieces[0])
-	if !ok || len(pieces) == 1 {
-		return ok && text == ""
-	}
-	for _, p := range pieces[1 : len(pieces)-1] {
-		if _, text, ok = strings.Cut(text, p); !ok {
-			return false
-		}
-	}
-	return strings.HasSuffix(text, pieces[len(pieces)-1])
-}
-
-func unescape(s string) string {
-	if plain, err := url.PathUnescape(s); err == nil {
-		return plain
-	}
-	return s
-}
-
-// matchesQuery reports whether a query has only the parameters of the step's query, and all plain
-// values of it.
-func matchesQuery(planned json.RawMessage, query string) bool {
-	sent, err := url.ParseQuery(query)
-	if err != nil {
-		return false
-	}
-	var want map[string]json.RawMessage
-	_ = json.Unmarshal(planned, &want) // no query means no members
-	for name := range sent {
-		base, _, _ := strings.Cut(name, "[")
-		if _, direct := want[name]; !direct && want[base] == nil && !isSpread(want, name) {
-			return false
-		}
-	}
-	for name, raw := range want {
-		text, plain := plainText(raw)
-		as := func(s string) bool { return s == text || ref.Same(json.RawMessage(s), raw) }
-		if plain && !slices.ContainsFunc(sent[name], as) {
-			return false
-		}
-	}
-	return true
-}
-
-// isSpread reports whether a parameter can be a member of an object whose members are sent as
-// separate parameters (style form, explode).
-func isSpread(want map[string]json.RawMessage, name string) bool {
-	for _, raw := range want {
-		var object map[string]json.RawMessage
-		var text string
-		if json.Unmarshal(raw, &object) == nil && object[name] != nil || json.Unmarshal(raw, &text) == nil && ref.Whole(text) {
-			return true
-		}
-	}
-	return false
 }
 
 // plainText returns the text of a value that is a number or a text without references.

@@ -259,7 +259,7 @@ func TestVerifyComparesRewrittenChainWithPlan(t *testing.T) {
 		"another path":               {"done", set("s2[0]", plan.EventStepStart, "url", room+"1/users"), "cannot lead to"},
 		"a longer path":              {"done", set("s2[0]", plan.EventStepStart, "url", room+"1/2/bookings"), "cannot lead to"},
 		"a query more":               {"done", set("s1", plan.EventStepStart, "url", rooms+"&all=1"), "cannot lead to"},
-		"another query":              {"done", set("s1", plan.EventStepStart, "url", base+"/rooms?seats=7&who=ana+%26+luis"), "cannot lead to"},
+		"another query":              {"done", set("s1", plan.EventStepStart, "url", base+"/rooms?seats=7&who=ana%20%26%20luis"), "cannot lead to"},
 		"another body":               {"done", set("s2[0]", plan.EventStepStart, "request", strings.Repeat("a", 64)), "another body"},
 		"another tool":               {"done", set("s4", plan.EventStepStart, "tool", "wipe"), "was called"},
 		"a tool elsewhere":           {"done", set("s4", plan.EventStepStart, "url", "http://evil.example/mcp"), "was called"},

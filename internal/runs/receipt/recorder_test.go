@@ -41,7 +41,7 @@ func examplePlan() plan.Plan {
 			{ID: plan.EffectOf("s4"), Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s3"}, Risk: plan.Write},
 		},
 		Bindings: []plan.Binding{
-			{StepID: plan.EffectOf("s1"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms", Fingerprint: "f1"},
+			{StepID: plan.EffectOf("s1"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms", Fingerprint: "f1", Query: "seats=6&who=ana%20%26%20luis"},
 			{StepID: plan.EffectOf("s2"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/rooms/{id}/bookings", Fingerprint: "f2"},
 			{StepID: plan.ParseEffect("undo:s2"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
 			{StepID: plan.EffectOf("s3"), MCPID: "m", ServerName: "Salas", BaseURL: base, Template: "/bookings/{id}", Fingerprint: "f3"},
@@ -187,7 +187,7 @@ func (s *recorder) finish(status plan.Status) {
 func (s *recorder) receipt() Receipt { return New(s.run, s.revisions, s.events) }
 
 const (
-	rooms = base + "/rooms?seats=6&who=ana+%26+luis"
+	rooms = base + "/rooms?seats=6&who=ana%20%26%20luis"
 	room  = base + "/rooms/"
 	old   = base + "/bookings/7"
 	tell  = "http://avisos.example/mcp"

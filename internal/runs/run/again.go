@@ -12,6 +12,7 @@ import (
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
+	"piloto/internal/tools/tool"
 )
 
 // ErrNothingToUndo is the error of a run that left nothing that can be undone.
@@ -142,6 +143,11 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 		if n := len(p.Steps); n > 0 {
 			step.Needs = []string{p.Steps[n-1].ID.Step()}
 		}
+		if binding.Query != "" { // it has the values that the call has
+			if binding, err = s.rebound(ctx, r, undo, binding, call); err != nil {
+				return p, err
+			}
+		}
 		binding.StepID = step.ID
 		step.Ask, _ = rules.AskFor(step, p, rule.CallOf(step, binding.ServerName), "") // what is denied is found with the bindings
 		p.Steps, p.Bindings = append(p.Steps, step), append(p.Bindings, binding)
@@ -150,6 +156,19 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 		return p, ErrNothingToUndo
 	}
 	return p, nil
+}
+
+// rebound returns the binding of a call whose values are known now. That of a call whose operation changed stays, and is
+// refused later.
+func (s *Service) rebound(ctx context.Context, r plan.Run, of plan.Step, b plan.Binding, c plan.Call) (plan.Binding, error) {
+	server, op, err := Bound(ctx, s.Catalogue, r, of)
+	if err == nil {
+		_, b.Query, err = tool.Written(server, op, tool.Arguments{Method: c.Method, Path: c.Path, Query: c.Query})
+	}
+	if fault.KindOf(err) == fault.Internal && err != nil {
+		return b, err
+	}
+	return b, nil
 }
 
 // notReversed returns the undos of a run that are neither done nor under way, the newest change first.

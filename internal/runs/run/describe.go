@@ -139,7 +139,7 @@ func target(s plan.Step, b plan.Binding) string {
 	if s.Tool != "" {
 		return escapeInvisible(s.Tool, jsonEscape) + " @ " + b.BaseURL
 	}
-	return s.Method + " " + b.BaseURL + escapeInvisible(s.Path, url.PathEscape)
+	return s.Method + " " + escapeInvisible(b.URL(s), url.PathEscape)
 }
 
 // readableJSON returns a JSON text with readable characters in place of escapes, except for

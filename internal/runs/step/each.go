@@ -2,6 +2,7 @@ package step
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,10 +76,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	if err != nil || refused != nil {
 		return fail(refused, err)
 	}
-	w := approvalRequest{method: step.Method, url: b.server.At(b.op) + step.Path}
-	if step.Tool != "" {
-		w.method, w.url = step.Tool, b.server.BaseURL
-	}
+	w := approvalRequest{method: cmp.Or(step.Tool, step.Method), url: b.binding.URL(step)}
 	requests := make([]element, len(list))
 	for i := range list {
 		call, refused, err := x.element(ctx, r, step, b, look, i, list[i])

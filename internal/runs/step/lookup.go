@@ -83,18 +83,21 @@ func (s *results) element() *ref.Result {
 }
 
 // elements returns the list that a step is done for.
-func (s *results) elements(step plan.Step) ([]json.RawMessage, error) {
-	quoted, err := json.Marshal(step.ForEach)
+func (s *results) elements(step plan.Step) ([]json.RawMessage, error) { return listOf(step, s.lookup) }
+
+// listOf returns the list that a step is done for.
+func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
+	quoted, err := json.Marshal(s.ForEach)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := ref.ResolveJSON(quoted, s.lookup)
+	raw, err := ref.ResolveJSON(quoted, look)
 	if err != nil {
 		return nil, err
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, fmt.Errorf("%s is not a list", step.ForEach)
+		return nil, fmt.Errorf("%s is not a list", s.ForEach)
 	}
 	return list, nil
 }
@@ -133,7 +136,7 @@ func (x Resolver) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (p
 		return plan.Call{}, from.err
 	}
 	if err != nil {
-		return plan.Call{}, errUnresolvable.With("step", s.Title).With("reason", err.Error())
+		return plan.Call{}, errUnresolvable.With("step", s.Title).With("reason", requestFault(err))
 	}
 	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
 	if call.Query, err = ref.Literal(args.Query); err != nil {

@@ -22,6 +22,7 @@ import (
 type bound struct {
 	server   tool.Server
 	op       tool.Operation
+	binding  plan.Binding   // with the address that was shown
 	siblings []tool.Sibling // operations that a value in the path could select by mistake
 	rules    rule.Set
 }
@@ -68,6 +69,7 @@ func (x *Executor) bind(ctx context.Context, r plan.Run, step plan.Step) (bound,
 	reads.Go(func() { b.server, b.op, unbound = run.Bound(ctx, x.Store, r, step) })
 	reads.Go(func() { b.rules, err = x.Store.Rules(ctx, r.Account) })
 	reads.Wait()
+	b.binding, _ = r.Plan.Binding(step.ID)
 	if unbound != nil {
 		if f, ok := refusal(r, unbound); ok {
 			return b, f, nil
@@ -106,8 +108,8 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 		return prepared{}, nil, look.err
 	case moved != nil:
 		return prepared{}, moved, nil
-	case errors.Is(err, tool.ErrRequest):
-		return prepared{}, failure(r, "step.arguments", "detail", requestFault(err)), nil
+	case errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrValue):
+		return prepared{}, unsendable(r, err), nil
 	case err != nil:
 		return prepared{}, failure(r, "step.reference", "detail", err.Error()), nil
 	case escalates(step, args):
@@ -225,18 +227,29 @@ func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call 
 func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Arguments) (tool.Request, *plan.Failure) {
 	request, err := b.build(x.Schemas, step, args)
 	if err != nil {
-		return request, failure(r, "step.arguments", "detail", requestFault(err))
+		return request, unsendable(r, err)
 	}
 	return request, nil
 }
 
-// build builds the request of a call whose references are resolved. The path must match the
-// template of the bound tool, and no receiver may take it for the path of another operation.
-func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
-	if _, _, err := tool.Match([]tool.Entry{b.op.Entry}, args.Method, args.Path); err != nil {
-		return tool.Request{}, err
+// unsendable returns the failure of a step whose request was not built.
+func unsendable(r plan.Run, err error) *plan.Failure {
+	if errors.Is(err, tool.ErrValue) || errors.Is(err, errNotAsShown) {
+		f := fault.Of(err)
+		return r.Failure(f.Code, locale.OfFault(f))
 	}
-	if err := tool.Selects(b.op.Entry, b.siblings, step.Path, args.Path); err != nil {
+	return failure(r, "step.arguments", "detail", requestFault(err))
+}
+
+// errNotAsShown means that a request would go to another address than the plan shows: with the value of a reference a part of
+// it would be missing, or be called otherwise.
+var errNotAsShown = fault.New(fault.Conflict, "step.not_as_shown")
+
+// build builds the request of a call whose references are resolved. The path must match the
+// template of the bound tool, no receiver may take it for the path of another operation, and the
+// address must be the one that the plan shows.
+func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
+	if err := b.checkAddress(step, args); err != nil {
 		return tool.Request{}, err
 	}
 	if problems := b.op.CheckResolved(schemas, args); len(problems) > 0 {
@@ -247,6 +260,18 @@ func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments)
 		request.Header = map[string]string{}
 	}
 	return request, err
+}
+
+// checkAddress checks the path and the query of a call whose references are resolved.
+func (b bound) checkAddress(step plan.Step, args tool.Arguments) error {
+	if err := tool.Selects(b.op.Entry, b.siblings, step.Path, args.Path); err != nil {
+		return err
+	}
+	to, err := tool.URL(b.server, b.op, args)
+	if err == nil && !b.binding.LeadsTo(step, to) {
+		err = errNotAsShown.With("url", to).With("shown", b.binding.URL(step))
+	}
+	return err
 }
 
 // requestFault returns the reason why a request was not built, for a person.

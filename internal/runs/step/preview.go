@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
@@ -33,9 +34,12 @@ const (
 type Preview struct{ Reader }
 
 // Targets returns the targets of each step of a draft, in the order of its steps; none for steps
-// that only read. It takes at most limit.
-func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [][]plan.Target {
-	found := make([][]plan.Target, len(r.Plan.Steps))
+// that only read. It takes at most limit. wrong lists the calls that could not be sent with what was read, without the values
+// that were.
+func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) (found [][]plan.Target, wrong []fault.Field) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found = make([][]plan.Target, len(r.Plan.Steps))
 	seen := map[string]ref.Result{}
 	for _, st := range p.Look(ctx, r, limit) {
 		seen[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
@@ -63,7 +67,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) [
 			}
 		}
 	}
-	return found
+	return found, p.tryAddresses(ctx, r, look)
 }
 
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do

@@ -72,6 +72,7 @@ func (x Reader) Look(ctx context.Context, r plan.Run, s plan.Step) (plan.Look, e
 
 // target returns the server and the operation of a read, if its binding still holds.
 func (x Reader) target(ctx context.Context, r plan.Run, s plan.Step) (b bound, err error) {
+	b.binding, _ = r.Plan.Binding(s.ID)
 	if b.server, b.op, err = run.Bound(ctx, x.Store, r, s); err != nil {
 		err = errors.Join(errNotRead, err)
 	}

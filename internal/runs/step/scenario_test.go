@@ -25,6 +25,9 @@ func extra(base string) []tool.Operation {
 		{Entry: tool.Entry{Method: "POST", Path: "/command"}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}},
 		{Entry: tool.Entry{Method: "PUT", Path: "/bookings/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}, Body: &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}},
 		{Entry: tool.Entry{Method: "GET", Path: "/people"}},
+		{Entry: tool.Entry{Method: "PUT", Path: "/people"}, Parameters: []tool.Parameter{
+			{Name: "who", In: "query", Explode: true, Schema: json.RawMessage(`{}`)}, {Name: "all", In: "query", Explode: true, Schema: json.RawMessage(`{}`)},
+		}},
 	}
 	for i := range ops {
 		ops[i].Fingerprint = tool.Fingerprint(base, ops[i])
@@ -52,7 +55,10 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 	for _, s := range p.Steps {
 		for _, op := range extra(w.Server.BaseURL) {
 			if _, _, err := tool.Match([]tool.Entry{op.Entry}, s.Method, s.Path); err == nil {
+				_, query, err := tool.Written(w.Server, op, tool.Arguments{Path: s.Path, Query: s.Query})
+				must(t, err)
 				p.Bindings = append(p.Bindings, plan.Binding{
+					Query:  query,
 					StepID: s.ID, MCPID: s.MCPID, ServerName: w.Server.Name, BaseURL: w.Server.BaseURL, Template: op.Path, Fingerprint: op.Fingerprint,
 				})
 			}

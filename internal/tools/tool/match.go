@@ -17,11 +17,11 @@ import (
 const maxPath = 8 << 10
 
 // Match returns the entry whose template a concrete path matches, and the path's parameters. Parameters are
-// decoded, except in a segment that holds a reference: such a segment is returned as written. Literal segments win
-// over parameters.
+// decoded; their references stay. Literal segments win over parameters.
 //
-// A path that still holds "{id}" is ErrArguments, which names the parameter to fill. A path that matches nothing is
-// ErrNotAllowed with the nearest entries in Args["nearest"]; one whose entry cannot be called is ErrRefused.
+// A path that still holds "{id}", or has nothing in its place, is ErrArguments, which names the parameter to fill:
+// "/rooms/" is "/rooms" only where it is no "/rooms/{id}" without an id. A path that matches nothing is ErrNotAllowed
+// with the nearest entries in Args["nearest"]; one whose entry cannot be called is ErrRefused.
 func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
 	method = strings.ToUpper(method)
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
@@ -41,6 +41,11 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 		if ok && (found == nil || slices.Compare(rank, bestRank) > 0 ||
 			slices.Equal(rank, bestRank) && e.Path < best.Path) {
 			best, found, bestRank = e, params, rank
+		}
+	}
+	if exact := found != nil && bestRank[len(bestRank)-1] == 1; !exact {
+		if template, name := emptyParameter(entries, path); name != "" {
+			return Entry{}, nil, emptyError(template, name)
 		}
 	}
 	if found == nil {
@@ -80,11 +85,8 @@ func matchTemplate(template, path string) (params map[string]string, rank []int,
 	}
 	params = map[string]string{}
 	for i, s := range segments {
-		text, written := parts[i], ref.Contains(parts[i])
-		if !written {
-			text = Unescape(text)
-		}
-		if !s.match(text, params, written) {
+		written := ref.Contains(parts[i])
+		if !s.match(decodePart(parts[i], written), params, written) {
 			return nil, nil, false
 		}
 		rank = append(rank, s.weight())
@@ -92,13 +94,79 @@ func matchTemplate(template, path string) (params map[string]string, rank []int,
 	return params, append(rank, exact), true
 }
 
+// decodePart decodes a segment of a path. Its references stay.
+func decodePart(part string, written bool) string {
+	if !written {
+		return Unescape(part)
+	}
+	decoded, err := ref.MapLiterals(part, func(text string) string { return strings.ReplaceAll(Unescape(text), "${", "$${") })
+	if err != nil {
+		return part
+	}
+	return decoded
+}
+
+// emptyParameter returns the first template that a path would match if its parameters could be empty, and the name of the
+// parameter that is; "" when there is none.
+func emptyParameter(entries []Entry, path string) (template, name string) {
+	parts := splitPath(path)
+	short := parts
+	if n := len(parts); parts[n-1] == "" {
+		short = parts[:n-1]
+	}
+	for _, e := range entries {
+		segments := rootless(e.Path)
+		for _, p := range [][]string{parts, short} {
+			if name := emptyIn(segments, p); e.Name == "" && name != "" {
+				return e.Path, name
+			}
+		}
+	}
+	return "", ""
+}
+
+// emptyIn returns the name of the first parameter for which a path has nothing, if its segments match otherwise.
+func emptyIn(segments []segment, parts []string) (name string) {
+	if len(segments) != len(parts) {
+		return ""
+	}
+	for i, s := range segments {
+		written := ref.Contains(parts[i])
+		text := decodePart(parts[i], written)
+		if s.match(text, map[string]string{}, written) {
+			continue
+		}
+		bare := ""
+		for _, p := range s {
+			bare += p.literal
+			if p.param != "" && name == "" {
+				name = p.param
+			}
+		}
+		if text != bare {
+			return ""
+		}
+	}
+	return name
+}
+
+func emptyError(template, name string) error {
+	return ErrArguments.With("reason", "empty").At(fault.Field{
+		Loc: []any{"path"}, Type: "path.empty",
+		Msg: fmt.Sprintf("has nothing in the place of {%s} of %s: put a value there, or leave out the slash before it if that is another operation", name, template),
+	})
+}
+
 // unfilledParameter returns the first parameter of the template that the path still holds as "{name}", or "".
 func unfilledParameter(template, path string) string {
 	parts := splitPath(path)
 	for i, s := range parseTemplate(template) {
+		if i == len(parts) {
+			break
+		}
+		pieces, err := ref.Literals(parts[i])
 		for _, p := range s {
-			if p.param != "" && i < len(parts) && strings.Contains(Unescape(parts[i]), "{"+p.param+"}") &&
-				!strings.Contains(parts[i], "${") {
+			if err == nil && p.param != "" && slices.ContainsFunc(pieces, func(text string) bool { return strings.Contains(Unescape(text), "{"+p.param+"}") }) {
 				return p.param
 			}
 		}

@@ -34,7 +34,6 @@ func TestMatchFindsTheTemplate(t *testing.T) {
 	}{
 		{"GET /rooms", "/rooms", map[string]string{}},
 		{"get /rooms", "/rooms", map[string]string{}},
-		{"GET /rooms/", "/rooms", map[string]string{}},
 		{"GET /list", "/list/", map[string]string{}},
 		{"GET /rooms/12", "/rooms/{id}", map[string]string{"id": "12"}},
 		{"GET /rooms/free", "/rooms/free", map[string]string{}},
@@ -156,4 +155,31 @@ func FuzzMayMatchRefusesNothingThatMatches(f *testing.F) {
 			t.Errorf("%q matches %q", template, path)
 		}
 	})
+}
+
+// An address without an id is not that of all things: it is refused before it is shown.
+func TestMatchRefusesAnEmptyParameter(t *testing.T) {
+	for call, name := range map[string]string{
+		"DELETE /rooms/": "{id}", "GET /rooms/": "{id}", "PATCH /rooms/": "{id}", "GET /rooms//reservations": "{id}", "GET /rooms//": "{id}", "GET /rooms/7/": "{part}", "GET /reports/.json": "", "GET /reports/": "{name}",
+		"GET /compare/...": "{base}", "GET /a-": "{b}", "POST /rooms/:cancel": "{id}", "GET //settings": "{any}", "GET /rooms/${s1.body.id}/": "{part}", "GET /users//reservations": "{id}",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		e, _, err := Match(rooms, method, path)
+		if name == "" {
+			if err != nil {
+				t.Errorf("%s: %v", call, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrArguments) || !strings.Contains(fault.Of(err).Fields[0].Msg, name) {
+			t.Errorf("%s is %s %v, want %s to be missed", call, e, err, name)
+		}
+	}
+	alone := entries("DELETE /orders", "GET /list/", "GET /list/{id}")
+	for call, want := range map[string]string{"DELETE /orders/": "/orders", "GET /list/": "/list/"} { // nothing is missing there
+		method, path, _ := strings.Cut(call, " ")
+		if e, _, err := Match(alone, method, path); err != nil || e.Path != want {
+			t.Errorf("%s is %q %v, want %s", call, e.Path, err, want)
+		}
+	}
 }

@@ -11,8 +11,9 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// pathCase is one case of testdata/paths.jsonl. Its label was written before the code, by this rule: the value of a
-// parameter is sent as one segment, percent-encoded but for unreserved characters, or it is refused.
+// pathCase is one case of testdata/paths.jsonl. Its label was written before the code, by this rule: what is typed stays as it
+// is, and only what no path may have is percent-encoded; the value of a result is percent-encoded but for unreserved
+// characters; both are one segment, or are refused.
 type pathCase struct {
 	Kind     string          // typed: a path; result: one with references; template: whether it may be called
 	Template string          `json:"template"`
@@ -54,11 +55,12 @@ func (c pathCase) outcome(t *testing.T) string {
 		return ref.Result{Status: 200, Body: json.RawMessage(`{"v":` + string(c.Value) + `}`)}, step == "s1" && c.Kind == "result"
 	}
 	entry := Entry{Method: "GET", Path: c.Template}
-	path, err := ResolvePath(c.Template, c.Path, look)
-	var r Request
-	if err == nil {
-		_, _, err = Match([]Entry{entry}, "GET", path)
+	_, _, err := Match([]Entry{entry}, "GET", c.Path)
+	path := c.Path
+	if err == nil && c.Kind == "result" {
+		path, err = ResolvePath(c.Template, c.Path, look)
 	}
+	var r Request
 	if err == nil {
 		r, err = Build(base, Operation{Entry: entry}, Arguments{Path: path})
 	}

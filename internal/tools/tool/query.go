@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 )
 
 // buildQuery serialises the query in the order of the operation's parameters, each in its own style.
@@ -47,7 +49,55 @@ func buildQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, err
 			})
 		}
 	}
-	return strings.Join(pairs, "&"), nil
+	return strings.ReplaceAll(strings.Join(pairs, "&"), "+", "%20"), nil // a + is one thing to forms, and another to URLs
+}
+
+// writtenQuery serialises a query whose references stay. A reference is the value of a parameter, or a part of one: which
+// parameters there are, and what they are called, does not depend on what an earlier step will answer.
+func writtenQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, error) {
+	if isAbsent(raw) {
+		return "", nil
+	}
+	mark, marked := unusedNumber(raw), []string{}
+	plain, err := ref.Replace(raw, func(r ref.Reference) json.RawMessage {
+		number := fmt.Sprintf("%s%06d", mark, len(marked)/2)
+		marked = append(marked, number, "${"+r.String()+"}")
+		return json.RawMessage(number)
+	})
+	if err != nil {
+		return "", ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "reference", Msg: err.Error()})
+	}
+	if name := spreadReference(op, raw); name != "" {
+		return "", ErrArguments.At(fault.Field{
+			Loc: []any{"query", name}, Type: "reference", Msg: "is sent as one parameter for each of its members: give the members, each with a reference",
+		})
+	}
+	query, err := buildQuery(keys, op, plain)
+	return strings.NewReplacer(marked...).Replace(query), err
+}
+
+// spreadReference returns the name of a parameter whose value is a reference to an object, and whose members are parameters.
+func spreadReference(op Operation, raw json.RawMessage) string {
+	list, _ := members(raw)
+	for _, m := range list {
+		text, _ := scalarText(m.value)
+		for _, p := range op.Parameters {
+			spreads := p.Style == "deepObject" || p.Explode && p.Style != "json" && typeName(p.Schema, nil) == "object"
+			if p.In == "query" && p.Name == m.name && spreads && ref.Whole(text) {
+				return m.name
+			}
+		}
+	}
+	return ""
+}
+
+// unusedNumber returns digits that a JSON text does not have.
+func unusedNumber(raw json.RawMessage) string {
+	for n := 9_071_645_823; ; n += 7 {
+		if digits := strconv.Itoa(n); !bytes.Contains(raw, []byte(digits)) {
+			return digits
+		}
+	}
 }
 
 // serialise writes one parameter as name=value pairs, already escaped.

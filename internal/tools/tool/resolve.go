@@ -3,45 +3,120 @@ package tool
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/ref"
 )
 
-// ResolvePath replaces the references in a path by their values. A value fills only the parameter in which its
-// reference stands; it is escaped, so that it cannot add a segment. The error is one of package ref, or ErrRequest
-// for a value that must not stand in a path.
-func ResolvePath(template, path string, look ref.Lookup) (string, error) {
-	if !strings.Contains(path, "${") {
-		return path, nil
-	}
-	var odd error
-	resolved, err := ref.ResolveText(path, look, literalPath, func(value string) string {
-		if reason := valueProblem(value); reason != "" && odd == nil {
-			odd = pathError(fmt.Sprintf("the value %.60q %s", value, reason))
-		}
-		return url.PathEscape(value)
-	})
-	if err == nil {
-		err = odd
-	}
-	if err != nil {
-		return "", err
-	}
-	resolved = strings.ReplaceAll(resolved, "${", "$%7B") // references that remain are text
-	return resolved, checkPlaces(template, path, resolved, look)
+// ErrValue means that a path cannot be sent with the value of a reference: Args["reference"], and the fault "why". Its field
+// does not tell the value.
+var ErrValue = fault.New(fault.Invalid, "step.path_value")
+
+// The reasons of ErrValue, each with its sentence for a model.
+var valueReasons = map[string]string{
+	"step.value_empty": "it is empty",
+	"step.value_form":  "it is a list or an object",
+	"step.value_slash": `it has a / or a \, or what some receiver may read as one`,
+	"step.value_sign":  "it has a sign that no path can have",
+	"step.value_dots":  "it is . or .., which stand for another path",
+	"step.value_blank": "it has nothing in it that every receiver would see",
+	"step.value_parts": "it has what separates it from the next part of the path",
 }
 
-// literalPath escapes the text around references so that it is decoded to the same text for all values.
-func literalPath(text string) string {
-	parts := strings.Split(text, "/")
-	for i, part := range parts {
-		parts[i] = url.PathEscape(Unescape(part))
+func valueError(reference, why string) error {
+	return ErrValue.With("reference", reference).WithFault("why", fault.Reason(why)).At(fault.Field{
+		Loc: []any{"path"}, Type: "path.value", Msg: fmt.Sprintf("the value of %s cannot stand there: %s", reference, valueReasons[why]),
+	})
+}
+
+// ResolvePath replaces the references in a path by their values, in the form in which they are sent. A value fills only the
+// parameter in which its reference stands: all but its unreserved characters are escaped, so that it cannot add a segment, and
+// the text around references stays. The error is one of package ref, ErrValue, or ErrRequest for a path that must not be sent.
+func ResolvePath(template, path string, look ref.Lookup) (string, error) {
+	if !ref.Contains(path) {
+		return path, nil
 	}
-	return strings.Join(parts, "/")
+	var b strings.Builder
+	for i, part := range splitPath(path) {
+		if i > 0 || strings.HasPrefix(path, "/") {
+			b.WriteByte('/')
+		}
+		text, err := resolvePart(part, look)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
+	return b.String(), checkPlaces(template, path, b.String(), look)
+}
+
+// resolvePart replaces the references of one segment.
+func resolvePart(part string, look ref.Lookup) (string, error) {
+	refs, err := ref.InText(part)
+	if err != nil || len(refs) == 0 {
+		return part, err
+	}
+	why := ""
+	text, err := ref.ResolveText(part, look, legal, func(value string) string {
+		if why == "" {
+			why = valueProblem(value)
+		}
+		return escapeText(value, "")
+	})
+	if err != nil {
+		return "", formError(refs, look, err)
+	}
+	if why == "" {
+		why = whyOf(unsafeSegment(Unescape(text)))
+	}
+	if why != "" {
+		return "", valueError("${"+culprit(refs, look).String()+"}", why)
+	}
+	return text, nil
+}
+
+// formError returns ErrValue when one of some references has a value that is no text, number or boolean, or else the error.
+func formError(refs []ref.Reference, look ref.Lookup, err error) error {
+	for _, r := range refs {
+		value, _, missing := ref.ValueAndLabel(r, look)
+		switch form := strings.TrimSpace(string(value)); {
+		case missing != nil:
+		case form == "null":
+			return valueError("${"+r.String()+"}", "step.value_empty")
+		case strings.HasPrefix(form, "{"), strings.HasPrefix(form, "["):
+			return valueError("${"+r.String()+"}", "step.value_form")
+		}
+	}
+	return err
+}
+
+// culprit returns the first of some references whose value must not stand in a path by itself, or else the first.
+func culprit(refs []ref.Reference, look ref.Lookup) ref.Reference {
+	for _, r := range refs {
+		value, err := ref.ResolveText("${"+r.String()+"}", look, nil, nil)
+		if err == nil && (valueProblem(value) != "" || unsafeSegment(value) != "") {
+			return r
+		}
+	}
+	return refs[0]
+}
+
+// whyOf returns the reason of ErrValue for one of unsafeSegment, "" for none.
+func whyOf(unsafe string) string {
+	switch unsafe {
+	case "":
+		return ""
+	case reasonEmpty:
+		return "step.value_empty"
+	case reasonDots:
+		return "step.value_dots"
+	case reasonSlash:
+		return "step.value_slash"
+	}
+	return "step.value_sign"
 }
 
 // valueProblem returns the reason why a value of a result must not fill a part of a path, or "". It refuses values
@@ -50,15 +125,18 @@ func valueProblem(value string) string {
 	folded := fold.Runes([]rune(value))
 	for range 3 {
 		if slices.Contains(folded, '/') || slices.Contains(folded, '\\') {
-			return `must not contain what may be read as / or \`
+			return "step.value_slash"
 		}
 		folded = fold.Runes(fold.Decode(folded))
 	}
-	seen := fold.Trim(folded)
-	if value != "" && (len(seen) == 0 || strings.ContainsRune(";?#", seen[0])) {
-		return "has nothing in it that every receiver would see"
+	seen := fold.Runes([]rune(value))
+	if len(fold.Trim(folded)) > 0 && len(fold.Trim(seen)) > 0 || value == "" {
+		return ""
 	}
-	return ""
+	if why := unsafeSegment(value); why != "" {
+		return whyOf(why)
+	}
+	return "step.value_blank"
 }
 
 // checkPlaces checks that each parameter of a resolved path equals the value of its references: in
@@ -70,18 +148,16 @@ func checkPlaces(template, written, resolved string, look ref.Lookup) error {
 		return pathError("the path does not match " + template)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		text := before[name]
-		if !strings.Contains(text, "${") {
+		refs, err := ref.InText(before[name])
+		if err != nil || len(refs) == 0 {
 			continue
 		}
-		want, err := ref.ResolveText(text, look, Unescape, nil)
+		want, err := ref.ResolveText(before[name], look, nil, nil)
 		if err != nil {
 			return err
 		}
 		if after[name] != want {
-			return pathError(fmt.Sprintf(
-				"the value %.60q of {%s} holds what separates it from the next part of %s: give each part by a value without it, or write the path without references",
-				want, name, template))
+			return valueError("${"+refs[0].String()+"}", "step.value_parts")
 		}
 	}
 	return nil

@@ -253,7 +253,7 @@ func readPrefix(u *url.URL) (string, error) {
 	}
 	var b strings.Builder
 	for part := range strings.SplitSeq(p[1:], "/") {
-		b.WriteString("/" + escapeText(Unescape(part), true))
+		b.WriteString("/" + escapeText(Unescape(part), pathMarks))
 	}
 	return b.String(), nil
 }
