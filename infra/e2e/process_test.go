@@ -50,7 +50,8 @@ var unlimited = []string{
 }
 
 // newDeployment returns a deployment on its own folder and address, without rate limits. Its processes are ended
-// with the test. The test fails when a function sent AWS a request that its role in the template does not allow.
+// with the test. The test fails when a function sent AWS a request that its role in the template does not allow. A test that
+// failed tells the end of the log, and what was an error in it.
 func newDeployment(t testing.TB, env ...string) *deployment {
 	t.Helper()
 	d := &deployment{data: t.TempDir(), addr: freeAddress(t), env: env, log: newTranscript()}
@@ -60,6 +61,12 @@ func newDeployment(t testing.TB, env ...string) *deployment {
 			if strings.Contains(line, process.DeniedEvent) {
 				t.Errorf("on AWS this would fail: %s", line)
 			}
+			if t.Failed() && strings.Contains(line, `"level":"ERROR"`) {
+				t.Log(line)
+			}
+		}
+		if t.Failed() {
+			t.Logf("the log ends with\n%s", tail(d.log.String()))
 		}
 	})
 	return d
