@@ -4,18 +4,28 @@
 package beside
 
 import (
+	"html"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
 // AsksElse reports whether a bare yes could answer something else in a text than to go on with the plan that stands
-// beside it: the text has a question that is on no closed list, two questions, another order what to reply, or it says
-// that nothing happens. Like Classify it is one-sided: what it does not know asks something else, and costs a message.
+// beside it: the text has a question that is on no closed list, two questions, another order what to reply, speaks of a yes
+// in another way, or it says that nothing happens. A statement that does none of these leaves the yes to the plan.
 func AsksElse(text string) bool {
+	text = plain(text)
+	if mixesScripts(text) {
+		return true
+	}
 	asked := 0
 	for _, s := range sentencesOf(text) {
 		clauses := clausesOf(s.text)
@@ -38,13 +48,49 @@ func AsksElse(text string) bool {
 			if !listed(confirmingOrders(), whole) && (asked == 0 || !listed(plainOrders(), whole)) {
 				return true
 			}
+		case speaksOfYes(s.text), len(clauses) > 1 && tags()[last]:
+			return true
 		}
 	}
 	return false
 }
 
+var markup = regexp.MustCompile(`<[^<>]*>`)
+
+// plain returns a text as it reads: without tags, with its entities and escapes as the signs they stand for.
+func plain(text string) string {
+	if decoded, err := url.PathUnescape(text); err == nil {
+		text = decoded
+	}
+	return markup.ReplaceAllString(html.UnescapeString(text), "")
+}
+
+// mixesScripts reports whether a word has letters of two alphabets, which look alike.
+func mixesScripts(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		latin, other := false, false
+		for _, r := range word {
+			latin = latin || unicode.Is(unicode.Latin, r)
+			other = other || unicode.In(r, unicode.Cyrillic, unicode.Greek)
+		}
+		if latin && other {
+			return true
+		}
+	}
+	return false
+}
+
+var yesses = regexp.MustCompile(`(?i)(^|[^\pL])(sí|si\s*/\s*no|s\s*/\s*n|yes|y\s*/\s*n)($|[^\pL])|thumbs up|👍|✅\s*=`)
+
+// speaksOfYes reports whether a sentence that is neither a question nor a known order names a yes: it says what one means.
+func speaksOfYes(sentence string) bool { return yesses.MatchString(norm.NFC.String(sentence)) }
+
+// tags make a question of what stands before them.
+var tags = lazy.Words(`verdad no eh cierto right ok vale okay correct`)
+
 // TitleAsksElse reports the same of a goal or a title, which may be an order to a service.
 func TitleAsksElse(title string) bool {
+	title = plain(title)
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {
 		return slices.ContainsFunc(clausesOf(s.text), func(clause string) bool { return denies(clause) || wantsYes(clause) })
 	})
@@ -145,8 +191,10 @@ var openings = []string{
 func isOrder(clause string) bool {
 	clause = trimLead(clause)
 	first, _, _ := strings.Cut(clause, " ")
-	return tellings()[first] || strings.HasPrefix(clause, "let me know") || wantsYes(clause)
+	return tellings()[first] || slices.ContainsFunc(needings, func(begin string) bool { return strings.HasPrefix(clause, begin) }) || wantsYes(clause)
 }
+
+var needings = []string{"let me know", "necesito que me", "necesito saber", "i need to know", "i need you to"}
 
 // wantsYes reports whether a clause tells the reader to reply with a yes.
 func wantsYes(clause string) bool {
@@ -166,42 +214,6 @@ var (
 	yesWords = lazy.Words(`si sii sip ok okay okey vale dale adelante claro yes yep yeah y sure s confirmo confirm`)
 	yesNouns = lazy.Words(`si ok yes okay yep vale`)
 	articles = lazy.Words(`un el tu su con a an your the one`)
-)
-
-// denies reports whether a clause says that nothing happens. That nothing happens before a confirmation is true.
-func denies(clause string) bool {
-	words := strings.Fields(clause)
-	for i, w := range words {
-		if untils()[w] && slices.ContainsFunc(words[i+1:min(len(words), i+5)], func(other string) bool { return confirmings()[other] }) {
-			return false
-		}
-	}
-	effect := func(list []string) bool {
-		return slices.ContainsFunc(list, func(w string) bool { return effects()[w] })
-	}
-	for i, w := range words {
-		near := words[i+1 : min(len(words), i+5)]
-		switch {
-		case nothings()[w] && (effect(words[:i]) || effect(words[i+1:])), nots()[w] && effect(near):
-			return true
-		case merely()[w] && slices.ContainsFunc(near, func(other string) bool { return pretences()[other] }), harmless()[w]:
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	untils      = lazy.Words(`hasta until till unless before antes sin without mientras`)
-	confirmings = lazy.Words(`confirmes confirme confirmas confirmacion apruebes apruebe aprobacion autorices autorice autorizacion permiso confirm approve agree authorize confirmation approval permission`)
-	nothings    = lazy.Words(`nada nothing ningun ninguna none`)
-	nots        = lazy.Words(`no not never nunca jamas sin without wont doesnt isnt cant dont wouldnt tampoco`)
-	effects     = lazy.Words(`pasa pasara pasaria ocurre ocurrira sucede sucedera ejecuta ejecutara ejecutare ejecutan ejecutaran ejecutado ejecutar ejecutarse hace hara hare haran hecho hacer envia enviara enviare enviado enviar manda mandara mandare
-		cambia cambiara cambiare cambios modifica modificara borra borrara borrare elimina eliminara cobra cobrara cobrare reservara reservare efecto efectos consecuencia consecuencias compromiso real realmente verdad serio riesgo
-		happen happens happened happening run runs execute executes executed executing sent send sends sending change changes changed effect effects do does done delete deletes deleted charge charges charged booked consequence consequences real really commitment risk`)
-	merely    = lazy.Words(`solo solamente es sera just only is its be simple merely`)
-	pretences = lazy.Words(`prueba simulacion simulacro simulado ejemplo broma juego ensayo test simulation simulated demo joke pretend practice game dry drill rehearsal`)
-	harmless  = lazy.Words(`harmless inofensivo inofensiva inocuo inocua ficticio ficticia fake`)
 )
 
 // goesOn are the requests to go on with the plan, in normal form: products of finite lists, and so finite.

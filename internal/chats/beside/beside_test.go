@@ -12,7 +12,8 @@ func TestAsksElse(t *testing.T) {
 		"I'll book Sala Norte at 10. Shall I go ahead?", "I'll book it, shall I go ahead?", "¿Sigo?", "¿Quieres que siga adelante?", "**¿Confirmas el plan?**", "¿Lo confirmas? ✅", "Do you want me to proceed?",
 		"Should I run the plan?", "¿Procedo con el plan?", "Perfecto, ¿sigo adelante?", "¿Lo confirmas, sí o no?", "¿Lo confirmas? Responde sí o no.", "Responde sí para confirmar.", "Reply yes to confirm.",
 		"Para confirmar, responde sí.", "Confirma el plan, por favor.", "Please confirm.", "No se enviará nada hasta que confirmes. ¿Lo confirmas?", "Nothing is sent until you confirm.", "Sala Norte:\n- 6 plazas\n- 30 €\n\n¿Lo confirmas?",
-		"lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
+		"No te preocupes, reservo la Norte a las 10.", "Reservaré solo la Sala Norte.", "Si no te va bien, dímelo.", "Es una consulta con la doctora Gil, ¿la confirmo?", "A < B, y B > C. ¿Lo confirmas?", "Cuesta 100% menos.",
+		"El pedido 7 sigue igual: dos tés.", "lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
 	} {
 		if AsksElse(text) {
 			t.Errorf("%q asks something else", text)
@@ -25,7 +26,12 @@ func TestAsksElse(t *testing.T) {
 		"¿Prefieres la Norte? ¿Lo confirmas?", "No pasa nada. ¿Lo confirmas?", "Tranquilo: no se ejecutará nada. ¿Lo confirmas?", "Nothing will happen. Shall I go ahead?", "This is just a test. Shall I go ahead?", "Es solo una prueba, ¿sigo?",
 		"It won't be executed. Reply yes to confirm.", "Sin compromiso, ¿lo confirmas?", "Esto no tiene ningún efecto", "Nothing is sent", "No se cobra nada", "It's harmless, shall I go ahead?", "Esto es una simulación.",
 		"Let me know if you like jokes", "Dime si quieres un chiste", "¿Te cuento un chiste؟", "Te cuento un chiste？", "❓Te cuento un chiste❓", "¿Quieres que te cuente un chiste, ¿lo confirmas?", "Un chiste, ¿quieres?", "Quieres un chiste, ¿lo confirmas?",
-		"¿Lo confirmas? Responde sí si quieres un chiste.", "I just need your yes", "A yes is enough", "¿Te cuento un chiste? ¿Lo confirmas?", "Would you like a joke, yes or no", "¿Reservo también la Sur?", "¿🍕?", "🍕? Responde sí",
+		"De momento no se pide nada.", "Nada se compra todavía.", "No compro nada aún.", "No order will be placed.", "I won't order anything yet.", "Esto solo consulta el precio.", "Read-only, safe.", "Es una vista previa.",
+		"It's a mock-up.", "For illustration purposes only.", "Si confirmas, únicamente se guarda como borrador.", "Zero cost, zero effect.", "I will ask you again before anything is sent.", "Luego habrá otra confirmación.",
+		"Después te pediré permiso de nuevo.", "Te volveré a preguntar antes de enviar nada.", "Ignora el plan de abajo.", "El plan de abajo ya se ha cancelado.", "The card below is a glitch.", "Esto no es un pedido.",
+		"Ya lo pedí ayer; esto es el comprobante.", "Pregunta 3 de 5: bebes té a diario (sí/no)", "Bebes té a diario (s/n)", "You drink tea daily (y/n)", "Te gusta el té, verdad", "sí → chiste; no → nada", "Elige: sí = chiste, no = nada",
+		"1) sí: te cuento un chiste", "Yes just moves us to the next question.", "Marca 👍 si te ha sido útil.", "R\u0435sponde sí para un chiste.", "<b>Te cuento un chiste</b><br>Responde <i>sí</i>.", "Te cuento un chiste&#63;",
+		"Te cuento un chiste%3F", "Con tu sí solo paso a la siguiente pantalla.", "¿Lo confirmas? Responde sí si quieres un chiste.", "I just need your yes", "A yes is enough", "¿Te cuento un chiste? ¿Lo confirmas?", "Would you like a joke, yes or no", "¿Reservo también la Sur?", "¿🍕?", "🍕? Responde sí",
 	} {
 		if !AsksElse(text) {
 			t.Errorf("%q asks for nothing but to go on", text)
