@@ -55,7 +55,7 @@ var grants = map[string][]string{
 	"mcp": append(append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...),
 		"sqs:SendMessage !GetAtt DeadLetters.Arn", "secretsmanager:CreateSecret "+hooks, "secretsmanager:DeleteSecret "+hooks, "secretsmanager:PutSecretValue "+hooks, "secretsmanager:RestoreSecret "+hooks),
 	"realtime": append(on(table, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), manage+"POST/@connections/*", manage+"DELETE/@connections/*"),
-	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), on(listed, "Query")...),
+	"records":  append(on(table, "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"), append(on(listed, "Query"), manage+"POST/@connections/*")...),
 	"reason": append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), "secretsmanager:GetSecretValue !Ref SecretArn",
 		"secretsmanager:GetSecretValue "+ownKeys),
 	"conclude": append(append(pushPermissions("GetItem", "PutItem", "Query", "UpdateItem"), on(due, "Query")...), "secretsmanager:GetSecretValue !Ref SecretArn",

@@ -149,6 +149,7 @@ type (
 	RecordsConfig struct {
 		Config
 		Edge
+		Push
 		Socket Socket
 		Platform
 		Drafts

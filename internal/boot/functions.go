@@ -241,7 +241,7 @@ func Records(w World, e Environment, print httpapi.Printer) (http.Handler, error
 	if err != nil {
 		return nil, err
 	}
-	s := w.site(c.Config)
+	s := w.site(c.Config).withPush(c.Push)
 	s.http.Realtime = httpapi.Realtime{URL: cmp.Or(w.SocketPath, c.Socket.URL), Tickets: tickets{s.stores.Access}}
 	s.http.Ops, s.http.Watcher, s.http.Once = s.operations(c), s.Watches, s.replays()
 	return s.serve(httpapi.Records(s.http, s.recordStores(), s.sessions(), print, httpapi.Check{Name: "table", Ping: s.stores.Table.Ping})), nil

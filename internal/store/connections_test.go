@@ -234,6 +234,25 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	}
 	told("a block", "message", "ai:execution_blocked")
 
+	title, gone := "Otro", "01HZZZZZZZZZZZZZZZZZZZZZZZ"
+	if _, err := w.Store.UpdateChat(ctx, fixture.Account, w.Chat.ID, conversation.ChatChange{Title: &title}, now); err != nil {
+		t.Fatal(err)
+	}
+	told("a name", "chat")
+	if _, err := w.Store.UpdateChat(ctx, fixture.Account, gone, conversation.ChatChange{Title: &title}, now); err == nil {
+		t.Error("no chat was renamed")
+	}
+	told("a change that was refused")
+	other := conversation.Chat{ID: "01HZZZZZZZZZZZZZZZZZZZZZZY", CreatedAt: now, UpdatedAt: now}
+	if err := w.Store.CreateChat(ctx, fixture.Account, other); err != nil {
+		t.Fatal(err)
+	}
+	told("another chat", "chat")
+	if err := w.Store.DeleteChat(ctx, fixture.Account, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	told("a chat that was deleted", "chat")
+
 	first := w.Propose(fixture.To("GET", "/rooms", ""))
 	told("a draft", "message", "run.proposed draft")
 	r := w.Propose(fixture.To("GET", "/rooms", ""))
@@ -259,7 +278,7 @@ func TestCommitsAreAnnouncedAndFailuresAreNot(t *testing.T) {
 	var messages []conversation.Message
 	events := map[string][]plan.Event{}
 	for _, h := range e.all {
-		switch data := h.Data.(map[string]any); h.Type {
+		switch data, _ := h.Data.(map[string]any); h.Type {
 		case realtime.TypeMessage:
 			messages = append(messages, data["message"].(conversation.Message))
 		case realtime.TypeRun:

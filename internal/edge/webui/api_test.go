@@ -135,6 +135,11 @@ func (w *world) hold(held bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = held
+	for _, r := range w.runs {
+		if !held && r.Status.Active() { // it goes on, and whoever asks sees it
+			w.tell("run", map[string]any{"conversationId": r.ChatID, "run_id": r.ID, "status": r.Status})
+		}
+	}
 }
 
 func (w *world) setDown(down bool) {

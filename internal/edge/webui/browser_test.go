@@ -35,6 +35,7 @@ var ofAChange = []string{
 	"TestADoubtIsResolvedAndTheRunContinued", "TestASlowPhoneStillConfirms", "TestPushedDataIsOnlyText",
 	"TestAMessageIsSentAgainOnce", "TestFilesAreAttached", "TestTheFocusStaysWhereThingsGo", "TestARunIsToldOnceAndKeepsTheFocus",
 	"TestTheRegistryIsManagedFromThePage", "TestAPhoneHasADrawerAndNoSidewaysScroll",
+	"TestAnIdlePageAsksForNothing",
 }
 
 // browser is a real browser with a world of its own, signed in.

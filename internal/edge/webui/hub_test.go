@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -18,6 +19,8 @@ type hub struct {
 	tickets map[string]bool
 	fault   func(n int64) verb // of a numbered push; nil: none
 	away    bool               // connections fail
+	code    string             // … with this code
+	mute    bool               // pings are not answered
 	opened  int
 	asked   int    // requests for tickets
 	pings   int    // pings received
@@ -51,7 +54,7 @@ func (h *hub) admit(rw http.ResponseWriter, r *http.Request) {
 	defer h.mu.Unlock()
 	h.asked++
 	if h.away {
-		refuse(rw, 503, "unavailable", "No responde.")
+		refuse(rw, 503, cmp.Or(h.code, "unavailable"), "No responde.")
 		return
 	}
 	ticket := strings.Repeat("t", h.asked)
@@ -116,8 +119,10 @@ func (h *hub) hear(ctx context.Context, conn *websocket.Conn, line *wire) {
 		h.open = ping.ConversationID
 		hello, _ := json.Marshal(map[string]any{"type": "hello", "data": map[string]any{"ping_seconds": h.ping}})
 		pong, _ := json.Marshal(map[string]any{"type": "pong", "seq": line.seq, "data": map[string]any{}})
-		line.out <- hello
-		line.out <- pong
+		if !h.mute {
+			line.out <- hello
+			line.out <- pong
+		}
 		h.mu.Unlock()
 	}
 }

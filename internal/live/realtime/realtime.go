@@ -16,8 +16,8 @@
 //     a sign-out nothing more is pushed to it: see Disconnect.
 //
 // A number is taken only after the event is stored, so a process that ends between the two
-// leaves no gap. Therefore a connected client also polls the API now and then, like an
-// unconnected one.
+// leaves no gap. Its client hears of it with the next event, or reads when somebody looks at it
+// again: a connected client does not poll.
 //
 // On the wire, each push is a text frame
 //

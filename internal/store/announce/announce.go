@@ -35,6 +35,43 @@ func (c Chats) messages(ctx context.Context, account, chatID string, list []conv
 	return err
 }
 
+// changed announces that something of a chat changed which is no message.
+func (c Chats) changed(ctx context.Context, account, chatID string, err error) error {
+	if err == nil {
+		c.Notifier.Notify(ctx, account, realtime.Changed(chatID))
+		failpoint.Verb("push", "Chats", "after")
+	}
+	return err
+}
+
+// CreateChat implements httpapi.Store.
+func (c Chats) CreateChat(ctx context.Context, account string, chat conversation.Chat) error {
+	return c.changed(ctx, account, chat.ID, c.Store.CreateChat(ctx, account, chat))
+}
+
+// UpdateChat implements httpapi.Store.
+func (c Chats) UpdateChat(ctx context.Context, account, id string, change conversation.ChatChange, at time.Time) (conversation.Chat, error) {
+	chat, err := c.Store.UpdateChat(ctx, account, id, change, at)
+	return chat, c.changed(ctx, account, id, err)
+}
+
+// DeleteChat implements httpapi.Store.
+func (c Chats) DeleteChat(ctx context.Context, account, id string) error {
+	return c.changed(ctx, account, id, c.Store.DeleteChat(ctx, account, id))
+}
+
+// Branch implements conversation.Brancher.
+func (c Chats) Branch(ctx context.Context, account string, b conversation.Branch) (conversation.Chat, error) {
+	chat, err := c.Store.Branch(ctx, account, b)
+	return chat, c.changed(ctx, account, chat.ID, err)
+}
+
+// Rate implements conversation.Rater.
+func (c Chats) Rate(ctx context.Context, account, chatID, messageID string, f *conversation.Feedback) (conversation.Message, error) {
+	m, err := c.Store.Rate(ctx, account, chatID, messageID, f)
+	return m, c.changed(ctx, account, chatID, err)
+}
+
 // AddMessages implements turn.Store.
 func (c Chats) AddMessages(ctx context.Context, account, chatID, title string, at time.Time, list ...conversation.Message) error {
 	added, err := c.AddNewMessages(ctx, account, chatID, title, at, list...)

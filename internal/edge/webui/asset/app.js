@@ -166,10 +166,15 @@ document.addEventListener("visibilitychange", () => {
   if (blocked()) recheck();
 });
 
+const over = new Set(); // times that are over, of which the server was asked what they changed
+
 setInterval(() => {
   for (const time of tellTime()) {
     const card = time.closest(".card[data-draft], .card[data-live]");
-    if (card) refreshCard(card.dataset.run).then(() => refreshChat()).catch(() => {});
+    const what = card && card.dataset.run + time.dateTime;
+    if (!card || over.has(what)) continue;
+    over.add(what);
+    refreshCard(card.dataset.run).then(() => refreshChat()).catch(() => over.delete(what));
   }
 }, 15_000);
 setInterval(() => document.querySelector("time[data-since]") && tellTime(), 1000);

@@ -6,7 +6,8 @@ import { clock, t } from "./text.js";
 
 const first = 1500; // milliseconds for the answer that settles a doubt
 const further = 5000; // … for the answer of a server that was lost
-const pause = 1000; // milliseconds between two questions, at least; at most three times as many
+const pause = 1000; // milliseconds before the second question; it doubles
+const longest = 10_000; // … before one of the later ones; each pause is up to twice as long, at random
 
 let lost = false;
 let asking; // a promise, while the server is asked
@@ -34,9 +35,9 @@ addEventListener("online", () => wake());
 document.addEventListener("visibilitychange", () => !document.hidden && wake());
 
 async function ask() {
-  while (!(await answers(lost ? further : first))) {
+  for (let n = 0; !(await answers(lost ? further : first)); n++) {
     set(true);
-    await new Promise((resolve) => setTimeout((wake = resolve), pause * (1 + 2 * Math.random())));
+    await new Promise((resolve) => setTimeout((wake = resolve), Math.min(longest, pause * 2 ** n) * (1 + Math.random())));
   }
   set(false);
 }

@@ -85,6 +85,11 @@ export async function refreshCard(run) {
   return next;
 }
 
+/** wakeAll has each run that is followed asked about once, because something may have happened to it. */
+export function wakeAll() {
+  for (const wake of [...followed.values()]) wake();
+}
+
 const followed = new Map(); // run → the follower's own way to wake up
 const rested = new Map(); // run → the status that its follower saw before it waited
 
@@ -111,20 +116,20 @@ export async function follow(run) {
   }
 }
 
+const slowest = 60; // seconds between two questions about a run, at most
+
 async function watch(run) {
   let wait = 0.4;
   let lost = 0;
   for (let card = cardOf(run); card && ("live" in card.dataset || "draft" in card.dataset); card = cardOf(run)) {
-    const draft = "draft" in card.dataset;
     rested.set(run, card.dataset.status);
-    // The socket wakes this up; what it loses is found a little later.
-    await pause(run, lost ? Math.min(10, 0.5 * 2 ** lost) : connected() ? 30 : draft ? 10 : wait);
+    await pause(run, lost ? Math.min(slowest, 0.5 * 2 ** lost) : Math.max(wait, "draft" in card.dataset ? 10 : 0), !lost);
     card = cardOf(run);
     if (!card) return;
     try {
       const { events } = await api("GET", `/api/runs/${encodeURIComponent(run)}/events?after=${card.dataset.seq}`);
       lost = 0;
-      wait = events.length ? 0.4 : Math.min(5, wait * 1.4);
+      wait = events.length ? 0.4 : Math.min(slowest, wait * 1.4);
       if (events.length) await refreshCard(run);
     } catch (failure) {
       if (failure instanceof Problem && failure.status >= 400 && failure.status < 500 && failure.status !== 429) return;
@@ -152,19 +157,27 @@ function awake(run) {
   followed.set(run, () => early.add(run));
 }
 
-// pause waits, and as long as nobody looks; looking again ends it.
-function pause(run, seconds) {
+// pause waits, and as long as nobody looks; looking again ends it. While the socket is connected and it is told, only a
+// push ends it.
+function pause(run, seconds, told) {
   if (early.delete(run)) return;
   return new Promise((resolve) => {
-    const timer = setTimeout(() => !document.hidden && wake(), seconds * 1000);
+    let timer;
+    const arm = () => {
+      clearTimeout(timer);
+      if (!told || !connected()) timer = setTimeout(() => !document.hidden && wake(), seconds * 1000);
+    };
     const seen = () => !document.hidden && wake();
     function wake() {
       clearTimeout(timer);
+      document.removeEventListener("socket", arm);
       document.removeEventListener("visibilitychange", seen);
       awake(run);
       resolve();
     }
+    document.addEventListener("socket", arm);
     document.addEventListener("visibilitychange", seen);
     followed.set(run, wake);
+    arm();
   });
 }

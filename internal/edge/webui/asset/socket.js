@@ -5,10 +5,12 @@
 import { api, Problem } from "./api.js";
 import { doubt, reachable } from "./connection.js";
 
-const pingSeconds = 25;
+const pingSeconds = 120; // between two pings, unless the server says another time
+const hiddenSeconds = 9 * 60; // … in a hidden tab: API Gateway closes a connection that was silent for ten minutes
+const longest = 24 * 3600; // what a timer can wait
 const newSeconds = 3; // until the second ping: who pushes may not know a connection that is younger than 2 s
 const answerSeconds = 10; // for the pong to come
-const slowest = 30; // seconds between two attempts, at most
+const slowest = 300; // seconds between two attempts, at most
 
 let socket; // the one that is open, or opening
 let greeted = false; // it has answered a ping: its numbers are known
@@ -16,6 +18,9 @@ let seq; // of the last push
 let attempts = 0;
 let retry; // of the next attempt
 let pinging;
+let opened = 0; // when the socket was opened
+let pinged = 0; // when the last ping was sent
+let waiting = false; // for a pong
 let silence;
 let over = false; // nobody will answer: signed out, replaced, or there is none here
 let heard = () => {};
@@ -34,7 +39,10 @@ export function startSocket(onEvent, onMissed, openChat) {
   missed = onMissed;
   chat = openChat;
   document.addEventListener("connection", () => reachable() && !socket && connect());
-  document.addEventListener("visibilitychange", () => !document.hidden && !socket && connect());
+  document.addEventListener("visibilitychange", () => {
+    if (socket) schedule();
+    else if (!document.hidden) connect();
+  });
   connect();
 }
 
@@ -62,7 +70,10 @@ function address({ url, ticket }) {
 
 function open(fresh) {
   socket = fresh;
-  fresh.onopen = () => ping(fresh);
+  fresh.onopen = () => {
+    opened = Date.now();
+    ping(fresh);
+  };
   fresh.onmessage = (e) => fresh === socket && receive(e.data);
   fresh.onclose = () => fresh === socket && lost();
 }
@@ -71,11 +82,15 @@ function lost() {
   clearTimeout(pinging);
   clearTimeout(silence);
   socket = seq = undefined;
-  greeted = false;
+  greeted = waiting = false;
   document.documentElement.removeAttribute("data-live");
+  tell();
   doubt();
   again();
 }
+
+// tell tells that pushes come now, or that they do not come any more.
+const tell = () => document.dispatchEvent(new CustomEvent("socket"));
 
 // again waits a random part of a time that doubles, so that many pages do not
 // come back at once.
@@ -87,8 +102,24 @@ function again() {
 
 let every = pingSeconds;
 
+// schedule sets the time of the next ping. Nobody looks at a hidden tab: it only keeps its connection, and the pushes come
+// all the same. The timer is set by a push or an event, and not by a timer, because a browser delays chains of timers there.
+function schedule() {
+  clearTimeout(pinging);
+  if (!greeted || waiting) return; // the pong sets it
+  const to = socket;
+  const seconds = young() ? newSeconds : document.hidden ? Math.max(every, hiddenSeconds) : every;
+  pinging = setTimeout(() => ping(to), Math.max(0, pinged + seconds * 1000 - Date.now()));
+}
+
+// young reports whether the last ping was too early for who pushes to know the connection.
+const young = () => pinged < opened + newSeconds * 1000;
+
 function ping(to) {
   if (to !== socket || to.readyState !== WebSocket.OPEN) return;
+  clearTimeout(pinging);
+  pinged = Date.now();
+  waiting = true;
   said = chat();
   to.send(JSON.stringify({ action: "ping", conversationId: said }));
   clearTimeout(silence);
@@ -112,7 +143,7 @@ function receive(text) {
   clearTimeout(silence);
   switch (frame.type) {
     case "hello":
-      every = Math.min(pingSeconds, Number(data.ping_seconds) || pingSeconds);
+      every = data.ping_seconds > 0 ? Math.min(longest, Number(data.ping_seconds)) : pingSeconds;
       return;
     case "pong":
       ponged(frame.seq);
@@ -133,14 +164,14 @@ function receive(text) {
 
 function ponged(last) {
   const fresh = !greeted;
+  waiting = false;
   const behind = fresh || last > seq;
   greeted = true;
   document.documentElement.setAttribute("data-live", "");
-  attempts = 0;
   seq = Math.max(seq ?? 0, last || 0);
+  if (fresh) tell();
+  if (!young()) attempts = 0; // a connection that ends at once again and again is tried less and less often
   if (behind) missed();
-  clearTimeout(pinging);
-  const to = socket;
-  pinging = setTimeout(() => ping(to), (fresh ? newSeconds : every) * 1000);
+  schedule();
   look(); // a chat that was opened meanwhile
 }
