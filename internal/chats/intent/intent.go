@@ -175,6 +175,7 @@ const agreeing = "👍👌✅✔☑🆗🙏👏🙌💪🤝👊✊🫡🫶👋�
 // Classify does. All are in the form of Normalize.
 type Lists struct {
 	Confirm     []string          `json:"confirm"`     // whole messages
+	Assent      []string          `json:"assent"`      // whole messages that are a bare yes
 	Cancel      []string          `json:"cancel"`      // whole messages that cancel or stop
 	Agree       []string          `json:"agree"`       // emoji that may stand beside a confirmation
 	Polite      []string          `json:"polite"`      // may stand before or after a message of Cancel
@@ -185,7 +186,7 @@ type Lists struct {
 // Listed returns the lists of Classify.
 func Listed() Lists {
 	return Lists{
-		Confirm: Words(Confirm), Cancel: slices.Concat(Words(Cancel), Words(Stop)), Agree: strings.Split(agreeing, ""),
+		Confirm: Words(Confirm), Assent: Words(Assent), Cancel: slices.Concat(Words(Cancel), Words(Stop)), Agree: strings.Split(agreeing, ""),
 		Polite: polite, Hesitations: hesitations, Slips: slips,
 	}
 }

@@ -122,8 +122,8 @@ func (w *world) furnish() {
 	}
 }
 
-// utterances returns messages, and whether each is about a plan in every context.
-func utterances(t *testing.T) (texts []string, decides []bool) {
+// utterances returns messages, whether each is about a plan in every context, and whether each is a yes.
+func utterances(t *testing.T) (texts []string, decides, agrees []bool) {
 	texts = []string{
 		"confirmo", "Confirmo.", "¡CONFIRMO!", "sí", "si", "Sí, por favor", "ok 👍", "👍", "ok 👎", "dale 🙄", "no", "No, gracias", "cancela 🛑",
 		"confirmo?", "¿confirmo?", "confirmo ¿no", "“confirmo”", "'confirmo'", "/confirmo", "`ok`", "ok\\", "c̶o̶n̶f̶i̶r̶m̶o̶", "conf\u200birmo", "\u202eomrifnoc",
@@ -136,6 +136,7 @@ func utterances(t *testing.T) (texts []string, decides []bool) {
 	}
 	for _, text := range texts {
 		decides = append(decides, intent.Classify(text).Named())
+		agrees = append(agrees, intent.Classify(text).Agrees())
 	}
-	return texts, decides
+	return texts, decides, agrees
 }

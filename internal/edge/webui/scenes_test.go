@@ -369,16 +369,18 @@ func (b *browser) onlyChat() string {
 // TestThePageReadsConfirmationsAsTheServerDoes on the server's corpus.
 func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
 	b := open(t, 1280, 900)
-	texts, want := utterances(t)
+	texts, decides, agrees := utterances(t)
 	raw, _ := json.Marshal(texts)
-	got := eval[[]bool](b, `(async () => {
-		const guard = await import("/source/guard.js");
-		await guard.loadWords();
-		return `+string(raw)+`.map(guard.decides);
-	})()`)
-	for i, text := range texts {
-		if got[i] != want[i] {
-			t.Errorf("%q: the page says %v, the server %v", text, got[i], want[i])
+	for name, want := range map[string][]bool{"decides": decides, "agrees": agrees} {
+		got := eval[[]bool](b, `(async () => {
+			const guard = await import("/source/guard.js");
+			await guard.loadWords();
+			return `+string(raw)+`.map(guard.`+name+`);
+		})()`)
+		for i, text := range texts {
+			if got[i] != want[i] {
+				t.Errorf("%s %q: the page says %v, the server %v", name, text, got[i], want[i])
+			}
 		}
 	}
 }

@@ -305,6 +305,46 @@ func TestALongPlanIsReadBeforeItIsConfirmed(t *testing.T) {
 	b.until(`document.querySelector(".card[data-draft]") === null`)
 }
 
+// TestAYesIsTypedBesideWhatWasSeen: a yes in the composer, named or bare, shows the first step that was not on the screen,
+// and stays; another message is sent.
+func TestAYesIsTypedBesideWhatWasSeen(t *testing.T) {
+	b := open(t, 1366, 768)
+	p := manyOrders(9)
+	for i := range p.Steps {
+		p.Steps[i].Body = json.RawMessage(fmt.Sprintf(`{"m%d":1}`, i))
+	}
+	b.world.mu.Lock()
+	b.chats["typed"] = conversation.Chat{ID: "typed", Title: "Larga"}
+	b.propose("typed", p)
+	b.world.mu.Unlock()
+	b.visit("/?chat=typed")
+	b.until(`document.querySelector("[data-unseen]").innerText.startsWith("Quedan")`)
+	for _, yes := range []string{"sí", "confirmo", "👍", "dale, porfa"} {
+		b.write("#message", yes+"\r")
+		b.until(`document.activeElement.matches(".step")`)
+		if left := eval[string](b, `document.getElementById("message").value`); left != yes {
+			t.Errorf("%q was held, and the composer has %q", yes, left)
+		}
+		eval[bool](b, `(document.getElementById("message").value = "", true)`)
+	}
+	if n := eval[int](b, `document.querySelectorAll(".line.user").length`); n != 0 {
+		t.Errorf("%d messages were sent", n)
+	}
+	if now := b.theRun(0); now.Status != plan.Draft {
+		t.Errorf("a plan that was not read is %s", now.Status)
+	}
+	b.click(`[data-action="seen"]`)
+	for range 9 {
+		if !eval[bool](b, `document.querySelector("[data-unseen]").hidden`) {
+			b.click(confirmButton)
+			eval[bool](b, `new Promise((done) => requestAnimationFrame(() => setTimeout(done, 60, true)))`)
+		}
+	}
+	b.until(`document.querySelector("[data-unseen]").hidden`)
+	b.write("#message", "confirmo\r")
+	b.until(`document.querySelectorAll(".line.user").length === 1`)
+}
+
 // TestUntitledStepsAreTitledInTheReadersLanguage: only a step that has its call for a title, and the plan is not changed.
 func TestUntitledStepsAreTitledInTheReadersLanguage(t *testing.T) {
 	for _, c := range []struct{ method, template, title, es, en string }{

@@ -7,10 +7,11 @@ import { draft, keepDraft } from "./drafts.js";
 import { delay, keepMode, recheck } from "./eligible.js";
 import { keepFocus } from "./focus.js";
 import { forgetFiles, withFiles } from "./files.js";
-import { decides, loadWords } from "./guard.js";
+import { agrees, decides, loadWords } from "./guard.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
+import { readOn, unseen } from "./seen.js";
 import { el, icon, t } from "./text.js";
 import { refreshChat, refreshChats, thread, toEnd, view } from "./view.js";
 import { arrived, expect, waitsSince, writing } from "./writing.js";
@@ -149,6 +150,18 @@ function fit() {
   input.rows = Math.min(12, input.value.split("\n").length);
 }
 
+// isHeld reports whether a text is a yes to a plan that was not all on the screen. It shows the rest, and the text stays.
+async function isHeld(text) {
+  const card = pendingCard();
+  if (!card || !unseen(card).length) return false;
+  beginning = true; // a second press waits, too
+  await loadWords().finally(() => (beginning = false));
+  if (!agrees(text)) return false;
+  const n = unseen(card).length;
+  if (n) toast(t("unseen", { n }));
+  return readOn(card);
+}
+
 async function send() {
   if (!free() || input.value.trim() === "") return;
   const text = withFiles(input.value);
@@ -157,6 +170,7 @@ async function send() {
     problem(saying, { title: t("too_long") });
     return;
   }
+  if (await isHeld(text)) return;
   forgetFiles();
   last = text;
   const mine = own(text);

@@ -1,8 +1,8 @@
 // The local guard: «confirmo», «cancela» or «detener» with nothing pending is answered
 // here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
-// said last, and goes to the server. The guard reads a message as internal/chats/intent does, over the
-// same closed lists; until they are here, or when they cannot be had, nothing is
-// guarded and the server answers.
+// said last, and goes to the server. A yes, named or bare, to a plan of which steps were not on the screen shows
+// these first, as the plan's button does. The guard reads a message as internal/chats/intent does, over the
+// same closed lists. Until the lists are here, or when they cannot be had, nothing is guarded and the server answers.
 
 import { wordsURL } from "./text.js";
 
@@ -14,6 +14,7 @@ export async function loadWords() {
     const words = await (await fetch(wordsURL, { credentials: "same-origin" })).json();
     lists = {
       confirm: new Set(words.confirm),
+      assent: new Set(words.assent),
       cancel: new Set(words.cancel),
       agree: new Set(words.agree),
       hesitations: new Set(words.hesitations),
@@ -31,6 +32,16 @@ export function decides(message) {
   const text = normalize(message);
   return onList(text, message) || onList(repaired(text), message);
 }
+
+/** agrees reports whether the whole message is a yes, named or bare. */
+export function agrees(message) {
+  if (!lists || asks(message) || quotes(message)) return false;
+  const text = normalize(message);
+  const isYes = (words) => (lists.confirm.has(words) || lists.assent.has(words)) && !contradicts(message);
+  return text ? isYes(text) || isYes(repaired(text)) : nods.test(message.replace(silent, ""));
+}
+
+const nods = /^(?:\s*[👍👌])+\s*$/u;
 
 const onList = (text, message) => (lists.confirm.has(text) && !contradicts(message)) || lists.cancel.has(text) || lists.cancel.has(curt(text));
 
