@@ -91,9 +91,8 @@ function event(type, data) {
       return;
     case "run":
       waitingChanged();
-      if (!here(data)) return;
       if (document.getElementById("run-" + data.run_id)) follow(data.run_id);
-      else refreshChat().catch(() => {});
+      else if (here(data)) refreshChat().catch(() => {});
       return;
     case "job":
       waitingChanged();
