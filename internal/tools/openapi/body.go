@@ -148,12 +148,15 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 // defined.
 func (s *skeleton) body(c *call, required *node, contents []content) {
 	if len(contents) == 0 {
+		if required.isTrue() {
+			c.refuse(tool.RefusedNoType, "")
+		}
 		return
 	}
 	switch c.method {
 	case "GET", "HEAD", "TRACE":
 		if required.isTrue() {
-			c.refuse(tool.RefusedBody, contents[0].media)
+			c.refuse(refusalOfMedia(contents[0].media))
 		}
 		return
 	}
@@ -162,7 +165,8 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 	for _, one := range contents {
 		media, r := rank(one.media)
 		if r < 0 {
-			why = firstRefusal(why, tool.RefusedBody, one.media)
+			reason, what := refusalOfMedia(one.media)
+			why = firstRefusal(why, reason, what)
 			continue
 		}
 		if best >= 0 && r >= best {
@@ -180,10 +184,22 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 		return
 	}
 	if said := required != nil && !required.isTrue(); said {
-		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), clip(contents[0].media, 100))
+		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), cmp.Or(clip(strings.TrimSpace(contents[0].media), 100), "that the document does not name"))
 		return
 	}
 	c.refuse(why.Reason, why.What)
+}
+
+// refusalOfMedia returns why a body of a media type is not sent: the document names none, or one that cannot be written.
+func refusalOfMedia(media string) (reason, what string) {
+	if strings.TrimSpace(media) == "" {
+		return tool.RefusedNoType, ""
+	}
+	base, _, err := mime.ParseMediaType(media)
+	if kind, sub, _ := strings.Cut(base, "/"); err != nil || kind == "" || sub == "" {
+		return tool.RefusedMedia, media
+	}
+	return tool.RefusedBody, media
 }
 
 func firstRefusal(have *tool.Refusal, reason, what string) *tool.Refusal {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"piloto/internal/ground/locale"
 	"piloto/internal/tools/tool"
 )
 
@@ -123,6 +124,45 @@ func TestRequirementsOfSecurityAreRead(t *testing.T) {
 				if !slices.Contains(found.KeyPlaces, p) {
 					t.Errorf("%s: %s is no place of a key", name, p)
 				}
+			}
+		}
+	}
+}
+
+// TestTypesOfBodiesThatAreNoneAreToldSo: where the document names no type for a body, or a word that is none, the refusal says
+// that, and quotes nothing that is empty.
+func TestTypesOfBodiesThatAreNoneAreToldSo(t *testing.T) {
+	const at = "https://api.example.com"
+	for media, want := range map[string]string{
+		"": "untyped ", "  ": "untyped ", "json": "media json", "application": "media application", "application/": "media application/",
+		"/json": "media /json", "{}": "media {}", "application/json": "", "*/*": "", "application/*": "", "image/*": "body image/*",
+		"application/pdf": "body application/pdf",
+	} {
+		for _, required := range []string{`"required":true,`, ""} {
+			op, _ := operationOf(t, at, fmt.Sprintf(`"requestBody":{%s"content":{%q:{"schema":{"type":"object"}}}}`, required, media), "")
+			got := ""
+			if op.Refused != nil {
+				got = op.Refused.Reason + " " + op.Refused.What
+			}
+			if got != want {
+				t.Errorf("%q: %q, want %q", media, got, want)
+			}
+		}
+	}
+	for body, want := range map[string]string{`"required":true,"content":{}`: "untyped", `"required":true`: "untyped", `"content":{}`: ""} {
+		op, _ := operationOf(t, at, `"requestBody":{`+body+`}`, "")
+		if got := op.Refused; (got == nil) != (want == "") || got != nil && got.Reason != want {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+	op, _ := operationOf(t, at, `"consumes":[""],"parameters":[{"in":"body","name":"b","schema":{"type":"object"}}]`, `,"swagger":"2.0"`)
+	if op.Refused == nil || op.Refused.Reason != tool.RefusedNoType {
+		t.Errorf("2.0: %+v", op.Refused)
+	}
+	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
+		for _, r := range []tool.Refusal{{Reason: tool.RefusedNoType}, {Reason: tool.RefusedMedia, What: "json"}} {
+			if text := r.Phrase().In(tag); strings.Contains(text, "«»") || strings.Contains(text, "“”") || strings.Contains(text, "fault.") {
+				t.Error(text)
 			}
 		}
 	}

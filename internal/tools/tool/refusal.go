@@ -18,13 +18,15 @@ type Refusal struct {
 
 // The reasons why an operation cannot be called. Their sentences are below "fault.tool.refused." in the locale files.
 const (
-	RefusedCookie = "cookie" // it requires a cookie that is no key
-	RefusedHeader = "header" // it requires a header that no call may set
-	RefusedServer = "server" // the document sends it to another origin
-	RefusedScheme = "scheme" // it requires a proof of identity that is not supported
-	RefusedBody   = "body"   // it takes a body of a type that cannot be written: What is the type
-	RefusedStyle  = "style"  // it has a part of the path in a style that is not supported: What is its name
-	RefusedFile   = "file"   // it takes a file: What is its name in the form
+	RefusedCookie = "cookie"  // it requires a cookie that is no key
+	RefusedHeader = "header"  // it requires a header that no call may set
+	RefusedServer = "server"  // the document sends it to another origin
+	RefusedScheme = "scheme"  // it requires a proof of identity that is not supported
+	RefusedBody   = "body"    // it takes a body of a type that cannot be written: What is the type
+	RefusedMedia  = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
+	RefusedNoType = "untyped" // it takes a body, and the document names no type for it
+	RefusedStyle  = "style"   // it has a part of the path in a style that is not supported: What is its name
+	RefusedFile   = "file"    // it takes a file: What is its name in the form
 )
 
 // Phrase returns the sentence of the refusal.
