@@ -45,6 +45,33 @@ func (c Condition) holds(rs results) (bool, error) {
 	return found == wanted, nil
 }
 
+// Fits reports whether the results have the form that the condition expects: each body that it compares with something is
+// there, and has the member at which the comparison begins. Another form is another thing's answer: that the comparison
+// does not hold for it says nothing.
+func (c Condition) Fits(look Lookup) bool { return c.fits(newResults(look)) }
+
+func (c Condition) fits(rs results) bool {
+	if parts := c.parts(); len(parts) > 0 {
+		return !slices.ContainsFunc(parts, func(p Condition) bool { return !p.fits(rs) })
+	}
+	r, err := wholeReference(c.Value)
+	if err != nil || r.Part != "body" {
+		return err == nil
+	}
+	root := r
+	root.Path = nil
+	body, err := rs.follow(root)
+	if err != nil || len(r.Path) == 0 {
+		return err == nil
+	}
+	begin := rs.open(root, body)
+	if r.Path[0].IsIdx {
+		return begin.list != nil // an element that is not there may be the answer
+	}
+	_, has := begin.object[r.Path[0].Name]
+	return has || c.Is.isUnary() && begin.object != nil
+}
+
 func (c Condition) compare(rs results) (bool, error) {
 	r, err := wholeReference(c.Value)
 	if err != nil {

@@ -2,8 +2,8 @@ package step
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,25 +92,42 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 		wait, _ := tool.WaitOf(err)
 		return false, wait, nil, err
 	}
-	binding, _ := r.Plan.Binding(check.ID)
-	if _, wait = answer.Meaning(x.Now()); !decides(answer, binding.Template) {
+	sent := r.State(step.ID).Last.SentAt
+	if _, wait = answer.Meaning(x.Now()); !decides(answer, call.op, x.Now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
 	res := resultOf(answer)
 	found := ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
-	held, err = step.Verify.Expect.Holds(func(name string) (ref.Result, bool) { return found, name == plan.CheckName })
+	look := func(name string) (ref.Result, bool) { return found, name == plan.CheckName }
+	if meaning.Of(answer.Status, false) == meaning.Done && !step.Verify.Expect.Fits(look) {
+		return false, 0, &answer, &Error{Name: Transient, Message: "the answer of the check has nothing of what it compares"}
+	}
+	held, err = step.Verify.Expect.Holds(look)
 	return held, 0, &answer, err
 }
 
-// decides reports whether a check was answered by its operation: as it answers what it finds, completely; or by what an
-// operation about one thing, whose path names it, answers when there is none. Everything else, a page or a refusal of a
-// key among it, comes from something before the operation, and tells nothing of the change.
-func decides(a tool.Answer, template string) bool {
+// decides reports whether a check was answered by its operation, since the call that it is about was sent: as it answers what
+// it finds, completely; or by what an operation about one thing, whose path names it, answers when there is none. That it
+// answers so is said by its document, and the answer names what is missing, because routers and gateways answer 404 in
+// JSON, too. Everything else, a page or a refusal of a key among it, comes from something before the operation, and tells
+// nothing of the change. So does what a cache kept since before the call, and an error with a status of success.
+func decides(a tool.Answer, op tool.Operation, since time.Duration) bool {
 	switch {
-	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body):
+	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body), meaning.SoftError(a.Body) && meaning.Of(a.Status, false) == meaning.Done:
+		return false
+	case cachedFor(a) >= since && cachedFor(a) > 0:
 		return false
 	case meaning.Missing(a.Status):
-		return strings.Contains(template, "{") && json.Valid(a.Body)
+		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body)
 	}
 	return meaning.Of(a.Status, false) == meaning.Done
+}
+
+// cachedFor returns how long a cache has had an answer (RFC 9111 §5.1); 0 for one from no cache.
+func cachedFor(a tool.Answer) time.Duration {
+	seconds, err := strconv.ParseUint(strings.TrimSpace(a.Header("Age")), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }

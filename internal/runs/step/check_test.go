@@ -38,7 +38,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 		"it is there":               {[]string{yes}, "done", "done", 1},
 		"it is there by now":        {[]string{no, no, yes}, "done", "done", 3},
 		"it is not":                 {[]string{no}, step.Rejected, "error step.not_done", 3},
-		"nobody is there":           {[]string{"#404 {}"}, step.Rejected, "error step.not_done", 3},
+		"nobody is there":           {[]string{`#404 {"detail":"no booking norte"}`}, step.Rejected, "error step.not_done", 3},
 		"nobody answers":            {[]string{lost}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it fails to answer":        {[]string{"#500 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it is not, but not thrice": {[]string{no, lost, no}, step.InDoubt, "in_doubt step.in_doubt", 3},
@@ -54,7 +54,14 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 		"it is too much":            {[]string{"#429 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a gateway knows no path":   {[]string{"#404 <html>nothing here"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a router knows no path":    {[]string{"#404 404 page not found"}, step.InDoubt, "in_doubt step.in_doubt", 3},
-		"it was there, and is not":  {[]string{`#410 {"detail":"gone"}`}, step.Rejected, "error step.not_done", 3},
+		"it was there, and is not":  {[]string{`#410 {"detail":"the booking was given back"}`}, step.Rejected, "error step.not_done", 3},
+		"it names nothing":          {[]string{"#404 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"a gateway has no route":    {[]string{`#404 {"message":"no Route matched with those values"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"a framework has no path":   {[]string{`#404 {"detail":"Not Found"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"an error of success":       {[]string{`{"error":"timeout","state":"free"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"an answer of another form": {[]string{`{"message":"please sign in"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"a text":                    {[]string{"OK"}, step.InDoubt, "in_doubt step.in_doubt", 3},
+		"nothing":                   {[]string{""}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it is refused, and not":    {[]string{"#403 {}", no, no}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"it is refused, then there": {[]string{"#403 {}", "#503 {}", yes}, "done", "done", 3},
 	} {
@@ -100,7 +107,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 
 func TestCheckPausesBetweenAttempts(t *testing.T) {
 	w, r := newRun(t, nil, checkedStep("POST", "/bookings"))
-	upstream(w, map[string]string{"POST /bookings": "!"})
+	upstream(w, map[string]string{"POST /bookings": "!", "GET /bookings/norte": `{"state":"free"}`})
 	for i, pause := range []time.Duration{0, 0, 2 * time.Second, 5 * time.Second} {
 		if pause > 0 {
 			w.Pass(pause - time.Millisecond)
@@ -142,6 +149,7 @@ func TestStopChecksOpenAttempt(t *testing.T) {
 		open(t, w, r)
 		stop(t, w, r)
 		w.Pass(2 * time.Minute)
+		upstream(w, map[string]string{"GET /bookings/norte": `{"state":"free"}`})
 		if got := drive(t, w, r, "s1"); got != step.Rejected || status(w, r, "s1") != "error step.not_done" {
 			t.Errorf("%s ended %s: %s", method, got, status(w, r, "s1"))
 		}
@@ -188,6 +196,8 @@ func TestCheckOfAListIsNotDecidedByAMissingPath(t *testing.T) {
 func TestCheckIsNotHeldByWhatIsNoAnswer(t *testing.T) {
 	for name, answer := range map[string]tool.Answer{
 		"a page":   {Status: 200, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("Sign in")},
+		"an error": {Status: 200, Body: []byte(`{"error":"no such session"}`)},
+		"kept":     {Status: 200, Headers: map[string]string{"Age": "600"}, Body: []byte(`{"state":"booked"}`)},
 		"a part":   {Status: 200, Body: []byte(`{"state":"bo`), Truncated: true},
 		"a tool's": {Status: 200, Body: []byte(`{"state":"booked"}`), Failed: true},
 	} {
@@ -203,6 +213,35 @@ func TestCheckIsNotHeldByWhatIsNoAnswer(t *testing.T) {
 			})
 			if got := drive(t, w, r, "s1"); got != step.InDoubt {
 				t.Errorf("ended %s: %s", got, status(w, r, "s1"))
+			}
+		})
+	}
+}
+
+// A document that does not say how the operation answers where there is nothing leaves the 404 to whoever sent it. A status
+// that the plan expects is no exception.
+func TestMissingDecidesOnlyWhereTheDocumentSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, body string
+		ends       string
+	}{
+		"told":               {"/bookings/norte", `{"detail":"no booking norte"}`, "done"},
+		"not told":           {"/places/norte", `{"detail":"no place norte"}`, step.InDoubt},
+		"told, and a router": {"/bookings/norte", `{"message":"no Route matched with those values"}`, step.InDoubt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := checkedStep("POST", "/bookings")
+			s.Verify.Path, s.Verify.Expect = c.path, ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("404")}
+			w, r := newRun(t, func(p *plan.Plan) {
+				if op := extra("https://rooms.example")[4]; c.path == "/places/norte" {
+					p.Bindings = append(p.Bindings, plan.Binding{
+						StepID: plan.CheckOf(plan.EffectOf("s1")), MCPID: p.Steps[0].MCPID, ServerName: "Salas", BaseURL: "https://rooms.example", Template: op.Path, Fingerprint: op.Fingerprint,
+					})
+				}
+			}, s)
+			upstream(w, map[string]string{"POST /bookings": "!", "GET " + c.path: "#404 " + c.body})
+			if got := drive(t, w, r, "s1"); got != c.ends || len(w.Requests()) < 2 {
+				t.Errorf("ended %s: %s, %d requests", got, status(w, r, "s1"), len(w.Requests()))
 			}
 		})
 	}

@@ -138,15 +138,19 @@ func TestCheckDecidesLostChangeThatCannotBeRepeated(t *testing.T) {
 func TestDeleteOfMissingObjectIsDoneOnlyAfterLostAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		first func() (tool.Answer, error)
+		then  string
 		is    string
 	}{
-		"later":    {response(429), "error step.rejected"},
-		"not sent": {failure(tool.ErrNotSent), "error step.rejected"},
-		"lost":     {failure(tool.ErrLost), "done"},
+		"later":              {response(429), "", "error step.rejected"},
+		"not sent":           {failure(tool.ErrNotSent), "", "error step.rejected"},
+		"lost":               {failure(tool.ErrLost), "", "done"},
+		"lost, by its words": {failure(tool.ErrLost), `{"detail":"Not found."}`, "done"},
+		"lost, and a router": {failure(tool.ErrLost), `{"message":"no Route matched with those values"}`, "in_doubt step.in_doubt"},
+		"lost, and a page":   {failure(tool.ErrLost), `<!doctype html>nothing`, "in_doubt step.in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, newStep("s1", "DELETE", "/bookings/7", ""))
-			script(w, c.first, response(404))
+			script(w, c.first, func() (tool.Answer, error) { return tool.Answer{Status: 404, Body: []byte(c.then)}, nil })
 			drive(t, w, r, "s1")
 			if status(w, r, "s1") != c.is || len(w.Requests()) != 2 {
 				t.Errorf("%s after %d requests", status(w, r, "s1"), len(w.Requests()))

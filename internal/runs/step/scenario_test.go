@@ -28,6 +28,7 @@ func extra(base string) []tool.Operation {
 		{Entry: tool.Entry{Method: "PUT", Path: "/people"}, Parameters: []tool.Parameter{
 			{Name: "who", In: "query", Explode: true, Schema: json.RawMessage(`{}`)}, {Name: "all", In: "query", Explode: true, Schema: json.RawMessage(`{}`)},
 		}},
+		{Entry: tool.Entry{Method: "GET", Path: "/places/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}},
 	}
 	for i := range ops {
 		ops[i].Fingerprint = tool.Fingerprint(base, ops[i])

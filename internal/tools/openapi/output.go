@@ -47,6 +47,16 @@ func (d *document) output(path string) json.RawMessage {
 	return raw
 }
 
+// tellsMissing reports whether the document describes an answer of the operation for what is not there.
+func (d *document) tellsMissing(method, path string) bool {
+	op := d.resolveQuietly(d.root.get("paths").get(path)).get(strings.ToLower(method))
+	told := false
+	op.get("responses").each(func(status string, _ *node) {
+		told = told || status == "404" || status == "410" || strings.EqualFold(status, "4XX")
+	})
+	return told
+}
+
 // responseSchema returns the schema of the first 2xx response that has one in JSON.
 func (d *document) responseSchema(responses *node) *node {
 	var found *node

@@ -167,3 +167,13 @@ func TestTypesOfBodiesThatAreNoneAreToldSo(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAnswerForWhatIsMissingIsReadFromTheDocument(t *testing.T) {
+	for status, want := range map[string]bool{"404": true, "410": true, "4XX": true, "4xx": true, "default": false, "400": false, "204": false} {
+		text := fmt.Sprintf(`{"openapi":"3.0.3","paths":{"/o/{id}":{"get":{"responses":{"200":{"description":"ok"},%q:{"description":"x"}}}}}}`, status)
+		found, err := parse(t.Context(), text, "https://api.example.com/openapi.json", "https://api.example.com")
+		if err != nil || found.Operations[0].TellsMissing != want {
+			t.Errorf("%s: %v %+v", status, err, found.Operations)
+		}
+	}
+}

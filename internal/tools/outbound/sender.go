@@ -27,7 +27,7 @@ const (
 )
 
 // keptHeaders lists the response headers that a result may hold.
-var keptHeaders = []string{"Content-Type", "Location", "ETag", "Last-Modified", "Retry-After", "Link", "X-Request-Id"}
+var keptHeaders = []string{"Content-Type", "Location", "ETag", "Last-Modified", "Age", "Retry-After", "Link", "X-Request-Id"}
 
 // headHeaders lists those of a HEAD, which is sent because of them.
 var headHeaders = append([]string{"Content-Length"}, keptHeaders...)

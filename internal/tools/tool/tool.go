@@ -208,6 +208,8 @@ type Operation struct {
 	Security [][]KeyPlace `json:"security,omitempty"`
 	// Needs are the places of keys that are required headers of the operation: without them it is not sent.
 	Needs []KeyPlace `json:"needs,omitempty"`
+	// TellsMissing says that the document describes the answer of the operation where there is no such thing: 404, 410 or 4XX.
+	TellsMissing bool `json:"tells_missing,omitempty"`
 }
 
 // At returns the address that the path of an operation follows.
