@@ -248,7 +248,7 @@ func TestTwoTabsDecideAtOnce(t *testing.T) {
 	b := open(t, 1280, 900)
 	b.hold(true)
 	b.say("reserva")
-	b.until(`document.querySelector('`+confirmButton+`')?.disabled === false`)
+	b.until(`document.querySelector('` + confirmButton + `')?.disabled === false`)
 	run := b.onlyRun()
 	b.world.mu.Lock()
 	tell := b.world.tell
