@@ -164,7 +164,7 @@ func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, events := map[string]bool{}, map[string]bool{}
+	messages, events, made := map[string]bool{}, map[string]bool{}, 0
 	for i, p := range list {
 		if p.Seq != int64(i+1) || p.text("conversationId") != chat || p.At.IsZero() {
 			t.Errorf("push %d: %+v %s", i, p, p.Data)
@@ -174,7 +174,12 @@ func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 			messages[p.text("message.id")] = true
 		case "run":
 			events[p.text("event.seq")] = p.text("run_id") == id
+		case "chat":
+			made++
 		}
+	}
+	if made != 1 {
+		t.Errorf("the chat was announced %d times", made)
 	}
 	stored := ours.must(t, 200, "GET", "/api/chats/"+chat+"/messages", "")
 	for i := range len(messages) {
@@ -188,7 +193,7 @@ func TestEventsArePushedOnlyToTheirAccount(t *testing.T) {
 	if want := ours.must(t, 200, "GET", "/api/runs/"+id+"/events", "").text("events.count"); fmt.Sprint(len(events)) != want {
 		t.Errorf("%d events were pushed of %s", len(events), want)
 	}
-	if list := listening.ping(t); len(list) != 1 || list[0].Seq != int64(len(messages)+len(events)) {
+	if list := listening.ping(t); len(list) != 1 || list[0].Seq != int64(made+len(messages)+len(events)) {
 		t.Errorf("the pong is %v", list)
 	}
 	if list := foreign.ping(t); len(list) != 2 || list[1].Seq != 0 {
