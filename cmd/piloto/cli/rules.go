@@ -118,7 +118,7 @@ func (a *app) try(ctx context.Context, c *client.Client, set rule.Set, last int)
 		}
 		p := plan.Plan{Steps: make([]plan.Step, len(r.Steps))}
 		for _, s := range r.Steps {
-			step := plan.Step{MCPID: s.MCPID, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Body: s.Body, Risk: s.Risk}
+			step := plan.Step{MCPID: s.MCPID, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Headers: s.Headers, Body: s.Body, Risk: s.Risk}
 			t := tried{RunID: r.RunID, StepID: s.ID, Call: s.Method + " " + s.Path, Effect: "runs"}
 			if s.Tool != "" {
 				t.Call = s.Tool

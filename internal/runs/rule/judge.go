@@ -9,7 +9,7 @@ import (
 )
 
 // Call is the call that the rules judge. For a named tool, Tool is the name, and Method and Path
-// are ignored. Query and Body are JSON. Resolved means that no reference is left: text that looks
+// are ignored. Query, Headers and Body are JSON. Resolved means that no reference is left: text that looks
 // like one is literal.
 type Call struct {
 	ServerID   string
@@ -18,6 +18,7 @@ type Call struct {
 	Path       string
 	Tool       string
 	Query      []byte
+	Headers    []byte
 	Body       []byte
 	Resolved   bool
 }
@@ -26,7 +27,8 @@ type Call struct {
 // server.
 func CallOf(s plan.Step, server string) Call {
 	return Call{
-		ServerID: s.MCPID, ServerName: server, Method: s.Method, Path: s.Path, Tool: s.Tool, Query: s.Query, Body: s.Body,
+		ServerID: s.MCPID, ServerName: server, Method: s.Method, Path: s.Path, Tool: s.Tool,
+		Query: s.Query, Headers: s.Headers, Body: s.Body,
 	}
 }
 
@@ -117,13 +119,15 @@ func (s Set) alwaysAsks(c Call) bool {
 
 // callView is a call in the forms that rules compare.
 type callView struct {
-	call        Call
-	path        readings
-	query, body *arguments
+	call      Call
+	path      readings
+	arguments map[string]*arguments // by the first name of a place
 }
 
 func viewOf(c Call) callView {
-	v := callView{call: c, query: &arguments{raw: c.Query}, body: &arguments{raw: c.Body}}
+	v := callView{call: c, arguments: map[string]*arguments{
+		"query": {raw: c.Query}, "headers": {raw: c.Headers}, "body": {raw: c.Body},
+	}}
 	if c.Tool != "" {
 		v.path = readName(c.Tool)
 	} else {
@@ -156,7 +160,7 @@ func (v callView) matches(r Rule) bool {
 	if r.Over == nil {
 		return true
 	}
-	over := r.Over.judge(v.query, v.body, v.call.Resolved)
+	over := r.Over.judge(v.arguments, v.call.Resolved)
 	return over == overLimit || over == undecided && r.Effect == Ask
 }
 

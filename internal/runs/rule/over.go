@@ -20,14 +20,14 @@ type hop struct {
 	all   bool
 }
 
-// argPath is the position of an amount: in the query or the body, and the hops to it.
+// argPath is the position of an amount: in the query, the headers or the body, and the hops to it.
 type argPath struct {
-	query bool
-	hops  []hop
+	in   string
+	hops []hop
 }
 
 var (
-	placeForm = lazy.Pattern(`^(body|query)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
+	placeForm = lazy.Pattern(`^(body|query|headers)((\.[\p{L}\p{N}_-]+|\[[0-9]{0,6}\])*)$`)
 	hopForm   = lazy.Pattern(`\.[\p{L}\p{N}_-]+|\[[0-9]*\]`)
 	limitForm = lazy.Pattern(`^[0-9]{1,40}(\.[0-9]{1,40})?$`)
 	decimal   = lazy.Pattern(`^([+-]?[0-9]{1,60})(?:\.([0-9]{1,60}))?(?:[eE]([+-]?[0-9]{1,2}))?$`)
@@ -36,10 +36,10 @@ var (
 // argPath parses At.
 func (o Over) argPath() (argPath, error) {
 	m := placeForm().FindStringSubmatch(o.At)
-	if m == nil || len(o.At) > maxAt || m[1] == "query" && !strings.HasPrefix(m[2], ".") {
-		return argPath{}, fmt.Errorf("%q is no place in a body or a query", o.At)
+	if m == nil || len(o.At) > maxAt || m[1] != "body" && !strings.HasPrefix(m[2], ".") {
+		return argPath{}, fmt.Errorf("%q is no place in a body, a query or headers", o.At)
 	}
-	p := argPath{query: m[1] == "query"}
+	p := argPath{in: m[1]}
 	for _, text := range hopForm().FindAllString(m[2], -1) {
 		switch inner := strings.Trim(text, ".[]"); {
 		case text[0] == '.':
@@ -75,7 +75,7 @@ const (
 )
 
 // judge compares the amount in the arguments with the limit.
-func (o Over) judge(query, body *arguments, resolved bool) comparison {
+func (o Over) judge(in map[string]*arguments, resolved bool) comparison {
 	p, err := o.argPath()
 	if err != nil {
 		return overLimit
@@ -84,11 +84,7 @@ func (o Over) judge(query, body *arguments, resolved bool) comparison {
 	if err != nil {
 		return overLimit
 	}
-	args := body
-	if p.query {
-		args = query
-	}
-	root, empty, err := args.read()
+	root, empty, err := in[p.in].read()
 	switch {
 	case err != nil:
 		return overLimit
@@ -108,7 +104,7 @@ func (o Over) judge(query, body *arguments, resolved bool) comparison {
 	return withinLimit
 }
 
-// arguments is a query or a body that is parsed when the first rule needs it.
+// arguments is a query, the headers or a body that is parsed when the first rule needs it.
 type arguments struct {
 	raw   []byte
 	known bool

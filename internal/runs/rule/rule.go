@@ -64,8 +64,8 @@ type Rule struct {
 	Reason  string `json:"reason"`            // a sentence for people
 }
 
-// Over is the limit of a price or a quantity in the arguments. At is "body.total" or
-// "query.quantity", with further members and [n] or [] (the sum of all elements). Each amount is
+// Over is the limit of a price or a quantity in the arguments. At is "body.total",
+// "query.quantity" or "headers.X-Amount", with further members and [n] or [] (the sum of all elements). Each amount is
 // absolute: -1000 is over 500, and so are 400 and -400 together. A text that is a decimal counts as
 // the largest number that a receiver may read in it. An absent argument is not over. An argument
 // that cannot be read as an amount is over, and so is a duplicate one, also under a name that folds

@@ -259,15 +259,53 @@ func TestOverComparesAmountWithLimit(t *testing.T) {
 		{"body", "5", `6`, overLimit},
 		{"body", "5", `"5"`, withinLimit},
 	} {
-		if got := (Over{c.at, c.most}).judge(&arguments{}, &arguments{raw: []byte(c.args)}, false); got != c.want {
+		if got := (Over{c.at, c.most}).judge(argumentsAt("body", c.args), false); got != c.want {
 			t.Errorf("%s over %s in %s: %v, want %v", c.at, c.most, c.args, got, c.want)
 		}
 	}
-	if (Over{"query.n", "1"}).judge(&arguments{raw: []byte(`{"n":"2"}`)}, &arguments{}, true) != overLimit {
+	if (Over{"query.n", "1"}).judge(argumentsAt("query", `{"n":"2"}`), true) != overLimit {
 		t.Error("the query is not looked at")
 	}
-	if (Over{"body.n", "1"}).judge(&arguments{}, &arguments{raw: []byte(`{"n":"${s1.body.n}"}`)}, true) != overLimit {
+	if (Over{"body.n", "1"}).judge(argumentsAt("body", `{"n":"${s1.body.n}"}`), true) != overLimit {
 		t.Error("what is resolved has no references: a text is no number")
+	}
+}
+
+// argumentsAt returns the arguments of a call that has some in one place.
+func argumentsAt(in, raw string) map[string]*arguments {
+	all := map[string]*arguments{"query": {}, "headers": {}, "body": {}}
+	all[in].raw = []byte(raw)
+	return all
+}
+
+// TestHeadersAreArguments: a limit is over what a header has, however its name is written.
+func TestHeadersAreArguments(t *testing.T) {
+	for headers, want := range map[string]Effect{
+		`{"X-Amount":"500"}`:              "",
+		`{"X-Amount":"501"}`:              Deny,
+		`{"x-amount":"501"}`:              Deny,
+		`{"X-Amount":"300,300"}`:          Deny,
+		`{"X-Other":"501"}`:               "",
+		`{"X-Amount":"${s1.body.total}"}`: "",
+		``:                                "",
+	} {
+		set := Set{Rules: []Rule{{ID: "r", Effect: Deny, Over: &Over{At: "headers.X-Amount", Most: "500"}, Reason: "because"}}}
+		if wrong := set.Check(); len(wrong) > 0 {
+			t.Fatalf("%+v", wrong)
+		}
+		step := plan.Step{Method: "POST", Path: "/a", Headers: []byte(headers)}
+		if got := set.Judge(CallOf(step, "x")).Effect; got != want {
+			t.Errorf("%s: %q, want %q", headers, got, want)
+		}
+		set.Rules[0].Effect = Ask
+		if got := set.Judge(CallOf(step, "x")).Effect; (got == Ask) != (want == Deny || strings.Contains(headers, "${")) {
+			t.Errorf("%s: %q where the rule asks", headers, got)
+		}
+	}
+	for _, at := range []string{"headers", "headers[0]", "header.X-Amount"} {
+		if _, err := (Over{At: at, Most: "1"}).argPath(); err == nil {
+			t.Errorf("%s is a place", at)
+		}
 	}
 }
 
@@ -426,8 +464,7 @@ func TestSumsAreExact(t *testing.T) {
 		if total.Cmp(limit) > 0 {
 			want = overLimit
 		}
-		body := &arguments{raw: []byte("[" + strings.Join(texts, ",") + "]")}
-		if got := (Over{"body[]", most}).judge(&arguments{}, body, true); got != want {
+		if got := (Over{"body[]", most}).judge(argumentsAt("body", "["+strings.Join(texts, ",")+"]"), true); got != want {
 			t.Fatalf("%v over %s: %v, want %v", texts, most, got, want)
 		}
 	})

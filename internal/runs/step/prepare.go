@@ -148,9 +148,9 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 
 // checkRules applies the account's rules to a prepared call.
 func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared) (*plan.Ask, *plan.Failure) {
-	c := rule.CallOf(step, b.server.Name)
-	c.Path, c.Query, c.Body, c.Resolved = call.args.Path, call.args.Query, call.body, true
-	ask, denied := b.rules.AskFor(step, r.Plan, c, r.Text(locale.Say("turn.destroys")))
+	args := call.args
+	args.Body = call.body
+	ask, denied := b.rules.AskFor(step, r.Plan, judged(step, b, args), r.Text(locale.Say("turn.destroys")))
 	if denied != nil {
 		return nil, failure(r, "step.denied", "called", step.Called(), "reason", denied.Reason)
 	}
@@ -158,6 +158,14 @@ func (x *Executor) checkRules(r plan.Run, step plan.Step, b bound, call prepared
 		ask = step.Ask
 	}
 	return withReason(ask, x.approvalReason(r, call)), nil
+}
+
+// judged is a call as the rules judge it when its references are resolved.
+func judged(step plan.Step, b bound, args tool.Arguments) rule.Call {
+	step.Path, step.Query, step.Headers, step.Body = args.Path, args.Query, args.Headers, args.Body
+	c := rule.CallOf(step, b.server.Name)
+	c.Resolved = true
+	return c
 }
 
 // attachKeys adds the keys of the server to a call: those that its operation needs.

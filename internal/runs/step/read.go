@@ -93,9 +93,7 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
 	args.Body = b.op.WithoutAbsent(x.Schemas, args.Body, false)
-	c := rule.CallOf(s, b.server.Name)
-	c.Path, c.Query, c.Body, c.Resolved = args.Path, args.Query, args.Body, true
-	switch b.rules.Judge(c).Effect {
+	switch b.rules.Judge(judged(s, b, args)).Effect {
 	case rule.Deny:
 		return plan.Look{}, errDenied
 	case rule.Ask:
