@@ -20,10 +20,24 @@ const typeRefused = "refused"
 
 // refusal returns the error of a plan that a person refused in the chat; none when it may be shown.
 func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	requests, err := p.Requests()
+	whole, err := p.Requests()
 	if err != nil {
 		return nil, err
 	}
+	each, err := p.EachRequest()
+	if err != nil {
+		return nil, err
+	}
+	for _, requests := range append([]string{whole}, each...) {
+		if wrong, err := d.refusalOf(ctx, requests); err != nil || len(wrong) > 0 {
+			return wrong, err
+		}
+	}
+	return nil, nil
+}
+
+// refusalOf returns the error of requests that a person refused: all of a draft, or the one of a step that waited for an approval.
+func (d *dialog) refusalOf(ctx context.Context, requests string) ([]fault.Field, error) {
 	was, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, requests)
 	if err != nil || was.RunID == "" {
 		return nil, err
@@ -36,7 +50,7 @@ func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error
 	if err != nil || asked {
 		return nil, err
 	}
-	return []fault.Field{{Type: typeRefused, Msg: "refused, because " + cmp.Or(oneLine(r.Reason), "the person said no") +
+	return []fault.Field{{Type: typeRefused, Msg: "refused, because " + cmp.Or(oneLine(was.Reason), "the person said no") +
 		": they were shown exactly these requests, and have not asked for them since. Do not propose them again; do something else, or answer in text"}}, nil
 }
 
@@ -51,7 +65,7 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 		if m.ID == refused.Question {
 			about = append(about, m.Content)
 		}
-		if m.RunID == was.RunID { // the last one says that it was refused
+		if m.RunID == was.RunID && (said < 0 || messages[said].At.Before(was.At)) { // that of the refusal, or the last one before it
 			said = i
 		}
 	}
@@ -69,7 +83,7 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 func aboutPlan(p plan.Plan) []string {
 	about := []string{p.Goal}
 	for _, s := range p.Steps {
-		about = append(about, s.Title, s.Tool, s.Path, string(s.Query), string(s.Body))
+		about = append(about, s.Title, s.Tool, s.Path, string(s.Query), string(s.Headers), string(s.Body))
 	}
 	for _, b := range p.Bindings {
 		about = append(about, b.ServerName, b.Summary)

@@ -92,14 +92,20 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 			At: at, Type: plan.EventStepApproved, StepID: st.StepID,
 			Data: map[string]any{"by": a.User, "note": a.Note, "request": asked.Request},
 		}
+		var refused []string
 		if a.Refuse {
 			rec.Type = plan.EventStepRefused
+			if refused, err = r.Plan.RequestsOf(st); err != nil {
+				return err
+			}
 		}
 		answer := s.message(r, conversation.KindProgress, at, text)
 		if chat.ID != "" {
 			rec.Messages = []conversation.Message{answer}
+		} else {
+			refused = nil // nobody could read it
 		}
-		decided, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st, Decided: at, Due: at.Add(startGrace)})
+		decided, err := s.Store.MoveRun(ctx, r, Move{Record: rec, State: &st, Decided: at, Refused: refused, Due: at.Add(startGrace)})
 		d = Decision{Run: decided, Chat: chat, Message: answer}
 		return err
 	})

@@ -259,7 +259,7 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 		if err != nil {
 			return r, err
 		}
-		t.add(chats.Refuse(r.Account, chat.ID, requests, plan.Refusal{RunID: r.ID, At: rec.At}))
+		t.add(chats.Refuse(r.Account, chat.ID, requests, plan.Refusal{RunID: r.ID, At: rec.At, Reason: r.Reason}))
 	}
 	if chat.ID != "" && chat.PendingRunID == r.ID {
 		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))

@@ -16,6 +16,7 @@ import (
 	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/store/chats"
 	"piloto/internal/store/kv"
 )
 
@@ -251,6 +252,9 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		return s.end(ctx, t, *m.End, m.Record)
 	}
 	t.post(m.Record)
+	for _, requests := range m.Refused {
+		t.add(chats.Refuse(t.from.Account, t.from.ChatID, requests, plan.Refusal{RunID: t.from.ID, At: m.At, Reason: m.State.Approval.Note}))
+	}
 	switch {
 	case was.Terminal():
 		t.remove = append(t.remove, "link")
