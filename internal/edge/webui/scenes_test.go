@@ -371,6 +371,9 @@ func TestThePageReadsConfirmationsAsTheServerDoes(t *testing.T) {
 	b := open(t, 1280, 900)
 	texts, decides, agrees := utterances(t)
 	raw, _ := json.Marshal(texts)
+	if !eval[bool](b, `import("/source/guard.js?without").then((guard) => guard.agrees("hola"))`) {
+		t.Error("without the lists a message is taken for no yes")
+	}
 	for name, want := range map[string][]bool{"decides": decides, "agrees": agrees} {
 		got := eval[[]bool](b, `(async () => {
 			const guard = await import("/source/guard.js");

@@ -2,7 +2,8 @@
 // here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
 // said last, and goes to the server. A yes, named or bare, to a plan of which steps were not on the screen shows
 // these first, as the plan's button does. The guard reads a message as internal/chats/intent does, over the
-// same closed lists. Until the lists are here, or when they cannot be had, nothing is guarded and the server answers.
+// same closed lists. Until the lists are here, or when they cannot be had,
+// the server answers what is decided here otherwise, and any message may be such a yes.
 
 import { wordsURL } from "./text.js";
 
@@ -33,9 +34,10 @@ export function decides(message) {
   return onList(text, message) || onList(repaired(text), message);
 }
 
-/** agrees reports whether the whole message is a yes, named or bare. */
+/** agrees reports whether the whole message is a yes, named or bare; without the lists every message may be one. */
 export function agrees(message) {
-  if (!lists || asks(message) || quotes(message)) return false;
+  if (!lists) return true;
+  if (asks(message) || quotes(message)) return false;
   const text = normalize(message);
   const isYes = (words) => (lists.confirm.has(words) || lists.assent.has(words)) && !contradicts(message);
   return text ? isYes(text) || isYes(repaired(text)) : nods.test(message.replace(silent, ""));
