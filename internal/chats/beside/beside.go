@@ -82,8 +82,13 @@ func mixesScripts(text string) bool {
 
 var yesses = regexp.MustCompile(`(?i)(^|[^\pL])(sí|si\s*/\s*no|s\s*/\s*n|yes|y\s*/\s*n)($|[^\pL])|thumbs up|👍|✅\s*=`)
 
+// answers is a yes of the model itself, at the beginning of what it says.
+var answers = regexp.MustCompile(`(?i)^[^\pL]*((claro|por supuesto) que )?(sí|yes)\s*(,|$)`)
+
 // speaksOfYes reports whether a sentence that is neither a question nor a known order names a yes: it says what one means.
-func speaksOfYes(sentence string) bool { return yesses.MatchString(norm.NFC.String(sentence)) }
+func speaksOfYes(sentence string) bool {
+	return yesses.MatchString(answers.ReplaceAllString(norm.NFC.String(sentence), ""))
+}
 
 // tags make a question of what stands before them.
 var tags = lazy.Words(`verdad no eh cierto right ok vale okay correct`)

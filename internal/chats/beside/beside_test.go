@@ -12,7 +12,7 @@ func TestAsksElse(t *testing.T) {
 		"I'll book Sala Norte at 10. Shall I go ahead?", "I'll book it, shall I go ahead?", "¿Sigo?", "¿Quieres que siga adelante?", "**¿Confirmas el plan?**", "¿Lo confirmas? ✅", "Do you want me to proceed?",
 		"Should I run the plan?", "¿Procedo con el plan?", "Perfecto, ¿sigo adelante?", "¿Lo confirmas, sí o no?", "¿Lo confirmas? Responde sí o no.", "Responde sí para confirmar.", "Reply yes to confirm.",
 		"Para confirmar, responde sí.", "Confirma el plan, por favor.", "Please confirm.", "No se enviará nada hasta que confirmes. ¿Lo confirmas?", "Nothing is sent until you confirm.", "Sala Norte:\n- 6 plazas\n- 30 €\n\n¿Lo confirmas?",
-		"No te preocupes, reservo la Norte a las 10.", "Reservaré solo la Sala Norte.", "Si no te va bien, dímelo.", "Es una consulta con la doctora Gil, ¿la confirmo?", "A < B, y B > C. ¿Lo confirmas?", "Cuesta 100% menos.",
+		"Sí, puedo reservarla. ¿Lo confirmas?", "¡Claro que sí! Reservo la Norte.", "¡Sí!", "Yes, I can do that. Shall I go ahead?", "Esto envía el recibo a Ana.", "No te preocupes, reservo la Norte a las 10.", "Reservaré solo la Sala Norte.", "Si no te va bien, dímelo.", "Es una consulta con la doctora Gil, ¿la confirmo?", "A < B, y B > C. ¿Lo confirmas?", "Cuesta 100% menos.",
 		"El pedido 7 sigue igual: dos tés.", "lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
 	} {
 		if AsksElse(text) {

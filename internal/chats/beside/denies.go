@@ -66,7 +66,7 @@ var (
 
 	laters  = lazy.Words(`otra another again luego despues later volvere vuelvo volvera nuevo`)
 	askings = lazy.Words(`confirmacion confirmation confirmaciones confirmar permiso permission preguntar preguntare pregunto pedire ask asked approval aprobacion`)
-	cards   = lazy.Words(`plan tarjeta abajo card below esto eso this`)
+	cards   = lazy.Words(`plan tarjeta abajo card below`)
 	voids   = lazy.Words(`ignora ignore ignoralo ignorala olvida olvidate disregard forget error fallo glitch bug cancelado cancelada cancelled canceled desactivado desactivada disabled caducado expired recibo receipt comprobante decorativo decorative`)
 
 	pretending = []string{"read only", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "vista previa"}
