@@ -21,7 +21,7 @@ var budgets = []struct {
 }{
 	{"/", 9, 64 << 10},
 	{"/?view=servers", 8, 64 << 10},
-	{"/?chat=c1", 10, 72 << 10}, // with a plan: it is asked again what happened since it was rendered
+	{"/?chat=c1", 10, 72 << 10},     // with a plan: it is asked again what happened since it was rendered
 	{"/?view=waiting", 9, 68 << 10}, // with a plan, like the chat
 }
 
