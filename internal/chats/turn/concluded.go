@@ -118,7 +118,7 @@ func resultsOf(r plan.Run) []conversation.Source {
 			At: st.UpdatedAt.UTC(), AnswerHash: st.Result.SHA256, Bytes: st.Result.Bytes,
 		}
 		if step.Tool == "" {
-			s.RequestHash = plan.RequestHash(step.Method, plan.RequestLine(st.Last.URL, st.Last.Headers), st.Last.Body)
+			s.RequestHash = step.RequestOf(st.Last)
 		}
 		list = append(list, s)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -43,4 +44,9 @@ func RequestLine(url string, headers json.RawMessage) string {
 func RequestHash(method, url string, body []byte) string {
 	sum := sha256.Sum256([]byte(method + "\n" + url + "\n" + string(body)))
 	return hex.EncodeToString(sum[:])
+}
+
+// RequestOf returns the RequestHash of an attempt of a step.
+func (s Step) RequestOf(a Attempt) string {
+	return RequestHash(cmp.Or(s.Tool, s.Method), RequestLine(a.URL, a.Headers), a.Body)
 }

@@ -68,13 +68,12 @@ func (r Result) Shortened(n int) Result {
 // Attempt records one call. It is written before the call is sent, and completed with the result.
 // An attempt without a result is in doubt.
 type Attempt struct {
-	Number  int             `json:"number"`
-	URL     string          `json:"url"` // as sent, without the server's key
-	Body    json.RawMessage `json:"body"`
-	Request string          `json:"request,omitempty"` // its RequestHash
-	Key     string          `json:"key,omitempty"`     // the Idempotency-Key that it was sent with
-	SentAt  time.Time       `json:"sent_at"`
-	Open    bool            `json:"open"` // no result is known
+	Number int             `json:"number"`
+	URL    string          `json:"url"` // as sent, without the server's key
+	Body   json.RawMessage `json:"body,omitempty"`
+	Key    string          `json:"key,omitempty"` // the Idempotency-Key that it was sent with
+	SentAt time.Time       `json:"sent_at"`
+	Open   bool            `json:"open"` // no result is known
 
 	Headers json.RawMessage `json:"headers,omitempty"` // of the plan, as sent
 }

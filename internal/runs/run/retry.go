@@ -203,7 +203,7 @@ func unanswered(r plan.Run) []plan.Unanswered {
 			continue
 		}
 		list = slices.DeleteFunc(list, func(u plan.Unanswered) bool { return u.StepID == st.StepID })
-		list = append(list, plan.Unanswered{StepID: st.StepID, Request: st.Last.Request, Key: st.Last.Key})
+		list = append(list, plan.Unanswered{StepID: st.StepID, Request: step.RequestOf(st.Last), Key: st.Last.Key})
 	}
 	return list
 }
