@@ -18,7 +18,8 @@ import (
 // typeRefused is the type of the error of a plan that a person refused.
 const typeRefused = "refused"
 
-// refusal returns the error of a plan that a person refused in the chat; none when it may be shown.
+// refusal returns the error of a plan that a person refused in the chat, whole as a draft or one step of it at its approval; none
+// when it may be shown.
 func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
 	whole, err := p.Requests()
 	if err != nil {
@@ -28,20 +29,20 @@ func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error
 	if err != nil {
 		return nil, err
 	}
-	for _, requests := range append([]string{whole}, each...) {
-		if wrong, err := d.refusalOf(ctx, requests); err != nil || len(wrong) > 0 {
+	refusals, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, append(each, whole))
+	if err != nil {
+		return nil, err
+	}
+	for _, was := range refusals {
+		if wrong, err := d.holdsStill(ctx, was); err != nil || len(wrong) > 0 {
 			return wrong, err
 		}
 	}
 	return nil, nil
 }
 
-// refusalOf returns the error of requests that a person refused: all of a draft, or the one of a step that waited for an approval.
-func (d *dialog) refusalOf(ctx context.Context, requests string) ([]fault.Field, error) {
-	was, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, requests)
-	if err != nil || was.RunID == "" {
-		return nil, err
-	}
+// holdsStill returns the error of requests that a person refused; none when they asked for them since.
+func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Field, error) {
 	r, err := d.service.Store.Bare(ctx, d.req.Principal.Account, was.RunID)
 	if err != nil && !errors.Is(err, plan.ErrRunNotFound) {
 		return nil, err

@@ -62,8 +62,8 @@ type Store interface {
 	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
-	// Refused returns when a person last refused requests in a chat (plan.Plan.Requests, EachRequest); the zero Refusal when nobody did.
-	Refused(ctx context.Context, account, chatID, requests string) (plan.Refusal, error)
+	// Refused returns the refusals of any of some requests in a chat (plan.Plan.Requests, EachRequest).
+	Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error)
 	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
 	// agent. Otherwise it returns fault.ErrMoved.
 	DropAgent(ctx context.Context, account, chatID, name string, at time.Time, m conversation.Message) error

@@ -12,7 +12,7 @@ import (
 	"piloto/internal/ground/ref"
 )
 
-// Refusal is that a person refused requests, and why. The zero Refusal is none.
+// Refusal is that a person refused requests, and why.
 type Refusal struct {
 	RunID  string
 	At     time.Time

@@ -2,7 +2,8 @@ package chats
 
 import (
 	"context"
-	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"piloto/internal/runs/plan"
@@ -20,24 +21,29 @@ type refusalRow struct {
 
 const refusalLife = 365 * 24 * time.Hour
 
-func refusalKey(requests string) string { return "REFUSED#" + requests }
+const refusalKind = "REFUSED#"
 
 // Refuse returns the write that notes that a person refused requests in a chat. requests is the sum of what a draft would have
 // sent (plan.Plan.Requests), or of the request of one step (plan.Plan.EachRequest).
 func Refuse(account, chatID, requests string, r plan.Refusal) kv.Write {
 	return kv.Put(refusalRow{
-		PK: kv.Chat(account, chatID), SK: refusalKey(requests), RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
+		PK: kv.Chat(account, chatID), SK: refusalKind + requests, RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
 	}, "", nil)
 }
 
-var errNotRefused = errors.New("store: nobody refused it")
-
-// Refused returns when a person last refused such requests in a chat; the zero Refusal when nobody did.
-func (s *Store) Refused(ctx context.Context, account, chatID, requests string) (plan.Refusal, error) {
-	var row refusalRow
-	err := s.table.Get(ctx, kv.Chat(account, chatID), refusalKey(requests), &row, errNotRefused)
-	if errors.Is(err, errNotRefused) {
-		return plan.Refusal{}, nil
+// Refused returns the refusals of any of some requests in a chat. It reads those of the chat at once, because most chats have
+// none, and a plan has up to fifty requests.
+func (s *Store) Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error) {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, chatID), refusalKind), 0)
+	if err != nil {
+		return nil, err
 	}
-	return plan.Refusal{RunID: row.RunID, Reason: row.Reason, At: kv.Time(row.At)}, err
+	rows, err := kv.DecodeAll[refusalRow](items)
+	var list []plan.Refusal
+	for _, row := range rows {
+		if slices.Contains(requests, strings.TrimPrefix(row.SK, refusalKind)) {
+			list = append(list, plan.Refusal{RunID: row.RunID, Reason: row.Reason, At: kv.Time(row.At)})
+		}
+	}
+	return list, err
 }
