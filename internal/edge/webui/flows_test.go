@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
@@ -44,6 +45,7 @@ func (b *browser) confirms() {
 		if eval[bool](b, card+` === null`) {
 			return
 		}
+		b.do(chromedp.Sleep(time.Second)) // a press at once would be for what was just shown
 	}
 	b.Fatal("the plan was not confirmed")
 }

@@ -289,6 +289,7 @@ func TestALongPlanIsReadBeforeItIsConfirmed(t *testing.T) {
 		}
 	}
 	b.until(`document.querySelector("[data-unseen]").hidden`)
+	b.do(chromedp.Sleep(time.Second)) // a press at once would be for what was just shown
 	b.click(confirmButton)
 	b.until(`document.querySelector(".card[data-draft]") === null`)
 

@@ -11,7 +11,7 @@ import { agrees, decides, loadWords } from "./guard.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, clear, problem, toast } from "./notice.js";
 import { followAll, pendingCard } from "./run.js";
-import { readOn, unseen } from "./seen.js";
+import { isUnread, readOn, unseen } from "./seen.js";
 import { el, icon, t } from "./text.js";
 import { refreshChat, refreshChats, thread, toEnd, view } from "./view.js";
 import { arrived, expect, waitsSince, writing } from "./writing.js";
@@ -153,7 +153,7 @@ function fit() {
 // isHeld reports whether a text is a yes to a plan that was not all on the screen. It shows the rest, and the text stays.
 async function isHeld(text) {
   const card = pendingCard();
-  if (!card || !unseen(card).length) return false;
+  if (!card || !isUnread(card)) return false;
   beginning = true; // a second press waits, too
   await loadWords().finally(() => (beginning = false));
   if (!agrees(text)) return false;

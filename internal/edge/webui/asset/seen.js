@@ -58,11 +58,20 @@ function count(place) {
   place.dispatchEvent(new CustomEvent("seen", { bubbles: true }));
 }
 
-/** readOn shows the first part that was not in sight, and reports whether there is one. */
-export function readOn(place) {
-  const left = unseen(place);
+// A press this soon, in milliseconds, after a part was shown was meant for that part: nobody has read it.
+const glance = 700;
+let shownAt = -glance;
+
+/** isUnread reports whether something was not in sight, or only just came to be. */
+export const isUnread = (place) => unseen(place).length > 0 || performance.now() - shownAt < glance;
+
+/** readOn shows the first part of the places that was not in sight, and reports whether the press that asked for it is used up. */
+export function readOn(...places) {
+  if (!places.some(isUnread)) return false;
+  shownAt = performance.now();
+  const left = unseen(places.find((place) => unseen(place).length) || places[0]);
   const next = left[0]?.closest(".step, .decision");
-  if (!next) return false;
+  if (!next) return true;
   announce(t("unseen", { n: left.length }));
   next.setAttribute("tabindex", "-1");
   next.scrollIntoView({ block: "start" });
@@ -74,6 +83,7 @@ export const actions = {
   "seen": (button) => {
     const card = button.closest(".card");
     marks(card).forEach((mark) => seen.add(keyOf(mark)));
+    shownAt = -glance;
     count(card);
     card.querySelector('[data-action="confirm-run"]').focus();
   },

@@ -225,7 +225,6 @@ function sumUp() {
   document.getElementById("review-text").hidden = n < 2;
   document.getElementById("review-sum").textContent = t("review_sum", { n, writes, destroys });
   yes.hidden = at === 0;
-  yes.lastElementChild.textContent = at < n ? t("review_rest", { n: at }) : t(n > 1 ? "review_all" : "review_one");
   yes.previousElementSibling.textContent = t(n > 1 ? "review_none" : "review_not");
   yes.classList.toggle("danger", destroys > 0 && n === 1);
   yes.classList.toggle("primary", destroys === 0 || n > 1);
@@ -233,12 +232,17 @@ function sumUp() {
   tellUnseen();
 }
 
-// tellUnseen says how much of what is decided together has not been in sight.
+// tellUnseen says how much of what is decided together has not been in sight, and what one press does: it shows that, or
+// confirms.
 function tellUnseen() {
+  const at = together().length;
   const n = together().reduce((sum, one) => sum + (placeOf(one) ? unseen(placeOf(one)).length : 0), 0);
   const told = document.getElementById("review-unseen");
   told.hidden = n === 0;
   told.textContent = n ? t("unseen", { n }) : "";
+  const yes = document.getElementById("review-yes").lastElementChild;
+  if (n) yes.textContent = t("review_unseen", { n });
+  else yes.textContent = at < reviewed.length ? t("review_rest", { n: at }) : t(reviewed.length > 1 ? "review_all" : "review_one");
 }
 
 // compare marks the values that are equal in all cards, so that those which differ stand out.
@@ -256,7 +260,7 @@ function decideAll(button) {
   const yes = Boolean(button.dataset.yes);
   const { only } = button.dataset;
   const left = (yes && !only ? together() : reviewed).filter(({ row }) => row.isConnected && (!only || row.id === only));
-  if (!left.length || yes && left.some((one) => placeOf(one) && readOn(placeOf(one)))) return undefined;
+  if (!left.length || yes && readOn(...left.map(placeOf).filter(Boolean))) return undefined;
   const items = left.map((one) => ({
     run_id: one.row.dataset.run,
     digest: one.card.dataset.digest, // of the plan that is shown
