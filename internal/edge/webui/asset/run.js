@@ -97,15 +97,17 @@ const rested = new Map(); // run → the status that its follower saw before it 
     no longer. */
 export function followAll() {
   for (const { dataset } of document.querySelectorAll(".card[data-live], .card[data-draft]")) {
-    if (rested.get(dataset.run) !== dataset.status) follow(dataset.run);
+    if (rested.get(dataset.run) !== dataset.status) follow(dataset.run, { heard: false });
   }
 }
 
-export async function follow(run) {
+/** follow follows a run until it ends. heard: something happened to it, and so it is asked about at once. */
+export async function follow(run, { heard = true } = {}) {
   if (followed.has(run)) {
     followed.get(run)();
     return;
   }
+  if (heard) early.add(run);
   awake(run);
   try {
     await watch(run);

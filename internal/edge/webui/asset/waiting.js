@@ -308,7 +308,6 @@ function became(row, card) {
   const place = row.querySelector("[data-place]");
   if (!place.firstElementChild) place.replaceChildren(card);
   follow(row.dataset.run);
-  follow(row.dataset.run); // it asks at once, because what was told of the run before is lost
 }
 
 function close() {
