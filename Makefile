@@ -43,10 +43,10 @@ help: ## Show this list
 PACKAGES := ./... ./infra/localaws/...
 
 .PHONY: run
-run: ## Start everything in one process (http://127.0.0.1:8080)
+run: ## Start everything in one process (http://127.0.0.1:8080; UPFLAGS="--addr 127.0.0.1:8081" elsewhere)
 	@echo "Compilando: de 1 a 3 minutos la primera vez, un momento después."
 	@go build -v -o bin/piloto ./cmd/piloto 2>&1 | { $(COMPILED); }
-	@exec bin/piloto up --template template.yaml
+	@exec bin/piloto up --template template.yaml $(UPFLAGS)
 
 # Of the packages that `go build -v` names, each twentieth is printed; all else that it says is, too.
 COMPILED := n=0; while IFS= read -r line; do \
@@ -68,6 +68,7 @@ SUITE := PILOTO_TESTS=change go run ./infra/suite
 
 .PHONY: test
 test: ## Run the tests that a change must pass, each once (TESTFLAGS are for go test)
+	@echo "First, what runs the tests is compiled."
 	@$(SUITE) -- -timeout=30m -short $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: race

@@ -3,8 +3,8 @@
 //	go run ./infra/suite -- -race -short ./...
 //
 // What stands behind -- are the arguments of `go test`. A line says that a package has ended. After 20 seconds without one, a
-// line says what runs. The end says what failed, with its output, what was skipped and why, the slowest tests, and the
-// counts. The exit code is 1 when a test or a build failed, and 2 when `go test` could not be run.
+// line says what runs. The end says what failed, with its output, what was skipped and why, the slowest tests, the names of
+// what failed, and the counts; after several runs, in which of them each failed. The exit code is 1 when a test or a build failed, and 2 when `go test` could not be run.
 package main
 
 import (
@@ -12,9 +12,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -47,7 +51,11 @@ func suite(ctx context.Context, o options, args []string, out io.Writer) (bool, 
 	for range o.busy {
 		go spin(ctx)
 	}
-	failed := 0
+	if o.times > 1 {
+		args = append([]string{"-count=1"}, args...) // the results of the first run are no results of the next ones
+	}
+	failed := map[test][]string{} // the runs in which it failed
+	bad := 0
 	for n := range o.times {
 		if o.times > 1 {
 			fmt.Fprintf(out, "\n== run %d of %d\n", n+1, o.times)
@@ -57,14 +65,25 @@ func suite(ctx context.Context, o options, args []string, out io.Writer) (bool, 
 		if err != nil {
 			return false, err
 		}
-		if !t.close(time.Now(), processor) {
-			failed++
+		failing := t.close(time.Now(), processor)
+		for _, f := range failing {
+			failed[f] = append(failed[f], strconv.Itoa(n+1))
+		}
+		if len(failing) > 0 {
+			bad++
+		}
+		if ctx.Err() != nil {
+			fmt.Fprintln(out, "interrupted")
+			return false, nil
 		}
 	}
 	if o.times > 1 {
-		fmt.Fprintf(out, "\n%d of %d runs failed\n", failed, o.times)
+		fmt.Fprintf(out, "\n%d of %d runs failed\n", bad, o.times)
+		for _, f := range slices.SortedFunc(maps.Keys(failed), test.compare) {
+			fmt.Fprintf(out, "  %s: run %s\n", f, strings.Join(failed[f], ", "))
+		}
 	}
-	return failed == 0, nil
+	return bad == 0, nil
 }
 
 // spin keeps a processor busy.
@@ -77,7 +96,7 @@ func spin(ctx context.Context) {
 // fails when `go test` cannot be started.
 func run(ctx context.Context, args []string, t *teller) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // a person's own arguments
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }                // go ends its tests
+	endTogether(cmd)
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stderr = passed{t}
 	events, err := cmd.StdoutPipe()

@@ -45,7 +45,7 @@ func TestTheEndSaysWhatFailedFirst(t *testing.T) {
 	}
 	_, end, _ := strings.Cut(out.String(), "--- FAIL: ")
 	at := 0
-	for _, part := range []string{"why it failed", "Skipped:", "1  no browser", "The slowest:", "processor time", " passed, ", " failed, 1 skipped"} {
+	for _, part := range []string{"why it failed", "Skipped:", "1  no browser", "The slowest:", "Failed:", "  bad TestBad", "processor time", "2 passed, 3 failed, 1 skipped"} {
 		i := strings.Index(end[at:], part)
 		if i < 0 {
 			t.Errorf("after %d: no %q in\n%s", at, part, end)
@@ -53,7 +53,7 @@ func TestTheEndSaysWhatFailedFirst(t *testing.T) {
 		}
 		at += i
 	}
-	for _, part := range []string{"last words", "undefined: missing", "FAIL  bad TestBad", "ok    good"} {
+	for _, part := range []string{"last words", "undefined: missing", "FAIL  bad TestBad", "ok    good", "  dead TestThatExits\n", "  none\n"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, out.String())
 		}
@@ -76,9 +76,31 @@ func TestSilenceIsBroken(t *testing.T) {
 	tell.printed = began
 	tell.read(strings.NewReader(`{"Time":"2026-03-02T09:00:10Z","Action":"run","Package":"piloto/a","Test":"TestLong"}` + "\n"))
 	tell.beat(began.Add(70 * time.Second))
-	want := []string{"…     20s: 0 packages have passed; now compiling", "…     1m10s: 0 packages have passed; now a TestLong (60 s)"}
+	want := []string{"…     19s: 0 packages have passed; now compiling", "…     1m10s: 0 packages have passed; now a TestLong (60 s)"}
 	if got := strings.Split(strings.TrimSpace(out.String()), "\n"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestWhatFailsNowAndThenIsNamed: at the end of several runs, with the runs in which it failed.
+func TestWhatFailsNowAndThenIsNamed(t *testing.T) {
+	module(t, map[string]string{"a/x_test.go": head + `import "os"
+
+func TestOdd(t *testing.T) {
+	t.Run("part", func(t *testing.T) {
+		if _, err := os.Stat("ran"); err != nil {
+			os.WriteFile("ran", nil, 0o600)
+			return
+		}
+		os.Remove("ran")
+		t.Fatal("every second time")
+	})
+}
+`})
+	var out strings.Builder
+	ok, err := suite(t.Context(), options{times: 4}, []string{"./..."}, &out)
+	if _, end, _ := strings.Cut(out.String(), "2 of 4 runs failed\n"); ok || err != nil || end != "  a TestOdd/part: run 2, 4\n" {
+		t.Errorf("%v, %v: %s", ok, err, out.String())
 	}
 }
 

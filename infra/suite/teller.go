@@ -28,6 +28,8 @@ type test struct{ pkg, name string }
 
 func (t test) String() string { return strings.TrimSpace(short(t.pkg) + " " + t.name) }
 
+func (t test) compare(o test) int { return strings.Compare(t.String(), o.String()) }
+
 // short returns a package without the module's name, which all of them have.
 func short(pkg string) string { return strings.TrimPrefix(pkg, "piloto/") }
 
@@ -37,8 +39,8 @@ type took struct {
 	seconds float64
 }
 
-// silence is how long nothing may be printed while tests run.
-const silence = 20 * time.Second
+// silence is how long nothing may be printed while tests run: with the second between two looks, 20 s.
+const silence = 19 * time.Second
 
 // A teller prints what a person wants to know of events. Its methods may be called at the same time.
 type teller struct {
@@ -151,7 +153,7 @@ func (t *teller) beat(now time.Time) {
 	}
 	var longest []took
 	for key, since := range t.running {
-		if key.name != "" {
+		if key.name != "" || !t.runsWithin(key.pkg) { // a package without a test that runs is before or after them
 			longest = append(longest, took{key, now.Sub(since).Seconds()})
 		}
 	}
@@ -176,20 +178,21 @@ func (t *teller) ended(err error) {
 	}
 }
 
-// close prints the end of the story, what failed first, and reports whether everything passed.
-func (t *teller) close(now time.Time, processor time.Duration) bool {
+// close prints the end of the story, what failed first, and returns what failed.
+func (t *teller) close(now time.Time, processor time.Duration) []test {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, key := range t.failures {
-		if key.name == "" && t.failedWithin(key.pkg) {
-			continue // its tests say why
+	failing := t.failing()
+	for _, key := range failing {
+		what := "FAIL"
+		if _, runs := t.running[key]; runs {
+			what = "did not end"
 		}
-		t.printf("\n--- FAIL: %s\n%s", key, written(t.said, key))
+		t.printf("\n--- %s: %s\n%s", what, key, written(t.said, key))
 	}
-	for key := range t.running { // its process died, or was ended
-		if len(t.broken) > 0 && key.name != "" {
-			t.printf("\n--- did not end: %s\n%s", key, written(t.said, key))
-		}
+	if len(failing) == 0 && len(t.broken) > 0 {
+		failing = []test{{pkg: "go test"}}
+		t.printf("\n--- FAIL: go test: %v\n", errors.Join(t.broken...))
 	}
 	t.table("Skipped", t.skips)
 	slices.SortStableFunc(t.times, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
@@ -197,14 +200,47 @@ func (t *teller) close(now time.Time, processor time.Duration) bool {
 	for _, slow := range t.times[:min(10, len(t.times))] {
 		t.printf("%5.1f s  %s\n", slow.seconds, slow.test)
 	}
-	t.printf("\n%d packages in %s, %s of processor time\n", t.packages, now.Sub(t.began).Round(time.Second), processor.Round(time.Second))
-	failed := t.counts["fail"]
-	if failed == 0 && len(t.broken) > 0 {
-		failed = max(1, len(t.failures)) // a build, or a package outside of its tests
-		t.printf("go test: %v\n", errors.Join(t.broken...))
+	if len(failing) > 0 {
+		t.printf("\nFailed:\n")
 	}
-	t.printf("%d passed, %d failed, %d skipped\n", t.counts["pass"], failed, t.counts["skip"])
-	return failed == 0
+	for _, key := range failing {
+		t.printf("  %s\n", key)
+	}
+	t.printf("\n%d packages in %s, %s of processor time\n", t.packages, now.Sub(t.began).Round(time.Second), processor.Round(time.Second))
+	if t.counts["pass"]+len(failing)+t.counts["skip"] == 0 {
+		t.printf("no test ran: does -run name one?\n")
+	}
+	t.printf("%d passed, %d failed, %d skipped\n", t.counts["pass"], len(failing), t.counts["skip"])
+	return failing
+}
+
+// failing returns the tests that failed or did not end, without those of which a part did, and the packages that failed
+// outside of their tests: they did not compile, or died.
+func (t *teller) failing() []test {
+	all := slices.Clone(t.failures)
+	for key := range t.running { // its process died, or was ended
+		if len(t.broken) > 0 && key.name != "" {
+			all = append(all, key)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(whole test) bool {
+		return slices.ContainsFunc(all, func(part test) bool { return part.isWithin(whole) })
+	})
+}
+
+// isWithin reports whether a test is a part of another one, or of a package.
+func (t test) isWithin(whole test) bool {
+	return t.pkg == whole.pkg && t.name != "" && (whole.name == "" || strings.HasPrefix(t.name, whole.name+"/"))
+}
+
+// runsWithin reports whether a test of the package runs.
+func (t *teller) runsWithin(pkg string) bool {
+	for key := range t.running {
+		if key.isWithin(test{pkg: pkg}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *teller) table(title string, counts map[string]int) {
@@ -214,11 +250,6 @@ func (t *teller) table(title string, counts map[string]int) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.printf("%5d  %s\n", counts[what], what)
 	}
-}
-
-// failedWithin reports whether a test of the package failed.
-func (t *teller) failedWithin(pkg string) bool {
-	return slices.ContainsFunc(t.failures, func(f test) bool { return f.pkg == pkg && f.name != "" })
 }
 
 func (t *teller) printf(format string, args ...any) {
