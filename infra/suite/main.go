@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,6 +47,8 @@ func main() {
 	}
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // suite runs everything as often as the options say, and reports whether all of it passed each time.
 func suite(ctx context.Context, o options, args []string, out io.Writer) (bool, error) {
 	for range o.busy {
@@ -73,8 +76,7 @@ func suite(ctx context.Context, o options, args []string, out io.Writer) (bool, 
 			bad++
 		}
 		if ctx.Err() != nil {
-			fmt.Fprintln(out, "interrupted")
-			return false, nil
+			return false, errInterrupted
 		}
 	}
 	if o.times > 1 {
