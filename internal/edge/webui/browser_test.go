@@ -35,7 +35,8 @@ var ofAChange = []string{
 	"TestADoubtIsResolvedAndTheRunContinued", "TestASlowPhoneStillConfirms", "TestPushedDataIsOnlyText",
 	"TestAMessageIsSentAgainOnce", "TestFilesAreAttached", "TestTheFocusStaysWhereThingsGo", "TestARunIsToldOnceAndKeepsTheFocus",
 	"TestTheRegistryIsManagedFromThePage", "TestAPhoneHasADrawerAndNoSidewaysScroll",
-	"TestAnIdlePageAsksForNothing",
+	"TestAnIdlePageAsksForNothing", "TestALostPushIsNoticedAtTheNextOne", "TestAHiddenTabHearsOfWhatWaits",
+	"TestThePageReadsConfirmationsAsTheServerDoes", "TestAYesConfirmsThePlanShownWhenItWasBegun",
 }
 
 // browser is a real browser with a world of its own, signed in.

@@ -3,6 +3,9 @@ package webui
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,5 +236,44 @@ func TestChoicesByKeyboard(t *testing.T) {
 	b.see("#view")
 	if kept := eval[bool](b, `document.activeElement !== document.body || sessionStorage.length > 0`); kept {
 		t.Error("the focus is kept for a reload that no choice caused")
+	}
+}
+
+// TestTheFocusStaysInAnEditorWhosePlanIsGone: its button is switched off when the plan is no draft any more.
+func TestTheFocusStaysInAnEditorWhosePlanIsGone(t *testing.T) {
+	b := open(t, 1280, 1000)
+	b.proposePlan("reserva")
+	b.click(`.card [data-action="edit-run"]`)
+	b.see("#editor .edit-step")
+	b.world.mu.Lock()
+	for id, r := range b.runs {
+		r.Plan.Goal, r.Plan.Revision, r.Status = "Otro objetivo", 2, plan.Superseded
+		r.Digest, _ = r.Plan.Digest()
+		b.runs[id] = r
+	}
+	b.world.mu.Unlock()
+	b.set(`#editor [name=goal]`, "El mío")
+	eval[bool](b, hear)
+	b.do(chromedp.Focus(chromedp.CSS("#editor .primary")), chromedp.KeyEvent("\r"))
+	b.see("#editor .problem")
+	b.keepsFocus()
+}
+
+// TestTheFocusStaysOnAFileWhileAnotherIsSent: the list of the files is drawn anew when one arrives.
+func TestTheFocusStaysOnAFileWhileAnotherIsSent(t *testing.T) {
+	b := open(t, 1200, 800)
+	file := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(file, []byte("a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eval[bool](b, hear)
+	b.do(chromedp.SetUploadFiles(chromedp.CSS("#attach-input"), []string{file}))
+	b.until(`document.querySelector("#attached li:not(.sending)")?.textContent.includes("a.csv")`)
+	b.do(chromedp.Focus(chromedp.CSS("#attached button")))
+	b.give("drop", "#thread", "c.txt")
+	b.until(`document.querySelectorAll("#attached li:not(.sending)").length === 2`)
+	b.keepsFocus()
+	if at := eval[string](b, `document.activeElement.closest("#attached li")?.innerText || ""`); !strings.Contains(at, "a.csv") {
+		t.Errorf("the focus is at %q", at)
 	}
 }

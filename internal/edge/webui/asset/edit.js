@@ -137,7 +137,10 @@ async function moved(form, failure) {
   box.open = true;
   box.querySelector("[data-now]").replaceChildren(now);
   if (draft) form.dataset.digest = now.dataset.digest;
-  else form.querySelector("button.primary").disabled = true;
+  else {
+    form.querySelector('[data-action="edit-close"]').focus(); // all that is left to do
+    form.querySelector("button.primary").disabled = true;
+  }
   if (!card) refreshChat().catch(() => {});
   throw new Problem({ title: t("edit_moved"), detail: failure.detail || failure.title, action: draft ? t("edit_again") : "" }, failure.status);
 }

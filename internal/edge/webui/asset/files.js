@@ -1,6 +1,7 @@
 // The files of the open conversation: adding them with the button, by dropping or by pasting, and the list of them.
 
 import { api, newKey, Problem } from "./api.js";
+import { rest } from "./focus.js";
 import { ask, announce, busy, clear, problem } from "./notice.js";
 import { el, icon, moment, size, t } from "./text.js";
 import { view } from "./view.js";
@@ -65,11 +66,16 @@ export function forgetFiles() {
 }
 
 function draw() {
+  const had = document.activeElement;
   const names = added.get(view().dataset.chat) || [];
   chips.replaceChildren(...names.map((name) => el("li", {}, icon("doc"), el("span", {}, name),
     el("button", { type: "button", class: "icon-button", "aria-label": t("attach_remove", { name }), click: (e) => busy(e.currentTarget, () => take(name)) }, icon("close")))),
   ...waiting.map((file) => el("li", { class: "sending" }, el("span", { class: "spinner", "aria-hidden": "true" }), el("span", {}, file.name))));
   chips.hidden = !chips.childElementCount;
+  if (had.isConnected) return;
+  const same = [...chips.querySelectorAll("button")].find((button) => button.ariaLabel === had.ariaLabel);
+  if (same) same.focus();
+  else rest();
 }
 
 let waiting = []; // files that are being sent

@@ -2,7 +2,7 @@
 // about several of its entries. Each entry shows its whole card in its place.
 
 import { api, fragment, Problem } from "./api.js";
-import { rest } from "./focus.js";
+import { keepFocus, rest } from "./focus.js";
 import { shortcut } from "./keys.js";
 import { announce, busy, problem, toast } from "./notice.js";
 import { follow } from "./run.js";
@@ -171,7 +171,7 @@ function picked() {
   const bar = document.getElementById("together");
   if (!bar) return;
   const n = chosen().length;
-  bar.hidden = n < 1;
+  keepFocus(() => (bar.hidden = n < 1));
   document.getElementById("together-count").textContent = t("picked", { n });
 }
 
