@@ -64,7 +64,9 @@ binaries: ## Build the command for Linux, macOS and Windows, into build/piloto
 	done; ls -l build/piloto
 
 # With -short, tests that start processes and browsers do nothing unless they are asked for.
-SUITE := PILOTO_TESTS=change go run ./infra/suite
+# Go takes a result that it knows while nothing has changed that it sees. It does not see a browser's version.
+MACHINE = PILOTO_MACHINE="$$(chromium --version 2>/dev/null || google-chrome --version 2>/dev/null; tmux -V 2>/dev/null)"
+SUITE := $(MACHINE) PILOTO_TESTS=change go run ./infra/suite
 
 .PHONY: test
 test: ## Run the tests that a change must pass, each once (TESTFLAGS are for go test)
@@ -187,9 +189,10 @@ template: cfn-lint ## Hold template.yaml against the code and against what one p
 .PHONY: cfn-lint
 cfn-lint: ## Hold template.yaml against AWS's rules (needs Python)
 	@# cfn-lint has found what no reading did: a circle of references. It brings AWS's transform.
-	@if python3 -c 'import cfnlint' 2>/dev/null; then python=python3; \
+	@if python3 -c 'import cfnlint; assert cfnlint.version.__version__ == "1.51.0"' 2>/dev/null; then python=python3; \
 	elif [ -x $(CFNLINT) ] || $(MAKE) -s $(CFNLINT); then python=$(dir $(CFNLINT))python; \
-	else echo "cfn-lint cannot be installed here (it needs Python): its rules were not checked"; exit 0; fi; \
+	else echo "cfn-lint 1.51.0 could not be installed, as is said above (it needs python3 with venv, and a registry): its rules were not checked"; exit 0; fi; \
+	$$python -c 'import cfnlint.version, samtranslator; print("cfn-lint", cfnlint.version.__version__, "with AWS transform", samtranslator.__version__)'; \
 	$$python -c 'from cfnlint.runner import main; main()' template.yaml && $$python infra/transform.py template.yaml
 
 .PHONY: vuln
@@ -246,7 +249,7 @@ $(DYNALITE)/node_modules/dynalite/package.json:
 
 $(CFNLINT):
 	python3 -m venv $(CACHE)/cfn-lint@1.51.0
-	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 cfn-lint==1.51.0
+	$(CACHE)/cfn-lint@1.51.0/bin/pip install --quiet --disable-pip-version-check --retries 1 --timeout 10 cfn-lint==1.51.0 aws-sam-translator==1.110.0
 
 $(STANDARD)/node_modules/standardwebhooks/package.json:
 	$(NPM) --prefix $(STANDARD) standardwebhooks@1.1.1
