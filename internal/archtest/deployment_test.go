@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 
 	"piloto/internal/edge/gateway"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/runs/step"
+	"piloto/statemachines"
 )
 
 // initials maps the functions whose name is spelt in capitals.
@@ -274,4 +277,33 @@ func variables(structs map[string]*ast.StructType, s *ast.StructType, prefix str
 		}
 	}
 	return list
+}
+
+// TestTimesOfAStepAgree holds the template and the state machine to the times of package step: the state machine gives
+// up no invocation that may still be in its call, and no setting lets a call go on until its function is cut off.
+func TestTimesOfAStepAgree(t *testing.T) {
+	tpl := readTemplate(t)
+	f, _ := tpl.Function("StepFunction")
+	if f.Timeout != step.FunctionTime {
+		t.Errorf("template.yaml: StepFunction has %s, want %s", f.Timeout, step.FunctionTime)
+	}
+	tasks := regexp.MustCompile(`"Resource": "\$\{`+statemachines.StepFunctionArn+`\}",\s*"TimeoutSeconds": (\d+)`).FindAllSubmatch(statemachines.Definition, -1)
+	if len(tasks) < 2 {
+		t.Errorf("planrun.asl.json has %d tasks of the function", len(tasks))
+	}
+	for _, task := range tasks {
+		if got := string(task[1]); got != strconv.Itoa(int(step.TaskTime.Seconds())) {
+			t.Errorf("planrun.asl.json waits %s s, want %s", got, step.TaskTime)
+		}
+	}
+	for seconds, fits := range map[int]bool{0: false, 1: true, int(step.MostPatience.Seconds()): true, int(step.MostPatience.Seconds()) + 1: false} {
+		_, err := tpl.Resolve(map[string]string{"ToolTimeoutSeconds": strconv.Itoa(seconds)})
+		if refused := err != nil && strings.Contains(err.Error(), "parameter ToolTimeoutSeconds:"); refused == fits {
+			t.Errorf("template.yaml: ToolTimeoutSeconds of %d: refused %v", seconds, refused)
+		}
+	}
+	i := slices.IndexFunc(tpl.Parameters, func(p template.Parameter) bool { return p.Name == "ToolTimeoutSeconds" })
+	if usual := strconv.Itoa(int(step.UsualPatience.Seconds())); tpl.Parameters[i].Default != usual {
+		t.Errorf("template.yaml: ToolTimeoutSeconds is %s, want %s", tpl.Parameters[i].Default, usual)
+	}
 }

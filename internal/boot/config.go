@@ -165,7 +165,8 @@ type (
 		Workspace
 		// StepsPerInvocation is how many effects of a run one invocation carries out.
 		StepsPerInvocation int `env:"STEPS_PER_INVOCATION" envDefault:"1"`
-		// ToolTimeout is how long a tool of an MCP server may take, in seconds. Progress that it reports begins the time anew.
+		// ToolTimeout is how long a call may take, in seconds: a request, or a tool of an MCP server. Progress that a tool
+		// reports begins the time anew.
 		ToolTimeout int `env:"TOOL_TIMEOUT" envDefault:"60"`
 	}
 	// Receipts is the key that signs receipts.

@@ -30,7 +30,6 @@ import (
 )
 
 const (
-	stepTimeout     = 60 * time.Second // of one request to a server
 	hookTimeout     = 10 * time.Second // of one message to a hook
 	discoverTimeout = 10 * time.Second // of one request for a document
 	discoverTotal   = 24 * time.Second // of a whole discovery: the caller gets its answer within the function's 29 s
@@ -276,8 +275,10 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	}
 	s := w.site(c.Config).withPush(c.Push).waking()
 	bearer := s.tokens()
+	patience := seconds(c.ToolTimeout)
 	executor := &step.Executor{
-		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(stepTimeout)).With(bearer), Caller: t.Caller(s.World, seconds(c.ToolTimeout), bearer),
+		Store: s.planStores(), Schemas: t.Schemas, Patience: patience,
+		Sender: outbound.NewSender(s.outbound(patience)).With(bearer), Caller: t.Caller(s.World, patience, bearer),
 		Files: s.filesClient(c.Workspace),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,

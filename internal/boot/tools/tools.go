@@ -47,5 +47,5 @@ func Step(w boot.World, e boot.Environment) (gateway.Function, error) { return b
 var all = boot.Tools{Schemas: schema.Compiler{}, Caller: caller}
 
 func caller(w boot.World, timeout time.Duration, bearer *outbound.Tokens) tool.Caller {
-	return mcp.NewClient(mcp.Options{HTTP: w.Client(timeout), Bearer: bearer, Now: w.Now, Timeout: timeout})
+	return mcp.NewClient(mcp.Options{HTTP: w.Client(timeout), Bearer: bearer, Now: w.Now, Timeout: timeout, Patience: timeout})
 }

@@ -75,8 +75,14 @@ type Attempt struct {
 	SentAt time.Time       `json:"sent_at"`
 	Open   bool            `json:"open"` // no result is known
 
+	// Lasts is how long its invocation may be in the call, and write its result, in seconds from SentAt. Until then, nobody
+	// else decides about the attempt.
+	Lasts   int             `json:"lasts,omitempty"`
 	Headers json.RawMessage `json:"headers,omitempty"` // of the plan, as sent
 }
+
+// Until returns when nobody can be in the call any more.
+func (a Attempt) Until() time.Time { return a.SentAt.Add(time.Duration(a.Lasts) * time.Second) }
 
 // Unanswered is a call of an earlier run that may have been done, because no answer said whether it was: nobody knows,
 // or a check or a person says that it was not.

@@ -109,7 +109,7 @@ type EffectMover interface {
 }
 
 // Move is one event of a run, and what changes with it. States of one transaction are of different effects. A
-// move without a type is no event: it hands an effect out, or takes it back.
+// move without a type is no event: it hands an effect out, takes it back, or lets its call go on.
 type Move struct {
 	Record
 	To      plan.Status     // of the run. Empty: as it was, but a waiting run runs again when none of its steps waits any more

@@ -85,9 +85,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 	case call.changedByResult: // no person could approve it
 		return false, 0, nil, &Error{Name: Rejected, Message: failure(r, "step.command_woven").Message}
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	answer, err := x.send(ctx, r, call)
+	answer, err := x.sendWithin(ctx, r, call, checkTime)
 	if err != nil {
 		wait, _ := tool.WaitOf(err)
 		return false, wait, nil, err

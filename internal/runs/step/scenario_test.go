@@ -68,6 +68,13 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 	if change != nil {
 		change(&p)
 	}
+	return w, confirmed(t, w, p)
+}
+
+// confirmed returns the confirmed run of a plan.
+func confirmed(t *testing.T, w *fixture.World, p plan.Plan) plan.Run {
+	t.Helper()
+	ctx := context.Background()
 	digest, err := p.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +91,7 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 	if err := w.Confirm(r); err != nil {
 		t.Fatal(err)
 	}
-	return w, r
+	return r
 }
 
 func newStep(id, method, path, body string, needs ...string) plan.ProposedStep {

@@ -132,6 +132,10 @@ type Executor struct {
 	// it is no longer in flight. Zero: there may be other executors.
 	AloneSince time.Time
 
+	// Patience is how long a request may take, and a tool without news of its progress: up to MostPatience. 0 is
+	// UsualPatience.
+	Patience time.Duration
+
 	// Steps is how many effects one invocation of Drive carries out, one after the other or side by
 	// side; 0 is 1.
 	Steps int
@@ -289,25 +293,32 @@ func (x *Executor) sendAttempt(ctx context.Context, t Task, r plan.Run, step pla
 // call makes the call of an attempt that was written, and writes the result.
 func (x *Executor) call(ctx context.Context, t Task, step plan.Step, call prepared) (Done, error) {
 	r := t.progress.run
-	answer, err := x.send(ctx, r, call)
+	answer, err := x.send(ctx, t, call)
 	if errors.Is(err, tool.ErrToolChanged) {
 		if freezeErr := x.Store.FreezeTool(context.WithoutCancel(ctx), r.Account, call.server.ID, call.server.Catalogue, step.Tool, x.Now()); freezeErr != nil {
 			x.Log.ErrorContext(ctx, "step.not_frozen", "mcp_id", call.server.ID, "tool", step.Tool, "error", freezeErr)
 		}
 	}
 	// The result must be written even if the invocation was cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
 	return x.end(ctx, t, x.judge(r, step, r.State(step.ID), call, answer, err))
 }
 
-// callTimeout is the timeout of a call with its preparations: a token, a session, the list of
-// tools. It is shorter than the timeout of the step function, so that the result can be written.
-const callTimeout = 70 * time.Second
+// send makes the call. It takes as long as the attempt says, or as it is granted meanwhile.
+func (x *Executor) send(ctx context.Context, t Task, call prepared) (tool.Answer, error) {
+	r := t.progress.run
+	within := r.State(t.StepID).Last.Until().Sub(x.Now()) - outlives
+	if call.tool == nil || call.server.Kind == tool.KindFiles {
+		return x.sendWithin(ctx, r, call, within)
+	}
+	call.tool.Within, call.tool.Prolong = within, x.prolong(t)
+	return x.sendWithin(ctx, r, call, longestCall)
+}
 
-// send makes the call.
-func (x *Executor) send(ctx context.Context, r plan.Run, call prepared) (tool.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// sendWithin makes a call that takes at most a time.
+func (x *Executor) sendWithin(ctx context.Context, r plan.Run, call prepared, within time.Duration) (tool.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	switch {
 	case call.tool == nil:
@@ -316,23 +327,6 @@ func (x *Executor) send(ctx context.Context, r plan.Run, call prepared) (tool.An
 		return x.changeFiles(ctx, r, *call.tool)
 	}
 	return x.Caller.CallTool(ctx, *call.tool)
-}
-
-// longestCall is the greatest time that an invocation can be in its call: the timeout of the step
-// function, with a margin for clock differences.
-const longestCall = 2 * time.Minute
-
-// mayBeCalling reports whether the invocation that wrote the open attempt may still receive a
-// response. The state machine invokes a step again when it loses track of an invocation, which may
-// still run. An open attempt with an error has ended without a response.
-func (x *Executor) mayBeCalling(st plan.StepState) bool {
-	switch {
-	case st.Error != nil:
-		return false
-	case !x.AloneSince.IsZero() && st.Last.SentAt.Before(x.AloneSince):
-		return false
-	}
-	return x.Now().Before(st.Last.SentAt.Add(longestCall))
 }
 
 // runsAlone reports whether no other effect of the run executes at the same time.

@@ -201,6 +201,7 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 	st.Result, st.Error, st.Lost = nil, nil, st.Lost || st.Last.Open
 	st.Last = plan.Attempt{
 		Number: st.Attempts, URL: call.request.URL, Headers: call.args.Headers, Body: call.body, Key: call.idempotency, SentAt: at, Open: true,
+		Lasts: lasting(x.callTime(call)),
 	}
 	rec := run.Record{At: at, Type: plan.EventStepStart, StepID: step.ID, Data: map[string]any{
 		"attempt": st.Attempts, "method": call.request.Method, "url": call.request.URL, "title": step.Title, "request": call.hash,

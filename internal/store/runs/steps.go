@@ -183,7 +183,9 @@ func (s *Store) MoveEffect(ctx context.Context, r plan.Run, m run.Move) (plan.Ru
 	if was.Handed == "" || st.Handed == "" || st.Handed == was.Handed {
 		return r, fault.ErrMoved
 	}
-	st.Loose = append(slices.Clone(was.Loose), plan.LooseEvent{At: m.At, Type: m.Type, Data: m.Data, Messages: m.Messages})
+	if m.Type != "" {
+		st.Loose = append(slices.Clone(was.Loose), plan.LooseEvent{At: m.At, Type: m.Type, Data: m.Data, Messages: m.Messages})
+	}
 	found, done, err := s.table.Try(ctx, putStep(r, st, m.Decided))
 	failpoint.At("runs", "handed."+m.Type, "after")
 	switch {
@@ -233,7 +235,7 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 		t.add(putStep(t.from, st, m.Decided))
 		t.next = t.next.With(st)
 	}
-	if m.Type == "" { // an effect is handed out or taken back: another state of it, and no event
+	if m.Type == "" { // an effect is handed out, taken back, or its call goes on: another state of it, and no event
 		t.unnumbered(m.At)
 		return nil
 	}

@@ -21,11 +21,12 @@ import (
 
 // Client calls tools. It is safe for concurrent use; Close ends its sessions.
 type Client struct {
-	wire   *wire
-	bearer Exchanger
-	now    func() time.Time
-	pool   *pool
-	calls  atomic.Int64 // the tokens of their progress
+	wire     *wire
+	bearer   Exchanger
+	now      func() time.Time
+	pool     *pool
+	patience time.Duration // of a call
+	calls    atomic.Int64  // the tokens of their progress
 }
 
 // Defaults of Options.
@@ -36,11 +37,14 @@ const (
 
 // NewClient returns a Client.
 func NewClient(opts Options) *Client {
+	w := newWire(opts.HTTP, opts.Timeout)
+	w.timeout = min(w.timeout, tool.PrepareTime)
 	return &Client{
-		wire:   newWire(opts.HTTP, opts.Timeout),
-		bearer: opts.Bearer,
-		now:    opts.Now,
-		pool:   newPool(cmp.Or(opts.Sessions, defaultSessions), cmp.Or(opts.Idle, defaultIdle), opts.Now),
+		wire:     w,
+		patience: cmp.Or(opts.Patience, w.timeout),
+		bearer:   opts.Bearer,
+		now:      opts.Now,
+		pool:     newPool(cmp.Or(opts.Sessions, defaultSessions), cmp.Or(opts.Idle, defaultIdle), opts.Now),
 	}
 }
 
@@ -60,7 +64,8 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 	if err := json.Unmarshal(call.Arguments, &arguments); err != nil || arguments == nil || len(call.Arguments) > maxArguments {
 		return tool.Answer{}, tool.ErrRequest.With("reason", "arguments")
 	}
-	since := c.now().Add(-call.Trust)
+	began := c.now()
+	since := began.Add(-call.Trust)
 	s := c.pool.acquire(keyOf(call.Server, call.Keys))
 	defer c.pool.release(s)
 	for attempt := 0; ; attempt++ {
@@ -68,7 +73,7 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 		if err != nil {
 			return tool.Answer{}, err
 		}
-		within, stop := newPatience(ctx, c.calls.Add(1), c.wire.timeout)
+		within, stop := c.newPatience(ctx, call, began)
 		a, v := r.send(within, c.now, call, arguments)
 		stop()
 		c.pool.leaveSession(s, r.on, v.lost)

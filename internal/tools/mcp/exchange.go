@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -155,8 +156,9 @@ func (e *exchanges) note(m message) {
 		e.changed()
 	case m.Method == methodProgress:
 		e.mu.Lock()
-		defer e.mu.Unlock()
-		for _, x := range e.all {
+		all := slices.Clone(e.all) // who hears may ask for more time, and wait for it
+		e.mu.Unlock()
+		for _, x := range all {
 			x.patience.hear(m)
 		}
 	}

@@ -13,6 +13,7 @@ package tool
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -284,7 +285,13 @@ type Call struct {
 	TraceID     string        // may be empty
 	Limit       int64         // maximum bytes of the response that are kept
 	Trust       time.Duration // maximum age of a cached tool list; 0: the tools are listed anew
+
+	Within  time.Duration // how long it may take in all, unless it is granted more; 0: as long as its context
+	Prolong Prolong       // asks for more when progress is reported; nil: there is no more
 }
+
+// Prolong asks that a call may go on for a time from now, and returns the time that is granted; 0: none.
+type Prolong func(ctx context.Context, within time.Duration) time.Duration
 
 // Answer is a server's response to a request. Headers holds only the few headers that a plan may use, in canonical
 // spelling. Body is decoded: without gzip, and in UTF-8 when the response declared a Western single-byte charset.
