@@ -75,6 +75,9 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 		}
 		within, stop := c.newPatience(ctx, call, began)
 		a, v := r.send(within, c.now, call, arguments)
+		if x := v.unanswered; x != nil && within.Err() != nil {
+			c.wire.cancel(r.on.exchanges(r.keys), x)
+		}
 		stop()
 		c.pool.leaveSession(s, r.on, v.lost)
 		if v.forget {
@@ -214,6 +217,8 @@ type outcome struct {
 	lost   bool // the session cannot be used again
 	again  bool // the server forgot the session, and did not read the call
 	forget bool // the token is refused
+
+	unanswered *exchange // a call that was handed to the network, and has no answer
 }
 
 // send sends the call once.
@@ -270,7 +275,7 @@ func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err e
 	case status > 0 && meaning.Of(status, waits) != meaning.Done: // whether it was done, the caller knows by the status
 		return e.refusalAnswer(x, limit), outcome{lost: meaning.Errs(status)}
 	}
-	return tool.Answer{}, outcome{err: e.lostError(ctx, x, err), lost: true}
+	return tool.Answer{}, outcome{err: e.lostError(ctx, x, err), lost: true, unanswered: x}
 }
 
 // lostError returns the reason why there is no answer to a request that was handed to the network.

@@ -37,7 +37,8 @@ type exchange struct {
 	header      http.Header
 	unaddressed bool // refused with an error that answers no request: before the server read the request
 	err         error
-	patience    *patience // of a tools/call
+	patience    *patience     // of a tools/call
+	of          *http.Request // the SDK's request of a tools/call
 
 	mu    sync.Mutex
 	reply *message
@@ -93,7 +94,7 @@ func (e *exchanges) begin(m message, req *http.Request) (*exchange, error) {
 			return nil, errRepeated
 		}
 		e.spent = true
-		x.patience = e.patience
+		x.patience, x.of = e.patience, req
 	}
 	e.all = append(e.all, x)
 	if e.stream != nil {
@@ -171,7 +172,7 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	traceHeader       = "X-Trace-Id"
 	parameterHeader   = "Mcp-Param-"
-	parameterSince    = "2026-07-28" // the protocol version from which parameters are repeated as headers
+	parameterSince    = "2026-07-28" // the protocol version from which parameters are repeated as headers, and a call ends with its connection
 )
 
 // callHeaders holds the values that a tools/call carries in its headers.

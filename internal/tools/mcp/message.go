@@ -12,6 +12,8 @@ const (
 	methodCall     = "tools/call"
 	methodChanged  = "notifications/tools/list_changed"
 	methodProgress = "notifications/progress"
+
+	methodCancelled = "notifications/cancelled"
 )
 
 // message is one JSON-RPC message, in either direction.

@@ -123,8 +123,8 @@ func (w *wire) post(req *http.Request, e *exchanges, body []byte) (*http.Respons
 	if err := json.Unmarshal(body, &m); err != nil {
 		return nil, err
 	}
-	if m.Method == "notifications/cancelled" {
-		return newResponse(req, http.StatusAccepted, nil, nil), nil // a cancelled call is in doubt, whatever the server answers to this
+	if m.Method == methodCancelled {
+		return newResponse(req, http.StatusAccepted, nil, nil), nil // the SDK's own, which it sends when it can: cancel sends it
 	}
 	x, err := e.begin(m, req)
 	if err != nil {
@@ -317,12 +317,28 @@ const maxAsked = 16
 // decline answers a request of the server: a ping with an empty result, any other with an error. Failures to
 // deliver the answer are ignored.
 func (w *wire) decline(ctx context.Context, of *http.Request, e *exchanges, m message) {
-	ctx, cancel := context.WithTimeout(ctx, min(declineTime, w.timeout))
+	w.aside(ctx, of, e, m.declineReply(), declineTime)
+}
+
+// cancel tells the server that nobody waits for the answer to a call any more, so that it may stop. Since 2026-07-28 the end
+// of the call's own connection says so. The call stays in doubt, whatever the server answers.
+func (w *wire) cancel(e *exchanges, x *exchange) {
+	if x.of.Header.Get("Mcp-Protocol-Version") >= parameterSince {
+		return
+	}
+	const reason = `,"reason":"no answer in time"}}`
+	text := []byte(`{"jsonrpc":"2.0","method":"` + methodCancelled + `","params":{"requestId":` + x.id + reason)
+	w.aside(context.WithoutCancel(x.of.Context()), x.of, e, text, endSessionTime)
+}
+
+// aside posts a message that belongs to a request in progress, and to which no answer is awaited.
+func (w *wire) aside(ctx context.Context, of *http.Request, e *exchanges, text []byte, within time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, min(within, w.timeout))
 	defer cancel()
 	req := of.Clone(ctx)
 	req.Header.Del("Mcp-Method") // they belong to the request in progress
 	req.Header.Del("Mcp-Name")
-	out, err := w.outgoingRequest(ctx, req, m.declineReply(), e)
+	out, err := w.outgoingRequest(ctx, req, text, e)
 	if err != nil {
 		return
 	}
