@@ -197,7 +197,7 @@ func transportError(err error) error {
 	if errors.Is(err, tool.ErrNotSent) {
 		return ErrSilent.Because(err)
 	}
-	if fault.Of(err).Args["reason"] == "size" {
+	if fault.Of(err).Args["reason"] == "size" || tool.CameOf(err) != "" {
 		return ErrGarbage.Because(err)
 	}
 	return ErrLate.Because(err)

@@ -332,6 +332,10 @@ func lookFault(err error) string {
 		return "no answer in time"
 	case errors.Is(err, tool.ErrNotSent):
 		return "the service cannot be reached"
+	case tool.CameOf(err) == tool.CamePage:
+		return "a web page came, perhaps of a sign-in or a gateway, and no answer"
+	case tool.CameOf(err) != "":
+		return "what came is no answer to this"
 	case errors.Is(err, tool.ErrLost):
 		return "no answer came"
 	}

@@ -55,7 +55,19 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case plan.Idempotent(step.Method):
 		return x.retryLost(r, st, nil, failure(r, "step.transient"))
 	}
-	return x.unknownEnding(r, step, st, nil)
+	e := x.unknownEnding(r, step, st, nil)
+	if came := tool.CameOf(err); came != "" {
+		e.failure = strangeDoubt(r, st, came)
+	}
+	return e
+}
+
+// codeInDoubt is the code of a step whose outcome is unknown.
+const codeInDoubt = "step.in_doubt"
+
+// strangeDoubt returns the failure of an attempt to which something came that is no answer of the operation.
+func strangeDoubt(r plan.Run, st plan.StepState, came string) *plan.Failure {
+	return r.Failure(codeInDoubt, locale.Say("step.in_doubt_strange", "target", origin(st.Last.URL), "came", locale.Say("step.came."+came)))
 }
 
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
@@ -134,17 +146,16 @@ func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name st
 // doubtEnding returns the ending of an attempt whose outcome is unknown. It holds the response, if
 // there was one.
 func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Result) ending {
-	const code = "step.in_doubt"
-	key, args := code, []any{"target", origin(st.Last.URL)}
+	key, args := codeInDoubt, []any{"target", origin(st.Last.URL)}
 	if result != nil && meaning.Of(result.Status, false) != meaning.Done {
-		key, args = code+"_answered", append(args, "status", strconv.Itoa(result.Status))
+		key, args = codeInDoubt+"_answered", append(args, "status", strconv.Itoa(result.Status))
 		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" && meaning.Redirects(result.Status) {
-			key, args = code+"_redirected", append(args, "to", to)
+			key, args = codeInDoubt+"_redirected", append(args, "to", to)
 		}
 	}
 	return ending{
 		status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result,
-		failure: r.Failure(code, locale.Say(key, args...)),
+		failure: r.Failure(codeInDoubt, locale.Say(key, args...)),
 	}
 }
 

@@ -284,12 +284,19 @@ func (e *exchanges) lostError(ctx context.Context, x *exchange, err error) error
 	switch {
 	case cause == nil && ctx.Err() != nil:
 		cause = ctx.Err()
+	case cause == nil && x.answer() != nil:
+		cause = noAnswer(tool.CameResult)
 	case cause == nil && err != nil && !errors.Is(err, mcp.ErrConnectionClosed):
 		cause = err
 	case cause == nil:
 		cause = errNoReply
 	}
-	return tool.ErrLost.With("reason", reason(cause)).Because(e.clean(cause))
+	lost := tool.ErrLost.With("reason", reason(cause))
+	var came noAnswer
+	if errors.As(cause, &came) {
+		lost = tool.WithCame(lost, string(came))
+	}
+	return lost.Because(e.clean(cause))
 }
 
 // sessionUnknown reports whether the server answered that it does not know the session, so that it never read the

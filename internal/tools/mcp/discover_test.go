@@ -108,7 +108,7 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		reason  string
 	}{
 		"says no address":       {silent, tool.ErrUnreachable, "timeout"},
-		"page":                  {answer(200, "text/html", "<html>"), tool.ErrProtocol, "answer"},
+		"page":                  {answer(200, "text/html", "<html>"), tool.ErrProtocol, "page"},
 		"other JSON":            {answer(200, "application/json", `{"openapi":"3.1.0"}`), tool.ErrProtocol, "answer"},
 		"nothing there":         {answer(404, "text/plain", ""), tool.ErrProtocol, "status"},
 		"locked":                {answer(401, "application/json", `{}`), tool.ErrUnauthorized, ""},

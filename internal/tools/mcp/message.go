@@ -90,8 +90,12 @@ func (m message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null
 
 // isAnswerTo reports whether the message answers the request with an id. Some servers return the number as a text.
 func (m message) isAnswerTo(id string) bool {
-	same := string(m.ID) == id || string(m.ID) == `"`+id+`"`
-	return m.Method == "" && id != "" && same && (m.Error != nil) != (len(m.Result) > 0)
+	return m.Method == "" && m.isOf(id) && (m.Error != nil) != (len(m.Result) > 0)
+}
+
+// isOf reports whether the message has the id of a request.
+func (m message) isOf(id string) bool {
+	return id != "" && (string(m.ID) == id || string(m.ID) == `"`+id+`"`)
 }
 
 // sdkAnswer returns the message that answers a request in the form that the SDK gets: with the id of the request.

@@ -49,6 +49,9 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 	if x.err != nil {
 		err = x.err
 	}
+	if errors.Is(x.err, noAnswer(tool.CamePage)) {
+		return tool.ErrProtocol.With("reason", "page").Because(e.clean(err))
+	}
 	return speech(err).Because(e.clean(err))
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -43,6 +44,14 @@ var (
 	errNoReply  = errors.New("the answer is not one to the request")
 	errProtocol = errors.New("the answer is not a complete HTTP response")
 )
+
+// noAnswer is the error of a response that came, and is no answer to the request: a word of package tool for what came.
+type noAnswer string
+
+func (c noAnswer) Error() string { return "the response is no answer to the request: " + string(c) }
+
+// Is lets it be errNoReply, too.
+func (c noAnswer) Is(target error) bool { return target == errNoReply }
 
 // wire sends the SDK's requests. The SDK never reaches the network itself: it gets a response that was read to its
 // end here, as one plain JSON message, so that it can neither reconnect nor repeat a request. A broken stream is
@@ -261,28 +270,62 @@ func (w *wire) read(ctx context.Context, req *http.Request, res *http.Response, 
 		return nil
 	}
 	body := &limitedReader{of: res.Body, left: maxAnswer}
-	switch mediaType(res.Header) {
-	case eventStream:
+	if mediaType(res.Header) == eventStream {
 		return w.readEvents(ctx, req, body, e, x)
-	case "application/json":
-		raw, err := io.ReadAll(body)
-		if err != nil {
-			return err
+	}
+	media := res.Header.Get("Content-Type")
+	if mediaType(res.Header) != "application/json" {
+		var beginning []byte
+		if !meaning.Page(media, nil) {
+			beginning, _ = io.ReadAll(io.LimitReader(body, maxRefusal))
 		}
-		for _, m := range messages(raw) {
-			e.note(m)
-			if x.offer(m) {
-				return nil
-			}
+		return x.came(media, beginning)
+	}
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages(raw) {
+		e.note(m)
+		if x.offer(m) {
+			return nil
 		}
 	}
-	return errNoReply
+	return x.came(media, raw)
+}
+
+// came returns what a response is that holds no answer to the exchange.
+func (x *exchange) came(contentType string, raw []byte) noAnswer {
+	switch {
+	case meaning.Page(contentType, raw):
+		return tool.CamePage
+	case len(bytes.TrimSpace(raw)) == 0:
+		return tool.CameNothing
+	}
+	for _, m := range messages(raw) {
+		if c := x.cameIn(m); c != "" {
+			return c
+		}
+	}
+	return tool.CameOther
+}
+
+// cameIn returns what a message is that is an answer, and none to the exchange; "" for any other message.
+func (x *exchange) cameIn(m message) noAnswer {
+	switch {
+	case m.Method != "" || m.Error == nil && len(m.Result) == 0 && m.hasNoID():
+		return ""
+	case m.isOf(x.id):
+		return tool.CameResult
+	}
+	return tool.CameAnother
 }
 
 // readEvents reads a stream until it contains the answer, and resumes it when it breaks off. Other messages are
 // declined or dropped. The limits cover all resumed streams together.
 func (w *wire) readEvents(ctx context.Context, req *http.Request, body *limitedReader, e *exchanges, x *exchange) error {
 	asked := 0
+	var came noAnswer
 	s := events{retry: usualRetry, each: func(name string, data []byte) {
 		for _, m := range messages(data) {
 			e.note(m)
@@ -291,6 +334,8 @@ func (w *wire) readEvents(ctx context.Context, req *http.Request, body *limitedR
 			case m.isRequest() && asked < maxAsked:
 				asked++
 				w.decline(ctx, req, e, m)
+			default:
+				came = cmp.Or(came, x.cameIn(m))
 			}
 		}
 	}}
@@ -298,6 +343,9 @@ func (w *wire) readEvents(ctx context.Context, req *http.Request, body *limitedR
 	defer func() { _ = last.Close() }()
 	for range maxResumed {
 		err := s.read(body, func() bool { return x.answer() != nil })
+		if errors.Is(err, errNoReply) && came != "" {
+			return came
+		}
 		if err == nil || errors.Is(err, errTooLarge) || s.id == "" {
 			return err
 		}

@@ -340,6 +340,23 @@ func WaitOf(err error) (time.Duration, bool) {
 
 const argWait = "wait"
 
+// What came in the place of an answer: it is none to the call, so nobody knows what became of that.
+const (
+	CamePage    = "page"    // a web page, such as that of a sign-in or a gateway
+	CameResult  = "result"  // an answer to the call without a result that is one: null, for example
+	CameAnother = "another" // an answer to another request
+	CameNothing = "nothing" // an answer without content
+	CameOther   = "other"   // anything else
+)
+
+// WithCame returns an error with what came in the place of an answer.
+func WithCame(err *fault.Error, came string) *fault.Error { return err.With(argCame, came) }
+
+// CameOf returns what came in the place of an answer; "" when nothing did.
+func CameOf(err error) string { return fault.Of(err).Args[argCame] }
+
+const argCame = "came"
+
 // Target is a service to discover. Known is the address at which its document was found last time, "" for never.
 // Said is the address that a person gave; then no other is tried. Keys are sent only to the origin of Base, by the
 // protocols that need them for discovery.
