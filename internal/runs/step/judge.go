@@ -19,7 +19,7 @@ import (
 //	done, and a command reports failure  try again, a few times
 //	refused                              rejected
 //	later, and not sent                  try again later
-//	unknown, and lost:
+//	unknown, lost, and a page where JSON was to come:
 //	    a redirect of a read             rejected
 //	    the method may be repeated       try again
 //	    the service's errors mean that
@@ -73,6 +73,10 @@ func strangeDoubt(r plan.Run, st plan.StepState, came string) *plan.Failure {
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
 	result := resultOf(a)
 	m, wait := a.Meaning(x.Now())
+	strange := m == meaning.Done && !call.op.Answers(a)
+	if strange {
+		m = meaning.Unknown
+	}
 	why := x.rejection(r, st, a, m, result)
 	failed := ending{status: plan.StepFailed, kind: plan.EventStepFailed, result: result, failure: why}
 	switch {
@@ -98,9 +102,9 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 		return x.unknownEnding(r, step, st, result)
 	case plan.Idempotent(step.Method):
 		e := x.retryLost(r, st, result, why)
-		e.lost = !call.server.ErrorsReject()
+		e.lost = strange || !call.server.ErrorsReject()
 		return e
-	case call.server.ErrorsReject():
+	case call.server.ErrorsReject() && !strange: // a page is no error of the service
 		return failed
 	}
 	return x.unknownEnding(r, step, st, result)
@@ -147,6 +151,9 @@ func (x *Executor) retryOrFail(r plan.Run, st plan.StepState, limit int, name st
 // there was one.
 func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Result) ending {
 	key, args := codeInDoubt, []any{"target", origin(st.Last.URL)}
+	if result != nil && isPage(result) {
+		return ending{status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result, failure: strangeDoubt(r, st, tool.CamePage)}
+	}
 	if result != nil && meaning.Of(result.Status, false) != meaning.Done {
 		key, args = codeInDoubt+"_answered", append(args, "status", strconv.Itoa(result.Status))
 		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" && meaning.Redirects(result.Status) {
@@ -172,6 +179,8 @@ func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, m mea
 	switch {
 	case m == meaning.Later:
 		return failure(r, "step.throttled", "status", status)
+	case m == meaning.Unknown && meaning.Of(a.Status, false) == meaning.Done:
+		return failure(r, "step.page", "target", origin(st.Last.URL))
 	case meaning.Moved(a.Status):
 		to := tool.RedirectOrigin(st.Last.URL, a.Headers["Location"])
 		if to == "" {

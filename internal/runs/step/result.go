@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -86,6 +87,12 @@ func resultOf(a tool.Answer) *plan.Result {
 		res.Body = quote(a.Body)
 	}
 	return res
+}
+
+// isPage reports whether a result is a page with a status of success, which no operation answered.
+func isPage(res *plan.Result) bool {
+	var text string
+	return meaning.Of(res.Status, false) == meaning.Done && json.Unmarshal(res.Body, &text) == nil && meaning.Page(res.Headers["Content-Type"], []byte(text))
 }
 
 // lostByte replaces, in JSON, the bytes that are not UTF-8.

@@ -30,6 +30,17 @@ func extra(base string) []tool.Operation {
 		}},
 		{Entry: tool.Entry{Method: "GET", Path: "/places/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}},
 	}
+	for _, o := range []string{"POST /payments", "PUT /payments/{id}", "GET /payments/{id}"} {
+		method, path, _ := strings.Cut(o, " ")
+		op := tool.Operation{Entry: tool.Entry{Method: method, Path: path}, JSONOnly: true}
+		if strings.Contains(path, "{") {
+			op.Parameters = []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}
+		}
+		if method != "GET" {
+			op.Body = &tool.Body{MediaType: "application/json", Schema: json.RawMessage(`{"type":"object"}`)}
+		}
+		ops = append(ops, op)
+	}
 	for i := range ops {
 		ops[i].Fingerprint = tool.Fingerprint(base, ops[i])
 	}

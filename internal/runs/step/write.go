@@ -275,7 +275,7 @@ func (e ending) isUnanswered() bool {
 
 // unknownResult returns the response of an ending that does not say what became of the request; nil when there is none.
 func (e ending) unknownResult() *plan.Result {
-	if e.result != nil && meaning.Of(e.result.Status, false) == meaning.Unknown {
+	if e.result != nil && (meaning.Of(e.result.Status, false) == meaning.Unknown || isPage(e.result)) {
 		return e.result
 	}
 	return nil

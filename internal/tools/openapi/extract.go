@@ -63,7 +63,8 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	if c.method == "POST" {
 		out.Output = e.output(c.path)
 	}
-	out.Security, out.Refused, out.TellsMissing = c.security, c.refused, e.tellsMissing(c.method, c.path)
+	out.Security, out.Refused = c.security, c.refused
+	out.TellsMissing, out.JSONOnly = e.tellsMissing(c.method, c.path), e.answersJSONOnly(c.method, c.path)
 	return out
 }
 

@@ -12,6 +12,7 @@
 package tool
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -211,6 +212,15 @@ type Operation struct {
 	Needs []KeyPlace `json:"needs,omitempty"`
 	// TellsMissing says that the document describes the answer of the operation where there is no such thing: 404, 410 or 4XX.
 	TellsMissing bool `json:"tells_missing,omitempty"`
+	// JSONOnly says that the document describes JSON, and nothing else, as the operation's answer of success.
+	JSONOnly bool `json:"json_only,omitempty"`
+}
+
+// Answers reports whether an answer of success is the operation's: it is no page for people where the document describes
+// JSON only. A sign-in or a gateway before the service answers with a page. JSON that is called a page is none.
+func (op Operation) Answers(a Answer) bool {
+	body := bytes.TrimSpace(a.Body)
+	return !op.JSONOnly || len(body) == 0 || body[0] == '{' || body[0] == '[' || !meaning.Page(a.Header("Content-Type"), body)
 }
 
 // At returns the address that the path of an operation follows.

@@ -1,0 +1,33 @@
+package openapi
+
+import "testing"
+
+func TestADocumentSaysWhetherJSONIsAllThatAnOperationAnswers(t *testing.T) {
+	const v3, v2 = `"openapi":"3.0.3"`, `"swagger":"2.0"`
+	for name, c := range map[string]struct {
+		version, responses, more string
+		want                     bool
+	}{
+		"JSON":                       {v3, `{"201":{"description":"","content":{"application/json":{}}}}`, "", true},
+		"its relatives":              {v3, `{"2XX":{"description":"","content":{"application/hal+json; charset=utf-8":{}}}}`, "", true},
+		"JSON or nothing":            {v3, `{"200":{"description":"","content":{"application/json":{}}},"204":{"description":""}}`, "", true},
+		"a page too":                 {v3, `{"200":{"description":"","content":{"application/json":{},"text/html":{}}}}`, "", false},
+		"a page with another status": {v3, `{"200":{"description":"","content":{"application/json":{}}},"202":{"description":"","content":{"text/html":{}}}}`, "", false},
+		"anything":                   {v3, `{"200":{"description":"","content":{"*/*":{}}}}`, "", false},
+		"nothing said":               {v3, `{"200":{"description":"ok"}}`, "", false},
+		"only of errors":             {v3, `{"400":{"description":"","content":{"application/json":{}}}}`, "", false},
+		"nothing, and errors":        {v3, `{"204":{"description":""},"default":{"description":"","content":{"application/json":{}}}}`, "", false},
+		"by default":                 {v3, `{"default":{"description":"","content":{"application/json":{}}}}`, "", true},
+		"elsewhere":                  {v3, `{"200":{"$ref":"#/components/responses/ok"}}`, `,"components":{"responses":{"ok":{"description":"","content":{"application/json":{}}}}}`, true},
+		"Swagger 2":                  {v2, `{"200":{"description":"","schema":{"type":"object"}}}`, `,"produces":["application/json"]`, true},
+		"Swagger 2, a page too":      {v2, `{"200":{"description":"","schema":{"type":"object"}}}`, `,"produces":["application/json","text/html"]`, false},
+		"Swagger 2, nothing said":    {v2, `{"200":{"description":"","schema":{"type":"object"}}}`, ``, false},
+		"Swagger 2, no content":      {v2, `{"200":{"description":""}}`, `,"produces":["application/json"]`, false},
+	} {
+		text := `{` + c.version + `,"info":{"title":"t","version":"1"},"paths":{"/pay":{"post":{"responses":` + c.responses + `}}}` + c.more + `}`
+		found, err := parseAt(t.Context(), []byte(text), "https://a.example/openapi.json")
+		if err != nil || len(found.Operations) != 1 || found.Operations[0].JSONOnly != c.want {
+			t.Errorf("%s: %v %+v", name, err, found.Operations)
+		}
+	}
+}
