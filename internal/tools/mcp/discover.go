@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
 )
 
@@ -72,13 +74,14 @@ func (d Discoverer) search(ctx context.Context, t tool.Target) (tool.Found, erro
 	return tool.Found{}, why
 }
 
-// hostFailed reports whether the other addresses cannot be reached either, because they are all on one host.
+// hostFailed reports whether no other address is to be tried: none can be reached, because they are all on one host, or the
+// server was found.
 func hostFailed(err error) bool {
 	switch causeOf(err) {
 	case "target", "dns", "refused", "tls", "token":
 		return true
 	}
-	return errors.Is(err, tool.ErrRequest) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return fault.Of(err).Args["page"] != "" || errors.Is(err, tool.ErrRequest) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // weight ranks failures by how much they explain. A failure of a server that understood the request ranks highest.
@@ -140,6 +143,15 @@ func (d Discoverer) visit(ctx context.Context, w *wire, at string, keys tool.Key
 	}
 }
 
+// ofPage says of the failure of a later page that it is one: the server speaks the protocol, and is found.
+func ofPage(page int, err error) error {
+	f := fault.Of(err)
+	if page < 2 || !errors.Is(err, tool.ErrUnreachable) && !errors.Is(err, tool.ErrProtocol) {
+		return err
+	}
+	return f.With("reason", "page_of_list").With("page", strconv.Itoa(page))
+}
+
 // list lists the tools of a server over one transport.
 func list(ctx context.Context, w *wire, via tool.Transport, e *exchanges) (tool.Found, error) {
 	within := ctx
@@ -156,7 +168,7 @@ func list(ctx context.Context, w *wire, via tool.Transport, e *exchanges) (tool.
 	e = s.exchanges(e.keys)
 	l, err := s.list(within, e)
 	if err != nil {
-		return tool.Found{}, unavailable(ctx, e, err)
+		return tool.Found{}, ofPage(l.page, unavailable(ctx, e, err))
 	}
 	ops, warnings := operations(l, true)
 	return tool.Found{BaseURL: e.base, Transport: via, Title: plainText(s.title(), false), Operations: ops, Warnings: warnings}, nil

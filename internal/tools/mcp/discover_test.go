@@ -423,3 +423,37 @@ func TestRefusedTokenIsReplacedOnceBeforeCallOnly(t *testing.T) {
 }
 
 const secret = "s3cr3t-k3y/with+odd=\"chars"
+
+// A list that fails in a later page is not used: its other half may have tools that a person approved. It is told which
+// page failed, and no other address is tried, because the server was found.
+func TestAListThatFailsInALaterPageIsNotUsed(t *testing.T) {
+	first := `{"tools":[{"name":"do","inputSchema":{"type":"object"}}],"nextCursor":"2"}`
+	for name, c := range map[string]struct {
+		second func(http.ResponseWriter, *http.Request, string)
+		want   *fault.Error
+	}{
+		"an error of the server":   {status(500, "oh"), tool.ErrUnreachable},
+		"an error of the protocol": {status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"oh"}}`, "Content-Type", "application/json"), tool.ErrProtocol},
+		"a page for people":        {status(200, "<html>", "Content-Type", "text/html"), tool.ErrProtocol},
+		"no result":                {result("null"), tool.ErrProtocol},
+		"nothing there":            {status(404, ""), tool.ErrProtocol},
+		"no list":                  {result("{}"), tool.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFaultyServer(t, ok)
+			var pages atomic.Int32
+			s.listed = func(w http.ResponseWriter, r *http.Request, id string) {
+				if pages.Add(1) == 1 {
+					result(first)(w, r, id)
+					return
+				}
+				c.second(w, r, id)
+			}
+			_, err := discoverer(t).Discover(t.Context(), tool.Target{Base: s.URL})
+			if f := fault.Of(err); !errors.Is(err, c.want) || f.Args["reason"] != "page_of_list" || f.Args["page"] != "2" || pages.Load() != 2 {
+				t.Errorf("%v %v after %d pages", err, f.Args, pages.Load())
+			}
+		})
+	}
+}

@@ -104,19 +104,19 @@ func (s *session) list(ctx context.Context, e *exchanges) (listing, error) {
 		reply := e.last(methodList).answer()
 		switch {
 		case reply == nil:
-			return listing{}, cmp.Or(err, errNoReply)
+			return listing{page: page}, cmp.Or(err, errNoReply)
 		case page > 1 && reply.Error != nil && reply.Error.Code == codeInvalidParams:
 			all.warn("the server does not know the next page of its list of tools, which it named itself: what came before was kept")
 			return all, nil
 		case reply.Error != nil:
-			return listing{}, cmp.Or(err, errNoReply)
+			return listing{page: page}, cmp.Or(err, errNoReply)
 		}
 		e.forget()
 		if bytesRead += len(reply.Result); bytesRead > maxListing {
-			return listing{}, errTooLarge
+			return listing{page: page}, errTooLarge
 		}
 		if cursor, err = all.add(reply.Result); err != nil {
-			return listing{}, err
+			return listing{page: page}, err
 		}
 		switch {
 		case len(all.tools) > maxTools:
@@ -140,6 +140,7 @@ func (s *session) list(ctx context.Context, e *exchanges) (listing, error) {
 type listing struct {
 	tools    []json.RawMessage
 	warnings []string
+	page     int // that failed, the first is 1; 0: none
 	seen     map[string]bool
 }
 

@@ -71,3 +71,36 @@ func TestAServerThatWantsASignInIsToldAsSuch(t *testing.T) {
 		})
 	}
 }
+
+// A server behind a web sign-in sends to its page. Before a call that is told as a sign-in, because a person looks for a
+// broken service otherwise. A call that is answered so is in doubt: a redirect also follows what was done.
+func TestARedirectToASignInIsToldAsSuch(t *testing.T) {
+	for to, want := range map[string]*fault.Error{
+		"/login?next=%2Fmcp": tool.ErrSignIn, "https://accounts.example/o/oauth2": tool.ErrSignIn, "/welcome": tool.ErrProtocol,
+	} {
+		s := newFaultyServer(t, ok)
+		var locked atomic.Value // the method from which on the server redirects
+		locked.Store("none")
+		lock := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if at := locked.Load(); at == "all" || r.Header.Get("Idempotency-Key") != "" && at == "call" {
+				http.Redirect(w, r, to, http.StatusFound)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}))
+		at, ops := register(t, lock.URL, nil)
+		call := callOf(at, ops["do"], `{}`)
+		call.Idempotency, call.Trust = "run-1", time.Hour
+		locked.Store("call")
+		if a, err := client(t).CallTool(t.Context(), call); err != nil || a.Status != http.StatusFound {
+			t.Errorf("%s, a call: %+v %v", to, a, err)
+		}
+		locked.Store("all")
+		if _, err := client(t).CallTool(t.Context(), call); errors.Is(err, tool.ErrSignIn) != (want == tool.ErrSignIn) || err == nil {
+			t.Errorf("%s, before a call: %v", to, err)
+		}
+		if _, err := discoverer(t).Discover(t.Context(), tool.Target{Base: lock.URL}); !errors.Is(err, want) {
+			t.Errorf("%s, a discovery: %v, want %v", to, err, want)
+		}
+	}
+}

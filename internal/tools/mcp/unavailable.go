@@ -32,6 +32,8 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 		return tool.ErrProtocol.With("reason", "endpoint")
 	case meaning.WantsKey(status):
 		return e.unauthorized(x)
+	case meaning.SignsIn(status, x.header.Get("Location")):
+		return tool.ErrSignIn.With("status", strconv.Itoa(status))
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
 	case meaning.Passes(status, false):
@@ -74,9 +76,10 @@ func speech(err error) *fault.Error {
 
 // noStreamable reports whether a server does not accept messages at an address. A server of 2024-11-05 does not.
 func noStreamable(err error) bool {
-	switch fault.Of(err).Args["status"] {
+	f := fault.Of(err)
+	switch f.Args["status"] {
 	case "400", "404", "405":
-		return errors.Is(err, tool.ErrProtocol)
+		return errors.Is(err, tool.ErrProtocol) && f.Args["page"] == ""
 	}
 	return false
 }
@@ -84,7 +87,7 @@ func noStreamable(err error) bool {
 // speaksProtocol reports whether the error came from a server that speaks the protocol.
 func speaksProtocol(err error) bool {
 	switch fault.Of(err).Args["reason"] {
-	case "refused", "tools", "version", "endpoint", "size":
+	case "refused", "tools", "version", "endpoint", "size", "page_of_list":
 		return true
 	}
 	return false
