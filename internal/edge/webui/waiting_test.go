@@ -244,9 +244,10 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 		t.Error("one press confirms two that destroy")
 	}
 	b.picture("review_destroys")
+	first := eval[string](b, `document.querySelector("#review .reviewed").dataset.of`)
 	for n := 0; n < 10 && len(decided()) == 2; n++ {
 		b.do(chromedp.Sleep(time.Second))
-		eval[bool](b, `document.querySelector("#review [data-alone] button")?.click(), true`)
+		eval[bool](b, `document.querySelector('#review [data-of="`+first+`"] [data-alone] button')?.click(), true`)
 	}
 	b.until(`document.querySelectorAll("#review .reviewed").length === 1`)
 	if got := decided(); len(got) != 3 {
