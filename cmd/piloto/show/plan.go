@@ -107,7 +107,7 @@ func (w *Writer) undoable(r httpapi.Run) string {
 func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
 	if !w.files(4, s) {
-		w.request(4, s.Base, s.URL, callOf(s.PlannedStep))
+		w.request(4, s.Base, s.URL, s.Media, callOf(s.PlannedStep))
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
 		if s.About != "" {
 			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
@@ -146,11 +146,11 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		w.line(4, w.text("files.undo"))
 	} else if s.Undo != nil {
 		w.line(4, w.text("page.step.undo")+":")
-		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Call)
+		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Media, s.Undo.Call)
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
-		w.request(8, s.Verify.Base, s.Verify.URL, s.Verify.Call)
+		w.request(8, s.Verify.Base, s.Verify.URL, "", s.Verify.Call)
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
@@ -159,8 +159,8 @@ func callOf(s httpapi.PlannedStep) plan.Call {
 	return plan.Call{Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body}
 }
 
-// request writes a call: its method or tool, its whole address, and its arguments.
-func (w *Writer) request(indent int, base, url string, c plan.Call) {
+// request writes a call: its method or tool, its whole address, its arguments, and the type of its body.
+func (w *Writer) request(indent int, base, url, media string, c plan.Call) {
 	address, ok := visible.AddressOf(base)
 	if !ok {
 		address = visible.Address{Origin: base}
@@ -176,14 +176,23 @@ func (w *Writer) request(indent int, base, url string, c plan.Call) {
 	}
 	w.arguments(indent+2, "page.step.query", c.Query)
 	w.arguments(indent+2, "page.step.headers", c.Headers)
-	w.arguments(indent+2, "page.step.body", c.Body)
+	w.arguments(indent+2, "page.step.body", c.Body, notPlain(media))
 }
 
-func (w *Writer) arguments(indent int, key string, raw json.RawMessage) {
+// notPlain returns the type of a body that is not plain JSON, else "".
+func notPlain(media string) string {
+	if media == "application/json" {
+		return ""
+	}
+	return media
+}
+
+// arguments writes a part of a call below its name, beside which also stands.
+func (w *Writer) arguments(indent int, key string, raw json.RawMessage, also ...string) {
 	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" {
 		return
 	}
-	w.line(indent, w.style(faint, w.text(key)))
+	w.line(indent, w.style(faint, strings.TrimSpace(w.text(key)+" "+visible.Line(strings.Join(also, " ")))))
 	w.block(indent, JSON(raw))
 }
 
@@ -247,7 +256,7 @@ func (w *Writer) Approval(s httpapi.Step) {
 	if !w.files(4, asked) { // a body that was cut is no JSON
 		w.line(4, w.style(bold, visible.Line(a.Method)), address(a.URL))
 		w.arguments(6, "page.step.headers", a.Headers)
-		w.arguments(6, "page.step.body", a.Body)
+		w.arguments(6, "page.step.body", a.Body, notPlain(s.Media))
 	}
 	if a.Cut {
 		w.line(6, w.text("page.step.truncated"))

@@ -20,7 +20,7 @@ func (w *Writer) Run(r httpapi.Run) {
 	for i, s := range r.Steps {
 		w.line(0, strconv.Itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
 		if !w.files(4, s) {
-			w.request(4, s.Base, s.URL, callOf(s.PlannedStep))
+			w.request(4, s.Base, s.URL, s.Media, callOf(s.PlannedStep))
 			if s.Sent != nil {
 				w.line(4, w.text("page.step.sent"), address(s.Sent.URL))
 			}

@@ -247,8 +247,10 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		Summary    string           `json:"summary"`
 		Parameters []tool.Parameter `json:"parameters,omitempty"`
 		Body       json.RawMessage  `json:"body,omitempty"`
-		Signature  string           `json:"signature,omitempty"`
-		Refused    string           `json:"cannot_be_called,omitempty"`
+
+		Others    map[string]json.RawMessage `json:"body_by_content_type,omitempty"` // where another type has a schema of its own
+		Signature string                     `json:"signature,omitempty"`
+		Refused   string                     `json:"cannot_be_called,omitempty"`
 	}
 	out := struct {
 		Tools []found `json:"tools"`
@@ -267,6 +269,14 @@ func (d *dialog) search(ctx context.Context, raw json.RawMessage) (string, error
 		}
 		if op.Body != nil && len(op.Body.Schema) <= schemaBytes {
 			f.Body = op.Body.Schema
+		}
+		for _, b := range op.Others {
+			if b.Schema != nil && len(b.Schema) <= schemaBytes {
+				if f.Others == nil {
+					f.Others = map[string]json.RawMessage{}
+				}
+				f.Others[b.MediaType] = b.Schema
+			}
 		}
 		out.Tools = append(out.Tools, f)
 	}

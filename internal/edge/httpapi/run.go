@@ -55,6 +55,7 @@ type PlannedStep struct {
 	Query   json.RawMessage `json:"query,omitempty"`
 	Headers json.RawMessage `json:"headers,omitempty" doc:"those that the service's document asks for, by their names"`
 	Body    json.RawMessage `json:"body,omitempty"`
+	Media   string          `json:"media_type,omitempty" doc:"the type in which the body is sent"`
 	Needs   []string        `json:"needs" nullable:"false"`
 	Risk    plan.Risk       `json:"risk" enum:"read,write,destructive"`
 	When    *ref.Condition  `json:"when,omitempty" doc:"it is skipped when this does not hold"`
@@ -72,6 +73,7 @@ type UndoCall struct {
 	Server string `json:"server"`
 	Target string `json:"target"`
 	Base   string `json:"base_url"`
+	Media  string `json:"media_type,omitempty" doc:"the type in which the body is sent"`
 	URL    string `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 }
 
@@ -299,11 +301,13 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 	}
 	v.Server, v.Target, v.Base, v.URL = where(s)
 	if b, ok := p.Binding(s.ID); ok {
-		v.About = b.About
+		v.About, v.Media = b.About, b.MediaOf(s)
 	}
 	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 		v.Undo = &UndoCall{Undo: *s.Undo}
 		v.Undo.Server, v.Undo.Target, v.Undo.Base, v.Undo.URL = where(undo)
+		b, _ := p.Binding(undo.ID)
+		v.Undo.Media = b.MediaOf(undo)
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		v.Verify = &VerifyCall{Check: *s.Verify}

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -161,8 +162,8 @@ func partsOf(s plan.Step, op tool.Operation) (parts []editPart) {
 	}
 	if s.Tool != "" || plan.RiskOf(s.Method) != plan.Read || len(s.Body) > 0 {
 		var fields []schemaField
-		if op.Body != nil {
-			fields = fieldsOf(op.Body.Schema)
+		if body := cmp.Or(op.BodyOf(tool.Arguments{Headers: s.Headers, Body: s.Body}), op.Body); body != nil {
+			fields = fieldsOf(body.Schema)
 		}
 		parts = append(parts, partOf("body", s.Body, fields))
 	}

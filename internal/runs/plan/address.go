@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 
 	"piloto/internal/ground/ref"
@@ -16,6 +17,14 @@ func (b Binding) URL(s Step) string {
 		return b.BaseURL + s.Path + "?" + b.Query
 	}
 	return b.BaseURL + s.Path
+}
+
+// MediaOf returns the type in which the body of a step is sent; "" for a step without a body, and for a tool.
+func (b Binding) MediaOf(s Step) string {
+	if body := strings.TrimSpace(string(s.Body)); s.Tool != "" || body == "" || body == "null" {
+		return ""
+	}
+	return cmp.Or(b.Media, "application/json")
 }
 
 // LeadsTo reports whether a URL is that of a step's request, byte for byte, with values in the places of its references. A

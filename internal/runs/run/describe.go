@@ -48,7 +48,7 @@ func (d description) In(tag locale.Tag) string {
 		if len(s.Query) > 0 {
 			b.WriteString(" " + readableJSON(s.Query))
 		}
-		for _, line := range headerLines(s.Headers) {
+		for _, line := range headerLines(s.Headers, binding.Media) {
 			b.WriteString("\n   " + line)
 		}
 		if len(s.Body) > 0 {
@@ -90,11 +90,11 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		lines = append(lines, locale.Text(tag, "files.undo"))
 	} else if ok {
 		binding, _ := p.Binding(undo.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo)))
+		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo, binding)))
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		binding, _ := p.Binding(check.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check)))
+		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check, binding)))
 	}
 	if s.Ask != nil {
 		key := "run.plan_ask"
@@ -109,9 +109,10 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	return lines
 }
 
-// argumentsOf returns the query, the headers and the body of an undo or a check, on one line.
-func argumentsOf(s plan.Step) string {
-	text := ""
+// argumentsOf returns the query, the headers and the body of an undo or a check, on one line, with the type of a body that is not
+// plain JSON.
+func argumentsOf(s plan.Step, b plan.Binding) string {
+	text := strings.Join(append([]string{""}, headerLines(nil, b.Media)...), " ")
 	for _, part := range []json.RawMessage{s.Query, s.Headers, s.Body} {
 		if len(part) > 0 {
 			text += " " + readableJSON(part)
@@ -120,9 +121,12 @@ func argumentsOf(s plan.Step) string {
 	return text
 }
 
-// headerLines returns the headers of a call, a line each: «If-Match: "7"».
-func headerLines(headers json.RawMessage) (lines []string) {
+// headerLines returns the headers of a call, a line each: «If-Match: "7"», with the type of a body that is not plain JSON.
+func headerLines(headers json.RawMessage, media string) (lines []string) {
 	list, _ := jcs.Members(headers) // a call without headers has no members
+	if named := slices.ContainsFunc(list, func(h jcs.Member) bool { return h.Name == "Content-Type" }); media != "" && !named {
+		lines = append(lines, escapeInvisible("Content-Type: "+media, jsonEscape))
+	}
 	for _, h := range list {
 		value := string(h.Value)
 		var text string

@@ -143,7 +143,7 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 	return schema, &node{kind: object, kids: styles}, &isRequired
 }
 
-// body sets the request body: the best of the contents that can be sent. An operation whose body cannot be sent is refused,
+// body sets the request body, in the types in which it can be sent. An operation whose body cannot be sent is refused,
 // unless the document says that it needs none. A GET, HEAD or TRACE has none, because the meaning of such a body is not
 // defined.
 func (s *skeleton) body(c *call, required *node, contents []content) {
@@ -161,15 +161,12 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 		return
 	}
 	var why *tool.Refusal
-	best := -1
+	var types []typed
 	for _, one := range contents {
 		media, r := rank(one.media)
 		if r < 0 {
 			reason, what := refusalOfMedia(one.media)
 			why = firstRefusal(why, reason, what)
-			continue
-		}
-		if best >= 0 && r >= best {
 			continue
 		}
 		made, refused := s.written(c, media, one)
@@ -178,9 +175,10 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 			continue
 		}
 		made.required = required.isTrue()
-		c.body, best = made, r
+		types = append(types, typed{*made, r})
 	}
-	if c.body != nil {
+	if len(types) > 0 {
+		c.body = s.typesOf(c, types)
 		return
 	}
 	if said := required != nil && !required.isTrue(); said {

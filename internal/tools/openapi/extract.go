@@ -56,9 +56,7 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 		}
 	}
 	if c.body != nil {
-		out.Body = &tool.Body{
-			Required: c.body.required, MediaType: c.body.media, Schema: e.schema(c.body.schema, c.where()+" body"), Encoding: c.body.encoding,
-		}
+		e.bodies(&out, &c)
 	}
 	if c.method == "POST" {
 		out.Output = e.output(c.path)

@@ -103,6 +103,9 @@ func describe(f tool.Found) string {
 			for _, name := range slices.Sorted(maps.Keys(op.Body.Encoding)) {
 				fmt.Fprintf(&b, "    %s %+v\n", name, op.Body.Encoding[name])
 			}
+			for _, other := range op.Others {
+				fmt.Fprintf(&b, "    or %s %s\n", other.MediaType, other.Schema)
+			}
 		}
 	}
 	b.WriteByte('\n')

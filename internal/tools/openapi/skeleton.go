@@ -62,6 +62,9 @@ type body struct {
 	required bool
 	schema   *node
 	encoding map[string]tool.Encoding
+	kinds    []string // see tool.Body
+	sense    string
+	others   []body // in other types
 }
 
 // build reads the document.

@@ -46,35 +46,39 @@ func WritingOf(media string) Writing {
 
 // Media returns the type in which the body of a call is sent; "" for plain JSON, and where nothing is sent.
 func (op Operation) Media(a Arguments) string {
-	if op.Body == nil || isAbsent(a.Body) || op.Body.MediaType == "application/json" {
+	b := op.BodyOf(a)
+	if b == nil || isAbsent(a.Body) || b.MediaType == "application/json" {
 		return ""
 	}
-	return op.Body.MediaType
+	return b.MediaType
 }
 
 // addBody writes the body of a request and its Content-Type.
-func addBody(r *Request, op Operation, raw json.RawMessage) error {
-	if isAbsent(raw) && (op.Body == nil || !op.Body.Required) {
+func addBody(r *Request, op Operation, a Arguments) error {
+	raw, body := a.Body, op.BodyOf(a)
+	switch {
+	case isAbsent(raw) && (op.Body == nil || !op.Body.Required):
 		return nil
-	}
-	if op.Body == nil {
+	case op.Body == nil:
 		return bodyError("body.unexpected", "is not taken by this operation")
+	case body == nil:
+		return ErrArguments.At(fault.Field{Loc: []any{"headers", contentType}, Type: "missing", Msg: "names the type of the body: " + strings.Join(op.Types(), ", ")})
 	}
 	if _, err := readValue(raw); err != nil {
 		return ErrArguments.Because(err).At(fault.Field{Loc: []any{"body"}, Type: "json", Msg: err.Error()})
 	}
-	r.Header["Content-Type"] = op.Body.MediaType
-	switch way := WritingOf(op.Body.MediaType); way {
+	r.Header[contentType] = body.MediaType
+	switch way := WritingOf(body.MediaType); way {
 	case AsForm, AsParts:
 		list, ok := members(raw)
 		if !ok {
 			return bodyError("type", needsObject)
 		}
-		return addForm(r, op.Body, way, list)
+		return addForm(r, body, way, list)
 	case AsText:
 		text, ok := scalarText(raw)
 		if !ok {
-			return bodyError("type", needsText(op.Body.MediaType))
+			return bodyError("type", needsText(body.MediaType))
 		}
 		r.Body = []byte(text)
 	default:
@@ -92,7 +96,8 @@ const needsObject = "must be an object: it is sent as a form"
 func needsText(media string) string { return "must be a text: it is sent as " + media }
 
 // body checks the body of a call.
-func (c *checker) body(op Operation, raw json.RawMessage) {
+func (c *checker) body(op Operation, a Arguments) {
+	raw, body := a.Body, op.BodyOf(a)
 	switch {
 	case op.Body == nil:
 		if !isAbsent(raw) {
@@ -104,7 +109,7 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 			c.add("/body", "missing", "is required")
 		}
 		return
-	case isAbsent(raw) && !op.Body.Required:
+	case isAbsent(raw) && !op.Body.Required, body == nil:
 		return
 	}
 	v, err := readValue(raw)
@@ -112,27 +117,31 @@ func (c *checker) body(op Operation, raw json.RawMessage) {
 		c.add("/body", "json", "%v", err)
 		return
 	}
-	way := WritingOf(op.Body.MediaType)
+	way := WritingOf(body.MediaType)
 	if s, ok := v.(string); ok && way != AsText && !(c.refs && ref.Contains(s)) {
 		if inner, err := readValue(json.RawMessage(s)); err == nil {
-			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, op.Body.Schema), v)) > 0 {
+			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, body.Schema), v)) > 0 {
 				c.add("/body", "type", "must be the object itself, not a string that holds one")
 				return
 			}
 		}
 	}
-	c.problems = append(c.problems, c.validate("/body", compile(c.schemas, op.Body.Schema), v)...)
+	problems := c.validate("/body", compile(c.schemas, body.Schema), v)
+	if len(problems) == 0 && !body.takes(raw) && way == AsJSON {
+		c.add("/body", "type", "must be of the type %s: it is sent as %s", strings.Join(body.Kinds, " or "), body.MediaType)
+	}
+	c.problems = append(c.problems, problems...)
 	object, isObject := v.(map[string]any)
 	switch {
 	case way == AsJSON:
 	case way == AsText:
 		if _, ok := scalarText(raw); !ok {
-			c.add("/body", "type", "%s", needsText(op.Body.MediaType))
+			c.add("/body", "type", "%s", needsText(body.MediaType))
 		}
 	case !isObject:
 		c.add("/body", "type", needsObject)
 	default:
-		c.form(op.Body, way, object)
+		c.form(body, way, object)
 	}
 }
 

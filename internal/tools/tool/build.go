@@ -20,6 +20,6 @@ func Build(s Server, op Operation, a Arguments) (Request, error) {
 	if err := addHeaders(&r, op, a.Headers); err != nil {
 		return Request{}, err
 	}
-	err = addBody(&r, op, a.Body)
+	err = addBody(&r, op, a)
 	return r, err
 }

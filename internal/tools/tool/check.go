@@ -30,7 +30,8 @@ func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
 	}
 	c.query(op, a.Query)
 	c.headers(op, a.Headers)
-	c.body(op, a.Body)
+	c.types(op, a)
+	c.body(op, a)
 	if len(c.problems) > maxProblems {
 		more := len(c.problems) - maxProblems
 		c.problems = append(c.problems[:maxProblems:maxProblems], Problem{"/", fmt.Sprintf("%d more problems", more), "more"})

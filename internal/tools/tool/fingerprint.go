@@ -44,6 +44,7 @@ func Fingerprint(baseURL string, op Operation) string {
 		Path       string
 		Parameters []parameter
 		Body       *body
+		Others     []body   `json:",omitempty"`
 		Refused    *Refusal `json:",omitempty"`
 	}{V: 1, Refused: op.Refused, BaseURL: baseURL, Method: op.Method, Path: op.Path}
 	for _, p := range op.Parameters {
@@ -52,8 +53,13 @@ func Fingerprint(baseURL string, op Operation) string {
 	order.By(meaning.Parameters, func(a, b parameter) int {
 		return cmp.Or(cmp.Compare(a.In, b.In), cmp.Compare(a.Name, b.Name))
 	})
-	if op.Body != nil {
-		meaning.Body = &body{op.Body.Required, op.Body.MediaType, decodeBareSchema(op.Body.Schema), op.Body.Encoding}
+	for i, b := range op.bodies() {
+		one := body{b.Required, b.MediaType, decodeBareSchema(b.Schema), b.Encoding}
+		if i == 0 {
+			meaning.Body = &one
+			continue
+		}
+		meaning.Others = append(meaning.Others, one)
 	}
 	return sum(meaning)
 }

@@ -42,8 +42,9 @@ func MaySetHeader(name string) bool {
 }
 
 // WithHeaders returns a call with its headers in the form that is shown and sent: in the spelling of the document, each value
-// as the text that is sent, and those that are filled in. A list is joined with commas (RFC 6570, style simple). A name that is
-// no header of the operation stays as it is, for Check to report.
+// as the text that is sent, and those that are filled in: also the type of the body, where the operation takes several and the
+// body decides it. A list is joined with commas (RFC 6570, style simple). A name that is no header of the operation stays as it
+// is, for Check to report.
 func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 	wrong := func(name, typ, format string, args ...any) error {
 		return ErrArguments.At(fault.Field{Loc: []any{"headers", name}, Type: typ, Msg: fmt.Sprintf(format, args...)})
@@ -71,11 +72,20 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 		if err != nil {
 			return a, wrong(name, "type", "%v", err)
 		}
+		if name == contentType {
+			text = op.spelled(text)
+		}
 		raw, err := plainJSON(text)
 		if err != nil {
 			return a, wrong(name, "type", "must be a text")
 		}
 		list = append(list, jcs.Member{Name: name, Value: raw})
+	}
+	if len(op.Others) > 0 && !has(contentType) && !isAbsent(a.Body) {
+		if media := op.typeFor(a.Body); media != "" {
+			raw, _ := plainJSON(media) // a text
+			list = append(list, jcs.Member{Name: contentType, Value: raw})
+		}
 	}
 	for _, p := range op.Parameters {
 		if fixed, ok := p.fixed(); ok && !has(p.Name) {
@@ -194,6 +204,7 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 		case seen[p.Name]:
 			c.add(loc, "duplicate", "is there twice")
 			continue
+		case p.Name == contentType: // see types
 		case err != nil:
 			c.add(loc, "type", "%v", err)
 		case c.refs && ref.Contains(text):
@@ -208,7 +219,7 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 		seen[p.Name] = true
 	}
 	for _, p := range op.Parameters {
-		if p.In == "header" && p.Required && !seen[p.Name] {
+		if p.In == "header" && p.Required && !seen[p.Name] && p.Name != contentType {
 			c.add("/headers/"+Token(p.Name), "missing", "is required: give it in headers")
 		}
 	}
@@ -230,6 +241,8 @@ func addHeaders(r *Request, op Operation, raw json.RawMessage) error {
 		p, is := op.header(m.name)
 		text, scalar := scalarText(m.value)
 		switch {
+		case is && p.Name == contentType: // the body writes it
+			continue
 		case !is || !MaySetHeader(m.name):
 			return wrong([]any{"headers", m.name}, "unknown", m.name+" is no header that a call of this operation may set")
 		case !scalar:

@@ -46,7 +46,8 @@ func (op Operation) Labels(a Arguments) (list []Label) {
 		Defs       map[string]json.RawMessage `json:"$defs"`
 		Ref        string                     `json:"$ref"`
 	}
-	if json.Unmarshal(op.input(), &s) != nil {
+	body := op.BodyOf(a)
+	if body == nil || json.Unmarshal(body.Schema, &s) != nil {
 		return list
 	}
 	if defs := s.Defs; s.Ref != "" && len(s.Properties) == 0 {

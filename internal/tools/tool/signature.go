@@ -40,7 +40,11 @@ func headerNames(op Operation) (names []string) {
 	for _, required := range []bool{true, false} {
 		for _, p := range op.Parameters {
 			if _, filled := p.fixed(); p.In == "header" && p.Required == required && !filled {
-				names = append(names, nameAndType(p.Name, typeName(p.Schema, nil), p.Required))
+				typ := typeName(p.Schema, nil)
+				if p.Name == contentType {
+					typ = strings.Join(op.Types(), "|")
+				}
+				names = append(names, nameAndType(p.Name, typ, p.Required))
 			}
 		}
 	}

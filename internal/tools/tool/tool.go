@@ -200,6 +200,7 @@ type Operation struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  []Parameter     `json:"parameters,omitempty"`
 	Body        *Body           `json:"body,omitempty"`
+	Others      []Body          `json:"others,omitempty"` // the other types in which the body may be sent: the call names one in its header Content-Type
 	Output      json.RawMessage `json:"output,omitempty"`
 
 	// Base is the address that the path follows, where the document names another for this operation than the server's
@@ -239,12 +240,18 @@ type Parameter struct {
 
 // Body is a request body. Schema is self-contained: its own $defs hold everything that it refers to. MediaType, with its
 // parameters, is what is sent as the Content-Type: a JSON type, a form, or the type of a text. Encoding has the members of a
-// form that are written in another way than by their value.
+// form that are written in another way than by their value. Of Operation.Others, a Schema of nil is that of Operation.Body.
 type Body struct {
 	Required  bool                `json:"required,omitempty"`
 	MediaType string              `json:"media_type"`
 	Schema    json.RawMessage     `json:"schema"`
 	Encoding  map[string]Encoding `json:"encoding,omitempty"`
+
+	// Kinds are the types of JSON Schema that the body can be, where that decides its type, or its type decides that; nil: any.
+	Kinds []string `json:"kinds,omitempty"`
+	// Sense is what the type alone says of the meaning of a value; "" where the document says it. A value that two bodies of
+	// different senses take means one thing or another.
+	Sense string `json:"sense,omitempty"`
 }
 
 // Catalogue is the result of one discovery.
