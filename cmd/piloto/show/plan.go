@@ -108,6 +108,7 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	w.line(0, fmt.Sprintf("%2d.", n), w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk))
 	if !w.files(4, s) {
 		w.request(4, s.Base, s.URL, s.Media, callOf(s.PlannedStep))
+		w.keys(4, s.Auth)
 		w.line(4, w.style(faint, w.text("cli.plan.service", "service", visible.Line(s.Server))))
 		if s.About != "" {
 			w.line(4, w.style(faint, w.text("page.says.about", "service", visible.Line(s.Server))+": "+visible.Line(s.About)))
@@ -147,10 +148,12 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 	} else if s.Undo != nil {
 		w.line(4, w.text("page.step.undo")+":")
 		w.request(8, s.Undo.Base, s.Undo.URL, s.Undo.Media, s.Undo.Call)
+		w.keys(8, s.Undo.Auth)
 	}
 	if s.Verify != nil {
 		w.line(4, w.text("page.step.check")+":")
 		w.request(8, s.Verify.Base, s.Verify.URL, "", s.Verify.Call)
+		w.keys(8, s.Verify.Auth)
 		w.line(8, w.text("page.step.check.expect"), w.condition(s.Verify.Expect))
 	}
 }
@@ -177,6 +180,13 @@ func (w *Writer) request(indent int, base, url, media string, c plan.Call) {
 	w.arguments(indent+2, "page.step.query", c.Query)
 	w.arguments(indent+2, "page.step.headers", c.Headers)
 	w.arguments(indent+2, "page.step.body", c.Body, notPlain(media))
+}
+
+// keys says where the service's keys are in a call.
+func (w *Writer) keys(indent int, places string) {
+	if places != "" {
+		w.line(indent, w.style(faint, w.text("run.plan_keys", "places", visible.Line(places))))
+	}
 }
 
 // notPlain returns the type of a body that is not plain JSON, else "".

@@ -49,13 +49,13 @@ func TestPlanIsShownWhole(t *testing.T) {
 			Goal: text("goal"), Status: plan.Draft, Digest: plan.Digest(strings.Repeat("a", 64)), ExpiresAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Changing: 1,
 			Steps: []httpapi.Step{{PlannedStep: httpapi.PlannedStep{
 				ID: "s1", Title: text("title"), Server: text("server"), Target: "x", Base: "http://x.example/" + text("base"), Method: text("method"), Path: "/" + text("path"), Body: body, Headers: json.RawMessage(`{"If-Match":"THE-HEADER"}`),
-				Media: "application/merge-patch+json",
+				Media: "application/merge-patch+json", Auth: "query the-key",
 				Risk: plan.Write, Needs: []string{text("needs")},
 			}}},
 		}
 		w := &show.Writer{Tag: locale.Spanish}
 		w.Plan(r)
-		if !strings.Contains(w.String(), "THE-END") || !strings.Contains(w.String(), "THE-HEADER") || !strings.Contains(w.String(), "merge-patch") {
+		if !strings.Contains(w.String(), "THE-END") || !strings.Contains(w.String(), "THE-HEADER") || !strings.Contains(w.String(), "merge-patch") || !strings.Contains(w.String(), "query the-key") {
 			t.Fatalf("the end is not in\n%s", w)
 		}
 		lines := strings.Split(w.String(), "\n")

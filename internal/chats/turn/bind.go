@@ -48,8 +48,8 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	if err != nil {
 		return nil, err
 	}
-	if p, missing := listed.Server.MissingKey(op); missing {
-		return one("headers", "missing", fmt.Sprintf("%s requires the header %s, which is a key of the service, and none is stored: tell the person to store it on the page of the service", entry, p.Name))
+	if missing := listed.Server.MissingKeys(op); len(missing) > 0 {
+		return one("headers", "key", fmt.Sprintf("%s needs keys of the service that are not stored (%s): tell the person to store them on the page of the service", entry, tool.Auth(missing)))
 	}
 	if args, err = op.WithHeaders(args); err != nil {
 		return fault.Of(err).Fields, nil

@@ -56,6 +56,7 @@ type PlannedStep struct {
 	Headers json.RawMessage `json:"headers,omitempty" doc:"those that the service's document asks for, by their names"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Media   string          `json:"media_type,omitempty" doc:"the type in which the body is sent"`
+	Auth    string          `json:"auth,omitempty" doc:"where the service's keys are that it carries: «query token; header X-Id»"`
 	Needs   []string        `json:"needs" nullable:"false"`
 	Risk    plan.Risk       `json:"risk" enum:"read,write,destructive"`
 	When    *ref.Condition  `json:"when,omitempty" doc:"it is skipped when this does not hold"`
@@ -74,6 +75,7 @@ type UndoCall struct {
 	Target string `json:"target"`
 	Base   string `json:"base_url"`
 	Media  string `json:"media_type,omitempty" doc:"the type in which the body is sent"`
+	Auth   string `json:"auth,omitempty" doc:"where the service's keys are that it carries"`
 	URL    string `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 }
 
@@ -83,6 +85,7 @@ type VerifyCall struct {
 	Server string `json:"server"`
 	Target string `json:"target"`
 	Base   string `json:"base_url"`
+	Auth   string `json:"auth,omitempty" doc:"where the service's keys are that it carries"`
 	URL    string `json:"url" doc:"the address as it is sent, without the key; ${…} is what an earlier step will answer"`
 }
 
@@ -301,17 +304,19 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 	}
 	v.Server, v.Target, v.Base, v.URL = where(s)
 	if b, ok := p.Binding(s.ID); ok {
-		v.About, v.Media = b.About, b.MediaOf(s)
+		v.About, v.Media, v.Auth = b.About, b.MediaOf(s), b.Auth
 	}
 	if undo, ok := p.Step(plan.UndoOf(s.ID)); ok {
 		v.Undo = &UndoCall{Undo: *s.Undo}
 		v.Undo.Server, v.Undo.Target, v.Undo.Base, v.Undo.URL = where(undo)
 		b, _ := p.Binding(undo.ID)
-		v.Undo.Media = b.MediaOf(undo)
+		v.Undo.Media, v.Undo.Auth = b.MediaOf(undo), b.Auth
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		v.Verify = &VerifyCall{Check: *s.Verify}
 		v.Verify.Server, v.Verify.Target, v.Verify.Base, v.Verify.URL = where(check)
+		b, _ := p.Binding(check.ID)
+		v.Verify.Auth = b.Auth
 	}
 	return v
 }

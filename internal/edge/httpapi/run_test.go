@@ -37,6 +37,9 @@ func wholeRun() plan.Run {
 		r.Plan.Bindings = append(r.Plan.Bindings, plan.Binding{StepID: plan.ParseEffect(id), MCPID: serverID, ServerName: "Salas", BaseURL: "http://127.0.0.1:9000/v1"})
 	}
 	r.Plan.Bindings[len(r.Plan.Bindings)-2].Media = "application/x-www-form-urlencoded"
+	for i := range r.Plan.Bindings[1:] {
+		r.Plan.Bindings[i+1].Auth = "query token"
+	}
 	sent := func(url string, open bool) plan.Attempt {
 		return plan.Attempt{Number: 1, URL: "http://127.0.0.1:9000/v1" + url, Body: json.RawMessage(`{"to":"a@example.org"}`), SentAt: at, Open: open}
 	}

@@ -24,6 +24,7 @@ type call struct {
 	Headers  *code
 	Body     *code
 	Media    string // of a body that is not plain JSON
+	Auth     string // where the service's keys are
 	Crossing []crossing
 
 	Suggested bool // an undo that was found in the server's document
@@ -94,7 +95,7 @@ func (a cardBuilder) call(b plan.Binding, c plan.Call, uses map[string]bool, kno
 		v.Query = a.code(jsonCode(c.Query, a.origin))
 	}
 	v.Headers = a.code(jsonCode(c.Headers, a.origin))
-	v.Body, v.Media = a.code(jsonCode(c.Body, a.origin)), plain(b.Media)
+	v.Body, v.Media, v.Auth = a.code(jsonCode(c.Body, a.origin)), plain(b.Media), plain(b.Auth)
 	v.Crossing = a.crossings(uses, b)
 	return v
 }

@@ -54,6 +54,9 @@ func (d description) In(tag locale.Tag) string {
 		if len(s.Body) > 0 {
 			b.WriteString("\n   " + readableJSON(s.Body))
 		}
+		if binding.Auth != "" {
+			b.WriteString("\n   " + keysOf(tag, binding))
+		}
 		for _, line := range extraLines(tag, p, s) {
 			b.WriteString("\n   " + line)
 		}
@@ -90,11 +93,11 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 		lines = append(lines, locale.Text(tag, "files.undo"))
 	} else if ok {
 		binding, _ := p.Binding(undo.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo, binding)))
+		lines = append(lines, locale.Text(tag, "run.plan_undo", "called", target(undo, binding)+argumentsOf(undo, binding)), keysOf(tag, binding))
 	}
 	if check, ok := p.CheckOf(s.ID); ok {
 		binding, _ := p.Binding(check.ID)
-		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check, binding)))
+		lines = append(lines, locale.Text(tag, "run.plan_check", "called", target(check, binding)+argumentsOf(check, binding)), keysOf(tag, binding))
 	}
 	if s.Ask != nil {
 		key := "run.plan_ask"
@@ -106,7 +109,15 @@ func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	if p.Reuse != nil && slices.Contains(p.Reuse.Steps, s.ID) {
 		lines = append(lines, locale.Text(tag, "run.plan_done"))
 	}
-	return lines
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// keysOf says where the service's keys are in a call; "" for a call without any.
+func keysOf(tag locale.Tag, b plan.Binding) string {
+	if b.Auth == "" {
+		return ""
+	}
+	return locale.Text(tag, "run.plan_keys", "places", escapeInvisible(b.Auth, jsonEscape))
 }
 
 // argumentsOf returns the query, the headers and the body of an undo or a check, on one line, with the type of a body that is not

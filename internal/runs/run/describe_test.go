@@ -28,14 +28,16 @@ func TestDescribeShowsAllThatIsSent(t *testing.T) {
 			Verify: &plan.Check{Call: check, Expect: ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}},
 		}},
 		Bindings: []plan.Binding{
-			{StepID: plan.EffectOf("s1"), BaseURL: "https://bank.example", Media: "application/merge-patch+json"},
-			{StepID: plan.ParseEffect("undo:s1"), BaseURL: "https://bank.example", Media: "application/x-www-form-urlencoded"}, {StepID: plan.ParseEffect("check:s1"), BaseURL: "https://other.example"},
+			{StepID: plan.EffectOf("s1"), BaseURL: "https://bank.example", Media: "application/merge-patch+json", Auth: "query token; header X-Id"},
+			{StepID: plan.ParseEffect("undo:s1"), BaseURL: "https://bank.example", Media: "application/x-www-form-urlencoded"},
+			{StepID: plan.ParseEffect("check:s1"), BaseURL: "https://other.example", Auth: "query other"},
 		},
 	}
 	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
 		text := run.Describe(p, false).In(tag)
 		for _, want := range []string{
 			`POST https://bank.example/payments`, `{"amount":10}`, `{"amount":-10000,"to":"x\u202e"}`, `GET https://other.example/orders {"memo":"${s1.body.memo}"}`,
+			"query token; header X-Id", "query other",
 			"Content-Type: application/merge-patch+json", `Content-Type: application/x-www-form-urlencoded {"amount":-10000`,
 		} {
 			if !strings.Contains(text, want) {

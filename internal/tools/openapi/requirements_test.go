@@ -109,6 +109,12 @@ func TestRequirementsOfSecurityAreRead(t *testing.T) {
 		"none":              {`"security":[]`, `,"security":[{"a":[]}]` + schemes, "[[]]"},
 		"the document's":    {``, `,"security":[{"a":[]}]` + schemes, "[[header X-A]]"},
 		"nothing said":      {``, schemes, "[]"},
+		"not defined":       {`"security":[{"z":[]}]`, schemes, "[]"},
+		"not defined, and":  {`"security":[{"z":[],"a":[]}]`, schemes, "[]"},
+		"not defined, or":   {`"security":[{"z":[]},{"a":[]}]`, schemes, "[[header X-A]]"},
+		"no scheme at all":  {``, `,"security":[{"z":[]}]`, "[]"},
+		"cannot be read":    {`"security":[{"z":[]}]`, `,"components":{"securitySchemes":{"z":{"type":"apiKey","in":"header"}}}`, "[]"},
+		"no list":           {`"security":{"a":[]}`, schemes, "[]"},
 		"what can be given": {`"security":[{"m":[],"a":[]},{"b":[]}]`, schemes, "[[query b]]"},
 		"a secret header":   {`"parameters":[{"in":"header","name":"X-Api-Token","required":true,"schema":{}}],"security":[{"a":[]}]`, schemes, "[[header X-A]]"},
 	} {

@@ -87,16 +87,20 @@ func readScheme(n *node) (one scheme, known bool) {
 }
 
 // securityOf reads which keys an operation needs: its own requirements, else those of the document. It refuses the operation when
-// every alternative needs what is not supported. A scheme that the document does not define says nothing.
+// every alternative needs what is not supported. A scheme that the document does not define gets no key, because nobody knows which.
 func (s *skeleton) securityOf(c *call, op *node) {
 	all := op.get("security")
 	if all == nil {
 		all = s.root.get("security")
 	}
-	if all == nil || all.kind != list {
+	if all == nil || all.kind == null {
 		return
 	}
 	c.security = [][]tool.KeyPlace{}
+	if all.kind != list {
+		s.warn("%s: its security is no list, and it is called without a key", c.where())
+		return
+	}
 	unsupported, unknown := "", false
 	for _, requirement := range all.elements()[:min(all.size(), maxRequirements)] {
 		var places []tool.KeyPlace
@@ -105,7 +109,7 @@ func (s *skeleton) securityOf(c *call, op *node) {
 			one, known := s.schemes[name]
 			switch {
 			case !known:
-				s.warn("%s: the security scheme %s is not defined", c.where(), clip(name, 100))
+				s.warn("%s: the security scheme %s is not defined, and gets no key", c.where(), clip(name, 100))
 				unknown, usable = true, false
 			case one.unsupported != "":
 				unsupported, usable = one.unsupported, false
@@ -121,8 +125,7 @@ func (s *skeleton) securityOf(c *call, op *node) {
 	case all.size() == 0:
 		c.security = [][]tool.KeyPlace{{}}
 	case len(c.security) > 0:
-	case unknown || unsupported == "":
-		c.security = nil
+	case unknown || unsupported == "": // called without a key
 	default:
 		c.refuse(tool.RefusedScheme, unsupported)
 	}

@@ -6,8 +6,8 @@ import "piloto/internal/ground/fault"
 // the path prefix of the server or of the operation, and exactly the template's segments. A call that would break this is refused
 // with ErrRequest or ErrArguments. All headers are decided here.
 func Build(s Server, op Operation, a Arguments) (Request, error) {
-	if p, missing := s.MissingKey(op); missing {
-		return Request{}, ErrArguments.At(fault.Field{Loc: []any{"headers", p.Name}, Type: "missing", Msg: "the service has no key for its header " + p.Name})
+	if missing := s.MissingKeys(op); len(missing) > 0 {
+		return Request{}, ErrArguments.At(fault.Field{Loc: []any{"headers"}, Type: "key", Msg: "the service has no key for " + Auth(missing)})
 	}
 	to, err := URL(s, op, a)
 	if err != nil {

@@ -119,7 +119,7 @@ func (p KeyPlace) writes() KeyPlace {
 }
 
 // KeysOf returns the places of the keys that a call of an operation carries. Of the alternatives that the document names for the
-// operation it is the first whose keys are all set, else the one of which most are set; one without keys comes last. A key in a
+// operation it is the first whose keys are all set; one without keys comes last. A key in a
 // place that no part of the document names is always sent, because only a person can have known the place; so is every key where
 // the document says nothing.
 func (s Server) KeysOf(op Operation) []KeyPlace {
@@ -143,38 +143,41 @@ func (s Server) KeysOf(op Operation) []KeyPlace {
 	return places
 }
 
-// MissingKey returns the place of a key that an operation requires as a header, and that is not set.
-func (s Server) MissingKey(op Operation) (KeyPlace, bool) {
-	for _, p := range op.Needs {
-		if !containsPlace(s.Keys, p) {
-			return p, true
+// MissingKeys returns the places of keys that an operation requires and that are not set: of a required header, and of several
+// keys that it needs together, of which a part proves nothing. Where one key would do and none is set, the call is sent without
+// it: documents of services behind a network ask for keys that nobody needs there.
+func (s Server) MissingKeys(op Operation) []KeyPlace {
+	missing := s.unset(op.Needs)
+	var nearest, first []KeyPlace
+	for _, one := range op.Security {
+		switch unset := s.unset(one); {
+		case len(unset) == 0:
+			return missing
+		case len(unset) < len(one) && (nearest == nil || len(unset) < len(nearest)):
+			nearest = unset
+		case first == nil || len(unset) < len(first):
+			first = unset
 		}
 	}
-	return KeyPlace{}, false
+	if nearest == nil && len(first) > 1 {
+		nearest = first
+	}
+	return append(missing, nearest...)
 }
 
-// alternative returns the requirement that a call meets, or comes nearest to.
+// alternative returns the first requirement whose keys are all set, one without keys last; nil for none.
 func (s Server) alternative(all [][]KeyPlace) []KeyPlace {
-	var best []KeyPlace
-	most := 0
 	for _, one := range all {
-		set := 0
-		for _, p := range one {
-			if containsPlace(s.Keys, p) {
-				set++
-			}
-		}
-		if set > 0 && set == len(one) {
+		if len(one) > 0 && len(s.unset(one)) == 0 {
 			return one
 		}
-		if set > most {
-			best, most = one, set
-		}
 	}
-	if slices.ContainsFunc(all, func(one []KeyPlace) bool { return len(one) == 0 }) {
-		return nil // the call needs none, and a part of several keys proves nothing
-	}
-	return best
+	return nil
+}
+
+// unset returns those of some places where no key is set.
+func (s Server) unset(places []KeyPlace) []KeyPlace {
+	return slices.DeleteFunc(slices.Clone(places), func(p KeyPlace) bool { return containsPlace(s.Keys, p) })
 }
 
 func containsPlace(list []KeyPlace, p KeyPlace) bool {

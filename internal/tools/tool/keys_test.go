@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -27,7 +28,8 @@ func TestRequirementsDecideWhichKeysAreSent(t *testing.T) {
 	}{
 		"both":                            {list{apiKey, appKey}, [][]KeyPlace{{apiKey, appKey}}, list{apiKey, appKey}},
 		"in any spelling":                 {list{{In: "header", Name: "dd-api-key"}}, [][]KeyPlace{{apiKey}}, list{{In: "header", Name: "dd-api-key"}}},
-		"one of two is better than none":  {list{apiKey}, [][]KeyPlace{{apiKey, appKey}}, list{apiKey}},
+		"one of two proves nothing":       {list{apiKey}, [][]KeyPlace{{apiKey, appKey}}, nil},
+		"nobody knows which":              {list{apiKey, own}, [][]KeyPlace{}, list{own}},
 		"the alternative that is set":     {list{appKey}, [][]KeyPlace{{apiKey}, {appKey}}, list{appKey}},
 		"the first of two that are set":   {list{appKey, apiKey}, [][]KeyPlace{{apiKey}, {appKey}}, list{apiKey}},
 		"a whole one before a part":       {list{apiKey, token}, [][]KeyPlace{{apiKey, appKey}, {token}}, list{token}},
@@ -47,6 +49,53 @@ func TestRequirementsDecideWhichKeysAreSent(t *testing.T) {
 		got := Server{Keys: c.set, Wants: wants}.KeysOf(Operation{Security: c.security})
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestKeysThatAreNeededTogetherMustAllBeSet: a part of them is not sent, and the operation is refused, with the places of the
+// others. One key may be left out, because services behind a network often need none.
+func TestKeysThatAreNeededTogetherMustAllBeSet(t *testing.T) {
+	type list = []KeyPlace
+	for name, c := range map[string]struct {
+		set      list
+		security [][]KeyPlace
+		needs    list
+		want     list
+	}{
+		"both":                           {list{apiKey, appKey}, [][]KeyPlace{{apiKey, appKey}}, nil, nil},
+		"one of two":                     {list{appKey}, [][]KeyPlace{{apiKey, appKey}}, nil, list{apiKey}},
+		"none of two":                    {nil, [][]KeyPlace{{apiKey, appKey}}, nil, list{apiKey, appKey}},
+		"none of one":                    {nil, [][]KeyPlace{{apiKey}}, nil, nil},
+		"another operation's":            {list{own}, [][]KeyPlace{{apiKey}}, nil, nil},
+		"none of two, or of one":         {nil, [][]KeyPlace{{apiKey, appKey}, {token}}, nil, nil},
+		"one of two, or one":             {list{apiKey}, [][]KeyPlace{{apiKey, appKey}, {token}}, nil, list{appKey}},
+		"one of two, and the other one":  {list{apiKey, token}, [][]KeyPlace{{apiKey, appKey}, {token}}, nil, nil},
+		"one of two, or none":            {list{apiKey}, [][]KeyPlace{{apiKey, appKey}, {}}, nil, nil},
+		"the nearest":                    {list{apiKey, token}, [][]KeyPlace{{apiKey, appKey, cookie}, {token, basic}}, nil, list{basic}},
+		"a header that is a key":         {list{apiKey}, [][]KeyPlace{{apiKey}}, list{own}, list{own}},
+		"the document says nothing":      {list{apiKey}, nil, nil, nil},
+		"nobody knows which":             {list{apiKey}, [][]KeyPlace{}, nil, nil},
+		"client credentials are a token": {list{client, apiKey}, [][]KeyPlace{{token, apiKey}}, nil, nil},
+	} {
+		op := Operation{Entry: Entry{Method: "POST", Path: "/o"}, Security: c.security, Needs: c.needs}
+		s := Server{Keys: c.set, BaseURL: "https://a.example"}
+		if got := s.MissingKeys(op); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if _, err := Build(s, op, Arguments{Method: "POST", Path: "/o"}); (err != nil) != (len(c.want) > 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNoReadableRequirementIsNoSilence: where the document says something that nobody can read, it has not said nothing.
+func TestNoReadableRequirementIsNoSilence(t *testing.T) {
+	for _, security := range [][][]KeyPlace{nil, {}} {
+		raw, err := json.Marshal(Operation{Security: security})
+		var back Operation
+		if err != nil || json.Unmarshal(raw, &back) != nil || (back.Security == nil) != (security == nil) {
+			t.Errorf("%s: %v", raw, err)
 		}
 	}
 }

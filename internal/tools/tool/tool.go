@@ -207,8 +207,8 @@ type Operation struct {
 	// BaseURL. It is on the same origin.
 	Base string `json:"base,omitempty"`
 	// Security lists alternatives, each the places of the keys that it needs together; one without places needs none. It is
-	// nil where the document says nothing.
-	Security [][]KeyPlace `json:"security,omitempty"`
+	// nil where the document says nothing, and empty where no alternative can be read: then no key of the document is sent.
+	Security [][]KeyPlace `json:"security,omitzero"`
 	// Needs are the places of keys that are required headers of the operation: without them it is not sent.
 	Needs []KeyPlace `json:"needs,omitempty"`
 	// TellsMissing says that the document describes the answer of the operation where there is no such thing: 404, 410 or 4XX.
