@@ -20,8 +20,8 @@ func (s *skeleton) readServers() {
 	s.servers = s.serversOf(s.root)
 }
 
-// serversOf reads the servers of a document, of a path or of an operation; nil when it names none. One that cannot be read is a
-// text that no address has.
+// serversOf reads the servers of a document, of a path or of an operation; nil when it names none. One that is too long is a text
+// that no address has.
 func (s *skeleton) serversOf(n *node) (servers []string) {
 	if s.version == swagger2 {
 		return nil
@@ -37,9 +37,6 @@ func (s *skeleton) serversOf(n *node) (servers []string) {
 		}
 		if url == "" || len(url) > maxServer {
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
-			if n == s.root {
-				continue
-			}
 			url = unreadableServer
 		}
 		servers = append(servers, url)
@@ -68,9 +65,13 @@ func (s *skeleton) ownSchemes(c *call, op *node) {
 }
 
 // ownBase returns the address that the path of an operation follows where that is not the base of the document, else "". An
-// operation whose servers are all on another origin is refused: nobody registered that one, and no key is for it.
+// operation whose servers are all on another origin is refused: nobody registered that one, and no key is for it. So is one whose
+// servers, or else those of the document, cannot be read: another path is another operation.
 func (s *skeleton) ownBase(c *call, base, documentURL string) string {
 	if len(c.servers) == 0 {
+		if s.unread != "" {
+			s.refuseServer(c, documentURL, s.unread)
+		}
 		return ""
 	}
 	origin, err := url.Parse(base)
@@ -92,12 +93,50 @@ func (s *skeleton) ownBase(c *call, base, documentURL string) string {
 			return own
 		}
 	}
-	what := c.servers[0]
-	if u, err := at.Parse(what); err == nil {
-		what = u.String()
-	}
-	c.refuse(tool.RefusedServer, what)
+	s.refuseServer(c, at.String(), c.servers[0])
 	return ""
+}
+
+// refuseServer refuses an operation whose server is another one than the registered, or has an address that cannot be read.
+func (s *skeleton) refuseServer(c *call, documentURL, raw string) {
+	at, err := url.Parse(documentURL)
+	if err != nil || isBelow(at, raw) {
+		c.refuse(tool.RefusedAddress, raw)
+		return
+	}
+	if u, err := at.Parse(raw); err == nil {
+		raw = u.String()
+	}
+	c.refuse(tool.RefusedServer, raw)
+}
+
+// isBelow reports whether a server is a path of the host of an address, readable or not.
+func isBelow(at *url.URL, raw string) bool {
+	host, there := authority(raw)
+	if !there {
+		return true
+	}
+	u, err := url.Parse("//" + host)
+	return err == nil && isWeb(raw) && strings.EqualFold(u.Hostname(), at.Hostname()) &&
+		(u.Port() == at.Port() || !strings.HasPrefix(raw, at.Scheme+":"))
+}
+
+// authority returns the host and port that a server names, and false for one that is relative.
+func authority(raw string) (string, bool) {
+	scheme, rest, there := strings.Cut(raw, "//")
+	if !there || scheme != "" && !strings.HasSuffix(scheme, ":") {
+		return "", false
+	}
+	if end := strings.IndexAny(rest, `/?#\`); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest[strings.LastIndexByte(rest, '@')+1:], true
+}
+
+// isWeb reports whether a server is spoken to in HTTP.
+func isWeb(raw string) bool {
+	scheme, _, there := strings.Cut(raw, "//")
+	return !there || scheme == "" || !strings.HasSuffix(scheme, ":") || strings.EqualFold(scheme, "http:") || strings.EqualFold(scheme, "https:")
 }
 
 // onOrigin returns the address of a server on the registered origin, and false for a server elsewhere. raw may be relative to the
@@ -145,7 +184,7 @@ func fillVariables(raw string, variables *node) string {
 
 // baseURL returns the address of calls: always on the registered origin. Only a path prefix is taken from the
 // document, from the first server that is relative or on the same host. A server on another origin causes a warning
-// and is never called.
+// and is never called: the service was registered in its place. Where no server is one of these, no path is known.
 func (s *skeleton) baseURL(registered, documentURL string) string {
 	origin, err := url.Parse(registered)
 	if err != nil {
@@ -160,14 +199,18 @@ func (s *skeleton) baseURL(registered, documentURL string) string {
 		if clean, ok := onOrigin(origin, at, raw); ok {
 			return clean
 		}
-		u, err := at.Parse(raw)
-		if foreign := err == nil && !strings.ContainsAny(raw, "{}") && !tool.SameOrigin(u.String(), registered); foreign {
+		switch {
+		case raw == unreadableServer: // it was told
+		case isWeb(raw) && !isBelow(at, raw):
+			s.elsewhere = true
 			s.warn("the document names the server %s: calls go to %s://%s, where it was registered", clip(raw, 200), origin.Scheme, origin.Host)
-		} else {
+		default:
 			s.warn("the server %s cannot be read and is not used", clip(raw, 200))
 		}
 	}
-	s.elsewhere = len(s.servers) > 0
+	if !s.elsewhere && len(s.servers) > 0 {
+		s.unread = s.servers[0]
+	}
 	return registered
 }
 

@@ -27,6 +27,7 @@ type skeleton struct {
 	servers   []string
 	schemes   map[string]scheme // of security, by their names
 	elsewhere bool              // the service was registered on none of the servers
+	unread    string            // the first of the servers, where none can be read; else ""
 	inAll     int               // parameters
 	size      int               // bytes of names and prose
 }

@@ -21,6 +21,7 @@ const (
 	RefusedCookie = "cookie"  // it requires a cookie that is no key
 	RefusedHeader = "header"  // it requires a header that no call may set
 	RefusedServer = "server"  // the document sends it to another origin
+	RefusedAddress = "address" // the document sends it to an address that cannot be read: What is that
 	RefusedScheme = "scheme"  // it requires a proof of identity that is not supported
 	RefusedBody   = "body"    // it takes a body of a type that cannot be written: What is the type
 	RefusedMedia  = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
