@@ -68,6 +68,7 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 
 func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names []string) {
 	isKey := e.isKey(p)
+	given := p.in == "header" && !isKey
 	switch {
 	case p.in == "path" && !slices.Contains(names, p.name):
 		e.warn("%s: the path has no {%s}", c.where(), clip(p.name, 100))
@@ -82,9 +83,16 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 			out.Needs = append(out.Needs, tool.KeyPlace{In: p.in, Name: p.name})
 		}
 		return
-	case p.in == "header" && !tool.MaySetHeader(p.name):
-		if p.required && !tool.AddsHeader(c.method, p.name) {
+	case given && !e.mayGive(p):
+		if p.required && !e.isAdded(c, p) {
 			c.refuse(tool.RefusedHeader, p.name)
+		}
+		return
+	case given && !e.isLine(p):
+		if p.required {
+			c.refuse(tool.RefusedValue, p.name)
+		} else {
+			e.warn("%s: the header %s is not sent, because its value cannot be written", c.where(), clip(p.name, 100))
 		}
 		return
 	}
@@ -101,10 +109,13 @@ func (e *extractor) isKey(p parameter) bool {
 	if slices.ContainsFunc(e.places, place.Is) {
 		return true
 	}
-	if p.in != "header" || !redact.Name(p.name) || !tool.MaySetHeader(p.name) || len(e.places) >= maxSchemes {
+	isToken := strings.EqualFold(p.name, "Authorization")
+	if p.in != "header" || !isToken && (!redact.Name(p.name) || !tool.MaySetHeader(p.name)) || len(e.places) >= maxSchemes {
 		return false
 	}
-	e.places = append(e.places, place)
+	if hasToken := slices.ContainsFunc(e.places, tool.KeyPlace{In: "bearer"}.Is); !isToken || !hasToken {
+		e.places = append(e.places, place)
+	}
 	return true
 }
 

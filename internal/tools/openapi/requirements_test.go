@@ -28,6 +28,43 @@ func operationOf(t *testing.T, at, operation, document string) (tool.Operation, 
 	return found.Operations[0], found
 }
 
+// header2 is a header of a document of 3.0 with a schema, and of2 a required one of 2.0.
+func header2(name, schema string, required bool) string {
+	return fmt.Sprintf(`"parameters":[{"in":"header","name":%q,"required":%v,"schema":%s}]`, name, required, schema)
+}
+
+func of2(name, members string) string {
+	return fmt.Sprintf(`"parameters":[{"in":"header","name":%q,"required":true,%s}]`, name, members)
+}
+
+// TestHeadersOfVersion2AreSent: 2.0 ignores no header. A token is a key, and what is accepted is an argument.
+func TestHeadersOfVersion2AreSent(t *testing.T) {
+	const at, two = "https://api.example.com", `,"swagger":"2.0"`
+	op, found := operationOf(t, at, of2("Authorization", `"type":"string"`), two)
+	if len(op.Needs) != 1 || op.Needs[0].Name != "Authorization" || len(found.KeyPlaces) != 1 {
+		t.Errorf("needs %v of %v", op.Needs, found.KeyPlaces)
+	}
+	op, found = operationOf(t, at, of2("authorization", `"type":"string"`), two+`,"securityDefinitions":{"o":{"type":"oauth2"}}`)
+	set := tool.Server{Keys: []tool.KeyPlace{{In: "bearer"}}, Wants: found.KeyPlaces}
+	if len(found.KeyPlaces) != 1 || len(set.MissingKeys(op)) != 0 || len(set.KeysOf(op)) != 1 || len(tool.Server{}.MissingKeys(op)) != 1 {
+		t.Errorf("needs %v of %v", op.Needs, found.KeyPlaces)
+	}
+	op, _ = operationOf(t, at, of2("X-L", `"type":"array","maxItems":2,"items":{"type":"string"},"collectionFormat":"pipes"`), two)
+	if got := sent(t, op, `{"X-L":["a,b","c"]}`, ""); got != "" {
+		t.Error(got)
+	}
+	op, _ = operationOf(t, at, of2("Accept", `"type":"string","enum":["application/vnd.x.v2+json"]`), two)
+	op.Method, op.Path = "POST", "/o"
+	a, err := op.WithHeaders(tool.Arguments{Method: "POST", Path: "/o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tool.Build(tool.Server{BaseURL: at}, op, a)
+	if err != nil || r.Header["Accept"] != "application/vnd.x.v2+json" || !strings.Contains(string(a.Headers), "vnd.x.v2") {
+		t.Errorf("%v %v %s", r.Header, err, a.Headers)
+	}
+}
+
 // TestWhatCannotBeSentIsRefused: an operation that requires what no call can give is refused, with the reason, and no other.
 func TestWhatCannotBeSentIsRefused(t *testing.T) {
 	parameter := func(in, name, required string) string {
@@ -54,6 +91,16 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		"another origin by a variable":    {`"servers":[{"url":"https://{r}.example.com","variables":{"r":{"default":"eu"}}}]`, "", "server https://eu.example.com"},
 		"a second server of the document": {`"servers":[{"url":"https://eu.example.com"}]`, `,"servers":[{"url":"https://api.example.com"},{"url":"https://eu.example.com"}]`, "server https://eu.example.com"},
 		"one of several":                  {`"servers":[{"url":"https://eu.example.com"},{"url":"/v2"}]`, "", ""},
+		"an object as a header":           {header2("X-O", `{"type":"object"}`, true), "", "value X-O"},
+		"JSON as a header":                {`"parameters":[{"in":"header","name":"X-J","required":true,"content":{"application/json":{"schema":{"type":"object"}}}}]`, "", "value X-J"},
+		"objects as a header":             {header2("X-O", `{"type":"array","items":{"type":"object"}}`, true), "", "value X-O"},
+		"an object as a header, optional": {header2("X-O", `{"type":"object"}`, false), "", ""},
+		"a header of tabs":                {of2("X-T", `"type":"array","items":{"type":"string"},"collectionFormat":"tsv"`), `,"swagger":"2.0"`, "value X-T"},
+		"2.0, a token":                    {of2("Authorization", `"type":"string"`), `,"swagger":"2.0"`, ""},
+		"2.0, who asks":                   {of2("User-Agent", `"type":"string"`), `,"swagger":"2.0"`, ""},
+		"2.0, who must ask":               {of2("User-Agent", `"type":"string","enum":["App/2"]`), `,"swagger":"2.0"`, "header User-Agent"},
+		"2.0, any answer":                 {of2("Accept", `"type":"string"`), `,"swagger":"2.0"`, ""},
+		"2.0, the type of no body":        {of2("Content-Type", `"type":"string","enum":["application/x"]`), `,"swagger":"2.0"`, ""},
 		"a client's certificate":          {`"security":[{"c":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"mutualTLS"}}}`, "scheme mutualTLS"},
 		"a digest":                        {`"security":[{"c":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"http","scheme":"Digest"}}}`, "scheme digest"},
 		"a digest, or a token":            {`"security":[{"c":[]},{"t":[]}]`, `,"components":{"securitySchemes":{"c":{"type":"http","scheme":"digest"},"t":{"type":"http","scheme":"bearer"}}}`, ""},

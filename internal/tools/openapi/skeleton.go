@@ -132,7 +132,7 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node, serv
 			body = p
 		case s.version == swagger2 && in == "formData":
 			form = append(form, p)
-		case in == "header" && ownHeader(p.get("name").scalar()):
+		case in == "header" && s.version != swagger2 && ownHeader(p.get("name").scalar()):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
 			c.parameters = append(c.parameters, s.parameter(p))
 			if style := p.get("style").str(); in == "path" && (style == "label" || style == "matrix") {
@@ -149,7 +149,7 @@ func (s *skeleton) operation(path, method string, op *node, shared []*node, serv
 	s.size += len(path) + len(c.operationID) + len(c.summary) + len(c.description)
 }
 
-// ownHeader reports whether OpenAPI ignores a header as a parameter.
+// ownHeader reports whether OpenAPI 3 ignores a header as a parameter.
 func ownHeader(name string) bool {
 	return strings.EqualFold(name, "accept") || strings.EqualFold(name, "content-type") || strings.EqualFold(name, "authorization")
 }

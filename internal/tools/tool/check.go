@@ -145,7 +145,7 @@ func (c *checker) parameter(loc string, p Parameter, value any) {
 }
 
 // text checks a value that is written as text. It accepts the text when one reading fits the schema: the text
-// itself, a number or boolean, or a comma-separated list.
+// itself, a number or boolean, or a list that is joined as it is sent.
 func (c *checker) text(loc string, p Parameter, text string) {
 	s := compile(c.schemas, p.Schema)
 	problems := c.validate(loc, s, text)
@@ -157,7 +157,11 @@ func (c *checker) text(loc string, p Parameter, text string) {
 		}
 	}
 	items := []any{}
-	for _, part := range strings.Split(text, ",") {
+	by := ","
+	if p.In == "header" {
+		by = p.separator()
+	}
+	for _, part := range strings.Split(text, by) {
 		var item any = part
 		if v, err := readValue(json.RawMessage(part)); err == nil {
 			if n, ok := v.(json.Number); ok {

@@ -22,6 +22,9 @@ var addedHeaders = []string{
 // decidingHeaders lists headers that make a receiver take a request for another one: with another method or path.
 var decidingHeaders = []string{"x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"}
 
+// acceptHeader is an argument only where a document of 2.0 says which types it accepts.
+const acceptHeader = "Accept"
+
 // AddsHeader reports whether requests with a method have a header by themselves.
 func AddsHeader(method, name string) bool {
 	name = strings.ToLower(name)
@@ -43,8 +46,8 @@ func MaySetHeader(name string) bool {
 
 // WithHeaders returns a call with its headers in the form that is shown and sent: in the spelling of the document, each value
 // as the text that is sent, and those that are filled in: also the type of the body, where the operation takes several and the
-// body decides it. A list is joined with commas (RFC 6570, style simple). A name that is no header of the operation stays as it
-// is, for Check to report.
+// body decides it. A list is joined with commas (RFC 6570, style simple), or as a document of 2.0 says. A name that is no header of
+// the operation stays as it is, for Check to report.
 func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 	wrong := func(name, typ, format string, args ...any) error {
 		return ErrArguments.At(fault.Field{Loc: []any{"headers", name}, Type: typ, Msg: fmt.Sprintf(format, args...)})
@@ -59,7 +62,8 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 	}
 	for _, m := range given {
 		name := m.name
-		if p, known := op.header(name); known {
+		p, known := op.header(name)
+		if known {
 			name = p.Name
 		}
 		switch {
@@ -68,7 +72,7 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 		case isAbsent(m.value):
 			continue
 		}
-		text, err := headerText(m.value)
+		text, err := headerText(m.value, p.separator())
 		if err != nil {
 			return a, wrong(name, "type", "%v", err)
 		}
@@ -144,8 +148,19 @@ func (p Parameter) fixed() (string, bool) {
 	return scalarText(s.Default)
 }
 
-// headerText returns the text of a header's value.
-func headerText(raw json.RawMessage) (string, error) {
+// separator returns what stands between the elements of a list in a header.
+func (p Parameter) separator() string {
+	switch p.Style {
+	case "spaceDelimited":
+		return " "
+	case "pipeDelimited":
+		return "|"
+	}
+	return ","
+}
+
+// headerText returns the text of a header's value, with a separator between the elements of a list.
+func headerText(raw json.RawMessage, by string) (string, error) {
 	if text, ok := scalarText(raw); ok {
 		return text, nil
 	}
@@ -159,9 +174,12 @@ func headerText(raw json.RawMessage) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("must be a list of texts or numbers")
 		}
+		if strings.Contains(text, by) && !ref.Contains(text) {
+			return "", fmt.Errorf("must not contain %q in an element: it would be read as two", by)
+		}
 		texts[i] = text
 	}
-	return strings.Join(texts, ","), nil
+	return strings.Join(texts, by), nil
 }
 
 // headerProblem returns the reason why a text is no value of a header, or "". A receiver would read such a text as another one.
@@ -196,7 +214,7 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 	for _, m := range given {
 		loc := "/headers/" + Token(m.name)
 		p, is := op.header(m.name)
-		text, err := headerText(m.value)
+		text, err := headerText(m.value, p.separator())
 		switch {
 		case !is:
 			c.add(loc, "unknown", "is no header of this operation; %s", Known(known))
@@ -243,12 +261,16 @@ func addHeaders(r *Request, op Operation, raw json.RawMessage) error {
 		switch {
 		case is && p.Name == contentType: // the body writes it
 			continue
-		case !is || !MaySetHeader(m.name):
+		case !is || !MaySetHeader(m.name) && !strings.EqualFold(p.Name, acceptHeader):
 			return wrong([]any{"headers", m.name}, "unknown", m.name+" is no header that a call of this operation may set")
 		case !scalar:
 			return wrong([]any{"headers", m.name}, "type", m.name+" must be a text")
 		case headerProblem(text) != "":
 			return wrong([]any{"headers", m.name}, "header.refused", m.name+" "+headerProblem(text))
+		}
+		if strings.EqualFold(p.Name, acceptHeader) {
+			r.Header[acceptHeader] = text
+			continue
 		}
 		if _, twice := r.Header[p.Name]; twice {
 			return wrong([]any{"headers", m.name}, "duplicate", m.name+" is there twice")

@@ -56,6 +56,27 @@ func TestHeadersAreShownAsTheyAreSent(t *testing.T) {
 	}
 }
 
+func TestListsInHeadersAreJoinedAsTheDocumentSays(t *testing.T) {
+	for style, c := range map[string]struct{ given, want string }{
+		"":               {`["a","b|c"]`, "a,b|c"},
+		"pipeDelimited":  {`["a","b,c"]`, "a|b,c"},
+		"spaceDelimited": {`["a","b"]`, "a b"},
+	} {
+		o := op("GET", "/o", Parameter{Name: "X-L", In: "header", Style: style, Required: true, Schema: json.RawMessage(`{"type":"array","maxItems":2,"items":{"type":"string"}}`)})
+		a, err := o.WithHeaders(Arguments{Method: "GET", Path: "/o", Headers: json.RawMessage(`{"x-l":` + c.given + `}`)})
+		if err != nil {
+			t.Fatal(style, err)
+		}
+		if r, err := Build(Server{BaseURL: "https://a.example"}, o, a); err != nil || r.Header["X-L"] != c.want {
+			t.Errorf("%q: %q %v, want %q", style, r.Header["X-L"], err, c.want)
+		}
+		between := o.Parameters[0].separator()
+		if _, err := o.WithHeaders(Arguments{Headers: json.RawMessage(`{"X-L":["a` + between + `b"]}`)}); err == nil {
+			t.Errorf("%q: an element with %q is taken", style, between)
+		}
+	}
+}
+
 func TestHeadersThatNobodyMaySetAreRefused(t *testing.T) {
 	names := []string{
 		"Host", "Authorization", "Content-Length", "content-type", "Transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade", "Cookie",

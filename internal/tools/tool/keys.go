@@ -118,6 +118,9 @@ func (p KeyPlace) writes() KeyPlace {
 	return KeyPlace{In: "header", Name: "authorization"}
 }
 
+// isWrittenBy reports whether a key of another place writes the same part of a request.
+func (p KeyPlace) isWrittenBy(o KeyPlace) bool { return p.writes() == o.writes() }
+
 // KeysOf returns the places of the keys that a call of an operation carries. Of the alternatives that the document names for the
 // operation it is the first whose keys are all set; one without keys comes last. A key in a
 // place that no part of the document names is always sent, because only a person can have known the place; so is every key where
@@ -126,12 +129,12 @@ func (s Server) KeysOf(op Operation) []KeyPlace {
 	chosen := s.alternative(op.Security)
 	var places []KeyPlace
 	add := func(p KeyPlace) {
-		if !slices.ContainsFunc(places, func(have KeyPlace) bool { return have.writes() == p.writes() }) {
+		if !slices.ContainsFunc(places, p.isWrittenBy) {
 			places = append(places, p)
 		}
 	}
 	for _, p := range s.Keys {
-		if containsPlace(chosen, p) || containsPlace(op.Needs, p) {
+		if containsPlace(chosen, p) || slices.ContainsFunc(op.Needs, p.isWrittenBy) {
 			add(p)
 		}
 	}
@@ -147,7 +150,7 @@ func (s Server) KeysOf(op Operation) []KeyPlace {
 // keys that it needs together, of which a part proves nothing. Where one key would do and none is set, the call is sent without
 // it: documents of services behind a network ask for keys that nobody needs there.
 func (s Server) MissingKeys(op Operation) []KeyPlace {
-	missing := s.unset(op.Needs)
+	missing := slices.DeleteFunc(slices.Clone(op.Needs), func(p KeyPlace) bool { return slices.ContainsFunc(s.Keys, p.isWrittenBy) })
 	var nearest, first []KeyPlace
 	for _, one := range op.Security {
 		switch unset := s.unset(one); {

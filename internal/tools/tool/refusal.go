@@ -18,16 +18,17 @@ type Refusal struct {
 
 // The reasons why an operation cannot be called. Their sentences are below "fault.tool.refused." in the locale files.
 const (
-	RefusedCookie = "cookie"  // it requires a cookie that is no key
-	RefusedHeader = "header"  // it requires a header that no call may set
-	RefusedServer = "server"  // the document sends it to another origin
+	RefusedCookie  = "cookie"  // it requires a cookie that is no key
+	RefusedHeader  = "header"  // it requires a header that no call may set
+	RefusedValue   = "value"   // it requires a header with a value that cannot be written: What is its name
+	RefusedServer  = "server"  // the document sends it to another origin
 	RefusedAddress = "address" // the document sends it to an address that cannot be read: What is that
-	RefusedScheme = "scheme"  // it requires a proof of identity that is not supported
-	RefusedBody   = "body"    // it takes a body of a type that cannot be written: What is the type
-	RefusedMedia  = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
-	RefusedNoType = "untyped" // it takes a body, and the document names no type for it
-	RefusedStyle  = "style"   // it has a part of the path in a style that is not supported: What is its name
-	RefusedFile   = "file"    // it takes a file: What is its name in the form
+	RefusedScheme  = "scheme"  // it requires a proof of identity that is not supported
+	RefusedBody    = "body"    // it takes a body of a type that cannot be written: What is the type
+	RefusedMedia   = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
+	RefusedNoType  = "untyped" // it takes a body, and the document names no type for it
+	RefusedStyle   = "style"   // it has a part of the path in a style that is not supported: What is its name
+	RefusedFile    = "file"    // it takes a file: What is its name in the form
 )
 
 // Phrase returns the sentence of the refusal.

@@ -1,0 +1,65 @@
+package openapi
+
+import (
+	"mime"
+	"slices"
+	"strings"
+
+	"piloto/internal/tools/tool"
+)
+
+// mayGive reports whether a header is an argument of a call. In 2.0 Accept is one where the document says which: OpenAPI 3 ignores
+// it as a parameter.
+func (e *extractor) mayGive(p parameter) bool {
+	accepts := e.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
+	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p)) > 0 || p.schema.get("default") != nil)
+}
+
+// isAdded reports whether each request has a header by itself, with a value that the document allows.
+func (e *extractor) isAdded(c *call, p parameter) bool {
+	values := e.valuesOf(p)
+	switch {
+	case !tool.AddsHeader(c.method, p.name):
+		return false
+	case len(values) == 0, strings.EqualFold(p.name, "Content-Type") && c.body == nil:
+		return true
+	case !strings.EqualFold(p.name, "Content-Type"):
+		return false
+	}
+	for _, b := range append([]body{*c.body}, c.body.others...) {
+		base, _, _ := mime.ParseMediaType(b.media)
+		if slices.ContainsFunc(values, func(v string) bool { one, _, _ := mime.ParseMediaType(v); return one == base }) {
+			return true
+		}
+	}
+	return false
+}
+
+// valuesOf returns the only values that a parameter may have; nil for any.
+func (e *extractor) valuesOf(p parameter) (values []string) {
+	schema := e.resolveQuietly(p.schema)
+	for _, v := range schema.get("enum").elements() {
+		values = append(values, v.scalar())
+	}
+	if only := schema.get("const"); only != nil {
+		values = append(values, only.scalar())
+	}
+	return values
+}
+
+// isLine reports whether a value of a header can be written on one line, so that its receiver reads the same value: a text, a number,
+// a boolean, or a list of them.
+func (e *extractor) isLine(p parameter) bool {
+	kinds := e.kindsOf(p.schema)
+	if p.style == "json" { // a text of JSON stands in quotes
+		return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return kind != "number" && kind != "boolean" })
+	}
+	if len(kinds) == 0 || slices.ContainsFunc(kinds, isPlain) {
+		return true
+	}
+	if !slices.Contains(kinds, "array") || p.style == "tabDelimited" { // no header has a tab
+		return false
+	}
+	of := e.kindsOf(e.resolveQuietly(p.schema).get("items"))
+	return len(of) == 0 || slices.ContainsFunc(of, isPlain)
+}
