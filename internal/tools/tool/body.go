@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -91,6 +92,8 @@ func bodyError(typ, message string) error {
 	return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: typ, Msg: message})
 }
 
+const noNull = "must not be null, because a form has none: leave it out, or give an empty text"
+
 const needsObject = "must be an object: it is sent as a form"
 
 func needsText(media string) string { return "must be a text: it is sent as " + media }
@@ -145,11 +148,33 @@ func (c *checker) body(op Operation, a Arguments) {
 	}
 }
 
-// form checks what cannot be written: an element of a joined list that holds what stands between two elements.
+// form checks what cannot be written: null, and an element of a joined list that holds what stands between two elements.
 func (c *checker) form(b *Body, way Writing, object map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if e := b.Encoding[name]; object[name] == nil || e.Style != "json" && hasNull(object[name], e.Style != "") {
+			c.add("/body/"+Token(name), "type", noNull)
+		}
+	}
 	for name, e := range b.Encoding {
 		c.joined("/body/"+Token(name), e.Style, e.Explode, way == AsParts, object[name])
 	}
+}
+
+// hasNull reports whether a value is null or has one that would be written as a text; also within objects, or only in lists.
+func hasNull(v any, within bool) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return hasNull(e, within) })
+	case map[string]any:
+		for _, e := range v {
+			if within && hasNull(e, within) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // joined checks the elements of a list that is sent as one text. Between the elements of a URL a comma is another character than

@@ -133,7 +133,7 @@ func TestBuildWritesTheBody(t *testing.T) {
 		{"application/json", ``, ``, ""},
 		{"application/json", `null`, ``, ""},
 		{
-			formMedia, `{"amount":2000,"card":{"number":"42 42"},"expand":["a","b"],"items":[{"price":"p&q","quantity":1}],"x":null}`,
+			formMedia, `{"amount":2000,"card":{"number":"42 42"},"expand":["a","b"],"items":[{"price":"p&q","quantity":1}],"x":""}`,
 			"amount=2000&card%5Bnumber%5D=42+42&expand%5B%5D=a&expand%5B%5D=b&items%5B0%5D%5Bprice%5D=p%26q&items%5B0%5D%5Bquantity%5D=1&x=", formMedia,
 		},
 	}

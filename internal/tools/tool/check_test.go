@@ -149,6 +149,10 @@ func TestCheckValidatesPresenceAndTypeOfBody(t *testing.T) {
 		{plain, `[1]`, "/body: must be a text: it is sent as text/plain"},
 		{form, `[1]`, "/body: must be an object: it is sent as a form"},
 		{form, `{"a":1}`, ""},
+		{form, `{"a":null}`, "/body/a: must not be null, because a form has none: leave it out, or give an empty text"},
+		{multipart, `{"l":["a",null]}`, "/body/l: must not be null, because a form has none: leave it out, or give an empty text"},
+		{form, `{"a":{"b":null}}`, ""},
+		{multipart, `{"csv":{"b":null}}`, "/body/csv: must not be null, because a form has none: leave it out, or give an empty text"},
 		{broken, `{"any":"thing"}`, ""},
 	}
 	for _, c := range cases {

@@ -31,6 +31,9 @@ type formField struct {
 func addForm(r *Request, b *Body, way Writing, list []member) error {
 	var fields []formField
 	for _, m := range list {
+		if isAbsent(m.value) {
+			return bodyError("type", m.name+" "+noNull)
+		}
 		fields = append(fields, formFields(m, b.Encoding[m.name])...)
 	}
 	if way == AsForm {
@@ -44,11 +47,8 @@ func addForm(r *Request, b *Body, way Writing, list []member) error {
 	return addParts(r, fields)
 }
 
-// formFields writes one member. null is written as empty, because a form unsets a member so.
+// formFields writes one member.
 func formFields(m member, e Encoding) []formField {
-	if isAbsent(m.value) {
-		return []formField{{url.QueryEscape(m.name) + "=", e.Media}}
-	}
 	var fields []formField
 	if e.Style != "" {
 		for _, pair := range serialise(Parameter{Name: m.name, Style: e.Style, Explode: e.Explode}, m.value) {
