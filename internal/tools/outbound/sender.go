@@ -178,7 +178,16 @@ func (s Sender) read(method string, res *http.Response, secrets []string, limit 
 	if more || int64(len(body)) > limit {
 		body, a.Truncated = body[:min(limit, int64(len(body)))], true
 	}
+	text, wide := fromUTF16(res.Header.Get("Content-Type"), body)
+	if wide {
+		if body = redact.Known(text, secrets...); a.Truncated {
+			body = trimBeginning(body, secrets)
+		}
+	}
 	text, cut := utf8Of(res.Header.Get("Content-Type"), body, limit)
+	if wide && int64(len(text)) > limit {
+		text, cut = bytes.ToValidUTF8(text[:limit], nil), true
+	}
 	a.Body, a.Truncated = text, a.Truncated || cut
 	kept := keptHeaders
 	if method == http.MethodHead {

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
@@ -117,6 +118,13 @@ func TestHeadHasHeadersAndNoBody(t *testing.T) {
 
 // TestSendDecodesOlderCharset: a person reads the text that the service wrote.
 func TestSendDecodesOlderCharset(t *testing.T) {
+	wide := func(text string) string { // UTF-16, little end first
+		var b strings.Builder
+		for _, unit := range utf16.Encode([]rune(text)) {
+			b.WriteString(string([]byte{byte(unit), byte(unit >> 8)}))
+		}
+		return b.String()
+	}
 	for name, c := range map[string]struct{ kind, body, want string }{
 		"latin 1":             {"application/json; charset=ISO-8859-1", "{\"ciudad\":\"M\xe1laga\"}", `{"ciudad":"Málaga"}`},
 		"as Windows means it": {"text/csv;charset=latin1", "5 \x80;\x93s\xed\x94", "5 €;“sí”"},
@@ -126,6 +134,12 @@ func TestSendDecodesOlderCharset(t *testing.T) {
 		"none":                {"text/plain", "M\xe1laga", "M\xe1laga"},
 		"broken":              {"text/plain; charset", "M\xe1laga", "M\xe1laga"},
 		"cut":                 {"text/plain; charset=latin1", strings.Repeat("\xe1", 15), "ááááá"},
+		"a mark":              {"application/json", "\ufeff{\"a\":1}", `{"a":1}`},
+		"UTF-16":              {"application/json", "\xff\xfe" + wide(`{"a":"ñ😀"}`), `{"a":"ñ😀"}`},
+		"UTF-16, high first":  {"application/json", "\xfe\xff\x00{\x00}", `{}`},
+		"UTF-16 by its type":  {"text/xml; charset=UTF-16LE", wide("<á/>"), "<á/>"},
+		"a secret in UTF-16":  {"text/plain", "\xff\xfe" + wide("a "+secret+" b"), "a [redacted] b"},
+		"an image":            {"image/x", "\xff\xfea\x00", "\xff\xfea\x00"},
 		"without the secret":  {"text/plain; charset=latin1", "\xe1" + secret, "á[redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {
