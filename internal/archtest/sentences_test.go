@@ -16,7 +16,9 @@ import (
 
 // speakers maps the functions that name a sentence to the position of its key. The values of its placeholders follow
 // in pairs.
-var speakers = map[string]int{"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1}
+var speakers = map[string]int{
+	"locale.Say": 0, "locale.Text": 1, "fault.Reason": 0, "failure": 1, "Because": 0, "tool.Because": 0, "c.tell": 2, "j.tell": 1, "j.tellOfAll": 1, "pathError": 0, "notUsable": 0,
+}
 
 // renderers lists the packages of the domain that render a text, each with the reason.
 var renderers = map[string]string{
@@ -26,6 +28,7 @@ var renderers = map[string]string{
 	"internal/chats/turn":   "a message and its notes are stored; a prompt for a model",
 	"internal/chats/agent":  "a prompt for a model",
 	"internal/chats/job":    "the last message of a job is stored",
+	"internal/tools/tool":   "the problem of a call is told to a model",
 }
 
 var placeholders = regexp.MustCompile(`\{([a-z_]+)`)

@@ -46,11 +46,13 @@ var ErrStorage = New(Unavailable, "storage_unwritable")
 var ErrMoved = New(Conflict, "plan.moved")
 
 // Field is one fault of a request: its place (["body","message"]), a plain sentence, and a stable type such as
-// "missing".
+// "missing". Why has the sentence as a code with arguments: who renders the field says it in the language of the reader, in
+// the place of Msg.
 type Field struct {
 	Loc  []any  `json:"loc"`
 	Msg  string `json:"msg"`
 	Type string `json:"type"`
+	Why  *Error `json:"-"`
 }
 
 // Error is a classified failure. Two errors are the same (errors.Is) when their codes are.

@@ -204,7 +204,7 @@ func TestReferenceToItemResolves(t *testing.T) {
 	if got, err := ResolveText("/x/${item}", scalar, nil, func(s string) string { return "<" + s + ">" }); got != "/x/<a/b>" || err != nil {
 		t.Error(got, err)
 	}
-	if _, err := ResolveText("${item.id}", results1(`{}`), nil, nil); !errors.Is(err, ErrUnresolved) || !strings.Contains(err.Error(), "the element has no result") {
+	if _, err := ResolveText("${item.id}", results1(`{}`), nil, nil); !errors.Is(err, ErrUnresolved) || !strings.Contains(err.Error(), "ref.no_element") {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -122,7 +121,7 @@ func (c Condition) compare(rs results) (bool, error) {
 // lookup returns the value of a reference, and whether it exists.
 func (rs results) lookup(r Reference) (value, bool, error) {
 	if _, known := rs.look(r.Step); !known {
-		return value{}, false, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
+		return value{}, false, noResult(r)
 	}
 	raw, err := rs.follow(r)
 	if errors.Is(err, ErrUnresolved) {

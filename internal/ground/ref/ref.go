@@ -62,14 +62,6 @@ func (r Reference) String() string {
 	return b.String()
 }
 
-// owner names the owner of the result, for a sentence.
-func (r Reference) owner() string {
-	if r.Step == item {
-		return "the element"
-	}
-	return "step " + r.Step
-}
-
 // Contains reports whether text contains a reference, well formed or not.
 func Contains(text string) bool {
 	parts, err := split(text)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
 )
 
@@ -23,19 +24,43 @@ type Result struct {
 // of a list, as a Body.
 type Lookup func(step string) (Result, bool)
 
-// ErrUnresolved means that a reference has no value.
-var ErrUnresolved = errors.New("reference names nothing")
+// The faults of a reference whose value cannot be used. The locale files hold their sentences under the same codes.
+var (
+	ErrUnresolved = fault.New(fault.Conflict, "ref.unresolved") // it has no value: Args["reference"], and the fault "why"
+	ErrForm       = fault.New(fault.Conflict, "ref.form")       // its value is no text, number or boolean: Args["reference"]
+	ErrTooLarge   = fault.New(fault.Conflict, "ref.too_large")  // with the values the text is too large: Args["most"], in bytes
+)
 
 // maxResolved limits the size of a text after its references are replaced, in bytes: a small plan can refer to a
 // large result thousands of times.
 const maxResolved = 1 << 20
 
-var errTooLarge = fmt.Errorf("with the results it names it is larger than %d bytes", maxResolved)
+var errTooLarge = ErrTooLarge.With("most", strconv.Itoa(maxResolved))
+
+// unresolved returns ErrUnresolved for a reference, with the reason.
+func unresolved(r Reference, why *fault.Error) error {
+	return ErrUnresolved.With("reference", "${"+r.String()+"}").WithFault("why", why)
+}
+
+// noResult returns ErrUnresolved for a reference to what has no result yet.
+func noResult(r Reference) error {
+	if r.Step == item {
+		return unresolved(r, fault.Reason("ref.no_element"))
+	}
+	return unresolved(r, fault.Reason("ref.no_result").With("step", r.Step))
+}
 
 // ResolveText replaces every reference in a text by its value as text. literal, when given, is applied to the text
-// between references, and escape to each replacement. Objects and arrays cannot stand inside text.
+// between references, and escape to each replacement. Objects and arrays cannot stand inside text. The error is one of the
+// faults of a reference, or that of a text with a malformed one.
 func ResolveText(text string, look Lookup, literal, escape func(string) string) (string, error) {
 	return newResults(look).text(text, literal, escape)
+}
+
+// ResolveKnownText does the same as ResolveText for the references to results that there are. The others stay, and what looks
+// like a reference in a value is literal.
+func ResolveKnownText(text string, look Lookup, literal, escape func(string) string) (string, error) {
+	return newKnown(look).text(text, literal, escape)
 }
 
 func (rs results) text(text string, literal, escape func(string) string) (string, error) {
@@ -49,21 +74,21 @@ func (rs results) text(text string, literal, escape func(string) string) (string
 			if literal != nil {
 				p.text = literal(p.text)
 			}
-			b.WriteString(p.text)
+			b.WriteString(rs.written(p.text))
 			continue
 		}
-		v, err := rs.follow(*p.ref)
+		if rs.later(*p.ref) {
+			b.WriteString("${" + p.ref.String() + "}")
+			continue
+		}
+		s, err := rs.scalar(*p.ref)
 		if err != nil {
 			return "", err
-		}
-		s, err := scalarText(v)
-		if err != nil {
-			return "", fmt.Errorf("${%s}: %w", p.ref, err)
 		}
 		if escape != nil {
 			s = escape(s)
 		}
-		if b.Len()+len(s) > maxResolved {
+		if s = rs.written(s); b.Len()+len(s) > maxResolved {
 			return "", errTooLarge
 		}
 		b.WriteString(s)
@@ -71,9 +96,35 @@ func (rs results) text(text string, literal, escape func(string) string) (string
 	return b.String(), nil
 }
 
+// scalar returns the value of a reference as text.
+func (rs results) scalar(r Reference) (string, error) {
+	v, err := rs.follow(r)
+	if err != nil {
+		return "", err
+	}
+	text, why := scalarText(v)
+	switch {
+	case why == nil:
+		return text, nil
+	case why.Is(ErrForm):
+		return "", why.With("reference", "${"+r.String()+"}")
+	}
+	return "", unresolved(r, why)
+}
+
 // ResolveJSON replaces every reference in the string values of a JSON text. An empty text stays empty.
 func ResolveJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
-	rs, size := newResults(look), len(raw)
+	return newResults(look).json(raw)
+}
+
+// ResolveKnownJSON does the same as ResolveJSON for the references to results that there are. The others stay, and what looks
+// like a reference in a value is literal.
+func ResolveKnownJSON(raw json.RawMessage, look Lookup) (json.RawMessage, error) {
+	return newKnown(look).json(raw)
+}
+
+func (rs results) json(raw json.RawMessage) (json.RawMessage, error) {
+	size := len(raw)
 	return mapStrings(raw, func(s string) (json.RawMessage, error) {
 		v, err := rs.value(s)
 		if size += len(v) - len(s); err == nil && size > maxResolved {
@@ -116,7 +167,14 @@ func (rs results) value(s string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(parts) == 1 && parts[0].ref != nil {
-		return rs.follow(*parts[0].ref)
+		if rs.later(*parts[0].ref) {
+			return nil, nil //nolint:nilnil // it stays
+		}
+		v, err := rs.follow(*parts[0].ref)
+		if err == nil && rs.known {
+			return Literal(v)
+		}
+		return v, err
 	}
 	text, err := rs.text(s, nil, nil)
 	if err != nil {
@@ -130,9 +188,33 @@ func (rs results) value(s string) (json.RawMessage, error) {
 type results struct {
 	look   Lookup
 	opened map[string]container // by the reference that names it
+	known  bool                 // references to what has no result stay
 }
 
-func newResults(look Lookup) results { return results{look, map[string]container{}} }
+func newResults(look Lookup) results { return results{look: look, opened: map[string]container{}} }
+
+func newKnown(look Lookup) results {
+	rs := newResults(look)
+	rs.known = true
+	return rs
+}
+
+// later reports whether a reference stays, because its step has no result yet.
+func (rs results) later(r Reference) bool {
+	if !rs.known {
+		return false
+	}
+	_, has := rs.look(r.Step)
+	return !has
+}
+
+// written returns a text beside references that stay: it has none itself.
+func (rs results) written(text string) string {
+	if !rs.known {
+		return text
+	}
+	return strings.ReplaceAll(text, "${", "$${")
+}
 
 // container is an object or a list of a result; both fields are nil for a scalar.
 type container struct {
@@ -143,7 +225,7 @@ type container struct {
 func (rs results) follow(r Reference) (json.RawMessage, error) {
 	res, ok := rs.look(r.Step)
 	if !ok {
-		return nil, fmt.Errorf("%w: ${%s}: %s has no result", ErrUnresolved, r, r.owner())
+		return nil, noResult(r)
 	}
 	switch r.Part {
 	case "status":
@@ -154,17 +236,16 @@ func (rs results) follow(r Reference) (json.RawMessage, error) {
 				return marshal(v)
 			}
 		}
-		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no such header", ErrUnresolved, r, r.Step)
+		return nil, unresolved(r, fault.Reason("ref.no_header").With("step", r.Step).With("name", r.Path[0].Name))
 	}
 	v := res.Body
 	if len(v) == 0 {
-		return nil, fmt.Errorf("%w: ${%s}: the answer of %s has no body", ErrUnresolved, r, r.Step)
+		return nil, unresolved(r, fault.Reason("ref.no_body").With("step", r.Step))
 	}
 	for i, seg := range r.Path {
 		next, ok := rs.open(Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i]}, v).down(seg)
 		if !ok {
-			return nil, fmt.Errorf("%w: ${%s}: nothing at %s", ErrUnresolved, r,
-				Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i+1]})
+			return nil, unresolved(r, fault.Reason("ref.nothing_at").With("at", Reference{Step: r.Step, Part: r.Part, Path: r.Path[:i+1]}.String()))
 		}
 		v = next
 	}
@@ -196,19 +277,22 @@ func (c container) down(seg Segment) (json.RawMessage, bool) {
 	return next, ok
 }
 
-func scalarText(v json.RawMessage) (string, error) {
+// scalarText returns a scalar as text, or the reason why a value is no text: ErrForm, or one of ErrUnresolved.
+func scalarText(v json.RawMessage) (string, *fault.Error) {
 	v = bytes.TrimSpace(v)
 	switch {
 	case len(v) == 0 || v[0] == '{' || v[0] == '[':
-		return "", fmt.Errorf("an object or a list cannot stand inside text")
+		return "", ErrForm
 	case jcs.HalfPair(v):
-		return "", fmt.Errorf("%w: it holds a character that was lost", ErrUnresolved)
+		return "", fault.Reason("ref.lost_character")
 	case v[0] == '"':
 		var s string
-		err := json.Unmarshal(v, &s)
-		return s, err
+		if json.Unmarshal(v, &s) != nil {
+			return "", fault.Reason("ref.lost_character")
+		}
+		return s, nil
 	case string(v) == "null":
-		return "", fmt.Errorf("%w: it is null", ErrUnresolved)
+		return "", fault.Reason("ref.null")
 	}
 	return string(v), nil
 }

@@ -82,8 +82,6 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 		return false, 0, nil, err
 	case refused != nil:
 		return false, 0, nil, &Error{Name: Rejected, Message: refused.Message}
-	case call.changedByResult: // no person could approve it
-		return false, 0, nil, &Error{Name: Rejected, Message: failure(r, "step.command_woven").Message}
 	}
 	answer, err := x.sendWithin(ctx, r, call, checkTime)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -65,7 +66,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case look.err != nil:
 		return fail(nil, look.err)
 	case err != nil:
-		return fail(failure(r, "step.not_a_list", "detail", err.Error()), nil)
+		return fail(failure(r, "step.not_a_list", "detail", locale.OfFault(whyNot(err))), nil)
 	case len(list) > plan.MaxEach:
 		return fail(tooMany(r, len(list)), nil)
 	}

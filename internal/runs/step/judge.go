@@ -51,7 +51,7 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case errors.Is(err, tool.ErrSignIn):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.oauth_required", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.arguments", "detail", requestFault(err))}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: unsendable(r, err)}
 	case plan.Idempotent(step.Method):
 		return x.retryLost(r, st, nil, failure(r, "step.transient"))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
@@ -97,10 +98,13 @@ func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, fmt.Errorf("%s is not a list", s.ForEach)
+		return nil, errNoList.With("reference", s.ForEach)
 	}
 	return list, nil
 }
+
+// errNoList is the error of a step whose list is another value.
+var errNoList = fault.New(fault.Conflict, "step.no_list")
 
 // resolve replaces the references of a step by their values.
 func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, error) {
@@ -136,7 +140,7 @@ func (x Resolver) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (p
 		return plan.Call{}, from.err
 	}
 	if err != nil {
-		return plan.Call{}, errUnresolvable.With("step", s.Title).With("reason", requestFault(err))
+		return plan.Call{}, errUnresolvable.With("step", s.Title).WithFault("why", whyNot(err))
 	}
 	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
 	if call.Query, err = ref.Literal(args.Query); err != nil {
@@ -188,7 +192,7 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 	}
 	names, err := step.ReferencedSteps()
 	if err != nil {
-		return failedEnding(failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(unsendable(r, err)), nil
 	}
 	for _, name := range names {
 		if id := plan.EffectOf(name); r.State(id).Status == plan.StepSkipped {
@@ -203,7 +207,7 @@ func (x *Executor) skippedEnding(r plan.Run, step plan.Step, look *results) (*en
 	case look.err != nil:
 		return nil, look.err
 	case err != nil:
-		return failedEnding(failure(r, "step.reference", "detail", err.Error())), nil
+		return failedEnding(unsendable(r, err)), nil
 	case !holds:
 		return skip("condition"), nil
 	}
@@ -226,7 +230,7 @@ func (x *Executor) changedTarget(r plan.Run, step plan.Step, look ref.Lookup) *p
 	for _, target := range step.Targets {
 		refs, err := ref.InText("${" + target.Ref + "}")
 		if err != nil || len(refs) != 1 {
-			return failure(r, "step.reference", "detail", target.Ref)
+			return r.Failure("step.reference", locale.Say("step.reference_form", "detail", locale.Say("ref.malformed")))
 		}
 		value, label, err := ref.ValueAndLabel(refs[0], look)
 		if err != nil {

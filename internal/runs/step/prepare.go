@@ -3,13 +3,11 @@ package step
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
@@ -101,49 +99,57 @@ func siblingsOf(ctx context.Context, c run.Catalogue, account string, server too
 // fill resolves the step's references and builds its request.
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
 	moved := x.changedTarget(r, step, look.lookup)
-	args, err := resolve(step, b.op.Path, look.lookup)
-	args.Body = b.op.WithoutAbsent(x.Schemas, args.Body, false)
+	args, changed, err := b.resolve(x.Schemas, step, look.lookup)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
 	case moved != nil:
 		return prepared{}, moved, nil
-	case errors.Is(err, tool.ErrRequest), errors.Is(err, tool.ErrValue):
+	case err != nil:
 		return prepared{}, unsendable(r, err), nil
-	case err != nil:
-		return prepared{}, failure(r, "step.reference", "detail", err.Error()), nil
-	case escalates(step, args):
-		return prepared{}, failure(r, "step.command_rises"), nil
-	}
-	changed, err := changedByResult(step, args, look.lookup)
-	switch {
-	case err != nil:
-		return prepared{}, failure(r, "step.reference", "detail", err.Error()), nil
-	case changed && step.ID.Undo(): // no person could approve it
-		return prepared{}, failure(r, "step.command_woven"), nil
 	}
 	other := substitute(r.State(step.ID), args)
 	if other != nil {
 		args.Body = command.With(args.Body, other.Now)
 	}
 	call := prepared{server: b.server, op: b.op, args: args, body: args.Body, substitute: other, changedByResult: changed}
-	var refused *plan.Failure
-	if b.op.Name != "" {
-		refused = x.fillTool(r, step, b.op, &call)
-	} else if call.request, refused = x.build(r, step, b, args); refused == nil {
-		call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, args.Headers), call.body)
-		if step.Risk != plan.Read {
-			call.identify(r, step)
-			call.request.Header["Idempotency-Key"] = call.idempotency
-		}
-		if r.TraceID != "" {
-			call.request.Header["X-Trace-Id"] = r.TraceID
-		}
+	if call.request, err = b.build(x.Schemas, step, args); err != nil {
+		return call, unsendable(r, err), nil
 	}
-	if refused == nil {
-		call.ask, refused = x.checkRules(r, step, b, call)
-	}
+	x.complete(r, step, &call)
+	ask, refused := x.checkRules(r, step, b, call)
+	call.ask = ask
 	return call, refused, nil
+}
+
+// complete gives a built call its hash, its key and what else belongs to its run. The definition of a tool is read again at every
+// call: it must have the confirmed fingerprint.
+func (x *Executor) complete(r plan.Run, step plan.Step, call *prepared) {
+	if call.op.Name != "" {
+		call.hash = plan.RequestHash(call.op.Name, call.request.URL, call.body)
+		call.identify(r, step)
+		call.tool = &tool.Call{
+			Server: call.server, Tool: call.op.Name, Fingerprint: call.op.Fingerprint, Arguments: argumentsOf(call.body),
+			Idempotency: call.idempotency, TraceID: r.TraceID, Limit: maxAnswer,
+		}
+		return
+	}
+	call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, call.args.Headers), call.body)
+	if step.Risk != plan.Read {
+		call.identify(r, step)
+		call.request.Header["Idempotency-Key"] = call.idempotency
+	}
+	if r.TraceID != "" {
+		call.request.Header["X-Trace-Id"] = r.TraceID
+	}
+}
+
+// argumentsOf returns the arguments of a tool: an object.
+func argumentsOf(body json.RawMessage) json.RawMessage {
+	if len(body) == 0 {
+		return json.RawMessage("{}")
+	}
+	return body
 }
 
 // checkRules applies the account's rules to a prepared call.
@@ -210,102 +216,4 @@ func (call *prepared) identify(r plan.Run, step plan.Step) {
 	if earlier, ok := r.UnansweredCall(step.ID, call.hash); ok {
 		call.idempotency, call.unanswered = earlier.Key, true
 	}
-}
-
-// fillTool builds the call of a tool. The tool's definition is read again at every call: it must
-// have the confirmed fingerprint.
-func (x *Executor) fillTool(r plan.Run, step plan.Step, op tool.Operation, call *prepared) *plan.Failure {
-	if problems := op.CheckResolved(x.Schemas, tool.Arguments{Body: call.body}); len(problems) > 0 {
-		return failure(r, "step.arguments", "detail", sentence(problems))
-	}
-	arguments := call.body
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
-	call.request = tool.Request{Origin: call.server.BaseURL, URL: call.server.BaseURL}
-	call.hash = plan.RequestHash(op.Name, call.request.URL, call.body)
-	call.identify(r, step)
-	call.tool = &tool.Call{
-		Server: call.server, Tool: op.Name, Fingerprint: op.Fingerprint, Arguments: arguments,
-		Idempotency: call.idempotency, TraceID: r.TraceID, Limit: maxAnswer,
-	}
-	return nil
-}
-
-func (x *Executor) build(r plan.Run, step plan.Step, b bound, args tool.Arguments) (tool.Request, *plan.Failure) {
-	request, err := b.build(x.Schemas, step, args)
-	if err != nil {
-		return request, unsendable(r, err)
-	}
-	return request, nil
-}
-
-// unsendable returns the failure of a step whose request was not built.
-func unsendable(r plan.Run, err error) *plan.Failure {
-	if errors.Is(err, tool.ErrValue) || errors.Is(err, errNotAsShown) {
-		f := fault.Of(err)
-		return r.Failure(f.Code, locale.OfFault(f))
-	}
-	return failure(r, "step.arguments", "detail", requestFault(err))
-}
-
-// errNotAsShown means that a request would go to another address than the plan shows: with the value of a reference a part of
-// it would be missing, or be called otherwise.
-var errNotAsShown = fault.New(fault.Conflict, "step.not_as_shown")
-
-// build builds the request of a call whose references are resolved. The path must match the
-// template of the bound tool, no receiver may take it for the path of another operation, and the
-// address must be the one that the plan shows.
-func (b bound) build(schemas tool.Compiler, step plan.Step, args tool.Arguments) (tool.Request, error) {
-	if err := b.checkAddress(step, args); err != nil {
-		return tool.Request{}, err
-	}
-	if problems := b.op.CheckResolved(schemas, args); len(problems) > 0 {
-		return tool.Request{}, errors.New(sentence(problems))
-	}
-	request, err := tool.Build(b.server, b.op, args)
-	if err == nil && request.Header == nil {
-		request.Header = map[string]string{}
-	}
-	return request, err
-}
-
-// checkAddress checks the path and the query of a call whose references are resolved.
-func (b bound) checkAddress(step plan.Step, args tool.Arguments) error {
-	if err := tool.Selects(b.op.Entry, b.siblings, step.Path, args.Path); err != nil {
-		return err
-	}
-	to, err := tool.URL(b.server, b.op, args)
-	if err == nil && !b.binding.LeadsTo(step, to) {
-		err = errNotAsShown.With("url", to).With("shown", b.binding.URL(step))
-	}
-	return err
-}
-
-// requestFault returns the reason why a request was not built, for a person.
-func requestFault(err error) string {
-	var f *fault.Error
-	switch {
-	case !errors.As(err, &f):
-		return err.Error()
-	case len(f.Fields) > 0:
-		lines := make([]string, len(f.Fields))
-		for i, field := range f.Fields {
-			lines[i] = field.Msg
-		}
-		return strings.Join(lines, "; ")
-	case f.Args["path"] != "":
-		return f.Args["method"] + " " + f.Args["path"] + " is not the operation that was confirmed"
-	case f.Args["reason"] != "":
-		return f.Args["reason"]
-	}
-	return f.Code
-}
-
-func sentence(problems []tool.Problem) string {
-	lines := make([]string, len(problems))
-	for i, p := range problems {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "; ")
 }

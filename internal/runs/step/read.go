@@ -2,7 +2,6 @@ package step
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -88,11 +87,10 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	if b.siblings, err = siblingsOf(ctx, x.Store, r.Account, b.server, b.op); err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
-	args, err := resolve(s, b.op.Path, look)
+	args, _, err := b.resolve(x.Schemas, s, look)
 	if err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
-	args.Body = b.op.WithoutAbsent(x.Schemas, args.Body, false)
 	switch b.rules.Judge(judged(s, b, args)).Effect {
 	case rule.Deny:
 		return plan.Look{}, errDenied
@@ -103,17 +101,17 @@ func (x Reader) makeRead(ctx context.Context, r plan.Run, s plan.Step, b bound, 
 	if err != nil {
 		return plan.Look{}, errors.Join(errNotRead, err)
 	}
-	if b.op.Name != "" {
+	request, err := b.build(x.Schemas, s, args)
+	switch {
+	case err != nil:
+		return plan.Look{}, errors.Join(errNotRead, err)
+	case b.op.Name != "":
 		return x.callTool(ctx, r, s, b, args, keys)
 	}
-	return x.send(ctx, r, s, b, args, keys)
+	return x.send(ctx, r, request, args, keys)
 }
 
-func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
-	request, err := b.build(x.Schemas, s, args)
-	if err != nil {
-		return plan.Look{}, errors.Join(errNotRead, err)
-	}
+func (x Reader) send(ctx context.Context, r plan.Run, request tool.Request, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
 	if r.TraceID != "" {
 		request.Header["X-Trace-Id"] = r.TraceID
 	}
@@ -126,19 +124,12 @@ func (x Reader) send(ctx context.Context, r plan.Run, s plan.Step, b bound, args
 }
 
 func (x Reader) callTool(ctx context.Context, r plan.Run, s plan.Step, b bound, args tool.Arguments, keys tool.Keys) (plan.Look, error) {
-	if problems := b.op.CheckResolved(x.Schemas, tool.Arguments{Body: args.Body}); len(problems) > 0 {
-		return plan.Look{}, errors.Join(errNotRead, errors.New(sentence(problems)))
-	}
 	if x.Caller == nil {
 		return plan.Look{}, errAsks
 	}
-	arguments := args.Body
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
-	}
 	seen := plan.Look{URL: b.server.BaseURL, Hash: plan.RequestHash(b.op.Name, b.server.BaseURL, args.Body)}
 	answer, err := x.Caller.CallTool(ctx, tool.Call{
-		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: arguments, Keys: keys,
+		Server: b.server, Tool: b.op.Name, Fingerprint: b.op.Fingerprint, Arguments: argumentsOf(args.Body), Keys: keys,
 		Idempotency: r.ID + ":" + s.ID.String(), TraceID: r.TraceID, Limit: mostRead,
 	})
 	if errors.Is(err, tool.ErrToolChanged) { // as in a step: nothing calls it until a person approves it

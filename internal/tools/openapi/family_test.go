@@ -129,7 +129,7 @@ func TestTheChosenAlternativeIsTheOneThatIsTold(t *testing.T) {
 	op := bodyOperation(t, `{oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: pet}}`)
 	for body, want := range map[string]string{
 		`{"pet":"Dog"}`:             "[/body/name: is required]",
-		`{"pet":"Cat","claws":"x"}`: "[/body/claws: must be an integer, not string]",
+		`{"pet":"Cat","claws":"x"}`: "[/body/claws: must be an integer, not a string]",
 		`{"pet":"Cow"}`:             `[/body/pet: must be one of "Cat", "Dog"]`,
 		`{}`:                        "[/body/pet: is required]",
 		`{"pet":"${s1.body.pet}"}`:  "[]",

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"piloto/internal/tools/tool"
 )
@@ -97,7 +96,7 @@ func (r *run) apply(n *node, v any, seen *evaluated) verdict {
 		if r.quiet > 0 {
 			return verdict{unfit: true}
 		}
-		return verdict{true, []tool.Problem{r.problem("unknown", "is not allowed here")}}
+		return verdict{true, []tool.Problem{r.problem("unknown", tool.Because("problem.not_allowed"))}}
 	}
 	if *r.left--; *r.left < 0 || len(r.trail)-r.since > maxNested {
 		r.spent = true
@@ -107,7 +106,7 @@ func (r *run) apply(n *node, v any, seen *evaluated) verdict {
 	}
 	j := judge{run: r, n: n}
 	if slices.Contains(r.trail[r.since:], n) { // it refers to itself, without end
-		j.tell("schema", unfitting)
+		j.tell("schema", "problem.unfitting")
 		return j.said
 	}
 	if seen != nil || n.otherProperties != nil || n.otherItems != nil {
@@ -121,8 +120,6 @@ func (r *run) apply(n *node, v any, seen *evaluated) verdict {
 	}
 	return j.said
 }
-
-const unfitting = "does not fit its schema"
 
 func (j *judge) judge(v any) {
 	if !j.form(v) {
@@ -159,13 +156,13 @@ func (j *judge) form(v any) bool {
 	n := j.n
 	switch {
 	case n.types != 0 && !isOf(v, n.types):
-		j.tell("type", "must be %s, not %s", strings.Join(withArticle(n.types.list()), " or "), kindOf(v).list()[0])
+		j.tell("type", "problem.type", "want", n.types, "got", kindOf(v))
 	case n.constant != nil && !equal(v, *n.constant):
-		j.tell("const", "must be %s", choices([]any{*n.constant}))
+		j.tell("const", "problem.const", "value", choices{*n.constant})
 	case n.enum != nil && !n.lists(v):
-		j.tell("enum", "must be %s", choices(n.enum))
+		j.tellChoices(n.enum)
 	case n.format != "" && !formats[n.format](v):
-		j.tell("format", "must be %s", formatName(n.format))
+		j.tell("format", "problem.format", "format", formatReason(n.format))
 	}
 	return !j.said.unfit
 }
@@ -179,21 +176,30 @@ func (n *node) lists(v any) bool {
 }
 
 // tell records a problem of the part. A reference has none: its value is not known yet.
-func (j *judge) tell(typ, format string, args ...any) {
+func (j *judge) tell(typ, code string, pairs ...any) {
 	j.said.unfit = true
 	if j.quiet > 0 || len(j.refs) > 0 && j.refs[j.pointer()] {
 		return
 	}
-	j.said.told = append(j.said.told, j.problem(typ, format, args...))
+	j.said.told = append(j.said.told, j.problem(typ, reason(code, pairs)))
+}
+
+// tellChoices does so for the values of an enum.
+func (j *judge) tellChoices(values []any) {
+	if len(values) == 1 {
+		j.tell("enum", "problem.const", "value", choices(values))
+		return
+	}
+	j.tell("enum", "problem.enum", "values", choices(values))
 }
 
 // tellOfAll does so for a problem that depends on everything in the part.
-func (j *judge) tellOfAll(typ, format string, args ...any) {
+func (j *judge) tellOfAll(typ, code string, pairs ...any) {
 	if j.quiet == 0 && j.hasReference() {
 		j.said.unfit = true
 		return
 	}
-	j.tell(typ, format, args...)
+	j.tell(typ, code, pairs...)
 }
 
 // same applies a schema to the value itself.

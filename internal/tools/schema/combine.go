@@ -1,9 +1,9 @@
 package schema
 
 import (
-	"slices"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/order"
 	"piloto/internal/tools/tool"
 )
@@ -12,7 +12,7 @@ import (
 func (j *judge) combine(v any) {
 	n := j.n
 	if n.not != nil && j.fits(n.not, v) {
-		j.tellOfAll("not", "has a form that is excluded")
+		j.tellOfAll("not", "problem.excluded")
 	}
 	for _, schema := range n.allOf {
 		if j.ended() {
@@ -60,7 +60,7 @@ func (j *judge) oneOf(v any) {
 	for _, schema := range j.n.oneOf {
 		if fitting > 0 {
 			if j.fits(schema, v) {
-				j.tellOfAll("one_of", "fits more than one of the forms of which exactly one is allowed")
+				j.tellOfAll("one_of", "problem.several_forms")
 				return
 			}
 			continue
@@ -94,7 +94,7 @@ func (j *judge) best(unfit []verdict) verdict {
 		}
 	}
 	if len(unfit) > 1 && tool.WrongType(best, at) {
-		best = []tool.Problem{{Loc: at, Message: "fits none of the allowed forms: " + joinMessages(unfit), Type: "any_of"}}
+		best = []tool.Problem{{Loc: at, Type: "any_of", Why: tool.Because("problem.no_form", "why", joinReasons(unfit))}}
 	}
 	return verdict{true, best}
 }
@@ -106,12 +106,15 @@ func isBetter(a, b []tool.Problem, at string) bool {
 	return len(a) < len(b)
 }
 
-func joinMessages(unfit []verdict) string {
-	var parts []string
+// joinReasons joins the first reasons of alternatives, each once, as a chain: the reason and the rest.
+func joinReasons(unfit []verdict) *fault.Error {
+	var list []*fault.Error
+	seen := map[string]bool{}
 	for _, said := range unfit[:min(6, len(unfit))] {
-		if message := said.told[0].Message; !slices.Contains(parts, message) {
-			parts = append(parts, message)
+		if why := said.told[0].Why; !seen[why.Error()] {
+			seen[why.Error()] = true
+			list = append(list, why)
 		}
 	}
-	return strings.Join(parts, ", or ")
+	return chain("problem.or_reason", list)
 }

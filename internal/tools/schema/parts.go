@@ -8,18 +8,19 @@ import (
 	"unicode/utf8"
 
 	"piloto/internal/ground/decimal"
+	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
 )
 
 func (j *judge) object(members map[string]any) {
 	n := j.n
 	if n.minProperties != nil && len(members) < *n.minProperties {
-		j.tell("properties", "must have at least %d properties, has %d", *n.minProperties, len(members))
+		j.tell("properties", "problem.few_properties", "n", *n.minProperties, "has", len(members))
 	}
 	if n.maxProperties != nil && len(members) > *n.maxProperties {
-		j.tell("properties", "must have at most %d properties, has %d", *n.maxProperties, len(members))
+		j.tell("properties", "problem.many_properties", "n", *n.maxProperties, "has", len(members))
 	}
-	j.require(members, n.required, "is required")
+	j.require(members, n.required, tool.Because("problem.required"))
 	for name, v := range members {
 		if j.ended() {
 			return
@@ -33,12 +34,12 @@ func (j *judge) object(members map[string]any) {
 	}
 	for name, others := range n.requiredWith {
 		if _, ok := members[name]; ok {
-			j.require(members, others, "is required when "+name+" is given")
+			j.require(members, others, tool.Because("problem.required_with", "name", name))
 		}
 	}
 }
 
-func (j *judge) require(members map[string]any, names []string, message string) {
+func (j *judge) require(members map[string]any, names []string, why *fault.Error) {
 	for _, name := range names {
 		if _, ok := members[name]; ok {
 			continue
@@ -50,7 +51,7 @@ func (j *judge) require(members map[string]any, names []string, message string) 
 		if j.refs[at] {
 			return
 		}
-		j.said.told = append(j.said.told, tool.Problem{Loc: j.base + at + "/" + tool.Token(name), Message: message, Type: "missing"})
+		j.said.told = append(j.said.told, tool.Problem{Loc: j.base + at + "/" + tool.Token(name), Type: "missing", Why: why})
 	}
 }
 
@@ -79,7 +80,7 @@ func (j *judge) member(name string, v any) {
 		j.own.name(name)
 	}
 	if n.names != nil && j.refuses(n.names, name) {
-		j.tell("name", "has a property name that is not allowed: %s", strconv.Quote(short(name)))
+		j.tell("name", "problem.name", "name", strconv.Quote(short(name)))
 	}
 }
 
@@ -99,20 +100,20 @@ func (j *judge) unknown(name string) {
 		return
 	}
 	at := j.base + j.pointer() + "/" + tool.Token(name)
-	j.said.told = append(j.said.told, tool.Problem{Loc: at, Message: "is not a property here; " + tool.Known(j.n.known()), Type: "unknown"})
+	j.said.told = append(j.said.told, tool.Problem{Loc: at, Type: "unknown", Why: tool.Because("problem.unknown", "known", tool.Known(j.n.known()))})
 }
 
 func (j *judge) list(elements []any) {
 	n := j.n
 	if n.minItems != nil && len(elements) < *n.minItems {
-		j.tell("items", "must have at least %d elements, has %d", *n.minItems, len(elements))
+		j.tell("items", "problem.few_elements", "n", *n.minItems, "has", len(elements))
 	}
 	if n.maxItems != nil && len(elements) > *n.maxItems {
-		j.tell("items", "must have at most %d elements, has %d", *n.maxItems, len(elements))
+		j.tell("items", "problem.many_elements", "n", *n.maxItems, "has", len(elements))
 	}
 	if n.unique {
 		if a, b, twice := duplicates(elements); twice {
-			j.tellOfAll("unique", "must not repeat an element: %d and %d are equal", a, b)
+			j.tellOfAll("unique", "problem.repeated", "a", a, "b", b)
 		}
 	}
 	for i, v := range elements {
@@ -148,7 +149,7 @@ func (j *judge) contains(elements []any) {
 		least = *j.n.minContains
 	}
 	if found < least || j.n.maxContains != nil && found > *j.n.maxContains {
-		j.tellOfAll("schema", unfitting)
+		j.tellOfAll("schema", "problem.unfitting")
 	}
 }
 
@@ -157,14 +158,14 @@ func (j *judge) text(s string) {
 	if n.minLength != nil || n.maxLength != nil {
 		length := utf8.RuneCountInString(s)
 		if n.minLength != nil && length < *n.minLength {
-			j.tell("length", "must have at least %d characters, has %d", *n.minLength, length)
+			j.tell("length", "problem.short", "n", *n.minLength, "has", length)
 		}
 		if n.maxLength != nil && length > *n.maxLength {
-			j.tell("length", "must have at most %d characters, has %d", *n.maxLength, length)
+			j.tell("length", "problem.long", "n", *n.maxLength, "has", length)
 		}
 	}
 	if !n.pattern.matches(s) {
-		j.tell("pattern", "must match the pattern %s", short(n.pattern.text))
+		j.tell("pattern", "problem.pattern", "pattern", short(n.pattern.text))
 	}
 }
 
@@ -175,21 +176,21 @@ func (j *judge) number(v json.Number) {
 	}
 	value := decimal.Parse(v.String())
 	if l := n.minimum; l != nil && value.Compare(l.value) < 0 {
-		j.tell("minimum", "must be ≥ %s", inDecimals(l))
+		j.tell("minimum", "problem.least", "limit", l)
 	}
 	if l := n.maximum; l != nil && value.Compare(l.value) > 0 {
-		j.tell("maximum", "must be ≤ %s", inDecimals(l))
+		j.tell("maximum", "problem.most", "limit", l)
 	}
 	if l := n.above; l != nil && value.Compare(l.value) <= 0 {
-		j.tell("minimum", "must be > %s", inDecimals(l))
+		j.tell("minimum", "problem.above", "limit", l)
 	}
 	if l := n.below; l != nil && value.Compare(l.value) >= 0 {
-		j.tell("maximum", "must be < %s", inDecimals(l))
+		j.tell("maximum", "problem.below", "limit", l)
 	}
 	if l := n.multiple; l != nil {
 		r, ok := new(big.Rat).SetString(v.String())
 		if ok && !r.Quo(r, l.rational()).IsInt() {
-			j.tell("multiple", "must be a multiple of %s", inDecimals(l))
+			j.tell("multiple", "problem.multiple", "limit", l)
 		}
 	}
 }

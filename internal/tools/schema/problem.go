@@ -2,10 +2,11 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/tools/tool"
 )
 
@@ -23,8 +24,39 @@ func (r *run) pointer() string {
 	return b.String()
 }
 
-func (r *run) problem(typ, format string, args ...any) tool.Problem {
-	return tool.Problem{Loc: r.base + r.pointer(), Message: fmt.Sprintf(format, args...), Type: typ}
+func (r *run) problem(typ string, why *fault.Error) tool.Problem {
+	return tool.Problem{Loc: r.base + r.pointer(), Type: typ, Why: why}
+}
+
+// reason returns the reason of a problem, with arguments from name, value pairs.
+func reason(code string, pairs []any) *fault.Error {
+	said := slices.Clone(pairs)
+	for i := 1; i < len(said); i += 2 {
+		switch v := said[i].(type) {
+		case kinds:
+			said[i] = v.reason()
+		case *limit:
+			said[i] = inDecimals(v)
+		}
+	}
+	return tool.Because(code, said...)
+}
+
+// reason names the types: one, or the first and the rest.
+func (k kinds) reason() *fault.Error {
+	var list []*fault.Error
+	for _, name := range k.list() {
+		list = append(list, tool.Because("problem.kind."+name))
+	}
+	return chain("problem.or", list)
+}
+
+// chain joins reasons: the first and the rest.
+func chain(code string, list []*fault.Error) *fault.Error {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fault.Reason(code).WithFault("first", list[0]).WithFault("rest", chain(code, list[1:]))
 }
 
 // hasReference reports whether a reference stands at or below the part that is checked.
@@ -41,53 +73,35 @@ func (r *run) hasReference() bool {
 	return false
 }
 
-func withArticle(types []string) []string {
-	out := make([]string, len(types))
-	for i, t := range types {
-		switch t {
-		case "integer", "object", "array":
-			out[i] = "an " + t
-		case "null":
-			out[i] = t
-		default:
-			out[i] = "a " + t
-		}
-	}
-	return out
-}
+// choices are values that a schema allows.
+type choices []any
 
-func choices(values []any) string {
+// String lists the first of them, as JSON.
+func (c choices) String() string {
+	const most = 20
 	var texts []string
-	for _, v := range values[:min(20, len(values))] {
+	for _, v := range c[:min(most, len(c))] {
 		raw, err := json.Marshal(v)
 		if err != nil {
 			continue
 		}
 		texts = append(texts, short(string(raw)))
 	}
-	if len(values) > 20 {
+	if len(c) > most {
 		texts = append(texts, "…")
 	}
-	if len(texts) == 1 {
-		return texts[0]
-	}
-	return "one of " + strings.Join(texts, ", ")
+	return strings.Join(texts, ", ")
 }
 
-func formatName(name string) string {
+// formatReason names a format.
+func formatReason(name string) *fault.Error {
 	switch name {
-	case "date":
-		return "a date as 2026-01-31"
-	case "date-time":
-		return "a time as 2026-01-31T15:04:05Z"
-	case "uuid":
-		return "a UUID"
-	case "email":
-		return "an e-mail address"
 	case "ipv4", "ipv6":
-		return "an IP address"
+		return tool.Because("problem.format.ip")
+	case "int32", "int64":
+		return tool.Because("problem.format.bits", "n", name[len("int"):])
 	}
-	return "an integer of " + name[len("int"):] + " bits"
+	return tool.Because("problem.format." + name)
 }
 
 // inDecimals writes a limit without a power of ten.

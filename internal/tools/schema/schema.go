@@ -78,7 +78,7 @@ func (n *node) Problems(v any, at string, refs map[string]bool, left *int) []too
 	r := run{base: at, refs: refs, left: left}
 	told := r.apply(n, v, nil).told
 	if r.spent {
-		return []tool.Problem{{Loc: at, Message: "is too complex to be checked: make it smaller", Type: "complex"}}
+		return []tool.Problem{{Loc: at, Type: "complex", Why: tool.Because("problem.complex")}}
 	}
 	return inOrder(told)
 }
@@ -86,10 +86,10 @@ func (n *node) Problems(v any, at string, refs map[string]bool, left *int) []too
 // inOrder returns each problem once, in the order of their places.
 func inOrder(told []tool.Problem) []tool.Problem {
 	var list []tool.Problem
-	seen := make(map[tool.Problem]bool, len(told))
+	seen := make(map[string]bool, len(told))
 	for _, p := range told {
-		if !seen[p] {
-			seen[p] = true
+		if key := p.Loc + " " + p.Type + " " + p.Why.Error(); !seen[key] {
+			seen[key] = true
 			list = append(list, p)
 		}
 	}

@@ -61,25 +61,25 @@ func addBody(r *Request, op Operation, a Arguments) error {
 	case isAbsent(raw) && (op.Body == nil || !op.Body.Required):
 		return nil
 	case op.Body == nil:
-		return bodyError("body.unexpected", "is not taken by this operation")
+		return wrongArguments("body.unexpected", Because("problem.body_not_taken"), "body")
 	case body == nil:
-		return ErrArguments.At(fault.Field{Loc: []any{"headers", contentType}, Type: "missing", Msg: "names the type of the body: " + strings.Join(op.Types(), ", ")})
+		return wrongArguments("missing", Because("problem.body_type", "types", strings.Join(op.Types(), ", ")), "headers", contentType)
 	}
 	if _, err := readValue(raw); err != nil {
-		return ErrArguments.Because(err).At(fault.Field{Loc: []any{"body"}, Type: "json", Msg: err.Error()})
+		return wrongArguments("json", fault.Of(err), "body")
 	}
 	r.Header[contentType] = body.MediaType
 	switch way := WritingOf(body.MediaType); way {
 	case AsForm, AsParts:
 		list, ok := members(raw)
 		if !ok {
-			return bodyError("type", needsObject)
+			return wrongArguments("type", Because("problem.form_object"), "body")
 		}
 		return addForm(r, body, way, list)
 	case AsText:
 		text, ok := scalarText(raw)
 		if !ok {
-			return bodyError("type", needsText(body.MediaType))
+			return wrongArguments("type", Because("problem.text_body", "media", body.MediaType), "body")
 		}
 		r.Body = []byte(text)
 	default:
@@ -88,28 +88,18 @@ func addBody(r *Request, op Operation, a Arguments) error {
 	return nil
 }
 
-func bodyError(typ, message string) error {
-	return ErrArguments.At(fault.Field{Loc: []any{"body"}, Type: typ, Msg: message})
-}
-
-const noNull = "must not be null, because a form has none: leave it out, or give an empty text"
-
-const needsObject = "must be an object: it is sent as a form"
-
-func needsText(media string) string { return "must be a text: it is sent as " + media }
-
 // body checks the body of a call.
 func (c *checker) body(op Operation, a Arguments) {
 	raw, body := a.Body, op.BodyOf(a)
 	switch {
 	case op.Body == nil:
 		if !isAbsent(raw) {
-			c.add("/body", "body.unexpected", "%s %s takes no body: leave it out", op.Method, op.Path)
+			c.tell("/body", "body.unexpected", "problem.no_body", "operation", op.Method+" "+op.Path)
 		}
 		return
 	case len(raw) == 0:
 		if op.Body.Required {
-			c.add("/body", "missing", "is required")
+			c.tell("/body", "missing", "problem.required")
 		}
 		return
 	case isAbsent(raw) && !op.Body.Required, body == nil:
@@ -117,21 +107,21 @@ func (c *checker) body(op Operation, a Arguments) {
 	}
 	v, err := readValue(raw)
 	if err != nil {
-		c.add("/body", "json", "%v", err)
+		c.problems = append(c.problems, Problem{"/body", "json", fault.Of(err)})
 		return
 	}
 	way := WritingOf(body.MediaType)
 	if s, ok := v.(string); ok && way != AsText && !(c.refs && ref.Contains(s)) {
 		if inner, err := readValue(json.RawMessage(s)); err == nil {
 			if _, object := inner.(map[string]any); object && len(c.validate("/body", compile(c.schemas, body.Schema), v)) > 0 {
-				c.add("/body", "type", "must be the object itself, not a string that holds one")
+				c.tell("/body", "type", "problem.object_itself")
 				return
 			}
 		}
 	}
 	problems := c.validate("/body", compile(c.schemas, body.Schema), v)
 	if len(problems) == 0 && !body.takes(raw) && way == AsJSON {
-		c.add("/body", "type", "must be of the type %s: it is sent as %s", strings.Join(body.Kinds, " or "), body.MediaType)
+		c.tell("/body", "type", "problem.body_kinds", "kinds", strings.Join(body.Kinds, ", "), "media", body.MediaType)
 	}
 	c.problems = append(c.problems, problems...)
 	object, isObject := v.(map[string]any)
@@ -139,10 +129,10 @@ func (c *checker) body(op Operation, a Arguments) {
 	case way == AsJSON:
 	case way == AsText:
 		if _, ok := scalarText(raw); !ok {
-			c.add("/body", "type", "%s", needsText(body.MediaType))
+			c.tell("/body", "type", "problem.text_body", "media", body.MediaType)
 		}
 	case !isObject:
-		c.add("/body", "type", needsObject)
+		c.tell("/body", "type", "problem.form_object")
 	default:
 		c.form(body, way, object)
 	}
@@ -152,7 +142,7 @@ func (c *checker) body(op Operation, a Arguments) {
 func (c *checker) form(b *Body, way Writing, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if e := b.Encoding[name]; object[name] == nil || e.Style != "json" && hasNull(object[name], e.Style != "") {
-			c.add("/body/"+Token(name), "type", noNull)
+			c.tell("/body/"+Token(name), "type", "problem.form_null")
 		}
 	}
 	for name, e := range b.Encoding {
@@ -180,14 +170,14 @@ func hasNull(v any, within bool) bool {
 // joined checks the elements of a list that is sent as one text. Between the elements of a URL a comma is another character than
 // the comma of an element, and every other separator is not.
 func (c *checker) joined(loc, style string, explode, plain bool, value any) {
-	by, name := ",", "a comma"
+	by, name := ",", "problem.separator.comma"
 	switch style {
 	case "spaceDelimited":
-		by, name = " ", "a space"
+		by, name = " ", "problem.separator.space"
 	case "pipeDelimited":
-		by, name = "|", "a |"
+		by, name = "|", "problem.separator.pipe"
 	case "tabDelimited":
-		by, name = "\t", "a tab"
+		by, name = "\t", "problem.separator.tab"
 	case "form", "":
 		if !plain {
 			return
@@ -201,7 +191,7 @@ func (c *checker) joined(loc, style string, explode, plain bool, value any) {
 	}
 	for i, e := range list {
 		if s, ok := e.(string); ok && strings.Contains(s, by) && !(c.refs && ref.Contains(s)) {
-			c.add(fmt.Sprintf("%s/%d", loc, i), "separator", "must not contain %s: it would be read as two elements", name)
+			c.tell(fmt.Sprintf("%s/%d", loc, i), "separator", name)
 		}
 	}
 }

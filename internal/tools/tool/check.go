@@ -2,12 +2,12 @@ package tool
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 )
 
@@ -34,7 +34,7 @@ func (op Operation) check(s Compiler, a Arguments, refs bool) []Problem {
 	c.body(op, a)
 	if len(c.problems) > maxProblems {
 		more := len(c.problems) - maxProblems
-		c.problems = append(c.problems[:maxProblems:maxProblems], Problem{"/", fmt.Sprintf("%d more problems", more), "more"})
+		c.problems = append(c.problems[:maxProblems:maxProblems], Problem{"/", "more", Because("problem.more", "n", more)})
 	}
 	return c.problems
 }
@@ -46,22 +46,22 @@ type checker struct {
 	problems []Problem
 }
 
-func (c *checker) add(loc, typ, format string, args ...any) {
-	c.problems = append(c.problems, Problem{loc, fmt.Sprintf(format, args...), typ})
+func (c *checker) tell(loc, typ, code string, pairs ...any) {
+	c.problems = append(c.problems, Problem{loc, typ, Because(code, pairs...)})
 }
 
 func (c *checker) path(op Operation, path string) {
 	if len(path) > maxPath {
-		c.add("/path", "path.form", "must have at most %d bytes", maxPath)
+		c.tell("/path", "path.form", "problem.path_long", "most", maxPath)
 		return
 	}
 	params, _, ok := matchTemplate(op.Path, path)
 	if !ok {
-		c.add("/path", "path.form", "must match %s", op.Path)
+		c.tell("/path", "path.form", "problem.path_other", "template", op.Path)
 		return
 	}
-	if name := unfilledParameter(op.Path, path); name != "" {
-		c.add("/path/"+Token(name), "path.unfilled", "put a value in the place of {%s}", name)
+	if name := unfilledParameter(op.Path, path); name != "" && c.refs { // in a resolved path it is a value
+		c.tell("/path/"+Token(name), "path.unfilled", "problem.unfilled", "name", name)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -71,7 +71,7 @@ func (c *checker) path(op Operation, path string) {
 			continue
 		}
 		if reason := unsafeSegment(value); reason != "" {
-			c.add("/path/"+Token(name), "path.refused", "%s", reason)
+			c.tell("/path/"+Token(name), "path.refused", reason)
 			continue
 		}
 		for _, p := range op.Parameters {
@@ -87,12 +87,12 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 	if !isAbsent(raw) {
 		v, err := readValue(raw)
 		if err != nil {
-			c.add("/query", "json", "%v", err)
+			c.problems = append(c.problems, Problem{"/query", "json", fault.Of(err)})
 			return
 		}
 		var ok bool
 		if given, ok = v.(map[string]any); !ok {
-			c.add("/query", "type", "must be an object of parameters")
+			c.tell("/query", "type", "problem.object_of_parameters")
 			return
 		}
 	}
@@ -105,11 +105,11 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		loc := "/query/" + Token(p.Name)
 		switch value, ok := given[p.Name]; {
 		case !ok && p.Required:
-			c.add(loc, "missing", "is required")
+			c.tell(loc, "missing", "problem.required")
 		case !ok:
 		case value == nil:
 			if p.Required {
-				c.add(loc, "missing", "is required: null is not sent")
+				c.tell(loc, "missing", "problem.required_not_null")
 			}
 		default:
 			c.parameter(loc, p, value)
@@ -118,7 +118,7 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 		delete(given, p.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		c.add("/query/"+Token(name), "unknown", "is not a query parameter here; %s", Known(known))
+		c.tell("/query/"+Token(name), "unknown", "problem.no_query_parameter", "known", Known(known))
 	}
 }
 
@@ -221,13 +221,12 @@ func (c *checker) findReferences(base, at string, v any, into map[string]bool) {
 }
 
 func (c *checker) references(loc, text string) {
-	if _, err := ref.InText(text); err != nil {
-		p := Problem{loc, fmt.Sprintf("is not a reference that can be followed: %v (write $${ for a plain ${)", err), "reference"}
-		if !slices.Contains(c.problems, p) {
-			c.problems = append(c.problems, p)
-		}
+	if _, err := ref.InText(text); err != nil && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Loc == loc && p.Type == "reference" }) {
+		c.problems = append(c.problems, Problem{loc, "reference", notFollowed(err)})
 	}
 }
+
+func notFollowed(err error) *fault.Error { return Because("problem.reference").Because(err) }
 
 // Token escapes a name for a JSON Pointer.
 func Token(name string) string {
@@ -235,14 +234,3 @@ func Token(name string) string {
 }
 
 var toToken = strings.NewReplacer("~", "~0", "/", "~1")
-
-// Known returns a sentence that lists the names.
-func Known(names []string) string {
-	switch n := len(names); {
-	case n == 0:
-		return "there is none"
-	case n > 12:
-		return "known are " + strings.Join(names[:12], ", ") + "…"
-	}
-	return "known are " + strings.Join(names, ", ")
-}

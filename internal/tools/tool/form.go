@@ -32,7 +32,7 @@ func addForm(r *Request, b *Body, way Writing, list []member) error {
 	var fields []formField
 	for _, m := range list {
 		if isAbsent(m.value) {
-			return bodyError("type", m.name+" "+noNull)
+			return wrongArguments("type", Because("problem.form_null"), "body", m.name)
 		}
 		fields = append(fields, formFields(m, b.Encoding[m.name])...)
 	}

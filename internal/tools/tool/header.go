@@ -2,7 +2,6 @@ package tool
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,12 +48,10 @@ func MaySetHeader(name string) bool {
 // body decides it. A list is joined with commas (RFC 6570, style simple), or as a document of 2.0 says. A name that is no header of
 // the operation stays as it is, for Check to report.
 func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
-	wrong := func(name, typ, format string, args ...any) error {
-		return ErrArguments.At(fault.Field{Loc: []any{"headers", name}, Type: typ, Msg: fmt.Sprintf(format, args...)})
-	}
+	wrong := func(name, typ string, why *fault.Error) error { return wrongArguments(typ, why, "headers", name) }
 	given, ok := members(a.Headers)
 	if !isAbsent(a.Headers) && !ok {
-		return a, ErrArguments.At(fault.Field{Loc: []any{"headers"}, Type: "type", Msg: "must be an object of texts by the names of headers"})
+		return a, wrongArguments("type", Because("problem.object_of_headers"), "headers")
 	}
 	var list []jcs.Member
 	has := func(name string) bool {
@@ -68,20 +65,20 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 		}
 		switch {
 		case has(name):
-			return a, wrong(name, "duplicate", "is there twice")
+			return a, wrong(name, "duplicate", Because("problem.twice"))
 		case isAbsent(m.value):
 			continue
 		}
-		text, err := headerText(m.value, p.separator())
-		if err != nil {
-			return a, wrong(name, "type", "%v", err)
+		text, why := headerText(m.value, p.separator())
+		if why != nil {
+			return a, wrong(name, "type", why)
 		}
 		if name == contentType {
 			text = op.spelled(text)
 		}
 		raw, err := plainJSON(text)
 		if err != nil {
-			return a, wrong(name, "type", "must be a text")
+			return a, wrong(name, "type", Because("problem.header_text"))
 		}
 		list = append(list, jcs.Member{Name: name, Value: raw})
 	}
@@ -95,7 +92,7 @@ func (op Operation) WithHeaders(a Arguments) (Arguments, error) {
 		if fixed, ok := p.fixed(); ok && !has(p.Name) {
 			raw, err := plainJSON(fixed)
 			if err != nil {
-				return a, wrong(p.Name, "type", "must be a text")
+				return a, wrong(p.Name, "type", Because("problem.header_text"))
 			}
 			list = append(list, jcs.Member{Name: p.Name, Value: raw})
 		}
@@ -159,49 +156,49 @@ func (p Parameter) separator() string {
 	return ","
 }
 
-// headerText returns the text of a header's value, with a separator between the elements of a list.
-func headerText(raw json.RawMessage, by string) (string, error) {
+// headerText returns the text of a header's value, with a separator between the elements of a list, or the reason why it has none.
+func headerText(raw json.RawMessage, by string) (string, *fault.Error) {
 	if text, ok := scalarText(raw); ok {
 		return text, nil
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
-		return "", fmt.Errorf("must be a text, a number, a boolean or a list of them")
+		return "", Because("problem.header_form")
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
 		text, ok := scalarText(item)
 		if !ok {
-			return "", fmt.Errorf("must be a list of texts or numbers")
+			return "", Because("problem.header_list")
 		}
 		if strings.Contains(text, by) && !ref.Contains(text) {
-			return "", fmt.Errorf("must not contain %q in an element: it would be read as two", by)
+			return "", Because("problem.header_separator", "by", by)
 		}
 		texts[i] = text
 	}
 	return strings.Join(texts, by), nil
 }
 
-// headerProblem returns the reason why a text is no value of a header, or "". A receiver would read such a text as another one.
-func headerProblem(text string) string {
+// headerProblem returns the reason why a text is no value of a header, or nil. A receiver would read such a text as another one.
+func headerProblem(text string) *fault.Error {
 	switch {
 	case text == "":
-		return "must not be empty"
+		return Because("problem.header_empty")
 	case len(text) > maxHeaderValue:
-		return fmt.Sprintf("must have at most %d bytes", maxHeaderValue)
+		return Because("problem.header_long", "most", maxHeaderValue)
 	case strings.TrimSpace(text) != text:
-		return "must not begin or end with a blank"
+		return Because("problem.header_blank")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r > 0x7e }):
-		return "must have only printable ASCII characters"
+		return Because("problem.header_ascii")
 	}
-	return ""
+	return nil
 }
 
 // headers checks the headers of a call.
 func (c *checker) headers(op Operation, raw json.RawMessage) {
 	given, ok := members(raw)
 	if !isAbsent(raw) && !ok {
-		c.add("/headers", "type", "must be an object of texts by the names of headers")
+		c.tell("/headers", "type", "problem.object_of_headers")
 		return
 	}
 	var known []string
@@ -214,22 +211,22 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 	for _, m := range given {
 		loc := "/headers/" + Token(m.name)
 		p, is := op.header(m.name)
-		text, err := headerText(m.value, p.separator())
+		text, why := headerText(m.value, p.separator())
 		switch {
 		case !is:
-			c.add(loc, "unknown", "is no header of this operation; %s", Known(known))
+			c.tell(loc, "unknown", "problem.no_header", "known", Known(known))
 			continue
 		case seen[p.Name]:
-			c.add(loc, "duplicate", "is there twice")
+			c.tell(loc, "duplicate", "problem.twice")
 			continue
 		case p.Name == contentType: // see types
-		case err != nil:
-			c.add(loc, "type", "%v", err)
+		case why != nil:
+			c.problems = append(c.problems, Problem{loc, "type", why})
 		case c.refs && ref.Contains(text):
 			c.references(loc, text)
 		default:
-			if reason := headerProblem(text); reason != "" {
-				c.add(loc, "header.refused", "%s", reason)
+			if why := headerProblem(text); why != nil {
+				c.problems = append(c.problems, Problem{loc, "header.refused", why})
 			} else {
 				c.text(loc, p, text)
 			}
@@ -238,7 +235,7 @@ func (c *checker) headers(op Operation, raw json.RawMessage) {
 	}
 	for _, p := range op.Parameters {
 		if p.In == "header" && p.Required && !seen[p.Name] && p.Name != contentType {
-			c.add("/headers/"+Token(p.Name), "missing", "is required: give it in headers")
+			c.tell("/headers/"+Token(p.Name), "missing", "problem.header_required")
 		}
 	}
 }
@@ -248,12 +245,9 @@ func addHeaders(r *Request, op Operation, raw json.RawMessage) error {
 	if isAbsent(raw) {
 		return nil
 	}
-	wrong := func(loc []any, typ, msg string) error {
-		return ErrArguments.At(fault.Field{Loc: loc, Type: typ, Msg: msg})
-	}
 	list, ok := members(raw)
 	if !ok {
-		return wrong([]any{"headers"}, "type", "must be an object")
+		return wrongArguments("type", Because("problem.object_of_headers"), "headers")
 	}
 	for _, m := range list {
 		p, is := op.header(m.name)
@@ -262,18 +256,18 @@ func addHeaders(r *Request, op Operation, raw json.RawMessage) error {
 		case is && p.Name == contentType: // the body writes it
 			continue
 		case !is || !MaySetHeader(m.name) && !strings.EqualFold(p.Name, acceptHeader):
-			return wrong([]any{"headers", m.name}, "unknown", m.name+" is no header that a call of this operation may set")
+			return wrongArguments("unknown", Because("problem.header_not_set"), "headers", m.name)
 		case !scalar:
-			return wrong([]any{"headers", m.name}, "type", m.name+" must be a text")
-		case headerProblem(text) != "":
-			return wrong([]any{"headers", m.name}, "header.refused", m.name+" "+headerProblem(text))
+			return wrongArguments("type", Because("problem.header_text"), "headers", m.name)
+		case headerProblem(text) != nil:
+			return wrongArguments("header.refused", headerProblem(text), "headers", m.name)
 		}
 		if strings.EqualFold(p.Name, acceptHeader) {
 			r.Header[acceptHeader] = text
 			continue
 		}
 		if _, twice := r.Header[p.Name]; twice {
-			return wrong([]any{"headers", m.name}, "duplicate", m.name+" is there twice")
+			return wrongArguments("duplicate", Because("problem.twice"), "headers", m.name)
 		}
 		r.Header[p.Name] = text
 	}

@@ -3,12 +3,10 @@ package tool
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/order"
 	"piloto/internal/ground/ref"
 )
@@ -25,10 +23,7 @@ const maxPath = 8 << 10
 func Match(entries []Entry, method, path string) (Entry, map[string]string, error) {
 	method = strings.ToUpper(method)
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
-		return Entry{}, nil, ErrArguments.With("reason", "path").At(fault.Field{
-			Loc: []any{"path"}, Type: "path.form",
-			Msg: fmt.Sprintf("must begin with / and have at most %d bytes", maxPath),
-		})
+		return Entry{}, nil, wrongArguments("path.form", Because("problem.path_form", "most", maxPath), "path").With("reason", "path")
 	}
 	var best Entry
 	var found map[string]string
@@ -55,10 +50,7 @@ func Match(entries []Entry, method, path string) (Entry, map[string]string, erro
 		return Entry{}, nil, best.Refused.Fault(best)
 	}
 	if name := unfilledParameter(best.Path, path); name != "" {
-		return Entry{}, nil, ErrArguments.With("reason", "unfilled").At(fault.Field{
-			Loc: []any{"path"}, Type: "path.unfilled",
-			Msg: fmt.Sprintf("still holds {%s}: put a value, or a reference such as ${s1.body.id}, in its place", name),
-		})
+		return Entry{}, nil, wrongArguments("path.unfilled", Because("problem.still_unfilled", "name", name), "path").With("reason", "unfilled")
 	}
 	return best, found, nil
 }
@@ -151,10 +143,7 @@ func emptyIn(segments []segment, parts []string) (name string) {
 }
 
 func emptyError(template, name string) error {
-	return ErrArguments.With("reason", "empty").At(fault.Field{
-		Loc: []any{"path"}, Type: "path.empty",
-		Msg: fmt.Sprintf("has nothing in the place of {%s} of %s: put a value there, or leave out the slash before it if that is another operation", name, template),
-	})
+	return wrongArguments("path.empty", Because("problem.path_empty", "name", name, "template", template), "path").With("reason", "empty")
 }
 
 // unfilledParameter returns the first parameter of the template that the path still holds as "{name}", or "".
@@ -251,14 +240,12 @@ func SplitQuery(a Arguments) (Arguments, error) {
 	}
 	values, err := url.ParseQuery(a.Path[cut+1:])
 	if err != nil {
-		return a, ErrArguments.Because(err).At(fault.Field{
-			Loc: []any{"path"}, Type: "path.query", Msg: "has a query that cannot be read: use query instead",
-		})
+		return a, wrongArguments("path.query", Because("problem.path_query"), "path").Because(err)
 	}
 	query := map[string]json.RawMessage{}
 	if len(a.Query) > 0 {
 		if err := json.Unmarshal(a.Query, &query); err != nil || query == nil {
-			return a, ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "type", Msg: "must be an object"})
+			return a, wrongArguments("type", Because("problem.object_of_parameters"), "query").Because(err)
 		}
 	}
 	for name, list := range values {

@@ -2,13 +2,11 @@ package tool
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"piloto/internal/ground/fault"
 	"piloto/internal/ground/fold"
 	"piloto/internal/ground/ref"
 )
@@ -26,7 +24,7 @@ func Written(s Server, op Operation, a Arguments) (path, query string, err error
 // URL returns the address of a call without references: the bytes that are sent. Its errors are those of Build.
 func URL(s Server, op Operation, a Arguments) (string, error) {
 	if ref.Contains(a.Path) {
-		return "", pathError("the path still holds a reference")
+		return "", pathError("problem.path_reference")
 	}
 	path, err := sentPath(op.Path, a.Path)
 	if err != nil {
@@ -48,7 +46,7 @@ func URL(s Server, op Operation, a Arguments) (string, error) {
 		raw += "?" + query
 	}
 	if len(raw) > 2*maxPath {
-		return "", ErrRequest.With("reason", "too long")
+		return "", ErrRequest.With("reason", "long")
 	}
 	return raw, nil
 }
@@ -58,14 +56,14 @@ func URL(s Server, op Operation, a Arguments) (string, error) {
 // have is escaped, and references stay.
 func sentPath(template, path string) (string, error) {
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
-		return "", pathError("the path is too long, or does not begin with /")
+		return "", pathError("problem.path_form", "most", maxPath)
 	}
-	if reason := TemplateProblem(template); reason != "" {
-		return "", pathError(template + " cannot be called: " + reason)
+	if TemplateProblem(template) != "" {
+		return "", pathError("problem.path_template", "template", template)
 	}
 	params, _, ok := matchTemplate(template, path)
 	if !ok {
-		return "", pathError("the path does not match " + template)
+		return "", pathError("problem.path_other", "template", template)
 	}
 	var b strings.Builder
 	parts, spelled := splitPath(path), strings.Split(template[1:], "/")
@@ -80,7 +78,7 @@ func sentPath(template, path string) (string, error) {
 		}
 		text, err := ref.MapLiterals(parts[i], legal)
 		if err != nil {
-			return "", pathError(err.Error())
+			return "", wrongArguments("path.refused", notFollowed(err), "path")
 		}
 		b.WriteString(text)
 	}
@@ -99,13 +97,13 @@ func checkSegment(template string, s segment, params map[string]string, written 
 				text = withoutReferences(text)
 			}
 			if reason := unsafeSegment(text); reason != "" && reason != reasonDots {
-				return pathError(fmt.Sprintf("{%s} %s", p.param, reason))
+				return pathError("problem.parameter", "name", p.param, "why", Because(reason))
 			}
 		}
 		plain += text
 	}
 	if reason := unsafeSegment(plain); reason != "" {
-		return pathError(fmt.Sprintf("the segment of %s %s", template, reason))
+		return pathError("problem.segment", "template", template, "why", Because(reason))
 	}
 	return nil
 }
@@ -119,15 +117,18 @@ func withoutReferences(text string) string {
 	return strings.Join(pieces, "x")
 }
 
-func pathError(reason string) error {
-	return ErrRequest.With("reason", reason).At(fault.Field{Loc: []any{"path"}, Type: "path.refused", Msg: reason})
+func pathError(code string, pairs ...any) error {
+	why := Because(code, pairs...)
+	return ErrRequest.WithFault("why", why).At(WrongField("path.refused", why, "path"))
 }
 
-// Reasons of unsafeSegment. reasonDots refuses a whole segment, and is allowed for a part of one ("v{x}" with "..").
+// Reasons of unsafeSegment, as codes of Because. reasonDots refuses a whole segment, and is allowed for a part of one ("v{x}" with "..").
 const (
-	reasonDots  = "must not be a dot segment"
-	reasonEmpty = "must not be empty"
-	reasonSlash = `must not contain / or \`
+	reasonDots    = "problem.segment.dots"
+	reasonEmpty   = "problem.segment.empty"
+	reasonSlash   = "problem.segment.slash"
+	reasonControl = "problem.segment.control"
+	reasonUTF8    = "problem.segment.encoding"
 )
 
 // unsafeSegment returns the reason why a text must not become a path segment, or "". It checks each decoding that a
@@ -137,7 +138,7 @@ func unsafeSegment(text string) string {
 		return reasonEmpty
 	}
 	if !utf8.ValidString(text) {
-		return "must be UTF-8"
+		return reasonUTF8
 	}
 	runes := []rune(text)
 	for range 4 {
@@ -148,9 +149,9 @@ func unsafeSegment(text string) string {
 		case slices.Contains(runes, '/') || slices.Contains(runes, '\\'):
 			return reasonSlash
 		case slices.ContainsFunc(runes, isControl):
-			return "must not contain control characters"
+			return reasonControl
 		case slices.Contains(runes, utf8.RuneError) && strings.Contains(text, "%"):
-			return "must be UTF-8"
+			return reasonUTF8
 		}
 		next := fold.Decode(runes)
 		if slices.Equal(next, runes) {

@@ -18,11 +18,11 @@ func buildQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, err
 		return "", nil
 	}
 	if _, err := readValue(raw); err != nil {
-		return "", ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "json", Msg: err.Error()})
+		return "", wrongArguments("json", fault.Of(err), "query")
 	}
 	list, ok := members(raw)
 	if !ok {
-		return "", ErrArguments.At(fault.Field{Loc: []any{"query"}, Type: "type", Msg: "must be an object"})
+		return "", wrongArguments("type", Because("problem.object_of_parameters"), "query")
 	}
 	given := make(map[string]json.RawMessage, len(list))
 	for _, m := range list {
@@ -35,18 +35,14 @@ func buildQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, err
 			continue
 		}
 		if containsPlace(keys, KeyPlace{In: "query", Name: p.Name}) {
-			return "", ErrArguments.At(fault.Field{
-				Loc: []any{"query", p.Name}, Type: "query.key", Msg: "is the server's key and is added by itself: leave it out",
-			})
+			return "", wrongArguments("query.key", Because("problem.query_key"), "query", p.Name)
 		}
 		delete(given, p.Name)
 		pairs = append(pairs, serialise(p, value)...)
 	}
 	for _, m := range list {
 		if _, left := given[m.name]; left {
-			return "", ErrArguments.At(fault.Field{
-				Loc: []any{"query", m.name}, Type: "unknown", Msg: "is not a query parameter of this operation",
-			})
+			return "", wrongArguments("unknown", Because("problem.no_query_parameter", "known", Known(nil)), "query", m.name)
 		}
 	}
 	return strings.ReplaceAll(strings.Join(pairs, "&"), "+", "%20"), nil // a + is one thing to forms, and another to URLs
@@ -65,12 +61,10 @@ func writtenQuery(keys []KeyPlace, op Operation, raw json.RawMessage) (string, e
 		return json.RawMessage(number)
 	})
 	if err != nil {
-		return "", ErrArguments.Because(err).At(fault.Field{Loc: []any{"query"}, Type: "reference", Msg: err.Error()})
+		return "", wrongArguments("reference", notFollowed(err), "query")
 	}
 	if name := spreadReference(op, raw); name != "" {
-		return "", ErrArguments.At(fault.Field{
-			Loc: []any{"query", name}, Type: "reference", Msg: "is sent as one parameter for each of its members: give the members, each with a reference",
-		})
+		return "", wrongArguments("reference", Because("problem.spread_reference"), "query", name)
 	}
 	query, err := buildQuery(keys, op, plain)
 	return strings.NewReplacer(marked...).Replace(query), err

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,21 +14,9 @@ import (
 // does not tell the value.
 var ErrValue = fault.New(fault.Invalid, "step.path_value")
 
-// The reasons of ErrValue, each with its sentence for a model.
-var valueReasons = map[string]string{
-	"step.value_empty": "it is empty",
-	"step.value_form":  "it is a list or an object",
-	"step.value_slash": `it has a / or a \, or what some receiver may read as one`,
-	"step.value_sign":  "it has a sign that no path can have",
-	"step.value_dots":  "it is . or .., which stand for another path",
-	"step.value_blank": "it has nothing in it that every receiver would see",
-	"step.value_parts": "it has what separates it from the next part of the path",
-}
-
 func valueError(reference, why string) error {
-	return ErrValue.With("reference", reference).WithFault("why", fault.Reason(why)).At(fault.Field{
-		Loc: []any{"path"}, Type: "path.value", Msg: fmt.Sprintf("the value of %s cannot stand there: %s", reference, valueReasons[why]),
-	})
+	return ErrValue.With("reference", reference).WithFault("why", fault.Reason(why)).At(
+		WrongField("path.value", Because("problem.value", "reference", reference, "why", fault.Reason(why)), "path"))
 }
 
 // ResolvePath replaces the references in a path by their values, in the form in which they are sent. A value fills only the
@@ -139,13 +126,32 @@ func valueProblem(value string) string {
 	return "step.value_blank"
 }
 
+// emptyReference returns the first reference of a text whose value is empty.
+func emptyReference(text string, look ref.Lookup) (ref.Reference, bool) {
+	refs, err := ref.InText(text)
+	if err != nil {
+		return ref.Reference{}, false
+	}
+	for _, r := range refs {
+		if value, err := ref.ResolveText("${"+r.String()+"}", look, nil, nil); err == nil && value == "" {
+			return r, true
+		}
+	}
+	return ref.Reference{}, false
+}
+
 // checkPlaces checks that each parameter of a resolved path equals the value of its references: in
 // "{base}...{head}" a base that holds "..." would move the boundary between the two.
 func checkPlaces(template, written, resolved string, look ref.Lookup) error {
 	before, _, ok := matchTemplate(template, written)
 	after, _, still := matchTemplate(template, resolved)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if r, empty := emptyReference(before[name], look); empty && !still {
+			return valueError("${"+r.String()+"}", "step.value_empty")
+		}
+	}
 	if !ok || !still {
-		return pathError("the path does not match " + template)
+		return pathError("problem.path_other", "template", template)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		refs, err := ref.InText(before[name])

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -126,7 +125,7 @@ func Selects(e Entry, siblings []Sibling, written, path string) error {
 	}
 	for _, s := range siblings {
 		if s.matches(parts, s.entry.Method == e.Method) {
-			return pathError(fmt.Sprintf("%s could be taken for %s, which is another operation than %s", strings.Join(sent, "/"), s.entry, e))
+			return pathError("problem.taken_for", "path", strings.Join(sent, "/"), "other", s.entry, "operation", e)
 		}
 	}
 	return nil

@@ -399,23 +399,3 @@ type Found struct {
 type Diff struct {
 	Added, Removed, Changed []string
 }
-
-// Problem is one fault of a call: its place (a JSON Pointer below path, query or body, such as "/body/people"), a
-// sentence for a model that names the expected value, and a stable type such as "missing".
-type Problem struct {
-	Loc     string `json:"loc"`
-	Message string `json:"message"`
-	Type    string `json:"type"`
-}
-
-// String writes the problem on one line.
-func (p Problem) String() string { return p.Loc + ": " + p.Message }
-
-// Field returns the problem as a request field error.
-func (p Problem) Field() fault.Field {
-	var loc []any
-	for _, part := range strings.Split(strings.TrimPrefix(p.Loc, "/"), "/") {
-		loc = append(loc, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
-	}
-	return fault.Field{Loc: loc, Msg: p.Message, Type: p.Type}
-}

@@ -149,11 +149,11 @@ func (c *checker) types(op Operation, a Arguments) {
 	switch {
 	case len(op.Others) == 0:
 	case isAbsent(a.Body) && isNamed:
-		c.add(loc, "body.unexpected", "is the type of a body, and the call has none: leave it out")
+		c.tell(loc, "body.unexpected", "problem.type_without_body")
 	case isAbsent(a.Body):
 	case op.BodyOf(a) == nil && isNamed:
-		c.add(loc, "enum", "must be one of %s", strings.Join(op.Types(), ", "))
+		c.tell(loc, "enum", "problem.type_unknown", "types", strings.Join(op.Types(), ", "))
 	case op.BodyOf(a) == nil:
-		c.add(loc, "missing", "is required, because the body may mean another thing in another type: give one of %s in headers", strings.Join(op.Types(), ", "))
+		c.tell(loc, "missing", "problem.body_type", "types", strings.Join(op.Types(), ", "))
 	}
 }

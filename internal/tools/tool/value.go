@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -21,21 +20,23 @@ const (
 	maxPower  = 400     // of ten, in one number
 )
 
-// errValue means that a JSON text must not be sent.
-var errValue = errors.New("not a usable JSON value")
+// notUsable returns the reason why a JSON text must not be sent.
+func notUsable(code string, pairs ...any) error {
+	return Because("problem.json", "why", Because(code, pairs...))
+}
 
 // readValue reads exactly one JSON value; numbers keep their digits (json.Number). It refuses values that two
 // readers could understand differently, and values that cost more to check than to write: a repeated member,
 // nesting beyond 64, giant numbers.
 func readValue(raw json.RawMessage) (any, error) {
 	if len(raw) > maxValue {
-		return nil, fmt.Errorf("%w: more than %d bytes", errValue, maxValue)
+		return nil, notUsable("problem.json.long", "most", maxValue)
 	}
 	if !utf8.Valid(raw) {
-		return nil, fmt.Errorf("%w: not UTF-8", errValue)
+		return nil, notUsable("problem.json.encoding")
 	}
 	if jcs.HalfPair(raw) { // it would be sent as another text
-		return nil, fmt.Errorf("%w: half a surrogate pair", errValue)
+		return nil, notUsable("problem.json.half")
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -44,23 +45,20 @@ func readValue(raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: more than one value", errValue)
+		return nil, notUsable("problem.json.several")
 	}
 	return v, nil
 }
 
 func readToken(dec *json.Decoder, depth int) (any, error) {
 	t, err := dec.Token()
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errValue, err)
+		return nil, notUsable("problem.json.form")
 	}
 	switch t := t.(type) {
 	case json.Delim:
 		if depth >= maxDepth {
-			return nil, fmt.Errorf("%w: nested deeper than %d", errValue, maxDepth)
+			return nil, notUsable("problem.json.deep", "most", maxDepth)
 		}
 		if t == '{' {
 			return readObject(dec, depth+1)
@@ -77,18 +75,20 @@ func readObject(dec *json.Decoder, depth int) (any, error) {
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errValue, err)
+			return nil, notUsable("problem.json.form")
 		}
 		name, _ := t.(string)
 		if _, twice := object[name]; twice {
-			return nil, fmt.Errorf("%w: %q is there twice", errValue, name)
+			return nil, notUsable("problem.json.twice", "name", strconv.Quote(name))
 		}
 		if object[name], err = readToken(dec, depth); err != nil {
 			return nil, err
 		}
 	}
-	_, err := dec.Token()
-	return object, err
+	if _, err := dec.Token(); err != nil {
+		return nil, notUsable("problem.json.form")
+	}
+	return object, nil
 }
 
 func readList(dec *json.Decoder, depth int) (any, error) {
@@ -100,8 +100,10 @@ func readList(dec *json.Decoder, depth int) (any, error) {
 		}
 		list = append(list, v)
 	}
-	_, err := dec.Token()
-	return list, err
+	if _, err := dec.Token(); err != nil {
+		return nil, notUsable("problem.json.form")
+	}
+	return list, nil
 }
 
 // UsableNumber reports whether a number of JSON is short enough to be computed with.
@@ -109,11 +111,11 @@ func UsableNumber(s string) bool { return checkNumber(s) == nil }
 
 func checkNumber(s string) error {
 	if len(s) > maxNumber {
-		return fmt.Errorf("%w: a number of %d characters", errValue, len(s))
+		return notUsable("problem.json.digits", "n", len(s))
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		if power, err := strconv.Atoi(s[i+1:]); err != nil || power > maxPower || power < -maxPower {
-			return fmt.Errorf("%w: the number %s", errValue, s)
+			return notUsable("problem.json.number", "number", s)
 		}
 	}
 	return nil

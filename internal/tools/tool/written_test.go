@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 )
 
@@ -107,7 +108,7 @@ func TestValuesOfResultsAreEscapedOrNamed(t *testing.T) {
 		got := path
 		if errors.Is(err, ErrValue) {
 			f := fault.Of(err)
-			if got = f.Inner["why"].Code; f.Args["reference"] != "${s1.body.v}" || valueReasons[got] == "" || len(f.Fields) != 1 {
+			if got = f.Inner["why"].Code; f.Args["reference"] != "${s1.body.v}" || !locale.Exists(got) || len(f.Fields) != 1 {
 				t.Errorf("%+q: %v %v", value, f, f.Fields)
 			}
 		} else if err != nil {
