@@ -67,7 +67,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) (
 			}
 		}
 	}
-	return found, p.tryAddresses(ctx, r, look)
+	return found, p.try(ctx, r, look)
 }
 
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
@@ -76,26 +76,24 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) (
 func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []plan.StepState {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	waves, err := plan.Waves(r.Plan.Steps)
+	known, seen := p.earlier(ctx, r)
 	wanted := readsOf(r.Plan.Steps)
-	if err != nil || len(wanted) == 0 {
-		return nil
+	if len(wanted) == 0 {
+		return seen
+	}
+	waves, err := plan.Waves(r.Plan.Steps)
+	if err != nil {
+		return seen
 	}
 	circles, err := p.circles(ctx, r)
 	if err != nil {
-		return nil
+		return seen
 	}
-	known := map[string]ref.Result{}
 	circleOf := map[string]string{} // of each known result
-	var seen []plan.StepState
-	for _, st := range r.Steps {
-		if st.Status == plan.StepDone && st.Result != nil && !st.Result.Truncated && st.Result.Apart == 0 {
-			known[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
-			s, _ := r.Plan.Step(st.StepID)
-			if circleOf[st.StepID.String()], err = p.circle(ctx, r.Account, s.MCPID); err != nil {
-				return nil
-			}
-			seen = append(seen, st)
+	for _, st := range seen {
+		s, _ := r.Plan.Step(st.StepID)
+		if circleOf[st.StepID.String()], err = p.circle(ctx, r.Account, s.MCPID); err != nil {
+			return seen
 		}
 	}
 	rules, err := p.Store.Rules(ctx, r.Account)
@@ -129,6 +127,27 @@ func (p Preview) Look(ctx context.Context, r plan.Run, limit time.Duration) []pl
 	return seen
 }
 
+// earlier returns the results that the draft takes from an earlier run, and the states of their steps.
+func (p Preview) earlier(ctx context.Context, r plan.Run) (map[string]ref.Result, []plan.StepState) {
+	known, seen := map[string]ref.Result{}, []plan.StepState{}
+	for _, st := range r.Steps {
+		if st.Status != plan.StepDone || st.Result == nil || st.Result.Truncated || !st.StepID.Whole() {
+			continue
+		}
+		res := *st.Result
+		if res.Apart > 0 {
+			var err error
+			if res, err = p.Store.Whole(ctx, r, st.StepID, res); err != nil {
+				continue
+			}
+			st.Result = &res
+		}
+		known[st.StepID.String()] = ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
+		seen = append(seen, st)
+	}
+	return known, seen
+}
+
 // isHarmless reports whether a step may be executed before its plan is confirmed, if its server
 // allows previews.
 func isHarmless(s plan.Step) bool {
@@ -142,7 +161,7 @@ func readsOf(steps []plan.Step) map[string]bool {
 		if s.Risk == plan.Read {
 			continue
 		}
-		for _, r := range referencesOf(s) {
+		for _, r := range allReferencesOf(s) {
 			wanted[r.Step] = true
 		}
 	}
@@ -174,6 +193,23 @@ func referencesOf(s plan.Step) []ref.Reference {
 	add(ref.InJSON(s.Query))
 	add(ref.InJSON(s.Headers))
 	add(ref.InJSON(s.Body))
+	return all
+}
+
+// allReferencesOf returns those, and the references of its condition, its undo and its check.
+func allReferencesOf(s plan.Step) []ref.Reference {
+	all := referencesOf(s)
+	if s.When != nil {
+		if refs, err := s.When.References(); err == nil {
+			all = append(all, refs...)
+		}
+	}
+	if s.Undo != nil {
+		all = append(all, referencesOf(plan.Step{Path: s.Undo.Path, Query: s.Undo.Query, Headers: s.Undo.Headers, Body: s.Undo.Body})...)
+	}
+	if s.Verify != nil {
+		all = append(all, referencesOf(plan.Step{Path: s.Verify.Path, Query: s.Verify.Query, Headers: s.Verify.Headers, Body: s.Verify.Body})...)
+	}
 	return all
 }
 

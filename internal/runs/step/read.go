@@ -28,6 +28,7 @@ type ReadStore interface {
 	run.Catalogue
 	tool.KeyReader
 	tool.Freezer
+	plan.ResultReader
 }
 
 // Reader calls operations that change nothing, without a confirmation. A read is bound, matched, checked, built and

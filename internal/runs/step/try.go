@@ -2,7 +2,11 @@ package step
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
@@ -10,26 +14,31 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// tryAddresses builds the addresses of a draft whose values were all read: those of its steps, for each element of a list, and
-// of their undos and checks. It returns those that could not be sent. What it says goes to a model, and so it tells no value.
-func (p Preview) tryAddresses(ctx context.Context, r plan.Run, look ref.Lookup) (wrong []fault.Field) {
+// try makes the calls of a draft with the values that are known, as the run would: those of its steps, for each element of a
+// list, and of their undos and checks. It returns what could not be sent. What it says goes to a model, and so it tells no value.
+func (p Preview) try(ctx context.Context, r plan.Run, look ref.Lookup) (wrong []fault.Field) {
+	all := 0
 	for i, s := range r.Plan.Steps {
-		if !mayRun(s, look) {
+		if r.State(s.ID).Reused != "" || !mayRun(s, look) {
 			continue
 		}
-		lists := elementLookups(s, look)
-		try := func(call plan.Step, loc ...any) {
-			if f, refused := p.tryAddress(ctx, r, call, lists); refused {
-				f.Loc = append(loc, f.Loc...)
+		lists, why := elementLookups(s, look)
+		all += len(lists)
+		if s.ForEach != "" && why == nil && all > MostElements {
+			why = tool.Because(codeTooManyInAll, "n", all, "most", MostElements)
+		}
+		if why != nil {
+			wrong = append(wrong, tool.WrongField("value", why, "steps", i, "for_each"))
+			continue
+		}
+		for _, call := range []struct {
+			id  plan.EffectID
+			loc []any
+		}{{s.ID, []any{"steps", i}}, {plan.UndoOf(s.ID), []any{"steps", i, "undo"}}, {plan.CheckOf(s.ID), []any{"steps", i, "verify"}}} {
+			for _, f := range p.tryCall(ctx, r, call.id, lists) {
+				f.Loc = append(slices.Clone(call.loc), f.Loc...)
 				wrong = append(wrong, f)
 			}
-		}
-		try(s, "steps", i)
-		if undo, ok := r.Plan.Step(plan.UndoOf(s.ID)); ok {
-			try(undo, "steps", i, "undo")
-		}
-		if check, ok := r.Plan.CheckOf(s.ID); ok {
-			try(check, "steps", i, "verify")
 		}
 	}
 	return wrong
@@ -44,17 +53,22 @@ func mayRun(s plan.Step, look ref.Lookup) bool {
 	return err == nil && holds
 }
 
-// elementLookups returns one lookup for each element of a step that is done for a list, and look alone for another step.
-func elementLookups(s plan.Step, look ref.Lookup) []ref.Lookup {
-	if s.ForEach == "" {
-		return []ref.Lookup{look}
+// elementLookups returns one lookup for each element of a step that is done for a list, and look alone for another step, or
+// where the list is not known. The reason says why the step could not be done for the list.
+func elementLookups(s plan.Step, look ref.Lookup) ([]ref.Lookup, *fault.Error) {
+	refs, err := ref.InText(s.ForEach)
+	if err != nil || len(refs) == 0 || !hasResult(look, refs[0]) {
+		return []ref.Lookup{look}, nil
 	}
 	list, err := listOf(s, look)
-	if err != nil {
-		return nil
+	switch {
+	case err != nil:
+		return nil, tool.Because("step.not_a_list", "detail", whyNot(err))
+	case len(list) > plan.MaxEach:
+		return nil, tool.Because(codeTooMany, "n", len(list), "most", plan.MaxEach)
 	}
-	lookups := make([]ref.Lookup, 0, min(len(list), plan.MaxEach))
-	for _, element := range list[:min(len(list), plan.MaxEach)] {
+	lookups := make([]ref.Lookup, 0, len(list))
+	for _, element := range list {
 		lookups = append(lookups, func(name string) (ref.Result, bool) {
 			if name == plan.ItemName {
 				return ref.Result{Status: 200, Body: element}, true
@@ -62,48 +76,226 @@ func elementLookups(s plan.Step, look ref.Lookup) []ref.Lookup {
 			return look(name)
 		})
 	}
-	return lookups
+	return lookups, nil
 }
 
-// tryAddress returns why a call could not be sent with one of the lookups. A value that is not known refuses nothing.
-func (p Preview) tryAddress(ctx context.Context, r plan.Run, call plan.Step, lookups []ref.Lookup) (fault.Field, bool) {
-	inPath, err := ref.InText(call.Path)
-	inQuery, errQuery := ref.InJSON(call.Query)
-	if err != nil || errQuery != nil || len(inPath)+len(inQuery) == 0 || len(lookups) == 0 || call.Tool != "" {
-		return fault.Field{}, false
+func hasResult(look ref.Lookup, r ref.Reference) bool { _, has := look(r.Step); return has }
+
+// tryCall returns why an effect could not be sent with one of the lookups. A value that is not known refuses nothing.
+func (p Preview) tryCall(ctx context.Context, r plan.Run, id plan.EffectID, lookups []ref.Lookup) []fault.Field {
+	call, ok := r.Plan.Step(id)
+	if id.Check() {
+		call, ok = r.Plan.CheckOf(id.Base())
 	}
-	var known []tool.Arguments
-	for _, look := range lookups {
-		args, err := resolve(plan.Step{Method: call.Method, Path: call.Path, Query: call.Query}, templateOf(r, call), look)
-		switch {
-		case errors.Is(err, tool.ErrValue):
-			return fault.Of(err).Fields[0], true
-		case err == nil:
-			known = append(known, args)
+	refs := referencesOf(call)
+	known := func(look ref.Lookup) int {
+		n := 0
+		for _, one := range refs {
+			if hasResult(look, one) {
+				n++
+			}
 		}
+		return n
 	}
-	if len(known) == 0 {
-		return fault.Field{}, false
+	if !ok || !slices.ContainsFunc(lookups, func(look ref.Lookup) bool { return known(look) > 0 }) {
+		return nil
 	}
 	b, err := p.target(ctx, r, call)
+	if err == nil {
+		b.rules, err = p.Store.Rules(ctx, r.Account)
+	}
 	if err == nil {
 		b.siblings, err = siblingsOf(ctx, p.Store, r.Account, b.server, b.op)
 	}
 	if err != nil {
-		return fault.Field{}, false
+		return nil
 	}
-	for _, args := range known {
-		switch err := b.checkAddress(call, args); {
-		case errors.Is(err, errNotAsShown):
-			return fault.Field{Loc: []any{"query"}, Type: "query.value", Msg: "a reference names nothing that can be sent there: null, an empty list, or an object"}, true
-		case err != nil:
-			return fault.Field{Loc: []any{"path"}, Type: "path.value", Msg: "with the values of its references it could be taken for the path of another operation"}, true
+	for _, look := range lookups {
+		switch known(look) {
+		case 0:
+		case len(refs):
+			err = b.tryAll(p.Schemas, r, call, look)
+		default:
+			err = b.tryKnown(p.Schemas, call, look)
+		}
+		if fields := fieldsOf(call, err); len(fields) > 0 {
+			return fields
 		}
 	}
-	return fault.Field{}, false
+	return nil
 }
 
-func templateOf(r plan.Run, call plan.Step) string {
-	b, _ := r.Plan.Binding(call.ID)
-	return b.Template
+// errDeniedValue is the error of a call that a rule denies with the values that are known.
+var errDeniedValue = fault.New(fault.Conflict, "step.denied")
+
+// tryAll makes a call as a run does.
+func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, look ref.Lookup) error {
+	args, _, err := b.resolve(schemas, call, look)
+	if err != nil {
+		return err
+	}
+	if _, err = b.build(schemas, call, args); err != nil {
+		return err
+	}
+	if _, denied := b.rules.AskFor(call, r.Plan, judged(call, b, args), ""); denied != nil {
+		return errDeniedValue.With("called", call.Called()).With("reason", denied.Reason)
+	}
+	return nil
+}
+
+// tryKnown makes the parts of a call whose values are known. The others keep their references.
+func (b bound) tryKnown(schemas tool.Compiler, call plan.Step, look ref.Lookup) error {
+	args := tool.Arguments{Method: call.Method}
+	var err error
+	if args.Path, err = tool.ResolveKnownPath(b.op.Path, call.Path, look); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		from json.RawMessage
+		to   *json.RawMessage
+	}{{call.Query, &args.Query}, {call.Headers, &args.Headers}, {call.Body, &args.Body}} {
+		if *part.to, err = ref.ResolveKnownJSON(part.from, look); err != nil {
+			return err
+		}
+	}
+	args.Body = b.op.WithoutAbsent(schemas, args.Body, true)
+	if err := tool.Misfit(b.op.Check(schemas, args)); err != nil || b.op.Name != "" {
+		return err
+	}
+	if err := tool.Selects(b.op.Entry, b.siblings, call.Path, args.Path); err != nil {
+		return err
+	}
+	path, query, err := tool.Written(b.server, b.op, args)
+	if err != nil {
+		return err
+	}
+	to := b.binding.BaseURL + anyValues(path)
+	if query != "" {
+		to += "?" + anyValues(query)
+	}
+	if !b.binding.LeadsTo(call, to) {
+		return errNotAsShown
+	}
+	return nil
+}
+
+// anyValues returns a text with some value in the place of each reference.
+func anyValues(text string) string {
+	pieces, err := ref.Literals(text)
+	if err != nil {
+		return text
+	}
+	return strings.Join(pieces, "0")
+}
+
+// fieldsOf returns the faults of a call that could not be made, at the references whose values are at fault, and without the
+// values.
+func fieldsOf(call plan.Step, err error) []fault.Field {
+	if err == nil {
+		return nil
+	}
+	f := fault.Of(err)
+	one := func(typ string, why *fault.Error, loc ...any) []fault.Field {
+		return []fault.Field{tool.WrongField(typ, why, loc...)}
+	}
+	switch {
+	case errors.Is(err, tool.ErrValue):
+		return f.Fields
+	case errors.Is(err, errNotAsShown):
+		return one("query.value", tool.Because("problem.query_value"), "query")
+	case errors.Is(err, tool.ErrArguments):
+		var fields []fault.Field
+		for _, wrong := range f.Fields {
+			if wrong.Type != "more" {
+				fields = append(fields, atReference(call, wrong))
+			}
+		}
+		return fields
+	case errors.Is(err, tool.ErrRequest):
+		return one("path.value", tool.Because("problem.path_value"), "path")
+	case errors.Is(err, errDeniedValue):
+		return one("denied", f)
+	case errors.Is(err, errRises), errors.Is(err, errWoven):
+		return one("value", f, "body")
+	case f.Kind == fault.Internal: // it was told when the plan was read
+		return nil
+	}
+	return one("value", f, placeOf(call, f.Args["reference"])...)
+}
+
+// partsOf returns the parts of a call that are JSON, by their names.
+func partsOf(call plan.Step) map[string]json.RawMessage {
+	return map[string]json.RawMessage{"query": call.Query, "headers": call.Headers, "body": call.Body}
+}
+
+// placeOf returns the part of a call in which a reference stands.
+func placeOf(call plan.Step, reference string) []any {
+	for _, name := range []string{"query", "headers", "body"} {
+		refs, err := ref.InJSON(partsOf(call)[name])
+		if err == nil && slices.ContainsFunc(refs, func(r ref.Reference) bool { return "${"+r.String()+"}" == reference }) {
+			return []any{name}
+		}
+	}
+	return []any{"path"}
+}
+
+// atReference returns a fault of a made call as one of the call that was written: at the reference whose value is at fault.
+func atReference(call plan.Step, f fault.Field) fault.Field {
+	loc, refs := []any{}, []ref.Reference{}
+	if len(f.Loc) > 0 {
+		name, _ := f.Loc[0].(string)
+		if raw, is := partsOf(call)[name]; is {
+			loc, refs = writtenAt(raw, f.Loc[1:])
+			loc = append([]any{name}, loc...)
+		} else {
+			loc = f.Loc
+			refs, _ = ref.InText(call.Path)
+		}
+	}
+	why := withoutValue(f.Why)
+	var names []string
+	for _, r := range refs {
+		if name := "${" + r.String() + "}"; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		why = tool.Because("problem.with", "reference", strings.Join(names, ", "), "why", why)
+	}
+	return tool.WrongField(f.Type, why, loc...)
+}
+
+// writtenAt follows a place in JSON that was written as far as it goes: to a text, in which references may stand. It returns the
+// place, and the references there.
+func writtenAt(raw json.RawMessage, loc []any) (at []any, refs []ref.Reference) {
+	for _, l := range loc {
+		name, _ := l.(string)
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &object) == nil && object[name] != nil {
+			raw = object[name]
+		} else if i, err := strconv.Atoi(name); err == nil && json.Unmarshal(raw, &list) == nil && i >= 0 && i < len(list) {
+			raw = list[i]
+		} else {
+			break
+		}
+		at = append(at, name)
+	}
+	refs, _ = ref.InJSON(raw)
+	return at, refs
+}
+
+// telling lists the reasons that may have a part of a value.
+var telling = []string{"problem.unknown", "problem.name", "problem.json", "problem.taken_for"}
+
+// withoutValue returns a reason without what only a value can have.
+func withoutValue(why *fault.Error) *fault.Error {
+	if why == nil || slices.Contains(telling, why.Code) {
+		return tool.Because("problem.unfit")
+	}
+	safe := *why
+	for name, inner := range why.Inner {
+		safe = *safe.WithFault(name, withoutValue(inner))
+	}
+	return &safe
 }

@@ -119,12 +119,12 @@ func (c *checker) body(op Operation, a Arguments) {
 			}
 		}
 	}
-	problems := c.validate("/body", compile(c.schemas, body.Schema), v)
+	object, isObject := v.(map[string]any)
+	problems := c.validateText("/body", compile(c.schemas, body.Schema), v, body.textPlaces(way, v))
 	if len(problems) == 0 && !body.takes(raw) && way == AsJSON {
 		c.tell("/body", "type", "problem.body_kinds", "kinds", strings.Join(body.Kinds, ", "), "media", body.MediaType)
 	}
 	c.problems = append(c.problems, problems...)
-	object, isObject := v.(map[string]any)
 	switch {
 	case way == AsJSON:
 	case way == AsText:
@@ -136,6 +136,20 @@ func (c *checker) body(op Operation, a Arguments) {
 	default:
 		c.form(body, way, object)
 	}
+}
+
+// textPlaces returns the places of a body that are sent as text.
+func (b *Body) textPlaces(way Writing, v any) map[string]bool {
+	places := map[string]bool{}
+	switch object, isObject := v.(map[string]any); {
+	case way == AsText && !isObject:
+		addTextPlaces(places, "", v, "", 0)
+	case isObject && (way == AsForm || way == AsParts):
+		for name, value := range object {
+			addTextPlaces(places, "/"+Token(name), value, b.Encoding[name].Style, 1)
+		}
+	}
+	return places
 }
 
 // form checks what cannot be written: null, and an element of a joined list that holds what stands between two elements.

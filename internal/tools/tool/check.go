@@ -122,21 +122,26 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 	}
 }
 
-// parameter checks a query parameter. A query carries text, so the check accepts "3" for the number 3, and one
-// element for a list.
+// parameter checks a query parameter. A query carries text, so the check accepts "3" for the number 3, 3 for the text "3", and
+// one element for a list. A parameter that is sent as JSON keeps its types.
 func (c *checker) parameter(loc string, p Parameter, value any) {
-	if s, ok := value.(string); ok {
-		if c.refs && ref.Contains(s) {
-			c.references(loc, s)
-			return
-		}
+	s, isText := value.(string)
+	switch {
+	case isText && c.refs && ref.Contains(s):
+		c.references(loc, s)
+		return
+	case p.Style == "json":
+		c.problems = append(c.problems, c.validate(loc, compile(c.schemas, p.Schema), value)...)
+		return
+	case isText:
 		c.text(loc, p, s)
 		return
 	}
-	problems := c.validate(loc, compile(c.schemas, p.Schema), value)
+	schema := compile(c.schemas, p.Schema)
+	problems := c.validateText(loc, schema, value, textPlaces(value, p.Style))
 	if len(problems) > 0 && WrongType(problems, loc) {
 		if _, list := value.([]any); !list {
-			if other := c.validate(loc, compile(c.schemas, p.Schema), []any{value}); len(other) == 0 {
+			if one := []any{value}; len(c.validateText(loc, schema, one, textPlaces(one, p.Style))) == 0 {
 				problems = nil
 			}
 		}
@@ -150,11 +155,8 @@ func (c *checker) text(loc string, p Parameter, text string) {
 	s := compile(c.schemas, p.Schema)
 	problems := c.validate(loc, s, text)
 	readings := []any{}
-	if v, err := readValue(json.RawMessage(text)); err == nil {
-		switch v.(type) {
-		case json.Number, bool:
-			readings = append(readings, v)
-		}
+	if v, ok := readingOf(text); ok {
+		readings = append(readings, v)
 	}
 	items := []any{}
 	by := ","
@@ -163,8 +165,8 @@ func (c *checker) text(loc string, p Parameter, text string) {
 	}
 	for _, part := range strings.Split(text, by) {
 		var item any = part
-		if v, err := readValue(json.RawMessage(part)); err == nil {
-			if n, ok := v.(json.Number); ok {
+		if n, ok := readingOf(part); ok {
+			if _, is := n.(json.Number); is {
 				item = n
 			}
 		}

@@ -23,6 +23,20 @@ func valueError(reference, why string) error {
 // parameter in which its reference stands: all but its unreserved characters are escaped, so that it cannot add a segment, and
 // the text around references stays. The error is one of package ref, ErrValue, or ErrRequest for a path that must not be sent.
 func ResolvePath(template, path string, look ref.Lookup) (string, error) {
+	return pathResolver{look, ref.ResolveText}.path(template, path)
+}
+
+// ResolveKnownPath does the same for the references to results that there are. The others stay.
+func ResolveKnownPath(template, path string, look ref.Lookup) (string, error) {
+	return pathResolver{look, ref.ResolveKnownText}.path(template, path)
+}
+
+type pathResolver struct {
+	look    ref.Lookup
+	resolve func(text string, look ref.Lookup, literal, escape func(string) string) (string, error)
+}
+
+func (p pathResolver) path(template, path string) (string, error) {
 	if !ref.Contains(path) {
 		return path, nil
 	}
@@ -31,36 +45,36 @@ func ResolvePath(template, path string, look ref.Lookup) (string, error) {
 		if i > 0 || strings.HasPrefix(path, "/") {
 			b.WriteByte('/')
 		}
-		text, err := resolvePart(part, look)
+		text, err := p.part(part)
 		if err != nil {
 			return "", err
 		}
 		b.WriteString(text)
 	}
-	return b.String(), checkPlaces(template, path, b.String(), look)
+	return b.String(), p.checkPlaces(template, path, b.String())
 }
 
-// resolvePart replaces the references of one segment.
-func resolvePart(part string, look ref.Lookup) (string, error) {
+// part replaces the references of one segment.
+func (p pathResolver) part(part string) (string, error) {
 	refs, err := ref.InText(part)
 	if err != nil || len(refs) == 0 {
 		return part, err
 	}
 	why := ""
-	text, err := ref.ResolveText(part, look, legal, func(value string) string {
+	text, err := p.resolve(part, p.look, legal, func(value string) string {
 		if why == "" {
 			why = valueProblem(value)
 		}
 		return escapeText(value, "")
 	})
 	if err != nil {
-		return "", formError(refs, look, err)
+		return "", formError(refs, p.look, err)
 	}
 	if why == "" {
-		why = whyOf(unsafeSegment(Unescape(text)))
+		why = whyOf(unsafeSegment(Unescape(withoutReferences(text))))
 	}
 	if why != "" {
-		return "", valueError("${"+culprit(refs, look).String()+"}", why)
+		return "", valueError("${"+culprit(refs, p.look).String()+"}", why)
 	}
 	return text, nil
 }
@@ -142,11 +156,11 @@ func emptyReference(text string, look ref.Lookup) (ref.Reference, bool) {
 
 // checkPlaces checks that each parameter of a resolved path equals the value of its references: in
 // "{base}...{head}" a base that holds "..." would move the boundary between the two.
-func checkPlaces(template, written, resolved string, look ref.Lookup) error {
+func (p pathResolver) checkPlaces(template, written, resolved string) error {
 	before, _, ok := matchTemplate(template, written)
 	after, _, still := matchTemplate(template, resolved)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if r, empty := emptyReference(before[name], look); empty && !still {
+		if r, empty := emptyReference(before[name], p.look); empty && !still {
 			return valueError("${"+r.String()+"}", "step.value_empty")
 		}
 	}
@@ -155,10 +169,10 @@ func checkPlaces(template, written, resolved string, look ref.Lookup) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		refs, err := ref.InText(before[name])
-		if err != nil || len(refs) == 0 {
+		if err != nil || len(refs) == 0 || ref.Contains(after[name]) && strings.Contains(resolved, "${") {
 			continue
 		}
-		want, err := ref.ResolveText(before[name], look, nil, nil)
+		want, err := ref.ResolveText(before[name], p.look, nil, nil)
 		if err != nil {
 			return err
 		}
