@@ -42,7 +42,7 @@ func (d drafter) bind(ctx context.Context, c *plan.Call, to *boundCall) ([]fault
 	listed := d.listed[at]
 	entry, args, where, err := matchEntry(listed, *c)
 	if err != nil {
-		return one(where, "not_allowed", explain(err))
+		return []fault.Field{{Loc: []any{where}, Type: "not_allowed", Msg: explain(err), Why: whyNoCall(err)}}, nil
 	}
 	op, err := d.operations.Operation(ctx, d.account, listed.Server, entry)
 	if err != nil {
@@ -150,6 +150,22 @@ func explain(err error) string {
 		return f.Error()
 	}
 	return strings.Join(parts, "; ")
+}
+
+// whyNoCall returns the reason of such a fault for a person; nil where there is none but that for a model.
+func whyNoCall(err error) *fault.Error {
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f):
+		return nil
+	case errors.Is(f, tool.ErrRefused):
+		return tool.Because("fault.tool.refused."+f.Args["reason"], "what", oneLine(f.Args["what"]))
+	case errors.Is(f, tool.ErrNotAllowed):
+		return tool.Because("problem.no_operation", "operation", f.Args["method"]+" "+f.Args["path"])
+	case len(f.Fields) > 0:
+		return f.Fields[0].Why
+	}
+	return nil
 }
 
 // suggestUndo returns the call that undoes a POST, where the server's document declares it:

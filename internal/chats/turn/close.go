@@ -111,7 +111,7 @@ func (d *dialog) close(ctx, asking context.Context, stop conversation.StopReason
 	}
 	d.ending.status = conversation.Failed
 	switch {
-	case stop == conversation.StopSteps && !d.hasRead() && d.unproposed == "":
+	case stop == conversation.StopSteps && !d.hasRead() && d.unproposed == nil:
 		why = locale.Say("turn.too_many_rounds")
 	case stop == conversation.StopModel && err == nil: // it gave an empty text again
 		why = locale.Say("turn.empty")
@@ -173,7 +173,7 @@ func (d *dialog) lastCall(asking context.Context, r llm.Request) (llm.Reply, err
 
 // statePhrases say what was read, what is open and what waits in the chat.
 func (d *dialog) statePhrases() (all []locale.Phrase) {
-	say := func(key, name, value string) { all = append(all, locale.Say(key, name, value)) }
+	say := func(key, name string, value any) { all = append(all, locale.Say(key, name, value)) }
 	read := ""
 	for _, s := range d.sources {
 		if s.Answer != "" {
@@ -183,7 +183,7 @@ func (d *dialog) statePhrases() (all []locale.Phrase) {
 	if read != "" {
 		say("turn.closed.read", "list", read)
 	}
-	if d.unproposed != "" {
+	if d.unproposed != nil {
 		say("turn.bad_call", "reason", d.unproposed)
 	}
 	if goal := d.pendingGoal(); goal != "" {

@@ -50,10 +50,10 @@ type dialog struct {
 	left       []job.OpenCall                           // that a round leaves to its client
 	concludes  bool                                     // the model tells what comes of the plan of this turn
 	searches   int
-	unproposed string   // why the last proposal became no plan
-	forced     bool     // the model was asked again with a tool call forced
-	words      []string // texts of the model beside its calls, or before it was asked again
-	ending     ending   // how the answer ends, when it is no success
+	unproposed locale.Phrase // why the last proposal became no plan
+	forced     bool          // the model was asked again with a tool call forced
+	words      []string      // texts of the model beside its calls, or before it was asked again
+	ending     ending        // how the answer ends, when it is no success
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {

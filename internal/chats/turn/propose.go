@@ -76,26 +76,50 @@ func relocated(wrong []fault.Field) []fault.Field {
 }
 
 // reason returns the errors in one line for the user.
-func (p *proposals) reason() string {
-	var lines []string
-	for _, f := range p.wrong {
-		lines = append(lines, strings.TrimSpace(location(f.Loc)+" "+f.Msg))
-	}
-	if len(lines) == 0 {
+func (p *proposals) reason() locale.Phrase {
+	if len(p.wrong) == 0 {
 		var r struct {
 			Error    string
 			Problems []struct{ What string }
 		}
 		if json.Unmarshal([]byte(p.refused), &r) == nil && len(r.Problems) > 0 {
-			return r.Problems[0].What
+			return locale.Verbatim(r.Problems[0].What)
 		}
-		return r.Error
+		return locale.Verbatim(r.Error)
 	}
 	const most = 3
-	if len(lines) > most {
-		lines = append(lines[:most], "…")
+	all := locale.Joined{Between: "; "}
+	for _, f := range p.wrong[:min(most, len(p.wrong))] {
+		all.Phrases = append(all.Phrases, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(location(f.Loc)), wrongPhrase(f)}, Between: " "})
 	}
-	return strings.Join(lines, "; ")
+	if len(p.wrong) > most {
+		all.Phrases = append(all.Phrases, locale.Verbatim("…"))
+	}
+	return all
+}
+
+// wrongPhrase is a fault of a proposal as a sentence for the user: its reason, or what its type says where its own text, which is
+// English and for a model, cannot be used.
+type wrongPhrase fault.Field
+
+// In returns the sentence in a language.
+func (f wrongPhrase) In(tag locale.Tag) string {
+	switch {
+	case tag == locale.English && f.Msg != "":
+		return f.Msg
+	case f.Why != nil:
+		return locale.OfFault(f.Why).In(tag)
+	}
+	const prefix = "fault.plan.invalid."
+	for i := len(f.Loc) - 1; i >= 0; i-- {
+		if name, ok := f.Loc[i].(string); ok && locale.Exists(prefix+name+"."+f.Type) {
+			return locale.Say(prefix+name+"."+f.Type, "detail", strings.TrimPrefix(f.Msg, f.Type+": ")).In(tag)
+		}
+	}
+	if locale.Exists(prefix + "steps." + f.Type) {
+		return locale.Say(prefix+"steps."+f.Type, "detail", strings.TrimPrefix(f.Msg, f.Type+": ")).In(tag)
+	}
+	return locale.Text(tag, prefix+"steps.other")
 }
 
 // handleProposals creates a draft, or a new revision of the pending one. It returns the errors

@@ -190,13 +190,13 @@ func planMessage(lang locale.Tag, one fault.Field, own string) string {
 	return strings.ReplaceAll(own, "{detail}", strings.TrimPrefix(one.Msg, one.Type+": "))
 }
 
-// localizeFields returns the fields of a fault with a message each: the text for its code, member and type, else
-// the domain's text, else the text for the type.
+// localizeFields returns the fields of a fault with a message each: its own reason, else the text for its code, member and type,
+// else the domain's text, else the text for the type.
 func localizeFields(lang locale.Tag, f *fault.Error) []fault.Field {
 	out := make([]fault.Field, 0, len(f.Fields))
 	for _, one := range f.Fields {
 		one.Loc = slices.Clone(one.Loc)
-		var own string
+		own := ""
 		for i, l := range one.Loc {
 			name, ok := l.(string)
 			if !ok {
@@ -211,7 +211,10 @@ func localizeFields(lang locale.Tag, f *fault.Error) []fault.Field {
 		if key := "fault.field." + one.Type; hasText(lang, key) {
 			general = locale.Fill(lang, key, f.Args)
 		}
-		if f.Is(plan.ErrInvalid) {
+		switch {
+		case one.Why != nil && (lang != locale.English || one.Msg == ""):
+			own = locale.OfFault(one.Why).In(lang)
+		case f.Is(plan.ErrInvalid):
 			own = planMessage(lang, one, own)
 		}
 		one.Msg = cmp.Or(own, one.Msg, general)

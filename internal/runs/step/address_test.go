@@ -116,8 +116,10 @@ func TestKnownValuesAreTriedBeforeTheyAreShown(t *testing.T) {
 	for value, segment := range values {
 		id, _ := json.Marshal(value)
 		for name, change := range map[string]func(*plan.Step){
-			"path":  func(s *plan.Step) { s.Method, s.Path = "DELETE", "/bookings/${s1.body.id}" },
-			"items": func(s *plan.Step) { s.Method, s.Path, s.ForEach = "DELETE", "/bookings/${item}", "${s1.body.all}" },
+			"path": func(s *plan.Step) { s.Method, s.Path, s.Body = "DELETE", "/bookings/${s1.body.id}", nil },
+			"items": func(s *plan.Step) {
+				s.Method, s.Path, s.ForEach, s.Body = "DELETE", "/bookings/${item}", "${s1.body.all}", nil
+			},
 			"undo": func(s *plan.Step) {
 				s.Undo = &plan.Undo{Call: plan.Call{MCPID: s.MCPID, Method: "DELETE", Path: "/bookings/${s1.body.id}"}}
 			},
