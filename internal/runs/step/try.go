@@ -58,7 +58,7 @@ func mayRun(s plan.Step, look ref.Lookup) bool {
 func elementLookups(s plan.Step, look ref.Lookup) ([]ref.Lookup, *fault.Error) {
 	refs, err := ref.InText(s.ForEach)
 	if err != nil || len(refs) == 0 || !hasResult(look, refs[0]) {
-		return []ref.Lookup{look}, nil
+		return []ref.Lookup{look}, nil //nolint:nilerr // it was told when the plan was read
 	}
 	list, err := listOf(s, look)
 	switch {

@@ -45,10 +45,19 @@ func TestWhatIsSentAsTextIsReadAsItsSchemaSays(t *testing.T) {
 		schema, style, value string
 		fits                 bool
 	}{
-		{`{"type":"string"}`, "form", `5`, true}, {`{"type":"string"}`, "form", `[5]`, false}, {`{"type":"integer"}`, "form", `"5"`, true}, {`{"type":"integer"}`, "form", `" 5 "`, false},
-		{`{"type":"integer"}`, "form", `"5\t"`, false}, {`{"type":"array","items":{"type":"string"}}`, "form", `[5,"a"]`, true}, {`{"type":"array","items":{"type":"string"}}`, "form", `5`, true},
-		{`{"type":"array","items":{"type":"integer"}}`, "form", `["5"," 6"]`, false}, {`{"type":"object","properties":{"a":{"type":"string"}}}`, "deepObject", `{"a":5}`, true},
-		{`{"type":"object","properties":{"a":{"type":"string"}}}`, "json", `{"a":5}`, false}, {`{"type":"string"}`, "json", `5`, false}, {`{"type":"integer"}`, "json", `"5"`, false}, {`{"type":"string"}`, "form", `true`, true},
+		{`{"type":"string"}`, "form", `5`, true},
+		{`{"type":"string"}`, "form", `[5]`, false},
+		{`{"type":"integer"}`, "form", `"5"`, true},
+		{`{"type":"integer"}`, "form", `" 5 "`, false},
+		{`{"type":"integer"}`, "form", `"5\t"`, false},
+		{`{"type":"array","items":{"type":"string"}}`, "form", `[5,"a"]`, true},
+		{`{"type":"array","items":{"type":"string"}}`, "form", `5`, true},
+		{`{"type":"array","items":{"type":"integer"}}`, "form", `["5"," 6"]`, false},
+		{`{"type":"object","properties":{"a":{"type":"string"}}}`, "deepObject", `{"a":5}`, true},
+		{`{"type":"object","properties":{"a":{"type":"string"}}}`, "json", `{"a":5}`, false},
+		{`{"type":"string"}`, "json", `5`, false},
+		{`{"type":"integer"}`, "json", `"5"`, false},
+		{`{"type":"string"}`, "form", `true`, true},
 	} {
 		op := tool.Op("GET", "/x", tool.Parameter{Name: "a", In: "query", Style: c.style, Schema: json.RawMessage(c.schema)})
 		if got := op.CheckResolved(schema.Compiler{}, tool.Arguments{Path: "/x", Query: json.RawMessage(`{"a":` + c.value + `}`)}); (len(got) == 0) != c.fits {
