@@ -13,7 +13,7 @@ func TestValidatorAcceptsCases(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	err = Validate(context.Background(), filepath.Join(cache, "piloto", "asl-validator@4.0.0"))
+	err = Validate(context.Background(), filepath.Join(cache, "localaws", "asl-validator@4.0.0"))
 	if errors.Is(err, ErrNoValidator) {
 		t.Skip(err)
 	}
