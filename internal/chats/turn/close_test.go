@@ -137,7 +137,7 @@ func TestTheRecordSaysWhatIsOpenAndWhatWaits(t *testing.T) {
 	w.proposeDraft(t, bookNorth)
 	w.model.answers = []any{w.looksAt(0), calls("mcp_request", w.request("GET", "/nothing", "")), text(""), llm.ErrRefused}
 	got := w.send(t, "mira más").Message.Content
-	for _, says := range []string{"- Salas: GET ", "No he podido preparar el plan: path the server has no operation", "sigue esperando una confirmación"} {
+	for _, says := range []string{"- Salas: GET ", "No he podido preparar el plan: path: el servicio no tiene la operación", "sigue esperando una confirmación"} {
 		if !strings.Contains(got, says) {
 			t.Errorf("%q is not in %s", says, got)
 		}

@@ -90,7 +90,11 @@ func (p *proposals) reason() locale.Phrase {
 	const most = 3
 	all := locale.Joined{Between: "; "}
 	for _, f := range p.wrong[:min(most, len(p.wrong))] {
-		all.Phrases = append(all.Phrases, locale.Joined{Phrases: []locale.Phrase{locale.Verbatim(location(f.Loc)), wrongPhrase(f)}, Between: " "})
+		where := []locale.Phrase{wrongPhrase(f)}
+		if at := location(f.Loc); at != "" {
+			where = append([]locale.Phrase{locale.Verbatim(at)}, where...)
+		}
+		all.Phrases = append(all.Phrases, locale.Joined{Phrases: where, Between: ": "})
 	}
 	if len(p.wrong) > most {
 		all.Phrases = append(all.Phrases, locale.Verbatim("…"))

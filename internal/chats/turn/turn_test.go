@@ -348,7 +348,7 @@ func TestWrongCallsAreResultsUntilTheStepsAreUsedUp(t *testing.T) {
 	w.model.answers = append(w.model.answers, llm.ErrRefused)
 	reply := w.send(t, "salas")
 	w.ended(t, reply, turn.KindNotice, conversation.Failed, conversation.StopSteps)
-	if !strings.Contains(reply.Message.Content, "No he podido preparar el plan: path el servicio no tiene la operación GET /nothing") {
+	if !strings.Contains(reply.Message.Content, "No he podido preparar el plan: path: el servicio no tiene la operación GET /nothing") {
 		t.Error(reply.Message.Content)
 	}
 }

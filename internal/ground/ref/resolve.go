@@ -26,9 +26,9 @@ type Lookup func(step string) (Result, bool)
 
 // The faults of a reference whose value cannot be used. The locale files hold their sentences under the same codes.
 var (
-	ErrUnresolved = fault.New(fault.Conflict, "ref.unresolved") // it has no value: Args["reference"], and the fault "why"
-	ErrForm       = fault.New(fault.Conflict, "ref.form")       // its value is no text, number or boolean: Args["reference"]
-	ErrTooLarge   = fault.New(fault.Conflict, "ref.too_large")  // with the values the text is too large: Args["most"], in bytes
+	ErrUnresolved = fault.Reason("ref.unresolved") // it has no value: Args["reference"], and the fault "why"
+	ErrForm       = fault.Reason("ref.form")       // its value is no text, number or boolean: Args["reference"]
+	ErrTooLarge   = fault.Reason("ref.too_large")  // with the values the text is too large: Args["most"], in bytes
 )
 
 // maxResolved limits the size of a text after its references are replaced, in bytes: a small plan can refer to a

@@ -18,8 +18,8 @@ var (
 	// errNotAsShown means that a request would go to another address than the plan shows: with the value of a reference a part of
 	// it would be missing, or be called otherwise.
 	errNotAsShown = fault.New(fault.Conflict, "step.not_as_shown")
-	errRises      = fault.New(fault.Conflict, "step.command_rises") // with a value its command destroys
-	errWoven      = fault.New(fault.Conflict, "step.command_woven") // a value changes its command, and no person can be asked
+	errRises      = fault.Reason("step.command_rises") // with a value its command destroys
+	errWoven      = fault.Reason("step.command_woven") // a value changes its command, and no person can be asked
 )
 
 // resolve replaces the references of a call by their values, in the form that is sent. changed reports that a result changes its

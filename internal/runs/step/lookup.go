@@ -104,7 +104,7 @@ func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
 }
 
 // errNoList is the error of a step whose list is another value.
-var errNoList = fault.New(fault.Conflict, "step.no_list")
+var errNoList = fault.Reason("step.no_list")
 
 // resolve replaces the references of a step by their values.
 func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, error) {

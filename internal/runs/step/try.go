@@ -126,7 +126,7 @@ func (p Preview) tryCall(ctx context.Context, r plan.Run, id plan.EffectID, look
 }
 
 // errDeniedValue is the error of a call that a rule denies with the values that are known.
-var errDeniedValue = fault.New(fault.Conflict, "step.denied")
+var errDeniedValue = fault.Reason("step.denied")
 
 // tryAll makes a call as a run does.
 func (b bound) tryAll(schemas tool.Compiler, r plan.Run, call plan.Step, look ref.Lookup) error {
