@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +30,17 @@ type planted struct {
 	Until any    `dynamodbav:"taken_until,omitempty"`
 }
 
-// dueList is one list of what is due: its name, the row of an id, and a way through it with at most three rows. do is
-// called with the text of a key.
+// dueList is one list of what is due: its name, the row of an id, and a way through it with at most a number of rows. do
+// is called with the text of a key.
 type dueList struct {
 	name  string
 	row   func(id string) planted
-	sweep func(now func() time.Time, do func(key string) error) error
+	sweep func(most int, now func() time.Time, do func(key string) error) error
 }
 
 func listOf[K any](name string, row func(string) planted, due func(context.Context, time.Time, int) ([]sweep.Row[K], error)) dueList {
-	return dueList{name, row, func(now func() time.Time, do func(string) error) error {
-		l := sweep.List[K]{Name: name, Due: due, Most: 3, Now: now, Log: slog.New(slog.DiscardHandler), Do: func(_ context.Context, k K) error { return do(fmt.Sprint(k)) }}
+	return dueList{name, row, func(most int, now func() time.Time, do func(string) error) error {
+		l := sweep.List[K]{Name: name, Due: due, Most: most, Now: now, Log: slog.New(slog.DiscardHandler), Do: func(_ context.Context, k K) error { return do(fmt.Sprint(k)) }}
 		_, err := l.Sweep(ctx)
 		return err
 	}}
@@ -109,7 +110,7 @@ func TestAPoisonedRowHoldsNobody(t *testing.T) {
 			}
 			clock := func() time.Time { return at }
 			for pass := range 2 {
-				if err := l.sweep(clock, do); err == nil && pass == 0 {
+				if err := l.sweep(3, clock, do); err == nil && pass == 0 {
 					t.Errorf("%s, %s: nothing is told of the bad rows", l.name, kind)
 				}
 			}
@@ -121,11 +122,81 @@ func TestAPoisonedRowHoldsNobody(t *testing.T) {
 			}
 			before := total(tried)
 			at = at.Add(time.Hour)
-			_ = l.sweep(clock, do)
+			_ = l.sweep(3, clock, do)
 			if total(tried) == before {
 				t.Errorf("%s, %s: the bad rows are not tried again: %v", l.name, kind, tried)
 			}
 		}
+	}
+}
+
+// TestRowsThatNeedNothingHoldNobody plants more rows that need nothing first in each list than a sweep takes. The row
+// behind them is reached, and they stand behind it.
+func TestRowsThatNeedNothingHoldNobody(t *testing.T) {
+	most := 1000
+	if testing.Short() {
+		most = 100
+	}
+	for n := range dueListCount {
+		rows := table.New(t)
+		l := dueLists(fixture.Join(store.Over(rows)))[n]
+		put := func(id string, at time.Time) {
+			t.Helper()
+			row := l.row(id)
+			row.DuePK, row.DueSK = kv.DueList(l.name, "acme"), kv.At(at, id)
+			if err := rows.Commit(ctx, kv.Put(row, "", nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range most + most/10 {
+			put(fmt.Sprintf("idle%04d", i), now.Add(time.Duration(i)*time.Millisecond))
+		}
+		put("good", now.Add(time.Minute))
+		at, reached := now.Add(time.Hour), false
+		do := func(key string) error {
+			reached = reached || strings.Contains(key, "good")
+			return nil
+		}
+		if err := l.sweep(most, func() time.Time { return at }, do); err != nil || !reached {
+			t.Errorf("%s: the row behind those that need nothing is reached: %v; %v", l.name, reached, err)
+		}
+		first := ""
+		at = at.Add(time.Second)
+		put("next", now.Add(2*time.Minute))
+		_ = l.sweep(1, func() time.Time { return at }, func(key string) error {
+			first = cmp.Or(first, key)
+			return nil
+		})
+		if !strings.Contains(first, "next") {
+			t.Errorf("%s: %q is first again", l.name, first)
+		}
+	}
+}
+
+// TestRowsOfOneAccountAreOneVisit: many rows of earlier formats of one account stand before another account.
+func TestRowsOfOneAccountAreOneVisit(t *testing.T) {
+	rows := table.New(t)
+	s := fixture.Join(store.Over(rows))
+	for i := range 12 {
+		row := planted{PK: kv.Account("acme") + "#W", SK: fmt.Sprint("HOLD#", i), DuePK: kv.DueList("HOLD", "acme"), DueSK: kv.At(now, fmt.Sprint(i))}
+		if err := rows.Commit(ctx, kv.Put(row, "", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := planted{PK: kv.Account("other") + "#W", SK: "WALLET", DuePK: kv.DueList("WALLET", "other"), DueSK: kv.At(now.Add(time.Second), "other")}
+	if err := rows.Commit(ctx, kv.Put(other, "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	at, visits := now.Add(time.Hour), map[string]int{}
+	l := dueLists(s)[dueListCount-1]
+	for range 4 {
+		if err := l.sweep(4, func() time.Time { return at }, func(key string) error { visits[key]++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Second)
+	}
+	if visits["other"] == 0 || visits["acme"] > 4 {
+		t.Errorf("visits %v", visits)
 	}
 }
 

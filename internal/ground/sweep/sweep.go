@@ -1,6 +1,6 @@
 // Package sweep owns the loop that works through a list of what is due: it lists, does, puts off what fails, recovers from
 // panics, counts, and is bounded. No row can keep those behind it from being reached: one that fails, whose key cannot be
-// read, or whose work panics or hangs, goes behind them in its list.
+// read, whose work panics or hangs, or whose work leaves it where it is, goes behind them in its list.
 //
 // It knows nothing of what is due. The rooms say what to do with a key, and the stores list rows that can be put off
 // without being read.
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,21 +23,25 @@ type Row[K any] struct {
 	Name  string // of the row, for logs and errors
 	Tries int    // how often it was put off before
 	Err   error  // why its key could not be read; nil: it could
-	// PutOff moves the row to a time in its list, and counts that; a row that somebody moved meanwhile stays. Nil: the row
-	// is in no list, or its work moves it.
-	PutOff func(ctx context.Context, until time.Time) error
+	// PutOff moves the row to a later time in its list, counts that, and reports it. A row that is no longer where it was
+	// listed, or whose own time is later, stays. Nil: the row is in no list.
+	PutOff func(ctx context.Context, until time.Time) (moved bool, err error)
 }
+
+// ErrLater is returned by the work of a row that was not begun. The row keeps its place, because it waited for nothing else.
+var ErrLater = errors.New("sweep: the row waits for the next sweep")
 
 // List is a list of what is due, and what is done about it.
 type List[K any] struct {
 	Name string // in logs, such as "runs"
 	// Due lists at most limit rows that are due by a time, the oldest first. Rows beside an error are worked on.
 	Due func(ctx context.Context, at time.Time, limit int) ([]Row[K], error)
+	// Do does the work of a row, and takes it off the list or moves it there. A row that it leaves is put off.
 	Do  func(ctx context.Context, key K) error
 	Now func() time.Time
 	Log *slog.Logger
 
-	Most    int            // rows in one sweep; the others stay due
+	Most    int            // rows in one sweep, without those that are unreadable or need nothing; the others stay due
 	AtOnce  int            // rows, or groups, side by side; 0: one after the other
 	Group   func(K) string // rows of one group are worked on one after the other; nil: each is a group
 	Each    time.Duration  // how long one row may take; 0: a third of Within
@@ -48,6 +53,7 @@ type List[K any] struct {
 type Count struct {
 	Done   int
 	Failed int // and put off
+	Idle   int // that needed nothing, and were put off because they were still due
 }
 
 const (
@@ -59,36 +65,34 @@ const (
 	putOffWithin = 5 * time.Second
 )
 
-// Sweep works through the list once. The errors of its rows are joined, and so are those of the list itself.
+// Sweep works through the list once. The errors of its rows are joined, and so are those of the list itself. It lists more
+// for as many rows as could not be read or needed nothing.
 func (l List[K]) Sweep(ctx context.Context) (Count, error) {
-	var rows []Row[K]
-	listed := Guard(func() (err error) {
-		rows, err = l.Due(ctx, l.Now(), l.Most)
-		return err
-	})
-	count, err := l.Over(ctx, rows)
-	return count, errors.Join(listed, err)
+	s, began, met := l.pass(), l.Now(), map[string]bool{}
+	for {
+		var rows []Row[K]
+		most := l.Most - s.busy
+		err := Guard(func() (err error) {
+			rows, err = l.Due(ctx, began, most)
+			return err
+		})
+		next := slices.DeleteFunc(slices.Clone(rows), func(r Row[K]) bool { return met[r.Name] })
+		for _, r := range next {
+			met[r.Name] = true
+		}
+		s.over(ctx, next)
+		if err != nil || len(rows) < most || len(next) == 0 || s.busy >= l.Most || s.isOver(ctx) {
+			count, problem := s.end()
+			return count, errors.Join(err, problem)
+		}
+	}
 }
 
 // Over works through rows that are listed already.
 func (l List[K]) Over(ctx context.Context, rows []Row[K]) (Count, error) {
-	s := pass[K]{List: l, until: l.Now().Add(orElse(l.Within, usualTime))}
-	slots := make(chan struct{}, max(1, l.AtOnce))
-	var workers sync.WaitGroup
-	for _, group := range l.groups(rows) {
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			for _, r := range group {
-				s.work(ctx, r)
-			}
-		})
-	}
-	workers.Wait()
-	if more := s.count.Failed - mostErrors; more > 0 {
-		s.problems = append(s.problems, fmt.Errorf("%s: %d more rows failed", l.Name, more))
-	}
-	return s.count, errors.Join(s.problems...)
+	s := l.pass()
+	s.over(ctx, rows)
+	return s.end()
 }
 
 // groups returns the rows by their group, in the order of the first row of each.
@@ -117,40 +121,88 @@ type pass[K any] struct {
 
 	mu       sync.Mutex
 	count    Count
+	busy     int // rows on which work was done, or failed
 	problems []error
 }
 
-// work does the work of one row, and puts it off when that fails. A sweep that ends is no failure of the row.
+func (l List[K]) pass() *pass[K] {
+	return &pass[K]{List: l, until: l.Now().Add(orElse(l.Within, usualTime))}
+}
+
+// over works through rows.
+func (s *pass[K]) over(ctx context.Context, rows []Row[K]) {
+	slots := make(chan struct{}, max(1, s.AtOnce))
+	var workers sync.WaitGroup
+	for _, group := range s.groups(rows) {
+		slots <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-slots }()
+			for _, r := range group {
+				s.work(ctx, r)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// isOver reports whether no more rows are begun.
+func (s *pass[K]) isOver(ctx context.Context) bool { return ctx.Err() != nil || s.Now().After(s.until) }
+
+// end returns what was counted.
+func (s *pass[K]) end() (Count, error) {
+	if more := s.count.Failed - mostErrors; more > 0 {
+		s.problems = append(s.problems, fmt.Errorf("%s: %d more rows failed", s.Name, more))
+	}
+	return s.count, errors.Join(s.problems...)
+}
+
+// work does the work of one row, and puts the row off when that fails, or leaves it where it is. A sweep that ends is no
+// failure of the row.
 func (s *pass[K]) work(ctx context.Context, r Row[K]) {
-	if ctx.Err() != nil || s.Now().After(s.until) {
+	if s.isOver(ctx) {
 		return
 	}
 	err := r.Err
 	if err == nil {
 		err = s.do(ctx, r.Key)
 	}
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.count.Done++
+	if errors.Is(err, ErrLater) {
 		return
 	}
-	var moved error
 	next := s.next(r.Tries)
-	if r.PutOff != nil && ctx.Err() == nil {
-		moved = Guard(func() error {
-			ctx, cancel := context.WithTimeout(ctx, putOffWithin)
-			defer cancel()
-			return r.PutOff(ctx, next)
-		})
-	}
-	s.Log.ErrorContext(ctx, "sweep.failed", "list", s.Name, "row", r.Name, "tries", r.Tries+1, "next", next, "error", errors.Join(err, moved))
+	moved, problem := s.putOff(ctx, r, next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.count.Failed++
-	if len(s.problems) < mostErrors {
-		s.problems = append(s.problems, fmt.Errorf("%s: %s: %w", s.Name, r.Name, errors.Join(err, moved)))
+	if r.Err == nil && (err != nil || !moved) {
+		s.busy++
 	}
+	switch failed := errors.Join(err, problem); {
+	case failed != nil:
+		s.Log.ErrorContext(ctx, "sweep.failed", "list", s.Name, "row", r.Name, "tries", r.Tries+1, "next", next, "error", failed)
+		s.count.Failed++
+		if len(s.problems) < mostErrors {
+			s.problems = append(s.problems, fmt.Errorf("%s: %s: %w", s.Name, r.Name, failed))
+		}
+	case moved:
+		s.Log.WarnContext(ctx, "sweep.idle", "list", s.Name, "row", r.Name, "tries", r.Tries+1, "next", next)
+		s.count.Idle++
+	default:
+		s.count.Done++
+	}
+}
+
+// putOff moves a row behind the others, if it is still where it was listed.
+func (s *pass[K]) putOff(ctx context.Context, r Row[K], until time.Time) (moved bool, err error) {
+	if r.PutOff == nil || ctx.Err() != nil {
+		return false, nil
+	}
+	err = Guard(func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, putOffWithin)
+		defer cancel()
+		moved, err = r.PutOff(ctx, until)
+		return err
+	})
+	return moved, err
 }
 
 // do calls Do within the time of one row.

@@ -39,12 +39,15 @@ func (s *shelf) due(_ context.Context, at time.Time, limit int) ([]sweep.Row[str
 		if due.After(at) {
 			continue
 		}
-		r := sweep.Row[string]{Key: k, Name: k, Tries: s.tries[k], PutOff: func(_ context.Context, until time.Time) error {
+		r := sweep.Row[string]{Key: k, Name: k, Tries: s.tries[k], PutOff: func(_ context.Context, until time.Time) (bool, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			if !s.at[k].Equal(due) {
+				return false, nil
+			}
 			s.at[k] = until
 			s.tries[k]++
-			return nil
+			return true, nil
 		}}
 		if strings.HasPrefix(k, "unreadable") {
 			r.Err = errors.New("it is no key")
@@ -59,6 +62,10 @@ func (s *shelf) do(ctx context.Context, key string) error {
 	switch {
 	case strings.HasPrefix(key, "fails"):
 		return errors.New("as the case says")
+	case strings.HasPrefix(key, "idle"):
+		return nil
+	case strings.HasPrefix(key, "later"):
+		return fmt.Errorf("as the case says: %w", sweep.ErrLater)
 	case strings.HasPrefix(key, "panics"):
 		panic("as the case says")
 	case strings.HasPrefix(key, "hangs"):
@@ -78,7 +85,7 @@ func (s *shelf) list(most int) sweep.List[string] {
 
 // TestNoRowStarvesThoseBehind plants more bad rows in front than one sweep lists.
 func TestNoRowStarvesThoseBehind(t *testing.T) {
-	for _, kind := range []string{"unreadable", "fails", "panics", "hangs"} {
+	for _, kind := range []string{"unreadable", "fails", "panics", "hangs", "idle"} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var keys []string
@@ -87,7 +94,7 @@ func TestNoRowStarvesThoseBehind(t *testing.T) {
 				}
 				s := newShelf(append(keys, "good", "better")...)
 				for range 10 {
-					if _, err := s.list(5).Sweep(t.Context()); err == nil && len(s.did) == 0 {
+					if _, err := s.list(5).Sweep(t.Context()); err == nil && len(s.did) == 0 && kind != "idle" {
 						t.Fatal("nothing is told of the bad rows")
 					}
 					time.Sleep(time.Second)
@@ -125,6 +132,32 @@ func TestOnlyWhatFailsIsPutOff(t *testing.T) {
 			t.Errorf("%+v, %v: it was put off by the end of a sweep", n, err)
 		}
 	})
+}
+
+// TestRowsWithoutWorkTakeNoPlace: a sweep passes any number of rows that need nothing, or cannot be read, and still does as
+// much as it may.
+func TestRowsWithoutWorkTakeNoPlace(t *testing.T) {
+	for _, kind := range []string{"idle", "unreadable"} {
+		synctest.Test(t, func(t *testing.T) {
+			var keys []string
+			for i := range 1100 {
+				keys = append(keys, fmt.Sprint(kind, i))
+			}
+			s := newShelf(append(keys, "a", "b", "c", "d", "e", "f")...)
+			if n, _ := s.list(5).Sweep(t.Context()); n.Done != 5 || n.Idle+n.Failed != 1100 || !slices.Equal(s.did, []string{"a", "b", "c", "d", "e"}) {
+				t.Errorf("%s: %+v, did %v", kind, n, s.did)
+			}
+		})
+	}
+}
+
+// TestRowThatIsNotBegunKeepsItsPlace: it is first in the next sweep.
+func TestRowThatIsNotBegunKeepsItsPlace(t *testing.T) {
+	s := newShelf("later", "good")
+	was := s.at["later"]
+	if n, err := s.list(5).Sweep(t.Context()); n.Done != 1 || n.Idle+n.Failed != 0 || err != nil || !s.at["later"].Equal(was) || s.tries["later"] != 0 {
+		t.Errorf("%+v, %v: it is due at %v, no longer at %v", n, err, s.at["later"], was)
+	}
 }
 
 // TestSweepIsBounded: in its rows, in its time, in its errors and in how much it does at once.
@@ -177,7 +210,7 @@ func TestPanicOfAListIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 	l = newShelf("fails").list(1)
-	n, err := l.Over(t.Context(), []sweep.Row[string]{{Key: "fails", PutOff: func(context.Context, time.Time) error { panic("moving") }}, {Key: "fails"}, {Key: "good"}})
+	n, err := l.Over(t.Context(), []sweep.Row[string]{{Key: "fails", PutOff: func(context.Context, time.Time) (bool, error) { panic("moving") }}, {Key: "fails"}, {Key: "good"}})
 	if n.Done != 1 || n.Failed != 2 || !strings.Contains(err.Error(), "moving") {
 		t.Errorf("%+v, %v", n, err)
 	}

@@ -197,7 +197,7 @@ func (r *round) deliver(ctx context.Context, one Due) error {
 	late := at.After(r.until)
 	switch {
 	case late && !c.begun:
-		return nil
+		return sweep.ErrLater
 	case late:
 		return r.Store.DelayHook(ctx, one, at)
 	case c.rests > 0:

@@ -44,8 +44,11 @@ func (s *Store) WithFiles(ctx context.Context, at time.Time, limit int) ([]sweep
 	return kv.DueRows(ctx, s.table, dueGone, at, limit, func(k kv.DueKey) (conversation.Gone, error) {
 		var row goneRow
 		err := s.table.Get(ctx, k.PK, k.SK, &row, kv.ErrBehind)
-		if err == nil && row.DuePK == "" {
+		switch {
+		case err == nil && row.DuePK == "":
 			err = kv.ErrBehind
+		case err == nil && row.Project+row.Chat == "":
+			err = k.Unknown()
 		}
 		return conversation.Gone{Account: strings.TrimPrefix(k.PK, kv.Account("")), ProjectID: row.Project, ChatID: row.Chat}, err
 	})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/sweep"
 )
 
@@ -89,7 +90,7 @@ func DueRows[K any](ctx context.Context, t *Table, list string, at time.Time, li
 func RowsOf[K any](t *Table, keys []DueKey, read func(DueKey) (K, error)) []sweep.Row[K] {
 	var rows []sweep.Row[K]
 	for _, k := range keys {
-		r := sweep.Row[K]{Name: k.PK + " " + k.SK, Tries: triesOf(k.DueSK), PutOff: func(ctx context.Context, until time.Time) error {
+		r := sweep.Row[K]{Name: k.PK + " " + k.SK, Tries: triesOf(k.DueSK), PutOff: func(ctx context.Context, until time.Time) (bool, error) {
 			return t.putOff(ctx, k, until)
 		}}
 		r.Err = sweep.Guard(func() (err error) {
@@ -108,15 +109,20 @@ func (k DueKey) Unknown() error {
 	return fmt.Errorf("store: %q %q is due, and nothing is known of such rows", k.PK, k.SK)
 }
 
-// putOff sets when a row is due again, unless somebody changed that since it was listed. The number of tries is stored
-// with the time, so that any other write of the time resets it.
-func (t *Table) putOff(ctx context.Context, k DueKey, until time.Time) error {
+// putOff sets when a row is due again, unless somebody changed that since it was listed, or it is later already. The number
+// of tries is stored with the time, so that any other write of the time resets it.
+func (t *Table) putOff(ctx context.Context, k DueKey, until time.Time) (moved bool, err error) {
 	_, id, _ := strings.Cut(k.DueSK, "#")
 	id, _, _ = strings.Cut(id, triesMark)
-	_, _, err := t.Try(ctx, Update(k.PK, k.SK, "SET DueSK = :next", "DueSK = :seen", Item{
-		":next": S(At(until, id) + triesMark + strconv.Itoa(triesOf(k.DueSK)+1)), ":seen": S(k.DueSK),
-	}, nil))
-	return err
+	next := At(until, id) + triesMark + strconv.Itoa(triesOf(k.DueSK)+1)
+	if next < k.DueSK {
+		return false, nil
+	}
+	_, moved, err = t.Try(ctx, Update(k.PK, k.SK, "SET DueSK = :next", "DueSK = :seen", Item{":next": S(next), ":seen": S(k.DueSK)}, nil))
+	if errors.Is(err, fault.ErrMoved) { // a transaction moves it now
+		return false, nil
+	}
+	return moved, err
 }
 
 // triesMark separates the due time of a row from the number of failed tries.

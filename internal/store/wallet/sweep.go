@@ -35,16 +35,30 @@ func (s *Store) DueWallets(ctx context.Context, at time.Time, limit int) ([]swee
 		keys = append(keys, more...)
 	}
 	order.By(keys, func(a, b kv.DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
-	seen := map[string]bool{}
-	rows := kv.RowsOf(s.table, keys, func(k kv.DueKey) (string, error) {
-		account := kv.AccountOf(k.PK, "#W")
-		if seen[account] {
-			return "", kv.ErrBehind
-		}
-		seen[account] = true
-		return account, nil
-	})
+	rows := kv.RowsOf(s.table, keys, func(k kv.DueKey) (string, error) { return kv.AccountOf(k.PK, "#W"), nil })
+	rows = ofAccounts(rows)
 	return rows[:min(limit, len(rows))], nil
+}
+
+// ofAccounts joins the rows of each account: it is visited once, and all of its rows are put off together.
+func ofAccounts(rows []sweep.Row[string]) []sweep.Row[string] {
+	var list []sweep.Row[string]
+	at := map[string]int{}
+	for _, r := range rows {
+		i, known := at[r.Key]
+		if !known {
+			at[r.Key] = len(list)
+			list = append(list, r)
+			continue
+		}
+		first := list[i].PutOff
+		list[i].PutOff = func(ctx context.Context, until time.Time) (bool, error) {
+			one, err := first(ctx, until)
+			other, problem := r.PutOff(ctx, until)
+			return one || other, errors.Join(err, problem)
+		}
+	}
+	return list
 }
 
 // Visit reads a wallet for the sweep. A hold that cannot be read is an error beside the others.
