@@ -53,6 +53,7 @@ type site struct {
 func (w World) site(c Config) site {
 	w.Private = c.Private
 	log, stores := w.Log(c.LogLevel), store.New(w.Tables, c.TableName)
+	stores.Table.Log = log
 	meter := w.meter(c.Rates, stores.Access, log)
 	return site{
 		World: w, log: log, stores: stores, meter: meter,

@@ -112,20 +112,26 @@ func (s *Store) walk(ctx context.Context, account, scope string, keep filter, pl
 		return nil, false, kv.ErrCursor
 	}
 	var rows []listedRow
-	for i := first; i < len(places) && len(rows) <= limit; i++ {
+	for i := first; i < len(places) && len(rows) <= limit; {
 		span := kv.Listed(listOf(account, places[i]))
 		span.Newest, span.Before, before = true, before, ""
 		span.Filter, span.Values = keep.expression, keep.values
-		items, err := s.table.Read(ctx, span, limit+1-len(rows))
+		most := limit + 1 - len(rows)
+		items, err := s.table.Read(ctx, span, most)
 		if err != nil {
 			return nil, false, err
 		}
-		part, err := kv.DecodeAll[chatRow](items)
+		part, err := kv.Readable(ctx, s.table, items, func(row chatRow) (listedRow, error) {
+			return listedRow{row, string(rune('a'+i)) + row.ListSK}, nil
+		})
 		if err != nil {
 			return nil, false, err
 		}
-		for _, row := range part {
-			rows = append(rows, listedRow{row, string(rune('a'+i)) + row.ListSK})
+		rows = append(rows, part...)
+		if len(items) < most {
+			i++
+		} else {
+			before = kv.Text(items[most-1], "GSI1SK")
 		}
 	}
 	return rows[:min(len(rows), limit)], len(rows) > limit, nil

@@ -62,15 +62,7 @@ func (s *Store) Projects(ctx context.Context, account string) ([]conversation.Pr
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kv.DecodeAll[projectRow](items)
-	if err != nil {
-		return nil, err
-	}
-	projects := make([]conversation.Project, len(rows))
-	for i, row := range rows {
-		projects[i] = row.project()
-	}
-	return projects, nil
+	return kv.Readable(ctx, s.table, items, func(row projectRow) (conversation.Project, error) { return row.project(), nil })
 }
 
 // UpdateProject applies change to the stored project. It reads the project and applies change again

@@ -88,12 +88,7 @@ func (s *Store) Hooks(ctx context.Context, account string) ([]hook.Hook, error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kv.DecodeAll[hookRow](items)
-	list := make([]hook.Hook, len(rows))
-	for i, row := range rows {
-		list[i] = row.hook()
-	}
-	return list, err
+	return kv.Readable(ctx, s.table, items, func(row hookRow) (hook.Hook, error) { return row.hook(), nil })
 }
 
 // Hook implements hook.Store.

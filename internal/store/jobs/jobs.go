@@ -317,17 +317,8 @@ func (s *Store) Jobs(ctx context.Context, account, cursor string, limit int) ([]
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := kv.DecodeAll[jobRow](items)
-	if err != nil {
-		return nil, "", err
-	}
-	list := make([]job.Job, len(rows))
-	for i, row := range rows {
-		if list[i], err = row.job(); err != nil {
-			return nil, "", err
-		}
-	}
-	return list, next, nil
+	list, err := kv.Readable(ctx, s.table, items, jobRow.job)
+	return list, next, err
 }
 
 // Rounds implements job.Store.

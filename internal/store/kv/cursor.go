@@ -57,20 +57,15 @@ func (t *Table) Page(ctx context.Context, scope string, s Span, cursor string, l
 	if err != nil || len(items) <= limit {
 		return items, "", err
 	}
-	items = items[:limit]
-	var last struct {
-		ListSK string `dynamodbav:"GSI1SK"`
-	}
-	err = Decode(items[limit-1], &last)
-	return items, WriteCursor(scope, last.ListSK), err
+	return items, WriteCursor(scope, Text(items[limit-1], "GSI1SK")), nil
 }
 
 // Place is a row of a list, as a reader of the list finds it: its keys, its place, and the chat that it is of, if any.
 type Place struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
-	ListSK string `dynamodbav:"GSI1SK"`
-	ChatID string `dynamodbav:"chat_id"`
+	PK     string
+	SK     string
+	ListSK string
+	ChatID string
 }
 
 // mostLooked is the number of rows of a list after which a page ends, although it is not full.
@@ -116,8 +111,9 @@ func Pick[T any](ctx context.Context, t *Table, scope string, s Span, cursor str
 }
 
 func places(items []Item, err error) ([]Place, error) {
-	if err != nil {
-		return nil, err
+	list := make([]Place, len(items))
+	for i, it := range items {
+		list[i] = Place{Text(it, "PK"), Text(it, "SK"), Text(it, "GSI1SK"), Text(it, "chat_id")}
 	}
-	return DecodeAll[Place](items)
+	return list, err
 }

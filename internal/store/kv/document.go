@@ -14,6 +14,9 @@ const Format = 5
 // ErrFormat is a row of a later version of the program.
 var ErrFormat = errors.New("kv: a later version of the program wrote this row")
 
+// ErrUnreadable is a row that is there and cannot be read: it is damaged, or of a later version (ErrFormat, too).
+var ErrUnreadable = errors.New("kv: the row cannot be read")
+
 // Document is a kind of JSON value that rows keep in one attribute, as bytes. Every field of T
 // has a JSON name of its own, so that renaming it in Go changes nothing that is stored.
 type Document[T any] struct{ Name string }
@@ -27,11 +30,11 @@ func (d Document[T]) Encode(v T) ([]byte, error) {
 	return raw, nil
 }
 
-// Decode reads JSON.
+// Decode reads JSON; ErrUnreadable.
 func (d Document[T]) Decode(raw []byte) (T, error) {
 	var v T
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("kv: decode %s: %w", d.Name, err)
+		return v, fmt.Errorf("%w: decode %s: %w", ErrUnreadable, d.Name, err)
 	}
 	return v, nil
 }
@@ -45,12 +48,12 @@ func (d Document[T]) Pack(v T) ([]byte, error) {
 	return Zip(raw)
 }
 
-// Unpack reads the bytes that Pack returned.
+// Unpack reads the bytes that Pack returned; ErrUnreadable.
 func (d Document[T]) Unpack(packed []byte) (T, error) {
 	raw, err := Unzip(packed)
 	if err != nil {
 		var none T
-		return none, fmt.Errorf("kv: decode %s: %w", d.Name, err)
+		return none, fmt.Errorf("%w: decode %s: %w", ErrUnreadable, d.Name, err)
 	}
 	return d.Decode(raw)
 }

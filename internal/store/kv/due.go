@@ -37,9 +37,9 @@ func IsDue(pk, list string) bool { return pk == list || strings.HasPrefix(pk, li
 
 // DueKey is the key of a row that is due, and its place in the list.
 type DueKey struct {
-	PK    string `dynamodbav:"PK"`
-	SK    string `dynamodbav:"SK"`
-	DueSK string `dynamodbav:"DueSK"`
+	PK    string
+	SK    string
+	DueSK string
 }
 
 // Due lists the rows of a list that are due by a time, the oldest first, at most limit. In format 1 a
@@ -65,9 +65,9 @@ func (t *Table) Due(ctx context.Context, list string, at time.Time, limit int) (
 			return nil, err
 		}
 	}
-	keys, err := DecodeAll[DueKey](slices.Concat(found[:]...))
-	if err != nil {
-		return nil, err
+	var keys []DueKey
+	for _, it := range slices.Concat(found[:]...) {
+		keys = append(keys, DueKey{Text(it, "PK"), Text(it, "SK"), Text(it, "DueSK")})
 	}
 	slices.SortStableFunc(keys, func(a, b DueKey) int { return strings.Compare(a.DueSK, b.DueSK) })
 	if limit > 0 && len(keys) > limit {

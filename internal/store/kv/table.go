@@ -6,6 +6,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,12 +23,15 @@ type Table struct {
 	client Client
 	name   string
 
+	// Log hears of rows that lists leave out.
+	Log *slog.Logger
+
 	dueReads chan struct{} // one element for each read of a list of due rows that is under way
 }
 
 // New returns the table with a name.
 func New(client Client, name string) *Table {
-	return &Table{client, name, make(chan struct{}, dueReads)}
+	return &Table{client, name, slog.Default(), make(chan struct{}, dueReads)}
 }
 
 // Row reads one row, as the last write left it; nil when there is none.

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"time"
@@ -102,15 +103,48 @@ func Time(ms int64) time.Time {
 // Encode returns a row, which is a struct with dynamodbav names.
 func Encode(row any) (Item, error) { return attributevalue.MarshalMap(row) }
 
-// Decode reads a row into a pointer to such a struct; ErrFormat.
+// Decode reads a row into a pointer to such a struct; ErrUnreadable.
 func Decode(it Item, row any) error {
 	if v, ok, err := Int(it, "v"); err != nil || ok && v > Format {
-		return errors.Join(ErrFormat, err)
+		return errors.Join(ErrUnreadable, ErrFormat, err)
 	}
-	return attributevalue.UnmarshalMap(it, row)
+	if err := attributevalue.UnmarshalMap(it, row); err != nil {
+		return errors.Join(ErrUnreadable, err)
+	}
+	return nil
 }
 
-// DecodeAll reads rows; ErrFormat.
+// Readable reads the rows of a list. read makes a thing of a row. A row that cannot be read is logged and left out, so that
+// it takes nothing else with it; where a row counts, as one of a ledger does, DecodeAll is used.
+func Readable[R, T any](ctx context.Context, t *Table, items []Item, read func(R) (T, error)) ([]T, error) {
+	list := make([]T, 0, len(items))
+	for _, it := range items {
+		var row R
+		var v T
+		err := Decode(it, &row)
+		if err == nil {
+			v, err = read(row)
+		}
+		switch {
+		case err == nil:
+			list = append(list, v)
+		case !t.LeavesOut(ctx, Text(it, "PK"), Text(it, "SK"), err):
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// LeavesOut reports whether a list leaves a row out because of an error, and logs it: ErrUnreadable, but no failed read.
+func (t *Table) LeavesOut(ctx context.Context, pk, sk string, err error) bool {
+	if !errors.Is(err, ErrUnreadable) {
+		return false
+	}
+	t.Log.ErrorContext(ctx, "store.unreadable", "pk", pk, "sk", sk, "error", err)
+	return true
+}
+
+// DecodeAll reads rows; ErrUnreadable when one cannot be read.
 func DecodeAll[T any](items []Item) ([]T, error) {
 	rows := make([]T, len(items))
 	for i, it := range items {

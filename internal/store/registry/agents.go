@@ -57,20 +57,27 @@ func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Ch
 	return row.change()
 }
 
+// unreadable stands for the server of an agent whose row cannot be read. There is none, so that the agent is in no list, and
+// the shipped agent of its name, which may do more, takes its place nowhere.
+const unreadable = "?"
+
 // AgentChanges returns the rows of the names of an account's agents.
 func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Change, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), agentKind), 0)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kv.DecodeAll[agentRow](items)
-	if err != nil {
-		return nil, err
-	}
-	changes := make([]agent.Change, len(rows))
-	for i, row := range rows {
-		if changes[i], err = row.change(); err != nil {
-			return nil, err
+	changes := make([]agent.Change, len(items))
+	for i, it := range items {
+		var row agentRow
+		if err = kv.Decode(it, &row); err == nil {
+			changes[i], err = row.change()
+		}
+		if err != nil {
+			if !s.table.LeavesOut(ctx, kv.Text(it, "PK"), kv.Text(it, "SK"), err) {
+				return nil, err
+			}
+			changes[i] = agent.Change{Name: strings.TrimPrefix(kv.Text(it, "SK"), agentKind), ServerID: unreadable}
 		}
 	}
 	return changes, nil

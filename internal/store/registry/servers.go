@@ -124,15 +124,7 @@ func (s *Store) Servers(ctx context.Context, account string) ([]tool.Server, err
 	if err != nil {
 		return nil, err
 	}
-	rows, err := kv.DecodeAll[serverRow](items)
-	if err != nil {
-		return nil, err
-	}
-	servers := make([]tool.Server, len(rows))
-	for i, row := range rows {
-		servers[i] = row.server()
-	}
-	return servers, nil
+	return kv.Readable(ctx, s.table, items, func(row serverRow) (tool.Server, error) { return row.server(), nil })
 }
 
 // CreateServer stores a server with its allowlist and its first key. The allowlist is

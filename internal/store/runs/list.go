@@ -93,9 +93,12 @@ func (s *Store) runWait(ctx context.Context, account string, p kv.Place, at time
 	return nil, nil
 }
 
-// jobWait reads the wait of a job; nil when it waits no longer, or when its chat was deleted.
+// jobWait reads the wait of a job; nil when it waits no longer, cannot be read, or when its chat was deleted.
 func (s *Store) jobWait(ctx context.Context, account, id string, at time.Time) (*plan.ListedWait, error) {
 	w, err := jobs.WaitOf(ctx, s.table, account, id)
+	if s.table.LeavesOut(ctx, kv.Job(account, id), "WAIT", err) {
+		return nil, nil
+	}
 	if w == nil || err != nil || !w.Open(at) {
 		return nil, err
 	}
@@ -130,14 +133,14 @@ func readPlaces[T any](places []kv.Place, read func(kv.Place) (*T, error)) ([]*T
 	return found, errors.Join(errs...)
 }
 
-// headAt reads the run of a place, nil when it is gone.
+// headAt reads the run of a place, nil when it is gone or cannot be read.
 func (s *Store) headAt(ctx context.Context, account string, p kv.Place) (*plan.Head, error) {
 	_, id, ok := kv.RunOf(p.PK)
 	if !ok {
 		return nil, nil
 	}
 	h, err := s.head(ctx, account, id)
-	if errors.Is(err, plan.ErrRunNotFound) {
+	if errors.Is(err, plan.ErrRunNotFound) || s.table.LeavesOut(ctx, p.PK, p.SK, err) {
 		return nil, nil
 	}
 	return &h, err
@@ -168,8 +171,11 @@ func (s *Store) head(ctx context.Context, account, id string) (plan.Head, error)
 			h.Plan, h.Taken = rev.Plan, rev.Taken
 		} else if kv.Text(it, "GSI1PK") != "" {
 			var w waitRow
-			err = kv.Decode(it, &w)
-			h.Open = append(h.Open, w.wait())
+			if err = kv.Decode(it, &w); err == nil {
+				h.Open = append(h.Open, w.wait())
+			} else if s.table.LeavesOut(ctx, kv.Text(it, "PK"), kv.Text(it, "SK"), err) {
+				err = nil
+			}
 		}
 		if err != nil {
 			return h, err
