@@ -10,6 +10,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/conversation"
+	"piloto/internal/runs/run"
 )
 
 // talk adds messages to the chat of a world, each list in one transaction.
@@ -199,5 +200,26 @@ func TestFeedbackStandsOnItsMessage(t *testing.T) {
 		if _, err := w.Store.Rate(ctx, account, w.Chat.ID, id, nil); !errors.Is(err, conversation.ErrMessageNotFound) {
 			t.Errorf("%s %s: %v", account, id, err)
 		}
+	}
+}
+
+// TestABranchHasWhatWasRefused: a person who refused a plan in a chat is not shown it in a branch of it.
+func TestABranchHasWhatWasRefused(t *testing.T) {
+	w := fixture.NewWorld(t)
+	said := talk(t, w, w.Chat.ID, person("reserva la norte"))
+	r := w.Propose(fixture.To("POST", "/bookings", `{"room":"norte"}`))
+	if _, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "es cara"}); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := r.Plan.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	branch, err := branched(w, said[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := w.Store.Refused(ctx, fixture.Account, branch.ID, []string{sum}); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

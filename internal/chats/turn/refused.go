@@ -66,7 +66,7 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 		if m.ID == refused.Question {
 			about = append(about, m.Content)
 		}
-		if m.RunID == was.RunID && (said < 0 || messages[said].At.Before(was.At)) { // that of the refusal, or the last one before it
+		if cmp.Or(m.RunID, m.FromRunID) == was.RunID && (said < 0 || messages[said].At.Before(was.At)) { // that of the refusal, or the last one before it
 			said = i
 		}
 	}

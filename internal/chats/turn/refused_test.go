@@ -64,6 +64,24 @@ func TestWhatWasRefusedIsNotShownAgain(t *testing.T) {
 	}
 }
 
+// TestARefusedEditRemembersWhatWasShownFirst: the person wanted neither.
+func TestARefusedEditRemembersWhatWasShownFirst(t *testing.T) {
+	w := newWorld(t)
+	first := w.proposeDraft(t, bookNorth)
+	if _, err := w.service.Revise(t.Context(), w.edit(t, first, "", strings.ReplaceAll(bookNorth, "norte", "sur"))); err != nil {
+		t.Fatal(err)
+	}
+	edited := w.Read(first.ID)
+	refuse(t, w, &edited, "no, gracias")
+	for _, room := range []string{"norte", "sur", "este"} {
+		shown := room == "este"
+		w.model.answers = []any{calls("propose_plan", `{"goal":"g","steps":`+strings.ReplaceAll(strings.ReplaceAll(bookNorth, "norte", room), "SERVER", w.Server.ID)+`}`), text("vale")}
+		if reply := w.send(t, "hola"); (reply.Run != nil) != shown {
+			t.Errorf("%s: shown: %v, %+v; the model is told %s", room, reply.Run != nil, reply.Message, w.model.lastTool())
+		}
+	}
+}
+
 // TestOrderOfStepsAndMembersIsNoOtherRequest: of several steps in another order.
 func TestOrderOfStepsAndMembersIsNoOtherRequest(t *testing.T) {
 	w := newWorld(t)

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +70,11 @@ func (p Plan) RequestsOf(st StepState) ([]string, error) {
 		return []string{planned}, err
 	}
 	a := st.Approval
-	sent, err := jcs.Sum(request{MCPID: p.Steps[at].MCPID, Called: a.Method, URL: sameURL(a.URL), Headers: a.Headers, Body: a.Body})
+	same, err := request{MCPID: p.Steps[at].MCPID, Called: a.Method, URL: a.URL, Headers: a.Headers, Body: a.Body}.normal()
+	if err != nil {
+		return nil, err
+	}
+	sent, err := jcs.Sum(same)
 	if sent == planned {
 		return []string{planned}, err
 	}
@@ -99,9 +102,13 @@ type requests struct {
 func (q requests) sum(at int, when *ref.Condition) (string, error) {
 	s := q.plan.Steps[at]
 	binding, _ := q.plan.Binding(s.ID)
-	raw, err := json.Marshal(request{
-		MCPID: s.MCPID, Called: cmp.Or(s.Tool, s.Method), URL: sameURL(binding.URL(s)), Headers: s.Headers, Body: s.Body, ForEach: s.ForEach, When: when,
-	})
+	same, err := request{
+		MCPID: s.MCPID, Called: cmp.Or(s.Tool, s.Method), URL: binding.URL(s), Headers: s.Headers, Body: s.Body, ForEach: s.ForEach, When: when,
+	}.normal()
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(same)
 	if err != nil {
 		return "", err
 	}
@@ -121,20 +128,4 @@ func (q requests) sum(at int, when *ref.Condition) (string, error) {
 		}
 	}
 	return jcs.Sum(json.RawMessage(strings.NewReplacer(names...).Replace(string(raw))))
-}
-
-// sameURL returns the form of a URL in which its escapes and the order of its parameters make no other request.
-func sameURL(text string) string {
-	path, query, _ := strings.Cut(text, "?")
-	parts := strings.Split(query, "&")
-	slices.SortStableFunc(parts, func(a, b string) int {
-		a, _, _ = strings.Cut(a, "=")
-		b, _, _ = strings.Cut(b, "=")
-		return strings.Compare(a, b)
-	})
-	joined := path + "?" + strings.Join(parts, "&")
-	if plain, err := url.PathUnescape(joined); err == nil {
-		return plain
-	}
-	return joined
 }

@@ -178,6 +178,7 @@ func (s *Store) Branch(ctx context.Context, account string, b conversation.Branc
 	for _, w := range writes {
 		puts.Go(func() error { return s.table.Do(within, w) })
 	}
+	puts.Go(func() error { return s.copyRefusals(within, account, b.From, b.To.ID) })
 	if err := puts.Wait(); err != nil {
 		return b.To, err
 	}

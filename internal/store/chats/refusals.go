@@ -31,6 +31,25 @@ func Refuse(account, chatID, requests string, r plan.Refusal) kv.Write {
 	}, "", nil)
 }
 
+// copyRefusals copies what was refused in a chat to another: who branches it has refused that, too.
+func (s *Store) copyRefusals(ctx context.Context, account, from, to string) error {
+	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, from), refusalKind), 0)
+	if err != nil {
+		return err
+	}
+	rows, err := kv.DecodeAll[refusalRow](items)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		row.PK = kv.Chat(account, to)
+		if err := s.table.Do(ctx, kv.Put(row, "", nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Refused returns the refusals of any of some requests in a chat. It reads those of the chat at once, because most chats have
 // none, and a plan has up to fifty requests.
 func (s *Store) Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error) {

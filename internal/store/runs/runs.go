@@ -4,6 +4,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -255,16 +256,49 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 		t.post(rec)
 	}
 	if chat.ID != "" && to == plan.Cancelled { // a person did it
-		requests, err := r.Plan.Requests()
+		refused, err := s.refusals(ctx, r, chat.ID, rec.At)
 		if err != nil {
 			return r, err
 		}
-		t.add(chats.Refuse(r.Account, chat.ID, requests, plan.Refusal{RunID: r.ID, At: rec.At, Reason: r.Reason}))
+		t.add(refused...)
 	}
 	if chat.ID != "" && chat.PendingRunID == r.ID {
 		t.add(chats.Touch(r.Account, chat.ID, rec.At, "", "pending_run_id", "pending_run_id = :run", kv.Item{":run": kv.S(r.ID)}))
 	}
 	return s.commit(ctx, t)
+}
+
+// mostRefused is how many plans of one draft are remembered as refused.
+const mostRefused = 20
+
+// refusals returns the writes that remember what a person refused with a draft: its plan, and those that it had before,
+// which somebody was shown first and did not want either.
+func (s *Store) refusals(ctx context.Context, r plan.Run, chatID string, at time.Time) ([]kv.Write, error) {
+	plans := []plan.Plan{r.Plan}
+	if r.Plan.Revision > 1 {
+		before, err := s.Revisions(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		for _, rev := range before {
+			plans = append(plans, rev.Plan)
+		}
+	}
+	var sums []string
+	for _, p := range plans {
+		sum, err := p.Requests()
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(sums, sum) {
+			sums = append(sums, sum)
+		}
+	}
+	var writes []kv.Write
+	for _, sum := range sums[:min(len(sums), mostRefused)] {
+		writes = append(writes, chats.Refuse(r.Account, chatID, sum, plan.Refusal{RunID: r.ID, At: at, Reason: r.Reason}))
+	}
+	return writes, nil
 }
 
 // Due lists runs whose time to be looked at has come, the oldest first, at most
