@@ -16,6 +16,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/infra/local/fixture/table"
+	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
@@ -67,6 +68,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	must(s.ChangeHooks(ctx, acme, func([]hook.Hook) (hook.Change, error) {
 		return hook.Change{Put: &hook.Hook{ID: "h1", Account: acme, URL: "https://example.com", Enabled: true, CreatedAt: at, UpdatedAt: at}}, nil
 	}))
+	must(s.CreateWebhook(ctx, auth.Webhook{ID: "w1", Account: acme, Name: "uno", CreatedAt: at}))
 	waiting := func() (int, error) { list, _, err := s.Waiting(ctx, acme, "", at, "", 10); return len(list), err }
 	runs := func() (int, error) { list, _, err := s.Runs(ctx, acme, plan.Filter{}, "", 10); return len(list), err }
 	chats := func() (int, error) {
@@ -77,6 +79,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 	jobs := func() (int, error) { list, _, err := s.JobStore.Jobs(ctx, acme, "", 10); return len(list), err }
 	servers := func() (int, error) { list, err := s.Servers(ctx, acme); return len(list), err }
 	hooks := func() (int, error) { list, err := s.Hooks(ctx, acme); return len(list), err }
+	webhooks := func() (int, error) { list, err := s.Webhooks(ctx, acme); return len(list), err }
 	inList := kv.Item{"GSI1PK": kv.S(kv.Waiting(acme)), "GSI1SK": kv.S(kv.At(at, "a")), "chat_id": kv.S("x"), "kind": kv.S("approval")}
 	of := func(pk, sk string) kv.Item {
 		t.Helper()
@@ -99,6 +102,7 @@ func TestAnUnreadableRowIsLeftOutOfItsList(t *testing.T) {
 		{damaged(of(kv.Job(acme, "j1"), "JOB"), kv.Job(acme, "bad"), "JOB"), map[string]func() (int, error){"jobs": jobs}},
 		{damaged(of(account, "SERVER#s1"), account, "SERVER#bad"), map[string]func() (int, error){"servers": servers}},
 		{damaged(of(account+"#HOOKS", "HOOK#h1"), account+"#HOOKS", "HOOK#bad"), map[string]func() (int, error){"hooks": hooks}},
+		{damaged(of(account+"#WEBHOOKS", "WEBHOOK#w1"), account+"#WEBHOOKS", "WEBHOOK#bad"), map[string]func() (int, error){"webhooks": webhooks}},
 	} {
 		for list, read := range c.list {
 			before, err := read()

@@ -193,15 +193,14 @@ func (s *pass[K]) work(ctx context.Context, r Row[K]) {
 
 // putOff moves a row behind the others, if it is still where it was listed.
 func (s *pass[K]) putOff(ctx context.Context, r Row[K], until time.Time) (moved bool, err error) {
-	if r.PutOff == nil || ctx.Err() != nil {
-		return false, nil
+	if r.PutOff != nil && ctx.Err() == nil {
+		err = Guard(func() (err error) {
+			ctx, cancel := context.WithTimeout(ctx, putOffWithin)
+			defer cancel()
+			moved, err = r.PutOff(ctx, until)
+			return err
+		})
 	}
-	err = Guard(func() (err error) {
-		ctx, cancel := context.WithTimeout(ctx, putOffWithin)
-		defer cancel()
-		moved, err = r.PutOff(ctx, until)
-		return err
-	})
 	return moved, err
 }
 

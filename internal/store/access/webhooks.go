@@ -69,15 +69,7 @@ func (s *Store) Webhooks(ctx context.Context, account string) ([]auth.Webhook, e
 	if err != nil {
 		return nil, err
 	}
-	list := make([]auth.Webhook, len(items))
-	for i, it := range items {
-		var row webhookRow
-		if err := kv.Decode(it, &row); err != nil {
-			return nil, err
-		}
-		list[i] = row.webhook()
-	}
-	return list, nil
+	return kv.Readable(ctx, s.table, items, func(row webhookRow) (auth.Webhook, error) { return row.webhook(), nil })
 }
 
 // DeleteWebhook removes a webhook of an account.
