@@ -35,6 +35,7 @@ const (
 	permanentRedirect  = 308
 	badRequest         = 400
 	unauthorized       = 401
+	paymentRequired    = 402
 	forbidden          = 403
 	notFound           = 404
 	methodNotAllowed   = 405
@@ -42,11 +43,15 @@ const (
 	conflict           = 409
 	gone               = 410
 	lengthRequired     = 411
+	preconditionFailed = 412
 	contentTooLarge    = 413
 	uriTooLong         = 414
 	unsupportedMedia   = 415
 	unprocessable      = 422
+	locked             = 423
+	failedDependency   = 424
 	tooEarly           = 425
+	preconditionNeeded = 428
 	tooManyRequests    = 429
 	headersTooLarge    = 431
 	clientClosed       = 499 // nginx: the client left, and the server may have gone on
@@ -125,12 +130,6 @@ func OfRequest(status int) bool {
 		return true
 	}
 	return false
-}
-
-// OfOperation reports whether the operation itself answered, and not a sign-in, a limiter or a gateway before it.
-func OfOperation(status int) bool {
-	m := Of(status, true)
-	return m == Done || m == Refused && !Moved(status) && !WantsKey(status)
 }
 
 // Wait returns the pause that an answer asks for, and whether it asks for one. header returns a header of it, "" when

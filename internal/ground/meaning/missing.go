@@ -7,13 +7,37 @@ import (
 	"unicode"
 )
 
-// A 404 has two senders: the operation, which has no such thing, and a router or a gateway before it, which has no such
-// operation, perhaps only for a moment. Both answer in JSON. Their words tell them apart, as far as anything does.
+// A refusal has two senders: the operation, and a router or a gateway before it. A 404 of the operation says that there is
+// no such thing; one of a router, that there is no such operation, perhaps only for a moment. Both answer in JSON. Their
+// words tell them apart, as far as anything does.
+
+// InOwnWords reports whether the operation itself refused the request: with a status that operations use, and in a JSON
+// object with a sentence that says more than the status, and that neither a router, a gateway, nor a store of
+// idempotency keys says. Other methods, sizes and media types are refused by what stands before an operation, too.
+func InOwnWords(status int, body []byte) bool {
+	switch status {
+	case badRequest, paymentRequired, notFound, gone, preconditionFailed, unprocessable, locked, failedDependency, preconditionNeeded:
+		said := sentencesOf(body)
+		return namesMore(said) && !slices.ContainsFunc(said, ofGateway)
+	}
+	return false
+}
+
+func ofGateway(sentence string) bool {
+	return slices.ContainsFunc(gateways, func(words string) bool { return strings.Contains(sentence, words) })
+}
+
+// gateways are words of gateways, and of stores of idempotency keys: those refuse a key whose first request is still under way.
+var gateways = []string{"gateway", "proxy", "firewall", "blocked", "cloudflare", "cloudfront", "idempoten", "duplicate request", "in progress", "already being processed"}
 
 // NamesMissing reports whether the body of a 404 says which thing is missing: a JSON object with a sentence that is not only
 // "not found", and that no router says.
 func NamesMissing(body []byte) bool {
-	said := sentencesOf(body)
+	return namesMore(sentencesOf(body))
+}
+
+// namesMore reports whether sentences of an error say more than its status, and are none of a router.
+func namesMore(said []string) bool {
 	return slices.ContainsFunc(said, func(s string) bool { return !slices.Contains(vague, s) }) && !saidByRouter(said)
 }
 
@@ -37,11 +61,12 @@ var routers = []string{
 	"no such path", "no context path", "no service", "backend", "upstream", "virtual host", "ruta", "página no encontrada",
 }
 
-// vague are sentences of a 404, in the form of plain, that name no thing. Operations say them, too.
+// vague are sentences of an error, in the form of plain, that say no more than its status. Operations say them, too.
 var vague = []string{
 	"", "404", "not found", "404 not found", "http 404", "error", "notfound", "not found error", "notfounderror", "notfoundexception", "not found exception", "resource not found",
 	"the resource was not found", "the requested resource was not found", "the requested resource could not be found", "resource notfound", "object not found", "no message available",
-	"nothing here", "does not exist", "http error", "fail", "failed", "client error", "no encontrado", "recurso no encontrado", "no existe",
+	"nothing here", "gone", "bad request", "400", "400 bad request", "badrequest", "invalid request", "malformed request", "payment required", "precondition failed",
+	"unprocessable entity", "unprocessable content", "locked", "failed dependency", "precondition required", "does not exist", "http error", "fail", "failed", "client error", "no encontrado", "recurso no encontrado", "no existe",
 }
 
 // sentences are the members of an error object in which it says what happened.

@@ -54,3 +54,25 @@ func TestAnErrorInTheBodyIsNoAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheOperationRefusesInItsOwnWords(t *testing.T) {
+	for want, answers := range map[bool]map[string]int{
+		true: {
+			`{"detail":"There is no room."}`: 422, `{"error":"x"}`: 400, `{"error":{"code":"card_declined"}}`: 402, `{"code":"booking_not_found"}`: 404,
+			`{"errors":[{"detail":"the version is 4"}]}`: 412, `{"message":"the booking is frozen"}`: 423,
+		},
+		false: {
+			`<html>blocked</html>`: 422, ``: 404, `{}`: 422, `[]`: 400, `"sold out"`: 422, `{"detail":`: 422, `{"detail":"Unprocessable Entity"}`: 422, `{"message":"Bad Request"}`: 400,
+			`{"message":"no Route matched with those values"}`: 404, `{"error":"Request blocked by the firewall"}`: 400, `{"error":"Bad gateway"}`: 400,
+			`{"error":{"type":"idempotency_error"}}`: 400, `{"error":"a request with this key is in progress"}`: 422,
+			`{"detail":"use POST"}`: 405, `{"detail":"too large"}`: 413, `{"detail":"another host"}`: 421, `{"detail":"taken"}`: 409, `{"detail":"who?"}`: 401, `{"detail":"no"}`: 403,
+			`{"detail":"it broke"}`: 500, `{"detail":"slow down"}`: 429, `{"detail":"done"}`: 200,
+		},
+	} {
+		for body, status := range answers {
+			if got := meaning.InOwnWords(status, []byte(body)); got != want {
+				t.Errorf("%d %s: %t", status, body, got)
+			}
+		}
+	}
+}

@@ -34,16 +34,29 @@ func comparedURL(text string) string {
 	for i, s := range segments {
 		segments[i] = comparedPart(s)
 	}
-	slices.SortStableFunc(parts, func(a, b string) int {
-		a, _, _ = strings.Cut(a, "=")
-		b, _, _ = strings.Cut(b, "=")
-		return strings.Compare(a, b)
-	})
+	sortParameters(parts)
 	for i, p := range parts {
 		name, value, _ := strings.Cut(p, "=")
 		parts[i] = comparedPart(name) + "=" + comparedPart(value)
 	}
 	return strings.Join(segments, "/") + "?" + strings.Join(parts, "&")
+}
+
+// sortedURL returns a URL with its parameters in the order of their names.
+func sortedURL(text string) string {
+	path, query, _ := strings.Cut(text, "?")
+	parts := strings.Split(query, "&")
+	sortParameters(parts)
+	return path + "?" + strings.Join(parts, "&")
+}
+
+// sortParameters sorts the parameters of a query by their names. Those of one name keep their order.
+func sortParameters(parts []string) {
+	slices.SortStableFunc(parts, func(a, b string) int {
+		a, _, _ = strings.Cut(a, "=")
+		b, _, _ = strings.Cut(b, "=")
+		return strings.Compare(a, b)
+	})
 }
 
 // separators escapes what separates the parts of a URL.

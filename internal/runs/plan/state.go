@@ -50,6 +50,15 @@ func (r Result) Answer(method string) json.RawMessage {
 	return raw
 }
 
+// OfRouter reports whether a router, a gateway or a page answered, surely, and not the operation.
+func (r Result) OfRouter() bool {
+	body, text := []byte(r.Body), ""
+	if json.Unmarshal(body, &text) == nil {
+		body = []byte(text)
+	}
+	return meaning.OfRouter(r.Headers["Content-Type"], body)
+}
+
 // Shortened returns the result with at most about n bytes of its body. A longer body is cut, and
 // becomes a JSON string.
 func (r Result) Shortened(n int) Result {
@@ -84,24 +93,6 @@ type Attempt struct {
 // Until returns when nobody can be in the call any more.
 func (a Attempt) Until() time.Time { return a.SentAt.Add(time.Duration(a.Lasts) * time.Second) }
 
-// Unanswered is a call of an earlier run that may have been done, because no answer said whether it was: nobody knows,
-// or a check or a person says that it was not.
-type Unanswered struct {
-	StepID  EffectID `json:"step_id"`
-	Request string   `json:"request"` // its RequestHash
-	Key     string   `json:"key"`     // the Idempotency-Key that it was sent with
-}
-
-// UnansweredCall returns the call of an effect of an earlier run that no answer is known of. It returns false when there
-// is none, and when the call to be made is another one, because its key belongs to that request only.
-func (r Run) UnansweredCall(id EffectID, request string) (Unanswered, bool) {
-	i := slices.IndexFunc(r.Unanswered, func(u Unanswered) bool { return u.StepID == id && u.Request == request })
-	if i < 0 {
-		return Unanswered{}, false
-	}
-	return r.Unanswered[i], true
-}
-
 // StepState is the state of one effect: a step, one element of a step, or an undo.
 type StepState struct {
 	StepID    EffectID    `json:"step_id"`
@@ -125,24 +116,6 @@ type StepState struct {
 	// which writes no other row; empty: it is not handed out. Loose is what happened to it since then.
 	Handed string       `json:"-"`
 	Loose  []LooseEvent `json:"loose,omitempty"`
-}
-
-// Unanswered reports whether the effect ended, and no answer to its last call says whether it was done: it is in doubt,
-// or a check says that it was not done.
-func (s StepState) Unanswered() bool {
-	return s.Last.Key != "" && (s.Status == StepInDoubt || s.Status == StepFailed && s.Checks > 0)
-}
-
-// Answers reports whether the service has decided on the calls with a key: the effect was done, or the last of them was
-// refused by the operation itself.
-func (s StepState) Answers(key string) bool {
-	switch {
-	case s.WasDone():
-		return true
-	case s.Last.Key != key || s.Status != StepFailed || s.Result == nil:
-		return false
-	}
-	return meaning.OfOperation(s.Result.Status)
 }
 
 // LooseEvent is an event that has no number yet, with the messages that its run posts when it gets one.
@@ -242,7 +215,7 @@ type Run struct {
 	ReadFrom   []string     `json:"-"` // ids of the services whose data its plan may have: a model that had read it wrote the plan, or its values are their answers. An edit keeps them
 	Besides    []string     // further owners: those of the run that this one continues, and people for whom a session acted
 	Next       string       // the run that was last proposed to continue this one
-	Unanswered []Unanswered `json:"-"` // calls of the runs that this one continues: they are repeated with their keys, so that a service that knows keys does each once
+	Unanswered []Unanswered `json:"-"` // requests of its chat whose keys it sends again; set when it is confirmed
 	UndoAt     *time.Time   // when the undo of its effects began
 	Question   string       `json:",omitempty"` // id of the message for which the plan was proposed; "": none is known
 	Conclude   Conclude     `json:",omitempty"` // whether the model tells what came of it

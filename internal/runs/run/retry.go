@@ -90,7 +90,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	next := plan.Run{
 		ID: s.IDs.New(at), Account: r.Account, User: c.User, ChatID: chat.ID, ProjectID: chat.ProjectID,
 		Locale: string(c.Locale), TraceID: c.TraceID, Plan: p, Retries: r.ID, Steps: states,
-		ReadFrom: r.ReadFrom, Question: r.Question, Conclude: wantedAgain(r.Conclude), Unanswered: unanswered(r),
+		ReadFrom: r.ReadFrom, Question: r.Question, Conclude: wantedAgain(r.Conclude),
 	}
 	if !slices.ContainsFunc(p.Steps, func(step plan.Step) bool { return next.State(step.ID).Reused == "" }) {
 		return next, plan.ErrNothingToRetry
@@ -186,26 +186,6 @@ func keptStates(r plan.Run) []plan.StepState {
 		states = append(states, reusedState(r, st))
 	}
 	return states
-}
-
-// unanswered returns the calls of a run, and of those that it continues, that may be made again although no answer says
-// whether they were done.
-func unanswered(r plan.Run) []plan.Unanswered {
-	var list []plan.Unanswered
-	for _, u := range r.Unanswered {
-		if !r.State(u.StepID).Answers(u.Key) {
-			list = append(list, u)
-		}
-	}
-	for _, st := range r.Steps {
-		step, ok := r.Plan.Step(st.StepID)
-		if !ok || step.Risk == plan.Read || st.StepID.Undo() || !st.Unanswered() {
-			continue
-		}
-		list = slices.DeleteFunc(list, func(u plan.Unanswered) bool { return u.StepID == st.StepID })
-		list = append(list, plan.Unanswered{StepID: st.StepID, Request: step.RequestOf(st.Last), Key: st.Last.Key})
-	}
-	return list
 }
 
 // refersTo reports whether a reference of the step names a step for which match is true.

@@ -2,6 +2,7 @@ package step_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"piloto/infra/local/fixture"
@@ -51,6 +52,10 @@ func retryOf(t *testing.T, w *fixture.World, r plan.Run) plan.Run {
 	return next
 }
 
+func declined() (tool.Answer, error) {
+	return tool.Answer{Status: 402, Body: []byte(`{"detail":"the card was declined"}`)}, nil
+}
+
 // A retry is the same request as long as no answer says what became of it, so that a service that knows keys does it
 // once. After a refusal by the service it is another one, because such a service answers a key as before.
 func TestRetryKeepsTheKeyOfAnUnknownAttempt(t *testing.T) {
@@ -69,7 +74,7 @@ func TestRetryKeepsTheKeyOfAnUnknownAttempt(t *testing.T) {
 		"the key of the service was over": {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){response(401), response(201)}, "aaa"},
 		"refused":                         {newStep("s1", "POST", "/bookings", `{"room":"a"}`), response(422), nil, []func() (tool.Answer, error){response(201)}, "ab"},
 		"a conflict":                      {newStep("s1", "POST", "/bookings", `{"room":"a"}`), response(409), nil, []func() (tool.Answer, error){response(201)}, "ab"},
-		"lost, then refused":              {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){response(402), response(201)}, "aac"},
+		"lost, then refused":              {newStep("s1", "POST", "/bookings", `{"room":"a"}`), failure(tool.ErrLost), nil, []func() (tool.Answer, error){declined, response(201)}, "aac"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := newRun(t, nil, c.step, newStep("s2", "GET", "/people", "", "s1"))
@@ -154,5 +159,42 @@ func TestErrorsOfAServiceAreRefusalsWhereAPersonSaysSo(t *testing.T) {
 				t.Error(status(w, r, "s1"))
 			}
 		})
+	}
+}
+
+// A command that reports failure is complete: what sends it again has another key. One that was lost, or put off, has not.
+func TestOnlyAnAnswerOfACommandChangesItsKey(t *testing.T) {
+	w, r := newRun(t, nil, newStep("s1", "POST", "/command", `{"command":"ls /nowhere"}`))
+	says := func() (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(failing), Bytes: len(failing)}, nil
+	}
+	script(w, failure(tool.ErrLost), response(429), says, says, says, says, response(200))
+	drive(t, w, r, "s1")
+	endNotDone(t, w, r)
+	next := retryOf(t, w, r)
+	drive(t, w, next, "s1")
+	endNotDone(t, w, next)
+	last := retryOf(t, w, next)
+	drive(t, w, last, "s1")
+	got := keys(w)
+	if len(got) < 5 || got[1] != got[0] || got[2] != got[0] || got[3] != next.ID+":s1:3" || !slices.Contains(got, last.ID+":s1") {
+		t.Errorf("the keys are %q", got)
+	}
+}
+
+// What stands before the operation does not say that a lost attempt was not made.
+func TestAGatewayDecidesNothingAfterALostAttempt(t *testing.T) {
+	for body, want := range map[string]string{
+		"<html>413 Request Entity Too Large</html>":          "in_doubt step.in_doubt",
+		`{"message":"no Route matched with those values"}`:   "in_doubt step.in_doubt",
+		`{"detail":"the room is longer than 40 characters"}`: "error step.rejected_because",
+	} {
+		w, r := newRun(t, nil, newStep("s1", "PUT", "/bookings/7", `{"room":"a"}`))
+		script(w, failure(tool.ErrLost), func() (tool.Answer, error) {
+			return tool.Answer{Status: 413, Body: []byte(body), Bytes: len(body)}, nil
+		})
+		if drive(t, w, r, "s1"); status(w, r, "s1") != want {
+			t.Errorf("%s: %s", body, status(w, r, "s1"))
+		}
 	}
 }

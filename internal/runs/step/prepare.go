@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -38,7 +40,7 @@ type prepared struct {
 	hash    string // plan.RequestHash
 
 	idempotency string    // the Idempotency-Key of a change
-	unanswered  bool      // it is that of the same call of an earlier run, of which no answer is known
+	unanswered  bool      // it is that of the same request of an earlier run, of which no answer is known
 	ask         *plan.Ask // the approval that the step needs
 
 	substitute      *plan.Command // the command that replaces the failed one
@@ -116,6 +118,11 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 	if call.request, err = b.build(x.Schemas, step, args); err != nil {
 		return call, unsendable(r, err), nil
 	}
+	if b.op.Name != "" || step.Risk != plan.Read {
+		if err := call.identify(r, step); err != nil {
+			return call, nil, err
+		}
+	}
 	x.complete(r, step, &call)
 	ask, refused := x.checkRules(r, step, b, call)
 	call.ask = ask
@@ -127,7 +134,6 @@ func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (pre
 func (x *Executor) complete(r plan.Run, step plan.Step, call *prepared) {
 	if call.op.Name != "" {
 		call.hash = plan.RequestHash(call.op.Name, call.request.URL, call.body)
-		call.identify(r, step)
 		call.tool = &tool.Call{
 			Server: call.server, Tool: call.op.Name, Fingerprint: call.op.Fingerprint, Arguments: argumentsOf(call.body),
 			Idempotency: call.idempotency, TraceID: r.TraceID, Limit: maxAnswer,
@@ -136,7 +142,6 @@ func (x *Executor) complete(r plan.Run, step plan.Step, call *prepared) {
 	}
 	call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, call.args.Headers), call.body)
 	if step.Risk != plan.Read {
-		call.identify(r, step)
 		call.request.Header["Idempotency-Key"] = call.idempotency
 	}
 	if r.TraceID != "" {
@@ -202,18 +207,24 @@ func keysFor(ctx context.Context, store tool.KeyReader, account string, server t
 }
 
 // identify gives a call its idempotency key. The key stays the same for all attempts that could repeat one another:
-// those of the effect, and a call of an earlier run of which no answer is known. A service that refused an earlier run's
-// call may answer its key so for ever, so that the call has another key here. A command that reported failure is
-// complete, so the next attempt has another key.
-func (call *prepared) identify(r plan.Run, step plan.Step) {
-	call.idempotency = r.ID + ":" + step.ID.String()
-	if _, is := command.Of(call.args.Method, call.args.Path, call.args.Body); is {
-		if n := r.State(step.ID).Attempts; n > 0 {
-			call.idempotency += fmt.Sprintf(":%d", n+1)
-			return
+// those of the effect, and the same request of an earlier run of the chat of which no answer is known. A service that
+// refused a call may answer its key so for ever, so that another run's call has another key. A command that
+// reported failure is complete, so the next attempt has another key.
+func (call *prepared) identify(r plan.Run, step plan.Step) error {
+	st := r.State(step.ID)
+	_, isCommand := command.Of(call.args.Method, call.args.Path, call.args.Body)
+	switch {
+	case isCommand && st.Result != nil && meaning.Of(st.Result.Status, false) == meaning.Done:
+		call.idempotency = fmt.Sprintf("%s:%s:%d", r.ID, step.ID, st.Attempts+1)
+	case st.Last.Key != "":
+		call.idempotency = st.Last.Key
+	default:
+		request, err := step.Sum(plan.Attempt{URL: call.request.URL, Headers: call.args.Headers, Body: call.body})
+		if err != nil {
+			return err
 		}
+		call.idempotency = cmp.Or(r.KeyFor(step.ID, request), r.ID+":"+step.ID.String())
 	}
-	if earlier, ok := r.UnansweredCall(step.ID, call.hash); ok {
-		call.idempotency, call.unanswered = earlier.Key, true
-	}
+	call.unanswered = r.Carries(call.idempotency)
+	return nil
 }

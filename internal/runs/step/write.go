@@ -212,11 +212,14 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 	if len(call.args.Headers) > 0 {
 		rec.Data["headers"] = call.args.Headers
 	}
-	if again {
+	switch {
+	case again:
 		rec.Type = plan.EventStepRetry
 		rec.Data["reason"] = reason
 		rec.Messages = x.messages(r, step, at, "retried", "attempt", fmt.Sprint(st.Attempts-1), "reason", reason)
-	} else {
+	case call.unanswered:
+		rec.Messages = x.messages(r, step, at, "again")
+	default:
 		rec.Messages = x.messages(r, step, at, "started")
 	}
 	return run.Move{Record: rec, State: &st, Begins: true}
@@ -270,7 +273,7 @@ func (e ending) isUnanswered() bool {
 	case e.status != plan.StepFailed && e.status != plan.StepCancelled, e.checks > 0:
 		return false
 	}
-	return e.result == nil || !meaning.OfRequest(e.result.Status)
+	return e.result == nil || !meaning.OfRequest(e.result.Status) || e.result.OfRouter()
 }
 
 // unknownResult returns the response of an ending that does not say what became of the request; nil when there is none.

@@ -15,6 +15,7 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Row[sightRow](),
 		kvtest.Row[stopRow](),
 		kvtest.Row[refusalRow](),
+		kvtest.Row[unansweredRow](),
 		kvtest.Row[summaryRow](),
 		kvtest.Row[projectRow](),
 		kvtest.Row[goneRow](),

@@ -26,7 +26,7 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 	if t.next.HandedOut() {
 		return errHandedOut
 	}
-	states, err := s.closing(ctx, t.from, e.Closed)
+	states, err := s.closing(ctx, t, e.Closed)
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 }
 
 // closing writes all parts of the states but the last, and returns the writes of that one.
-func (s *Store) closing(ctx context.Context, r plan.Run, closed []plan.StepState) ([]kv.Write, error) {
+func (s *Store) closing(ctx context.Context, t *transition, closed []plan.StepState) ([]kv.Write, error) {
 	var writes []kv.Write
 	for _, st := range closed {
-		writes = append(writes, putStep(r, st, time.Time{}))
+		writes = append(append(writes, putStep(t.from, st, time.Time{})), t.notes(st)...)
 	}
 	parts := divide(writes)
 	if len(parts) == 0 {

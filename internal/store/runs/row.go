@@ -55,7 +55,7 @@ type runRow struct {
 	Handouts   int             `dynamodbav:"handouts,omitempty"`
 	JobID      string          `dynamodbav:"job_id,omitempty"`
 	ReadFrom   []string        `dynamodbav:"read_from,omitempty"`
-	Unanswered []unansweredRow `dynamodbav:"unanswered,omitempty"` // calls of the runs that it continues
+	Unanswered []unansweredRow `dynamodbav:"unanswered,omitempty"` // requests of its chat whose keys it sends again
 	ExpiresAt  int64           `dynamodbav:"expires_at"`           // unix milliseconds, as every time here
 	CreatedAt  int64           `dynamodbav:"created_at"`
 	UpdatedAt  int64           `dynamodbav:"updated_at"`
@@ -66,13 +66,6 @@ type runRow struct {
 	Done       *int            `dynamodbav:"done,omitempty"` // how many steps are done; absent in rows of earlier versions
 	EndedAt    int64           `dynamodbav:"ended_at,omitempty"`
 	Micros     int64           `dynamodbav:"cost_micros,omitempty"` // of the model calls that were made for it; see Spend
-}
-
-// unansweredRow is a plan.Unanswered.
-type unansweredRow struct {
-	StepID  string `dynamodbav:"step_id"`
-	Request string `dynamodbav:"request"`
-	Key     string `dynamodbav:"key"`
 }
 
 func rowOfRun(r plan.Run) runRow {
@@ -89,9 +82,6 @@ func rowOfRun(r plan.Run) runRow {
 	if r.Status == plan.Draft {
 		row.ListPK, row.ListSK = kv.Waiting(r.Account), kv.At(r.Plan.ExpiresAt, r.ID)
 	}
-	for _, u := range r.Unanswered {
-		row.Unanswered = append(row.Unanswered, unansweredRow{u.StepID.String(), u.Request, u.Key})
-	}
 	done := r.DoneSteps()
 	row.Done = &done
 	return row
@@ -106,7 +96,7 @@ func (row runRow) run() (plan.Run, error) {
 		Handouts: row.Handouts, JobID: row.JobID, ReadFrom: row.ReadFrom, CreatedAt: kv.Time(row.CreatedAt), UpdatedAt: kv.Time(row.UpdatedAt),
 	}
 	for _, u := range row.Unanswered {
-		r.Unanswered = append(r.Unanswered, plan.Unanswered{StepID: plan.ParseEffect(u.StepID), Request: u.Request, Key: u.Key})
+		r.Unanswered = append(r.Unanswered, u.unanswered())
 	}
 	if row.CancelAt != 0 {
 		at := kv.Time(row.CancelAt)

@@ -212,6 +212,11 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if err != nil {
 		return r, err
 	}
+	unanswered, err := chats.Unanswered(ctx, s.table, r.Account, r.ChatID)
+	if err != nil {
+		return r, err
+	}
+	t.carry(unanswered)
 	t.post(rec)
 	t.update("confirm_by = :by, confirmer = :who", kv.Item{":by": kv.S(by), ":who": kv.S(user)})
 	t.dueList = kv.DueList(dueRuns, r.Account)

@@ -233,6 +233,7 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 			return err
 		}
 		t.add(putStep(t.from, st, m.Decided))
+		t.add(t.notes(*m.State)...)
 		t.next = t.next.With(st)
 	}
 	if m.Type == "" { // an effect is handed out, taken back, or its call goes on: another state of it, and no event

@@ -26,6 +26,8 @@ type transition struct {
 	writes []kv.Write
 	said   []conversation.Message // to the run's chat
 
+	noted []string // keys of the requests of which the chat notes whether they are answered
+
 	// The parts of the update of the run's own row, which commit adds. Without parts of its own the
 	// update still holds what every transition has: the run is as it was read, and has its new events.
 	set, remove, condition []string

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/meaning"
+)
+
+// Unanswered is a request that may have been done, because no answer says whether it was. Its chat keeps it until an
+// answer does. Each run of the chat sends the same request with the same Idempotency-Key, so that a service that knows
+// keys does it once (ADR 6).
+type Unanswered struct {
+	Request string   // Step.Sum
+	Key     string   // the Idempotency-Key that it was sent with
+	StepID  EffectID // the effect that sent it last
+	Undoes  string   // the run of which it undoes an effect; "": of none
+}
+
+// Sum identifies the request of an attempt by what it is: method or tool, address, headers and body, whatever the order of
+// JSON members and of parameters. Neither the step nor its run counts.
+func (s Step) Sum(a Attempt) (string, error) {
+	return jcs.Sum(request{Called: cmp.Or(s.Tool, s.Method), URL: sortedURL(a.URL), Headers: a.Headers, Body: a.Body})
+}
+
+// Unanswered reports whether the effect ended, and no answer to its calls says whether it was done.
+func (s StepState) Unanswered() bool {
+	mayBeDone := s.Status == StepInDoubt || s.Status == StepFailed && (s.Checks > 0 || s.Lost)
+	return s.Last.Key != "" && mayBeDone && !s.Answered()
+}
+
+// Answered reports whether it is known what became of the effect's calls with its last key: it was done, a tool or a
+// command reported failure, or the operation itself refused the last call. What answers before an operation says nothing
+// of an earlier call with the same key.
+func (s StepState) Answered() bool {
+	switch {
+	case s.WasDone():
+		return true
+	case s.Status == StepInDoubt || s.Checks > 0 || s.Result == nil || s.Last.Open:
+		return false
+	case meaning.Of(s.Result.Status, false) == meaning.Done:
+		return !s.Result.OfRouter()
+	}
+	return s.Status == StepFailed && meaning.InOwnWords(s.Result.Status, s.Result.Body)
+}
+
+// AsUnanswered returns what the chat keeps of an effect that is Unanswered.
+func (r Run) AsUnanswered(st StepState) (Unanswered, error) {
+	step, _ := r.Plan.Step(st.StepID)
+	u := Unanswered{Key: st.Last.Key, StepID: st.StepID, Undoes: r.Plan.Undoes}
+	if st.StepID.Undo() {
+		u.Undoes = r.ID
+	}
+	var err error
+	u.Request, err = step.Sum(st.Last)
+	return u, err
+}
+
+// Carries reports whether a key is of a request that the run sends again.
+func (r Run) Carries(key string) bool {
+	return slices.ContainsFunc(r.Unanswered, func(u Unanswered) bool { return u.Key == key })
+}
+
+// KeyFor returns the key of the unanswered request that an effect sends again; "" when it sends none. Each key is of one
+// effect, because a plan may have the same request twice. An undo sends none: it undoes what its own run did.
+func (r Run) KeyFor(id EffectID, request string) string {
+	if id.Undo() {
+		return ""
+	}
+	twins := r.twinsOf(id)
+	var free []Unanswered
+	for _, u := range r.Unanswered {
+		switch {
+		case u.Request != request, u.Undoes != "" && r.Plan.Undoes != "" && u.Undoes != r.Plan.Undoes:
+		case u.StepID == id:
+			return u.Key
+		case slices.ContainsFunc(twins, func(twin EffectID) bool { return u.StepID == twin }), r.sent(u.Key, id):
+		default:
+			free = append(free, u)
+		}
+	}
+	place := 0
+	for _, twin := range twins[:max(0, slices.Index(twins, id))] { // each takes one
+		if r.State(twin).Last.Key == "" && !slices.ContainsFunc(r.Unanswered, func(u Unanswered) bool { return u.Request == request && u.StepID == twin }) {
+			place++
+		}
+	}
+	if place < len(free) {
+		return free[place].Key
+	}
+	return ""
+}
+
+// sent reports whether another effect of the run was sent with a key.
+func (r Run) sent(key string, id EffectID) bool {
+	return slices.ContainsFunc(r.Steps, func(st StepState) bool { return st.StepID != id && st.Reused == "" && st.Last.Key == key })
+}
+
+// twinsOf returns the steps that are written as the step of an effect is, in the plan's order, itself among them.
+func (r Run) twinsOf(id EffectID) (twins []EffectID) {
+	of, _ := r.Plan.Step(id)
+	for _, s := range r.Plan.Steps {
+		same := s.MCPID == of.MCPID && s.Tool == of.Tool && s.Method == of.Method && s.Path == of.Path &&
+			bytes.Equal(s.Query, of.Query) && bytes.Equal(s.Headers, of.Headers) && bytes.Equal(s.Body, of.Body)
+		if same && r.State(s.ID).Reused == "" {
+			twins = append(twins, s.ID)
+		}
+	}
+	return twins
+}
