@@ -10,6 +10,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,11 +23,18 @@ var (
 	ErrOpen      = fault.New(fault.Unavailable, "agent.open")        // its breaker is open: it is not called for now
 	ErrSilent    = fault.New(fault.Upstream, "agent.unreachable")    // the message did not reach it
 	ErrLate      = fault.New(fault.Upstream, "agent.timeout")        // the message may have reached it, and no answer came
-	ErrFailed    = fault.New(fault.Upstream, "agent.failed")         // it answered with an error
+	ErrDoubt     = fault.New(fault.Upstream, "agent.in_doubt")       // it answered with an error that does not say whether it acted
+	ErrFailed    = fault.New(fault.Upstream, "agent.failed")         // it answered that it did not do it
 	ErrGarbage   = fault.New(fault.Upstream, "agent.unintelligible") // its answer has no text for a person
 	ErrFrozen    = fault.New(fault.Conflict, "agent.changed")        // its tool differs from the approved one
 	ErrForbidden = fault.New(fault.Upstream, "agent.unauthorized")   // it refused our key
 )
+
+// MayHaveActed reports whether an agent may have acted on a message, although a call ended with an error: it may have read
+// it, and gave no answer that says what came of it.
+func MayHaveActed(err error) bool {
+	return errors.Is(err, ErrLate) || errors.Is(err, ErrDoubt) || errors.Is(err, ErrGarbage)
+}
 
 // Agent answers delegated messages: a specialised server, whose approved tool is Chat, or the account's model under the
 // prompt of Loop.

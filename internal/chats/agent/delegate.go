@@ -74,9 +74,9 @@ type delegation struct {
 }
 
 // Ask sends a message to an agent and returns its answer, within ctx's deadline. Its errors are
-// ErrOpen (the agent was not called), ErrSilent, ErrLate, ErrFailed, ErrGarbage, ErrFrozen,
-// ErrForbidden and ErrMisfit, each with the agent's name as "agent"; or ctx's error when the
-// caller cancelled.
+// ErrOpen (the agent was not called), ErrSilent, ErrLate, ErrDoubt, ErrFailed, ErrGarbage,
+// ErrFrozen, ErrForbidden and ErrMisfit, each with the agent's name as "agent"; or ctx's error
+// when the caller cancelled.
 func (d *Delegator) Ask(ctx context.Context, account string, a Agent, m Message) (Answer, error) {
 	x := &delegation{Delegator: d, account: account, agent: a, message: m}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
@@ -204,21 +204,24 @@ func transportError(err error) error {
 }
 
 // resultOf evaluates an answer. Only a refusal from before the agent read the message is
-// retried.
+// retried. A refusal of the tool, by its code, is one: the next attempt reads the tools again.
 func (x *delegation) resultOf(a tool.Answer) attemptResult {
-	switch m, wait := a.Meaning(x.Now()); {
-	case m != meaning.Done: // checked before a.Failed, because the status is more precise
-		why := ErrFailed.Because(errors.New("status " + strconv.Itoa(a.Status)))
-		return attemptResult{err: why, outcome: Failed, retry: m == meaning.Later, wait: wait}
+	m, wait := a.Meaning(x.Now())
+	why := errors.New("status " + strconv.Itoa(a.Status) + ": " + excerpt(a.Body))
+	switch {
+	case m == meaning.Unknown && (meaning.Redirects(a.Status) || !x.agent.Server.ErrorsReject()):
+		return attemptResult{err: ErrDoubt.Because(why), outcome: Failed}
+	case m != meaning.Done:
+		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: m == meaning.Later || m == meaning.Refused && a.Code != "", wait: wait}
 	case a.Failed:
-		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed, retry: a.NotCalled} // the next attempt reads its tools again
+		return attemptResult{err: ErrFailed.Because(why), outcome: Failed}
 	}
 	text, whole := resultText(a.Body)
 	switch {
 	case text == "" || a.Truncated && !whole:
 		return attemptResult{err: ErrGarbage.Because(errors.New(excerpt(a.Body))), outcome: Failed}
-	case isWorkflowError(text):
-		return attemptResult{err: ErrFailed.Because(errors.New(excerpt(a.Body))), outcome: Failed}
+	case isWorkflowError(text): // some of its steps may be done
+		return attemptResult{err: ErrDoubt.Because(errors.New(excerpt(a.Body))), outcome: Failed}
 	}
 	return attemptResult{text: text, outcome: Answered}
 }

@@ -122,18 +122,18 @@ func TestAskRetriesTransientErrorsAndCountsFailures(t *testing.T) {
 		"down":                     {[]fakeReply{down}, agent.ErrSilent, 3, 3 * time.Second, 3},
 		"down, then lost":          {[]fakeReply{down, {err: tool.ErrLost}, ok}, agent.ErrLate, 2, time.Second, 2},
 		"lost":                     {[]fakeReply{{err: tool.ErrLost.With("reason", "reset")}, ok}, agent.ErrLate, 1, 0, 1},
-		"breaks":                   {[]fakeReply{busy(500, ""), ok}, agent.ErrFailed, 1, 0, 1},
+		"breaks":                   {[]fakeReply{busy(500, ""), ok}, agent.ErrDoubt, 1, 0, 1},
 		"says it failed":           {[]fakeReply{{answer: failed}, ok}, agent.ErrFailed, 1, 0, 1},
 		"garbage":                  {[]fakeReply{{answer: tool.Answer{Status: 200, Body: []byte("<html>")}}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"no answer to a request":   {[]fakeReply{{err: tool.ErrLost.With("reason", "protocol")}, ok}, agent.ErrLate, 1, 0, 1},
-		"n8n says that it broke":   {[]fakeReply{{answer: textAnswer(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrFailed, 1, 0, 1},
+		"n8n says that it broke":   {[]fakeReply{{answer: textAnswer(`There was an error: "the sheet is not shared with x"`)}, ok}, agent.ErrDoubt, 1, 0, 1},
 		"nothing to read":          {[]fakeReply{{answer: textAnswer("\u0000 \u200b\n")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"busy until":               {[]fakeReply{busy(429, "4"), ok}, nil, 2, 5 * time.Second, 0},
 		"busy":                     {[]fakeReply{busy(429, ""), ok}, nil, 2, time.Second, 0},
 		"unavailable until":        {[]fakeReply{busy(503, "4"), ok}, nil, 2, 5 * time.Second, 0},
-		"unavailable":              {[]fakeReply{busy(503, ""), ok}, agent.ErrFailed, 1, 0, 1},
+		"unavailable":              {[]fakeReply{busy(503, ""), ok}, agent.ErrDoubt, 1, 0, 1},
 		"busy for too long":        {[]fakeReply{busy(429, "3600"), ok}, agent.ErrFailed, 1, 0, 1},
-		"no such tool, then is":    {[]fakeReply{{answer: tool.Answer{Status: 200, Failed: true, NotCalled: true}}, ok}, nil, 2, time.Second, 0},
+		"no such tool, then is":    {[]fakeReply{{answer: tool.Answer{Status: 200, Failed: true, Code: "-32602"}}, ok}, nil, 2, time.Second, 0},
 		"refused":                  {[]fakeReply{{answer: tool.Answer{Status: 400, Failed: true}}, ok}, agent.ErrFailed, 1, 0, 1},
 		"10 MB":                    {[]fakeReply{{err: tool.ErrLost.With("reason", "size")}, ok}, agent.ErrGarbage, 1, 0, 1},
 		"a text that was cut":      {[]fakeReply{{answer: tooMuch}, ok}, agent.ErrGarbage, 1, 0, 1},
@@ -179,6 +179,53 @@ func TestAskRetriesTransientErrorsAndCountsFailures(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An answer that does not say whether the agent acted is told as such, and the message is not sent again, unless a person
+// set that its errors are refusals. What an answer means is decided as for a step.
+func TestAnAnswerThatDoesNotSayWhetherAnAgentActedIsADoubt(t *testing.T) {
+	type answer struct {
+		status int
+		code   string
+	}
+	for _, c := range []struct {
+		answers  []answer
+		rejected bool
+		want     *fault.Error
+		may      bool
+	}{
+		{[]answer{{500, ""}, {502, ""}, {503, ""}, {504, ""}, {511, ""}, {520, ""}, {529, ""}, {408, ""}, {499, ""}}, false, agent.ErrDoubt, true},
+		{[]answer{{300, ""}, {302, ""}, {303, ""}, {304, ""}, {305, ""}}, false, agent.ErrDoubt, true},
+		{[]answer{{200, "-32603"}, {200, "-32000"}, {200, "-32001"}, {200, "7"}, {500, "-32602"}, {400, "-32000"}}, false, agent.ErrDoubt, true},
+		{[]answer{{400, ""}, {404, ""}, {409, ""}, {410, ""}, {422, ""}, {501, ""}, {505, ""}, {301, ""}, {307, ""}, {308, ""}}, false, agent.ErrFailed, false},
+		{[]answer{{200, "-32602"}, {200, "-32601"}, {200, "-32600"}, {400, "-32020"}, {200, ""}}, false, agent.ErrFailed, false},
+		{[]answer{{500, ""}, {502, ""}, {408, ""}, {200, "-32603"}, {500, "-32000"}}, true, agent.ErrFailed, false},
+		{[]answer{{302, ""}, {303, "-32603"}}, true, agent.ErrDoubt, true},
+	} {
+		for _, a := range c.answers {
+			d := &fakeAgent{will: []fakeReply{{answer: tool.Answer{Status: a.status, Code: a.code, Failed: true}}}}
+			x := newDelegator(d, &breakerStore{})
+			x.Base = 0
+			asked := reservaAgent(chatSchema)
+			if c.rejected {
+				asked.Server.Errors = tool.ErrorsRejected
+			}
+			_, err := x.Ask(context.Background(), "acme", asked, hello)
+			if !errors.Is(err, c.want) || agent.MayHaveActed(err) != c.may || c.may && len(d.calls) != 1 {
+				t.Errorf("%+v: %v after %d calls, want %v", a, err, len(d.calls), c.want)
+			}
+		}
+	}
+	for _, err := range []error{agent.ErrLate, agent.ErrGarbage} {
+		if !agent.MayHaveActed(err) {
+			t.Errorf("%v: it has the message", err)
+		}
+	}
+	for _, err := range []error{nil, agent.ErrOpen, agent.ErrSilent, agent.ErrFrozen, agent.ErrForbidden, agent.ErrMisfit} {
+		if agent.MayHaveActed(err) {
+			t.Errorf("%v: it has no message", err)
+		}
 	}
 }
 

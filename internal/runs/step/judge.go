@@ -2,6 +2,7 @@ package step
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ import (
 //	done, and a tool reports failure     rejected
 //	done, and a command reports failure  try again, a few times
 //	refused                              rejected
+//	an error of JSON-RPC                 refused or unknown, by its code
 //	later, and not sent                  try again later
 //	unknown, lost, and a page where JSON was to come:
 //	    a redirect of a read             rejected
@@ -154,8 +156,8 @@ func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Resul
 	if result != nil && isPage(result) {
 		return ending{status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result, failure: strangeDoubt(r, st, tool.CamePage)}
 	}
-	if result != nil && meaning.Of(result.Status, false) != meaning.Done {
-		key, args = codeInDoubt+"_answered", append(args, "status", strconv.Itoa(result.Status))
+	if result != nil {
+		key, args = doubtAnswered(result, args)
 		if to := tool.RedirectOrigin(st.Last.URL, result.Headers["Location"]); to != "" && meaning.Redirects(result.Status) {
 			key, args = codeInDoubt+"_redirected", append(args, "to", to)
 		}
@@ -164,6 +166,20 @@ func (x *Executor) doubtEnding(r plan.Run, st plan.StepState, result *plan.Resul
 		status: plan.StepInDoubt, kind: plan.EventStepDoubt, result: result,
 		failure: r.Failure(codeInDoubt, locale.Say(key, args...)),
 	}
+}
+
+// doubtAnswered returns the sentence about an answer that does not say what became of its call, in the words of the server
+// where it has some. One with a status of success is an error of JSON-RPC.
+func doubtAnswered(result *plan.Result, args []any) (key string, all []any) {
+	d := detail(result.Body)
+	args = append(args, "status", strconv.Itoa(result.Status), "detail", d)
+	switch {
+	case meaning.Of(result.Status, false) == meaning.Done:
+		return codeInDoubt + "_error", args
+	case d == "" || d == http.StatusText(result.Status):
+		return codeInDoubt + "_answered", args
+	}
+	return codeInDoubt + "_answered_because", args
 }
 
 // toolFailure returns the failure that a tool reported, in its own words.
@@ -179,6 +195,8 @@ func (x *Executor) rejection(r plan.Run, st plan.StepState, a tool.Answer, m mea
 	switch {
 	case m == meaning.Later:
 		return failure(r, "step.throttled", "status", status)
+	case a.Code != "":
+		return x.toolFailure(r, result)
 	case m == meaning.Unknown && meaning.Of(a.Status, false) == meaning.Done:
 		return failure(r, "step.page", "target", origin(st.Last.URL))
 	case meaning.Moved(a.Status):

@@ -57,8 +57,11 @@ func (c *Client) Close() error {
 // CallTool sends one call, if the tool is still the approved one. It implements tool.Caller. An error says whether
 // the request may have reached the server (tool.ErrNotSent, tool.ErrLost), or that it was not sent
 // (tool.ErrToolChanged, tool.ErrUnauthorized, tool.ErrSignIn, tool.ErrRequest). A failure that the tool or its server reports is an
-// answer with Failed set. So is an answer by status alone, whatever it means (package meaning); its Status is that
-// status and not 200.
+// answer with Failed set. So is an error of JSON-RPC, which has a Code, and an answer by status alone; their Status is
+// that of HTTP, and what they mean says package meaning.
+//
+// A call on a session that the server does not know any more is sent once more, on a new one. If that cannot be, the
+// first answer stays, because the call was sent.
 func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, error) {
 	var arguments map[string]json.RawMessage
 	if err := json.Unmarshal(call.Arguments, &arguments); err != nil || arguments == nil || len(call.Arguments) > maxArguments {
@@ -68,27 +71,35 @@ func (c *Client) CallTool(ctx context.Context, call tool.Call) (tool.Answer, err
 	since := began.Add(-call.Trust)
 	s := c.pool.acquire(keyOf(call.Server, call.Keys))
 	defer c.pool.release(s)
-	for attempt := 0; ; attempt++ {
-		r, err := c.prepare(ctx, s, call, since)
-		if err != nil {
-			return tool.Answer{}, err
-		}
-		within, stop := c.newPatience(ctx, call, began)
-		a, v := r.send(within, c.now, call, arguments)
-		if x := v.unanswered; x != nil && within.Err() != nil {
-			c.wire.cancel(r.on.exchanges(r.keys), x)
-		}
-		stop()
-		c.pool.leaveSession(s, r.on, v.lost)
-		if v.forget {
-			c.forget(call.Keys, r.keys)
-		}
-		if v.again && attempt == 0 && ctx.Err() == nil {
-			since = c.now() // a server that forgot the session may have changed its tools
-			continue
-		}
-		return a, v.err
+	first, v := c.attempt(ctx, s, call, arguments, began, since)
+	if !v.again || ctx.Err() != nil {
+		return first, v.err
 	}
+	sent := v.err == nil
+	a, v := c.attempt(ctx, s, call, arguments, began, c.now()) // a server that forgot the session may have changed its tools
+	if sent && (errors.Is(v.err, tool.ErrNotSent) || errors.Is(v.err, tool.ErrToolChanged)) {
+		return first, nil
+	}
+	return a, v.err
+}
+
+// attempt prepares a call and sends it once.
+func (c *Client) attempt(ctx context.Context, s *slot, call tool.Call, arguments map[string]json.RawMessage, began, since time.Time) (tool.Answer, outcome) {
+	r, err := c.prepare(ctx, s, call, since)
+	if err != nil {
+		return tool.Answer{}, outcome{err: err}
+	}
+	within, stop := c.newPatience(ctx, call, began)
+	defer stop()
+	a, v := r.send(within, c.now, call, arguments)
+	if x := v.unanswered; x != nil && within.Err() != nil {
+		c.wire.cancel(r.on.exchanges(r.keys), x)
+	}
+	c.pool.leaveSession(s, r.on, v.lost)
+	if v.forget {
+		c.forget(call.Keys, r.keys)
+	}
+	return a, v
 }
 
 // preparedCall holds everything that a call needs: an open session, the keys in the form that is sent, and the
@@ -215,7 +226,7 @@ func forget(by Exchanger, keys, sent tool.Keys) bool {
 type outcome struct {
 	err    error
 	lost   bool // the session cannot be used again
-	again  bool // the server forgot the session, and did not read the call
+	again  bool // the session broke before the call, or its server does not know it any more
 	forget bool // the token is refused
 
 	unanswered *exchange // a call that was handed to the network, and has no answer
@@ -254,6 +265,14 @@ func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err e
 		}
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(err)).Because(e.clean(err)), lost: true, again: true}
 	}
+	a, v := e.judgeCall(ctx, x, limit, now, err)
+	if x.sessionUnknown() || e.streamed && meaning.Missing(x.status) {
+		v.lost, v.again = true, true
+	}
+	return a, v
+}
+
+func (e *exchanges) judgeCall(ctx context.Context, x *exchange, limit int64, now time.Time, err error) (tool.Answer, outcome) {
 	_, waits := meaning.Wait(x.header.Get, now)
 	reply := x.answer()
 	switch status := x.status; {
@@ -268,10 +287,11 @@ func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err e
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:
 		if a, ok := answerOf(reply, limit, e.keys.Secrets()...); ok {
-			return a, outcome{}
+			if a.Code != "" && status > 0 && meaning.Of(status, waits) != meaning.Done {
+				a.Status = status
+			}
+			return a, outcome{lost: meaning.Errs(status)}
 		}
-	case x.sessionUnknown(), e.streamed && meaning.Missing(status):
-		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", "session"), lost: true, again: true}
 	case status > 0 && meaning.Of(status, waits) != meaning.Done: // whether it was done, the caller knows by the status
 		return e.refusalAnswer(x, limit), outcome{lost: meaning.Errs(status)}
 	}
@@ -299,10 +319,10 @@ func (e *exchanges) lostError(ctx context.Context, x *exchange, err error) error
 	return lost.Because(e.clean(cause))
 }
 
-// sessionUnknown reports whether the server answered that it does not know the session, so that it never read the
-// request. It answers 404, or an error of the transport that belongs to no request.
+// sessionUnknown reports whether the server answered that it does not know the session. It answers 404 or 410, which
+// asks for a new one whatever the body says, or an error of the transport that belongs to no request.
 func (x *exchange) sessionUnknown() bool {
-	return x.session && (meaning.Missing(x.status) || x.status == http.StatusBadRequest && x.unaddressed) && x.answer() == nil
+	return x.session && (meaning.Missing(x.status) || x.status == http.StatusBadRequest && x.unaddressed)
 }
 
 // refusalAnswer returns the answer of a server that answered by status alone. Of a redirect it contains only the

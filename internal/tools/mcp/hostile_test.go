@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/mcp"
 	"piloto/internal/tools/tool"
 )
@@ -20,6 +21,11 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 	slowly := func() { time.Sleep(20 * time.Millisecond) } // the test needs a slow server
 	huge := strings.Repeat("x", 10<<20)
 	type answers = func(http.ResponseWriter, *http.Request, string)
+	rpcError := func(code int, rpc string) func(*faultyServer) answers {
+		return func(*faultyServer) answers {
+			return status(code, `{"jsonrpc":"2.0","id":ID,"error":{"code":`+rpc+`,"message":"no"}}`, "Content-Type", "application/json")
+		}
+	}
 	cases := []struct {
 		name   string
 		answer func(c *faultyServer) answers
@@ -28,6 +34,9 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		status int
 		failed bool
 		calls  int32 // 0: one
+
+		code    string // of an error of JSON-RPC
+		unknown bool   // that says nothing of the effect
 	}{
 		{name: "plain", answer: func(*faultyServer) answers {
 			return status(200, fine, "Content-Type", "application/json; charset=utf-8")
@@ -68,15 +77,20 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		{name: "wants input", answer: func(*faultyServer) answers {
 			return result(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"x"}}}}`)
 		}, status: 200, failed: true},
-		{name: "error", answer: func(*faultyServer) answers {
-			return status(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"unknown tool"}}`, "Content-Type", "application/json")
-		}, status: 200, failed: true},
-		{name: "error with a status", answer: func(*faultyServer) answers {
-			return status(400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32020,"message":"header mismatch"}}`, "Content-Type", "application/json")
-		}, status: 200, failed: true},
-		{name: "error with 500", answer: func(*faultyServer) answers {
-			return status(500, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"oh"}}`, "Content-Type", "application/json")
-		}, status: 200, failed: true},
+		{name: "error", answer: rpcError(200, "-32602"), status: 200, failed: true, code: "-32602"},
+		{name: "error with a status", answer: rpcError(400, "-32020"), status: 400, failed: true, code: "-32020"},
+		{name: "error with 500", answer: rpcError(500, "-32603"), status: 500, failed: true, code: "-32603", unknown: true},
+		{name: "unknown tool with 502", answer: rpcError(502, "-32602"), status: 502, failed: true, code: "-32602", unknown: true},
+		{name: "error with 408", answer: rpcError(408, "-32600"), status: 408, failed: true, code: "-32600", unknown: true},
+		{name: "timeout of a server behind it", answer: rpcError(200, "-32001"), status: 200, failed: true, code: "-32001", unknown: true},
+		{name: "timeout with 400", answer: rpcError(400, "-32000"), status: 400, failed: true, code: "-32000", unknown: true},
+		{name: "an internal error", answer: rpcError(200, "-32603"), status: 200, failed: true, code: "-32603", unknown: true},
+		{name: "a code of its own", answer: rpcError(200, "7"), status: 200, failed: true, code: "7", unknown: true},
+		{name: "a code in words", answer: rpcError(200, `"-32601"`), status: 200, failed: true, code: "-32601"},
+		{name: "an error without a code", answer: rpcError(200, "null"), status: 200, failed: true, code: "0", unknown: true},
+		{name: "an error in a stream", answer: func(*faultyServer) answers {
+			return stream(`data: {"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"closed"}}` + "\n\n")
+		}, status: 200, failed: true, code: "-32000", unknown: true},
 
 		{name: "throttled", answer: func(*faultyServer) answers { return status(429, "slow", "Retry-After", "7") }, status: 429, failed: true},
 		{name: "throttled, without a time", answer: func(*faultyServer) answers { return status(429, "slow") }, status: 429, failed: true},
@@ -86,10 +100,12 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 
 		{name: "401", answer: func(*faultyServer) answers { return status(401, "") }, err: tool.ErrUnauthorized},
 		{name: "403", answer: func(*faultyServer) answers { return status(403, fine, "Content-Type", "application/json") }, err: tool.ErrUnauthorized},
-		{name: "session forgotten for ever", answer: func(*faultyServer) answers { return status(404, "session not found") }, err: tool.ErrNotSent, reason: "session", calls: 2},
+		{name: "session forgotten for ever", answer: func(*faultyServer) answers { return status(404, "session not found") }, status: 404, failed: true, calls: 2},
+		{name: "session gone for ever", answer: func(*faultyServer) answers { return status(410, "") }, status: 410, failed: true, calls: 2},
 		{name: "session forgotten, as some say", answer: func(*faultyServer) answers {
 			return status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no valid session"}}`, "Content-Type", "application/json")
-		}, err: tool.ErrNotSent, reason: "session", calls: 2},
+		}, status: 400, failed: true, calls: 2},
+		{name: "session forgotten, in an answer to the call", answer: rpcError(404, "-32001"), status: 404, failed: true, calls: 2, code: "-32001", unknown: true},
 
 		{name: "never", answer: func(c *faultyServer) answers { return func(http.ResponseWriter, *http.Request, string) { <-c.done } }, err: tool.ErrLost, reason: "timeout"},
 		{name: "garbage", answer: func(*faultyServer) answers { return status(200, "}{", "Content-Type", "application/json") }, err: tool.ErrLost},
@@ -162,8 +178,11 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || a.Status != c.status || a.Failed != c.failed || a.NotCalled != (c.name == "error") || !json.Valid(a.Body) {
+			if err != nil || a.Status != c.status || a.Failed != c.failed || a.Code != c.code || !json.Valid(a.Body) {
 				t.Errorf("%v: %+v %s", err, a, a.Body)
+			}
+			if m, _ := a.Meaning(time.Now()); c.code != "" && (m == meaning.Unknown) != c.unknown || c.code != "" && m == meaning.Done {
+				t.Errorf("it means %v", m)
 			}
 			if want := a.Headers["Retry-After"]; (want == "7") != (c.name == "throttled" || c.name == "unavailable until") {
 				t.Errorf("Retry-After is %q", want)

@@ -32,11 +32,8 @@ type problem struct {
 	Message string      `json:"message"`
 }
 
-// The codes of JSON-RPC that this package reads.
-const (
-	codeNoMethod      = "-32601"
-	codeInvalidParams = "-32602"
-)
+// codeInvalidParams is the code of JSON-RPC for parameters that the server does not accept, a cursor among them.
+const codeInvalidParams = "-32602"
 
 // messages parses one message, or a list of them as in version 2025-03-26, with or without a byte order mark. Anything
 // else gives no message.

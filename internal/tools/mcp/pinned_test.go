@@ -165,6 +165,47 @@ func TestCallToolReopensForgottenSessionOnce(t *testing.T) {
 	}
 }
 
+// A call that was sent, and that a forgotten session refused, is never told as one that was not sent, whatever prevents
+// the second attempt.
+func TestCallOfAForgottenSessionWasSent(t *testing.T) {
+	for name, then := range map[string]func(s *faultyServer, w http.ResponseWriter) bool{
+		"no new session": func(_ *faultyServer, w http.ResponseWriter) bool {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return false
+		},
+		"hung up": func(_ *faultyServer, w http.ResponseWriter) bool {
+			bytesOf("")(w, nil, "")
+			return false
+		},
+		"another tool": func(s *faultyServer, _ http.ResponseWriter) bool {
+			s.tools = func() string {
+				return `{"tools":[{"name":"do","description":"Does more","inputSchema":{"type":"object"}}]}`
+			}
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFaultyServer(t, ok)
+			call := s.do(t)
+			forgotten := false
+			s.behind(func(w http.ResponseWriter, method string) bool {
+				if forgotten {
+					return then(s, w)
+				}
+				if forgotten = method == "tools/call"; forgotten {
+					w.WriteHeader(http.StatusNotFound)
+				}
+				return !forgotten
+			})
+			a, err := client(t).CallTool(t.Context(), call)
+			if err != nil || a.Status != http.StatusNotFound || !a.Failed || s.calls.Load() != 1 {
+				t.Errorf("%+v %v after %d calls", a, err, s.calls.Load())
+			}
+		})
+	}
+}
+
 func TestConcurrentCallsShareSessionAndListing(t *testing.T) {
 	for _, v := range versions {
 		s := serve(t, mount("/", v.via, v.only == nil, echo(v.only...)))

@@ -21,12 +21,10 @@ const defaultLimit = 1 << 20
 func answerOf(m *message, limit int64, secrets ...string) (tool.Answer, bool) {
 	a := tool.Answer{Status: http.StatusOK, Headers: map[string]string{}}
 	if m.Error != nil {
-		code := m.Error.Code
-		if code == "" {
-			code = "0"
-		}
-		a.Failed, a.NotCalled = true, code == codeNoMethod || code == codeInvalidParams
-		said := map[string]any{"error": map[string]any{"code": code, "message": redact.Text(redactSecrets(m.Error.Message, secrets))}}
+		code := cmp.Or(m.Error.Code, "0")
+		a.Failed, a.Code = true, code.String()
+		message := cmp.Or(redact.Text(redactSecrets(m.Error.Message, secrets)), "error "+a.Code)
+		said := map[string]any{"error": map[string]any{"code": code, "message": message}}
 		return a, fitBody(&a, said, limit)
 	}
 	if int64(len(m.Result)) > min(cmp.Or(max(limit, 0), defaultLimit), maxAnswer) && values(m.Result) > maxValues {

@@ -144,7 +144,7 @@ func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 		"throttled": {refuse(429), nil, "", 429, 1},
 		"busy":      {refuse(503), nil, "", 503, 1},
 		"refused":   {refuse(401), tool.ErrUnauthorized, "", 0, 1},
-		"forgotten": {refuse(404), tool.ErrNotSent, "session", 0, 2},
+		"forgotten": {refuse(404), nil, "", 404, 2},
 		"broken":    {refuse(500), nil, "", 500, 1},
 		"malformed": {refuse(400), nil, "", 400, 1},
 	} {

@@ -315,10 +315,11 @@ type Prolong func(ctx context.Context, within time.Duration) time.Duration
 // When Truncated, Body holds the first bytes. Bytes is the full size, as far as it is known.
 //
 //	For a Call, Body is the protocol's result ({"content": […], "structuredContent": …}). Failed means that the tool reported an error, which Body describes.
+//	Code is that of the error of JSON-RPC that came in the place of a result, which Body describes; "" for any other answer.
 type Answer struct {
 	Status    int
 	Failed    bool
-	NotCalled bool // it failed before any tool was called: the server has no tool of that name, or refuses the arguments
+	Code      string
 	Headers   map[string]string
 	Body      []byte
 	Bytes     int
@@ -331,7 +332,11 @@ const MostWait = 10 * time.Minute
 // Meaning returns what the answer says of its request, and the pause that it asks for, at most MostWait; 0 for none.
 func (a Answer) Meaning(now time.Time) (meaning.Meaning, time.Duration) {
 	wait, asked := meaning.Wait(a.Header, now)
-	return meaning.Of(a.Status, asked), min(max(wait, 0), MostWait)
+	m := meaning.Of(a.Status, asked)
+	if a.Code != "" && (m == meaning.Done || m == meaning.Refused) { // the status says no more than that there is an error
+		m = meaning.OfCode(a.Code)
+	}
+	return m, min(max(wait, 0), MostWait)
 }
 
 // Header returns a header of the answer, whatever its spelling; "" when it has none.
