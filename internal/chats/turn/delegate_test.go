@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,29 @@ func TestMessageOfFailedAgentIsRetried(t *testing.T) {
 	}
 	if len(p.messages) != 2 || p.messages[0].Idempotency != p.messages[1].Idempotency {
 		t.Errorf("%+v", p.messages)
+	}
+}
+
+// A customer reads that an agent may have acted wherever it may have, so that nobody asks for a thing twice.
+func TestACustomerIsToldThatAnAgentMayHaveActed(t *testing.T) {
+	for _, c := range []struct {
+		err *fault.Error
+		may bool
+	}{
+		{agent.ErrLate, true},
+		{agent.ErrDoubt, true},
+		{agent.ErrGarbage, true},
+		{agent.ErrSilent, false},
+		{agent.ErrFailed, false},
+		{agent.ErrForbidden, false},
+		{agent.ErrMisfit, false},
+	} {
+		w, _ := newAgentWorld(t, c.err.With("agent", "loro"))
+		reply := w.route(t, w.IDs.New(w.Clock()), "una mesa", w.Clock())
+		said := reply.Message.Content
+		if strings.Contains(said, "Quizá te haya leído") != c.may || strings.Contains(said, "vuelve a escribirme") == c.may || fault.Of(reply.Routed.Failure).Code != c.err.Code {
+			t.Errorf("%s: %s", c.err.Code, said)
+		}
 	}
 }
 

@@ -273,6 +273,8 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 	switch {
 	case errors.Is(err, agent.ErrLate):
 		key = "router.agent_late"
+	case agent.MayHaveActed(err):
+		key = "router.agent_doubt"
 	case errors.Is(err, agent.ErrFrozen):
 		key = "router.agent_frozen"
 	case errors.Is(err, agent.ErrOpen):

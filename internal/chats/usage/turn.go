@@ -72,7 +72,7 @@ func closedReasons() []string {
 		list = append(list, string(r))
 	}
 	for _, f := range []*fault.Error{
-		agent.ErrOpen, agent.ErrSilent, agent.ErrFailed, agent.ErrGarbage, agent.ErrFrozen, agent.ErrForbidden, agent.ErrMisfit,
+		agent.ErrOpen, agent.ErrSilent, agent.ErrLate, agent.ErrDoubt, agent.ErrFailed, agent.ErrGarbage, agent.ErrFrozen, agent.ErrForbidden, agent.ErrMisfit,
 	} {
 		list = append(list, f.Code)
 	}

@@ -160,7 +160,7 @@ type AgentAnswer struct {
 
 // AgentFailure is the reason why an agent did not answer.
 type AgentFailure struct {
-	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time"`
+	Code    string `json:"code" doc:"stable; agent.open: it is not called for now; agent.unreachable: it was not reached; agent.timeout: it heard the message, and did not answer in time; agent.in_doubt, agent.unintelligible: it heard the message, and its answer does not say what it did; agent.failed: it answered that it did nothing"`
 	RetryAt string `json:"retry_at,omitempty" format:"date-time" doc:"it is not called before"`
 }
 
