@@ -108,6 +108,10 @@ func Limits(status int) bool { return status == tooManyRequests }
 // WantsKey reports whether the server does not accept the key of the request, or misses one.
 func WantsKey(status int) bool { return status == unauthorized || status == forbidden }
 
+// RefusesClient reports whether a token endpoint refuses the client or its scope (RFC 6749 §5.2). Any other refusal comes from
+// an address without a token endpoint.
+func RefusesClient(status int) bool { return WantsKey(status) || status == badRequest }
+
 // Missing reports whether there is nothing at the address.
 func Missing(status int) bool { return status == notFound || status == gone }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/plan"
@@ -41,7 +42,7 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	}
 	switch {
 	case errors.Is(err, tool.ErrNotSent):
-		why := failure(r, "step.unreachable", "target", origin(st.Last.URL))
+		why := unsent(r, st, "step.unreachable", err)
 		if wait, asked := tool.WaitOf(err); asked {
 			return x.retryLater(r, st, nil, why, wait)
 		}
@@ -49,7 +50,7 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 	case errors.Is(err, tool.ErrToolChanged):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.tool_changed", "tool", step.Called())}
 	case errors.Is(err, tool.ErrUnauthorized):
-		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.unauthorized", "target", origin(st.Last.URL))}
+		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: unsent(r, st, "step.unauthorized", err)}
 	case errors.Is(err, tool.ErrSignIn):
 		return ending{status: plan.StepFailed, kind: plan.EventStepFailed, failure: failure(r, "step.oauth_required", "target", origin(st.Last.URL))}
 	case errors.Is(err, tool.ErrRequest):
@@ -62,6 +63,20 @@ func (x *Executor) judgeError(r plan.Run, step plan.Step, st plan.StepState, err
 		e.failure = strangeDoubt(r, st, came)
 	}
 	return e
+}
+
+// unsent returns the failure of a call that had no connection or no key. Where a token endpoint gave no token for it, the
+// sentence names that endpoint, because the service itself was not called.
+func unsent(r plan.Run, st plan.StepState, code string, err error) *plan.Failure {
+	from, status := fault.Of(err).Args["token"], fault.Of(err).Args["status"]
+	key := code + "_token"
+	switch {
+	case from == "":
+		key = code
+	case code == "step.unreachable" && status != "":
+		key = "step.no_token"
+	}
+	return r.Failure(code, locale.Say(key, "target", origin(st.Last.URL), "token", from, "status", status))
 }
 
 // codeInDoubt is the code of a step whose outcome is unknown.

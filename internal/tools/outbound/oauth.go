@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/redact"
 	"piloto/internal/tools/tool"
@@ -57,7 +58,8 @@ func NewTokens(opts Options, now func() time.Time) *Tokens {
 
 // Exchange returns a credential that can be sent: the bearer token for a credential in the place "oauth", and any
 // other credential unchanged. It returns tool.ErrUnauthorized when the token endpoint refuses, and tool.ErrNotSent
-// when there is no token for another reason. No error contains a secret.
+// when there is no token for another reason. Args["token"] is the origin of the token endpoint, and Args["status"] what it
+// answered. No error contains a secret.
 func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Credential, error) {
 	if key.Place.In != "oauth" {
 		return key, nil
@@ -79,7 +81,7 @@ func (t *Tokens) Exchange(ctx context.Context, key tool.Credential) (tool.Creden
 	}
 	bearer, life, err := t.request(ctx, key)
 	if err != nil {
-		return tool.Credential{}, err
+		return tool.Credential{}, fault.Of(err).With("token", tool.RedirectOrigin(key.Place.TokenURL, key.Place.TokenURL))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +185,7 @@ func (t *Tokens) request(ctx context.Context, key tool.Credential) (bearer strin
 	status := strconv.Itoa(said.status)
 	none := tool.ErrNotSent.With("reason", "token").With("status", status).Because(errNoToken)
 	switch m := meaning.Of(said.status, said.waits); {
-	case m == meaning.Refused && !meaning.Moved(said.status):
+	case m == meaning.Refused && meaning.RefusesClient(said.status):
 		return "", 0, tool.ErrUnauthorized.With("reason", "token").With("status", status).Because(said.refusal(key.Secret))
 	case m != meaning.Done && said.waits:
 		return "", 0, tool.WithWait(none, said.wait)
