@@ -171,9 +171,9 @@ func (m *clientCache) Model(ctx context.Context, account string, c eligibility.C
 	secret, name := m.secrets.ProviderID(account, c.Provider), ownKey
 	switch {
 	case c.Keyless && platform: // no account has set its key and nothing is billed; only the demonstration model has a key
-		return openai.New(c.Provider, c.BaseURL, m.demoKey, doer), nil
+		return openai.New(c.Provider, c.BaseURL, m.demoKey, doer, m.now), nil
 	case c.Keyless:
-		return openai.New(c.Provider, c.BaseURL, "", doer), nil
+		return openai.New(c.Provider, c.BaseURL, "", doer, m.now), nil
 	case !c.OwnKey && !platform:
 		return nil, llm.ErrNoKey // the deployment's key must not be sent to another address
 	case !c.OwnKey:
@@ -204,7 +204,7 @@ func (m *clientCache) client(ctx context.Context, id clientKey, doer *http.Clien
 	case err == nil && k != nil && k.key == key: // the old client has learned the quirks of its provider
 		fresh = &cachedClient{k.client, key, m.now().Add(keyLife)}
 	case err == nil:
-		fresh = &cachedClient{openai.New(id.provider, id.base, key, doer), key, m.now().Add(keyLife)}
+		fresh = &cachedClient{openai.New(id.provider, id.base, key, doer, m.now), key, m.now().Add(keyLife)}
 	case errors.Is(err, secrets.ErrNotFound):
 	default:
 		return nil, err

@@ -39,7 +39,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
 		defer func() { _ = res.Body.Close() }()
-		return nil, readRefusal(res, x.client.key)
+		return nil, x.client.readRefusal(res)
 	}
 	if x.streamed {
 		res.Body = newEvents(res.Body, x.client.key)

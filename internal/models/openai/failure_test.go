@@ -105,7 +105,7 @@ func TestProviderFailuresMapToFaults(t *testing.T) {
 		"too long, by Groq":            {says(413, `{"error":{"message":"Request too large","type":"tokens","code":"rate_limit_exceeded"}}`), llm.ErrRefused},
 		"too long, that answers 200":   {says(200, `{"error":{"message":"context","type":"invalid_request_error"}}`), llm.ErrRefused},
 		"invalid, by FastAPI":          {says(422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`), llm.ErrRefused},
-		"elsewhere":                    {moved("https://example.com/v1/chat/completions"), llm.ErrRefused},
+		"elsewhere":                    {moved("https://example.com/v1/chat/completions"), llm.ErrUnreachable},
 
 		"a time-out of the gateway":   {says(408, ``), llm.ErrUnreachable},
 		"a conflict":                  {says(409, `{"error":{"message":"lock"}}`), llm.ErrUnreachable},
@@ -247,12 +247,28 @@ func TestAnAnswerWithoutAnEndIsCut(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(c.answer)
 			defer server.Close()
-			client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)})
+			client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)}, time.Now)
 			_, err := client.Complete(context.Background(), llm.Request{Model: "m", Sink: c.sink})
 			if !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "8 MiB") {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// A pause until a date is one also where the answer has no date of its own.
+func TestAPauseUntilADateIsHeard(t *testing.T) {
+	at := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Date"] = nil
+		w.Header().Set("Retry-After", at.Add(6*time.Second).Format(http.TimeFormat))
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client := openai.New("test", server.URL, "sk-test", &http.Client{Transport: ownTransport(t)}, func() time.Time { return at })
+	_, err := client.Complete(context.Background(), llm.Request{Model: "m"})
+	if wait, asked := llm.RetryAfter(err); !errors.Is(err, llm.ErrLimited) || !asked || wait != 6*time.Second {
+		t.Errorf("%v: %v %v", err, wait, asked)
 	}
 }
 
@@ -274,7 +290,7 @@ func TestTheKeyIsInNoError(t *testing.T) {
 	defer server.Close()
 	for name, base := range map[string]string{"nobody there": "http://127.0.0.1:1/v1", "a provider that repeats it": server.URL} {
 		for _, model := range []string{"m", "elsewhere"} {
-			client := openai.New("test", base, "sk-canary", &http.Client{Timeout: time.Second, Transport: ownTransport(t)})
+			client := openai.New("test", base, "sk-canary", &http.Client{Timeout: time.Second, Transport: ownTransport(t)}, time.Now)
 			for _, sink := range []llm.Sink{nil, &page{}} {
 				_, err := client.Complete(context.Background(), llm.Request{Model: model, Sink: sink})
 				if err == nil || strings.Contains(err.Error(), "canary") {

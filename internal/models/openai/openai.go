@@ -23,6 +23,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -37,13 +38,15 @@ type Client struct {
 	key      string
 	http     *http.Client
 	quirks   quirkCache
+	now      func() time.Time
 }
 
 // New returns a client of the API at baseURL (…/v1). The transport of doer sends the requests, and its Timeout
-// limits each of them, including a streamed answer. Redirects are never followed, whatever the settings of doer.
-func New(provider, baseURL, key string, doer *http.Client) *Client {
+// limits each of them, including a streamed answer. Redirects are never followed, whatever the settings of doer. now is
+// what a date is compared with until which an answer asks to wait.
+func New(provider, baseURL, key string, doer *http.Client, now func() time.Time) *Client {
 	return &Client{
-		Provider: provider, base: strings.TrimRight(baseURL, "/"), key: key,
+		Provider: provider, base: strings.TrimRight(baseURL, "/"), key: key, now: now,
 		http: &http.Client{
 			Transport: doer.Transport, Timeout: doer.Timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -52,7 +52,7 @@ func (c *Client) list(ctx context.Context) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if meaning.Of(res.StatusCode, false) != meaning.Done {
-		return readRefusal(res, c.key)
+		return c.readRefusal(res)
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxRefusal)) // so that the connection can be reused
 	return nil

@@ -49,14 +49,14 @@ func shorten(s string, most int) string {
 }
 
 // readRefusal reads a response with an error status.
-func readRefusal(res *http.Response, key string) *refusal {
+func (c *Client) readRefusal(res *http.Response) *refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a truncated explanation is useful, too
 	e := &refusal{status: res.StatusCode}
-	e.explain(body, key)
+	e.explain(body, c.key)
 	if to := res.Header.Get("Location"); to != "" && meaning.Redirects(res.StatusCode) {
-		e.message = "redirected, which is not followed, to " + withoutKey(shorten(to, 200), key)
+		e.message = "redirected, which is not followed, to " + withoutKey(shorten(to, 200), c.key)
 	}
-	e.after, e.wait = meaning.Wait(res.Header.Get, time.Time{})
+	e.after, e.wait = meaning.Wait(res.Header.Get, c.now())
 	return e
 }
 
@@ -160,7 +160,7 @@ func (e *refusal) sentinel() *fault.Error {
 		return llm.ErrNoKey
 	case meaning.Limits(status), status == 498: // Groq has no capacity for this tier
 		return llm.ErrLimited
-	case meaning.Passes(status, e.wait), meaning.Conflicts(status),
+	case meaning.Passes(status, e.wait), meaning.Conflicts(status), meaning.Redirects(status), // the request is not at fault
 		e.hasCode("tool_use_failed"): // the model wrote a broken tool call; a retry may give another
 		return llm.ErrUnreachable
 	case meaning.Of(status, false) != meaning.Done:

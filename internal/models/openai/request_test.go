@@ -313,13 +313,13 @@ func TestTheKeyNeverFollowsARedirect(t *testing.T) {
 		client := openai.New("test", server.URL, "sk-secret", &http.Client{
 			Timeout:       time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return nil },
-		})
+		}, time.Now)
 		for _, sink := range []llm.Sink{nil, &page{}} {
-			if _, err := client.Complete(context.Background(), ask("m", sink)); !errors.Is(err, llm.ErrRefused) || !strings.Contains(err.Error(), "redirected") {
+			if _, err := client.Complete(context.Background(), ask("m", sink)); !errors.Is(err, llm.ErrUnreachable) || !strings.Contains(err.Error(), "redirected") {
 				t.Errorf("%d: %v", status, err)
 			}
 		}
-		if err := client.Probe(context.Background()); !errors.Is(err, llm.ErrRefused) {
+		if err := client.Probe(context.Background()); !errors.Is(err, llm.ErrUnreachable) {
 			t.Errorf("%d, probed: %v", status, err)
 		}
 		server.Close()
@@ -344,7 +344,7 @@ func TestTheProvidersWaitIsReturned(t *testing.T) {
 		"a date":                   {map[string]string{"Retry-After": "Sat, 21 Nov 2026 02:00:30 GMT", "Date": date}, 30 * time.Second},
 		"a date that is over":      {map[string]string{"Retry-After": "Sat, 21 Nov 2026 01:00:00 GMT", "Date": date}, -1},
 		"a date far away":          {map[string]string{"Retry-After": "Sat, 21 Nov 2099 01:00:00 GMT", "Date": date}, llm.MaxRetryAfter},
-		"a date without a date":    {map[string]string{"Retry-After": "Sat, 21 Nov 2026 02:00:30 GMT", "Date": "x"}, -1},
+		"a date without a date":    {map[string]string{"Retry-After": "Sat, 21 Nov 2020 02:00:30 GMT", "Date": "x"}, -1},
 		"nothing":                  {nil, -1},
 		"negative":                 {map[string]string{"Retry-After": "-5"}, -1},
 		"absurd":                   {map[string]string{"Retry-After": "86400"}, llm.MaxRetryAfter},
@@ -406,7 +406,7 @@ func TestProbeReportsWhetherTheProviderCanBeCalled(t *testing.T) {
 	t.Run("takes three seconds at most", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			err := openai.New("test", "https://provider.example", "", &http.Client{Transport: silentTransport{}}).Probe(context.Background())
+			err := openai.New("test", "https://provider.example", "", &http.Client{Transport: silentTransport{}}, time.Now).Probe(context.Background())
 			if took := time.Since(began); !errors.Is(err, llm.ErrUnreachable) || took != 3*time.Second {
 				t.Errorf("%v after %v", err, took)
 			}
