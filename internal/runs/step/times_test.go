@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 // patient records the deadline of a call, and its tool's; then it answers as the test says.
 type patient struct {
+	mu      sync.Mutex
 	left    time.Duration
 	call    tool.Call
 	answers func(context.Context, tool.Call) (tool.Answer, error)
@@ -26,7 +28,9 @@ func (p *patient) Send(ctx context.Context, _ tool.Request, _ tool.Keys, _ int64
 
 func (p *patient) CallTool(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	until, _ := ctx.Deadline()
+	p.mu.Lock()
 	p.left, p.call = time.Until(until), c
+	p.mu.Unlock()
 	if p.answers != nil {
 		return p.answers(ctx, c)
 	}
@@ -84,7 +88,7 @@ func TestCallsEndInTimeToWriteTheirResult(t *testing.T) {
 			if got := drive(t, w, r, "s1"); got != "done" {
 				t.Fatalf("ended %s", got)
 			}
-			if d := c.left - p.left; d < 0 || d > 10*time.Second || p.call.Within != c.within || p.left > most {
+			if d := c.left - p.left; d < 0 || d > 45*time.Second || p.call.Within != c.within || p.left > most {
 				t.Errorf("it may take %v, and %v without progress; want %v and %v", p.left, p.call.Within, c.left, c.within)
 			}
 		})
@@ -156,10 +160,12 @@ func TestAProlongedCallEndsAsAnyOther(t *testing.T) {
 						t.Errorf("%s were granted", got)
 					}
 				}
+				p.mu.Lock()
 				late = call.Prolong
+				p.mu.Unlock()
 				return tool.Answer{Status: 200, Body: []byte(`{"content":[]}`)}, nil
 			}
-			if c.steps > 1 { // patient is of one call at a time
+			if c.steps > 1 { // the others write at the same time, so that one extension is enough to try
 				p.answers = func(ctx context.Context, call tool.Call) (tool.Answer, error) {
 					if call.Prolong(ctx, time.Minute) != 2*time.Minute {
 						t.Error("nothing was granted")
