@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"piloto/internal/conversation"
@@ -62,11 +63,7 @@ func (s *Store) end(ctx context.Context, t *transition, e run.End, rec run.Recor
 
 // closing writes all parts of the states but the last, and returns the writes of that one.
 func (s *Store) closing(ctx context.Context, t *transition, closed []plan.StepState) ([]kv.Write, error) {
-	var writes []kv.Write
-	for _, st := range closed {
-		writes = append(append(writes, putStep(t.from, st, time.Time{})), t.notes(st)...)
-	}
-	parts := divide(writes)
+	parts := divide(t.closings(closed))
 	if len(parts) == 0 {
 		return nil, nil
 	}
@@ -79,17 +76,30 @@ func (s *Store) closing(ctx context.Context, t *transition, closed []plan.StepSt
 	return parts[last], nil
 }
 
-// divide divides writes of states into parts that fit into a transaction.
-func divide(writes []kv.Write) [][]kv.Write {
+// closings returns the writes of each of the last states: what the chat keeps of its request is written with it, because a
+// state that is written is not closed again.
+func (t *transition) closings(closed []plan.StepState) [][]kv.Write {
+	groups := make([][]kv.Write, len(closed))
+	for i, st := range closed {
+		groups[i] = append(t.notes(st), putStep(t.from, st, time.Time{}))
+	}
+	return groups
+}
+
+// divide divides writes of states, each with what belongs to it, into parts that fit into a transaction.
+func divide(groups [][]kv.Write) [][]kv.Write {
 	var parts [][]kv.Write
 	size := 0
-	for _, w := range writes {
-		bytes := 1<<10 + len(kv.Bytes(w.Row(), "state"))
-		if last := len(parts) - 1; last >= 0 && len(parts[last]) < mostStates && size+bytes <= mostBytes {
-			parts[last], size = append(parts[last], w), size+bytes
+	for _, g := range groups {
+		bytes := 0
+		for _, w := range g {
+			bytes += 1<<10 + len(kv.Bytes(w.Row(), "state"))
+		}
+		if last := len(parts) - 1; last >= 0 && len(parts[last])+len(g) <= mostStates && size+bytes <= mostBytes {
+			parts[last], size = append(parts[last], g...), size+bytes
 			continue
 		}
-		parts, size = append(parts, []kv.Write{w}), bytes
+		parts, size = append(parts, slices.Clone(g)), bytes
 	}
 	return parts
 }

@@ -178,7 +178,7 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 	if err := s.copyResults(ctx, r); err != nil {
 		return err
 	}
-	var writes []kv.Write
+	var writes [][]kv.Write
 	for _, st := range r.Steps {
 		if st.Reused == "" {
 			continue
@@ -188,7 +188,7 @@ func (s *Store) reuse(ctx context.Context, r plan.Run) error {
 			return err
 		}
 		row, err := rowOfStep(r, st)
-		writes = append(writes, kv.Put(row, "", nil).Unless(err))
+		writes = append(writes, []kv.Write{kv.Put(row, "", nil).Unless(err)})
 	}
 	for _, part := range divide(writes) {
 		if err := s.table.Commit(ctx, part...); err != nil {
