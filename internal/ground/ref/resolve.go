@@ -42,7 +42,7 @@ func unresolved(r Reference, why *fault.Error) error {
 	return ErrUnresolved.With("reference", "${"+r.String()+"}").WithFault("why", why)
 }
 
-// noResult returns ErrUnresolved for a reference to what has no result yet.
+// noResult returns ErrUnresolved: the step of the reference has no result yet.
 func noResult(r Reference) error {
 	if r.Step == item {
 		return unresolved(r, fault.Reason("ref.no_element"))

@@ -148,7 +148,7 @@ func (s *pass[K]) over(ctx context.Context, rows []Row[K]) {
 // isOver reports whether no more rows are begun.
 func (s *pass[K]) isOver(ctx context.Context) bool { return ctx.Err() != nil || s.Now().After(s.until) }
 
-// end returns what was counted.
+// end returns the counts and the joined errors.
 func (s *pass[K]) end() (Count, error) {
 	if more := s.count.Failed - mostErrors; more > 0 {
 		s.problems = append(s.problems, fmt.Errorf("%s: %d more rows failed", s.Name, more))

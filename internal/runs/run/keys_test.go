@@ -70,7 +70,7 @@ func (w keyWorld) do(r plan.Run) plan.Run {
 	return w.Read(r.ID)
 }
 
-// settle says what became of each effect of a run that is in doubt.
+// settle gives each effect in doubt of a run an outcome, as a person does.
 func (w keyWorld) settle(r plan.Run, outcome plan.Outcome) {
 	w.t.Helper()
 	for _, st := range r.Steps {

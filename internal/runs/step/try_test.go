@@ -41,7 +41,7 @@ func triedOperations(base string) []tool.Operation {
 	return ops
 }
 
-// tried returns what is told of a draft whose first step, GET /src, is previewed with an answer.
+// tried previews the first step of a draft, GET /src, with an answer, and returns the faults of the others.
 func tried(t *testing.T, w *fixture.World, answer string, steps ...plan.ProposedStep) []fault.Field {
 	t.Helper()
 	const base = "https://tried.example"

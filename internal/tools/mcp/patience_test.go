@@ -105,7 +105,7 @@ func TestProgressBeginsTheTimeOfACallAnew(t *testing.T) {
 	}
 }
 
-// A call ends when it was granted no more time, whatever it reports. It asks for more before it needs it.
+// A call ends at the time that it was granted, also while it reports progress. It asks for more before that time comes.
 func TestACallGoesOnAsLongAsItIsGranted(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"TOKEN","progress":1,"total":9}}`
 	grant := func(times int) tool.Prolong {

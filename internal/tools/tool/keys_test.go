@@ -89,7 +89,7 @@ func TestKeysThatAreNeededTogetherMustAllBeSet(t *testing.T) {
 	}
 }
 
-// TestNoReadableRequirementIsNoSilence: where the document says something that nobody can read, it has not said nothing.
+// TestNoReadableRequirementIsNoSilence: a requirement that cannot be read is not taken for none.
 func TestNoReadableRequirementIsNoSilence(t *testing.T) {
 	for _, security := range [][][]KeyPlace{nil, {}} {
 		raw, err := json.Marshal(Operation{Security: security})
