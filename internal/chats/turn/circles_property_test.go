@@ -471,7 +471,7 @@ func mustJob(rt *rapid.T, w *circleWorld, id string) job.Job {
 // prompt of its reply has data of another circle.
 func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 	w := newCircleWorld(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	story := func(rt *rapid.T) {
 		w.begin(t, rt)
 		events := rapid.SampledFrom([][]string{
 			{"page", "page", "page", "operator", "router", "job", "job", "job", "confirm", "confirm", "look again", "settings", "drift"}, {"router"}, {"job"}, {"page"},
@@ -512,7 +512,11 @@ func TestNothingLeavesButLooksInTheirCircleAndConfirmedSteps(t *testing.T) {
 				rt.Fatalf("%s", strings.Join(w.wrong, "\n"))
 			}
 		}
-	})
+	}
+	// Of few stories, one time in twenty none has a step that was confirmed. Then more are told.
+	for told := 0; told == 0 || told < 10 && (w.looked < 10 || w.stepped == 0); told++ {
+		rapid.Check(t, story)
+	}
 	if w.looked < 10 || w.stepped == 0 {
 		t.Errorf("%d reads and %d steps are no test", w.looked, w.stepped)
 	}
