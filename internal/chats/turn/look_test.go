@@ -211,7 +211,7 @@ func TestAnOldLargeReadKeepsItsCircle(t *testing.T) {
 func TestLooksEndWithTheTimeOfTheTurn(t *testing.T) {
 	w := newLookWorld(t)
 	w.service.Log = slog.New(slog.DiscardHandler)
-	w.service.Limits.Model = 50 * time.Millisecond
+	w.service.Limits.Model = 3 * time.Second // the look must have begun by then
 	w.service.Looks = slowLooks{}
 	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text("ya")}
 	reply := w.send(t, "¿salas?")

@@ -386,7 +386,7 @@ func TestAStoppedStreamReturnsItsText(t *testing.T) {
 		}
 	})
 	t.Run("by the deadline", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		reply, err := provider(t, half).Complete(ctx, llm.Request{Model: "m", Sink: &page{}})
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, llm.ErrUnreachable) || reply.Text != "medio mensaje" {

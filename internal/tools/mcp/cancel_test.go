@@ -77,7 +77,7 @@ func TestACallThatNobodyWaitsForIsCancelled(t *testing.T) {
 				p := &posts{Handler: mount("/mcp", v.via, v.only == nil, server)} // which speaks the newest version where it keeps no session
 				s := serve(t, p)
 				at, ops := register(t, s.URL+"/mcp", nil)
-				caller := client(t, func(o *mcp.Options) { o.Patience = 1500 * time.Millisecond })
+				caller := client(t, func(o *mcp.Options) { o.Patience = 3 * time.Second })
 				_, err := caller.CallTool(ctx, callOf(at, ops["do"], `{}`))
 				if c.slow != errors.Is(err, tool.ErrLost) {
 					t.Errorf("%v", err)

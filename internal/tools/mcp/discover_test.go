@@ -125,9 +125,11 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, c.handler)
 			d := discoverer(t)
-			d.Each = 500 * time.Millisecond
-			if name == "a huge list" {
-				d.Each = 5 * time.Second
+			switch name {
+			case "never":
+				d.Each = 500 * time.Millisecond
+			case "a huge list":
+				d.Each, d.Total = 30*time.Second, time.Minute
 			}
 			_, err := d.Discover(t.Context(), tool.Target{Base: s.URL, Keys: tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}}})
 			if f := fault.Of(err); !errors.Is(err, c.want) || c.reason != "" && f.Args["reason"] != c.reason || strings.Contains(fmt.Sprintf("%v %+v", err, err), "s3cr3t") {

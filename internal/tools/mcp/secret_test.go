@@ -134,7 +134,7 @@ func TestNothingIsSentWhenServerIsUnreachable(t *testing.T) {
 	s := newFaultyServer(t, ok)
 	call := s.do(t)
 	call.Idempotency, call.TraceID = "run-1", "trace-1"
-	c := client(t, func(o *mcp.Options) { o.Timeout = 300 * time.Millisecond })
+	c := client(t, func(o *mcp.Options) { o.Timeout = 2 * time.Second })
 	if _, err := c.CallTool(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func TestCallToolReportsExactOutcomeOverSSE(t *testing.T) {
 				t.Fatalf("%+v", at)
 			}
 			call := callOf(at, ops["do"], `{}`)
-			a, err := client(t, func(o *mcp.Options) { o.Timeout = 1500 * time.Millisecond }).CallTool(t.Context(), call)
+			a, err := client(t, func(o *mcp.Options) { o.Timeout = 3 * time.Second }).CallTool(t.Context(), call)
 			if f := fault.Of(err); c.err != nil && (!errors.Is(err, c.err) || c.reason != "" && f.Args["reason"] != c.reason) {
 				t.Errorf("%v, want %v %s", err, c.err, c.reason)
 			}

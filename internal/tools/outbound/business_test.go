@@ -82,7 +82,7 @@ func TestContextReturnsReasonOfFailure(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
-	loopback := Options{AllowLoopback: true, Timeout: 500 * time.Millisecond}
+	loopback := Options{AllowLoopback: true}
 	for _, c := range []struct {
 		name, url string
 		opts      Options
@@ -92,7 +92,7 @@ func TestContextReturnsReasonOfFailure(t *testing.T) {
 		{"guarded", closed.URL, Options{}, "target"},
 		{"metadata", "http://169.254.169.254/latest", Options{AllowLoopback: true, Private: tool.AnyNetwork()}, "target"},
 		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&fakeDNS{}).serve(t)}, "dns"},
-		{"silent", serveRaw(t, func(net.Conn) { <-t.Context().Done() }).url, loopback, "timeout"},
+		{"silent", serveRaw(t, func(net.Conn) { <-t.Context().Done() }).url, Options{AllowLoopback: true, Timeout: 500 * time.Millisecond}, "timeout"},
 		{"redirect", answers(302, other.URL), loopback, "status"},
 		{"redirect that keeps the method", answers(307, other.URL), loopback, "status"},
 		{"error", answers(500, ""), loopback, "status"},

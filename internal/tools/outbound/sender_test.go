@@ -227,7 +227,7 @@ func TestSendDistinguishesSentFromNotSent(t *testing.T) {
 		{"unknown name", "http://nowhere.invalid", Options{Resolver: (&fakeDNS{}).serve(t)}, tool.ErrNotSent, "dns"},
 		{"certificate", secure.URL, Options{AllowLoopback: true}, tool.ErrNotSent, "tls"},
 		{"plain text on TLS", strings.Replace(serveRaw(t, hangUp).url, "http:", "https:", 1), Options{AllowLoopback: true, Timeout: time.Second}, tool.ErrNotSent, ""},
-		{"no answer", serveRaw(t, silent).url, Options{AllowLoopback: true, Timeout: 200 * time.Millisecond}, tool.ErrLost, "timeout"},
+		{"no answer", serveRaw(t, silent).url, Options{AllowLoopback: true, Timeout: 2 * time.Second}, tool.ErrLost, "timeout"},
 		{"reset", serveRaw(t, reset).url, Options{AllowLoopback: true}, tool.ErrLost, ""},
 		{"hung up", serveRaw(t, hangUp).url, Options{AllowLoopback: true}, tool.ErrLost, ""},
 		{"half a status line", serveRaw(t, func(c net.Conn) { say("HTTP/1.1 20")(c); _ = c.Close() }).url, Options{AllowLoopback: true}, tool.ErrLost, ""},
