@@ -63,6 +63,12 @@ binaries: ## Build the command for Linux, macOS and Windows, into build/piloto
 		CGO_ENABLED=0 GOOS=$${to%/*} GOARCH=$${to#*/} go build -ldflags "-s -w" -o build/piloto/piloto-$${to%/*}-$${to#*/}$$end ./cmd/piloto || exit 1; \
 	done; ls -l build/piloto
 
+.PHONY: versions
+versions: ## Print the versions of what the gates use of this machine
+	@go version
+	@for tool in "gcc --version" "node --version" "npm --version" "chromium --version" "tmux -V" "git --version" "python3 --version"; do \
+		printf '%s: %s\n' "$${tool%% *}" "$$($$tool 2>/dev/null | head -1 || echo none)"; done
+
 # With -short, tests that start processes and browsers do nothing unless they are asked for.
 # Go takes a result that it knows while nothing has changed that it sees. It does not see a browser's version.
 MACHINE = PILOTO_MACHINE="$$(chromium --version 2>/dev/null || google-chrome --version 2>/dev/null; tmux -V 2>/dev/null)"
@@ -85,7 +91,7 @@ flakes: ## The same ten times, beside two busy loops
 NIGHTLY := every every-race axe e2e-process conflicts conformance provider sizes foreign vuln
 
 .PHONY: nightly
-nightly: ## Every round of every test, conflicts, conformance, browsers, foreign systems, sizes (needs npm, chromium, a C compiler)
+nightly: versions ## Every round of every test, conflicts, conformance, browsers, foreign systems, sizes (needs npm, chromium, a C compiler)
 	@failed=; for part in $(NIGHTLY); do \
 		printf '\n== %s\n' $$part; began=$$SECONDS; \
 		$(MAKE) --no-print-directory $$part || failed+=" $$part"; \
