@@ -211,6 +211,9 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 	if label := eval[string](b, `document.getElementById("review-yes").innerText`); !strings.HasPrefix(label, "Ver lo que falta (") {
 		t.Errorf("the button says %q", label)
 	}
+	if sign := eval[string](b, `document.querySelector("#review-yes use").getAttribute("href")`); sign != "#i-eye" {
+		t.Errorf("the button that only shows has the sign %q", sign)
+	}
 	b.click(`#review-yes`)
 	if got := decided(); len(got) > 0 {
 		t.Fatalf("with steps that nobody saw it decided about %q", got)

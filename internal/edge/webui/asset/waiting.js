@@ -240,7 +240,8 @@ function tellUnseen() {
   const told = document.getElementById("review-unseen");
   told.hidden = n === 0;
   told.textContent = n ? t("unseen", { n }) : "";
-  const yes = document.getElementById("review-yes").lastElementChild;
+  const [sign, yes] = document.getElementById("review-yes").children;
+  sign.firstElementChild.setAttribute("href", n ? "#i-eye" : "#i-check");
   if (n) yes.textContent = t("review_unseen", { n });
   else yes.textContent = at < reviewed.length ? t("review_rest", { n: at }) : t(reviewed.length > 1 ? "review_all" : "review_one");
 }
