@@ -7,9 +7,10 @@ import (
 	"piloto/internal/ground/lazy"
 )
 
-// denies reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a rehearsal,
-// nothing yet because another question follows, or that the card is none. That nothing happens before a confirmation is true.
-func denies(clause string) bool {
+// denied reports whether a clause says that nothing happens by a yes: nothing at all, only a reading, a draft or a rehearsal,
+// nothing yet because another question follows, or that the card is none. Any negation may say so, but for a few, and one of
+// what the plan sends: «sin azúcar». That nothing happens before a confirmation is true.
+func (n names) denied(clause string) bool {
 	words := strings.Fields(clause)
 	if asksAgain(words) || disowns(words) {
 		return true
@@ -19,11 +20,13 @@ func denies(clause string) bool {
 			return false
 		}
 	}
+	if slices.ContainsFunc(harmlessNegations, func(said string) bool { return strings.HasPrefix(clause+" ", said+" ") }) {
+		return false
+	}
 	for i, w := range words {
 		switch {
-		case nothings()[w] && (has(words[:i], effects()) || has(words[i+1:], effects())), nots()[w] && has(near(words, i), effects()):
-			return true
-		case onlies()[w] && has(near(words, i), readings()), (onlies()[w] || ises()[w]) && has(near(words, i), pretences()), harmless()[w]:
+		case lackings()[w] && i+1 < len(words) && n.sends(words[i+1]):
+		case negations()[w], pretences()[w] && !n.sends(w), onlies()[w] && has(near(words, i), readings()):
 			return true
 		}
 	}
@@ -50,24 +53,23 @@ func disowns(words []string) bool {
 var (
 	untils      = lazy.Words(`hasta until till unless before antes sin without mientras`)
 	confirmings = lazy.Words(`confirmes confirme confirmas confirmacion apruebes apruebe aprobacion autorices autorice autorizacion permiso confirm approve agree authorize confirmation approval permission`)
-	nothings    = lazy.Words(`nada nothing ningun ninguna none cero zero`)
-	nots        = lazy.Words(`no not never nunca jamas sin without wont doesnt isnt cant dont wouldnt tampoco`)
-	effects     = lazy.Words(`pasa pasara pasaria ocurre ocurrira sucede sucedera ejecuta ejecutara ejecutare ejecutan ejecutaran ejecutado ejecutar ejecutarse hace hara hare haran hecho hacer envia enviara enviare enviado enviar manda mandara mandare
-		cambia cambiara cambiare cambios modifica modificara borra borrara borrare elimina eliminara cobra cobrara cobrare cargo coste reserva reservo reservara reservare pide pido pedira pedire pedir pedido compra compro comprara comprare comprar
-		paga pago pagara pagare pagar guarda guardara efecto efectos consecuencia consecuencias compromiso real realmente verdad serio riesgo
-		happen happens happened happening run runs execute executes executed executing sent send sends sending change changes changed effect effects do does done delete deletes deleted charge charges charged book books booked booking order orders
-		ordered ordering buy buys bought place placed pay pays paid cost saved consequence consequences real really commitment risk op`)
-	onlies    = lazy.Words(`solo solamente unicamente just only merely simple`)
-	ises      = lazy.Words(`es sera is its it be`)
-	readings  = lazy.Words(`consulta consulto consultar consultare mira miro mirar mirare compruebo comprobar comprobare guarda guardo checking check checks looking look looks reading read reads moves saves`)
-	pretences = lazy.Words(`prueba simulacion simulacro simulado ejemplo broma juego ensayo borrador recibo comprobante
-		test simulation simulated demo joke pretend practice game dry drill rehearsal draft preview mockup mock receipt`)
-	harmless = lazy.Words(`harmless inofensivo inofensiva inocuo inocua ficticio ficticia fake readonly noop glitch`)
+	negations   = lazy.Words(`no not nt never nunca jamas tampoco ni nor neither nada nothing ningun ninguna ninguno none nadie nobody noone cero zero cannot cant dont doesnt didnt wont wouldnt isnt arent wasnt arent sin without
+		carece carecen lacks apenas hardly barely`)
+	lackings = lazy.Words(`sin without no`)
+	onlies   = lazy.Words(`solo solamente unicamente meramente puramente just only merely simply purely`)
+	readings = lazy.Words(`consulta consulto consultar consultare mira miro mirar mirare compruebo comprobar comprobare guarda guardo enseno ensenar ensenarte veas informativo informativos checking check checks looking look looks reading read reads moves saves show shows
+		showing information informational`)
+	pretences = lazy.Words(`prueba pruebas simulacion simulacro simulado ejemplo broma juego ensayo ensayito borrador recibo comprobante maqueta mentira mentirijillas pega muestra boceto plantilla hipotetico hipotetica orientativo orientativa
+		imaginario imaginaria ficticio ficticia inofensivo inofensiva inocuo inocua informativo cosmetico reversible historial igual intacta intacto
+		test simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
+		history untouched unchanged nowhere`)
 
-	laters  = lazy.Words(`otra another again luego despues later volvere vuelvo volvera nuevo`)
-	askings = lazy.Words(`confirmacion confirmation confirmaciones confirmar permiso permission preguntar preguntare pregunto pedire ask asked approval aprobacion`)
+	laters  = lazy.Words(`otra another again luego despues later volvere vuelvo volvera nuevo someone somebody alguien`)
+	askings = lazy.Words(`confirmacion confirmation confirmaciones confirmar permiso permission preguntar preguntare pregunto pedire ensenare veras revisara aprobara persona ask asked approval approve aprobacion review reviews chance see person`)
 	cards   = lazy.Words(`plan tarjeta abajo card below`)
 	voids   = lazy.Words(`ignora ignore ignoralo ignorala olvida olvidate disregard forget error fallo glitch bug cancelado cancelada cancelled canceled desactivado desactivada disabled caducado expired recibo receipt comprobante decorativo decorative`)
 
-	pretending = []string{"read only", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "vista previa"}
+	harmlessNegations = []string{"no te preocupes", "no se preocupe", "no hay problema", "sin problema", "sin problemas", "no problem", "no worries", "dont worry"}
+
+	pretending = []string{"read only", "for information", "for your information", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "vista previa"}
 )

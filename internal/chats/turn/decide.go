@@ -150,10 +150,10 @@ func (st chatState) card() (after int, at time.Time, ok bool) {
 
 // asksElse reports whether a text of the model beside the draft's cards, or in them, may have asked for the yes.
 func (st chatState) asksElse() bool {
-	p := st.draft.Plan
+	p, of := st.draft.Plan, wordsOf(st.draft.Plan)
 	return slices.ContainsFunc(st.messages, func(m conversation.Message) bool {
-		return m.RunID == st.draft.ID && m.Kind == conversation.KindText && beside.AsksElse(m.Content)
-	}) || beside.TitleAsksElse(p.Goal) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title) })
+		return m.RunID == st.draft.ID && m.Kind == conversation.KindText && beside.AsksElse(m.Content, of)
+	}) || beside.TitleAsksElse(p.Goal, of) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title, of) })
 }
 
 // handleYes answers a yes.

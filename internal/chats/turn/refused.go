@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"piloto/internal/chats/beside"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -61,7 +62,8 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 	if err != nil {
 		return false, err
 	}
-	about, said := aboutPlan(refused.Plan), -1
+	of, said := wordsOf(refused.Plan), -1
+	about := slices.Concat(of.Titled, of.Sent)
 	for i, m := range messages {
 		if m.ID == refused.Question {
 			about = append(about, m.Content)
@@ -80,14 +82,18 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 	return slices.ContainsFunc(later, asks), nil
 }
 
-// aboutPlan returns the words by which a person may name a plan.
-func aboutPlan(p plan.Plan) []string {
-	about := []string{p.Goal}
+// wordsOf returns the words by which a text may name a plan.
+func wordsOf(p plan.Plan) (of beside.Words) {
+	of.Titled = []string{p.Goal}
 	for _, s := range p.Steps {
-		about = append(about, s.Title, s.Tool, s.Path, string(s.Query), string(s.Headers), string(s.Body))
+		of.Titled = append(of.Titled, s.Title)
+		of.Sent = append(of.Sent, s.Tool, s.Path, string(s.Query), string(s.Headers), string(s.Body))
+		for _, target := range s.Targets {
+			of.Sent = append(of.Sent, target.Label)
+		}
 	}
 	for _, b := range p.Bindings {
-		about = append(about, b.ServerName, b.Summary)
+		of.Sent = append(of.Sent, b.ServerName, b.Summary)
 	}
-	return about
+	return of
 }

@@ -1,0 +1,123 @@
+package beside
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"piloto/internal/ground/lazy"
+)
+
+// isRequest reports whether a clause without a question mark is a question.
+func isRequest(clause string) bool {
+	if listed(goesOn(), clause) {
+		return true
+	}
+	clause = trimLead(clause)
+	return slices.ContainsFunc(openings, func(begin string) bool { return strings.HasPrefix(clause+" ", begin+" ") })
+}
+
+var openings = []string{
+	"quieres", "quiere", "queres", "quereis", "deseas", "desea", "te gustaria", "le gustaria", "te apetece", "le apetece", "prefieres", "prefiere", "te cuento", "te parece",
+	"le parece", "me dejas", "me permites", "puedo", "podria", "debo", "do you", "would you", "shall i", "shall we", "should i", "should we", "can i", "can we", "may i", "could i",
+	"want me", "want to", "want a", "want some", "are you", "is it ok", "is it okay", "is that ok", "is that okay", "will you", "would it", "you want", "ok if", "okay if", "have you", "did you",
+}
+
+// isOrder reports whether a clause tells the reader to reply, or that a yes is wanted.
+func isOrder(clause string) bool {
+	clause = trimLead(clause)
+	first, _, _ := strings.Cut(clause, " ")
+	return tellings()[first] || choosings()[first] || has(strings.Fields(clause), needings()) || toldMe().MatchString(first) || wantsYes(clause)
+}
+
+// wantsYes reports whether a clause tells the reader to reply with a yes.
+func wantsYes(clause string) bool {
+	words := strings.Fields(clause)
+	for i, w := range words {
+		if tellings()[w] && slices.ContainsFunc(words[i+1:], func(other string) bool { return yesWords()[other] }) ||
+			i > 0 && yesNouns()[w] && articles()[words[i-1]] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	tellings = lazy.Words(`responde responda respondeme respondame respondes respondas contesta conteste contestame contestes contestas escribe escriba escribeme escribes escribas di dime diga digame dinos dices digas
+		pulsa pulse teclea envia manda avisame aviseme confirma confirme confirmame confirmalo confirmala reply respond answer type say write press tell send confirm approve`)
+	choosings = lazy.Words(`elige elija escoge escoja selecciona seleccione marca marque indica indique especifica especifique aclara aclare verifica verifique comprueba compruebe revisa revise acepta acepte asiente afirma
+		recuerda recuerde haz haga choose pick select indicate state specify clarify remind verify check accept agree advise kindly let give make nod click tap`)
+	needings = lazy.Words(`necesito necesitamos quisiera quiero querria saber pregunto pregunta duda supongo imagino asumo gustaria falta need want wonder wondering curious know assume guess suppose question`)
+	toldMe   = lazy.Pattern(`^\pL+[aei](me|nos|melo|mela|noslo)$`) // «cuéntame», «indícanos»
+	yesWords = lazy.Words(`si sii sip ok okay okey vale dale adelante claro yes yep yeah y sure s confirmo confirm`)
+	yesNouns = lazy.Words(`si ok yes okay yep vale`)
+	articles = lazy.Words(`un el tu su con a an your the one`)
+)
+
+// goesOn are the requests to go on with the plan, in normal form: products of finite lists, and so finite.
+var goesOn = sync.OnceValue(func() map[string]bool {
+	list := map[string]bool{}
+	add := func(befores []string, afters []string) {
+		for _, before := range befores {
+			for _, after := range afters {
+				list[strings.TrimSpace(before+" "+after)] = true
+			}
+		}
+	}
+	it := []string{"lo", "la", "los", "las"}
+	add(it, strings.Fields("confirmas confirma confirmo confirmamos ejecuto ejecutamos ejecutas hago hacemos lanzo lanzamos apruebas aprueba autorizas autoriza"))
+	add([]string{"me lo", "me la", "me los", "me las", "me"}, strings.Fields("confirmas confirma"))
+	add([]string{"", "me"}, []string{"confirmas el plan", "confirma el plan", "confirmas este plan", "das el visto bueno", "das luz verde"})
+	add([]string{""}, []string{
+		"confirmas", "confirma", "confirmamos", "apruebas", "apruebas el plan", "aprueba el plan", "autorizas", "autorizas el plan", "ejecuto el plan", "ejecutamos el plan", "confirmo el plan", "lanzo el plan",
+		"sigo", "sigo adelante", "sigo con el plan", "seguimos", "seguimos adelante", "continuo", "continuo con el plan", "continuamos", "procedo", "procedo con el plan", "procedemos", "avanzo", "avanzamos", "adelante", "lo pongo en marcha",
+	})
+	add([]string{"quieres que", "quiere que", "queres que", "deseas que", "desea que", "te parece bien que", "le parece bien que"}, []string{
+		"siga", "siga adelante", "siga con el plan", "continue", "continue con el plan", "proceda", "proceda con el plan", "avance", "lo haga", "lo ejecute", "lo confirme", "lo lance", "ejecute el plan", "confirme el plan", "lance el plan", "lo ponga en marcha",
+	})
+	add([]string{"quieres", "quiere", "queres", "deseas", "desea", "puedes", "puede", "puedo", "podemos", "debo"}, []string{
+		"seguir", "seguir adelante", "seguir con el plan", "continuar", "continuar con el plan", "proceder", "proceder con el plan", "avanzar", "confirmar", "confirmarlo", "confirmar el plan", "confirmarmelo", "ejecutarlo", "ejecutar el plan",
+	})
+	add([]string{
+		"shall i", "shall we", "should i", "should we", "can i", "can we", "may i", "do you want me to", "would you like me to", "want me to", "you want me to", "ok to", "okay to", "is it ok to", "is it okay to",
+		"is it ok if i", "is it okay if i", "ok if i", "okay if i", "ready to", "are you ready to", "good to", "do i have your permission to", "do you want to", "would you like to",
+	}, []string{
+		"go ahead", "go ahead with it", "go ahead with this", "go ahead with the plan", "go ahead with this plan", "proceed", "proceed with it", "proceed with this", "proceed with the plan", "proceed with this plan", "continue", "continue with the plan", "go on",
+		"go on with the plan", "move ahead", "move forward", "run it", "run the plan", "run this plan", "execute it", "execute the plan", "execute this plan", "do it", "confirm", "confirm it", "confirm the plan", "confirm this plan", "carry it out", "carry out the plan",
+	})
+	add([]string{"", "do you", "can you", "could you", "would you", "will you"}, []string{"confirm", "confirm it", "confirm this", "confirm the plan", "confirm this plan", "approve", "approve it", "approve this", "approve the plan", "approve this plan"})
+	add([]string{""}, []string{"go ahead", "proceed"})
+	return list
+})
+
+// plainOrders say how to answer the question before them.
+var plainOrders = sync.OnceValue(func() map[string]bool { return ordered("") })
+
+// confirmingOrders say how to confirm, and that it confirms.
+var confirmingOrders = sync.OnceValue(func() map[string]bool {
+	return ordered(" para confirmar", " para confirmarlo", " para confirmar el plan", " para continuar", " para seguir", " para seguir adelante", " para ejecutarlo", " para ejecutar el plan", " para proceder",
+		" to confirm", " to confirm it", " to confirm the plan", " to proceed", " to continue", " to go ahead", " to run it", " to run the plan")
+})
+
+// ordered returns the orders to reply with a yes for each of some purposes. An order to confirm has its purpose in it.
+func ordered(purposes ...string) map[string]bool {
+	list := map[string]bool{}
+	for _, say := range strings.Fields("responde responda contesta conteste escribe escriba di dime diga reply respond answer type say write") {
+		for _, yes := range []string{"", "si", "si o no", "ok", "yes", "yes or no", "with yes", "con si", "con un si"} {
+			for _, purpose := range purposes {
+				order := strings.TrimSpace(say + " " + yes)
+				list[order+purpose], list[strings.TrimSpace(purpose)+" "+order] = true, true
+			}
+		}
+		for _, purpose := range append(purposes, "") {
+			list[say+" confirmo"+purpose], list[say+" confirm"+purpose] = true, true
+		}
+	}
+	for _, order := range []string{
+		"confirma", "confirme", "confirmalo", "confirmala", "confirma el plan", "confirme el plan", "confirm", "confirm it", "confirm the plan", "confirm this plan", "pulsa confirmar", "pulse confirmar", "press confirm",
+		"pulsa el boton", "dime si lo confirmas", "dime si sigo", "avisame si sigo", "avisame si lo confirmas", "let me know if i should go ahead", "let me know if i should proceed", "let me know if you confirm",
+	} {
+		list[order] = true
+	}
+	return list
+}

@@ -1,0 +1,128 @@
+package beside
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"piloto/internal/chats/intent"
+	"piloto/internal/ground/lazy"
+)
+
+// names are the words that name a plan, in normal form, and their stems.
+type names struct {
+	sent, all map[string]bool
+}
+
+func newNames(of Words) names {
+	n := names{map[string]bool{}, map[string]bool{}}
+	for _, text := range of.Sent {
+		addNames(n.sent, text)
+		addNames(n.all, text)
+	}
+	for _, text := range of.Titled {
+		addNames(n.all, text)
+	}
+	return n
+}
+
+func addNames(set map[string]bool, text string) {
+	for word := range strings.FieldsSeq(intent.Normalize(text)) {
+		if utf8.RuneCountInString(word) >= shortest && !meaningless()[word] {
+			set[word], set[stemOf(word)] = true, true
+		}
+	}
+}
+
+// shortest is the length of the shortest word that names something.
+const shortest = 3
+
+// stemOf returns how a word begins, whatever its ending: «reservo» and «reservar» begin with «reser». The star keeps it from
+// being a word.
+func stemOf(word string) string {
+	const stem = 5
+	if runes := []rune(word); len(runes) >= stem {
+		return string(runes[:stem]) + "*"
+	}
+	return word
+}
+
+// sends reports whether a word is one of what the plan sends.
+func (n names) sends(word string) bool { return isNamed(n.sent, word) }
+
+// in reports whether a statement names the plan, or says nothing of its own.
+func (n names) in(clauses []string) bool {
+	own := slices.DeleteFunc(slices.Clone(clauses), func(clause string) bool { return listed(neutral(), clause) || untilConfirmed(clause) })
+	return len(own) == 0 || slices.ContainsFunc(own, func(clause string) bool {
+		return slices.ContainsFunc(strings.Fields(clause), func(word string) bool { return isNamed(n.all, word) })
+	})
+}
+
+func isNamed(set map[string]bool, word string) bool {
+	return utf8.RuneCountInString(word) >= shortest && !meaningless()[word] && (set[word] || set[stemOf(word)])
+}
+
+var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas muy pero este esta esto ese esa eso estos estas ahora aqui ahi como quien cuando donde hay ser sera son era todo todos toda todas otro otra
+	the and for with you your this that these those there here what when where who how are was were been being will would have has had all any some other from into then than them they its
+	http https api null true false get post put patch delete plan`)
+
+// untilConfirmed reports whether a clause says that something happens with the confirmation, or not before it.
+func untilConfirmed(clause string) bool {
+	words := strings.Fields(clause)
+	for i, w := range words {
+		if (untils()[w] || whens()[w]) && has(near(words, i), confirmings()) {
+			return true
+		}
+	}
+	return false
+}
+
+var whens = lazy.Words(`cuando when once tras after si if al`)
+
+// neutral are statements that say nothing of their own, in normal form.
+var neutral = sync.OnceValue(func() map[string]bool {
+	list := map[string]bool{}
+	add := func(befores, afters []string) {
+		for _, before := range befores {
+			for _, after := range afters {
+				list[strings.TrimSpace(before+" "+after)] = true
+			}
+		}
+	}
+	add([]string{"aqui tienes", "aqui esta", "aqui va", "este es", "te dejo", "he preparado", "te he preparado", "preparo", "te preparo", "propongo", "te propongo", "esta es", "lo que hare es"}, []string{
+		"", "el plan", "un plan", "mi plan", "la propuesta", "mi propuesta", "esto", "lo siguiente", "lo que hare", "lo que voy a hacer",
+	})
+	add([]string{"here is", "heres", "this is", "i have prepared", "ive prepared", "i prepared", "i propose", "below is", "i have", "ive got"}, []string{
+		"", "the plan", "a plan", "my plan", "the proposal", "my proposal", "this", "the following", "what i will do", "what ill do", "what im going to do",
+	})
+	add([]string{""}, []string{
+		"si", "claro", "claro que si", "por supuesto", "de acuerdo", "entendido", "muy bien", "hola", "buenos dias", "buenas", "voy", "voy a ello", "me pongo", "me pongo con ello", "enseguida", "lo preparo", "lo tienes abajo", "lo tienes aqui",
+		"yes", "sure", "of course", "certainly", "absolutely", "got it", "understood", "hello", "hi", "no problem", "no worries", "dont worry", "no te preocupes", "no se preocupe", "no hay problema", "sin problema", "sin problemas",
+		"i can do that", "yes i can do that", "happy to help", "on it", "right away", "ill do it", "ill do that", "lo hago", "puedo hacerlo", "si puedo hacerlo", "encantado", "encantada",
+	})
+	return list
+})
+
+var conditions = regexp.MustCompile(`(?i)(^|[^\pL])(si|if|whether|unless|provided|salvo|en caso|siempre que)($|[^\pL])`)
+
+// isConditional reports whether a sentence has a condition. A «sí» has an accent.
+func isConditional(sentence string) bool { return conditions.MatchString(norm.NFC.String(sentence)) }
+
+// supposes reports whether a clause only supposes that the plan is right.
+func supposes(clause string) bool { return suppositions()[trimLead(clause)] }
+
+var suppositions = sync.OnceValue(func() map[string]bool {
+	list := map[string]bool{}
+	for _, text := range []string{
+		"si todo es correcto", "si es correcto", "si todo esta bien", "si esta bien", "si esta todo bien", "si te parece bien", "si le parece bien", "si te parece", "si le parece", "si estas de acuerdo", "si esta de acuerdo", "si te va bien", "si todo encaja",
+		"if everything is correct", "if everything looks good", "if everything looks right", "if that is right", "if thats right", "if that is ok", "if thats ok", "if this is correct", "if this is right", "if this looks good", "if this looks right", "if it looks good",
+		"if you agree", "if youre happy with this", "if you are happy with this", "if that works", "if that works for you", "if all is well", "if everything is ok",
+	} {
+		list[text] = true
+	}
+	return list
+})
