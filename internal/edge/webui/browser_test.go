@@ -31,7 +31,7 @@ var every = asked == "every"
 // others are for the night (make browsers).
 var ofAChange = []string{
 	"TestAPlanIsProposedConfirmedAndFollowedToItsEnd", "TestAPlanIsConfirmedByKeyboard", "TestATypedConfirmationNamesThePlanOnTheScreen",
-	"TestAPlanIsEditedAndItsChangesAreSeen", "TestALongPlanIsReadBeforeItIsConfirmed", "TestAStepIsApprovedWhileTheChatGoesOn", "TestSeveralAreConfirmedOnlyWhenTheyWereSeen", "TestAYesIsTypedBesideWhatWasSeen",
+	"TestAPlanIsEditedAndItsChangesAreSeen", "TestALongPlanIsReadBeforeItIsConfirmed", "TestATableIsReadRowByRow", "TestALongRequestIsReadBeforeItIsApproved", "TestAStepIsApprovedWhileTheChatGoesOn", "TestSeveralAreConfirmedOnlyWhenTheyWereSeen", "TestAYesIsTypedBesideWhatWasSeen",
 	"TestADoubtIsResolvedAndTheRunContinued", "TestASlowPhoneStillConfirms", "TestPushedDataIsOnlyText",
 	"TestAMessageIsSentAgainOnce", "TestFilesAreAttached", "TestTheFocusStaysWhereThingsGo", "TestARunIsToldOnceAndKeepsTheFocus",
 	"TestTheRegistryIsManagedFromThePage", "TestAPhoneHasADrawerAndNoSidewaysScroll",

@@ -2,9 +2,12 @@ package webui
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"piloto/internal/conversation"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/receipt"
 	"piloto/internal/tools/tool"
@@ -197,6 +200,34 @@ func TestAStepIsApprovedWhileTheChatGoesOn(t *testing.T) {
 	}
 	if page := eval[string](b, `document.documentElement.outerHTML`); strings.Contains(page, "s3cret-token") {
 		t.Error("the token is on the page")
+	}
+}
+
+// TestALongRequestIsReadBeforeItIsApproved: one press does not approve what was jumped over, and presses show all of it.
+func TestALongRequestIsReadBeforeItIsApproved(t *testing.T) {
+	b := open(t, 1280, 800)
+	r := waitingRun()
+	r.ID, r.ChatID = "01JRUN00000000000000000007", "long"
+	var elements []string
+	for i := range 40 {
+		elements = append(elements, fmt.Sprintf(`{"method":"DELETE","path":"/orders/%d","why":"vieja"}`, i))
+	}
+	a := r.Steps[len(r.Steps)-1].Approval
+	a.Another, a.AskedAt, a.ExpiresAt, a.Body = false, time.Now(), time.Now().Add(time.Hour), json.RawMessage("["+strings.Join(elements, ",")+"]")
+	b.world.mu.Lock()
+	b.chats["long"] = conversation.Chat{ID: "long", Title: "Larga", ActiveRunID: r.ID}
+	b.runs[r.ID] = r
+	b.world.say("long", conversation.RoleAssistant, conversation.KindPlan, r.ID, r.Plan.Goal)
+	b.world.mu.Unlock()
+	b.visit("/?chat=long")
+	b.see(`[data-action="approve-step"]`)
+	eval[bool](b, `(document.querySelector('[data-action="approve-step"]').scrollIntoView({ block: "end", behavior: "instant" }), new Promise((done) => setTimeout(done, 300, true)))`)
+	presses := 0
+	for ; presses < 30 && b.theRun(0).Steps[len(r.Steps)-1].Approval.Decision == ""; presses++ {
+		eval[bool](b, `(document.querySelector('[data-action="approve-step"]').click(), new Promise((done) => setTimeout(done, 800, true)))`)
+	}
+	if presses < 4 || presses == 30 {
+		t.Errorf("it was approved after %d presses", presses)
 	}
 }
 

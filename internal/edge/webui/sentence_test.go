@@ -306,6 +306,36 @@ func TestALongPlanIsReadBeforeItIsConfirmed(t *testing.T) {
 	b.until(`document.querySelector(".card[data-draft]") === null`)
 }
 
+// TestATableIsReadRowByRow: whoever jumps over its rows is shown them, by a press for each part of the screen.
+func TestATableIsReadRowByRow(t *testing.T) {
+	b := open(t, 1366, 768)
+	b.world.mu.Lock()
+	b.chats["table"] = conversation.Chat{ID: "table", Title: "Tabla"}
+	b.propose("table", manyOrders(49))
+	b.world.mu.Unlock()
+	b.visit("/?chat=table")
+	b.see(confirmButton)
+	left := func() int {
+		return eval[int](b, `Number(document.querySelector("[data-unseen]").innerText.match(/\d+/)?.[0] || 0)`)
+	}
+	b.until(`document.querySelector("[data-unseen]").innerText.startsWith("Quedan")`)
+	eval[bool](b, `new Promise((done) => { const all = document.getElementById("scroller"); all.scrollTo({ top: all.scrollHeight, behavior: "instant" }); setTimeout(done, 300, true) })`)
+	if n := left(); n < 10 {
+		t.Errorf("%d rows are left after a jump to the end", n)
+	}
+	b.picture("table")
+	presses := 0
+	for ; presses < 20 && left() > 0; presses++ {
+		b.click(confirmButton)
+		eval[bool](b, `new Promise((done) => setTimeout(done, 800, true))`)
+	}
+	if now := b.theRun(0); now.Status != plan.Draft || presses < 2 {
+		t.Errorf("after %d presses the plan is %s", presses, now.Status)
+	}
+	b.click(confirmButton)
+	b.until(`document.querySelector(".card[data-draft]") === null`)
+}
+
 // TestAYesIsTypedBesideWhatWasSeen: a yes in the composer, named or bare, shows the first step that was not on the screen,
 // and stays; another message is sent.
 func TestAYesIsTypedBesideWhatWasSeen(t *testing.T) {

@@ -11,12 +11,28 @@ const watched = new WeakSet();
 const asked = ".card[data-draft], .decision[data-state=open]";
 const keyOf = (mark) => {
   const place = mark.closest(asked);
-  return [mark.closest(".card").dataset.run, place.dataset.request || place.dataset.digest, mark.closest(".step").dataset.step].join(" ");
+  return [mark.closest(".card").dataset.run, place.dataset.request || place.dataset.digest, mark.closest(".step").dataset.step, mark.dataset.row, mark.dataset.along].join(" ");
 };
 const marks = (place) => [...place.querySelectorAll(".step-end")].filter((mark) => mark.checkVisibility());
 
-/** unseen are the marks at the ends of what was not in sight of a draft, or of a request that waits. */
-export const unseen = (place) => marks(place).filter((mark) => !seen.has(keyOf(mark)));
+/** unseen are the first marks that were not in sight, of each part of a draft, or of a request that waits. */
+export function unseen(place) {
+  const parts = new Map();
+  for (const mark of marks(place)) if (!seen.has(keyOf(mark)) && !parts.has(mark.parentElement)) parts.set(mark.parentElement, mark);
+  return [...parts.values()];
+}
+
+// What is taller than this, in pixels, has marks along its way to the one at its end, so that nobody jumps over it.
+const stride = 150;
+
+function markAlong(end) {
+  for (let at = stride; at < end.offsetTop; at += stride) {
+    const mark = end.cloneNode();
+    mark.dataset.along = at;
+    mark.style.top = at + "px";
+    end.before(mark);
+  }
+}
 
 /** startSeen watches everything to decide about that comes to the screen. */
 export function startSeen() {
@@ -32,6 +48,7 @@ function watch() {
     const dialog = place.closest("dialog");
     const foot = (dialog || place).querySelector(dialog ? ".dialog-actions" : ".card-foot")?.offsetHeight || 0; // it covers what is below it
     const watcher = new IntersectionObserver(note, { root: dialog || document.getElementById("scroller"), rootMargin: `0px 0px -${foot}px 0px` });
+    place.querySelectorAll(".step-end:not([data-along])").forEach(markAlong);
     place.querySelectorAll(".step-end").forEach((mark) => watcher.observe(mark));
     count(place);
   }
@@ -74,7 +91,9 @@ export function readOn(...places) {
   if (!next) return true;
   announce(t("unseen", { n: left.length }));
   next.setAttribute("tabindex", "-1");
-  next.scrollIntoView({ block: "start" });
+  const before = left[0].previousElementSibling;
+  (before?.dataset.along ? before : left[0].closest("tr") || next).scrollIntoView({ block: "start" }); // what was read last stays in sight
+  left[0].scrollIntoView({ block: "nearest", inline: "nearest" });
   next.focus({ preventScroll: true });
   return true;
 }
