@@ -58,7 +58,7 @@ var routers = []string{
 	"no route", "route", "no matching route", "cannot get", "cannot head", "cannot delete", "cannot put", "page not found", "no endpoint", "endpoint", "endpoints",
 	"requested url", "request url", "requested path", "no static resource", "missing authentication token", "method does not exist", "method not found",
 	"identify proxy", "no handler", "no mapping", "no such api", "no such app", "no such host", "api version", "unsupported version", "unknown path", "unknown url",
-	"no such path", "no context path", "no service", "backend", "upstream", "virtual host", "ruta", "página no encontrada",
+	"no such path", "no context path", "maintenance", "mantenimiento", "api key", "apikey", "deployment", "no service", "backend", "upstream", "virtual host", "ruta", "página no encontrada",
 }
 
 // vague are sentences of an error, in the form of plain, that say no more than its status. Operations say them, too.

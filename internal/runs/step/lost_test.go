@@ -146,6 +146,8 @@ func TestDeleteOfMissingObjectIsDoneOnlyAfterLostAttempt(t *testing.T) {
 		"lost":               {failure(tool.ErrLost), "", "done"},
 		"lost, by its words": {failure(tool.ErrLost), `{"detail":"Not found."}`, "done"},
 		"lost, and a router": {failure(tool.ErrLost), `{"message":"no Route matched with those values"}`, "in_doubt step.in_doubt"},
+		"lost, and closed":   {failure(tool.ErrLost), `{"message":"Service under maintenance, try later"}`, "in_doubt step.in_doubt"},
+		"lost, and a key":    {failure(tool.ErrLost), `{"error":"api key not found"}`, "in_doubt step.in_doubt"},
 		"lost, and a page":   {failure(tool.ErrLost), `<!doctype html>nothing`, "in_doubt step.in_doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {

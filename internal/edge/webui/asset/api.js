@@ -16,6 +16,11 @@ export class Problem extends Error {
     this.existing = body.existing || "";
     this.errors = Array.isArray(body.errors) ? body.errors : [];
   }
+
+  /** passes says whether the same request may be answered otherwise after a while, as package meaning has it. */
+  get passes() {
+    return !(this.status >= 400 && this.status <= 499) || [408, 425, 429, 499].includes(this.status);
+  }
 }
 
 const noAnswer = () => new Problem({ title: t("network"), action: t("network_do"), code: "network" }, 0);

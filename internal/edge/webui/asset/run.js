@@ -134,7 +134,7 @@ async function watch(run) {
       wait = events.length ? 0.4 : Math.min(slowest, wait * 1.4);
       if (events.length) await refreshCard(run);
     } catch (failure) {
-      if (failure instanceof Problem && failure.status >= 400 && failure.status < 500 && failure.status !== 429) return;
+      if (failure instanceof Problem && !failure.passes) return;
       lost++;
       continue;
     }
