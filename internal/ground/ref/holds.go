@@ -44,31 +44,79 @@ func (c Condition) holds(rs results) (bool, error) {
 	return found == wanted, nil
 }
 
-// Fits reports whether the results have the form that the condition expects: each body that it compares with something is
-// there, and has the member at which the comparison begins. Another form is another thing's answer: that the comparison
-// does not hold for it says nothing.
+// Fits reports whether the results have the form that the condition expects: each header that it names is there, and each body,
+// with every member on the way to what it names. Only null and the end of a list end a way, because they say themselves that
+// there is no more. Another form is another thing's answer: whether the condition holds for it says nothing.
 func (c Condition) Fits(look Lookup) bool { return c.fits(newResults(look)) }
 
 func (c Condition) fits(rs results) bool {
 	if parts := c.parts(); len(parts) > 0 {
 		return !slices.ContainsFunc(parts, func(p Condition) bool { return !p.fits(rs) })
 	}
-	r, err := wholeReference(c.Value)
-	if err != nil || r.Part != "body" {
-		return err == nil
+	refs, err := c.References()
+	return err == nil && !slices.ContainsFunc(refs, func(r Reference) bool { return !rs.leads(r) })
+}
+
+// leads reports whether a reference leads to a value, to null or to the end of a list.
+func (rs results) leads(r Reference) bool {
+	_, err := rs.follow(r)
+	for at := len(r.Path); err != nil && r.Part == "body" && at > 0; at-- {
+		before := r
+		before.Path = r.Path[:at-1]
+		var v json.RawMessage
+		if v, err = rs.follow(before); err == nil {
+			isNull := string(bytes.TrimSpace(v)) == "null"
+			return isNull || r.Path[at-1].IsIdx && rs.open(before, v).list != nil
+		}
 	}
-	root := r
-	root.Path = nil
-	body, err := rs.follow(root)
-	if err != nil || len(r.Path) == 0 {
-		return err == nil
+	return err == nil
+}
+
+// Proven reports whether the condition holds because of what the results have, and would not only because something is not
+// there: not_equal, and the opposite of a comparison, hold for every value that is missing. The end of a list and null prove
+// that there is nothing; null is otherwise no value.
+func (c Condition) Proven(look Lookup) bool {
+	return c.Check() == nil && c.proven(newResults(look), true)
+}
+
+// proven reports whether the results prove that the condition holds, or that it does not.
+func (c Condition) proven(rs results, holding bool) bool {
+	if c.Not != nil {
+		return c.Not.proven(rs, !holding)
 	}
-	begin := rs.open(root, body)
-	if r.Path[0].IsIdx {
-		return begin.list != nil // an element that is not there may be the answer
+	parts := c.parts()
+	isProven := func(p Condition) bool { return p.proven(rs, holding) }
+	switch {
+	case len(parts) == 0:
+		holds, err := c.compare(rs)
+		return err == nil && holds == holding && c.compares(rs)
+	case holding == (len(c.All) > 0):
+		return !slices.ContainsFunc(parts, func(p Condition) bool { return !isProven(p) })
 	}
-	_, has := begin.object[r.Path[0].Name]
-	return has || c.Is.isUnary() && begin.object != nil
+	return slices.ContainsFunc(parts, isProven)
+}
+
+// compares reports whether the values that a comparison compares are there, and of types that can be compared so.
+func (c Condition) compares(rs results) bool {
+	if c.Is.isUnary() {
+		return c.fits(rs)
+	}
+	r, errOfValue := wholeReference(c.Value)
+	to, err := c.operand()
+	if errOfValue != nil || err != nil {
+		return false
+	}
+	a, found, _ := rs.lookup(r)
+	b, known := to.literal, true
+	if to.ref != nil {
+		b, known, _ = rs.lookup(*to.ref)
+		known = known && b.kind != null
+	}
+	if !found || !known || a.kind == null && b.kind != null {
+		return false
+	}
+	_, comparable := a.order(b)
+	return comparable || !c.Is.isOrdering()
 }
 
 func (c Condition) compare(rs results) (bool, error) {

@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -92,14 +93,29 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 	if _, wait = answer.Meaning(x.Now()); !decides(answer, call.op, x.Now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
-	res := resultOf(answer)
-	found := ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
-	look := func(name string) (ref.Result, bool) { return found, name == plan.CheckName }
-	if meaning.Of(answer.Status, false) == meaning.Done && !step.Verify.Expect.Fits(look) {
-		return false, 0, &answer, &Error{Name: Transient, Message: "the answer of the check has nothing of what it compares"}
+	held, told, err := judgeCheck(step.Verify.Expect, resultOf(answer))
+	if err == nil && !told {
+		err = &Error{Name: Transient, Message: "the answer of the check has nothing of what it compares"}
 	}
-	held, err = step.Verify.Expect.Holds(look)
-	return held, 0, &answer, err
+	return held && err == nil, 0, &answer, err
+}
+
+// judgeCheck reports whether an answer of the operation fulfils the condition of a check, and whether it tells so: a lost change
+// is not done because something is missing in an answer. A 404 has nothing of the thing. So it tells that the change was done
+// only to a condition on the status for which a 200 would not do as well.
+func judgeCheck(expect ref.Condition, res *plan.Result) (held, told bool, err error) {
+	only := func(r ref.Result) ref.Lookup {
+		return func(name string) (ref.Result, bool) { return r, name == plan.CheckName }
+	}
+	answer := only(ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body})
+	held, err = expect.Holds(answer)
+	switch {
+	case err != nil:
+		return false, false, err
+	case meaning.Missing(res.Status):
+		return held, !held || expect.Proven(only(ref.Result{Status: res.Status})) && !expect.Proven(only(ref.Result{Status: http.StatusOK})), nil
+	}
+	return held, expect.Fits(answer) && (!held || expect.Proven(answer)), nil
 }
 
 // decides reports whether a check was answered by its operation, since the call that it is about was sent: as it answers what
