@@ -236,8 +236,8 @@ func TestIDsOfOtherAccountAreUnknown(t *testing.T) {
 // nowhere is a receiver that is not there.
 type nowhere struct{}
 
-func (nowhere) Post(context.Context, string, map[string]string, []byte) (int, func(string) string, error) {
-	return 0, nil, errors.New("there is nobody")
+func (nowhere) Post(context.Context, string, map[string]string, []byte) (int, func(string) string, []byte, error) {
+	return 0, nil, nil, errors.New("there is nobody")
 }
 
 // TestCursorOfOtherAccountIsRefused: on every route that is read in pages, a cursor of another account or another

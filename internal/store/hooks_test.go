@@ -27,6 +27,9 @@ type receiver struct {
 	got    []posted
 	answer func(url string) (int, error)
 	asks   string // Retry-After of the answers
+	media  string // Content-Type of the answers
+	said   string // their body
+	cut    bool   // before the end of their body
 }
 
 type posted struct {
@@ -35,16 +38,19 @@ type posted struct {
 	body   string
 }
 
-func (r *receiver) Post(_ context.Context, url string, header map[string]string, body []byte) (int, func(string) string, error) {
+func (r *receiver) Post(_ context.Context, url string, header map[string]string, body []byte) (int, func(string) string, []byte, error) {
 	r.mu.Lock()
 	r.got = append(r.got, posted{url, header, string(body)})
-	answer, asks := r.answer, http.Header{"Retry-After": {r.asks}}
+	answer, headers, said := r.answer, http.Header{"Retry-After": {r.asks}, "Content-Type": {r.media}}, []byte(r.said)
+	if r.cut {
+		said = nil
+	}
 	r.mu.Unlock()
 	if answer == nil {
-		return 204, asks.Get, nil
+		return 204, headers.Get, said, nil
 	}
 	status, err := answer(url)
-	return status, asks.Get, err
+	return status, headers.Get, said, err
 }
 
 func (r *receiver) take() []posted {
@@ -388,6 +394,47 @@ func TestAHookIsSwitchedOff(t *testing.T) {
 	on := true
 	if now, _, err := h.service.Update(ctx, fixture.Account, gone.ID, hook.Wish{Enabled: &on}); err != nil || !now.Enabled || now.Off != "" {
 		t.Errorf("%+v %v", now, err)
+	}
+}
+
+// Only the address itself says that nothing is there any more. A gateway before it may say so, too: while a deployment has
+// lost its routes, or of an answer that was cut. What is not delivered then is sent again.
+func TestOnlyTheAddressItselfSwitchesItsHookOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		media, said string
+		cut, off    bool
+	}{
+		"nothing":           {"", "", false, true},
+		"an empty object":   {"application/json", "{}", false, true},
+		"a sentence":        {"application/json", `{"error":"this subscription was removed"}`, false, true},
+		"a text":            {"text/plain", "gone", false, true},
+		"a page":            {"text/html; charset=utf-8", "<html>Gone", false, false},
+		"a page, not named": {"", "<!DOCTYPE html><title>410", false, false},
+		"JSON named a page": {"text/html", "{}", false, false},
+		"a router":          {"application/json", `{"message":"no Route matched with those values"}`, false, false},
+		"a router's text":   {"text/plain", "404 page not found", false, false},
+		"a gateway":         {"application/json", `{"message":"gone behind the API gateway"}`, false, false},
+		"a gateway's text":  {"text/plain", "Blocked by the firewall", false, false},
+		"a cut answer":      {"application/json", "", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHooked(t)
+			made, _ := h.make("https://x.example", hook.RunFinished)
+			h.to.media, h.to.said, h.to.cut = c.media, c.said, c.cut
+			h.to.answer = func(string) (int, error) { return 410, nil }
+			h.run()
+			h.run()
+			h.sweep()
+			now, err := h.service.Hook(ctx, fixture.Account, made.ID)
+			if err != nil || now.Enabled == c.off {
+				t.Errorf("off: %t %q, %v", !now.Enabled, now.Off, err)
+			}
+			for _, d := range h.log(made.ID) {
+				if (d.State == hook.Failed) != c.off {
+					t.Errorf("a delivery is %s", d.State)
+				}
+			}
+		})
 	}
 }
 

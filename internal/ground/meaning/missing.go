@@ -46,6 +46,12 @@ func OfRouter(contentType string, body []byte) bool {
 	return Page(contentType, body) || saidByRouter(append(sentencesOf(body), plain(string(body))))
 }
 
+// Leaves reports whether an address says of itself that nothing will be there again: a 410 that is no page, and has no words
+// of a router or a gateway. It may say nothing. Of an answer that was cut nobody knows who gave it.
+func Leaves(status int, contentType string, body []byte) bool {
+	return Gone(status) && !OfRouter(contentType, body) && !ofGateway(strings.ToLower(string(body)))
+}
+
 func saidByRouter(said []string) bool {
 	return slices.ContainsFunc(said, func(s string) bool {
 		return slices.ContainsFunc(routers, func(words string) bool { return strings.Contains(" "+s+" ", " "+words+" ") })

@@ -166,6 +166,7 @@ type Attempt struct {
 	Error  string    `json:"error,omitempty"`  // a word: target, dns, refused, tls, timeout, reset, protocol, status, or off
 
 	wait time.Duration // the pause that the answer asks for
+	gone bool          // the address itself says that nothing will be there again
 }
 
 // Delivery is one message to one hook, and its log.

@@ -19,8 +19,8 @@ import (
 
 // Sender sends one request, once, and follows no redirect. The error has a word in Args["reason"].
 type Sender interface {
-	// Post returns the status of the answer, and its headers.
-	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, err error)
+	// Post returns the status of the answer, its headers, and the beginning of its body; nil when the answer was cut.
+	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, said []byte, err error)
 }
 
 // Sweeper sends what is due. Several may run at once.
@@ -221,7 +221,7 @@ func (r *round) deliver(ctx context.Context, one Due) error {
 	case a.later():
 		c.rests = a.wait
 	}
-	if err := r.Store.Record(ctx, d.after(a, meaning.Gone(a.Status))); err != nil {
+	if err := r.Store.Record(ctx, d.after(a, a.gone)); err != nil {
 		return err
 	}
 	was := c.hook.Enabled
@@ -256,13 +256,15 @@ func (s *Sweeper) attempt(ctx context.Context, h Hook, secret string, d Delivery
 	signature, err := auth.Sign(secret, d.ID, at, d.Body)
 	if err == nil {
 		var answered func(string) string
-		a.Status, answered, err = s.Send.Post(ctx, h.URL, map[string]string{
+		var said []byte
+		a.Status, answered, said, err = s.Send.Post(ctx, h.URL, map[string]string{
 			"Content-Type": "application/json", "webhook-id": d.ID,
 			"webhook-timestamp": fmt.Sprint(at.Unix()), "webhook-signature": signature,
 		}, d.Body)
 		if err == nil {
 			a.wait, _ = meaning.Wait(answered, s.Now())
 			a.wait = min(a.wait, pauses[len(pauses)-1])
+			a.gone = said != nil && meaning.Leaves(a.Status, answered("Content-Type"), said)
 		}
 	}
 	a.Millis = s.Now().Sub(at).Milliseconds()
@@ -315,7 +317,7 @@ func (s *Sweeper) judge(ctx context.Context, h Hook, a Attempt) (Hook, error) {
 	case a.ok():
 		h.FailingSince = time.Time{}
 		return h, s.Store.NoteHook(ctx, h, time.Time{})
-	case meaning.Gone(a.Status):
+	case a.gone:
 		return s.disable(ctx, h, OffGone)
 	case h.FailingSince.IsZero():
 		h.FailingSince = a.At

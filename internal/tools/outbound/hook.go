@@ -8,7 +8,7 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// maxHookAnswer is how much of an answer to a hook is read, in bytes: only its status is used.
+// maxHookAnswer is how much of an answer to a hook is read, in bytes.
 const maxHookAnswer = 4 << 10
 
 // Hooks sends messages to the addresses of hooks. It sends a request once, on a connection of its own, and follows no
@@ -19,16 +19,18 @@ type Hooks struct{ client *http.Client }
 func NewHooks(opts Options) Hooks { return Hooks{newOnceClient(opts)} }
 
 // Post implements hook.Sender. The error is ErrNotSent or ErrLost, with Args["reason"].
-func (h Hooks) Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, err error) {
+func (h Hooks) Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, answered func(name string) string, said []byte, err error) {
 	req, err := request(ctx, tool.Request{Origin: url, URL: url, Method: http.MethodPost, Body: body, Header: header}, nil)
 	if err != nil {
-		return 0, nil, failure(err, false, "")
+		return 0, nil, nil, failure(err, false, "")
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		return 0, nil, failure(err, true, "")
+		return 0, nil, nil, failure(err, true, "")
 	}
 	defer func() { _ = res.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxHookAnswer))
-	return res.StatusCode, res.Header.Get, nil
+	if said, err = io.ReadAll(io.LimitReader(res.Body, maxHookAnswer)); err != nil {
+		said = nil // its status is known all the same
+	}
+	return res.StatusCode, res.Header.Get, said, nil
 }
