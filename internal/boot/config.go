@@ -136,7 +136,6 @@ type (
 		Edge
 		Machine
 		Push
-		Drafts
 	}
 	// MCPConfig is the configuration of functions/mcp.
 	MCPConfig struct {

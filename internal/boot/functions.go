@@ -94,7 +94,7 @@ func (s site) serve(h http.Handler) http.Handler {
 
 func (s site) runs(m Machine) *run.Service {
 	service := &run.Service{
-		Store: s.planStores(), Catalogue: s.planStores(), Resolver: step.Resolver{Store: s.planStores()}, IDs: s.IDs, Now: s.Now, Log: s.log,
+		Store: s.planStores(), Catalogue: s.planStores(), IDs: s.IDs, Now: s.Now, Log: s.log,
 	}
 	if m.ARN != "" {
 		service.Executions = stepfn.New(s.StepFunctions, m.ARN)
@@ -123,7 +123,9 @@ func Chat(w World, e Environment, t Tools) (http.Handler, error) {
 	}
 	s := w.turnSite(c.Answering).answeringLater(c.Later)
 	s.http.Once = s.replays()
-	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t))), nil
+	runs := s.runs(c.Machine)
+	runs.Drafts, runs.DraftLife = s.previews(t), c.draftLife()
+	return s.serve(httpapi.Chat(s.http, s.turns(c.Answering, t), runs)), nil
 }
 
 // Router builds functions/router.
@@ -197,9 +199,7 @@ func Confirm(w World, e Environment) (http.Handler, error) {
 		return nil, err
 	}
 	s := w.site(c.Config).withPush(c.Push).waking()
-	runs := s.runs(c.Machine)
-	runs.DraftLife = c.draftLife()
-	return s.serve(httpapi.Confirm(s.http, runs)), nil
+	return s.serve(httpapi.Confirm(s.http, s.runs(c.Machine))), nil
 }
 
 // Registrar makes a registry of servers over a store.

@@ -16,7 +16,9 @@ import (
 	"piloto/internal/ground/failpoint"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/ground/redact"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -56,6 +58,7 @@ type look struct {
 	text   string                   // the whole answer
 	lines  []string                 // of it; nil: there is no answer
 	read   func() ([]string, error) // reads the lines of a look of an earlier round; nil: they are here
+	whole  *ref.Result              // the answer of this round, with success; nil: it is none, or cut
 }
 
 // asked is a look that the model asks for in one reply.
@@ -140,7 +143,7 @@ func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a a
 		return a, relocated(wrong), err
 	}
 	bound := p.Steps[0]
-	if a.call, err = jcs.Sum(plan.Call{MCPID: bound.MCPID, Tool: bound.Tool, Method: bound.Method, Path: bound.Path, Query: bound.Query, Headers: bound.Headers, Body: bound.Body}); err != nil {
+	if a.call, err = sumOf(bound); err != nil {
 		return a, nil, err
 	}
 	a.run = plan.Run{
@@ -153,6 +156,22 @@ func (d *dialog) readLook(ctx context.Context, at int, raw json.RawMessage) (a a
 		}
 	}
 	return a, nil, nil
+}
+
+// sumOf returns what two steps with the same call have in common.
+func sumOf(s plan.Step) (string, error) {
+	return jcs.Sum(plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body})
+}
+
+// results returns the last answers of the looks of this round, by the sums of their calls.
+func (l looks) results() map[string]ref.Result {
+	all := map[string]ref.Result{}
+	for _, one := range l.made {
+		if one.whole != nil && one.call != "" {
+			all[one.call] = *one.whole
+		}
+	}
+	return all
 }
 
 // asks reports whether a look has to be proposed: its server is not to be read by a turn, a rule asks, or it would
@@ -307,6 +326,8 @@ func (d *dialog) makeLook(ctx context.Context, a asked) (l look, err error) {
 	l.source.Cut = res.Truncated
 	if seen.Failed {
 		l.source.Error = "the tool reports an error"
+	} else if !res.Truncated && meaning.Of(res.Status, false) == meaning.Done {
+		l.whole = &ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
 	}
 	return l, nil
 }

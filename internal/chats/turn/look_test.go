@@ -450,3 +450,26 @@ func TestAPlanNamesWhatItMayHaveDataOf(t *testing.T) {
 		t.Errorf("revision %d: %q", r.Plan.Revision, r.ReadFrom)
 	}
 }
+
+// TestAListThatWasLookedAtIsCountedAtTheProposal: a plan over a list that the turn read, and that is too long, is not shown; the
+// model hears why. The plan reads the list again, after a change.
+func TestAListThatWasLookedAtIsCountedAtTheProposal(t *testing.T) {
+	w := newLookWorld(t)
+	w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
+	list := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"id":"n1"},`, plan.MaxEach+1), ",") + `]}`
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 200, Body: []byte(list), Bytes: len(list)}, nil
+	})
+	step := func(id, method, path, more string) string {
+		return fmt.Sprintf(`{"id":%q,"title":"t","mcp_id":%q,"method":%q,"path":%q%s}`, id, w.Server.ID, method, path, more)
+	}
+	proposal := `{"goal":"g","steps":[` + strings.Join([]string{
+		step("s1", "POST", "/bookings", `,"body":{"room":"a"}`), step("s2", "GET", "/rooms", ""),
+		step("s3", "POST", "/bookings", `,"body":{"room":"${item.id}"},"for_each":"${s2.body.items}"`),
+	}, ",") + `]}`
+	w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), calls("propose_plan", proposal), text("Son demasiadas.")}
+	reply := w.send(t, "Reserva todas")
+	if got := w.lastResults(); reply.Kind != turn.KindMessage || len(w.Requests()) != 1 || len(got) != 1 || !strings.Contains(got[0], "51 elements") || !strings.Contains(got[0], "steps.2.for_each") {
+		t.Errorf("%s %q after %v: %q", reply.Kind, reply.Message.Content, w.Requests(), got)
+	}
+}

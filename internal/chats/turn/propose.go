@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -179,7 +180,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	if err := d.service.addTargets(ctx, &r, d.began.Add(d.service.modelTime())); err != nil {
+	if err := d.service.addTargets(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime())); err != nil {
 		return Reply{}, err
 	}
 	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
@@ -299,22 +300,33 @@ func (d *dialog) modelData() map[string]any {
 
 // Previewer reads, within limit, the objects that the references of each step name, as far as
 // that is possible without a change, and without telling a service what another one answered. It says which calls could not
-// be sent with what was read.
+// be sent with what was read, or with what the turn looked at, by the names of the steps that make the same reads.
 type Previewer interface {
-	Targets(ctx context.Context, r plan.Run, limit time.Duration) ([][]plan.Target, []fault.Field)
+	Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([][]plan.Target, []fault.Field)
 }
 
 // previewTime bounds the previews of a plan.
 const previewTime = 5 * time.Second
 
 // addTargets adds the targets of its steps to a draft. A target that cannot be read is omitted,
-// and does not prevent the proposal. plan.ErrInvalid names the calls that could not be sent with what was read.
-func (s *Service) addTargets(ctx context.Context, r *plan.Run, until time.Time) error {
+// and does not prevent the proposal. plan.ErrInvalid names the calls that could not be sent with what was read, or with the answers
+// of looks, by the sums of their calls.
+func (s *Service) addTargets(ctx context.Context, r *plan.Run, looks map[string]ref.Result, until time.Time) error {
 	limit := min(previewTime, until.Sub(s.Now()))
 	if s.Previews == nil || limit <= 0 {
 		return nil
 	}
-	found, wrong := s.Previews.Targets(ctx, *r, limit)
+	looked := map[string]ref.Result{}
+	for _, step := range r.Plan.Steps {
+		sum, err := sumOf(step)
+		if err != nil {
+			return err
+		}
+		if res, ok := looks[sum]; ok && step.ForEach == "" {
+			looked[step.ID.Step()] = res
+		}
+	}
+	found, wrong := s.Previews.Targets(ctx, *r, looked, limit)
 	if len(wrong) > 0 {
 		return plan.ErrInvalid.At(wrong...)
 	}

@@ -15,6 +15,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -178,12 +179,13 @@ type change struct {
 	by       string
 	model    *conversation.By // nil: a person wrote the plan
 	reads    []conversation.Source
-	answers  []plan.Answered // what the model had read, the newest first
-	said     string          // the message that it answers
-	readFrom []string        // the ids of the services whose data the model had read, besides those of the draft
-	data     map[string]any  // data of the event
-	asked    Request         // the request that it answers; the zero Request for a person's own edit
-	viewer   string          // viewer that gets the answer
+	answers  []plan.Answered       // what the model had read, the newest first
+	said     string                // the message that it answers
+	looks    map[string]ref.Result // what the model looked at, by the sums of the calls
+	readFrom []string              // the ids of the services whose data the model had read, besides those of the draft
+	data     map[string]any        // data of the event
+	asked    Request               // the request that it answers; the zero Request for a person's own edit
+	viewer   string                // viewer that gets the answer
 	// said returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -193,7 +195,7 @@ type change struct {
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
 	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	if err := s.addTargets(ctx, &looked, until); err != nil {
+	if err := s.addTargets(ctx, &looked, c.looks, until); err != nil {
 		return Reply{}, err
 	}
 	c.next = looked.Plan
@@ -285,7 +287,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), said: d.incoming.Content, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil

@@ -53,7 +53,7 @@ func newAsyncSite(change ...func(*Config)) *asyncSite {
 		return nil
 	}
 	a.config.Async = &later
-	a.made[FunctionChat], a.made[FunctionRouter] = Chat(a.config, turns), Router(a.config, turns)
+	a.made[FunctionChat], a.made[FunctionRouter] = Chat(a.config, turns, nil), Router(a.config, turns)
 	return a
 }
 

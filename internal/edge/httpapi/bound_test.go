@@ -32,6 +32,7 @@ func TestServedRouteMakesTheSchemasOfItsRequestAlone(t *testing.T) {
 	all := newAPI(Config{})
 	all.chat(nil)
 	all.confirm(nil)
+	all.drafts(runHandler{})
 	all.ai(AIServices{})
 	all.registry(nil)
 	all.rules()

@@ -18,9 +18,10 @@ import (
 // Chat serves functions/chat: the routes that answer a message (POST /api/send and POST /operator/chat); those that
 // request an answer and stop it; the one that reads the answer of a long turn; and those that
 // write a plan and read for it as a turn does (PATCH /api/runs/{id}/plan, POST /api/runs/{id}/look).
-func Chat(c Config, turns Turns) http.Handler {
+func Chat(c Config, turns Turns, runs Runs) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
+	a.drafts(runHandler{c, runs})
 	return a.handler()
 }
 

@@ -19,6 +19,17 @@ func (a *api) decisions(d runHandler) {
 		summary:  "Approve or refuse a step that waits, once; only POST does",
 		failures: []int{404, 409, 410, 413, 415, 422},
 	}, d.approve)
+	register(a, operation{
+		method: http.MethodPost, path: "/api/decisions", id: "decideMany", access: withApprove, class: rate.Decisions,
+		summary:  "Decide about several plans and steps, each by its own digest; each has an answer of its own",
+		failures: []int{413, 415, 422},
+	}, d.decideMany)
+}
+
+// drafts adds the routes by which a person asks for a draft that comes after a run. It is tried as every proposal, so that they are
+// served where plans are proposed.
+func (a *api) drafts(d runHandler) {
+	a.function = FunctionChat
 	// The code says resolve. The path, the operation's id, names of schemas and JSON fields, the event step.settled and the
 	// code run.unsettled say settle, because clients and stored rows have them.
 	register(a, operation{
@@ -26,11 +37,6 @@ func (a *api) decisions(d runHandler) {
 		summary:  "Say what became of a step in doubt; retry makes a draft that goes on from it",
 		failures: []int{404, 409, 413, 415, 422},
 	}, d.resolve)
-	register(a, operation{
-		method: http.MethodPost, path: "/api/decisions", id: "decideMany", access: withApprove, class: rate.Decisions,
-		summary:  "Decide about several plans and steps, each by its own digest; each has an answer of its own",
-		failures: []int{413, 415, 422},
-	}, d.decideMany)
 	register(a, operation{
 		method: http.MethodPost, path: "/api/runs/{id}/retry", id: "retryRun", access: withChat, optionalBody: true, status: http.StatusCreated,
 		summary:  "Make a draft of what a run did not do; it keeps the results of what it did",

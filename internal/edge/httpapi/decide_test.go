@@ -32,7 +32,7 @@ func newBench(t *testing.T) bench {
 	c := httpapi.Config{Now: w.Clock, NewID: w.IDs.New, Trace: func(context.Context) string { return "trace-1" }, Rules: w.Store}
 	turns := &turn.Service{Store: w.Store, Runs: w.Runs, IDs: w.IDs, Now: w.Clock, DraftLife: time.Hour}
 	return bench{w, t, map[httpapi.Function]http.Handler{
-		httpapi.FunctionChat: httpapi.Chat(c, turns), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, w.Store, nil, nil),
+		httpapi.FunctionChat: httpapi.Chat(c, turns, w.Runs), httpapi.FunctionConfirm: httpapi.Confirm(c, w.Runs), httpapi.FunctionRecords: httpapi.Records(c, w.Store, nil, nil),
 		httpapi.FunctionRegistry: httpapi.Registry(c, nil, nil),
 	}}
 }

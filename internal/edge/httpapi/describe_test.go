@@ -24,6 +24,7 @@ func describe() *whole {
 	a.chat(nil)
 	a.routed(nil)
 	a.confirm(nil)
+	a.drafts(runHandler{})
 	a.jobs(nil)
 	a.ai(AIServices{})
 	a.registry(nil)

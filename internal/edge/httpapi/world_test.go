@@ -622,7 +622,7 @@ func (s *site) handler(f Function) http.Handler {
 	}
 	switch f {
 	case FunctionChat:
-		s.made[f] = Chat(s.config, s.world)
+		s.made[f] = Chat(s.config, s.world, s.world)
 	case FunctionRouter:
 		s.made[f] = Router(s.config, s.world)
 	case FunctionConfirm:

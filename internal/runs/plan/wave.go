@@ -42,6 +42,30 @@ func Waves(steps []Step) ([][]EffectID, error) {
 	return waves, nil
 }
 
+// RiskBefore returns the highest risk of the steps that a step needs, directly or through others; Read when there are none.
+func (p Plan) RiskBefore(s Step) Risk {
+	highest := Read
+	seen := map[string]bool{}
+	next := slices.Clone(s.Needs)
+	for len(next) > 0 {
+		id := next[0]
+		next = next[1:]
+		needed, ok := p.Step(EffectOf(id))
+		if !ok || seen[id] {
+			continue
+		}
+		seen[id] = true
+		next = append(next, needed.Needs...)
+		switch {
+		case needed.Risk == Destructive:
+			return Destructive
+		case needed.Risk != Read:
+			highest = Write
+		}
+	}
+	return highest
+}
+
 // circle returns steps that need each other: "s1 → s2 → s1", each before the one that it needs.
 // Each step with an unmet need has a need that is unmet too, so following them leads back to a step
 // that was already visited.

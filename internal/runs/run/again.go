@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
 	"piloto/internal/tools/tool"
@@ -18,12 +20,24 @@ import (
 // ErrNothingToUndo is the error of a run that left nothing that can be undone.
 var ErrNothingToUndo = fault.New(fault.Conflict, "run.nothing_to_undo")
 
-// Resolver resolves the references of an effect's call by the results of its run.
-type Resolver interface {
+// ErrUnresolvable is the error of an undo that cannot be sent with the values that there are.
+var ErrUnresolvable = fault.New(fault.Conflict, "run.undo_unresolvable")
+
+// ErrUnfit is the error of a draft of which a step cannot be sent with the values that are known: nobody is asked to confirm it.
+var ErrUnfit = fault.New(fault.Conflict, "run.unfit")
+
+// Drafts makes the calls of drafts that come after a run, and tries them as those of every proposal.
+type Drafts interface {
 	// Resolved returns the call of an effect with values in the place of its references. It fails with a conflict when
 	// a result has no such value.
 	Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error)
+	// Targets reads what the references of each step name, within limit, and says which calls could not be sent with what is
+	// known: what was read, and the results that the draft takes over. looked has what was read before, by the names of the steps.
+	Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([][]plan.Target, []fault.Field)
 }
+
+// previewTime bounds the reads for a draft.
+const previewTime = 5 * time.Second
 
 // Again is a person's request for a draft that comes after a run: what it did not do, its undo, or the same plan once more.
 type Again struct {
@@ -39,7 +53,7 @@ type Again struct {
 // the draft have values, and no references. What another confirmed draft of this kind undid, or may still undo, is left out.
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active, or such a draft; ErrUnresolved while
-// one of its steps is in doubt; ErrNothingToUndo; plan.ErrStale when a binding no longer holds; and
+// one of its steps is in doubt; ErrNothingToUndo; plan.ErrStale when a binding no longer holds; ErrUnresolvable; and
 // conversation.ErrChatNotFound.
 func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
@@ -57,15 +71,12 @@ func (s *Service) Reverse(ctx context.Context, a Again) (Decision, error) {
 }
 
 // Repeat proposes the plan of a run once more, as a new draft of its chat: whatever became of the run, all of its steps are
-// done when the draft is confirmed. Its errors are those of Reverse, without ErrNothingToUndo and ErrUnresolved.
+// done when the draft is confirmed. Its errors are those of Reverse, without ErrNothingToUndo and ErrUnresolved, and with ErrUnfit in
+// the place of ErrUnresolvable.
 func (s *Service) Repeat(ctx context.Context, a Again) (Decision, error) {
 	return s.again(ctx, a, func(r plan.Run) (plan.Plan, []plan.EffectID, error) {
 		p := r.Plan
 		p.Undoes = ""
-		p.Steps = slices.Clone(p.Steps)
-		for i := range p.Steps {
-			p.Steps[i].Targets = nil // what its references named then
-		}
 		return p, nil, nil
 	})
 }
@@ -94,15 +105,7 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 		if len(undos) > 0 { // its values are those of the answers
 			next.ReadFrom = r.DataFrom()
 		}
-		if raw, err := json.Marshal(p); err != nil {
-			return err
-		} else if len(raw) > plan.MaxPlanSize {
-			return plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
-		}
-		if next.Digest, err = p.Digest(); err != nil {
-			return err
-		}
-		if err := s.checkBindings(ctx, next); err != nil {
+		if next, err = s.tried(ctx, next); err != nil {
 			return err
 		}
 		if len(undos) > 0 { // before the draft, so that no undo that was confirmed is unknown
@@ -118,6 +121,49 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 	return d, err
 }
 
+// tried returns a draft whose steps can be sent, as far as it is known, with its targets and its digest. What the references of
+// its steps named before is forgotten.
+func (s *Service) tried(ctx context.Context, next plan.Run) (plan.Run, error) {
+	if err := s.checkBindings(ctx, next); err != nil {
+		return next, err
+	}
+	next.Plan.Steps = slices.Clone(next.Plan.Steps)
+	for i := range next.Plan.Steps {
+		next.Plan.Steps[i].Targets = nil
+	}
+	source := next
+	source.ID = cmp.Or(next.Retries, next.ID) // where the results are that it takes over
+	targets, wrong := s.Drafts.Targets(ctx, source, nil, previewTime)
+	if len(wrong) > 0 {
+		return next, unfit(next.Plan, wrong)
+	}
+	for i, list := range targets {
+		next.Plan.Steps[i].Targets = list
+	}
+	raw, err := json.Marshal(next.Plan)
+	if err != nil {
+		return next, err
+	}
+	if len(raw) > plan.MaxPlanSize {
+		return next, plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
+	}
+	next.Digest, err = next.Plan.Digest()
+	return next, err
+}
+
+// unfit returns the error of a draft that could not be sent, with the reason of its first fault.
+func unfit(p plan.Plan, wrong []fault.Field) error {
+	err := ErrUnfit
+	if p.Undoes != "" {
+		err = ErrUnresolvable
+	}
+	title := p.Goal
+	if i, ok := wrong[0].Loc[1].(int); ok {
+		title = p.Steps[i].Title
+	}
+	return err.With("step", title).WithFault("why", wrong[0].Why).At(wrong...)
+}
+
 // reversal returns the plan of undos of a run.
 func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectID, tag locale.Tag) (plan.Plan, error) {
 	p := plan.Plan{Goal: plan.Shorten(locale.Text(tag, "run.reversal", "goal", r.Plan.Goal), plan.MaxGoal), Undoes: r.ID}
@@ -126,7 +172,7 @@ func (s *Service) reversal(ctx context.Context, r plan.Run, undos []plan.EffectI
 		return p, err
 	}
 	for _, id := range undos[:min(len(undos), plan.MaxSteps)] {
-		call, err := s.Resolver.Resolved(ctx, r, id)
+		call, err := s.Drafts.Resolved(ctx, r, id)
 		if err != nil {
 			return p, err
 		}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -153,5 +155,71 @@ func TestRepeatProposesTheSamePlan(t *testing.T) {
 	active := w.launch(t, undoable("Una"))
 	if _, err := w.Runs.Repeat(context.Background(), run.Again{Account: fixture.Account, User: "eva", RunID: active.ID, Locale: locale.Spanish}); !errors.Is(err, plan.ErrAlreadyRunning) {
 		t.Errorf("while it runs: %v", err)
+	}
+}
+
+// TestADraftThatCannotBeSentIsToldAtOnce: with what an earlier run, its own answers or a read before the confirmation say, none
+// of the drafts that a person asks for after a run is shown in vain.
+func TestADraftThatCannotBeSentIsToldAtOnce(t *testing.T) {
+	again := func(f func(context.Context, run.Again) (run.Decision, error), id string) error {
+		_, err := f(context.Background(), run.Again{Account: fixture.Account, User: "eva", RunID: id, Locale: locale.Spanish})
+		return err
+	}
+	each := undoable("Cada una")
+	each.ForEach, each.Body, each.Undo = "${s1.body.items}", json.RawMessage(`{"room":"${item.id}"}`), nil
+	undone := undoable("Una")
+	undone.Undo = &plan.Call{Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"${s2.body.n}"}`)}
+	const good, bad = `{"id":"b","n":"x","items":[{"id":"a"}]}`, `{"id":"b","n":5,"items":null}`
+	for name, c := range map[string]struct {
+		steps         []plan.ProposedStep
+		preview       bool
+		before, after string // what the service answers in the run, and after it
+		do            func(manualWorld, string) error
+		want          error
+		says          string
+	}{
+		"a retry that kept no list": {
+			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, false, bad, good,
+			func(w manualWorld, id string) error { return again(w.Runs.Retry, id) }, run.ErrUnfit, "«Cada una» no se puede enviar con lo que ya se sabe: No hay una lista",
+		},
+		"a repetition that reads none": {
+			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, true, good, bad,
+			func(w manualWorld, id string) error { return again(w.Runs.Repeat, id) }, run.ErrUnfit, "«Cada una» no se puede enviar",
+		},
+		"a repetition that reads one":    {[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, true, bad, good, func(w manualWorld, id string) error { return again(w.Runs.Repeat, id) }, nil, ""},
+		"a repetition that may not read": {[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, false, bad, bad, func(w manualWorld, id string) error { return again(w.Runs.Repeat, id) }, nil, ""},
+		"an undo of another type":        {[]plan.ProposedStep{readingStep("Mirar"), undone}, false, bad, good, func(w manualWorld, id string) error { return again(w.Runs.Reverse, id) }, run.ErrUnresolvable, "No se puede deshacer"},
+		"an undo that can be sent":       {[]plan.ProposedStep{readingStep("Mirar"), undone}, false, good, bad, func(w manualWorld, id string) error { return again(w.Runs.Reverse, id) }, nil, ""},
+		"a retry of what cannot be undone": {
+			[]plan.ProposedStep{readingStep("Mirar"), {Title: "Otra", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"a"}`), Undo: &plan.Call{Method: "DELETE", Path: "/bookings/${s1.body.gone}"}}},
+			false, good, good, func(w manualWorld, id string) error { return again(w.Runs.Retry, id) }, run.ErrUnfit, "«Otra» no se puede enviar",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newManualWorld(t)
+			answer := c.before
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				return tool.Answer{Status: 200, Body: []byte(answer), Bytes: len(answer)}, nil
+			})
+			r := w.Draft(plan.Proposal{Goal: "Reservar", Steps: c.steps})
+			must(t, w.Confirm(r))
+			w.Execute(r.ID)
+			if c.preview {
+				_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsPreview})
+				must(t, err)
+			}
+			answer = c.after
+			before := w.Read(r.ID).EventSeq
+			err := c.do(w, r.ID)
+			switch {
+			case c.want == nil && (err != nil || w.ChatNow().PendingRunID == ""):
+				t.Errorf("no draft: %v", err)
+			case c.want == nil:
+			case !errors.Is(err, c.want) || w.ChatNow().PendingRunID != "" || w.Read(r.ID).EventSeq != before:
+				t.Errorf("%v; pending %q", err, w.ChatNow().PendingRunID)
+			case !strings.Contains(locale.OfFault(fault.Of(err)).In(locale.Spanish), c.says):
+				t.Errorf("it says %q", locale.OfFault(fault.Of(err)).In(locale.Spanish))
+			}
+		})
 	}
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -20,8 +19,8 @@ import (
 //
 // It returns plan.ErrRunNotFound; plan.ErrAlreadyRunning while the run is active;
 // plan.ErrNothingToRetry when it never ran, or nothing is left; ErrUnresolved while one of its steps
-// is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; and
-// conversation.ErrChatNotFound.
+// is in doubt; plan.ErrStale when a binding of the remaining steps no longer holds; ErrUnfit when one of them could not be sent with
+// what is known; and conversation.ErrChatNotFound.
 func (s *Service) Retry(ctx context.Context, c Again) (Decision, error) {
 	var d Decision
 	from := c.RunID
@@ -95,17 +94,7 @@ func (s *Service) continuation(ctx context.Context, r plan.Run, chat conversatio
 	if !slices.ContainsFunc(p.Steps, func(step plan.Step) bool { return next.State(step.ID).Reused == "" }) {
 		return next, plan.ErrNothingToRetry
 	}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return next, err
-	}
-	if len(raw) > plan.MaxPlanSize {
-		return next, plan.ErrInvalid.At(fault.Field{Loc: []any{"steps"}, Type: "too_long", Msg: "the plan is too large"})
-	}
-	if next.Digest, err = p.Digest(); err != nil {
-		return next, err
-	}
-	return next, s.checkBindings(ctx, next)
+	return s.tried(ctx, next)
 }
 
 // propose writes the draft, and replaces the pending draft of the chat if there is one.

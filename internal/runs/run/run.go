@@ -186,7 +186,7 @@ type Service struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 
-	Resolver  Resolver      // of the calls that undo a run; needed by Reverse only
+	Drafts    Drafts        // needed by Retry, Reverse and Repeat only
 	Sealer    Sealer        // nil: only its sweep seals
 	DraftLife time.Duration // how long a draft that continues a run can be confirmed
 }

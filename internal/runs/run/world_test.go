@@ -111,7 +111,7 @@ func (w manualWorld) do(t testing.TB, id, effect string, status plan.StepStatus)
 	if err := w.begin(id, effect); err != nil {
 		t.Fatalf("%s does not begin: %v", effect, err)
 	}
-	if err := w.end(id, effect, status, `{"id":"r-1"}`); err != nil {
+	if err := w.end(id, effect, status, `{"id":"r-1","items":[{"id":"a"},{"id":"b"},{"id":"c"}]}`); err != nil {
 		t.Fatalf("%s does not end: %v", effect, err)
 	}
 }

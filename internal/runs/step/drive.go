@@ -30,7 +30,7 @@ type progress struct {
 	last  *latest
 	alone bool // no other invocation carries out effects of the run now
 
-	lengths map[plan.EffectID]int // of the lists that were read
+	learned *learned // of what was tried
 
 	left  int       // how many effects may still begin
 	until time.Time // when no further one begins
@@ -73,7 +73,7 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 			}
 		}
 		seen := p.run.EventSeq
-		if refused, err := x.refuseLists(ctx, t); err != nil || refused {
+		if refused, err := x.refuseUnfit(ctx, t); err != nil || refused {
 			if err != nil {
 				return Done{}, err
 			}
@@ -90,6 +90,9 @@ func (x *Executor) Drive(ctx context.Context, account, runID string) (Done, erro
 			done, err = x.one(ctx, t, effects[0])
 		} else {
 			done, err = x.several(ctx, t, effects)
+		}
+		if err == nil && done.Outcome == OutcomeApproval && p.ended > 0 { // before somebody is asked in vain
+			done, err = x.asksInVain(ctx, t, done)
 		}
 		if err != nil || done.Outcome != "" {
 			return done, err
@@ -155,7 +158,7 @@ func (x *Executor) next(r plan.Run) ([]plan.EffectID, Done, error) {
 
 // open returns the effects that are the next to end: the newest undo that is left, or the steps of
 // the first wave that is not over. A wave in which a step did not end well is over when all of its
-// steps have ended, and no wave follows it: that is the error. Beside a list that is too long, only
+// steps have ended, and no wave follows it: that is the error. Beside a step that failed unsent, only
 // the effects that have begun are open.
 func open(r plan.Run) ([]plan.EffectID, error) {
 	if r.UndoAt != nil {
@@ -170,7 +173,7 @@ func open(r plan.Run) ([]plan.EffectID, error) {
 	if err != nil {
 		return nil, err
 	}
-	ends := hasLongList(r)
+	ends := hasUnsent(r)
 	for _, wave := range waves {
 		var effects []plan.EffectID
 		var failed error

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -66,12 +65,16 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 	case look.err != nil:
 		return fail(nil, look.err)
 	case err != nil:
-		return fail(failure(r, "step.not_a_list", "detail", locale.OfFault(whyNot(err))), nil)
+		return fail(unsendable(r, err), nil)
 	case len(list) > plan.MaxEach:
-		return fail(tooMany(r, len(list)), nil)
+		return fail(unsendable(r, tooMany(len(list))), nil)
 	}
-	if moved := x.changedTarget(r, step, look.lookup); moved != nil || look.err != nil {
-		return fail(moved, look.err)
+	moved := changedTarget(step, look.lookup)
+	switch {
+	case look.err != nil:
+		return fail(nil, look.err)
+	case moved != nil:
+		return fail(unsendable(r, moved), nil)
 	}
 	b, refused, err := x.bind(ctx, r, step)
 	if err != nil || refused != nil {
@@ -85,7 +88,7 @@ func (x *Executor) elements(ctx context.Context, r plan.Run, step plan.Step, loo
 		case err != nil:
 			return fail(nil, err)
 		case refused != nil:
-			return fail(failure(r, "step.element", "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
+			return fail(failure(r, codeElement, "at", fmt.Sprint(i+1), "reason", refused.Message), nil)
 		}
 		w.ask = stricterAsk(w.ask, call.ask)
 		requests[i] = element{URL: call.request.URL, Headers: call.args.Headers, Body: call.body, Request: call.hash}
@@ -154,7 +157,7 @@ func (x *Executor) round(ctx context.Context, t Task, n int) (Done, error) {
 		case misplacedReason(r, step) != "" || st.Status.Terminal() || r.CancelAt != nil && !st.Expanded:
 			return nil, &Error{Name: Transient, Message: "the step moved while it was prepared"}
 		case sum+n > MostElements:
-			e = failedEnding(tooManyInAll(r, sum+n))
+			e = failedEnding(unsendable(r, tooManyInAll(sum+n)))
 			return nil, nil
 		case n == 0:
 			e = collectedEnding(nil)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"piloto/internal/ground/fault"
-	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/command"
 	"piloto/internal/runs/plan"
@@ -69,6 +68,12 @@ func (s *results) find(name string) *ref.Result {
 	return &ref.Result{Status: res.Status, Headers: res.Headers, Body: res.Body}
 }
 
+// knows reports whether the result that a reference names will not change any more. There may be none: of a step that a person
+// said was done.
+func (s *results) knows(name string) bool {
+	return s.read[name] != nil || name != plan.ItemName && s.run.State(plan.EffectOf(name)).Status == plan.StepDone
+}
+
 // element returns the element that the effect is done for.
 func (s *results) element() *ref.Result {
 	step, ok := s.run.Plan.Step(plan.EffectOf(s.effect.Step()))
@@ -86,19 +91,22 @@ func (s *results) element() *ref.Result {
 // elements returns the list that a step is done for.
 func (s *results) elements(step plan.Step) ([]json.RawMessage, error) { return listOf(step, s.lookup) }
 
-// listOf returns the list that a step is done for.
+// listOf returns the list that a step is done for. The error says why there is none.
 func listOf(s plan.Step, look ref.Lookup) ([]json.RawMessage, error) {
+	none := func(why error) ([]json.RawMessage, error) {
+		return nil, tool.Because(codeNotAList, "detail", whyNot(why))
+	}
 	quoted, err := json.Marshal(s.ForEach)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := ref.ResolveJSON(quoted, look)
 	if err != nil {
-		return nil, err
+		return none(err)
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, errNoList.With("reference", s.ForEach)
+		return none(errNoList.With("reference", s.ForEach))
 	}
 	return list, nil
 }
@@ -123,38 +131,6 @@ func resolve(step plan.Step, template string, look ref.Lookup) (tool.Arguments, 
 	body, err := ref.ResolveJSON(step.Body, look)
 	return tool.Arguments{Method: step.Method, Path: path, Query: query, Headers: headers, Body: body}, err
 }
-
-// Resolver resolves calls by what is stored of their runs.
-type Resolver struct{ Store plan.ResultReader }
-
-// Resolved implements run.Resolver. A value that looks like a reference is none.
-func (x Resolver) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error) {
-	s, ok := r.Plan.Step(id)
-	binding, bound := r.Plan.Binding(id)
-	if !ok || !bound {
-		return plan.Call{}, fmt.Errorf("run %s has no call %s", r.ID, id)
-	}
-	from := &results{ctx: ctx, store: x.Store, run: r, effect: id, read: map[string]*ref.Result{}}
-	args, err := resolve(s, binding.Template, from.lookup)
-	if from.err != nil {
-		return plan.Call{}, from.err
-	}
-	if err != nil {
-		return plan.Call{}, errUnresolvable.With("step", s.Title).WithFault("why", whyNot(err))
-	}
-	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
-	if call.Query, err = ref.Literal(args.Query); err != nil {
-		return call, err
-	}
-	if call.Headers, err = ref.Literal(args.Headers); err != nil {
-		return call, err
-	}
-	call.Body, err = ref.Literal(args.Body)
-	return call, err
-}
-
-// errUnresolvable is the error of a call whose values no result has.
-var errUnresolvable = fault.New(fault.Conflict, "run.undo_unresolvable")
 
 // changedByResult reports whether resolved references change a step's command so that a person must see it.
 // For an undo it reports whether they change it so that it is not sent, because no person could
@@ -221,31 +197,37 @@ func titleOf(r plan.Run, id plan.EffectID) string {
 	return id.String()
 }
 
-// changedTarget returns a failure when a target of the step differs from the one that the plan
+// changedTarget returns an error when a target of the step differs from the one that the plan
 // showed. Steps that only read may have any target.
-func (x *Executor) changedTarget(r plan.Run, step plan.Step, look ref.Lookup) *plan.Failure {
+func changedTarget(step plan.Step, look ref.Lookup) error {
 	if step.Risk == plan.Read {
 		return nil
 	}
 	for _, target := range step.Targets {
 		refs, err := ref.InText("${" + target.Ref + "}")
 		if err != nil || len(refs) != 1 {
-			return r.Failure("step.reference", locale.Say("step.reference_form", "detail", locale.Say("ref.malformed")))
+			return fmt.Errorf("the target %s is no reference", target.Ref)
 		}
 		value, label, err := ref.ValueAndLabel(refs[0], look)
 		if err != nil {
-			return failure(r, "step.target_gone", "before", displayName(target.Label, target.Value))
+			return errTargetGone.With("before", displayName(target.Label, target.Value))
 		}
 		if label != target.Label || !ref.Same(value, target.Value) {
 			before, after := displayName(target.Label, target.Value), displayName(label, value)
 			if before == after {
 				before, after = before+" ("+displayName("", target.Value)+")", after+" ("+displayName("", value)+")"
 			}
-			return failure(r, "step.target_changed", "before", before, "after", after)
+			return errTargetChanged.With("before", before).With("after", after)
 		}
 	}
 	return nil
 }
+
+// The errors of a step whose target is not the one that its plan showed.
+var (
+	errTargetGone    = fault.Reason("step.target_gone")
+	errTargetChanged = fault.Reason("step.target_changed")
+)
 
 // displayName returns the label of a value, or the value itself, shortened for a person.
 func displayName(label string, value json.RawMessage) string {

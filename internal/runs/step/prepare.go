@@ -100,13 +100,13 @@ func siblingsOf(ctx context.Context, c run.Catalogue, account string, server too
 
 // fill resolves the step's references and builds its request.
 func (x *Executor) fill(r plan.Run, step plan.Step, b bound, look *results) (prepared, *plan.Failure, error) {
-	moved := x.changedTarget(r, step, look.lookup)
+	moved := changedTarget(step, look.lookup)
 	args, changed, err := b.resolve(x.Schemas, step, look.lookup)
 	switch {
 	case look.err != nil:
 		return prepared{}, nil, look.err
 	case moved != nil:
-		return prepared{}, moved, nil
+		return prepared{}, unsendable(r, moved), nil
 	case err != nil:
 		return prepared{}, unsendable(r, err), nil
 	}

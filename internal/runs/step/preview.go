@@ -3,6 +3,7 @@ package step
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
+	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
 )
 
@@ -34,29 +36,28 @@ const (
 type Preview struct{ Reader }
 
 // Targets returns the targets of each step of a draft, in the order of its steps; none for steps
-// that only read. It takes at most limit. wrong lists the calls that could not be sent with what was read, without the values
-// that were.
-func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) (found [][]plan.Target, wrong []fault.Field) {
+// that only read. It takes at most limit. wrong lists the calls that could not be sent with what was read, or with what a turn
+// looked at before, by the names of the steps that make the same reads; it has none of the values.
+func (p Preview) Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (found [][]plan.Target, wrong []fault.Field) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	found = make([][]plan.Target, len(r.Plan.Steps))
-	seen := map[string]ref.Result{}
+	seen := &results{ctx: ctx, store: p.Store, run: r, read: map[string]*ref.Result{}}
 	for _, st := range p.Look(ctx, r, limit) {
-		seen[st.StepID.String()] = ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
+		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
-	look := func(id string) (ref.Result, bool) { res, ok := seen[id]; return res, ok }
 	left := targetsInAll
 	for i, s := range r.Plan.Steps {
 		if s.Risk == plan.Read {
 			continue
 		}
 		for _, name := range referencesOf(s) {
-			if _, ok := seen[name.Step]; !ok || name.Secret() || len(found[i]) == targetsOfStep ||
+			if seen.read[name.Step] == nil || name.Secret() || len(found[i]) == targetsOfStep ||
 				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
 				continue
 			}
-			value, label, err := ref.ValueAndLabel(name, look)
-			about := ref.FactsAround(name, look)
+			value, label, err := ref.ValueAndLabel(name, seen.lookup)
+			about := ref.FactsAround(name, seen.lookup)
 			size := len(value) + len(label)
 			for _, f := range about {
 				size += len(f.Name) + len(f.Value)
@@ -67,7 +68,7 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, limit time.Duration) (
 			}
 		}
 	}
-	return found, p.try(ctx, r, look)
+	return found, p.try(ctx, r, seen, looked)
 }
 
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do
@@ -256,4 +257,30 @@ func (p Preview) read(ctx context.Context, r plan.Run, s plan.Step, rules rule.S
 	}
 	p.Log.InfoContext(ctx, "step.previewed", "mcp_id", s.MCPID, "step", s.ID, "bytes", seen.Result.Bytes)
 	return seen.Result, circle
+}
+
+// Resolved implements run.Drafts. A value that looks like a reference is none.
+func (p Preview) Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error) {
+	s, ok := r.Plan.Step(id)
+	binding, bound := r.Plan.Binding(id)
+	if !ok || !bound {
+		return plan.Call{}, fmt.Errorf("run %s has no call %s", r.ID, id)
+	}
+	from := &results{ctx: ctx, store: p.Store, run: r, effect: id, read: map[string]*ref.Result{}}
+	args, err := resolve(s, binding.Template, from.lookup)
+	if from.err != nil {
+		return plan.Call{}, from.err
+	}
+	if err != nil {
+		return plan.Call{}, run.ErrUnresolvable.With("step", s.Title).WithFault("why", whyNot(err))
+	}
+	call := plan.Call{MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: args.Path}
+	if call.Query, err = ref.Literal(args.Query); err != nil {
+		return call, err
+	}
+	if call.Headers, err = ref.Literal(args.Headers); err != nil {
+		return call, err
+	}
+	call.Body, err = ref.Literal(args.Body)
+	return call, err
 }

@@ -43,7 +43,7 @@ func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
 		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
-	found, _ := previewer(w).Targets(t.Context(), r, time.Second)
+	found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
 	if len(found) != 3 || found[0] != nil || found[1] != nil || len(found[2]) != 2 {
 		t.Fatalf("%+v", found)
 	}
@@ -68,7 +68,7 @@ func TestPreviewOmitsSecretTargets(t *testing.T) {
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
-	found, _ := previewer(w).Targets(t.Context(), r, time.Second)
+	found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
 	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
 		t.Errorf("%+v", found)
 	}
@@ -115,7 +115,7 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(t, w)
 			}
-			found, _ := previewer(w).Targets(t.Context(), r, time.Second)
+			found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
 			for _, targets := range found {
 				if targets != nil {
 					t.Errorf("%+v", targets)
@@ -159,7 +159,7 @@ func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 			w := newPreviewWorld(t)
 			r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
-			if found, _ := previewer(w).Targets(t.Context(), r, time.Second); found[1] != nil {
+			if found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second); found[1] != nil {
 				t.Errorf("%+v", found[1])
 			}
 			if len(w.Requests()) != 1 {
@@ -183,7 +183,7 @@ func TestPreviewStopsAtTimeLimit(t *testing.T) {
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
-	if found, _ := p.Targets(t.Context(), r, 30*time.Millisecond); found[1] != nil { // the server never responds
+	if found, _ := p.Targets(t.Context(), r, nil, 30*time.Millisecond); found[1] != nil { // the server never responds
 		t.Errorf("%+v", found)
 	}
 }
@@ -229,7 +229,7 @@ func TestPreviewStaysInItsCircle(t *testing.T) {
 			if c.read != nil {
 				r.ReadFrom = c.read(w.Server.ID, other.ID)
 			}
-			previewer(w).Targets(t.Context(), r, time.Second)
+			previewer(w).Targets(t.Context(), r, nil, time.Second)
 			if sent := w.Requests(); len(sent) != c.sent {
 				t.Errorf("%+v", sent)
 			}

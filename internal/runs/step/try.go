@@ -15,114 +15,65 @@ import (
 )
 
 // try makes the calls of a draft with the values that are known, as the run would: those of its steps, for each element of a
-// list, and of their undos and checks. It returns what could not be sent. What it says goes to a model, and so it tells no value.
-func (p Preview) try(ctx context.Context, r plan.Run, look ref.Lookup) (wrong []fault.Field) {
-	all := 0
-	for i, s := range r.Plan.Steps {
-		if r.State(s.ID).Reused != "" || !mayRun(s, look) {
+// list, and of their undos and checks. The calls of undos as a plan are tried though they have no references, because their values
+// were answers. It returns what could not be sent. What it says goes to a model, and so it tells no value.
+func (p Preview) try(ctx context.Context, r plan.Run, look *results, looked map[string]ref.Result) (wrong []fault.Field) {
+	t := trial{
+		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Schemas, literals: r.Plan.Undoes != "", learned: newLearned(),
+		bind: func(ctx context.Context, call plan.Step) (bound, bool, error) { return p.bind(ctx, r, call) },
+	}
+	found, err := t.misfits(ctx)
+	if err != nil {
+		p.Log.WarnContext(ctx, "step.not_tried", "run_id", r.ID, "error", err)
+	}
+	for _, m := range found {
+		loc := []any{"steps", m.step}
+		switch {
+		case m.part != "":
+			wrong = append(wrong, tool.WrongField("value", whyNot(m.err), append(loc, m.part)...))
 			continue
+		case m.call.ID.Undo():
+			loc = append(loc, "undo")
+		case m.call.ID.Check():
+			loc = append(loc, "verify")
 		}
-		lists, why := elementLookups(s, look)
-		all += len(lists)
-		if s.ForEach != "" && why == nil && all > MostElements {
-			why = tool.Because(codeTooManyInAll, "n", all, "most", MostElements)
-		}
-		if why != nil {
-			wrong = append(wrong, tool.WrongField("value", why, "steps", i, "for_each"))
-			continue
-		}
-		for _, call := range []struct {
-			id  plan.EffectID
-			loc []any
-		}{{s.ID, []any{"steps", i}}, {plan.UndoOf(s.ID), []any{"steps", i, "undo"}}, {plan.CheckOf(s.ID), []any{"steps", i, "verify"}}} {
-			for _, f := range p.tryCall(ctx, r, call.id, lists) {
-				f.Loc = append(slices.Clone(call.loc), f.Loc...)
-				wrong = append(wrong, f)
-			}
+		for _, f := range fieldsOf(m.call, m.err) {
+			f.Loc = append(slices.Clone(loc), f.Loc...)
+			wrong = append(wrong, f)
 		}
 	}
 	return wrong
 }
 
-// mayRun reports whether a step will run, as far as it is known.
-func mayRun(s plan.Step, look ref.Lookup) bool {
-	if s.When == nil {
-		return true
-	}
-	holds, err := s.When.Holds(look)
-	return err == nil && holds
-}
-
-// elementLookups returns one lookup for each element of a step that is done for a list, and look alone for another step, or
-// where the list is not known. The reason says why the step could not be done for the list.
-func elementLookups(s plan.Step, look ref.Lookup) ([]ref.Lookup, *fault.Error) {
-	refs, err := ref.InText(s.ForEach)
-	if err != nil || len(refs) == 0 || !hasResult(look, refs[0]) {
-		return []ref.Lookup{look}, nil //nolint:nilerr // it was told when the plan was read
-	}
-	list, err := listOf(s, look)
-	switch {
-	case err != nil:
-		return nil, tool.Because("step.not_a_list", "detail", whyNot(err))
-	case len(list) > plan.MaxEach:
-		return nil, tool.Because(codeTooMany, "n", len(list), "most", plan.MaxEach)
-	}
-	lookups := make([]ref.Lookup, 0, len(list))
-	for _, element := range list {
-		lookups = append(lookups, func(name string) (ref.Result, bool) {
-			if name == plan.ItemName {
-				return ref.Result{Status: 200, Body: element}, true
-			}
-			return look(name)
-		})
-	}
-	return lookups, nil
-}
-
-func hasResult(look ref.Lookup, r ref.Reference) bool { _, has := look(r.Step); return has }
-
-// tryCall returns why an effect could not be sent with one of the lookups. A value that is not known refuses nothing.
-func (p Preview) tryCall(ctx context.Context, r plan.Run, id plan.EffectID, lookups []ref.Lookup) []fault.Field {
-	call, ok := r.Plan.Step(id)
-	if id.Check() {
-		call, ok = r.Plan.CheckOf(id.Base())
-	}
-	refs := referencesOf(call)
-	known := func(look ref.Lookup) int {
-		n := 0
-		for _, one := range refs {
-			if hasResult(look, one) {
-				n++
-			}
+// readAgain adds to the known results what a turn looked at for reads that a plan makes again. After a change the answer may be
+// another: only its lists count, and not after what destroys. A look at a result that is known already is older.
+func readAgain(p plan.Plan, known *results, looked map[string]ref.Result) (before map[string]ref.Result) {
+	before = map[string]ref.Result{}
+	for name, res := range looked {
+		s, ok := p.Step(plan.EffectOf(name))
+		if !ok || known.knows(name) {
+			continue
 		}
-		return n
+		switch p.RiskBefore(s) {
+		case plan.Read:
+			known.read[name] = &res
+		case plan.Write:
+			before[name] = res
+		case plan.Destructive:
+		}
 	}
-	if !ok || !slices.ContainsFunc(lookups, func(look ref.Lookup) bool { return known(look) > 0 }) {
-		return nil
-	}
-	b, err := p.target(ctx, r, call)
-	if err == nil {
+	return before
+}
+
+// bind binds a call of a draft. One that cannot be bound now is told when the draft is confirmed.
+func (p Preview) bind(ctx context.Context, r plan.Run, call plan.Step) (b bound, ok bool, err error) {
+	if b, err = p.target(ctx, r, call); err == nil {
 		b.rules, err = p.Store.Rules(ctx, r.Account)
 	}
 	if err == nil {
 		b.siblings, err = siblingsOf(ctx, p.Store, r.Account, b.server, b.op)
 	}
-	if err != nil {
-		return nil
-	}
-	for _, look := range lookups {
-		switch known(look) {
-		case 0:
-		case len(refs):
-			err = b.tryAll(p.Schemas, r, call, look)
-		default:
-			err = b.tryKnown(p.Schemas, call, look)
-		}
-		if fields := fieldsOf(call, err); len(fields) > 0 {
-			return fields
-		}
-	}
-	return nil
+	return b, err == nil, nil
 }
 
 // errDeniedValue is the error of a call that a rule denies with the values that are known.

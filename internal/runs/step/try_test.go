@@ -32,6 +32,7 @@ func triedOperations(base string) []tool.Operation {
 		{Entry: tool.Entry{Method: "POST", Path: "/form"}, Body: body("application/x-www-form-urlencoded")},
 		{Entry: tool.Entry{Method: "PUT", Path: "/h"}, Parameters: []tool.Parameter{param("header", "X-Name", text)}},
 		{Entry: tool.Entry{Method: "PUT", Path: "/q"}, Parameters: []tool.Parameter{param("query", "a", text), param("query", "i", integer)}},
+		{Entry: tool.Entry{Method: "DELETE", Path: "/d/{n}"}, Parameters: []tool.Parameter{param("path", "n", integer)}},
 		{Entry: tool.Entry{Method: "PUT", Path: "/i/{n}"}, Parameters: []tool.Parameter{param("path", "n", integer)}},
 		{Entry: tool.Entry{Method: "PUT", Path: "/p/{a}/{b}"}, Parameters: []tool.Parameter{param("path", "a", text), param("path", "b", text), param("header", "X-Name", text)}, Body: body("application/json")},
 	}
@@ -44,6 +45,12 @@ func triedOperations(base string) []tool.Operation {
 // tried previews the first step of a draft, GET /src, with an answer, and returns the faults of the others.
 func tried(t *testing.T, w *fixture.World, answer string, steps ...plan.ProposedStep) []fault.Field {
 	t.Helper()
+	return triedAfterLooks(t, w, answer, nil, append([]plan.ProposedStep{newStep("s1", "GET", "/src", "")}, steps...)...)
+}
+
+// triedAfterLooks does the same with all steps of a draft, after looks that were answered.
+func triedAfterLooks(t *testing.T, w *fixture.World, answer string, looked map[string]ref.Result, steps ...plan.ProposedStep) []fault.Field {
+	t.Helper()
 	const base = "https://tried.example"
 	catalogue := tool.Catalogue{Revision: w.IDs.New(w.Clock()), Operations: triedOperations(base)}
 	server := tool.Server{
@@ -52,9 +59,11 @@ func tried(t *testing.T, w *fixture.World, answer string, steps ...plan.Proposed
 	}
 	must(t, w.Store.CreateServer(t.Context(), fixture.Account, server, catalogue, nil))
 	w.Answer(func(tool.Request) (tool.Answer, error) {
+		if answer == "" {
+			return tool.Answer{}, tool.ErrLost
+		}
 		return tool.Answer{Status: 200, Body: []byte(answer), Bytes: len(answer)}, nil
 	})
-	steps = append([]plan.ProposedStep{newStep("s1", "GET", "/src", "")}, steps...)
 	for i := range steps {
 		steps[i].MCPID = server.ID
 	}
@@ -81,7 +90,7 @@ func tried(t *testing.T, w *fixture.World, answer string, steps ...plan.Proposed
 		bind(undo, hasUndo)
 		bind(p.CheckOf(s.ID))
 	}
-	_, wrong = previewer(w).Targets(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, time.Minute)
+	_, wrong = previewer(w).Targets(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, looked, time.Minute)
 	return wrong
 }
 
@@ -185,5 +194,71 @@ func TestARuleIsAskedWithKnownValues(t *testing.T) {
 		if wrong := tried(t, w, `{"v":`+value+`}`, change); (len(wrong) == 1 && wrong[0].Type == "denied") != denied || !denied && len(wrong) > 0 {
 			t.Errorf("%s: %+v", value, wrong)
 		}
+	}
+}
+
+// TestKnownListsAreCountedAtTheProposal: those that a preview read, and those of a look where the plan reads them again, also after a
+// change, which seldom makes a list shorter.
+func TestKnownListsAreCountedAtTheProposal(t *testing.T) {
+	listOf := func(n int) string {
+		return `{"v":[` + strings.TrimSuffix(strings.Repeat(`{"id":"a"},`, n), ",") + `]}`
+	}
+	src := newStep("s1", "GET", "/src", "")
+	write := newStep("w", "POST", "/n", `{"n":1}`)
+	remove := newStep("w", "DELETE", "/d/1", "")
+	after := newStep("s1", "GET", "/src", "", "w")
+	each := func(id, list string, needs ...string) plan.ProposedStep {
+		s := newStep(id, "PUT", "/p/${item.id}/b", "", needs...)
+		s.ForEach = list
+		return s
+	}
+	several := func(n int, before ...plan.ProposedStep) []plan.ProposedStep {
+		for i := range n {
+			before = append(before, each(fmt.Sprintf("e%d", i), "${s1.body.v}", "s1"))
+		}
+		return before
+	}
+	results := func(n int) []plan.ProposedStep {
+		steps := several(1, src)
+		for i := range n {
+			steps = append(steps, each(fmt.Sprintf("f%d", i), "${e0.body}", "e0"))
+		}
+		return steps
+	}
+	const most = plan.MaxEach
+	for name, c := range map[string]struct {
+		read, looked string
+		steps        []plan.ProposedStep
+		at           string // of the fault
+		says         string
+	}{
+		"as many as fit, and other steps":    {read: listOf(most), steps: append(several(10, src), newStep("x", "POST", "/n", `{"n":1}`, "s1"))},
+		"more":                               {read: listOf(most), steps: several(11, src), at: "[steps 11 for_each]", says: "550"},
+		"results of a list":                  {read: listOf(most), steps: results(10), at: "[steps 11 for_each]", says: "550"},
+		"a look":                             {looked: listOf(most + 1), steps: several(1, src), at: "[steps 1 for_each]", says: "51"},
+		"a look, in all":                     {looked: listOf(most), steps: several(11, src), at: "[steps 11 for_each]", says: "550"},
+		"a look that a preview read again":   {read: listOf(1), looked: listOf(most + 1), steps: several(1, src)},
+		"a look before a change":             {looked: listOf(most), steps: several(11, write, after), at: "[steps 12 for_each]", says: "550"},
+		"a look before a change, of one":     {looked: listOf(most + 1), steps: several(1, write, after), at: "[steps 2 for_each]", says: "51"},
+		"a look before what destroys":        {looked: listOf(most + 1), steps: several(1, remove, after)},
+		"a look at no list":                  {looked: `{"v":null}`, steps: several(1, src), at: "[steps 1 for_each]", says: "${s1.body.v}"},
+		"a look at no list, before a change": {looked: `{"v":null}`, steps: several(1, write, after)},
+		"a look at what does not fit":        {looked: `{"v":[{"id":"a/b"}]}`, steps: several(1, src), at: "[steps 1 path]"},
+		"the same, before a change":          {looked: `{"v":[{"id":"a/b"}]}`, steps: several(1, write, after)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newPreviewWorld(t)
+			looked := map[string]ref.Result{}
+			if c.looked != "" {
+				looked["s1"] = ref.Result{Status: 200, Body: json.RawMessage(c.looked)}
+			}
+			wrong := triedAfterLooks(t, w, c.read, looked, c.steps...)
+			switch {
+			case c.at == "" && len(wrong) > 0:
+				t.Errorf("%+v", wrong)
+			case c.at != "" && (len(wrong) != 1 || fmt.Sprint(wrong[0].Loc) != c.at || !strings.Contains(wrong[0].Msg, c.says)):
+				t.Errorf("%+v, want %s %s", wrong, c.at, c.says)
+			}
+		})
 	}
 }

@@ -226,10 +226,10 @@ func (x *Executor) intent(r plan.Run, step plan.Step, call prepared) run.Move {
 }
 
 // prepareNext prepares the effect that follows in the run as it will be, when it is a single call that
-// can be made at once, and when no list is too long; nil otherwise.
+// can be made at once, and when no later step is known to be impossible; nil otherwise.
 func (x *Executor) prepareNext(ctx context.Context, p progress, after plan.Run) (*begun, error) {
 	p.run = after
-	if _, why, err := x.overlong(ctx, &p); err != nil || why != nil {
+	if _, why, err := x.unfit(ctx, &p); err != nil || why != nil {
 		return nil, err
 	}
 	effects, _, err := x.next(after)
