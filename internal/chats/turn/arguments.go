@@ -20,8 +20,19 @@ const maxArguments = 256 << 10
 // fence, in a string, or in a sentence, and leave trailing commas; each of these is removed, and
 // nothing else is guessed. Several objects are refused, because each is a call. Arguments that are not text (bytes that are not UTF-8, half a
 // surrogate pair) are refused, because a plan would show and send another text than the model
-// wrote.
+// wrote; and a member that stands twice, because one of the two would be dropped without a word.
 func readArguments(raw string) (json.RawMessage, error) {
+	object, err := findArguments(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := jcs.Check(object); err != nil {
+		return nil, fmt.Errorf("the arguments are not clear: %w", err)
+	}
+	return object, nil
+}
+
+func findArguments(raw string) (json.RawMessage, error) {
 	if len(raw) > maxArguments {
 		return nil, fmt.Errorf("the arguments are larger than %d bytes", maxArguments)
 	}

@@ -36,10 +36,27 @@ func TestArgumentsAreReadInAnyWrapping(t *testing.T) {
 		`{"a":1}{"b":2}`, `{"a":1}{"a":1}`, `{"a":1} {"b":2`, `[{"a":1},{"b":2}]`, "```json\n{\"a\":1}\n{\"b\":2}\n```", `"{\"a\":1}{\"b\":2}"`, `{"a":1,}{"b":2,}`,
 		`[1]`, `7`, `{"a":`, `{"a" 1}`, `nothing`, `{a:1}`, `"7"`,
 		"{\"a\":\"x\xff\"}", `{"a":"\ud800"}`, `{"a":"\ude00"}`, `{"a":"\ud83dx"}`, `{"\ud800":1}`, `{"a":"\ud800\ud800"}`,
+		`{"a":1,"a":2}`, `{"a":1,"a":1}`, `{"a":{"b":1,"b":null}}`, `{"a":[{"b":1,"b":1}]}`, `{"a":1,"\u0061":2}`, `"{\"a\":1,\"a\":2}"`, "```json\n{\"a\":1,\"a\":2}\n```", `{"a":1,"a":2,}`,
 		`{"a":"\\\ud800"}`, `{"a":["\uD800\u0041"]}`, `"{\"a\":\"\\ud800\"}"`, `"{\"a\":\"\ud800\"}"`, strings.Repeat(" ", maxArguments+1),
 	} {
 		if got, err := readArguments(in); err == nil {
 			t.Errorf("%.20q was read as %s", in, got)
+		}
+	}
+}
+
+// The answer of the call says what stands twice, and where a text has the members, too: nobody knows which the model means.
+func TestAMemberThatStandsTwiceIsRefused(t *testing.T) {
+	if _, err := readArguments(`{"mcp_id":"m","body":{"sku":"te"},"method":"POST","body":{"sku":"oro"}}`); err == nil || !strings.Contains(err.Error(), `"body" stands twice`) {
+		t.Error(err)
+	}
+	for name, step := range map[string]string{
+		"body": `{"body":"{\"sku\":1,\"sku\":2}"}`, "query": `{"query":"{\"a\":1,\"a\":2}"}`, "headers": `{"headers":"{\"a\":\"1\",\"a\":\"2\"}"}`,
+		"undo.body": `{"undo":{"method":"DELETE","path":"/x","body":"{\"a\":1,\"a\":2}"}}`, "verify.query": `{"verify":{"path":"/x","query":"{\"a\":1,\"a\":2}"}}`,
+	} {
+		_, wrong := readStep(json.RawMessage(`{"mcp_id":"m","method":"POST","path":"/x",` + step[1:]))
+		if len(wrong) != 1 || location(wrong[0].Loc) != name || !strings.Contains(wrong[0].Msg, "stands twice") {
+			t.Errorf("%s: %+v", name, wrong)
 		}
 	}
 }

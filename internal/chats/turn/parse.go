@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/jcs"
 	"piloto/internal/ground/order"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
@@ -172,7 +173,15 @@ func normalizeCall(c *plan.Call) []fault.Field {
 	c.Method = strings.ToUpper(strings.TrimSpace(c.Method))
 	c.Path = strings.TrimSpace(c.Path)
 	require("mcp_id", c.MCPID)
-	c.Query, c.Headers, c.Body = unquote(c.Query), unquote(c.Headers), unquote(c.Body)
+	unwrap := func(name string, value *json.RawMessage) {
+		*value = unquote(*value)
+		if err := jcs.Check(*value); len(*value) > 0 && err != nil { // of a text with the object
+			wrong = append(wrong, fault.Field{Loc: []any{name}, Type: "value_error", Msg: err.Error()})
+		}
+	}
+	unwrap("query", &c.Query)
+	unwrap("headers", &c.Headers)
+	unwrap("body", &c.Body)
 	if c.MCPID == tool.FilesID {
 		c.Method = "" // bindFiles sets it
 	}

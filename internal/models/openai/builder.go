@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	sdk "github.com/sashabaranov/go-openai"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/models/llm"
 )
 
@@ -33,6 +35,7 @@ type replyBuilder struct {
 	pending []byte
 	calls   []*partialCall
 	at      map[int]*partialCall // by the provider's index: its newest call
+	earlier int                  // the number of calls that earlier chunks of a stream began
 	finish  sdk.FinishReason
 	model   string
 	usage   llm.Usage
@@ -41,6 +44,7 @@ type replyBuilder struct {
 // partialCall is a tool call while it arrives.
 type partialCall struct {
 	id, name  string
+	index     *int // the provider's
 	arguments strings.Builder
 	depth     int  // of the braces that are open in the arguments
 	quoted    bool // the arguments so far end inside of a string
@@ -89,12 +93,15 @@ func (s *replyBuilder) addText(delta string) {
 
 // addCall adds a tool call, or a part of one.
 func (s *replyBuilder) addCall(part sdk.ToolCall) error {
+	if s.repeats(part) {
+		return nil
+	}
 	c := s.continued(part)
 	if c == nil {
 		if len(s.calls) == mostCalls {
 			return fmt.Errorf("an answer with more than %d tool calls", mostCalls)
 		}
-		c = &partialCall{}
+		c = &partialCall{index: part.Index}
 		s.calls = append(s.calls, c)
 		if part.Index != nil {
 			if s.at == nil {
@@ -114,6 +121,43 @@ func (s *replyBuilder) addCall(part sdk.ToolCall) error {
 	}
 	c.addArguments(part.Function.Arguments)
 	return nil
+}
+
+// repeats reports whether a part is a call that an earlier chunk has, said once more with all of its arguments. Some servers
+// end a stream so.
+func (s *replyBuilder) repeats(part sdk.ToolCall) bool {
+	return slices.ContainsFunc(s.calls[:s.earlier], func(c *partialCall) bool {
+		return c.whole && s.names(part, c) && sameJSON(part.Function.Arguments, c.arguments.String())
+	})
+}
+
+// names reports whether a part has the name, the index and the id of a call, as far as it has any. Of a call without ids only
+// an index tells, where the server counts its calls: others send 0 for all.
+func (s *replyBuilder) names(part sdk.ToolCall, c *partialCall) bool {
+	sameIndex := part.Index != nil && c.index != nil && *part.Index == *c.index
+	switch {
+	case part.Function.Name != "" && part.Function.Name != c.name, part.Index != nil && c.index != nil && !sameIndex, part.ID != "" && part.ID != c.id:
+		return false
+	case part.ID != "":
+		return true
+	}
+	return sameIndex && (part.Function.Name == "" || len(s.at) > 1)
+}
+
+// sameJSON reports whether two texts are one JSON object, however it is written.
+func sameJSON(a, b string) bool {
+	if a == b {
+		return a != ""
+	}
+	if !strings.HasPrefix(strings.TrimSpace(a), "{") {
+		return false
+	}
+	x, err := jcs.Sum(json.RawMessage(a))
+	if err != nil {
+		return false
+	}
+	y, err := jcs.Sum(json.RawMessage(b))
+	return err == nil && x == y
 }
 
 // continued returns the call that a part continues; nil when the part begins one.
@@ -191,12 +235,24 @@ func (s *replyBuilder) check() error {
 	return nil
 }
 
+// isSaidAsOld reports whether a call is the old form of another one: some servers send both.
+func (s *replyBuilder) isSaidAsOld(c *partialCall) bool {
+	return c.isOld() && slices.ContainsFunc(s.calls, func(other *partialCall) bool {
+		return !other.isOld() && other.name == c.name && sameJSON(other.arguments.String(), c.arguments.String())
+	})
+}
+
+func (c *partialCall) isOld() bool { return c.index != nil && *c.index == oldIndex }
+
 // fill writes the answer into a reply to r.
 func (s *replyBuilder) fill(reply *llm.Reply, r llm.Request) {
 	reply.Text = s.text.String()
 	reply.Length = s.finish == sdk.FinishReasonLength
 	reply.Cut = reply.Length || s.finish == sdk.FinishReasonContentFilter
 	for _, c := range s.calls {
+		if s.isSaidAsOld(c) {
+			continue
+		}
 		reply.Calls = append(reply.Calls, llm.Call{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
 	}
 	reply.Usage = s.usage

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -39,7 +40,11 @@ type content struct {
 	Text    json.RawMessage `json:"content,omitempty"`
 	Refusal string          `json:"refusal,omitempty"`
 	Calls   []call          `json:"tool_calls,omitempty"`
+	Old     *function       `json:"function_call,omitempty"` // a call, in the form that tool_calls replaced
 }
+
+// oldIndex is the index of a call in the old form, of which an answer has one.
+const oldIndex = math.MaxInt32
 
 type call struct {
 	Index    *int     `json:"index,omitempty"`
@@ -107,7 +112,9 @@ func (a *answer) finish() {
 			c.Finish = "stop"
 		}
 		for at := range c.Message.Calls {
-			c.Message.Calls[at].Index = &at
+			if one := &c.Message.Calls[at]; !one.isOld() {
+				one.Index = &at
+			}
 		}
 	}
 }
@@ -134,8 +141,20 @@ func isBlank(raw json.RawMessage) bool {
 	return false
 }
 
+func (c call) isOld() bool { return c.Index != nil && *c.Index == oldIndex }
+
+// takeOld makes a call of one in the old form.
+func (c *content) takeOld() {
+	if c.Old != nil && (c.Old.Name != "" || !isBlank(c.Old.Arguments)) {
+		at := oldIndex
+		c.Calls = append(c.Calls, call{Index: &at, Type: "function", Function: *c.Old})
+	}
+	c.Old = nil
+}
+
 func (c *content) normalize() {
 	c.Text = text(c.Text)
+	c.takeOld()
 	for i := range c.Calls {
 		f := &c.Calls[i].Function
 		switch raw := bytes.TrimSpace(f.Arguments); {

@@ -60,6 +60,7 @@ func (s *replyBuilder) addChunk(chunk sdk.ChatCompletionStreamResponse) error {
 		s.model = chunk.Model
 	}
 	s.setUsage(chunk.Usage)
+	s.earlier = len(s.calls)
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
 			continue

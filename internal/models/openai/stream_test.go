@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -225,9 +226,9 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 		}, calls{{Name: "one", Arguments: `{"x":1}`}, {Name: "one", Arguments: `{"x":12345678901234567890}`}}},
 		"all of index 0 and one id": {[]string{
 			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
-			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`),
+			part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":2}"}`),
 			part(`"index":0,"id":"a","function":{"name":"two","arguments":"{}"}`),
-		}, calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "two", Arguments: `{}`}}},
+		}, calls{{ID: "a", Name: "one", Arguments: `{"x":1}`}, {ID: "a", Name: "one", Arguments: `{"x":2}`}, {ID: "a", Name: "two", Arguments: `{}`}}},
 		"all of index 0 and without ids": {[]string{
 			part(`"index":0,"function":{"name":"one","arguments":"{\"x\":\"}{\\\"\"}"}`),
 			part(`"index":0,"id":null,"function":{"name":"one","arguments":"{\"x\""}`),
@@ -279,6 +280,90 @@ func TestToolCallPartsOfAStreamAreJoined(t *testing.T) {
 				t.Error(err, d)
 			}
 		})
+	}
+}
+
+// A server may end a stream with all that it has said. Two calls of an answer may also be the same: then they differ in id or
+// index, or stand in one part.
+func TestAStreamThatRepeatsItsCallsHasEachOnce(t *testing.T) {
+	type calls = []llm.Call
+	one := llm.Call{ID: "a", Name: "one", Arguments: `{"x":1}`}
+	two := llm.Call{ID: "b", Name: "two", Arguments: `{}`}
+	named := []string{
+		part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\""}`), part(`"index":0,"function":{"arguments":":1}"}`),
+		part(`"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`),
+	}
+	const again = `"id":"a","function":{"name":"one","arguments":"{\"x\":1}"}`
+	numbered := []string{part(`"index":0,"function":{"name":"one","arguments":"{\"x\":1}"}`), part(`"index":1,"function":{"name":"two","arguments":"{}"}`)}
+	for name, c := range map[string]struct {
+		begin []string
+		last  []string
+		want  calls
+	}{
+		"all in the last part": {named, []string{part(`"index":0,` + again + `},{"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`)}, calls{one, two}},
+		"each in a part":       {named, []string{part(`"index":0,` + again), part(`"index":1,"id":"b","function":{"name":"two","arguments":"{}"}`)}, calls{one, two}},
+		"one of them":          {named, []string{part(`"index":0,` + again)}, calls{one, two}},
+		"written otherwise":    {named, []string{part(`"index":0,"id":"a","function":{"name":"one","arguments":{ "x" : 1 }}`)}, calls{one, two}},
+		"with no name":         {named, []string{part(`"index":0,"id":"a","function":{"arguments":"{\"x\":1}"}`)}, calls{one, two}},
+		"arguments only":       {named, []string{part(`"index":0,"function":{"arguments":"{\"x\":1}"}`)}, calls{one, two}},
+		"with no index":        {named, []string{part(again)}, calls{one, two}},
+		"of index 0 only": {
+			[]string{part(`"index":0,` + again), part(`"index":0,"id":"b","function":{"name":"two","arguments":"{}"}`)},
+			[]string{part(`"index":0,` + again + `},{"index":0,"id":"b","function":{"name":"two","arguments":"{}"}`)},
+			calls{one, two},
+		},
+		"by index, with no ids": {numbered, numbered, calls{{Name: "one", Arguments: `{"x":1}`}, {Name: "two", Arguments: `{}`}}},
+		"a call with another id": {
+			named, []string{part(`"index":2,"id":"c","function":{"name":"one","arguments":"{\"x\":1}"}`)}, calls{one, two, {ID: "c", Name: "one", Arguments: `{"x":1}`}},
+		},
+		"a call with another index": {
+			named, []string{part(`"index":2,` + again)}, calls{one, two, one},
+		},
+		"other arguments": {
+			named, []string{part(`"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":2}"}`)}, calls{one, two, {ID: "a", Name: "one", Arguments: `{"x":2}`}},
+		},
+		"twice in one part":       {nil, []string{part(`"index":0,` + again + `},{"index":0,` + again)}, calls{one, one}},
+		"with no index and no id": {[]string{part(`"function":{"name":"one","arguments":{"x":1}}`)}, []string{part(`"function":{"name":"one","arguments":{"x":1}}`)}, calls{{Name: "one", Arguments: `{"x":1}`}, {Name: "one", Arguments: `{"x":1}`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reply, _ := readStream(t, events(append(slices.Concat(c.begin, c.last), finish("tool_calls"), usage, done)...))
+			if d := cmp.Diff(c.want, reply.Calls); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestTheOldFormOfACallIsACall, beside tool_calls, too. Where both say the same, it is one call.
+func TestTheOldFormOfACallIsACall(t *testing.T) {
+	const old, other = `"function_call":{"name":"one","arguments":"{\"x\":1}"}`, `"tool_calls":[{"index":0,"id":"b","function":{"name":"two","arguments":"{}"}}]`
+	const same = `"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{ \"x\": 1 }"}}]`
+	one, two := llm.Call{Name: "one", Arguments: `{"x":1}`}, llm.Call{ID: "b", Name: "two", Arguments: `{}`}
+	for members, want := range map[string][]llm.Call{
+		old:                           {one},
+		old + "," + other:             {two, one},
+		same + "," + old:              {{ID: "a", Name: "one", Arguments: `{ "x": 1 }`}},
+		`"function_call":null`:        nil,
+		`"function_call":{}`:          nil,
+		`"function_call":"none"`:      nil,
+		`"function_call":{"name":""}`: nil,
+		`"function_call":{"name":"one","arguments":{"x":1}}`: {one},
+	} {
+		whole, err := provider(t, says(200, `{"choices":[{"finish_reason":"function_call","message":{"content":"t",`+members+`}}]}`)).
+			Complete(t.Context(), llm.Request{Model: "m"})
+		if d := cmp.Diff(want, whole.Calls); d != "" || err != nil {
+			t.Errorf("%s: %v %s", members, err, d)
+		}
+		streamed, _ := readStream(t, events(`{"choices":[{"index":0,"delta":{"content":"t",`+members+`}}]}`, finish("function_call"), done))
+		if d := cmp.Diff(want, streamed.Calls); d != "" {
+			t.Errorf("streamed %s: %s", members, d)
+		}
+	}
+	inParts := func(members string) string { return `{"choices":[{"index":0,"delta":{` + members + `}}]}` }
+	streamed, _ := readStream(t, events(inParts(`"function_call":{"name":"one","arguments":""}`), inParts(`"function_call":{"arguments":"{\"x\""}`), inParts(other),
+		inParts(`"function_call":{"arguments":":1}"}`), inParts(old), finish("function_call"), done))
+	if d := cmp.Diff([]llm.Call{one, two}, streamed.Calls); d != "" {
+		t.Error(d)
 	}
 }
 
