@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -52,21 +53,21 @@ func (b bench) do(user, method, path, body string, status int, code string) map[
 }
 
 // send sends a request to the function that serves it.
-func (b bench) send(user, method, path, body string) *httptest.ResponseRecorder {
+func (b bench) send(user, method, target, body string) *httptest.ResponseRecorder {
 	who := auth.Principal{Account: fixture.Account, User: user, Scopes: []auth.Scope{auth.ScopeAdmin, auth.ScopeApprove}}
 	if user == "stranger" {
 		who.Account = "other"
 	}
 	function := httpapi.FunctionRecords
 	switch {
-	case method == http.MethodPatch:
+	case method == http.MethodPatch, slices.Contains([]string{"settle", "retry", "undo", "repeat"}, path.Base(target)):
 		function = httpapi.FunctionChat
 	case method == http.MethodPost:
 		function = httpapi.FunctionConfirm
-	case strings.HasPrefix(path, "/api/rules"):
+	case strings.HasPrefix(target, "/api/rules"):
 		function = httpapi.FunctionRegistry
 	}
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	w := httptest.NewRecorder()
 	b.handlers[function].ServeHTTP(w, r.WithContext(auth.NewContext(r.Context(), who)))
 	return w

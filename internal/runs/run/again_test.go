@@ -179,11 +179,13 @@ func TestADraftThatCannotBeSentIsToldAtOnce(t *testing.T) {
 		says          string
 	}{
 		"a retry that kept no list": {
-			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, false, bad, good,
+			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each},
+			false, bad, good,
 			func(w manualWorld, id string) error { return again(w.Runs.Retry, id) }, run.ErrUnfit, "«Cada una» no se puede enviar con lo que ya se sabe: No hay una lista",
 		},
 		"a repetition that reads none": {
-			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, true, good, bad,
+			[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each},
+			true, good, bad,
 			func(w manualWorld, id string) error { return again(w.Runs.Repeat, id) }, run.ErrUnfit, "«Cada una» no se puede enviar",
 		},
 		"a repetition that reads one":    {[]plan.ProposedStep{readingStep("Mirar"), undoable("Una"), each}, true, bad, good, func(w manualWorld, id string) error { return again(w.Runs.Repeat, id) }, nil, ""},

@@ -55,6 +55,7 @@ const (
 	undecided fate = iota
 	skips
 	runs
+	breaks // its condition cannot be judged
 )
 
 // misfits returns what cannot be done, in the order of the plan. The error is that of a read of a result or of the catalogue.
@@ -88,7 +89,11 @@ func (t *trial) misfits(ctx context.Context) ([]misfit, error) {
 // open reports whether a step has not begun, and will run.
 func (t *trial) open(s plan.Step) bool {
 	st := t.run.State(s.ID)
-	return st.Status == plan.StepPending && st.Attempts == 0 && !st.Expanded && t.fateOf(s) == runs
+	if st.Status != plan.StepPending || st.Attempts > 0 || st.Expanded {
+		return false
+	}
+	now := t.fateOf(s)
+	return now == runs || now == breaks
 }
 
 // fateOf returns the fate of a step. It is skipped when its condition does not hold, and with a step that it names.
@@ -126,7 +131,7 @@ func (t *trial) judge(s plan.Step) fate {
 			return skips
 		case undecided:
 			now = undecided
-		case runs:
+		case runs, breaks:
 		}
 	}
 	if s.When == nil {
@@ -138,6 +143,8 @@ func (t *trial) judge(s plan.Step) fate {
 		return undecided
 	case err == nil && !holds:
 		return skips
+	case err != nil && now == runs:
+		return breaks
 	}
 	return now
 }
@@ -158,11 +165,10 @@ func (t *trial) lists() (found []misfit) {
 	counts := map[string]int{}
 	all, last := 0, -1
 	for i, s := range t.run.Plan.Steps {
-		if t.open(s) && s.When != nil {
-			if _, _, err := t.holds(*s.When); err != nil {
-				found = append(found, misfit{step: i, part: "when", call: s, err: err})
-				continue
-			}
+		if t.open(s) && t.fateOf(s) == breaks {
+			_, _, err := t.holds(*s.When)
+			found = append(found, misfit{step: i, part: "when", call: s, err: err})
+			continue
 		}
 		if s.ForEach == "" {
 			continue
@@ -207,7 +213,7 @@ func (t *trial) lengthOf(s plan.Step, counts map[string]int) (n int, known bool,
 		return 0, false, nil
 	case skips:
 		return 0, true, nil
-	case runs:
+	case runs, breaks:
 	}
 	if n, counted := counts[of.Step]; counted && of.Part == "body" && len(of.Path) == 0 {
 		return n, true, nil // one result for each element of the other step
@@ -231,24 +237,24 @@ func (t *trial) try(ctx context.Context, s, call plan.Step) (element int, why, e
 	if len(refs) == 0 && !t.literals || call.ID == t.begins {
 		return 0, nil, nil
 	}
-	list, err := t.elementsOf(s)
-	if err != nil {
-		return 0, nil, err
-	}
+	listed := t.isListed(s)
 	known := 0
 	for _, r := range refs {
-		if t.look.knows(r.Step) || r.Step == plan.ItemName && list != nil {
+		if t.look.knows(r.Step) || r.Step == plan.ItemName && listed {
 			known++
 		}
 	}
-	if known == 0 && len(refs) > 0 || list != nil && len(list) == 0 || known > 0 && t.fitted[call.ID] == known {
+	if known == 0 && len(refs) > 0 || known > 0 && t.fitted[call.ID] == known {
 		return 0, nil, nil
 	}
 	b, ok, err := t.bind(ctx, call)
 	if err != nil || !ok {
 		return 0, nil, err
 	}
-	if list == nil {
+	var list []json.RawMessage
+	if listed {
+		list, _ = t.look.elements(s) // it was read with the lists
+	} else {
 		why = t.make(b, call, known == len(refs))
 	}
 	for i := 0; i < len(list) && why == nil; i++ {
@@ -262,17 +268,10 @@ func (t *trial) try(ctx context.Context, s, call plan.Step) (element int, why, e
 	return element, why, t.look.err
 }
 
-// elementsOf returns the elements of a step's list; nil for a step without one, and where it is not known.
-func (t *trial) elementsOf(s plan.Step) ([]json.RawMessage, error) {
+// isListed reports whether a step is done for each element of a list that is known.
+func (t *trial) isListed(s plan.Step) bool {
 	refs, err := ref.InText(s.ForEach)
-	if err != nil || len(refs) != 1 || !t.look.knows(refs[0].Step) {
-		return nil, nil //nolint:nilerr // it was told when the plan was read
-	}
-	list, err := t.look.elements(s)
-	if err != nil { // it was told with the lists
-		return nil, t.look.err
-	}
-	return list, nil
+	return err == nil && len(refs) == 1 && t.look.knows(refs[0].Step)
 }
 
 // make makes a call, whole if all its values are known.
