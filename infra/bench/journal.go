@@ -4,7 +4,8 @@ import (
 	"crypto/rand"
 	"os"
 	"sync"
-	"syscall"
+
+	"localaws/disk"
 )
 
 // recordSize is the size of one write of a floor, in bytes.
@@ -61,7 +62,7 @@ func (j *journal) writeApart() error {
 	if err != nil {
 		return err
 	}
-	return syscall.Fdatasync(int(j.file.Fd()))
+	return disk.SyncData(j.file)
 }
 
 // lead writes everything that waits and makes the first writer that came meanwhile the leader.
@@ -81,7 +82,7 @@ func (j *journal) lead() {
 	}
 	_, err := j.file.Write(all)
 	if err == nil {
-		err = syscall.Fdatasync(int(j.file.Fd()))
+		err = disk.SyncData(j.file)
 	}
 	for _, e := range group {
 		e.err, e.done = err, true

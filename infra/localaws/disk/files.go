@@ -76,4 +76,4 @@ func (f plainFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (f plainFile) Sync() error { return syncData(f.File) }
+func (f plainFile) Sync() error { return SyncData(f.File) }

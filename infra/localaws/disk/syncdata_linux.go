@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// syncData is File.Sync without the times of the file, which nothing reads.
-func syncData(f *os.File) error {
+// SyncData is File.Sync without the times of the file, which nothing reads.
+func SyncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
 		if !errors.Is(err, syscall.EINTR) {

@@ -4,4 +4,5 @@ package disk
 
 import "os"
 
-func syncData(f *os.File) error { return f.Sync() }
+// SyncData is File.Sync.
+func SyncData(f *os.File) error { return f.Sync() }
