@@ -55,7 +55,7 @@ var (
 	confirmings = lazy.Words(`confirmes confirme confirmas confirmacion apruebes apruebe aprobacion autorices autorice autorizacion permiso confirm approve agree authorize confirmation approval permission`)
 	negations   = lazy.Words(`no not nt never nunca jamas tampoco ni nor neither nada nothing ningun ninguna ninguno none nadie nobody noone cero zero cannot cant dont doesnt didnt wont wouldnt isnt arent wasnt arent sin without
 		carece carecen lacks apenas hardly barely`)
-	lackings = lazy.Words(`sin without no`)
+	lackings = lazy.Words(`sin without`)
 	onlies   = lazy.Words(`solo solamente unicamente meramente puramente just only merely simply purely`)
 	readings = lazy.Words(`consulta consulto consultar consultare mira miro mirar mirare compruebo comprobar comprobare guarda guardo enseno ensenar ensenarte veas informativo informativos checking check checks looking look looks reading read reads moves saves show shows
 		showing information informational`)

@@ -30,10 +30,33 @@ func ofGateway(sentence string) bool {
 // gateways are words of gateways, and of stores of idempotency keys: those refuse a key whose first request is still under way.
 var gateways = []string{"gateway", "proxy", "firewall", "blocked", "cloudflare", "cloudfront", "idempoten", "duplicate request", "in progress", "already being processed"}
 
-// NamesMissing reports whether the body of a 404 says which thing is missing: a JSON object with a sentence that is not only
-// "not found", and that no router says.
-func NamesMissing(body []byte) bool {
-	return namesMore(sentencesOf(body))
+// NamesMissing reports whether the body of a 404 says that the thing of a request is missing: a JSON object with a sentence
+// that names it, and none of a router. names are those of the thing: the words of its path, and its id.
+func NamesMissing(body []byte, names []string) bool {
+	said := sentencesOf(body)
+	return !saidByRouter(said) && slices.ContainsFunc(said, func(sentence string) bool { return namesOne(sentence, names) })
+}
+
+// NamesOther reports whether the body of a 404 speaks of something else than the thing of a request: of a project, of a key.
+func NamesOther(body []byte, names []string) bool {
+	said := sentencesOf(body)
+	return namesMore(said) && !slices.ContainsFunc(said, func(sentence string) bool { return namesOne(sentence, names) })
+}
+
+// namesOne reports whether a sentence has one of the names, whatever the endings: "booking" is "bookings".
+func namesOne(sentence string, names []string) bool {
+	const stem = 4
+	words := strings.Fields(sentence)
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = plain(name)
+		if name == "" {
+			return false
+		}
+		if strings.Contains(" "+sentence+" ", " "+name+" ") {
+			return true
+		}
+		return len(name) >= stem && slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name[:stem]) })
+	})
 }
 
 // namesMore reports whether sentences of an error say more than its status, and are none of a router.
@@ -64,7 +87,7 @@ var routers = []string{
 	"no route", "route", "no matching route", "cannot get", "cannot head", "cannot delete", "cannot put", "page not found", "no endpoint", "endpoint", "endpoints",
 	"requested url", "request url", "requested path", "no static resource", "missing authentication token", "method does not exist", "method not found",
 	"identify proxy", "no handler", "no mapping", "no such api", "no such app", "no such host", "api version", "unsupported version", "unknown path", "unknown url",
-	"no such path", "no context path", "maintenance", "mantenimiento", "api key", "apikey", "deployment", "no service", "backend", "upstream", "virtual host", "ruta", "página no encontrada",
+	"no such path", "no context path", "maintenance", "mantenimiento", "api key", "apikey", "no service", "backend", "upstream", "virtual host", "ruta", "página no encontrada",
 }
 
 // vague are sentences of an error, in the form of plain, that say no more than its status. Operations say them, too.

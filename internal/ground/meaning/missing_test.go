@@ -29,15 +29,17 @@ func TestOnlyAnOperationNamesWhatIsMissing(t *testing.T) {
 		`[]`:                 {false, false},
 		`{}`:                 {false, false},
 		``:                   {false, false},
-		`<!DOCTYPE html><h1>There isn't a GitHub Pages site here.`:                        {false, true},
-		`{"detail":"Booking 7 not found"}`:                                                {true, false},
-		`{"error":"Not Found","message":"There is no booking norte."}`:                    {true, false},
-		`{"code":"booking_not_found"}`:                                                    {true, false},
-		`{"error":{"message":"No such customer: 'cus_1'","code":"resource_missing"}}`:     {true, false},
+		`<!DOCTYPE html><h1>There isn't a GitHub Pages site here.`:     {false, true},
+		`{"detail":"Booking 7 not found"}`:                             {true, false},
+		`{"error":"Not Found","message":"There is no booking norte."}`: {true, false},
+		`{"code":"booking_not_found"}`:                                 {true, false},
+		`{"error":"api key not found"}`:                                {false, true}, `{"error":"tenant not found"}`: {false, false}, `{"message":"404 Project Not Found"}`: {false, false}, `{"message":"Requested entity was not found."}`: {false, false},
+		`{"message":"Service under maintenance, try later"}`: {false, true}, `{"message":"nothing for K12"}`: {true, false},
+		`{"error":{"message":"No such booking: 'cus_1'","code":"resource_missing"}}`:      {true, false},
 		`{"errors":[{"code":"not_found","detail":"la reserva norte ya no está"}]}`:        {true, false},
 		`{"error":"Not Found","message":"no Route matched","detail":"booking not found"}`: {false, true},
 	} {
-		if got := [2]bool{meaning.NamesMissing([]byte(body)), meaning.OfRouter("", []byte(body))}; got != want {
+		if got := [2]bool{meaning.NamesMissing([]byte(body), []string{"bookings", "k12", "reservas"}), meaning.OfRouter("", []byte(body))}; got != want {
 			t.Errorf("%s: %t, want %t", body, got, want)
 		}
 	}

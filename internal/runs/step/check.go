@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 		return false, wait, nil, err
 	}
 	sent := r.State(step.ID).Last.SentAt
-	if _, wait = answer.Meaning(x.Now()); !decides(answer, call.op, x.Now().Sub(sent)) {
+	if _, wait = answer.Meaning(x.Now()); !decides(answer, call.op, call.args.Path, x.Now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
 	held, told, err := judgeCheck(step.Verify.Expect, resultOf(answer))
@@ -123,16 +124,27 @@ func judgeCheck(expect ref.Condition, res *plan.Result) (held, told bool, err er
 // answers so is said by its document, and the answer names what is missing, because routers and gateways answer 404 in
 // JSON, too. Everything else, a page or a refusal of a key among it, comes from something before the operation, and tells
 // nothing of the change. So does what a cache kept since before the call, and an error with a status of success.
-func decides(a tool.Answer, op tool.Operation, since time.Duration) bool {
+func decides(a tool.Answer, op tool.Operation, path string, since time.Duration) bool {
 	switch {
 	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body), meaning.SoftError(a.Body) && meaning.Of(a.Status, false) == meaning.Done:
 		return false
 	case cachedFor(a) >= since && cachedFor(a) > 0:
 		return false
 	case meaning.Missing(a.Status):
-		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body)
+		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body, thingOf(op.Path, path))
 	}
 	return meaning.Of(a.Status, false) == meaning.Done
+}
+
+// thingOf returns the names of the thing that a path leads to: its words, and its values.
+func thingOf(template, path string) []string {
+	var names []string
+	for _, segment := range append(strings.Split(template, "/"), strings.Split(path, "/")...) {
+		if value, err := url.PathUnescape(segment); err == nil && !strings.Contains(segment, "{") {
+			names = append(names, value)
+		}
+	}
+	return names
 }
 
 // cachedFor returns how long a cache has had an answer (RFC 9111 §5.1); 0 for one from no cache.

@@ -106,7 +106,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case step.Method == "DELETE" && meaning.Missing(a.Status) && (st.Lost || call.unanswered || step.ID.Undo()) &&
-		!meaning.OfRouter(a.Header("Content-Type"), a.Body):
+		!meaning.OfRouter(a.Header("Content-Type"), a.Body) && !meaning.NamesOther(a.Body, thingOf(call.op.Path, call.args.Path)):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case m == meaning.Later:

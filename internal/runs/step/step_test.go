@@ -199,7 +199,9 @@ func TestLostDeletionIsDoneWhenObjectIsGone(t *testing.T) {
 	w, r := newRunOf(t, remove)
 	w.Answer(fails(tool.ErrLost))
 	execute(t, w, r, "s1")
-	w.Answer(answers(404))
+	w.Answer(func(tool.Request) (tool.Answer, error) {
+		return tool.Answer{Status: 404, Body: []byte(`{"detail":"No encontrado"}`), Bytes: 26}, nil
+	})
 	if got := execute(t, w, r, "s1"); got != "" {
 		t.Errorf("ended with %q", got)
 	}
