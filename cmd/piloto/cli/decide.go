@@ -117,6 +117,17 @@ func (a *app) decideMany(ctx context.Context, c *client.Client, what string, nam
 	return exit(worst)
 }
 
+// act decides about a run, and returns the run that the deployment answers with: this one, or the draft that is made of it.
+// Under a key, a request whose answer was lost is sent again.
+func act(ctx context.Context, c *client.Client, id, what, key string, body any) (httpapi.Run, error) {
+	call := client.Call{Method: http.MethodPost, Path: runPath(id, what), Body: body, Key: key}
+	got, err := client.Send[httpapi.RunAnswer](ctx, c, call)
+	if err == nil && got.Run.RunID == "" {
+		err = c.Strange(call, client.CameOther, errors.New("it answered with no run"))
+	}
+	return got.Run, err
+}
+
 // edit has a person change the steps of a plan as JSON in their editor, and proposes what they wrote as its next
 // revision. A refusal keeps what was written.
 func (a *app) edit(ctx context.Context, c *client.Client, r httpapi.Run) (httpapi.Run, error) {

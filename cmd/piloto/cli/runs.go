@@ -14,6 +14,7 @@ import (
 
 	"piloto/cmd/piloto/client"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
@@ -45,9 +46,10 @@ func runPath(id string, below ...string) string {
 }
 
 func (a *app) readRun(ctx context.Context, c *client.Client, id string) (httpapi.Run, error) {
-	r, err := client.Get[httpapi.Run](ctx, c, runPath(id), nil)
+	call := client.Call{Method: http.MethodGet, Path: runPath(id)}
+	r, err := client.Send[httpapi.Run](ctx, c, call)
 	if err == nil && r.RunID != id {
-		err = &client.UnreachableError{Origin: c.Origin, Cause: errors.New("it answered with another run")}
+		err = c.Strange(call, client.CameOther, errors.New("it answered with another run"))
 	}
 	return r, err
 }
@@ -267,7 +269,7 @@ func (a *app) runsConfirm() *cobra.Command {
 
 // confirm confirms the plan that was shown, and no other.
 func (a *app) confirm(ctx context.Context, c *client.Client, r httpapi.Run) error {
-	_, err := client.PostOnce[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "confirm"), httpapi.ConfirmRequest{Digest: r.Digest})
+	_, err := act(ctx, c, r.RunID, "confirm", ids.Secret(), httpapi.ConfirmRequest{Digest: r.Digest})
 	if err == nil {
 		a.say(a.text("cli.confirmed"))
 	}
@@ -292,11 +294,11 @@ func (a *app) runsCancel(name, about string) *cobra.Command {
 				if name == "reject" {
 					body.Digest = r.Digest
 				}
-				got, err := client.Post[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "cancel"), body)
+				got, err := act(ctx, c, r.RunID, "cancel", "", body)
 				if err != nil {
 					return err
 				}
-				return a.printRun(got.Run)
+				return a.printRun(got)
 			})
 		},
 	}
@@ -336,7 +338,7 @@ func (a *app) runsApprove() *cobra.Command {
 				if refuse {
 					body.Decision = "refuse"
 				}
-				if _, err = client.Post[httpapi.RunAnswer](ctx, c, runPath(r.RunID, "approve"), body); err != nil || !d.wait {
+				if _, err = act(ctx, c, r.RunID, "approve", "", body); err != nil || !d.wait {
 					return err
 				}
 				return a.follow(ctx, c, r.RunID)
@@ -380,16 +382,16 @@ func (a *app) runsSettle() *cobra.Command {
 				return usage(refusal("cli.wrong.outcome"))
 			}
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := client.Post[httpapi.ResolveAnswer](ctx, c, runPath(args[0], "settle"), httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
+				got, err := act(ctx, c, args[0], "settle", "", httpapi.ResolveRequest{StepID: args[1], Outcome: plan.Outcome(outcome), Note: note})
 				if err != nil {
 					return err
 				}
-				if err := a.printRun(got.Run); err != nil {
+				if err := a.printRun(got); err != nil {
 					return err
 				}
-				if got.Run.Status == plan.Draft { // a retry is a plan, and asks
-					a.showPlan(got.Run)
-					a.tellPlan(got.Run)
+				if got.Status == plan.Draft { // a retry is a plan, and asks
+					a.showPlan(got)
+					a.tellPlan(got)
 					return exit(Waits)
 				}
 				return nil
@@ -406,22 +408,22 @@ func (a *app) runsAgain(name, about string) *cobra.Command {
 		Use: name + " ID", Short: about + "; it waits for its confirmation (exit 6)", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
-				got, err := client.PostOnce[httpapi.RunAnswer](ctx, c, runPath(args[0], name), struct{}{})
+				got, err := act(ctx, c, args[0], name, "", struct{}{}) // each makes a draft of its own
 				if err != nil {
 					return err
 				}
 				if a.global.json {
-					if err := a.printJSON(got.Run); err != nil {
+					if err := a.printJSON(got); err != nil {
 						return err
 					}
 					return exit(Waits)
 				}
 				w := a.writer(a.isTerm && a.colour)
-				w.Plan(got.Run)
+				w.Plan(got)
 				if err := a.print(w.String()); err != nil {
 					return err
 				}
-				a.tellPlan(got.Run)
+				a.tellPlan(got)
 				return exit(Waits)
 			})
 		},

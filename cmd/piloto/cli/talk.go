@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
+	"piloto/internal/ground/ids"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
@@ -112,7 +114,12 @@ A plan is printed whole, and waits: piloto runs confirm ID --digest DIGEST.`,
 
 // send sends one message. A deployment that does not answer has the same message, once.
 func (a *app) send(ctx context.Context, c *client.Client, chat, message string) (httpapi.SendAnswer, error) {
-	return client.PostOnce[httpapi.SendAnswer](ctx, c, "/api/send", httpapi.SendRequest{ChatID: chat, Message: message})
+	call := client.Call{Method: http.MethodPost, Path: "/api/send", Body: httpapi.SendRequest{ChatID: chat, Message: message}, Key: ids.Secret()}
+	got, err := client.Send[httpapi.SendAnswer](ctx, c, call)
+	if err == nil && got.Chat.ID == "" {
+		err = c.Strange(call, client.CameOther, errors.New("it answered with no chat"))
+	}
+	return got, err
 }
 
 // finishSend prints what came of a message, and returns how the command ends.
@@ -282,7 +289,7 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 			a.tell(err)
 			return codeOf(err), ctx.Err()
 		case "n", "no":
-			_, err := client.Post[httpapi.RunAnswer](ctx, c, client.Path("api", "runs", r.RunID, "cancel"), httpapi.CancelRequest{Digest: r.Digest})
+			_, err := act(ctx, c, r.RunID, "cancel", "", httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
 				a.say(a.text("cli.rejected"))
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"piloto/cmd/piloto/client"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 )
@@ -23,6 +24,9 @@ func refusal(key string, pairs ...string) error {
 
 // worded returns an error with its part of the domain, or of the system, as a sentence.
 func (a *app) worded(err error) error {
+	if lost, ok := errors.AsType[*client.UnreachableError](err); ok {
+		return reworded(err, lost, a.lost(lost))
+	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return reworded(err, f, locale.OfFault(f).In(a.tag))
 	}

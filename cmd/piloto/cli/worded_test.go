@@ -8,7 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"piloto/cmd/piloto/client"
 	"piloto/internal/ground/locale"
 	"piloto/internal/workspace/memory"
 )
@@ -57,6 +59,49 @@ func TestErrorsOfTheSystemAreWorded(t *testing.T) {
 	} {
 		if got := a.worded(err).Error(); got != want {
 			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// TestWhoIsNotAnsweredReadsHowToLook: in their language, whatever came in the place of an answer.
+func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
+	a, _, _ := newApp(nil, "")
+	for path, want := range map[string][2]string{
+		"/api/runs/01A/confirm":       {"piloto runs show 01A", "en marcha"},
+		"/api/runs/01A/approve":       {"piloto runs show 01A", "siga adelante"},
+		"/api/runs/01A/settle":        {"piloto runs show 01A", "Puede que se haya hecho"},
+		"/api/runs/01A/cancel":        {"piloto runs show 01A", "Puede que se haya hecho"},
+		"/api/runs/01A/plan":          {"piloto runs show 01A", "Puede que se haya hecho"},
+		"/api/runs/01A/undo":          {"piloto waiting", "ya esté propuesto"},
+		"/api/runs/01A/retry":         {"piloto waiting", "ya esté propuesto"},
+		"/api/runs/01A/repeat":        {"piloto waiting", "ya esté propuesto"},
+		"/api/decisions":              {"piloto waiting", "en marcha"},
+		"/api/send":                   {"piloto runs list", "en marcha"},
+		"/api/agents/build%2Fx/jobs":  {"piloto jobs list", "haya empezado"},
+		"/api/jobs/01J/stop":          {"piloto jobs show 01J", "Puede que se haya hecho"},
+		"/api/projects/01P/files/a/b": {"compruébalo", "Puede que se haya hecho"},
+	} {
+		for _, came := range []client.Came{client.CameNothing, client.CamePage, client.CameRedirect, client.CameStatus, client.CameEmpty, client.CameOther} {
+			e := &client.UnreachableError{Origin: "https://p.example", Came: came, Status: 302, Path: path, Acted: true, Cause: errors.New("EOF")}
+			a.tag = locale.Spanish
+			said := a.worded(fmt.Errorf("antes: %w", e)).Error()
+			if !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) || !strings.HasPrefix(said, "antes: ") || strings.Contains(said, "EOF") || strings.Contains(said, "cli.") {
+				t.Errorf("%s, %s: %q", path, came, said)
+			}
+			a.tag = locale.English
+			if said := a.worded(e).Error(); !strings.Contains(said, "may have") && !strings.Contains(said, "may be") || strings.Contains(said, "Puede") || strings.Contains(said, "cli.") {
+				t.Errorf("%s, %s: %q", path, came, said)
+			}
+			e.Acted = false
+			if said := a.worded(e).Error(); strings.Contains(said, "may") || strings.Contains(said, "cli.") {
+				t.Errorf("%s: %q", came, said)
+			}
+		}
+	}
+	a.tag = locale.Spanish
+	for wait, want := range map[time.Duration]string{time.Minute + 1: "2 minutos", time.Hour: "60 minutos", 1<<63 - 1: "más de un día"} {
+		if said := a.worded(&client.UnreachableError{Came: client.CameStatus, Wait: wait}).Error(); !strings.Contains(said, want) {
+			t.Errorf("%s: %q", wait, said)
 		}
 	}
 }

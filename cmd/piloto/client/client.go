@@ -20,6 +20,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/meaning"
+	"piloto/internal/ground/neterr"
 )
 
 // The limits of one request. A turn may work for minutes: it is answered 202 then, and its answer is read afterwards.
@@ -28,6 +29,7 @@ const (
 	requestTimeout = 2 * time.Minute
 	maxAnswer      = 64 << 20 // bytes
 	attempts       = 3
+	mostWait       = time.Minute // a longer pause is left to the person
 )
 
 // A Client sends requests to one deployment as one person.
@@ -86,10 +88,30 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// An UnreachableError means that no answer came. The request may have been received.
+// Came is what came in the place of an answer of Piloto.
+type Came string
+
+// What may come.
+const (
+	CameNothing  Came = "nothing"  // no answer, or a part of one
+	CamePage     Came = "page"     // for people: of a sign-in, or a gateway
+	CameRedirect Came = "redirect" // to another address
+	CameStatus   Came = "status"   // an error that is none of Piloto's
+	CameEmpty    Came = "empty"
+	CameOther    Came = "other" // anything else
+)
+
+// An UnreachableError means that no answer of the deployment came.
 type UnreachableError struct {
 	Origin string
-	Cause  error
+	Came   Came
+	Status int           // of what came; 0: nothing did
+	Wait   time.Duration // the pause that it asks for; 0: none
+	Cause  error         // for the developer
+
+	// Of the request. Acted means that it has an effect, and may have been done.
+	Path  string
+	Acted bool
 }
 
 // Error returns the address and the cause.
@@ -147,12 +169,17 @@ func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
 		return out, err
 	}
 	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" || text == "{}" {
-		return out, &UnreachableError{c.Origin, errors.New("the answer is empty, and not one of Piloto")}
+		return out, c.Strange(call, CameEmpty, errors.New("the answer is empty, and not one of Piloto"))
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, &UnreachableError{c.Origin, fmt.Errorf("the answer is no JSON of Piloto: %w", err)}
+		return out, c.Strange(call, CameOther, fmt.Errorf("the answer is no JSON of Piloto: %w", err))
 	}
 	return out, nil
+}
+
+// Strange returns the error of an answer to a call that is none of Piloto's, although its status says that it was done.
+func (c *Client) Strange(call Call, came Came, cause error) *UnreachableError {
+	return &UnreachableError{Origin: c.Origin, Came: came, Cause: cause, Path: call.Path, Acted: call.acts()}
 }
 
 // Raw sends a call, and returns the bytes of its answer. It reads the answer of a turn that takes long from where it
@@ -174,22 +201,24 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 			return nil, err
 		}
 	}
+	asked, acted := call, false
 	for n := 1; ; n++ {
 		answer, err := c.once(ctx, call, body, accept)
+		acted = acted || asked.acts() && mayHaveActed(answer, err)
 		var wait time.Duration
 		switch {
 		case err == nil && answer.working() != "":
 			call, body, n, wait = Call{Method: http.MethodGet, Path: answer.working()}, nil, 0, answer.after(time.Second)
-		case err == nil && answer.done() && strings.HasPrefix(answer.header.Get("Content-Type"), "text/html"):
-			return nil, &UnreachableError{c.Origin, errors.New("it answered with a page, and not as Piloto does")}
+		case err == nil && answer.done() && answer.isPage(accept):
+			return nil, c.Strange(asked, CamePage, errors.New("it answered with a page, and not as Piloto does"))
 		case err == nil && answer.done():
 			return answer, nil
 		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
-			return nil, answer.refused(c.Origin, n)
+			return nil, answer.refused(c.Origin, n, asked.Path, acted)
 		case err == nil:
 			wait = answer.after(time.Duration(n) * time.Second)
 		case ctx.Err() != nil || n == attempts || !call.repeatable():
-			return nil, err
+			return nil, unanswered(err, asked.Path, acted)
 		default:
 			wait = time.Duration(n) * 200 * time.Millisecond
 		}
@@ -204,6 +233,36 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 // repeatable reports whether a call has the same effect when it is sent twice.
 func (call Call) repeatable() bool {
 	return call.Method == http.MethodGet || call.Key != "" || call.Repeat
+}
+
+// acts reports whether a call changes something.
+func (call Call) acts() bool { return call.Method != http.MethodGet && call.Method != http.MethodHead }
+
+// mayHaveActed reports whether a request that got this answer, or none, may have been done. A redirect is never the
+// deployment's: whoever gave it may have passed the request on.
+func mayHaveActed(a *answer, err error) bool {
+	if err != nil {
+		e, ok := errors.AsType[*UnreachableError](err)
+		return ok && !unsent(e.Cause)
+	}
+	_, waits := meaning.Wait(a.header.Get, time.Now())
+	m := meaning.Of(a.status, waits)
+	return m == meaning.Done || m == meaning.Unknown || meaning.Redirects(a.status)
+}
+
+// unsent reports whether a request failed before it could be sent: there was no connection.
+func unsent(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	why := neterr.Reason(err)
+	return ok && dial.Op == "dial" || why == "dns" || why == "refused" || why == "tls"
+}
+
+// unanswered returns the error of a request that was lost, with what is known of the request.
+func unanswered(err error, path string, acted bool) error {
+	if e, ok := errors.AsType[*UnreachableError](err); ok {
+		e.Path, e.Acted = path, acted
+	}
+	return err
 }
 
 // media returns the media type of the body.
@@ -228,7 +287,7 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	}
 	request, err := http.NewRequestWithContext(ctx, call.Method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, &UnreachableError{c.Origin, err}
+		return nil, &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
 	}
 	request.Header.Set("Accept", accept)
 	request.Header.Set("Accept-Language", c.Lang)
@@ -254,7 +313,7 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 		return nil, c.lost(ctx, err)
 	}
 	if len(text) > maxAnswer {
-		return nil, &UnreachableError{c.Origin, fmt.Errorf("the answer has more than %d MB", maxAnswer>>20)}
+		return nil, &UnreachableError{Origin: c.Origin, Came: CameOther, Cause: fmt.Errorf("the answer has more than %d MB", maxAnswer>>20)}
 	}
 	return &answer{got.StatusCode, got.Header, text}, nil
 }
@@ -268,7 +327,7 @@ func (c *Client) lost(ctx context.Context, err error) error {
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	return &UnreachableError{c.Origin, err}
+	return &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
 }
 
 // working returns the path at which the answer of a turn will be; "" when this is the answer.
@@ -286,26 +345,43 @@ func (a *answer) working() string {
 // done reports whether the deployment did what it was asked for.
 func (a *answer) done() bool { return meaning.Of(a.status, false) == meaning.Done }
 
-// again reports whether the deployment is able to answer the same request later.
+// isPage reports whether an answer is a page for people. A file may be one by its content.
+func (a *answer) isPage(accept string) bool {
+	media, body := a.header.Get("Content-Type"), a.body
+	if accept != "application/json" {
+		body = nil
+	}
+	return meaning.Page(media, body)
+}
+
+// again reports whether the deployment is able to answer the same request soon.
 func (a *answer) again() bool {
-	_, waits := meaning.Wait(a.header.Get, time.Now())
-	return meaning.Passes(a.status, waits)
+	wait, waits := meaning.Wait(a.header.Get, time.Now())
+	return meaning.Passes(a.status, waits) && wait <= mostWait
 }
 
 // after returns how long to wait before the next request.
 func (a *answer) after(otherwise time.Duration) time.Duration {
-	if wait, asked := meaning.Wait(a.header.Get, time.Now()); asked && wait <= time.Minute {
-		return wait
+	if wait, asked := meaning.Wait(a.header.Get, time.Now()); asked {
+		return min(wait, mostWait)
 	}
 	return otherwise
 }
 
 // problem returns the refusal that the answer has. Another server than Piloto has none.
-func (a *answer) problem(origin string) error {
+func (a *answer) problem(origin, path string, acted bool) error {
 	p := &Problem{}
 	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {
-		if meaning.Errs(a.status) || meaning.Redirects(a.status) {
-			return &UnreachableError{origin, fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status))}
+		wait, _ := meaning.Wait(a.header.Get, time.Now())
+		if meaning.Errs(a.status) || meaning.Redirects(a.status) || wait > mostWait || acted {
+			e := &UnreachableError{
+				Origin: origin, Came: CameStatus, Status: a.status, Wait: max(wait, 0), Path: path, Acted: acted,
+				Cause: fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status)),
+			}
+			if meaning.Redirects(a.status) {
+				e.Came = CameRedirect
+			}
+			return e
 		}
 		p = &Problem{Code: "http." + strconv.Itoa(a.status), Title: fmt.Sprintf("%s: %d %s", origin, a.status, http.StatusText(a.status))}
 	}
@@ -314,8 +390,8 @@ func (a *answer) problem(origin string) error {
 }
 
 // refused returns the refusal of a request that was sent a number of times.
-func (a *answer) refused(origin string, sent int) error {
-	err := a.problem(origin)
+func (a *answer) refused(origin string, sent int, path string, acted bool) error {
+	err := a.problem(origin, path, acted)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.Sent = sent
 	}
@@ -329,7 +405,7 @@ func (c *Client) Health(ctx context.Context) (h httpapi.Health, at time.Time, er
 		return h, at, err
 	}
 	if answer.status != http.StatusOK && answer.status != http.StatusServiceUnavailable || json.Unmarshal(answer.body, &h) != nil || h.Status == "" {
-		return h, at, answer.problem(c.Origin)
+		return h, at, answer.problem(c.Origin, "/health", false)
 	}
 	at, _ = http.ParseTime(answer.header.Get("Date"))
 	return h, at, nil

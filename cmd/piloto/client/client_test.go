@@ -144,3 +144,55 @@ func TestCancelledRequestEnds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestWhatMayHaveBeenDoneIsTold: of a request with an effect that was sent, any answer that is not the deployment's, and is
+// no refusal, leaves open whether it was done.
+func TestWhatMayHaveBeenDoneIsTold(t *testing.T) {
+	half := reply(200, "{", "Content-Length", "900")
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		came    Came
+		acted   bool
+	}{
+		"302":                    {[]http.HandlerFunc{reply(302, "", "Location", "/login")}, CameRedirect, true},
+		"307":                    {[]http.HandlerFunc{reply(307, "", "Location", "/elsewhere")}, CameRedirect, true},
+		"a page":                 {[]http.HandlerFunc{reply(200, "<html>sign in", "Content-Type", "text/html")}, CamePage, true},
+		"a page of no type":      {[]http.HandlerFunc{reply(200, "<!DOCTYPE html>", "Content-Type", "application/json")}, CamePage, true},
+		"nothing":                {[]http.HandlerFunc{reply(200, "")}, CameEmpty, true},
+		"an empty object":        {[]http.HandlerFunc{reply(202, "{}")}, CameEmpty, true},
+		"no content":             {[]http.HandlerFunc{reply(204, "")}, CameEmpty, true},
+		"no JSON":                {[]http.HandlerFunc{reply(200, "ok")}, CameOther, true},
+		"lost":                   {[]http.HandlerFunc{lose, lose, lose}, CameNothing, true},
+		"cut":                    {[]http.HandlerFunc{half, half, half}, CameNothing, true},
+		"an error":               {[]http.HandlerFunc{reply(502, "<html>", "Retry-After", "0"), reply(502, "<html>", "Retry-After", "0"), reply(504, "<html>")}, CameStatus, true},
+		"lost, then refused":     {[]http.HandlerFunc{lose, reply(403, "<html>")}, CameStatus, true},
+		"lost, then later":       {[]http.HandlerFunc{lose, reply(503, "{}", "Retry-After", "9999")}, CameStatus, true},
+		"later":                  {[]http.HandlerFunc{reply(503, "{}", "Retry-After", "99999999999")}, CameStatus, false},
+		"too many":               {[]http.HandlerFunc{reply(429, "{}", "Retry-After", "3600")}, CameStatus, false},
+		"later, and then busier": {[]http.HandlerFunc{reply(503, "{}", "Retry-After", "0"), reply(429, "{}", "Retry-After", "61")}, CameStatus, false},
+	} {
+		cl, n := serve(t, c.answers...)
+		_, err := PostOnce[thing](t.Context(), cl, "/api/x", thing{"b"})
+		e, ok := errors.AsType[*UnreachableError](err)
+		if !ok || e.Came != c.came || e.Acted != c.acted || e.Path != "/api/x" || int(n.Load()) != len(c.answers) {
+			t.Errorf("%s: %+v after %d requests", name, err, n.Load())
+		}
+	}
+	cl, _ := serve(t, reply(302, ""))
+	if _, err := Get[thing](t.Context(), cl, "/api/x", nil); err.(*UnreachableError).Acted { //nolint:errorlint,forcetypeassert // a test
+		t.Error("a read may have done something")
+	}
+	if _, err := PostOnce[thing](t.Context(), New("http://127.0.0.1:1", "token-of-ana", "es"), "/api/x", nil); err.(*UnreachableError).Acted { //nolint:errorlint,forcetypeassert // a test
+		t.Error("a request that nobody took may have done something")
+	}
+}
+
+// TestALongPauseIsLeftToThePerson: also of a refusal of the deployment itself.
+func TestALongPauseIsLeftToThePerson(t *testing.T) {
+	for _, pause := range []string{"61", "3600", "99999999999", "1e300", "Wed, 21 Oct 2099 07:28:00 GMT"} {
+		c, n := serve(t, reply(503, `{"code":"x","detail":"Ahora no."}`, "Retry-After", pause))
+		if _, err := Get[thing](t.Context(), c, "/api/x", nil); err == nil || err.Error() != "Ahora no." || n.Load() != 1 {
+			t.Errorf("%s: %v after %d requests", pause, err, n.Load())
+		}
+	}
+}

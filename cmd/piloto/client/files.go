@@ -152,13 +152,13 @@ func (f Files) part(ctx context.Context, name, version, part string) ([]byte, wo
 	}
 	file := workspace.File{Name: name, Size: int64(len(got.body)), Version: strings.Trim(got.header.Get("ETag"), `"`)}
 	if file.Version == "" {
-		return nil, file, &UnreachableError{f.client.Origin, errors.New("the answer has no version, and is not one of Piloto")}
+		return nil, file, f.client.Strange(call, CameOther, errors.New("the answer has no version, and is not one of Piloto"))
 	}
 	file.At, _ = http.ParseTime(got.header.Get("Last-Modified"))
 	if got.status == http.StatusPartialContent {
 		_, size, _ := strings.Cut(got.header.Get("Content-Range"), "/")
 		if file.Size, err = strconv.ParseInt(size, 10, 64); err != nil {
-			return nil, file, &UnreachableError{f.client.Origin, fmt.Errorf("the range of an answer is not one: %w", err)}
+			return nil, file, f.client.Strange(call, CameOther, fmt.Errorf("the range of an answer is not one: %w", err))
 		}
 	}
 	return got.body, file, nil
