@@ -147,6 +147,9 @@ type Message struct {
 	Notes []Note `json:"notes,omitempty"`
 	// Sources are the reads that were made for the message.
 	Sources []Source `json:"sources,omitempty"`
+	// Writers are the users who wrote it: who sent it, the person for whom a session did, and the writers of the message in
+	// whose place it came. None wrote what the assistant and the system say.
+	Writers []string `json:"-"`
 	// ReadFrom are the ids of the services whose data the model's prompt had, so that the text may have it, too.
 	ReadFrom []string `json:"-"`
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.

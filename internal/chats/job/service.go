@@ -101,7 +101,7 @@ func (s *Service) Start(ctx context.Context, o Order) (Job, error) {
 		return Job{}, err
 	}
 	prompt := conversation.Message{
-		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: o.Prompt, JobID: j.ID, At: o.At,
+		ID: j.MessageID, Seq: j.MessageID, Role: conversation.RoleUser, Kind: conversation.KindText, Content: o.Prompt, JobID: j.ID, Writers: []string{j.User}, At: o.At,
 	}
 	title := ""
 	if chat.Title == "" {

@@ -194,37 +194,39 @@ func (s *Service) stillStand(ctx context.Context, account, chatID string, list [
 }
 
 // replaceLast stores the message of a request in the place of the last one of its chat. Those that are replaced stay
-// stored. A repeated request changes nothing.
-func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, error) {
+// stored. It returns the writers of the replaced message. A repeated request changes nothing.
+func (s *Service) replaceLast(ctx context.Context, req Request, chat conversation.Chat) (conversation.Chat, []string, error) {
 	account := req.Principal.Account
 	all, _, err := s.Store.Messages(ctx, account, chat.ID, "", historyMessages)
 	if err != nil {
-		return chat, err
+		return chat, nil, err
 	}
 	i := slices.IndexFunc(all, func(m conversation.Message) bool { return m.ID == req.Replaces && m.Role == conversation.RoleUser })
 	switch {
 	case i >= 0 && all[i].ReplacedBy == req.MessageID:
-		return chat, nil
+		return chat, all[i].Writers, nil
 	case i >= 0 && all[i].ReplacedBy != "":
-		return chat, ErrNotLast
+		return chat, nil, ErrNotLast
 	}
 	messages, err := s.newestMessages(ctx, account, chat.ID)
 	if err != nil {
-		return chat, err
+		return chat, nil, err
 	}
 	if !slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == req.Replaces && m.Role == conversation.RoleUser }) {
-		return chat, ErrMessageNotFound
+		return chat, nil, ErrMessageNotFound
 	}
 	t, err := s.tailOf(ctx, account, messages)
 	switch {
 	case t.message.ID != req.Replaces:
-		return chat, ErrNotLast
+		return chat, nil, ErrNotLast
 	case err != nil:
-		return chat, err
+		return chat, nil, err
 	case len(t.answers) == 0 && s.isBusy(t.message, chat, s.Now()):
-		return chat, ErrBeingAnswered
+		return chat, nil, ErrBeingAnswered
 	}
-	return s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
+	req.after = t.message.Writers
+	chat, err = s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
+	return chat, req.after, err
 }
 
 // answerAgain answers the last message of a chat once more. The turn does not see the earlier answer, nor the draft that

@@ -174,9 +174,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	if d.job != nil {
 		r.JobID = d.job.ID
 	}
-	if d.req.speaksFor != "" {
-		r.Besides = []string{d.req.speaksFor}
-	}
+	r.Besides = d.askers()
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
@@ -194,6 +192,14 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: KindPlan, By: d.by(), Run: &r}, nil) })
 	writes.Wait()
 	return reply, err
+}
+
+// askers returns the users who asked for a plan of this turn, besides the one whose request it is: who pressed «answer again»
+// asks for what somebody else wrote.
+func (d *dialog) askers() []string {
+	return slices.DeleteFunc(union(d.incoming.Writers, []string{d.req.speaksFor}), func(user string) bool {
+		return user == "" || user == d.req.Principal.User
+	})
 }
 
 // storeDraft stores a run as the chat's draft. When the chat or its older draft changed after they were read for the

@@ -183,6 +183,7 @@ type change struct {
 	said     string                // the message that it answers
 	looks    map[string]ref.Result // what the model looked at, by the sums of the calls
 	readFrom []string              // the ids of the services whose data the model had read, besides those of the draft
+	askers   []string              // who asked for it, besides whoever has it changed
 	data     map[string]any        // data of the event
 	asked    Request               // the request that it answers; the zero Request for a person's own edit
 	viewer   string                // viewer that gets the answer
@@ -248,7 +249,7 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		}
 		shown := r
 		shown.Plan, shown.Digest = c.next, digest
-		r.ReadFrom = union(r.ReadFrom, c.readFrom)
+		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
 			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),
 		})
@@ -287,7 +288,7 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil

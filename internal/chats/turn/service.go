@@ -149,7 +149,7 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		if req.MessageID == "" {
 			req.MessageID, req.MessageAt = s.IDs.New(began), began
 		}
-		if chat, err = s.replaceLast(ctx, req, chat); err != nil {
+		if chat, req.after, err = s.replaceLast(ctx, req, chat); err != nil {
 			return Reply{}, err
 		}
 		req.said = true
@@ -358,6 +358,7 @@ func (s *Service) adding(ctx context.Context, req Request, chat conversation.Cha
 // message at each attempt.
 func (s *Service) userMessage(req Request, at time.Time) conversation.Message {
 	m := s.message(req, conversation.RoleUser, conversation.KindText, at, locale.Verbatim(req.Message))
+	m.Writers = req.writers()
 	if req.MessageID != "" {
 		m.ID, m.Seq, m.At = req.MessageID, req.MessageID, req.MessageAt
 	}

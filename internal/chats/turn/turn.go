@@ -20,6 +20,7 @@ package turn
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -75,6 +76,12 @@ type Request struct {
 	// value comes from the client, so it can only take rights away: that person may not approve
 	// their own step. It grants nothing.
 	speaksFor string
+	after     []string // the writers of the message in whose place its message comes
+}
+
+// writers returns the users who wrote the message of a request.
+func (r Request) writers() []string {
+	return slices.DeleteFunc(union(r.after, []string{r.Principal.User, r.speaksFor}), func(user string) bool { return user == "" })
 }
 
 // Session holds the attributes that the Operator contract sends for a chat that the client

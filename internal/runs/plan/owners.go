@@ -8,9 +8,9 @@ import (
 	"piloto/internal/ground/fold"
 )
 
-// Owners returns the users who own a run, each once: the user who asked for it, those who changed
-// its draft or confirmed it, the people for whom a session did so, and the owners of the run that
-// it continues.
+// Owners returns the users who own a run, each once: the user who asked for it, those who wrote the
+// message that its plan answers, those who changed its draft or confirmed it, the people for whom a
+// session did so, and the owners of the run that it continues or repeats.
 func (r Run) Owners(revisions []Revision) []string {
 	users := append([]string{r.User, r.Confirmer}, r.Besides...)
 	for _, rev := range revisions {

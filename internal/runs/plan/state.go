@@ -213,7 +213,7 @@ type Run struct {
 	JobID      string       `json:"-"` // the job that proposed it and waits for its end
 	Taken      []Taken      `json:"-"` // the values of its plan that were read
 	ReadFrom   []string     `json:"-"` // ids of the services whose data its plan may have: a model that had read it wrote the plan, or its values are their answers. An edit keeps them
-	Besides    []string     // further owners: those of the run that this one continues, and people for whom a session acted
+	Besides    []string     // further owners: those of the run that this one continues or repeats, who wrote the message that its plan answers, and people for whom a session acted
 	Next       string       // the run that was last proposed to continue this one
 	Unanswered []Unanswered `json:"-"` // requests of its chat whose keys it sends again; set when it is confirmed
 	UndoAt     *time.Time   // when the undo of its effects began

@@ -104,6 +104,10 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 		}
 		if len(undos) > 0 { // its values are those of the answers
 			next.ReadFrom = r.DataFrom()
+		} else if revisions, err := s.Store.Revisions(ctx, r); err != nil {
+			return err
+		} else { // it is the plan that they asked for
+			next.Besides = r.Owners(revisions)
 		}
 		if next, err = s.tried(ctx, next); err != nil {
 			return err

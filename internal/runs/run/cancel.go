@@ -76,7 +76,7 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 	if c.Reason != "" {
 		text = locale.Say("run.rejected", "reason", c.Reason)
 	}
-	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
+	typed := s.typedMessage(c.User, c.Typed, at) // first, because it must stand before the answer
 	answer := c.answer(s.IDs, r, conversation.KindNotice, at, text)
 	r.Reason = c.Reason
 	gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
@@ -92,14 +92,14 @@ func (s *Service) discard(ctx context.Context, r plan.Run, chat conversation.Cha
 func (s *Service) endQueued(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, d *Decision) error {
 	closed := s.closingStates(r)
 	ended, message, err := s.finish(ctx, ending{
-		run: r, closed: closed, chat: chat, to: plan.Cancelled, data: c.eventData(), before: s.typedMessage(c.Typed, s.Now()),
+		run: r, closed: closed, chat: chat, to: plan.Cancelled, data: c.eventData(), before: s.typedMessage(c.User, c.Typed, s.Now()),
 	})
 	*d = Decision{Run: ended, Chat: releaseChat(chat, ended), Message: message}
 	return err
 }
 
 func (s *Service) stop(ctx context.Context, r plan.Run, chat conversation.Chat, c Cancellation, at time.Time, d *Decision) error {
-	typed := s.typedMessage(c.Typed, at) // first, because it must stand before the answer
+	typed := s.typedMessage(c.User, c.Typed, at) // first, because it must stand before the answer
 	answer := c.answer(s.IDs, r, conversation.KindProgress, at, locale.Say("run.stopping"))
 	stopping, err := s.Store.RequestCancel(ctx, r, at.Add(startGrace), Record{
 		At: at, Type: plan.EventStopping, Data: c.eventData(), Messages: append(typed, answer),

@@ -94,7 +94,7 @@ func (s *Service) confirm(ctx context.Context, c Confirmation, by string) (Decis
 		if c.For != "" {
 			r.Besides = append(slices.Clone(r.Besides), c.For)
 		}
-		typed := s.typedMessage(c.Typed, at)
+		typed := s.typedMessage(c.User, c.Typed, at)
 		answer := c.answer(s.IDs, r, at)
 		queued, err := s.Store.Confirm(ctx, r, chat, by, c.User, at.Add(startGrace), Record{
 			At: at, Type: plan.EventConfirmed,

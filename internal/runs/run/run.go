@@ -253,12 +253,12 @@ func Message(ids *ids.Source, r plan.Run, kind conversation.Kind, at time.Time, 
 }
 
 // typedMessage returns the message of the user who decided by typing; nil if nothing was typed.
-func (s *Service) typedMessage(typed string, at time.Time) []conversation.Message {
+func (s *Service) typedMessage(user, typed string, at time.Time) []conversation.Message {
 	if typed == "" {
 		return nil
 	}
 	seq := s.IDs.New(at)
 	return []conversation.Message{{
-		ID: seq, Seq: seq, Role: conversation.RoleUser, Kind: conversation.KindText, Content: typed, At: at,
+		ID: seq, Seq: seq, Role: conversation.RoleUser, Kind: conversation.KindText, Content: typed, Writers: []string{user}, At: at,
 	}}
 }

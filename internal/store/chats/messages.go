@@ -44,6 +44,7 @@ type Said struct {
 	By       *byRow      `dynamodbav:"by,omitempty"`
 	Notes    []noteRow   `dynamodbav:"notes,omitempty"`
 	Sources  []sourceRow `dynamodbav:"sources,omitempty"`
+	Writers  []string    `dynamodbav:"writers,omitempty"`
 	ReadFrom []string    `dynamodbav:"read_from,omitempty"`
 	Status   string      `dynamodbav:"status,omitempty"`
 	Stop     string      `dynamodbav:"stop_reason,omitempty"`
@@ -55,7 +56,7 @@ type Said struct {
 func saidOf(m conversation.Message) Said {
 	return Said{
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, JobID: m.JobID, Code: m.Code, Action: m.Action,
-		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
+		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), Writers: m.Writers, ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
 		Status: string(m.Status), Stop: string(m.StopReason), FromRun: m.FromRunID, Feedback: ratingOf(m.Feedback),
 	}
 }
@@ -63,7 +64,7 @@ func saidOf(m conversation.Message) Said {
 func (s Said) message(seq string) conversation.Message {
 	return conversation.Message{
 		ID: s.ID, Seq: seq, Role: conversation.Role(s.Role), Kind: conversation.Kind(s.Kind), Content: s.Content, RunID: s.RunID, JobID: s.JobID, Code: s.Code,
-		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), ReadFrom: s.ReadFrom, At: kv.Time(s.At),
+		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), Writers: s.Writers, ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 		FromRunID: s.FromRun, Feedback: s.Feedback.feedback(),
 	}

@@ -52,6 +52,9 @@ func (s *Store) Revise(ctx context.Context, r plan.Run, chat conversation.Chat, 
 	if len(r.ReadFrom) > 0 {
 		t.update("read_from = :read_from", kv.Item{":read_from": kv.List(r.ReadFrom)})
 	}
+	if len(r.Besides) > 0 {
+		t.update("besides = :besides", kv.Item{":besides": kv.List(r.Besides)})
+	}
 	t.remove, t.names = []string{"#plan"}, map[string]string{"#plan": "plan"} // of a row of format 1
 	t.need("digest = :before", kv.Item{":before": kv.S(string(r.Digest))})
 	t.due(rev.Plan.ExpiresAt)
