@@ -20,6 +20,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/live/hook"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store"
@@ -196,5 +197,57 @@ func TestAnUnreadableAgentIsNoShippedAgent(t *testing.T) {
 	}
 	if _, err := agent.Resolve(ctx, s, "acme", "build"); err == nil {
 		t.Error("a job of it would begin")
+	}
+}
+
+// TestAnAgentWithAnInvalidChangeLeavesItsList, alone, and can be changed and removed. The rules for changes may have been others when
+// it was stored.
+func TestAnAgentWithAnInvalidChangeLeavesItsList(t *testing.T) {
+	rows, _, _ := table.Raw(t, func(c aws.HTTPClient) aws.HTTPClient { return c })
+	var log bytes.Buffer
+	rows.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := fixture.Join(store.Over(rows))
+	for name, patch := range map[string]string{
+		"mia": `{"prompt":"x","keywords":["a"]}`, "rota": `{"prompt":"x","max_steps":"many"}`, "otra": `{"prompt":"x","keywords":["a"],"tools":["gone"]}`, "vacia": `{}`, "build": `{"mode":"never"}`,
+	} {
+		if err := s.PutAgentChange(ctx, "acme", agent.Change{Name: name, Version: 1, Patch: json.RawMessage(patch), UpdatedAt: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agents := agent.Registry{Store: s, Now: func() time.Time { return now }}
+	names := func() string {
+		list, err := agents.List(ctx, "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, e := range list {
+			all = append(all, e.Name)
+		}
+		return strings.Join(all, " ")
+	}
+	if got := names(); strings.Contains(got, "rota") || strings.Contains(got, "otra") || strings.Contains(got, "vacia") || strings.Contains(got, "build") || !strings.Contains(got, "mia") || !strings.Contains(got, "plan") {
+		t.Error(got)
+	}
+	for _, name := range []string{"rota", "otra", "vacia", "build"} {
+		if !strings.Contains(log.String(), "AGENT#"+name) {
+			t.Errorf("the log has no %s", name)
+		}
+	}
+	changes, err := s.AgentChanges(ctx, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to, err := agent.Delegates(agent.Settings{}, changes, locale.Spanish); err != nil || len(to) != 1 || to[0].Name != "mia" {
+		t.Errorf("%+v %v", to, err)
+	}
+	if _, err := agents.Put(ctx, "acme", "ana", "rota", 1, json.RawMessage(`{"prompt":"x"}`)); err != nil {
+		t.Error(err)
+	}
+	if err := agents.Delete(ctx, "acme", "otra", 1); err != nil {
+		t.Error(err)
+	}
+	if got := names(); !strings.Contains(got, "rota") {
+		t.Error(got)
 	}
 }

@@ -151,6 +151,10 @@ type Change struct {
 	Patch     json.RawMessage // merge patch (RFC 7386) over the shipped agent of that name, or over the defaults
 	By        string
 	UpdatedAt time.Time
+
+	// Unreadable means that there is no agent in the row. It is in no list, and nor is the shipped agent of its name, which
+	// may do more.
+	Unreadable bool
 }
 
 // LoopReader reads the changes of an account. Change returns the zero Change when there is none.
@@ -175,6 +179,8 @@ func (c Change) Loop(name string) (Loop, error) {
 	switch {
 	case c.ServerID != "":
 		return Loop{}, ErrNotALoop.With("agent", name)
+	case c.Unreadable:
+		return Loop{}, ErrLoop.With("agent", name)
 	case c.Version == 0 && !isShipped:
 		return Loop{}, ErrNoAgent.With("agent", name)
 	case c.Version == 0:

@@ -61,6 +61,9 @@ func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, c := range withShipped(changes) {
+		if c.Unreadable {
+			continue
+		}
 		if c.ServerID == "" {
 			e, err := c.entry()
 			if err != nil {
@@ -81,7 +84,7 @@ func (r Registry) List(ctx context.Context, account string) ([]Entry, error) {
 func Delegates(s Settings, changes []Change, tag locale.Tag) ([]Agent, error) {
 	var out []Agent
 	for _, c := range withShipped(changes) {
-		if c.ServerID != "" {
+		if c.ServerID != "" || c.Unreadable {
 			continue
 		}
 		l, err := c.Loop(c.Name)

@@ -44,6 +44,18 @@ func (row agentRow) change() (agent.Change, error) {
 	return c, err
 }
 
+// readable returns the change of a row; kv.ErrUnreadable when it makes no loop.
+func (row agentRow) readable() (agent.Change, error) {
+	c, err := row.change()
+	if err != nil || c.ServerID != "" {
+		return c, err
+	}
+	if _, err = c.Loop(c.Name); errors.Is(err, agent.ErrLoop) {
+		return c, errors.Join(kv.ErrUnreadable, err)
+	}
+	return c, nil
+}
+
 // AgentChange returns the row of an agent's name; the zero Change when there is none.
 func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Change, error) {
 	var row agentRow
@@ -57,11 +69,8 @@ func (s *Store) AgentChange(ctx context.Context, account, name string) (agent.Ch
 	return row.change()
 }
 
-// unreadable stands for the server of an agent whose row cannot be read. There is none, so that the agent is in no list, and
-// the shipped agent of its name, which may do more, takes its place nowhere.
-const unreadable = "?"
-
-// AgentChanges returns the rows of the names of an account's agents.
+// AgentChanges returns the rows of the names of an account's agents. One that cannot be read, or whose patch is no change of
+// a loop, is logged, and says so.
 func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Change, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Account(account), agentKind), 0)
 	if err != nil {
@@ -71,13 +80,13 @@ func (s *Store) AgentChanges(ctx context.Context, account string) ([]agent.Chang
 	for i, it := range items {
 		var row agentRow
 		if err = kv.Decode(it, &row); err == nil {
-			changes[i], err = row.change()
+			changes[i], err = row.readable()
 		}
 		if err != nil {
 			if !s.table.LeavesOut(ctx, kv.Text(it, "PK"), kv.Text(it, "SK"), err) {
 				return nil, err
 			}
-			changes[i] = agent.Change{Name: strings.TrimPrefix(kv.Text(it, "SK"), agentKind), ServerID: unreadable}
+			changes[i] = agent.Change{Name: strings.TrimPrefix(kv.Text(it, "SK"), agentKind), Version: row.Version, Unreadable: true}
 		}
 	}
 	return changes, nil
