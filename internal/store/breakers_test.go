@@ -73,6 +73,12 @@ func checkStoredBreakers(t *testing.T, table *fixture.Stores) {
 					calls = append(calls, agent.Call{Opens: want.Opens, Probe: probe})
 				}
 			},
+			"pause": func(t *rapid.T) {
+				until := at.Add(time.Duration(rapid.IntRange(0, 60_000).Draw(t, "rest")) * time.Millisecond)
+				got, err := table.NotePause(ctx, "acme", id, until, at)
+				want = want.AfterPause(until)
+				compare(t, "pause", got, err)
+			},
 			"failure": func(t *rapid.T) {
 				c := result(t)
 				got, err := table.CountFailure(ctx, "acme", id, c, p, at)

@@ -67,6 +67,21 @@ type Breaker struct {
 	Probe     string // ID of the running probe; "" when there is none
 	ProbedAt  time.Time
 	ProbedBy  time.Time // end of the probe's lease; another probe may start then
+	RestUntil time.Time // it asked not to be called before; zero: never
+}
+
+// MostRest bounds how long an agent that asks for a pause is not called.
+const MostRest = 12 * time.Hour
+
+// Rests reports whether the agent is not called because it asked for a pause.
+func (b Breaker) Rests(now time.Time) bool {
+	return now.Before(b.RestUntil) && now.Add(MostRest).Compare(b.RestUntil) >= 0
+}
+
+// AfterPause returns the breaker after an answer that asks for a pause.
+func (b Breaker) AfterPause(until time.Time) Breaker {
+	b.RestUntil = until
+	return b
 }
 
 // Call is an admitted call with the state of the breaker at its start. That state decides
@@ -90,6 +105,8 @@ const (
 // Admits returns whether the agent may be called at a time.
 func (b Breaker) Admits(p Policy, now time.Time) Admission {
 	switch {
+	case b.Rests(now):
+		return Refused
 	case b.OpenedAt.IsZero():
 		return Admitted
 	case now.Before(b.OpenUntil) && now.Add(p.Open).After(b.OpenedAt):
@@ -132,7 +149,7 @@ func (b Breaker) AfterAnswer(c Call) Breaker {
 	if !b.isCurrent(c) {
 		return b
 	}
-	return Breaker{Agent: b.Agent, Opens: b.Opens}
+	return Breaker{Agent: b.Agent, Opens: b.Opens, RestUntil: b.RestUntil}
 }
 
 // AfterNothing returns the breaker after a call without a verdict on the agent: it ends a probe,
@@ -169,6 +186,8 @@ func isNear(a, b time.Time, d time.Duration) bool { return a.Sub(b).Abs() < d }
 // is a probe.
 func (b Breaker) Phase(now time.Time) Phase {
 	switch {
+	case b.Rests(now):
+		return Open
 	case b.OpenedAt.IsZero():
 		return Closed
 	case now.Before(b.OpenUntil):
@@ -179,8 +198,12 @@ func (b Breaker) Phase(now time.Time) Phase {
 
 // RetryAt returns when the agent may be called again: the zero time while it is closed.
 func (b Breaker) RetryAt() time.Time {
+	at := b.OpenUntil
 	if b.Probe != "" {
-		return b.ProbedBy
+		at = b.ProbedBy
 	}
-	return b.OpenUntil
+	if at.Before(b.RestUntil) {
+		at = b.RestUntil
+	}
+	return at
 }

@@ -219,6 +219,11 @@ func TestBreakerReportsPhaseAndRetryTime(t *testing.T) {
 		"another's failure": {probed.AfterFailure(agent.Call{Probe: "q"}, three, opened), opened, agent.HalfOpen, opened.Add(three.Probe)},
 		"another's answer":  {probed.AfterAnswer(agent.Call{Probe: "q"}), opened, agent.HalfOpen, opened.Add(three.Probe)},
 		"a late answer":     {b.AfterAnswer(agent.Call{}), dawn, agent.Open, opened},
+		"a pause":           {agent.Breaker{}.AfterPause(opened), dawn, agent.Open, opened},
+		"a pause is over":   {agent.Breaker{}.AfterPause(opened), opened, agent.Closed, opened},
+		"a longer pause":    {b.AfterPause(opened.Add(time.Hour)), opened, agent.Open, opened.Add(time.Hour)},
+		"a shorter pause":   {b.AfterPause(dawn), dawn, agent.Open, opened},
+		"another clock's":   {agent.Breaker{}.AfterPause(dawn.Add(agent.MostRest + time.Hour)), dawn, agent.Closed, dawn.Add(agent.MostRest + time.Hour)},
 		"a late failure":    {b.AfterFailure(agent.Call{}, three, dawn.Add(time.Second)), dawn, agent.Open, opened},
 	} {
 		if got := c.b.Phase(c.at); got != c.want || !c.b.RetryAt().Equal(c.retryAt) {

@@ -113,9 +113,18 @@ func (x *delegation) ask(ctx context.Context) (string, error) {
 			"attempt", n, "code", fault.Of(e.err).Code, "error", e.err)
 		last = e.err
 		if !again || !e.retry || n >= x.Attempts || !x.pause(ctx, n, e.wait) {
-			return "", x.contextError(ctx, last)
+			return "", x.contextError(ctx, x.paused(ctx, last, e.rest))
 		}
 	}
+}
+
+// paused notes the pause that an agent asks for, so that no later message calls it before, and returns the error with its end.
+func (x *delegation) paused(ctx context.Context, err error, rest time.Duration) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if rest <= 0 || !ok {
+		return err
+	}
+	return withPause(f, x.Gate.Pause(ctx, x.account, x.agent.Server.ID, rest), x.Now())
 }
 
 // contextError returns ctx's error when the caller cancelled, because that says nothing about
@@ -159,6 +168,7 @@ type attemptResult struct {
 	outcome Outcome
 	retry   bool          // another attempt may succeed
 	wait    time.Duration // pause that the agent asked for
+	rest    time.Duration // the same, where it says that it did nothing, and without the limit of an attempt
 }
 
 // attempt calls the agent once.
@@ -186,6 +196,9 @@ func (x *delegation) attempt(ctx context.Context) attemptResult {
 	}
 	e := attemptResult{err: transportError(err), outcome: Failed, retry: errors.Is(err, tool.ErrNotSent)}
 	e.wait, _ = tool.WaitOf(err)
+	if e.retry {
+		e.rest = e.wait
+	}
 	if ctx.Err() != nil && x.Now().Sub(began) < min(minFairAttempt, x.Timeout) {
 		e.outcome = Nothing
 	}
@@ -211,8 +224,11 @@ func (x *delegation) resultOf(a tool.Answer) attemptResult {
 	switch {
 	case m == meaning.Unknown && (meaning.Redirects(a.Status) || !x.agent.Server.ErrorsReject()):
 		return attemptResult{err: ErrDoubt.Because(why), outcome: Failed}
+	case m == meaning.Later:
+		rest, _ := meaning.Wait(a.Header, x.Now())
+		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: true, wait: wait, rest: rest}
 	case m != meaning.Done:
-		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: m == meaning.Later || m == meaning.Refused && a.Code != "", wait: wait}
+		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: m == meaning.Refused && a.Code != "", wait: wait}
 	case a.Failed:
 		return attemptResult{err: ErrFailed.Because(why), outcome: Failed}
 	}

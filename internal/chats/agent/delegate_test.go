@@ -481,3 +481,60 @@ func TestRecursiveSchemaIsReadWithinBounds(t *testing.T) {
 	// Reading all references would take hours.
 	_, _ = newDelegator(&fakeAgent{will: []fakeReply{{answer: textAnswer("hola")}}}, &breakerStore{}).Ask(context.Background(), "acme", reservaAgent(schema), hello)
 }
+
+// TestAnAgentThatAsksForAPauseIsLeftAlone until then, by every message and process, and at most for MostRest. Each sender is told
+// when it is called again.
+func TestAnAgentThatAsksForAPauseIsLeftAlone(t *testing.T) {
+	busy := func(status int, after string) fakeReply {
+		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
+	}
+	unsent := fakeReply{err: tool.WithWait(tool.ErrNotSent, 5*time.Minute)}
+	for name, c := range map[string]struct {
+		first fakeReply
+		rests time.Duration
+	}{
+		"429":        {busy(429, "3600"), time.Hour},
+		"503":        {busy(503, "3600"), time.Hour},
+		"425":        {busy(425, "7200"), 2 * time.Hour},
+		"for ever":   {busy(429, "99999999999999999999"), agent.MostRest},
+		"before it":  {unsent, 5 * time.Minute},
+		"no pause":   {busy(429, ""), 0},
+		"in doubt":   {busy(500, "3600"), 0},
+		"refused":    {busy(403, "3600"), 0},
+		"it is over": {busy(429, "Wed, 21 Oct 1998 07:28:00 GMT"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &breakerStore{}
+				d := &fakeAgent{will: []fakeReply{c.first}}
+				x, other := newDelegator(d, store), newDelegator(d, store)
+				x.Attempts, other.Attempts = 1, 1
+				_, err := x.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
+				began := time.Now()
+				d.will = []fakeReply{{answer: textAnswer("hola")}}
+				if f := fault.Of(err); (f.Args["minutes"] != "") != (c.rests > 0) || c.rests > 0 && f.Args["retry_at"] != began.Add(c.rests).UTC().Format(time.RFC3339) {
+					t.Errorf("%v", f.Args)
+				}
+				if c.rests > 0 {
+					for _, ahead := range []time.Duration{0, 2 * time.Second, c.rests - time.Minute} {
+						time.Sleep(time.Until(began.Add(ahead)))
+						for _, by := range []*agent.Delegator{x, other} {
+							_, err := by.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello)
+							if !errors.Is(err, agent.ErrOpen) || fault.Of(err).Args["minutes"] == "" || len(d.calls) != 1 {
+								t.Errorf("after %v: %v, %d calls", ahead, err, len(d.calls))
+							}
+						}
+						if _, err := other.Ask(context.Background(), "other", reservaAgent(chatSchema), hello); err != nil {
+							t.Errorf("another account: %v", err)
+						}
+						d.calls = d.calls[:1]
+					}
+				}
+				time.Sleep(time.Until(began.Add(c.rests + time.Second)))
+				if a, err := other.Ask(context.Background(), "acme", reservaAgent(chatSchema), hello); err != nil || a.Text != "hola" {
+					t.Errorf("afterwards: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"piloto/internal/ground/fault"
 )
 
 // Breakers stores the breakers of accounts' agents, shared by all processes. Each write is an
@@ -22,6 +24,8 @@ type Breakers interface {
 	CountFailure(ctx context.Context, account, agentID string, c Call, p Policy, at time.Time) (Breaker, error)
 	CountAnswer(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
 	DropProbe(ctx context.Context, account, agentID string, c Call, at time.Time) (Breaker, error)
+	// NotePause applies Breaker.AfterPause.
+	NotePause(ctx context.Context, account, agentID string, until, at time.Time) (Breaker, error)
 }
 
 // BreakerLister lists the breakers of an account's agents. An agent without failures has none.
@@ -109,10 +113,37 @@ func (g *Gate) Enter(ctx context.Context, account, agentID, name string) (Pass, 
 	return Pass{gate: g, at: at, call: Call{Opens: b.Opens, Name: name}, hadFailures: len(b.Failed) > 0}, nil
 }
 
-// refusal returns ErrOpen with the time of the next call.
+// refusal returns ErrOpen with the time of the next call. An agent that asked for it has "minutes", too.
 func refusal(b Breaker, now time.Time) error {
-	seconds := max(1, int64((b.RetryAt().Sub(now)+time.Second-1)/time.Second))
-	return ErrOpen.With("retry_at", b.RetryAt().Format(time.RFC3339)).With("retry_after", strconv.FormatInt(seconds, 10))
+	if b.Rests(now) {
+		return withPause(ErrOpen, b.RetryAt(), now)
+	}
+	return withTime(ErrOpen, b.RetryAt(), now)
+}
+
+// withTime returns an error with the time of the next call.
+func withTime(err *fault.Error, at, now time.Time) *fault.Error {
+	seconds := max(1, int64((at.Sub(now)+time.Second-1)/time.Second))
+	return err.With("retry_at", at.UTC().Format(time.RFC3339)).With("retry_after", strconv.FormatInt(seconds, 10))
+}
+
+// withPause returns an error of an agent that asked for a pause: a customer is told the minutes.
+func withPause(err *fault.Error, at, now time.Time) *fault.Error {
+	minutes := max(1, int64((at.Sub(now)+time.Minute-1)/time.Minute))
+	return withTime(err, at, now).With("minutes", strconv.FormatInt(minutes, 10))
+}
+
+// Pause notes that an agent asks not to be called for a while, at most MostRest, and returns until when.
+func (g *Gate) Pause(ctx context.Context, account, agentID string, pause time.Duration) time.Time {
+	now := g.Now()
+	until := now.Add(min(pause, MostRest)).Truncate(time.Millisecond)
+	at := breakerKey{account, agentID}
+	if b, err := g.queryStore(ctx, at, "pause", func(ctx context.Context) (Breaker, error) {
+		return g.Store.NotePause(ctx, account, agentID, until, now)
+	}); err == nil {
+		g.update(at, b, false)
+	}
+	return until
 }
 
 // load returns a breaker, or true when the store did not answer. Of concurrent callers, one
@@ -189,7 +220,7 @@ func (g *Gate) update(at breakerKey, b Breaker, blind bool) {
 	}
 	k.breaker, k.unknown, k.from, k.until = b, blind, now, now.Add(cacheTime)
 	if p := g.Policy.withDefaults(); !blind && b.Probe == "" && b.Admits(p, now) == Refused {
-		k.until = b.OpenUntil
+		k.until = b.RetryAt()
 	}
 	g.put(at, k)
 }

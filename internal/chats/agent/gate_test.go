@@ -107,6 +107,10 @@ func (w *breakerStore) DropProbe(ctx context.Context, account, id string, c agen
 	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterNothing(c) })
 }
 
+func (w *breakerStore) NotePause(ctx context.Context, account, id string, until, _ time.Time) (agent.Breaker, error) {
+	return w.change(ctx, account, id, true, func(b agent.Breaker) agent.Breaker { return b.AfterPause(until) })
+}
+
 var probes atomic.Int64
 
 // gateOver returns the gate of one process.

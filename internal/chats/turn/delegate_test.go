@@ -123,6 +123,15 @@ func TestOpenBreakerReportsRetryTime(t *testing.T) {
 	}
 }
 
+func TestACustomerIsToldHowLongAnAgentRests(t *testing.T) {
+	for _, err := range []*fault.Error{agent.ErrFailed, agent.ErrSilent, agent.ErrOpen} {
+		w, _ := newAgentWorld(t, err.With("agent", "loro").With("retry_after", "3600").With("minutes", "60"))
+		if said := w.route(t, w.IDs.New(w.Clock()), "una mesa", w.Clock()).Message.Content; !strings.Contains(said, "pide esperar 60 minutos") || !strings.Contains(said, "vuelve a escribirme") {
+			t.Error(said)
+		}
+	}
+}
+
 func TestManualChatGetsNoRouterAnswer(t *testing.T) {
 	w, p := newAgentWorld(t, "hola")
 	id := w.IDs.New(w.Clock())

@@ -271,6 +271,8 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 		"attempts", answer.Attempts, "error", err)
 	key := "router.unreachable"
 	switch {
+	case fault.Of(err).Args["minutes"] != "":
+		key = "router.agent_paused"
 	case errors.Is(err, agent.ErrLate):
 		key = "router.agent_late"
 	case agent.MayHaveActed(err):
@@ -280,7 +282,7 @@ func (r *routing) delegate(ctx context.Context, name string) (locale.Phrase, Rou
 	case errors.Is(err, agent.ErrOpen):
 		key = "router.agent_open"
 	}
-	return locale.Say(key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"]), routed
+	return locale.Say(key, "agent", name, "retry_after", fault.Of(err).Args["retry_after"], "minutes", fault.Of(err).Args["minutes"]), routed
 }
 
 // named returns the agent of a name that was offered.

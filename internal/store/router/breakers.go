@@ -36,6 +36,7 @@ type breakerRow struct {
 	Probe     string `dynamodbav:"probe"`
 	ProbedAt  int64  `dynamodbav:"probed_at"`
 	ProbedBy  int64  `dynamodbav:"probed_by"`
+	RestUntil int64  `dynamodbav:"rest_until,omitempty"`
 }
 
 func breakerOf(it kv.Item) (agent.Breaker, error) {
@@ -46,7 +47,7 @@ func breakerOf(it kv.Item) (agent.Breaker, error) {
 	b := agent.Breaker{
 		Agent: strings.TrimPrefix(row.SK, breakerSK), Opens: row.Opens,
 		OpenedAt: kv.Time(row.OpenedAt), OpenUntil: kv.Time(row.OpenUntil),
-		Probe: row.Probe, ProbedAt: kv.Time(row.ProbedAt), ProbedBy: kv.Time(row.ProbedBy),
+		Probe: row.Probe, ProbedAt: kv.Time(row.ProbedAt), ProbedBy: kv.Time(row.ProbedBy), RestUntil: kv.Time(row.RestUntil),
 	}
 	for n := 1; n <= agent.MostFailures; n++ {
 		ms, counted, err := kv.Int(it, failureName(n))
@@ -99,9 +100,11 @@ func (s *Store) TakeProbe(ctx context.Context, account, agentID, id string, p ag
 	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
 		set: []string{"probe = :id", "probed_at = :at", "probed_by = :by"},
 		condition: "attribute_exists(opened_at) AND (open_until <= :at OR opened_at >= :open)" +
-			" AND (attribute_not_exists(probe) OR probed_by <= :at OR probed_at >= :by)",
+			" AND (attribute_not_exists(probe) OR probed_by <= :at OR probed_at >= :by)" +
+			" AND (attribute_not_exists(rest_until) OR rest_until <= :at OR rest_until > :rest)",
 		values: kv.Item{
 			":id": kv.S(id), ":at": kv.N(kv.Millis(at)), ":open": kv.N(kv.Millis(at.Add(p.Open))), ":by": kv.N(kv.Millis(at.Add(p.Probe))),
+			":rest": kv.N(kv.Millis(at.Add(agent.MostRest))),
 		},
 	})
 	return b, err
@@ -208,6 +211,14 @@ func (s *Store) CountAnswer(ctx context.Context, account, agentID string, c agen
 func (s *Store) DropProbe(ctx context.Context, account, agentID string, c agent.Call, at time.Time) (agent.Breaker, error) {
 	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
 		remove: probing, condition: "probe = :probe", values: kv.Item{":probe": kv.S(c.Probe)},
+	})
+	return b, err
+}
+
+// NotePause notes until when an agent asks not to be called. It returns the breaker as it stands.
+func (s *Store) NotePause(ctx context.Context, account, agentID string, until, at time.Time) (agent.Breaker, error) {
+	b, _, err := s.moveBreaker(ctx, account, agentID, at, breakerMove{
+		set: []string{"rest_until = :until", "opens = if_not_exists(opens, :none)"}, values: kv.Item{":until": kv.N(kv.Millis(until)), ":none": kv.N(0)},
 	})
 	return b, err
 }
