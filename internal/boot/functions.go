@@ -279,7 +279,7 @@ func Step(w World, e Environment, t Tools) (gateway.Function, error) {
 	patience := seconds(c.ToolTimeout)
 	executor := &step.Executor{
 		Store: s.planStores(), Schemas: t.Schemas, Patience: patience,
-		Sender: outbound.NewSender(s.outbound(patience)).With(bearer), Caller: t.Caller(s.World, patience, bearer),
+		Sender: outbound.NewSender(s.outbound(patience), s.Now).With(bearer), Caller: t.Caller(s.World, patience, bearer),
 		Files: s.filesClient(c.Workspace),
 		Waker: stepfn.New(w.StepFunctions, ""), // no state machine here, because that one refers to this function; the task token names its execution
 		IDs:   w.IDs, Now: w.Now, Log: s.log,

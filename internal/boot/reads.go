@@ -13,14 +13,14 @@ const previewTimeout = 5 * time.Second
 // previews returns the client for the reads of a plan before its confirmation.
 func (s site) previews(t Tools) step.Preview {
 	return step.Preview{Reader: step.Reader{
-		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout)).With(s.tokens()), Log: s.log, Now: s.Now,
+		Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(previewTimeout), s.Now).With(s.tokens()), Log: s.log, Now: s.Now,
 	}}
 }
 
 // looks returns the client for the reads of turns.
 func (s site) looks(t Tools) step.Reader {
 	bearer := s.tokens()
-	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.LookTime)).With(bearer), Log: s.log, Now: s.Now}
+	reader := step.Reader{Store: s.planStores(), Schemas: t.Schemas, Sender: outbound.NewSender(s.outbound(step.LookTime), s.Now).With(bearer), Log: s.log, Now: s.Now}
 	if t.Caller != nil {
 		reader.Caller = t.Caller(s.World, step.LookTime, bearer)
 	}

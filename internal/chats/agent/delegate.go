@@ -219,7 +219,7 @@ func transportError(err error) error {
 // resultOf evaluates an answer. Only a refusal from before the agent read the message is
 // retried. A refusal of the tool, by its code, is one: the next attempt reads the tools again.
 func (x *delegation) resultOf(a tool.Answer) attemptResult {
-	m, wait := a.Meaning(x.Now())
+	m, wait := a.Meaning()
 	why := errors.New("status " + strconv.Itoa(a.Status) + ": " + excerpt(a.Body))
 	switch {
 	case m == meaning.Unknown && (meaning.Redirects(a.Status) || !x.agent.Server.ErrorsReject()):

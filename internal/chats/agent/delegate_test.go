@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -101,7 +102,8 @@ func TestAskRetriesTransientErrorsAndCountsFailures(t *testing.T) {
 	down := fakeReply{err: tool.ErrNotSent}
 	ok := fakeReply{answer: textAnswer("hola")}
 	busy := func(status int, after string) fakeReply {
-		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
+		seconds, err := strconv.Atoi(after)
+		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Waits: err == nil, Wait: time.Duration(seconds) * time.Second}}
 	}
 	failed := textAnswer("no puedo")
 	failed.Failed = true

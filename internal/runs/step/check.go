@@ -91,7 +91,7 @@ func (x *Executor) runCheck(ctx context.Context, r plan.Run, check plan.Step) (h
 		return false, wait, nil, err
 	}
 	sent := r.State(step.ID).Last.SentAt
-	if _, wait = answer.Meaning(x.Now()); !decides(answer, call.op, call.args.Path, x.Now().Sub(sent)) {
+	if _, wait = answer.Meaning(); !decides(answer, call.op, call.args.Path, x.Now().Sub(sent)) {
 		return false, wait, &answer, &Error{Name: Transient, Message: fmt.Sprintf("the check was answered %d, and not by the operation", answer.Status)}
 	}
 	held, told, err := judgeCheck(step.Verify.Expect, resultOf(answer))

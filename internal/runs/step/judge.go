@@ -89,7 +89,7 @@ func strangeDoubt(r plan.Run, st plan.StepState, came string) *plan.Failure {
 
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
 	result := resultOf(a)
-	m, wait := a.Meaning(x.Now())
+	m, wait := a.Meaning()
 	strange := m == meaning.Done && !call.op.Answers(a)
 	if strange {
 		m = meaning.Unknown

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"piloto/infra/local/fixture"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
 	"piloto/internal/runs/step"
@@ -53,7 +54,9 @@ func answers(status int, headers ...string) func(tool.Request) (tool.Answer, err
 		h[headers[i]] = headers[i+1]
 	}
 	return func(tool.Request) (tool.Answer, error) {
-		return tool.Answer{Status: status, Headers: h, Body: []byte(`{"detail":"porque sí"}`), Bytes: 22}, nil
+		a := tool.Answer{Status: status, Headers: h, Body: []byte(`{"detail":"porque sí"}`), Bytes: 22}
+		a.Wait, a.Waits = meaning.Wait(a.Header, time.Now())
+		return a, nil
 	}
 }
 

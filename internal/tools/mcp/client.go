@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -265,15 +263,16 @@ func (e *exchanges) judge(ctx context.Context, limit int64, now time.Time, err e
 		}
 		return tool.Answer{}, outcome{err: tool.ErrNotSent.With("reason", reason(err)).Because(e.clean(err)), lost: true, again: true}
 	}
-	a, v := e.judgeCall(ctx, x, limit, now, err)
+	wait, waits := meaning.Wait(x.header.Get, now)
+	a, v := e.judgeCall(ctx, x, limit, waits, err)
+	a.Wait, a.Waits = wait, waits
 	if x.sessionUnknown() || e.streamed && meaning.Missing(x.status) {
 		v.lost, v.again = true, true
 	}
 	return a, v
 }
 
-func (e *exchanges) judgeCall(ctx context.Context, x *exchange, limit int64, now time.Time, err error) (tool.Answer, outcome) {
-	_, waits := meaning.Wait(x.header.Get, now)
+func (e *exchanges) judgeCall(ctx context.Context, x *exchange, limit int64, waits bool, err error) (tool.Answer, outcome) {
 	reply := x.answer()
 	switch status := x.status; {
 	case errors.Is(x.err, tool.ErrRequest):
@@ -329,21 +328,13 @@ func (x *exchange) sessionUnknown() bool {
 // origin.
 func (e *exchanges) refusalAnswer(x *exchange, limit int64) tool.Answer {
 	a := tool.Answer{Status: x.status, Failed: true, Headers: map[string]string{}}
-	retry, to := x.header.Get("Retry-After"), tool.RedirectOrigin(e.base, x.header.Get("Location"))
-	if retryAfter().MatchString(retry) && redactSecrets(retry, e.keys.Secrets()) == retry {
-		a.Headers["Retry-After"] = retry
-	}
+	to := tool.RedirectOrigin(e.base, x.header.Get("Location"))
 	if to != "" && redactSecrets(to, e.keys.Secrets()) == to {
 		a.Headers["Location"] = to
 	}
 	fitBody(&a, map[string]any{"error": map[string]any{"code": x.status, "message": http.StatusText(x.status)}}, limit)
 	return a
 }
-
-// retryAfter matches a number of seconds or a date, loosely.
-var retryAfter = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9A-Za-z,: +-]{1,40}$`)
-})
 
 // notSentError turns a failure before the call into an error of the call.
 func notSentError(err error) error {

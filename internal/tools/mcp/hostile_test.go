@@ -35,8 +35,9 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		failed bool
 		calls  int32 // 0: one
 
-		code    string // of an error of JSON-RPC
-		unknown bool   // that says nothing of the effect
+		code    string        // of an error of JSON-RPC
+		unknown bool          // that says nothing of the effect
+		wait    time.Duration // that the answer asks for
 	}{
 		{name: "plain", answer: func(*faultyServer) answers {
 			return status(200, fine, "Content-Type", "application/json; charset=utf-8")
@@ -92,9 +93,14 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 			return stream(`data: {"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"closed"}}` + "\n\n")
 		}, status: 200, failed: true, code: "-32000", unknown: true},
 
-		{name: "throttled", answer: func(*faultyServer) answers { return status(429, "slow", "Retry-After", "7") }, status: 429, failed: true},
+		{name: "throttled", answer: func(*faultyServer) answers { return status(429, "slow", "Retry-After", "7") }, status: 429, failed: true, wait: 7 * time.Second},
 		{name: "throttled, without a time", answer: func(*faultyServer) answers { return status(429, "slow") }, status: 429, failed: true},
-		{name: "unavailable until", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "7") }, status: 503, failed: true},
+		{name: "unavailable until", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "7") }, status: 503, failed: true, wait: 7 * time.Second},
+		{name: "throttled for milliseconds", answer: func(*faultyServer) answers { return status(429, "", "Retry-After-Ms", "7000") }, status: 429, failed: true, wait: 7 * time.Second},
+		{name: "unavailable for milliseconds", answer: func(*faultyServer) answers { return status(503, "", "Retry-After-Ms", "7000") }, status: 503, failed: true, wait: 7 * time.Second},
+		{name: "overloaded by a slow clock", answer: func(*faultyServer) answers {
+			return status(529, "", "Date", "Sun, 01 Jan 2006 00:00:00 GMT", "Retry-After", "Sun, 01 Jan 2006 00:00:07 GMT")
+		}, status: 529, failed: true, wait: 7 * time.Second},
 		{name: "too large for it", answer: func(*faultyServer) answers { return status(413, "") }, status: 413, failed: true},
 		{name: "redirect", answer: func(*faultyServer) answers { return status(307, "", "Location", "http://127.0.0.1:1/elsewhere?key=x") }, status: 307, failed: true},
 
@@ -155,7 +161,7 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 		}, status: 502, failed: true},
 		{name: "408", answer: func(*faultyServer) answers { return status(408, "") }, status: 408, failed: true},
 		{name: "425", answer: func(*faultyServer) answers { return status(425, "") }, status: 425, failed: true},
-		{name: "503 at a date", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "Sun, 01 Jan 2040 00:00:00 GMT") }, status: 503, failed: true},
+		{name: "503 at a date", answer: func(*faultyServer) answers { return status(503, "", "Retry-After", "Sun, 01 Jan 2040 00:00:00 GMT") }, status: 503, failed: true, wait: tool.MostWait},
 		{name: "503", answer: func(*faultyServer) answers { return status(503, "") }, status: 503, failed: true},
 	}
 	for _, c := range cases {
@@ -181,11 +187,11 @@ func TestCallToolReportsExactOutcome(t *testing.T) {
 			if err != nil || a.Status != c.status || a.Failed != c.failed || a.Code != c.code || !json.Valid(a.Body) {
 				t.Errorf("%v: %+v %s", err, a, a.Body)
 			}
-			if m, _ := a.Meaning(time.Now()); c.code != "" && (m == meaning.Unknown) != c.unknown || c.code != "" && m == meaning.Done {
+			if m, _ := a.Meaning(); c.code != "" && (m == meaning.Unknown) != c.unknown || c.code != "" && m == meaning.Done {
 				t.Errorf("it means %v", m)
 			}
-			if want := a.Headers["Retry-After"]; (want == "7") != (c.name == "throttled" || c.name == "unavailable until") {
-				t.Errorf("Retry-After is %q", want)
+			if m, wait := a.Meaning(); wait != c.wait || c.wait > 0 && m != meaning.Later {
+				t.Errorf("it means %v after %s, want %s", m, wait, c.wait)
 			}
 			if to := a.Headers["Location"]; (to == "http://127.0.0.1:1") != (c.name == "redirect") {
 				t.Errorf("Location is %q", to)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"piloto/internal/ground/failpoint"
@@ -37,12 +38,13 @@ type Sender struct {
 	opts   Options
 	reads  *http.Client // may keep connections, and repeat a request on a dead one
 	writes *http.Client // sends each request once, on its own connection
-	tokens *Tokens      // nil: keys of the place "oauth" cannot be sent
+	now    func() time.Time
+	tokens *Tokens // nil: keys of the place "oauth" cannot be sent
 }
 
 // NewSender returns a Sender with the limits of opts.
-func NewSender(opts Options) Sender {
-	return Sender{opts: opts, reads: NewClient(opts), writes: newOnceClient(opts)}
+func NewSender(opts Options, now func() time.Time) Sender {
+	return Sender{opts: opts, reads: NewClient(opts), writes: newOnceClient(opts), now: now}
 }
 
 // With returns a Sender that also exchanges keys of the place "oauth" for tokens.
@@ -164,6 +166,7 @@ func (s Sender) read(method string, res *http.Response, secrets []string, limit 
 		return tool.Answer{}, failure(err, true, secrets...)
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
+	a.Wait, a.Waits = meaning.Wait(res.Header.Get, s.now())
 	if !res.Uncompressed && res.ContentLength > int64(len(body)) && method != http.MethodHead {
 		a.Bytes = int(res.ContentLength)
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"unicode/utf16"
 
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/tool"
 )
 
@@ -77,7 +79,7 @@ func say(text string) func(net.Conn) {
 }
 
 func sender(timeout time.Duration) Sender {
-	return NewSender(Options{AllowLoopback: true, Timeout: timeout})
+	return NewSender(Options{AllowLoopback: true, Timeout: timeout}, time.Now)
 }
 
 func to(url, method string) tool.Request {
@@ -102,6 +104,33 @@ func TestSendReturnsStatusHeadersAndBody(t *testing.T) {
 		got, _ := r.last.Load().(string)
 		if !strings.HasPrefix(got, method+" /x?a=1\n") || !strings.HasSuffix(got, "\n\n{\"n\":1}") {
 			t.Errorf("%s: arrived as %q", method, got)
+		}
+	}
+}
+
+// TestEveryPauseReachesTheCaller: in each form that package meaning reads, whichever headers are kept of the response.
+func TestEveryPauseReachesTheCaller(t *testing.T) {
+	slow := time.Now().Add(-time.Hour).UTC()
+	for name, c := range map[string]struct {
+		headers string
+		want    time.Duration
+		asks    bool
+	}{
+		"seconds":                {"Retry-After: 9\r\n", 9 * time.Second, true},
+		"milliseconds":           {"Retry-After-Ms: 9500\r\n", 9500 * time.Millisecond, true},
+		"both":                   {"retry-after-ms: 250\r\nretry-after: 9\r\n", 250 * time.Millisecond, true},
+		"a date of a slow clock": {"Date: " + slow.Format(http.TimeFormat) + "\r\nRetry-After: " + slow.Add(9*time.Second).Format(http.TimeFormat) + "\r\n", 9 * time.Second, true},
+		"none":                   {"", 0, false},
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			for _, status := range []int{425, 429, 503, 529} {
+				r := serveRaw(t, say("HTTP/1.1 "+strconv.Itoa(status)+" X\r\n"+c.headers+"Content-Length: 0\r\n\r\n"))
+				a, err := sender(2*time.Second).Send(t.Context(), to(r.url, method), nil, 100)
+				m, wait := a.Meaning()
+				if err != nil || a.Status != status || wait != c.want || (m == meaning.Later) != (c.asks || status < 500) {
+					t.Errorf("%s of %s %d: %v after %s, %v", name, method, status, m, wait, err)
+				}
+			}
 		}
 	}
 }
@@ -238,7 +267,7 @@ func TestSendDistinguishesSentFromNotSent(t *testing.T) {
 	key := tool.Keys{{Place: tool.KeyPlace{In: "query", Name: "k"}, Secret: secret}}
 	for _, c := range cases {
 		for _, method := range []string{"GET", "POST"} {
-			_, err := NewSender(c.opts).Send(t.Context(), to(c.url, method), key, 100)
+			_, err := NewSender(c.opts, time.Now).Send(t.Context(), to(c.url, method), key, 100)
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s %s: %v, want %s", method, c.name, err, c.want.Code)
 				continue

@@ -31,7 +31,7 @@ func vectors(opts Options) map[string]func(ctx context.Context, url string, key 
 	send := func(method string) func(context.Context, string, tool.Keys) error {
 		return func(ctx context.Context, url string, key tool.Keys) error {
 			header := map[string]string{"Accept": "application/json", "Host": "other.example.test"}
-			_, err := NewSender(opts).With(tokens()).Send(ctx, tool.Request{Origin: url, URL: url, Method: method, Header: header}, key, 1000)
+			_, err := NewSender(opts, time.Now).With(tokens()).Send(ctx, tool.Request{Origin: url, URL: url, Method: method, Header: header}, key, 1000)
 			return err
 		}
 	}

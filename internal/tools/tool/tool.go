@@ -316,6 +316,9 @@ type Prolong func(ctx context.Context, within time.Duration) time.Duration
 //
 //	For a Call, Body is the protocol's result ({"content": […], "structuredContent": …}). Failed means that the tool reported an error, which Body describes.
 //	Code is that of the error of JSON-RPC that came in the place of a result, which Body describes; "" for any other answer.
+//
+// Waits says that the response asks for a pause, and Wait for how long (meaning.Wait). Who reads the response sets both, because
+// Headers does not hold every header that asks for one.
 type Answer struct {
 	Status    int
 	Failed    bool
@@ -324,19 +327,20 @@ type Answer struct {
 	Body      []byte
 	Bytes     int
 	Truncated bool
+	Waits     bool
+	Wait      time.Duration // may be negative, and has no limit: see Meaning
 }
 
 // MostWait limits the pause that a response may ask for.
 const MostWait = 10 * time.Minute
 
 // Meaning returns what the answer says of its request, and the pause that it asks for, at most MostWait; 0 for none.
-func (a Answer) Meaning(now time.Time) (meaning.Meaning, time.Duration) {
-	wait, asked := meaning.Wait(a.Header, now)
-	m := meaning.Of(a.Status, asked)
+func (a Answer) Meaning() (meaning.Meaning, time.Duration) {
+	m := meaning.Of(a.Status, a.Waits)
 	if a.Code != "" && (m == meaning.Done || m == meaning.Refused) { // the status says no more than that there is an error
 		m = meaning.OfCode(a.Code)
 	}
-	return m, min(max(wait, 0), MostWait)
+	return m, min(max(a.Wait, 0), MostWait)
 }
 
 // Header returns a header of the answer, whatever its spelling; "" when it has none.
