@@ -277,9 +277,7 @@ func (d *dialog) nextLookID() string {
 
 // isAnswered reports whether a look need not be made again, because the same answer is to be expected.
 func (l look) isAnswered() bool {
-	const tooLate, tooMany, broken = 408, 429, 500
-	s := l.source.Status
-	return l.source.Error == "" && s < broken && s != tooMany && s != tooLate
+	return l.source.Error == "" && !meaning.Passes(l.source.Status, false)
 }
 
 // makeLook makes one read. A panic in it is a result and one log line.

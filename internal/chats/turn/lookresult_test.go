@@ -144,6 +144,9 @@ func TestAFailedLookIsMadeAgain(t *testing.T) {
 		"no connection": {err: tool.ErrNotSent},
 		"a broken one":  {answer: tool.Answer{Status: 500}},
 		"a busy one":    {answer: tool.Answer{Status: 429}},
+		"a late one":    {answer: tool.Answer{Status: 408}},
+		"an early one":  {answer: tool.Answer{Status: 425}},
+		"one that left": {answer: tool.Answer{Status: 499}},
 	} {
 		w := newLookWorld(t)
 		failed := false
