@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -282,6 +283,8 @@ func (e *exchanges) judgeCall(ctx context.Context, x *exchange, limit int64, wai
 	case status == 0 && reply == nil:
 	case meaning.WantsKey(status):
 		return tool.Answer{}, outcome{err: e.unauthorized(x), lost: true, forget: true}
+	case meaning.Moved(status) && meaning.SignsIn(status, e.base, x.header.Get("Location")): // any other redirect may follow what was done
+		return tool.Answer{}, outcome{err: tool.ErrSignIn.With("status", strconv.Itoa(status)), lost: true}
 	case meaning.Of(status, waits) == meaning.Later:
 		return e.refusalAnswer(x, limit), outcome{}
 	case reply != nil:

@@ -10,15 +10,17 @@ import (
 )
 
 // unauthorized returns the reason of a 401 or 403: ErrSignIn where the server wants OAuth, or else ErrUnauthorized. A
-// server wants OAuth when it names the metadata of that (RFC 9728), or when it answers a handshake without a key with a
-// bare 401, as servers of the specification before it do.
+// server wants OAuth when it names the metadata of that (RFC 9728), or when it asks a request without a key for a bearer token.
+// Before a call a bare 401 asks for one, too, as servers of the specification before that do. A key whose scope is too small is
+// one that the server knows (RFC 6750).
 func (e *exchanges) unauthorized(x *exchange) error {
 	status := strconv.Itoa(x.status)
-	handshake := x.method != methodList && x.method != methodCall
 	asks := strings.ToLower(strings.Join(x.header.Values("WWW-Authenticate"), ", "))
+	keyless := len(e.keys) == 0
 	switch {
-	case x.status != http.StatusUnauthorized, e.exchanged:
-	case strings.Contains(asks, "resource_metadata"), handshake && len(e.keys) == 0 && (asks == "" || strings.Contains(asks, "bearer")):
+	case e.exchanged, !keyless && strings.Contains(asks, "insufficient_scope"):
+	case strings.Contains(asks, "resource_metadata"), keyless && strings.Contains(asks, "bearer"),
+		keyless && asks == "" && x.status == http.StatusUnauthorized && x.method != methodCall:
 		return tool.ErrSignIn.With("status", status)
 	}
 	return tool.ErrUnauthorized.With("status", status)

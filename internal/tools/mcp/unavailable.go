@@ -32,7 +32,7 @@ func unavailable(ctx context.Context, e *exchanges, err error) error {
 		return tool.ErrProtocol.With("reason", "endpoint")
 	case meaning.WantsKey(status):
 		return e.unauthorized(x)
-	case meaning.SignsIn(status, x.header.Get("Location")):
+	case meaning.SignsIn(status, e.base, x.header.Get("Location")):
 		return tool.ErrSignIn.With("status", strconv.Itoa(status))
 	case status == 0:
 		return tool.ErrUnreachable.With("reason", reason(x.err)).Because(e.clean(x.err))
