@@ -155,29 +155,34 @@ func TestDiscoverReturnsReasonOfFailure(t *testing.T) {
 func TestDiscoverOmitsUnusableTools(t *testing.T) {
 	const object = `"inputSchema":{"type":"object"}`
 	for name, c := range map[string]struct{ tools, kept, warning string }{
-		"two of one name":       {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a","description":"x",` + object + `}`, "b", "a: 2 tools have this name"},
-		"one of them is broken": {`{"name":"a",` + object + `},{"name":"a","inputSchema":7},{"name":"b",` + object + `}`, "b", "a: 2 tools have this name"},
-		"listed again":          {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `},{` + object + `,"name":"a"}`, "a b", ""},
-		"hints in words":        {`{"name":"a","annotations":{"destructiveHint":"true","readOnlyHint":0},` + object + `}`, "a", ""},
-		"bad name":              {`{"name":"a b",` + object + `},{"name":"",` + object + `},{"name":"b",` + object + `}`, "b", `"a b"`},
-		"long name":             {`{"name":"` + strings.Repeat("a", 129) + `",` + object + `}`, "", "is none"},
-		"name with a line":      {`{"name":"a\nb",` + object + `}`, "", "is none"},
-		"no tool":               {`null,7,"x",{"name":"b",` + object + `}`, "b", "tool 1"},
-		"no schema":             {`{"name":"a"}`, "", "is missing"},
-		"schema is a list":      {`{"name":"a","inputSchema":[]}`, "", "is not an object"},
-		"schema of a text":      {`{"name":"a","inputSchema":{"type":"string"}}`, "", "describes no object"},
-		"schema of nothing":     {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"nothing"}}}}`, "", "is not a valid JSON Schema"},
-		"refers to nothing":     {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}}}}`, "", "is not a valid JSON Schema"},
-		"refers outside":        {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"http://127.0.0.1:1/x"}}}}`, "", "refers to another document"},
-		"schema too large":      {`{"name":"a","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 70_000) + `"}}`, "", "is larger"},
-		"bad output":            {`{"name":"a",` + object + `,"outputSchema":[]}`, "", "output schema"},
-		"header twice":          {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A"},"y":{"type":"object","properties":{"z":{"type":"string","x-mcp-header":"a"}}}}}}`, "", "into one header"},
-		"header with a line":    {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A\r\nB: c"}}}}`, "", "cannot be one"},
-		"header without a name": {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":""}}}}`, "", "cannot be one"},
-		"header of an object":   {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"A"}}}}`, "", "no text, integer or boolean"},
-		"draft 7":               {`{"name":"a","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"x":{"$ref":"#/definitions/y"}},"definitions":{"y":{"type":"string"}}}}`, "a", ""},
-		"no type":               {`{"name":"a","inputSchema":{}}`, "a", ""},
-		"look-ahead":            {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","pattern":"^(?=a)b"}}}}`, "a", ""},
+		"two of one name":        {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a","description":"x",` + object + `}`, "b", "a: 2 tools have this name"},
+		"three, and one differs": {`{"name":"a",` + object + `},{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a","description":"x",` + object + `}`, "b", "a: 2 tools have this name"},
+		"two titles of one name": {`{"name":"a","title":"A",` + object + `},{"name":"a","title":"B",` + object + `}`, "", "a: 2 tools have this name"},
+		"one of them is broken":  {`{"name":"a",` + object + `},{"name":"a","inputSchema":7},{"name":"b",` + object + `}`, "a b", "a: it is listed again, and there its input schema is not an object"},
+		"one has no schema":      {`{"name":"a"},{"name":"a",` + object + `}`, "a", "a: it is listed again, and there its input schema is missing"},
+		"one has a bad schema":   {`{"name":"a",` + object + `},{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"nothing"}}}}`, "a", "a: it is listed again"},
+		"both are broken":        {`{"name":"a"},{"name":"a","inputSchema":7}`, "", "a: its input schema is missing"},
+		"listed again":           {`{"name":"a",` + object + `},{"name":"b",` + object + `},{"name":"a",` + object + `},{` + object + `,"name":"a"}`, "a b", ""},
+		"hints in words":         {`{"name":"a","annotations":{"destructiveHint":"true","readOnlyHint":0},` + object + `}`, "a", ""},
+		"bad name":               {`{"name":"a b",` + object + `},{"name":"",` + object + `},{"name":"b",` + object + `}`, "b", `"a b"`},
+		"long name":              {`{"name":"` + strings.Repeat("a", 129) + `",` + object + `}`, "", "is none"},
+		"name with a line":       {`{"name":"a\nb",` + object + `}`, "", "is none"},
+		"no tool":                {`null,7,"x",{"name":"b",` + object + `}`, "b", "tool 1"},
+		"no schema":              {`{"name":"a"}`, "", "is missing"},
+		"schema is a list":       {`{"name":"a","inputSchema":[]}`, "", "is not an object"},
+		"schema of a text":       {`{"name":"a","inputSchema":{"type":"string"}}`, "", "describes no object"},
+		"schema of nothing":      {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"nothing"}}}}`, "", "is not a valid JSON Schema"},
+		"refers to nothing":      {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}}}}`, "", "is not a valid JSON Schema"},
+		"refers outside":         {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"http://127.0.0.1:1/x"}}}}`, "", "refers to another document"},
+		"schema too large":       {`{"name":"a","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 70_000) + `"}}`, "", "is larger"},
+		"bad output":             {`{"name":"a",` + object + `,"outputSchema":[]}`, "", "output schema"},
+		"header twice":           {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A"},"y":{"type":"object","properties":{"z":{"type":"string","x-mcp-header":"a"}}}}}}`, "", "into one header"},
+		"header with a line":     {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A\r\nB: c"}}}}`, "", "cannot be one"},
+		"header without a name":  {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":""}}}}`, "", "cannot be one"},
+		"header of an object":    {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"object","x-mcp-header":"A"}}}}`, "", "no text, integer or boolean"},
+		"draft 7":                {`{"name":"a","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"x":{"$ref":"#/definitions/y"}},"definitions":{"y":{"type":"string"}}}}`, "a", ""},
+		"no type":                {`{"name":"a","inputSchema":{}}`, "a", ""},
+		"look-ahead":             {`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"string","pattern":"^(?=a)b"}}}}`, "a", ""},
 	} {
 		s := newFaultyServer(t, nil)
 		s.tools = func() string { return `{"tools":[` + c.tools + `]}` }
@@ -189,6 +194,33 @@ func TestDiscoverOmitsUnusableTools(t *testing.T) {
 		said := strings.Join(found.Warnings, "; ")
 		if err != nil || strings.Join(kept, " ") != c.kept || !strings.Contains(said, c.warning) || (c.warning == "") != (said == "") {
 			t.Errorf("%s: kept %v, said %q, %v", name, kept, said, err)
+		}
+	}
+}
+
+// A name that is listed again in other words is the same tool, and calling it works whichever of them comes first.
+func TestAToolListedAgainIsOneTool(t *testing.T) {
+	const schema = `"inputSchema":{"type":"object","properties":{"x":{"type":["string","null"],"enum":["a","b"]},"y":{"type":"string"}},"required":["x","y"]}`
+	const sameSchema = `"inputSchema":{"required":["y","x"],"type":"object","properties":{"y":{"type":"string"},"x":{"enum":["b","a"],"type":["null","string"]}}}`
+	const described = `{"name":"do","description":"It does.",`
+	for name, again := range map[string]string{
+		"as it was":             described + schema + `}`,
+		"sets in another order": described + sameSchema + `}`,
+		"with a title":          described + `"title":"Do",` + schema + `}`,
+		"with another's title":  described + `"annotations":{"title":"Do"},` + sameSchema + `}`,
+		"not valid":             described + `"outputSchema":{"type":"nothing"},` + schema + `}`,
+	} {
+		s := newFaultyServer(t, ok)
+		first := described + schema + `}`
+		s.tools = func() string { return `{"tools":[` + first + `,` + again + `]}` }
+		at, ops := register(t, s.URL, nil)
+		if ops["do"].Name != "do" {
+			t.Errorf("%s: it is not there", name)
+			continue
+		}
+		first, again = again, first
+		if a, err := client(t).CallTool(t.Context(), callOf(at, ops["do"], `{"x":"a","y":"b"}`)); err != nil || a.Status != 200 {
+			t.Errorf("%s: %+v %v", name, a, err)
 		}
 	}
 }

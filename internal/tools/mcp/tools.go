@@ -47,9 +47,8 @@ type definition struct {
 	} `json:"annotations"`
 }
 
-// operations turns a listing into operations. A tool that cannot be used as described is omitted with a warning. A
-// name that is listed again is the same tool where the descriptions mean the same. Else nobody knows which of them a
-// call reaches, and all are omitted. Compiling schemas is slow, so compile is false when the tools are only compared.
+// operations turns a listing into operations. A tool that cannot be used as described is omitted with a warning. Compiling
+// schemas is slow, so compile is false when the tools are only compared.
 func operations(l listing, compile bool) (ops []tool.Operation, warnings []string) {
 	l.warnings = append([]string(nil), l.warnings...)
 	found := map[string][]definition{}
@@ -70,10 +69,7 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 		found[d.Name] = append(found[d.Name], d)
 	}
 	for _, name := range names {
-		op, err := operation(found[name])
-		if err == nil && compile {
-			err = checkSchemas(op)
-		}
+		op, err := oneOperation(&l, found[name], compile)
 		if err != nil {
 			l.warn("%s: %v: left out", name, err)
 			continue
@@ -84,18 +80,6 @@ func operations(l listing, compile bool) (ops []tool.Operation, warnings []strin
 		l.warnings = append(l.warnings[:maxWarnings], fmt.Sprintf("and %d more", len(l.warnings)-maxWarnings))
 	}
 	return ops, l.warnings
-}
-
-// operation converts the descriptions of one name into an operation.
-func operation(all []definition) (tool.Operation, error) {
-	first, err := all[0].operation()
-	for _, d := range all[1:] {
-		other, otherErr := d.operation()
-		if otherErr != nil || err != nil || tool.Fingerprint("", other) != tool.Fingerprint("", first) {
-			return first, fmt.Errorf("%d tools have this name, and they are not the same", len(all))
-		}
-	}
-	return first, err
 }
 
 // operation converts the tool into an operation.
