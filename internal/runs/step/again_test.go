@@ -109,6 +109,30 @@ func TestRetryKeepsTheKeyOfAnUnknownAttempt(t *testing.T) {
 	}
 }
 
+// A key that the document wants in another form is written so at every attempt, and kept as it is.
+func TestAKeyIsWrittenAsTheDocumentWantsIt(t *testing.T) {
+	w, r := newRun(t, nil, newStep("s1", "POST", "/orders", ""))
+	script(w, response(429), failure(tool.ErrLost), response(422), response(201))
+	first := r.ID + ":s1"
+	drive(t, w, r, "s1")
+	endNotDone(t, w, r)
+	for range 2 {
+		r = retryOf(t, w, r)
+		drive(t, w, r, "s1")
+		if st := w.Read(r.ID).State(plan.EffectOf("s1")); st.Status != plan.StepDone {
+			if st.Last.Key != first {
+				t.Errorf("it keeps %q, want %q", st.Last.Key, first)
+			}
+			endNotDone(t, w, r)
+		}
+	}
+	form := tool.KeyForm("uuid5")
+	want := []string{form.Write(first), form.Write(first), form.Write(first), form.Write(first)}
+	if got := keys(w); !slices.Equal(got, want) || status(w, r, "s1") != "done" {
+		t.Errorf("sent %v, want %v; it is %s", got, want, status(w, r, "s1"))
+	}
+}
+
 // A service that knows the key answers a repetition that it meets with a conflict: then it may have been done.
 func TestConflictWithAnUnknownAttemptIsInDoubt(t *testing.T) {
 	w, r := newRun(t, nil, newStep("s1", "POST", "/bookings", `{"room":"a"}`))

@@ -141,8 +141,8 @@ func (x *Executor) complete(r plan.Run, step plan.Step, call *prepared) {
 		return
 	}
 	call.hash = plan.RequestHash(call.request.Method, plan.RequestLine(call.request.URL, call.args.Headers), call.body)
-	if step.Risk != plan.Read {
-		call.request.Header["Idempotency-Key"] = call.idempotency
+	if key := call.op.KeyForm.Write(call.idempotency); step.Risk != plan.Read && key != "" {
+		call.request.Header[tool.KeyHeader] = key
 	}
 	if r.TraceID != "" {
 		call.request.Header["X-Trace-Id"] = r.TraceID

@@ -29,6 +29,7 @@ func extra(base string) []tool.Operation {
 			{Name: "who", In: "query", Explode: true, Schema: json.RawMessage(`{}`)}, {Name: "all", In: "query", Explode: true, Schema: json.RawMessage(`{}`)},
 		}},
 		{Entry: tool.Entry{Method: "GET", Path: "/places/{id}"}, Parameters: []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}},
+		{Entry: tool.Entry{Method: "POST", Path: "/orders"}, KeyForm: "uuid5"},
 	}
 	for _, o := range []string{"POST /payments", "PUT /payments/{id}", "GET /payments/{id}"} {
 		method, path, _ := strings.Cut(o, " ")

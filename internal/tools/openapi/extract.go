@@ -83,6 +83,9 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 			out.Needs = append(out.Needs, tool.KeyPlace{In: p.in, Name: p.name})
 		}
 		return
+	case given && strings.EqualFold(p.name, tool.KeyHeader) && tool.AddsHeader(c.method, p.name):
+		e.keyForm(out, c, p)
+		return
 	case given && !e.mayGive(p):
 		if p.required && !e.isAdded(c, p) {
 			c.refuse(tool.RefusedHeader, p.name)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
 
@@ -13,6 +14,18 @@ import (
 func (e *extractor) mayGive(p parameter) bool {
 	accepts := e.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
 	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p)) > 0 || p.schema.get("default") != nil)
+}
+
+// keyForm notes how the document wants the Idempotency-Key that each call of an operation has.
+func (e *extractor) keyForm(out *tool.Operation, c *call, p parameter) {
+	where := c.where() + " " + p.name
+	form, fits := tool.FormOfKey(schema.Compiler{}, tool.Parameter{Name: p.name, In: p.in, Style: p.style, Schema: e.schema(p.schema, where)})
+	switch out.KeyForm = form; {
+	case !fits && p.required:
+		c.refuse(tool.RefusedKey, p.name)
+	case !fits:
+		e.warn("%s: it is not sent, because no key can be written so", where)
+	}
 }
 
 // isAdded reports whether each request has a header by itself, with a value that the document allows.

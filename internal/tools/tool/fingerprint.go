@@ -11,7 +11,7 @@ import (
 )
 
 // Fingerprint returns the lower-case hex SHA-256 of everything that decides the effect of a call of op: the base
-// URL, method, template, parameters, and the body's schema, media type and encoding. Titles, summaries, descriptions and
+// URL, method, template, parameters, the form of the Idempotency-Key, and the body's schema, media type and encoding. Titles, summaries, descriptions and
 // examples are not part of it, and neither is the order of the document.
 //
 // The fingerprint of a tool with a name covers everything that its server declares, because the server describes
@@ -46,7 +46,8 @@ func Fingerprint(baseURL string, op Operation) string {
 		Body       *body
 		Others     []body   `json:",omitempty"`
 		Refused    *Refusal `json:",omitempty"`
-	}{V: 1, Refused: op.Refused, BaseURL: baseURL, Method: op.Method, Path: op.Path}
+		KeyForm    KeyForm  `json:",omitempty"`
+	}{V: 1, Refused: op.Refused, KeyForm: op.KeyForm, BaseURL: baseURL, Method: op.Method, Path: op.Path}
 	for _, p := range op.Parameters {
 		meaning.Parameters = append(meaning.Parameters, parameter{p.Name, p.In, p.Style, p.Required, p.Explode, decodeBareSchema(p.Schema)})
 	}

@@ -21,6 +21,7 @@ const (
 	RefusedCookie  = "cookie"  // it requires a cookie that is no key
 	RefusedHeader  = "header"  // it requires a header that no call may set
 	RefusedValue   = "value"   // it requires a header with a value that cannot be written: What is its name
+	RefusedKey     = "key"     // it requires an Idempotency-Key of a form that keys are not written in: What is the name of the header
 	RefusedServer  = "server"  // the document sends it to another origin
 	RefusedAddress = "address" // the document sends it to an address that cannot be read: What is that
 	RefusedScheme  = "scheme"  // it requires a proof of identity that is not supported

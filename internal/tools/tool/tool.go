@@ -215,6 +215,8 @@ type Operation struct {
 	TellsMissing bool `json:"tells_missing,omitempty"`
 	// JSONOnly says that the document describes JSON, and nothing else, as the operation's answer of success.
 	JSONOnly bool `json:"json_only,omitempty"`
+	// KeyForm is how the document wants the Idempotency-Key of the operation.
+	KeyForm KeyForm `json:"key_form,omitempty"`
 }
 
 // Answers reports whether an answer of success is the operation's: it is no page for people where the document describes
