@@ -8,7 +8,7 @@ import (
 // answersJSONOnly reports whether the document describes JSON, and nothing else, as the answer of success of an operation:
 // its default answer where it describes no other. One that describes no content says nothing.
 func (d *document) answersJSONOnly(method, path string) bool {
-	op := d.resolveQuietly(d.root.get("paths").get(path)).get(strings.ToLower(method))
+	op := d.operationAt(path, strings.ToLower(method))
 	var media, usual []string
 	succeeds := false
 	op.get("responses").each(func(status string, answer *node) {
@@ -28,7 +28,7 @@ func (d *document) answersJSONOnly(method, path string) bool {
 
 // mediaOf returns the media types of an answer.
 func (d *document) mediaOf(op, answer *node) []string {
-	answer = d.resolveQuietly(answer)
+	answer = d.targetOf(answer)
 	var media []string
 	if d.version != swagger2 {
 		answer.get("content").each(func(m string, _ *node) { media = append(media, m) })

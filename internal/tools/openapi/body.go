@@ -64,28 +64,53 @@ func isText(base string) bool {
 	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+yaml") || slices.Contains(textTypes, base)
 }
 
-// content is one of the forms in which a body may be sent.
+// content is one of the forms in which a body may be sent. unread is what of it cannot be read, else "".
 type content struct {
 	media            string
 	schema, encoding *node
+	unread           string
 }
 
 func (s *skeleton) body3(c *call, op *node) {
-	body := op.get("requestBody")
-	if body == nil {
+	const place = "requestBody"
+	body, broken := s.resolve(op.get("requestBody"))
+	switch {
+	case broken == "" && (body == nil || body.kind == null):
+		return
+	case broken != "" || body.kind != object:
+		c.refuseUnread(place, broken)
 		return
 	}
-	if body = s.resolve(body, c.where()); body == nil {
+	all, broken := s.resolve(body.get("content"))
+	if broken != "" || all != nil && all.kind != object && all.kind != null {
+		c.refuseUnread(place+".content", broken)
 		return
 	}
 	var contents []content
-	body.get("content").each(func(name string, n *node) {
-		contents = append(contents, content{name, n.get("schema"), n.get("encoding")})
-	})
+	all.each(func(name string, n *node) { contents = append(contents, s.contentOf(name, n)) })
 	s.body(c, body.get("required"), contents)
 }
 
-func (s *skeleton) body2(c *call, op, body *node, form []*node) {
+func (s *skeleton) contentOf(media string, n *node) content {
+	n, broken := s.resolve(n)
+	if broken != "" || n.kind != object && n.kind != null {
+		return content{media: media, unread: strings.TrimSuffix(clip(media, 40)+": "+broken, ": ")}
+	}
+	return content{media: media, schema: n.get("schema"), encoding: n.get("encoding")}
+}
+
+// bodyParts are the parameters of 2.0 that are a body, or fields of a form.
+type bodyParts struct{ bodies, form []*node }
+
+func (s *skeleton) body2(c *call, op *node, parts bodyParts) {
+	var body *node
+	if n := len(parts.bodies); n > 0 { // a call has one body
+		body = parts.bodies[n-1]
+		for _, p := range append(parts.bodies[:n-1:n-1], parts.form...) {
+			s.leaveOut(c, p)
+		}
+	}
+	form := parts.form
 	consumes := op.get("consumes")
 	if consumes == nil {
 		consumes = s.root.get("consumes")
@@ -107,7 +132,7 @@ func (s *skeleton) body2(c *call, op, body *node, form []*node) {
 			media = []string{jsonMedia}
 		}
 		for _, m := range media {
-			contents = append(contents, content{m, body.get("schema"), nil})
+			contents = append(contents, content{media: m, schema: body.get("schema")})
 		}
 		s.body(c, body.get("required"), contents)
 	case len(form) > 0:
@@ -118,7 +143,7 @@ func (s *skeleton) body2(c *call, op, body *node, form []*node) {
 			name = partsMedia
 		}
 		schema, encoding, required := formSchema(form)
-		s.body(c, required, []content{{name, schema, encoding}})
+		s.body(c, required, []content{{media: name, schema: schema, encoding: encoding}})
 	}
 }
 
@@ -169,6 +194,10 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 			why = firstRefusal(why, reason, what)
 			continue
 		}
+		if unread := s.unreadIn(one, required.isTrue()); unread != "" {
+			why = firstRefusal(why, tool.RefusedUnread, unread)
+			continue
+		}
 		made, refused := s.written(c, media, one)
 		if refused != nil {
 			why = firstRefusal(why, refused.Reason, refused.What)
@@ -186,6 +215,17 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 		return
 	}
 	c.refuse(why.Reason, why.What)
+}
+
+// unreadIn returns what cannot be read of a content: of its schema only where the body is required.
+func (s *skeleton) unreadIn(one content, required bool) string {
+	if one.unread != "" || !required {
+		return one.unread
+	}
+	if broken := s.brokenIn(one.schema, 0); broken != "" {
+		return clip(one.media, 40) + ": " + broken
+	}
+	return ""
 }
 
 // refusalOfMedia returns why a body of a media type is not sent: the document names none, or one that cannot be written.

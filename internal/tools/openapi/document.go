@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -32,6 +33,7 @@ type document struct {
 	visited    int              // see maxFamily
 	families   map[*node]family
 	children   map[*node][]string // references to the schemas that extend one; nil: not read yet
+	broken     map[*node]string   // see brokenIn
 }
 
 // maxReference limits the length of a reference, in bytes: a few references can be used very often, and lead to one
@@ -39,7 +41,7 @@ type document struct {
 const maxReference = 4 << 10
 
 func newDocument(ctx context.Context, root *node) (*document, error) {
-	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}, families: map[*node]family{}}
+	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}, families: map[*node]family{}, broken: map[*node]string{}}
 	if v := root.get("swagger").scalar(); v != "" {
 		if v != "2.0" && v != "2" {
 			return nil, documentError("Swagger %s is not supported", clip(v, 20))
@@ -86,21 +88,20 @@ func (d *document) allWarnings() []string {
 	return d.warnings
 }
 
-// resolve follows an object's $ref, and the $ref found there, as long as they are local. It returns nil, with a
-// warning, when the target is outside the document or missing.
-func (d *document) resolve(n *node, what string) *node {
+// resolve follows an object's $ref, and the $ref found there, as long as they are local. It returns nil, and the reference that
+// cannot be followed, when a target is outside the document or missing, or when references go round in a circle.
+func (d *document) resolve(n *node) (target *node, broken string) {
 	for range 32 {
-		r := n.get("$ref").str()
-		if r == "" {
-			return n
+		r := n.get("$ref")
+		if r == nil || r.kind == null {
+			return n, ""
 		}
-		if n = d.at(r); n == nil {
-			d.warn("%s: the reference %s cannot be followed and is left out", what, clip(r, 200))
-			return nil
+		broken = cmp.Or(clip(r.scalar(), 150), "$ref")
+		if n = d.at(r.str()); n == nil {
+			break
 		}
 	}
-	d.warn("%s: references go round in a circle and are left out", what)
-	return nil
+	return nil, broken
 }
 
 var fromToken = strings.NewReplacer("~1", "/", "~0", "~")

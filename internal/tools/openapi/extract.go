@@ -99,6 +99,11 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 		}
 		return
 	}
+	if p.required && !isKey {
+		if broken := e.brokenIn(p.schema, 0); broken != "" {
+			c.refuse(tool.RefusedUnread, clip(p.name, 100)+": "+broken)
+		}
+	}
 	out.Parameters = append(out.Parameters, tool.Parameter{
 		Name: p.name, In: p.in, Required: p.required && !isKey, Style: p.style, Explode: p.explode,
 		Schema: e.schema(p.schema, c.where()+" "+p.name),

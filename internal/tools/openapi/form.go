@@ -74,11 +74,11 @@ func (s *skeleton) membersOf(schema *node) formMembers {
 
 // isFile reports whether a member of a form is a file: bytes that are no text.
 func (s *skeleton) isFile(schema, encoding *node) bool {
-	schema = s.resolveQuietly(schema)
+	schema = s.targetOf(schema)
 	const nested = 10 // a list may be one of itself
 	for range nested {
 		if slices.Contains(typesOf(schema), "array") {
-			schema = s.resolveQuietly(schema.get("items"))
+			schema = s.targetOf(schema.get("items"))
 		}
 	}
 	if s.isBinary(schema) {

@@ -50,7 +50,7 @@ func (e *extractor) isAdded(c *call, p parameter) bool {
 
 // valuesOf returns the only values that a parameter may have; nil for any.
 func (e *extractor) valuesOf(p parameter) (values []string) {
-	schema := e.resolveQuietly(p.schema)
+	schema := e.targetOf(p.schema)
 	for _, v := range schema.get("enum").elements() {
 		values = append(values, v.scalar())
 	}
@@ -73,6 +73,6 @@ func (e *extractor) isLine(p parameter) bool {
 	if !slices.Contains(kinds, "array") || p.style == "tabDelimited" { // no header has a tab
 		return false
 	}
-	of := e.kindsOf(e.resolveQuietly(p.schema).get("items"))
+	of := e.kindsOf(e.targetOf(p.schema).get("items"))
 	return len(of) == 0 || slices.ContainsFunc(of, isPlain)
 }

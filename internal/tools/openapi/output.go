@@ -20,7 +20,7 @@ const (
 // The outline is no part of an operation's fingerprint: it is only used to suggest an undo, and the undo's own call
 // is checked as any other.
 func (d *document) output(path string) json.RawMessage {
-	op := d.resolveQuietly(d.root.get("paths").get(path)).get("post")
+	op := d.operationAt(path, "post")
 	schema := d.responseSchema(op.get("responses"))
 	types := map[string]string{}
 	steps := outputSteps
@@ -47,9 +47,14 @@ func (d *document) output(path string) json.RawMessage {
 	return raw
 }
 
+// operationAt returns the operation of a path by its method in the lower case, nil when there is none.
+func (d *document) operationAt(path, method string) *node {
+	return d.targetOf(d.targetOf(d.root.get("paths").get(path)).get(method))
+}
+
 // tellsMissing reports whether the document describes an answer of the operation for what is not there.
 func (d *document) tellsMissing(method, path string) bool {
-	op := d.resolveQuietly(d.root.get("paths").get(path)).get(strings.ToLower(method))
+	op := d.operationAt(path, strings.ToLower(method))
 	told := false
 	op.get("responses").each(func(status string, _ *node) {
 		told = told || status == "404" || status == "410" || strings.EqualFold(status, "4XX")
@@ -64,7 +69,7 @@ func (d *document) responseSchema(responses *node) *node {
 		if found != nil || len(status) != 3 || status[0] != '2' {
 			return
 		}
-		answer = d.resolveQuietly(answer)
+		answer = d.targetOf(answer)
 		if d.version == swagger2 {
 			found = answer.get("schema")
 			return
@@ -81,7 +86,7 @@ func (d *document) responseSchema(responses *node) *node {
 
 // members collects the types of an object's plain members.
 func (d *document) members(schema *node, types map[string]string, left *int) {
-	schema = d.resolveQuietly(schema)
+	schema = d.targetOf(schema)
 	if *left--; schema == nil || *left < 0 {
 		return
 	}
@@ -93,7 +98,7 @@ func (d *document) members(schema *node, types map[string]string, left *int) {
 		if *left--; *left < 0 || len(name) > outputName {
 			return
 		}
-		if t := plainType(d.resolveQuietly(member).get("type")); t != "" {
+		if t := plainType(d.targetOf(member).get("type")); t != "" {
 			types[name] = t
 		}
 	})
@@ -113,14 +118,8 @@ func plainType(n *node) string {
 	return ""
 }
 
-// resolveQuietly follows references as resolve does, without warnings.
-func (d *document) resolveQuietly(n *node) *node {
-	for range 32 {
-		r := n.get("$ref").str()
-		if r == "" {
-			return n
-		}
-		n = d.at(r)
-	}
-	return nil
+// targetOf returns what the references of an object lead to; nil for nothing.
+func (d *document) targetOf(n *node) *node {
+	target, _ := d.resolve(n)
+	return target
 }

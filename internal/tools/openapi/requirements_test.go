@@ -178,7 +178,8 @@ func TestRequirementsOfSecurityAreRead(t *testing.T) {
 		"not defined, or":   {`"security":[{"z":[]},{"a":[]}]`, schemes, "[[header X-A]]"},
 		"no scheme at all":  {``, `,"security":[{"z":[]}]`, "[]"},
 		"cannot be read":    {`"security":[{"z":[]}]`, `,"components":{"securitySchemes":{"z":{"type":"apiKey","in":"header"}}}`, "[]"},
-		"no list":           {`"security":{"a":[]}`, schemes, "[]"},
+		"no list":           {`"security":"a"`, schemes, "[]"},
+		"by name":           {`"security":{"a":[],"b":[]}`, schemes, "[[header X-A query b]]"},
 		"what can be given": {`"security":[{"m":[],"a":[]},{"b":[]}]`, schemes, "[[query b]]"},
 		"a secret header":   {`"parameters":[{"in":"header","name":"X-Api-Token","required":true,"schema":{}}],"security":[{"a":[]}]`, schemes, "[[header X-A]]"},
 	} {

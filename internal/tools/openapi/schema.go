@@ -309,12 +309,12 @@ func (c *converter) objects(n *node, known []string, below bool, depth int, w *m
 }
 
 // isReadOnly reports whether the service sets a property: a request then need not contain it.
-func (c *converter) isReadOnly(n *node) bool {
+func (d *document) isReadOnly(n *node) bool {
 	if n.get("readOnly").isTrue() {
 		return true
 	}
 	r := n.get("$ref").str()
-	return r != "" && c.at(r).get("readOnly").isTrue()
+	return r != "" && d.at(r).get("readOnly").isTrue()
 }
 
 func (c *converter) combinations(n *node, chosen choice, beside beside, below bool, depth int, w *members) {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,29 +13,34 @@ const (
 	maxRequirements = 20  // of one operation
 )
 
-// scheme is a security scheme: the place of its key, or what cannot be given for it.
+// scheme is a security scheme: the place of its key, or what cannot be given for it, or where it cannot be read.
 type scheme struct {
 	place       tool.KeyPlace
 	unsupported string
+	unread      string
 }
 
 // readSecurity reads the security schemes, and the places of their keys: first those that every operation requires.
 func (s *skeleton) readSecurity() {
-	schemes := s.root.get("components").get("securitySchemes")
+	schemes, place := s.root.get("components").get("securitySchemes"), "securitySchemes."
 	if s.version == swagger2 {
-		schemes = s.root.get("securityDefinitions")
+		schemes, place = s.root.get("securityDefinitions"), "securityDefinitions."
 	}
 	s.schemes = map[string]scheme{}
 	asked := map[string]bool{}
-	for _, requirement := range s.root.get("security").elements() {
+	for _, requirement := range requirementsOf(s.root.get("security")) {
 		requirement.each(func(name string, _ *node) { asked[name] = true })
 	}
 	var first, rest []tool.KeyPlace
 	schemes.each(func(name string, n *node) {
+		at := place + clip(name, 50)
 		if len(s.schemes) >= maxSchemes {
+			s.schemes[name] = scheme{unread: at}
 			return
 		}
-		if n = s.resolve(n, "security scheme "+clip(name, 100)); n == nil {
+		n, broken := s.resolve(n)
+		if broken != "" {
+			s.schemes[name] = scheme{unread: at + ": " + broken}
 			return
 		}
 		one, known := readScheme(n)
@@ -86,8 +92,17 @@ func readScheme(n *node) (one scheme, known bool) {
 	return scheme{}, false
 }
 
+// requirementsOf returns the alternatives of a security. One that is no list is taken for the only one.
+func requirementsOf(security *node) []node {
+	if security != nil && security.kind == object {
+		return []node{*security}
+	}
+	return security.elements()
+}
+
 // securityOf reads which keys an operation needs: its own requirements, else those of the document. It refuses the operation when
-// every alternative needs what is not supported. A scheme that the document does not define gets no key, because nobody knows which.
+// every alternative needs what is not supported or cannot be read. A scheme that the document does not define gets no key, because
+// nobody knows which.
 func (s *skeleton) securityOf(c *call, op *node) {
 	all := op.get("security")
 	if all == nil {
@@ -97,36 +112,50 @@ func (s *skeleton) securityOf(c *call, op *node) {
 		return
 	}
 	c.security = [][]tool.KeyPlace{}
-	if all.kind != list {
-		s.warn("%s: its security is no list, and it is called without a key", c.where())
+	requirements := requirementsOf(all)
+	if len(requirements) == 0 && all.kind == list {
+		c.security = [][]tool.KeyPlace{{}}
 		return
 	}
-	unsupported, unknown := "", false
-	for _, requirement := range all.elements()[:min(all.size(), maxRequirements)] {
-		var places []tool.KeyPlace
-		usable := requirement.kind == object
-		requirement.each(func(name string, _ *node) {
-			one, known := s.schemes[name]
-			switch {
-			case !known:
-				s.warn("%s: the security scheme %s is not defined, and gets no key", c.where(), clip(name, 100))
-				unknown, usable = true, false
-			case one.unsupported != "":
-				unsupported, usable = one.unsupported, false
-			case !slices.ContainsFunc(places, one.place.Is):
-				places = append(places, one.place)
-			}
-		})
-		if usable {
+	why, unknown := scheme{unread: "security"}, false
+	for i, requirement := range requirements[:min(len(requirements), maxRequirements)] {
+		places, missing := s.requirement(c, &requirement)
+		switch {
+		case missing == nil:
 			c.security = append(c.security, slices.Clip(append([]tool.KeyPlace{}, places...)))
+		case *missing == scheme{}:
+			unknown = true
+		case i == 0:
+			why = *missing
 		}
 	}
 	switch {
-	case all.size() == 0:
-		c.security = [][]tool.KeyPlace{{}}
 	case len(c.security) > 0:
-	case unknown || unsupported == "": // called without a key
+	case unknown: // called without a key
+	case why.unsupported != "":
+		c.refuse(tool.RefusedScheme, why.unsupported)
 	default:
-		c.refuse(tool.RefusedScheme, unsupported)
+		c.refuse(tool.RefusedUnread, why.unread)
 	}
+}
+
+// requirement returns the places of the keys that one alternative needs, or the scheme of which none can be given: an empty one where the
+// document does not define it.
+func (s *skeleton) requirement(c *call, n *node) (places []tool.KeyPlace, missing *scheme) {
+	if n.kind != object {
+		return nil, &scheme{unread: "security"}
+	}
+	n.each(func(name string, _ *node) {
+		one, known := s.schemes[name]
+		switch {
+		case !known:
+			s.warn("%s: the security scheme %s is not defined, and gets no key", c.where(), clip(name, 100))
+			missing = &scheme{}
+		case one.unsupported != "" || one.unread != "":
+			missing = cmp.Or(missing, &one)
+		case !slices.ContainsFunc(places, one.place.Is):
+			places = append(places, one.place)
+		}
+	})
+	return places, missing
 }

@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"piloto/internal/tools/tool"
@@ -50,13 +52,15 @@ func (c *call) refuse(reason, what string) {
 	}
 }
 
-func (c call) where() string { return c.method + " " + c.path }
-
-type parameter struct {
-	name, in, style   string
-	required, explode bool
-	schema            *node
+// refuseUnread refuses the operation because of a place in its document that cannot be read, and may say what a call has to have;
+// "" for none. broken is the reference there that cannot be followed, or "".
+func (c *call) refuseUnread(place, broken string) {
+	if place != "" {
+		c.refuse(tool.RefusedUnread, strings.TrimSuffix(place+": "+broken, ": "))
+	}
 }
+
+func (c call) where() string { return c.method + " " + c.path }
 
 type body struct {
 	media    string
@@ -91,177 +95,94 @@ func (s *skeleton) build() error {
 			s.warn("%s is left out: %s", clip(path, 200), reason)
 			return
 		}
-		item = s.resolve(item, clip(path, 200))
-		if item != nil && item.kind == object {
-			s.item(path, item)
+		target, broken := s.resolve(item)
+		if broken != "" {
+			s.warn("%s is left out: the reference %s cannot be followed", clip(path, 200), broken)
+		}
+		if target != nil && target.kind == object {
+			s.item(path, item, target)
 		}
 	})
 	return err
 }
 
-func (s *skeleton) item(path string, item *node) {
-	shared := s.parameters(item.get("parameters"), path)
-	servers := s.serversOf(item)
+// item reads the operations of a path. target is what the references of item lead to.
+func (s *skeleton) item(path string, item, target *node) {
+	shared := s.sharedOf(item)
 	for _, method := range methods {
-		if op := item.get(method); op != nil && op.kind == object {
-			s.operation(path, method, op, shared, servers)
+		if op := target.get(method); op != nil && op.kind == object {
+			s.operation(path, method, op, shared)
 		}
 	}
 }
 
-func (s *skeleton) operation(path, method string, op *node, shared []*node, servers []string) {
+// shared is what a path says of all its operations. unread and noServers are places of it that cannot be read, else "".
+type shared struct {
+	parameters []*node
+	servers    []string
+	unread     string
+	noServers  string // they cannot be read
+}
+
+// sharedOf reads what a path says beside each of its references, and where the last of them leads.
+func (s *skeleton) sharedOf(item *node) (out shared) {
+	if at := s.at(item.get("$ref").str()); at != nil {
+		out = s.sharedOf(at)
+	}
+	own, unread := s.parameters(item.get("parameters"))
+	out.parameters, out.unread = s.merge(out.parameters, own), cmp.Or(out.unread, unread)
+	if servers, unread := s.ownServers(item); len(servers) > 0 || unread != "" {
+		out.servers, out.noServers = servers, unread
+	}
+	return out
+}
+
+// ownServers reads the servers of a path or an operation. unread says that it has some, and that none can be read.
+func (s *skeleton) ownServers(n *node) (servers []string, unread string) {
+	if have := n.get("servers"); s.version != swagger2 && have != nil && have.kind != null {
+		if servers = s.serversOf(n); len(servers) == 0 && (have.kind != list || have.size() > 0) {
+			unread = "servers"
+		}
+	}
+	return servers, unread
+}
+
+func (s *skeleton) operation(path, method string, op *node, all shared) {
+	own := op
+	op, broken := s.resolve(op)
 	c := call{
 		path: path, method: strings.ToUpper(method), operationID: clip(op.get("operationId").scalar(), 200),
 		summary: clip(op.get("summary").scalar(), 300), description: clip(op.get("description").scalar(), maxProse),
 	}
-	where := c.where()
-	if c.servers = servers; op.get("servers").size() > 0 {
-		c.servers = s.serversOf(op)
+	if broken != "" || op.kind != object || op != own && hasRequirements(own) {
+		c.refuseUnread("$ref", broken)
 	}
+	c.refuseUnread(all.unread, "")
+	servers, unread := s.ownServers(op)
+	if len(servers) == 0 {
+		servers, unread = all.servers, cmp.Or(unread, all.noServers)
+	}
+	c.servers = servers
+	c.refuseUnread(unread, "")
 	if s.version == swagger2 {
 		s.ownSchemes(&c, op)
 	}
 	s.securityOf(&c, op)
-	all := s.merge(shared, s.parameters(op.get("parameters"), where))
-	s.inAll += len(shared) + len(all)
-	var form []*node
-	var body *node
-	for _, p := range all {
-		switch in := p.get("in").str(); {
-		case s.version == swagger2 && in == "body":
-			body = p
-		case s.version == swagger2 && in == "formData":
-			form = append(form, p)
-		case in == "header" && s.version != swagger2 && ownHeader(p.get("name").scalar()):
-		case in == "path" || in == "query" || in == "header" || in == "cookie":
-			c.parameters = append(c.parameters, s.parameter(p))
-			if style := p.get("style").str(); in == "path" && (style == "label" || style == "matrix") {
-				c.refuse(tool.RefusedStyle, p.get("name").scalar())
-			}
-		}
-	}
+	parameters, unread := s.parameters(op.get("parameters"))
+	c.refuseUnread(unread, "")
+	parameters = s.merge(all.parameters, parameters)
+	s.inAll += len(all.parameters) + len(parameters)
 	if s.version == swagger2 {
-		s.body2(&c, op, body, form)
+		s.body2(&c, op, s.readParameters(&c, parameters))
 	} else {
+		s.readParameters(&c, parameters)
 		s.body3(&c, op)
 	}
 	s.calls = append(s.calls, c)
 	s.size += len(path) + len(c.operationID) + len(c.summary) + len(c.description)
 }
 
-// ownHeader reports whether OpenAPI 3 ignores a header as a parameter.
-func ownHeader(name string) bool {
-	return strings.EqualFold(name, "accept") || strings.EqualFold(name, "content-type") || strings.EqualFold(name, "authorization")
-}
-
-// parameters resolves a list of parameters.
-func (s *skeleton) parameters(n *node, where string) []*node {
-	nodes := n.elements()
-	var out []*node
-	for i := range nodes {
-		if len(out) >= maxParameters {
-			s.warn("%s: only the first %d parameters are read", where, maxParameters)
-			break
-		}
-		if p := s.resolve(&nodes[i], where); p != nil && p.kind == object && p.get("name").scalar() != "" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// merge replaces the parameters of a path by those of an operation.
-func (s *skeleton) merge(shared, own []*node) []*node {
-	type key struct{ name, in string }
-	of := func(p *node) key { return key{p.get("name").scalar(), p.get("in").str()} }
-	mine := make(map[key]bool, len(own))
-	for _, p := range own {
-		mine[of(p)] = true
-	}
-	var out []*node
-	for _, p := range shared {
-		if !mine[of(p)] {
-			out = append(out, p)
-		}
-	}
-	for _, p := range own {
-		if k := of(p); mine[k] { // the first of several with one name
-			out = append(out, p)
-			delete(mine, k)
-		}
-	}
-	return out
-}
-
-func (s *skeleton) parameter(p *node) parameter {
-	in := p.get("in").str()
-	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: p.get("required").isTrue() || in == "path"}
-	if s.version == swagger2 {
-		out.style, out.explode, out.schema = style2(p)
-	} else {
-		out.style, out.explode, out.schema = s.style3(p)
-		out.schema = described(out.schema, p.get("description"))
-	}
-	s.size += len(out.name)
-	return out
-}
-
-// described returns a schema with the description that stands beside it, when it has none of its own.
-func described(schema, description *node) *node {
-	if schema == nil || schema.kind != object || description.str() == "" || schema.get("description") != nil || schema.get("$ref") != nil {
-		return schema
-	}
-	k := &kids{names: []string{"description"}, nodes: []node{*description}}
-	schema.each(func(name string, value *node) { k.names, k.nodes = append(k.names, name), append(k.nodes, *value) })
-	return &node{kind: object, kids: k}
-}
-
-// style3 returns the style of a parameter of 3.x. A parameter with a content of JSON is JSON text, and with any other content it
-// is a text.
-func (s *skeleton) style3(p *node) (style string, explode bool, schema *node) {
-	if content := p.get("content"); content.size() > 0 && p.get("schema") == nil {
-		if media, _ := rank(content.kids.names[0]); tool.WritingOf(media) == tool.AsJSON {
-			style = "json"
-		}
-		return style, false, content.kids.nodes[0].get("schema")
-	}
-	switch style = p.get("style").str(); style {
-	case "spaceDelimited", "pipeDelimited", "deepObject":
-	default:
-		style = ""
-	}
-	explode = style == "" && p.get("in").str() == "query"
-	if e := p.get("explode"); e != nil && e.kind == boolean {
-		explode = e.isTrue()
-	}
-	return style, explode, p.get("schema")
-}
-
-// style2 returns the style of a parameter of 2.0. The parameter is its own schema.
-func style2(p *node) (style string, explode bool, schema *node) {
-	switch p.get("collectionFormat").str() {
-	case "multi":
-		explode = true
-	case "ssv":
-		style = "spaceDelimited"
-	case "pipes":
-		style = "pipeDelimited"
-	case "tsv":
-		style = "tabDelimited"
-	}
-	return style, explode, withoutRequired(p)
-}
-
-// withoutRequired returns a parameter of 2.0 as a schema: its "required" is not the schema keyword, and its
-// description describes the parameter.
-func withoutRequired(p *node) *node {
-	k := &kids{}
-	p.each(func(name string, value *node) {
-		switch name {
-		case "required", "name", "in", "collectionFormat", "allowEmptyValue":
-		default:
-			k.names, k.nodes = append(k.names, name), append(k.nodes, *value)
-		}
-	})
-	return &node{kind: object, kids: k}
+// hasRequirements reports whether an operation says beside a reference what a call has to have: nobody defined which of the two counts.
+func hasRequirements(op *node) bool {
+	return slices.ContainsFunc([]string{"parameters", "requestBody", "security", "servers"}, func(name string) bool { return op.get(name) != nil })
 }

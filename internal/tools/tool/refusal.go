@@ -30,6 +30,7 @@ const (
 	RefusedNoType  = "untyped" // it takes a body, and the document names no type for it
 	RefusedStyle   = "style"   // it has a part of the path in a style that is not supported: What is its name
 	RefusedFile    = "file"    // it takes a file: What is its name in the form
+	RefusedUnread  = "unread"  // the document says something of it that cannot be read, and may be required: What is the place
 )
 
 // Phrase returns the sentence of the refusal.
