@@ -147,10 +147,10 @@ func (s *skeleton) body2(c *call, op *node, parts bodyParts) {
 	}
 }
 
-// formSchema combines form fields of 2.0 into one object schema, and their styles into an encoding. A file is required unless
+// formSchema combines form fields of 2.0 into one object schema, and their formats into an encoding. A file is required unless
 // the document says that it is not.
 func formSchema(form []*node) (schema, encoding, required *node) {
-	properties, names, styles := &kids{}, &kids{}, &kids{}
+	properties, names, members := &kids{}, &kids{}, &kids{}
 	for _, p := range form {
 		name := p.get("name").scalar()
 		properties.add(name, *withoutRequired(p))
@@ -158,14 +158,13 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 			names.nodes = append(names.nodes, textNode(name))
 		}
 		if p.get("type").str() == "array" {
-			style, explode, _ := style2(p)
-			styles.add(name, *(*node)(nil).with("style", textNode(cmp.Or(style, "form"))).with("explode", booleanNode(explode)))
+			members.add(name, *p)
 		}
 	}
 	schema = (*node)(nil).with("type", textNode("object")).with("properties", node{kind: object, kids: properties}).
 		with("required", node{kind: list, kids: names})
 	isRequired := booleanNode(len(names.nodes) > 0)
-	return schema, &node{kind: object, kids: styles}, &isRequired
+	return schema, &node{kind: object, kids: members}, &isRequired
 }
 
 // body sets the request body, in the types in which it can be sent. An operation whose body cannot be sent is refused,

@@ -74,8 +74,12 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 		e.warn("%s: the path has no {%s}", c.where(), clip(p.name, 100))
 		return
 	case p.in == "cookie":
-		if p.required && !isKey {
+		switch {
+		case isKey:
+		case p.required:
 			c.refuse(tool.RefusedCookie, p.name)
+		default:
+			e.warn("%s: the cookie %s is not sent", c.where(), clip(p.name, 100))
 		}
 		return
 	case p.in == "header" && isKey:
@@ -89,6 +93,13 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 	case given && !e.mayGive(p):
 		if p.required && !e.isAdded(c, p) {
 			c.refuse(tool.RefusedHeader, p.name)
+		}
+		return
+	case p.problem != "" && !isKey:
+		if p.required {
+			c.refuse(tool.RefusedStyle, p.name+": "+p.problem)
+		} else {
+			e.warn("%s: the parameter %s is not sent, because the document writes it in a way that is not supported (%s)", c.where(), clip(p.name, 100), p.problem)
 		}
 		return
 	case given && !e.isLine(p):

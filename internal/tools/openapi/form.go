@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"mime"
 	"slices"
 	"strings"
@@ -8,41 +9,70 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// form completes the body of a form: how its members are written, and without the files that the document does not require. A
-// form that requires a file cannot be sent.
+// form completes the body of a form: how its members are written, and without those that cannot be sent and that the document
+// does not require. A form that requires one cannot be sent.
 func (s *skeleton) form(c *call, out *body, encoding *node) (*body, *tool.Refusal) {
+	said := encoding
+	if encoding = s.targetOf(said); isSaid(said) && (encoding == nil || encoding.kind != object) {
+		return nil, &tool.Refusal{Reason: tool.RefusedPart, What: "encoding"}
+	}
 	m := s.membersOf(out.schema)
 	out.encoding = map[string]tool.Encoding{}
-	encoding.each(func(name string, _ *node) {
-		if m.schemas[name] == nil {
-			m.names = append(m.names, name)
-		}
-	})
-	banned, left := &kids{}, 0
-	for _, name := range m.names {
-		e := encoding.get(name)
-		if s.isFile(m.schemas[name], e) {
-			if slices.Contains(m.required, name) || !m.says {
-				return nil, &tool.Refusal{Reason: tool.RefusedFile, What: name}
+	banned, sent := &kids{}, 0
+	var why *tool.Refusal
+	for _, name := range m.with(encoding) {
+		made, refused := s.member(m.schemas[name], encoding.get(name), tool.WritingOf(out.media), c.where()+" "+clip(name, 100))
+		if refused == nil {
+			if m.isNamed(name) {
+				sent++
 			}
-			s.warn("%s: the file %s is not sent", c.where(), clip(name, 100))
-			banned.add(name, booleanNode(false))
+			if !made.IsUsual() {
+				out.encoding[clip(name, 200)] = made
+			}
 			continue
 		}
-		left++
-		made, ok := encodingOf(e)
-		if !ok {
-			return nil, &tool.Refusal{Reason: tool.RefusedBody, What: e.get("contentType").str()}
+		refused.What = strings.TrimSuffix(name+": "+refused.What, ": ")
+		if m.needs(name) {
+			return nil, refused
 		}
-		if e != nil && made != (tool.Encoding{}) {
-			out.encoding[clip(name, 200)] = made
-		}
+		why = firstRefusal(why, refused.Reason, refused.What)
+		s.warnOfMember(c, name, refused)
+		banned.add(name, booleanNode(false))
 	}
-	if len(banned.names) > 0 {
-		if left == 0 {
-			return nil, &tool.Refusal{Reason: tool.RefusedFile, What: banned.names[0]}
+	if why != nil {
+		if sent == 0 {
+			return nil, why
 		}
 		out.schema = (*node)(nil).with("properties", node{kind: object, kids: banned}).with("allOf", listOf(*out.schema))
+	}
+	return out, nil
+}
+
+// warnOfMember warns about a member of a form that is left out.
+func (s *skeleton) warnOfMember(c *call, name string, why *tool.Refusal) {
+	if why.Reason == tool.RefusedFile {
+		s.warn("%s: the file %s is not sent", c.where(), clip(name, 100))
+		return
+	}
+	s.warn("%s: the member %s is not sent, because the document writes it in a way that is not supported (%s)",
+		c.where(), clip(name, 100), clip(why.What, 200))
+}
+
+// member returns how a member of a form is written, or why it is not.
+func (s *skeleton) member(schema, encoding *node, way tool.Writing, where string) (tool.Encoding, *tool.Refusal) {
+	e := s.targetOf(encoding)
+	if isSaid(encoding) && (e == nil || e.kind != object) {
+		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedPart, What: "encoding"}
+	}
+	if s.isFile(schema, e) {
+		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedFile}
+	}
+	out, problem := s.encodingOf(schema, e, where)
+	if problem == "" && way == tool.AsParts {
+		out.Headers, problem = s.partHeaders(schema, e, where)
+	}
+	if problem != "" {
+		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedPart, What: problem}
 	}
 	return out, nil
 }
@@ -54,6 +84,26 @@ type formMembers struct {
 	schemas  map[string]*node
 	required []string
 	says     bool
+}
+
+// with returns the names of all members, also of those that only an encoding names.
+func (m formMembers) with(encoding *node) []string {
+	names := slices.Clone(m.names)
+	encoding.each(func(name string, _ *node) {
+		if m.schemas[name] == nil {
+			names = append(names, name)
+		}
+	})
+	return names
+}
+
+// isNamed reports whether a member is one of the form: one of its schema, where that has any.
+func (m formMembers) isNamed(name string) bool { return len(m.names) == 0 || m.schemas[name] != nil }
+
+// needs reports whether a form without a member is not what the document describes. Most documents do not say which members are
+// required, and then a form has all of them.
+func (m formMembers) needs(name string) bool {
+	return slices.Contains(m.required, name) || !m.says && m.isNamed(name)
 }
 
 func (s *skeleton) membersOf(schema *node) formMembers {
@@ -84,12 +134,19 @@ func (s *skeleton) isFile(schema, encoding *node) bool {
 	if s.isBinary(schema) {
 		return true
 	}
-	for media := range strings.SplitSeq(encoding.get("contentType").str(), ",") {
-		if media = strings.TrimSpace(media); media == "" || maySend(media) {
+	said := encoding.get("contentType").str()
+	for media := range strings.SplitSeq(said, ",") {
+		if !isBytes(media) {
 			return false
 		}
 	}
-	return true
+	return said != ""
+}
+
+// isBytes reports whether a type is one of bytes that are no text.
+func isBytes(media string) bool {
+	base, _, err := mime.ParseMediaType(media)
+	return err == nil && strings.Contains(base, "/") && !maySend(base)
 }
 
 // maySend reports whether the value of a type can be written.
@@ -134,37 +191,84 @@ func typesOf(n *node) []string {
 	return types
 }
 
-// encodingOf reads how a document encodes a member of a form. A style wins over a type (OpenAPI 3.1, §4.8.15). The value of a
-// member whose type is JSON is JSON as a whole, also where it is a list. It returns false for a part that cannot be sent.
-func encodingOf(e *node) (tool.Encoding, bool) {
-	style, explode := e.get("style"), e.get("explode")
-	if style.str() != "" || explode != nil || e.get("allowReserved") != nil {
-		out := tool.Encoding{Style: "form"}
-		switch style.str() {
-		case "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject":
-			out.Style = style.text
-		}
-		out.Explode = out.Style == "form"
-		if explode != nil && explode.kind == boolean {
-			out.Explode = explode.isTrue()
-		}
-		return out, true
+// encodingOf reads how a document encodes a member of a form, or what of it cannot be done. A style wins over a type (OpenAPI 3.1,
+// §4.8.15). The value of a member whose type is JSON is JSON as a whole, also where it is a list. A text has the type of a text
+// only. The members of a form of 2.0 are parameters.
+func (s *skeleton) encodingOf(schema, e *node, where string) (tool.Encoding, string) {
+	switch {
+	case s.version == swagger2 && e != nil:
+		style, explode, problem := formatOf(e)
+		return tool.Encoding{Style: cmp.Or(style, "form"), Explode: explode}, problem
+	case isSaid(e.get("style")) || isSaid(e.get("explode")) || isSaid(e.get("allowReserved")):
+		style, explode, problem := s.styleOf(e, "query", schema, where)
+		return tool.Encoding{Style: style, Explode: explode}, problem
 	}
-	for media := range strings.SplitSeq(e.get("contentType").str(), ",") {
+	said := e.get("contentType")
+	for media := range strings.SplitSeq(said.str(), ",") {
 		media = strings.TrimSpace(media)
 		full, r := rank(media)
-		switch {
-		case media == "" || r < 0:
-			continue
-		case strings.Contains(media, "*"): // as if it said nothing
-			return tool.Encoding{}, true
-		case tool.WritingOf(full) == tool.AsJSON:
-			return tool.Encoding{Style: "json", Media: full}, true
+		switch way := tool.WritingOf(full); {
+		case r < 0 || way == tool.AsParts:
+		case way == tool.AsJSON && strings.Contains(media, "*"): // as if it said nothing
+			return tool.Encoding{}, ""
+		case way == tool.AsJSON:
+			return tool.Encoding{Style: "json", Media: full}, ""
+		case s.mayBeTexts(schema):
+			return tool.Encoding{Media: full}, ""
 		}
-		if base, _, _ := mime.ParseMediaType(full); base == "text/plain" && full == base {
-			full = ""
-		}
-		return tool.Encoding{Media: full}, true
 	}
-	return tool.Encoding{}, e.get("contentType").str() == ""
+	if isSaid(said) && (said.kind != text || said.text != "") {
+		return tool.Encoding{}, cmp.Or(strings.TrimSpace(clip(said.scalar(), 100)), "contentType")
+	}
+	return tool.Encoding{}, ""
+}
+
+// mayBeTexts reports whether a schema accepts a text, a number or a boolean, or a list of them.
+func (s *skeleton) mayBeTexts(schema *node) bool {
+	may := s.mayBeText(schema)
+	s.inPlace(schema, func(n *node) {
+		isList := slices.Contains(typesOf(n), "array") || n.get("items") != nil
+		may = may || isList && s.mayBeText(n.get("items"))
+	})
+	return may
+}
+
+// partHeaders returns the headers that a document requires of a part, each with its only value or its default, or the name of one
+// whose value nobody knows.
+func (s *skeleton) partHeaders(schema, e *node, where string) (headers map[string]string, problem string) {
+	all := e.get("headers")
+	if isSaid(all) && all.kind != object {
+		return nil, "headers"
+	}
+	all.each(func(name string, n *node) {
+		h := s.targetOf(n)
+		if problem != "" || strings.EqualFold(name, "Content-Type") || h != nil && h.kind == object && !h.get("required").isTrue() {
+			return
+		}
+		value, known := s.onlyValue(h.get("schema"))
+		encoded := s.targetOf(schema).get("contentEncoding").str()
+		switch {
+		case strings.EqualFold(name, "Content-Disposition") && h != nil && !known: // each part has one
+		case known && (tool.MayHeadPart(name, value) || strings.EqualFold(name, "Content-Transfer-Encoding") && value != "" && value == encoded):
+			if headers == nil {
+				headers = map[string]string{}
+			}
+			headers[name] = value
+			if len(s.valuesOf(h.get("schema"))) != 1 {
+				s.warn("%s: each part is sent with the header %s: %s, which is the default of the document", where, clip(name, 100), clip(value, 100))
+			}
+		default:
+			problem = "header " + clip(name, 100)
+		}
+	})
+	return headers, problem
+}
+
+// onlyValue returns the only value that a schema allows, or its default.
+func (d *document) onlyValue(schema *node) (value string, known bool) {
+	if values := d.valuesOf(schema); len(values) == 1 {
+		return values[0], true
+	}
+	value = d.targetOf(schema).get("default").scalar()
+	return value, value != ""
 }

@@ -13,7 +13,7 @@ import (
 // it as a parameter.
 func (e *extractor) mayGive(p parameter) bool {
 	accepts := e.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
-	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p)) > 0 || p.schema.get("default") != nil)
+	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p.schema)) > 0 || p.schema.get("default") != nil)
 }
 
 // keyForm notes how the document wants the Idempotency-Key that each call of an operation has.
@@ -30,7 +30,7 @@ func (e *extractor) keyForm(out *tool.Operation, c *call, p parameter) {
 
 // isAdded reports whether each request has a header by itself, with a value that the document allows.
 func (e *extractor) isAdded(c *call, p parameter) bool {
-	values := e.valuesOf(p)
+	values := e.valuesOf(p.schema)
 	switch {
 	case !tool.AddsHeader(c.method, p.name):
 		return false
@@ -48,14 +48,14 @@ func (e *extractor) isAdded(c *call, p parameter) bool {
 	return false
 }
 
-// valuesOf returns the only values that a parameter may have; nil for any.
-func (e *extractor) valuesOf(p parameter) (values []string) {
-	schema := e.targetOf(p.schema)
+// valuesOf returns the only values that a schema allows; nil for any.
+func (d *document) valuesOf(schema *node) (values []string) {
+	schema = d.targetOf(schema)
 	for _, v := range schema.get("enum").elements() {
 		values = append(values, v.scalar())
 	}
 	if only := schema.get("const"); only != nil {
-		values = append(values, only.scalar())
+		values = []string{only.scalar()}
 	}
 	return values
 }
@@ -65,7 +65,7 @@ func (e *extractor) valuesOf(p parameter) (values []string) {
 func (e *extractor) isLine(p parameter) bool {
 	kinds := e.kindsOf(p.schema)
 	if p.style == "json" { // a text of JSON stands in quotes
-		return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return kind != "number" && kind != "boolean" })
+		return isBare(kinds)
 	}
 	if len(kinds) == 0 || slices.ContainsFunc(kinds, isPlain) {
 		return true

@@ -11,6 +11,7 @@ type parameter struct {
 	name, in, style   string
 	required, explode bool
 	schema            *node
+	problem           string // what of the way in which the document writes it cannot be done; "" for nothing
 }
 
 // ownHeader reports whether OpenAPI 3 ignores a header as a parameter.
@@ -30,13 +31,10 @@ func (s *skeleton) readParameters(c *call, parameters []*node) (parts bodyParts)
 			parts.form = append(parts.form, p)
 		case in == "header" && s.version != swagger2 && ownHeader(name):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
-			one := s.parameter(p)
+			one := s.parameter(p, c.where())
 			c.parameters = append(c.parameters, one)
 			if unread := s.contentOfParameter(p).unread; s.version != swagger2 && one.required && unread != "" {
 				c.refuseUnread(one.name, unread)
-			}
-			if style := p.get("style").str(); in == "path" && (style == "label" || style == "matrix") {
-				c.refuse(tool.RefusedStyle, name)
 			}
 		default:
 			s.leaveOut(c, p)
@@ -114,50 +112,6 @@ func (s *skeleton) merge(shared, own []*node) []*node {
 	return out
 }
 
-func (s *skeleton) parameter(p *node) parameter {
-	in := p.get("in").str()
-	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: p.get("required").isTrue() || in == "path"}
-	if s.version == swagger2 {
-		out.style, out.explode, out.schema = style2(p)
-	} else {
-		out.style, out.explode, out.schema = s.style3(p)
-		out.schema = described(out.schema, p.get("description"))
-	}
-	s.size += len(out.name)
-	return out
-}
-
-// described returns a schema with the description that stands beside it, when it has none of its own.
-func described(schema, description *node) *node {
-	if schema == nil || schema.kind != object || description.str() == "" || schema.get("description") != nil || schema.get("$ref") != nil {
-		return schema
-	}
-	k := &kids{names: []string{"description"}, nodes: []node{*description}}
-	schema.each(func(name string, value *node) { k.names, k.nodes = append(k.names, name), append(k.nodes, *value) })
-	return &node{kind: object, kids: k}
-}
-
-// style3 returns the style of a parameter of 3.x. A parameter with a content of JSON is JSON text, and with any other content it
-// is a text.
-func (s *skeleton) style3(p *node) (style string, explode bool, schema *node) {
-	if content := s.contentOfParameter(p); content.media != "" {
-		if media, _ := rank(content.media); tool.WritingOf(media) == tool.AsJSON {
-			style = "json"
-		}
-		return style, false, content.schema
-	}
-	switch style = p.get("style").str(); style {
-	case "spaceDelimited", "pipeDelimited", "deepObject":
-	default:
-		style = ""
-	}
-	explode = style == "" && p.get("in").str() == "query"
-	if e := p.get("explode"); e != nil && e.kind == boolean {
-		explode = e.isTrue()
-	}
-	return style, explode, p.get("schema")
-}
-
 // contentOfParameter returns the only content of a parameter of 3.x. Its media is "" where there is none.
 func (s *skeleton) contentOfParameter(p *node) content {
 	const place = "content"
@@ -173,33 +127,4 @@ func (s *skeleton) contentOfParameter(p *node) content {
 		return content{unread: place}
 	}
 	return s.contentOf(all.kids.names[0], &all.kids.nodes[0])
-}
-
-// style2 returns the style of a parameter of 2.0. The parameter is its own schema.
-func style2(p *node) (style string, explode bool, schema *node) {
-	switch p.get("collectionFormat").str() {
-	case "multi":
-		explode = true
-	case "ssv":
-		style = "spaceDelimited"
-	case "pipes":
-		style = "pipeDelimited"
-	case "tsv":
-		style = "tabDelimited"
-	}
-	return style, explode, withoutRequired(p)
-}
-
-// withoutRequired returns a parameter of 2.0 as a schema: its "required" is not the schema keyword, and its
-// description describes the parameter.
-func withoutRequired(p *node) *node {
-	k := &kids{}
-	p.each(func(name string, value *node) {
-		switch name {
-		case "required", "name", "in", "collectionFormat", "allowEmptyValue":
-		default:
-			k.names, k.nodes = append(k.names, name), append(k.nodes, *value)
-		}
-	})
-	return &node{kind: object, kids: k}
 }

@@ -101,7 +101,8 @@ func describe(f tool.Found) string {
 		if op.Body != nil {
 			fmt.Fprintf(&b, "  body required=%v %s %s\n", op.Body.Required, op.Body.MediaType, op.Body.Schema)
 			for _, name := range slices.Sorted(maps.Keys(op.Body.Encoding)) {
-				fmt.Fprintf(&b, "    %s %+v\n", name, op.Body.Encoding[name])
+				e := op.Body.Encoding[name]
+				fmt.Fprintf(&b, "    %s {Style:%s Explode:%v Media:%s}\n", name, e.Style, e.Explode, e.Media)
 			}
 			for _, other := range op.Others {
 				fmt.Fprintf(&b, "    or %s %s\n", other.MediaType, other.Schema)

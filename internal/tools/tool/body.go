@@ -152,16 +152,47 @@ func (b *Body) textPlaces(way Writing, v any) map[string]bool {
 	return places
 }
 
-// form checks what cannot be written: null, and an element of a joined list that holds what stands between two elements.
+// form checks what cannot be written: null, what is no text where the document wants one, and a piece of a joined value that holds
+// what stands between two pieces.
 func (c *checker) form(b *Body, way Writing, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if e := b.Encoding[name]; object[name] == nil || e.Style != "json" && hasNull(object[name], e.Style != "") {
 			c.tell("/body/"+Token(name), "type", "problem.form_null")
+		} else if e.isText() {
+			c.texts("/body/"+Token(name), e.Media, object[name])
 		}
 	}
-	for name, e := range b.Encoding {
-		c.joined("/body/"+Token(name), e.Style, e.Explode, way == AsParts, object[name])
+	for _, name := range slices.Sorted(maps.Keys(b.Encoding)) {
+		if e := b.Encoding[name]; e.Style != "" {
+			c.joined("/body/"+Token(name), e.Style, e.Explode, way == AsParts, object[name])
+		}
 	}
+}
+
+// texts checks a member that is a text, or a list of texts.
+func (c *checker) texts(loc, media string, value any) {
+	items, isList := value.([]any)
+	if !isList {
+		items = []any{value}
+	}
+	for i, item := range items {
+		at := loc
+		if isList {
+			at = fmt.Sprintf("%s/%d", loc, i)
+		}
+		if !isScalar(item) {
+			c.tell(at, "type", "problem.text_body", "media", media)
+		}
+	}
+}
+
+// isScalar reports whether a value is a text, a number or a boolean.
+func isScalar(v any) bool {
+	switch v.(type) {
+	case nil, []any, map[string]any:
+		return false
+	}
+	return true
 }
 
 // hasNull reports whether a value is null or has one that would be written as a text; also within objects, or only in lists.
@@ -181,8 +212,8 @@ func hasNull(v any, within bool) bool {
 	return false
 }
 
-// joined checks the elements of a list that is sent as one text. Between the elements of a URL a comma is another character than
-// the comma of an element, and every other separator is not.
+// joined checks the elements of a list, or the members of an object, that is sent as one text. Between the elements of a URL a
+// comma is another character than the comma of an element, and every other separator is not.
 func (c *checker) joined(loc, style string, explode, plain bool, value any) {
 	by, name := ",", "problem.separator.comma"
 	switch style {
@@ -194,18 +225,32 @@ func (c *checker) joined(loc, style string, explode, plain bool, value any) {
 		by, name = "\t", "problem.separator.tab"
 	case "form", "":
 		if !plain {
-			return
+			by = ""
 		}
 	default:
 		return
 	}
-	list, ok := value.([]any)
-	if !ok || explode {
+	if explode {
 		return
 	}
-	for i, e := range list {
-		if s, ok := e.(string); ok && strings.Contains(s, by) && !(c.refs && ref.Contains(s)) {
-			c.tell(fmt.Sprintf("%s/%d", loc, i), "separator", name)
+	switch value := value.(type) {
+	case []any:
+		for i, e := range value {
+			c.inJoined(fmt.Sprintf("%s/%d", loc, i), by, name, e)
 		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			c.inJoined(loc+"/"+Token(key), by, name, key)
+			c.inJoined(loc+"/"+Token(key), by, name, value[key])
+		}
+	}
+}
+
+// inJoined checks one piece of a text that is joined.
+func (c *checker) inJoined(loc, by, name string, piece any) {
+	if s, ok := piece.(string); ok && by != "" && strings.Contains(s, by) && !(c.refs && ref.Contains(s)) {
+		c.tell(loc, "separator", name)
+	} else if piece != nil && !isScalar(piece) {
+		c.tell(loc, "type", "problem.separator.piece")
 	}
 }

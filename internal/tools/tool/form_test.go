@@ -104,6 +104,75 @@ func TestPartsAreWrittenAsTheDocumentEncodesThem(t *testing.T) {
 	}
 }
 
+// TestEachPartHasItsHeaders: the headers that a document requires of a part stand in each part of the member, and their values do
+// not decide where a part ends.
+func TestEachPartHasItsHeaders(t *testing.T) {
+	o := op("POST", "/x")
+	o.Body = &Body{MediaType: partsMedia, Schema: json.RawMessage("{}"), Encoding: map[string]Encoding{
+		"a": {Headers: map[string]string{"Content-ID": "m1", "X-Part": "d"}}, "p": {Media: "text/plain"},
+	}}
+	r, err := Build(base, o, Arguments{Path: "/x", Body: json.RawMessage(`{"a":["1",{"k":2}],"p":"x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Content-Disposition: form-data; name=\"a\"\r\nContent-ID: m1\r\nX-Part: d\r\n\r\n1\r\n",
+		"Content-Disposition: form-data; name=\"a\"\r\nContent-ID: m1\r\nContent-Type: application/json\r\nX-Part: d\r\n\r\n{\"k\":2}\r\n",
+		"Content-Disposition: form-data; name=\"p\"\r\n\r\nx\r\n",
+	} {
+		if !strings.Contains(string(r.Body), want) {
+			t.Errorf("%q has no %q", r.Body, want)
+		}
+	}
+	before := Fingerprint("https://a.example", o)
+	o.Body.Encoding["a"] = Encoding{Headers: map[string]string{"Content-ID": "m2", "X-Part": "d"}}
+	if Fingerprint("https://a.example", o) == before {
+		t.Error("another header is another operation")
+	}
+	for _, h := range [][2]string{{"X-A", "a\nb"}, {"X-A", ""}, {"X A", "a"}, {"Content-Type", "a"}, {"content-length", "1"}, {"Content-Disposition", "a"}, {"Content-Transfer-Encoding", "base64"}} {
+		if MayHeadPart(h[0], h[1]) {
+			t.Errorf("a part may have %q", h)
+		}
+	}
+}
+
+// TestWhatIsNoTextIsNotSentAsOne: a member in a type of texts is a text, and what is joined has no pieces in its pieces. Neither
+// is proposed, and the first is not built either.
+func TestWhatIsNoTextIsNotSentAsOne(t *testing.T) {
+	for _, media := range []string{formMedia, partsMedia} {
+		o := op("POST", "/x")
+		o.Body = &Body{MediaType: media, Schema: json.RawMessage("{}"), Encoding: map[string]Encoding{
+			"x": {Media: "application/xml"}, "p": {Media: "text/plain"}, "j": {Style: "pipeDelimited"}, "f": {Style: "form"}, "d": {Style: "deepObject"}, "h": {Headers: map[string]string{"X-A": "1"}},
+		}}
+		for body, want := range map[string]string{
+			`{"x":"<a/>","p":7}`:          "",
+			`{"x":["<a/>",true]}`:         "",
+			`{"x":"${s1.body.x}"}`:        "",
+			`{"x":{"a":"1"}}`:             "/body/x problem.text_body",
+			`{"p":{"a":"1"}}`:             "/body/p problem.text_body",
+			`{"x":["<a/>",["b"]]}`:        "/body/x/1 problem.text_body",
+			`{"j":{"a":"b|c"}}`:           "/body/j/a problem.separator.pipe",
+			`{"j":{"a|b":"c"}}`:           "/body/j/a|b problem.separator.pipe",
+			`{"j":["a","${s1.body.x}"]}`:  "",
+			`{"j":["a",{"b":1}]}`:         "/body/j/1 problem.separator.piece",
+			`{"f":{"a":["b"]}}`:           "/body/f/a problem.separator.piece",
+			`{"d":{"a":[{"b":1}],"c":1}}`: "",
+			`{"h":[{"a":"1, 2"},"x,y"]}`:  "",
+		} {
+			got := ""
+			if problems := o.Check(anySchema{}, Arguments{Path: "/x", Body: json.RawMessage(body)}); len(problems) > 0 {
+				got = problems[0].Loc + " " + problems[0].Why.Code
+			}
+			if got != want {
+				t.Errorf("%s %s: %q, want %q", media, body, got, want)
+			}
+			if _, err := Build(base, o, Arguments{Path: "/x", Body: json.RawMessage(body)}); (err != nil) != strings.HasSuffix(want, "text_body") {
+				t.Errorf("%s %s: built with %v", media, body, err)
+			}
+		}
+	}
+}
+
 func TestTextsAreSentAsTheyAre(t *testing.T) {
 	o := op("POST", "/x")
 	for _, c := range []struct{ media, body, want string }{

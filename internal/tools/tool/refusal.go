@@ -28,7 +28,8 @@ const (
 	RefusedBody    = "body"    // it takes a body of a type that cannot be written: What is the type
 	RefusedMedia   = "media"   // it takes a body, and what the document has in the place of its type is none: What is that
 	RefusedNoType  = "untyped" // it takes a body, and the document names no type for it
-	RefusedStyle   = "style"   // it has a part of the path in a style that is not supported: What is its name
+	RefusedStyle   = "style"   // it has a parameter that is written in a way that is not supported: What is its name, and the way
+	RefusedPart    = "part"    // it takes a form with a member that cannot be written: What is its name, and why
 	RefusedFile    = "file"    // it takes a file: What is its name in the form
 	RefusedUnread  = "unread"  // the document says something of it that cannot be read, and may be required: What is the place
 )

@@ -1,0 +1,163 @@
+package openapi
+
+import (
+	"cmp"
+	"slices"
+
+	"piloto/internal/tools/tool"
+)
+
+// styles lists, by the place of a value, the styles of OpenAPI 3 in which it can be written, the usual one first.
+var styles = map[string][]string{
+	"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
+	"header": {"simple"},
+	"path":   {"simple"},
+	"cookie": {"form"},
+}
+
+// plainStyles are the styles in which a text, a number or a boolean is written as it is.
+var plainStyles = []string{"form", "simple", "spaceDelimited", "pipeDelimited", "deepObject"}
+
+// listFormats lists, by the place of a list of 2.0, the formats in which it can be written. The one who calls writes a path, and
+// writes commas.
+var listFormats = map[string][]string{
+	"query":    {"csv", "ssv", "tsv", "pipes", "multi"},
+	"formData": {"csv", "ssv", "tsv", "pipes", "multi"},
+	"header":   {"csv", "ssv", "tsv", "pipes"},
+	"path":     {"csv"},
+}
+
+// styleOfFormat is the style of each format of 2.0 that is not the usual one.
+var styleOfFormat = map[string]string{"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
+
+func (s *skeleton) parameter(p *node, where string) parameter {
+	in := p.get("in").str()
+	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: p.get("required").isTrue() || in == "path"}
+	content, _ := s.resolve(p.get("content")) // one that cannot be followed refuses the operation
+	switch {
+	case s.version == swagger2:
+		out.style, out.explode, out.problem = formatOf(p)
+		out.schema = withoutRequired(p)
+	case content != nil && content.kind == object && content.size() > 0 && p.get("schema") == nil:
+		out.style, out.schema, out.problem = s.contentStyle(content, in)
+		out.schema = described(out.schema, p.get("description"))
+	default:
+		out.schema = p.get("schema")
+		out.style, out.explode, out.problem = s.styleOf(p, in, out.schema, where+" "+out.name)
+		if out.style == styles[in][0] {
+			out.style = ""
+		}
+		out.schema = described(out.schema, p.get("description"))
+	}
+	s.size += len(out.name)
+	return out
+}
+
+// styleOf returns the style in which 3.x writes a value in a place, or what of it cannot be done.
+func (s *skeleton) styleOf(n *node, in string, schema *node, where string) (style string, explode bool, problem string) {
+	style = styles[in][0]
+	if said := n.get("style"); isSaid(said) && said.kind != text || said.str() != "" {
+		style = said.scalar()
+	}
+	if !slices.Contains(styles[in], style) {
+		if !slices.Contains(plainStyles, style) || !s.isPlainOnly(schema) {
+			return "", false, "style " + clip(style, 50)
+		}
+		style = styles[in][0]
+	}
+	explode = style == "form"
+	switch said := n.get("explode"); {
+	case !isSaid(said):
+	case said.isTrue(), said.isFalse():
+		explode = said.isTrue()
+		if said.kind == text {
+			s.warn("%s: explode is the text %q, and is read as %v", where, said.text, explode)
+		}
+	case style != "deepObject" && !s.isPlainOnly(schema):
+		return "", false, "explode " + clip(said.scalar(), 50)
+	}
+	return style, explode, ""
+}
+
+// isSaid reports whether a document says something in the place of a node.
+func isSaid(n *node) bool { return n != nil && n.kind != null }
+
+// isPlainOnly reports whether the values of a schema are texts, numbers and booleans only.
+func (s *skeleton) isPlainOnly(schema *node) bool {
+	kinds := s.kindsOf(schema)
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return !isPlain(kind) && kind != "null" })
+}
+
+// contentStyle returns the style and the schema of a parameter with a content, the first that can be written: JSON, or a text. A path
+// is written as it is typed, so that a text of JSON would have no quotes in it.
+func (s *skeleton) contentStyle(content *node, in string) (style string, schema *node, problem string) {
+	for i, name := range content.kids.names {
+		one, _ := s.resolve(&content.kids.nodes[i])
+		schema = one.get("schema")
+		media, r := rank(name)
+		switch way := tool.WritingOf(media); {
+		case r < 0:
+		case way == tool.AsJSON && (in != "path" || isBare(s.kindsOf(schema))):
+			return "json", schema, ""
+		case way == tool.AsText && s.mayBeText(schema) && !s.isBinary(schema):
+			return "", s.asText(schema), ""
+		}
+	}
+	return "", schema, "content " + clip(content.kids.names[0], 100)
+}
+
+// isBare reports whether the JSON of all such values is the text that they are elsewhere, too.
+func isBare(kinds []string) bool {
+	return len(kinds) > 0 && !slices.ContainsFunc(kinds, func(kind string) bool { return kind != "number" && kind != "boolean" })
+}
+
+// asText returns a schema of which only the texts, numbers and booleans are left.
+func (s *skeleton) asText(schema *node) *node {
+	if s.isPlainOnly(schema) {
+		return schema
+	}
+	text := (*node)(nil).with("type", listOf(textNode("string"), textNode("number"), textNode("boolean")))
+	if schema == nil {
+		return text
+	}
+	return text.with("allOf", listOf(*schema))
+}
+
+// formatOf returns the style in which 2.0 writes a parameter, or what of it cannot be done. A format is that of a list only.
+func formatOf(p *node) (style string, explode bool, problem string) {
+	said, types := p.get("collectionFormat"), typesOf(p)
+	format := cmp.Or(said.scalar(), "csv")
+	if isList := len(types) == 0 || slices.Contains(types, "array"); isList {
+		switch known := slices.Contains(listFormats[p.get("in").str()], format); {
+		case !known || isSaid(said) && said.kind != text:
+			return "", false, "collectionFormat " + clip(format, 50)
+		case slices.Contains(typesOf(p.get("items")), "array"):
+			return "", false, "lists in a list"
+		}
+	}
+	return styleOfFormat[format], format == "multi", ""
+}
+
+// described returns a schema with the description that stands beside it, when it has none of its own.
+func described(schema, description *node) *node {
+	if schema == nil || schema.kind != object || description.str() == "" || schema.get("description") != nil || schema.get("$ref") != nil {
+		return schema
+	}
+	k := &kids{names: []string{"description"}, nodes: []node{*description}}
+	schema.each(func(name string, value *node) { k.names, k.nodes = append(k.names, name), append(k.nodes, *value) })
+	return &node{kind: object, kids: k}
+}
+
+// withoutRequired returns a parameter of 2.0 as a schema: its "required" is not the schema keyword, and its
+// description describes the parameter.
+func withoutRequired(p *node) *node {
+	k := &kids{}
+	p.each(func(name string, value *node) {
+		switch name {
+		case "required", "name", "in", "collectionFormat", "allowEmptyValue":
+		default:
+			k.names, k.nodes = append(k.names, name), append(k.nodes, *value)
+		}
+	})
+	return &node{kind: object, kids: k}
+}
