@@ -211,7 +211,7 @@ func TestABranchHasWhatWasRefused(t *testing.T) {
 	if _, err := w.Runs.Cancel(ctx, run.Cancellation{Account: fixture.Account, User: "ana", RunID: r.ID, Reason: "es cara"}); err != nil {
 		t.Fatal(err)
 	}
-	sum, err := r.Plan.Requests()
+	requests, err := r.Plan.EachRequest(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestABranchHasWhatWasRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := w.Store.Refused(ctx, fixture.Account, branch.ID, []string{sum}); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
+	if list, err := w.Store.Refused(ctx, fixture.Account, branch.ID, requests); err != nil || len(list) != 1 || list[0].Reason != "es cara" || list[0].RunID != r.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

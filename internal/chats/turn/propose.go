@@ -137,15 +137,17 @@ func (d *dialog) handleProposals(ctx context.Context, p proposals) (Reply, []fau
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
-	if len(wrong) == 0 {
-		if wrong, err = d.refusal(ctx, draft); err != nil {
-			return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
-		}
-	}
 	if len(wrong) > 0 {
 		return Reply{}, wrong, nil
 	}
-	reply, err := d.propose(ctx, draft)
+	r, err := d.newDraft(ctx, draft)
+	if err == nil {
+		err = d.refuses(ctx, r.Plan)
+	}
+	var reply Reply
+	if err == nil {
+		reply, err = d.show(ctx, r)
+	}
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil
 	}
@@ -159,9 +161,17 @@ func (d *dialog) drafter() drafter {
 	return out
 }
 
-// propose adds the targets to a plan, stores the draft and answers with its card. It settles the
-// turn's hold at the same time.
+// propose stores a plan as a draft and answers with its card.
 func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
+	r, err := d.newDraft(ctx, p)
+	if err != nil {
+		return Reply{}, err
+	}
+	return d.show(ctx, r)
+}
+
+// newDraft returns the draft of a plan, with its targets. plan.ErrInvalid says what could not be sent.
+func (d *dialog) newDraft(ctx context.Context, p plan.Plan) (plan.Run, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
 		ID: cmp.Or(d.runID, d.service.IDs.New(d.service.Now())), Account: account, User: d.req.Principal.User, ChatID: d.chat.ID,
@@ -178,9 +188,12 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	if err := d.service.addTargets(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime())); err != nil {
-		return Reply{}, err
-	}
+	err := d.service.addTargets(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime()))
+	return r, err
+}
+
+// show stores a draft and answers with its card. It settles the turn's hold at the same time.
+func (d *dialog) show(ctx context.Context, r plan.Run) (Reply, error) {
 	r.Taken = r.Plan.TakenFrom(d.answers(), d.incoming.Content, nil)
 	var err error
 	if r.Digest, err = r.Plan.Digest(); err != nil {
@@ -322,15 +335,9 @@ func (s *Service) addTargets(ctx context.Context, r *plan.Run, looks map[string]
 	if s.Previews == nil || limit <= 0 {
 		return nil
 	}
-	looked := map[string]ref.Result{}
-	for _, step := range r.Plan.Steps {
-		sum, err := sumOf(step)
-		if err != nil {
-			return err
-		}
-		if res, ok := looks[sum]; ok && step.ForEach == "" {
-			looked[step.ID.Step()] = res
-		}
+	looked, err := lookedSteps(r.Plan, looks)
+	if err != nil {
+		return err
 	}
 	found, wrong := s.Previews.Targets(ctx, *r, looked, limit)
 	if len(wrong) > 0 {
@@ -341,4 +348,19 @@ func (s *Service) addTargets(ctx context.Context, r *plan.Run, looks map[string]
 		r.Plan.Steps[i].Targets = targets
 	}
 	return nil
+}
+
+// lookedSteps returns the answers of looks that the steps of a plan would make again, by the names of the steps.
+func lookedSteps(p plan.Plan, looks map[string]ref.Result) (map[string]ref.Result, error) {
+	looked := map[string]ref.Result{}
+	for _, step := range p.Steps {
+		sum, err := sumOf(step)
+		if err != nil {
+			return nil, err
+		}
+		if res, ok := looks[sum]; ok && step.ForEach == "" {
+			looked[step.ID.Step()] = res
+		}
+	}
+	return looked, nil
 }

@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
@@ -19,18 +20,29 @@ import (
 // typeRefused is the type of the error of a plan that a person refused.
 const typeRefused = "refused"
 
-// refusal returns the error of a plan that a person refused in the chat, whole as a draft or one step of it at its approval; none
-// when it may be shown.
+// refuses returns plan.ErrInvalid for a plan that has all requests of one that a person refused in the chat, whole as a draft or one step
+// of it at its approval; nil when it may be shown.
+func (d *dialog) refuses(ctx context.Context, p plan.Plan) error {
+	wrong, err := d.refusal(ctx, p)
+	if err != nil {
+		wrong = []fault.Field{{Msg: d.unread(ctx, err)}}
+	}
+	if len(wrong) > 0 {
+		return plan.ErrInvalid.At(wrong...)
+	}
+	return nil
+}
+
 func (d *dialog) refusal(ctx context.Context, p plan.Plan) ([]fault.Field, error) {
-	whole, err := p.Requests()
+	looked, err := lookedSteps(p, d.looks.results())
 	if err != nil {
 		return nil, err
 	}
-	each, err := p.EachRequest()
+	requests, err := p.EachRequest(func(step string) (ref.Result, bool) { res, ok := looked[step]; return res, ok })
 	if err != nil {
 		return nil, err
 	}
-	refusals, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, append(each, whole))
+	refusals, err := d.service.Store.Refused(ctx, d.req.Principal.Account, d.chat.ID, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +65,7 @@ func (d *dialog) holdsStill(ctx context.Context, was plan.Refusal) ([]fault.Fiel
 		return nil, err
 	}
 	return []fault.Field{{Type: typeRefused, Msg: "refused, because " + cmp.Or(oneLine(was.Reason), "the person said no") +
-		": they were shown exactly these requests, and have not asked for them since. Do not propose them again; do something else, or answer in text"}}, nil
+		": they were shown exactly these requests, and have not asked for them since. Do not propose them again, alone or with others; do something else, or answer in text"}}, nil
 }
 
 // asksAgain reports whether a person asked again, after they refused a draft, for what it had.
@@ -63,23 +75,36 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 		return false, err
 	}
 	of, said := wordsOf(refused.Plan), -1
-	about := slices.Concat(of.Titled, of.Sent)
+	about := intent.Refused{Words: slices.Concat(of.Titled, of.Sent)}
 	for i, m := range messages {
 		if m.ID == refused.Question {
-			about = append(about, m.Content)
+			about.Asked = m.Content
 		}
 		if cmp.Or(m.RunID, m.FromRunID) == was.RunID && (said < 0 || messages[said].At.Before(was.At)) { // that of the refusal, or the last one before it
 			said = i
 		}
 	}
-	asks := func(m conversation.Message) bool {
-		return m.Role == conversation.RoleUser && !m.At.Before(was.At) && intent.AsksAgain(m.Content, about...)
+	if d.incoming.At.After(was.At) && !slices.ContainsFunc(messages, func(m conversation.Message) bool { return m.ID == d.incoming.ID }) {
+		if d.job != nil && intent.AsksAgain(d.incoming.Content, false, about) { // it is older than those that were read
+			return true, nil
+		}
+		messages = append(messages, d.incoming)
 	}
-	later := messages[said+1:]
-	if d.incoming.At.After(was.At) { // that of a job may be older than those that were read
-		later = append(later, d.incoming)
+	for i, m := range messages[said+1:] {
+		if m.Role == conversation.RoleUser && !m.At.Before(was.At) && intent.AsksAgain(m.Content, isAsked(messages[:said+1+i]), about) {
+			return true, nil
+		}
 	}
-	return slices.ContainsFunc(later, asks), nil
+	return false, nil
+}
+
+// isAsked reports whether the last of some messages is an answer of the assistant, and asks something. A card asks about its own plan.
+func isAsked(before []conversation.Message) bool {
+	if len(before) == 0 {
+		return false
+	}
+	m := before[len(before)-1]
+	return m.Role == conversation.RoleAssistant && m.Kind == conversation.KindText && intent.HasQuestionMark(m.Content)
 }
 
 // wordsOf returns the words by which a text may name a plan.

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
+	"piloto/internal/runs/step"
+	"piloto/internal/tools/schema"
+	"piloto/internal/tools/tool"
 )
 
 // refuse cancels a draft, for a reason.
@@ -34,22 +38,47 @@ func TestWhatWasRefusedIsNotShownAgain(t *testing.T) {
 	whole := func(w *world, goal, id, title, body string) llm.Reply {
 		return calls("propose_plan", fmt.Sprintf(`{"goal":%q,"steps":[{"id":%q,"title":%q,"mcp_id":%q,"method":"POST","path":"/bookings","body":%s}]}`, goal, id, title, w.Server.ID, body))
 	}
+	around := func(w *world, more, room string) llm.Reply {
+		return calls("propose_plan", fmt.Sprintf(`{"goal":"g","steps":[{"id":"a","title":"lee","mcp_id":%q,"method":"GET","path":"/rooms"},{"id":"b","title":"t","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":%s},%s}]}`, w.Server.ID, w.Server.ID, room, more))
+	}
 	for name, c := range map[string]struct {
 		says  string
 		again func(*world) llm.Reply
 		shown bool
 	}{
-		"the same call":                 {"gracias, ¿qué tal?", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
-		"with another goal and title":   {"gracias, ¿qué tal?", func(w *world) llm.Reply { return whole(w, "Otra cosa", "paso", "Un favor", `{"room":"n1"}`) }, false},
-		"written otherwise":             {"hola", func(w *world) llm.Reply { return whole(w, "g", "s1", "t", `{ "room" : "n1" }`) }, false},
-		"as a text":                     {"hola", func(w *world) llm.Reply { return booking(w, `"{\"room\":\"n1\"}"`) }, false},
+		"the same call":               {"gracias, ¿qué tal?", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
+		"with another goal and title": {"gracias, ¿qué tal?", func(w *world) llm.Reply { return whole(w, "Otra cosa", "paso", "Un favor", `{"room":"n1"}`) }, false},
+		"written otherwise":           {"hola", func(w *world) llm.Reply { return whole(w, "g", "s1", "t", `{ "room" : "n1" }`) }, false},
+		"as a text":                   {"hola", func(w *world) llm.Reply { return booking(w, `"{\"room\":\"n1\"}"`) }, false},
+		"twice": {"hola", func(w *world) llm.Reply {
+			return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`), "mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
+		}, false},
+		"beside another": {"hola", func(w *world) llm.Reply {
+			return calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n7"}`), "mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
+		}, false},
+		"under a condition": {"hola", func(w *world) llm.Reply {
+			return around(w, `"when":{"value":"${a.status}","is":"equal","to":200}`, `"n1"`)
+		}, false},
+		"for each of a list":            {"hola", func(w *world) llm.Reply { return around(w, `"for_each":"${a.body.items}"`, `"n1"`) }, false},
+		"as an element of a list":       {"hola", func(w *world) llm.Reply { return around(w, `"for_each":"${a.body.items}"`, `"${item.id}"`) }, false},
+		"by a reference":                {"hola", func(w *world) llm.Reply { return around(w, `"needs":["a"]`, `"${a.body.items[0].id}"`) }, false},
+		"by another reference":          {"hola", func(w *world) llm.Reply { return around(w, `"needs":["a"]`, `"${a.body.items[0].name}"`) }, true},
+		"a question about it":           {"¿qué es una reserva?", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
+		"a yes to nothing":              {"vale", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
+		"something else again":          {"cuéntame otra vez el chiste", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
+		"asked for in a question":       {"¿puedes hacerlo otra vez?", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, true},
 		"another request":               {"hola", func(w *world) llm.Reply { return booking(w, `{"room":"n2"}`) }, true},
 		"asked for again":               {"reserva la sala n1", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, true},
 		"asked for again, without name": {"he cambiado de idea, hazlo", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, true},
 		"refused in other words":        {"no quiero reservar la sala n1", func(w *world) llm.Reply { return booking(w, `{"room":"n1"}`) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newLookWorld(t)
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				const list = `{"items":[{"id":"n1","name":"Sala Norte"}]}`
+				return tool.Answer{Status: 200, Body: []byte(list), Bytes: len(list)}, nil
+			})
+			w.service.Previews = step.Preview{Reader: step.Reader{Store: w.Store, Schemas: schema.Compiler{}, Sender: w, Log: slog.New(slog.DiscardHandler)}}
 			w.model.answers = []any{booking(w, `{"room":"n1"}`)}
 			refuse(t, w, w.send(t, "reserva la sala n1").Run, "es muy cara")
 			w.Pass(time.Minute)
@@ -98,13 +127,52 @@ func TestOrderOfStepsAndMembersIsNoOtherRequest(t *testing.T) {
 	}
 }
 
+// TestARequestIsRefusedByItselfAfterThreePlans: each had another one beside it.
+func TestARequestIsRefusedByItselfAfterThreePlans(t *testing.T) {
+	w := newWorld(t)
+	for i := range 5 {
+		w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`), "mcp_request", w.request("POST", "/bookings", fmt.Sprintf(`,"body":{"room":"m%d"}`, i))), text("vale")}
+		reply := w.send(t, "hola")
+		if (reply.Run != nil) != (i < 3) {
+			t.Fatalf("round %d: shown: %v, %+v", i, reply.Run != nil, reply.Message)
+		}
+		if reply.Run != nil {
+			refuse(t, w, reply.Run, "")
+		}
+	}
+	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"m1"}`))}
+	if reply := w.send(t, "hola"); reply.Run == nil {
+		t.Errorf("one that was refused once beside it is another plan: %+v", reply.Message)
+	}
+}
+
+// TestAYesAsksAgainWhenItWasAskedFor: after a text that asks, and not after one that does not.
+func TestAYesAsksAgainWhenItWasAskedFor(t *testing.T) {
+	for said, shown := range map[string]bool{"Entonces no la reservo.": false, "¿La reservo entonces?": true} {
+		w := newWorld(t)
+		propose := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
+		w.model.answers = []any{propose}
+		refuse(t, w, w.send(t, "reserva la sala n1").Run, "es muy cara")
+		w.model.answers = []any{text(said)}
+		w.send(t, "gracias")
+		w.Pass(time.Minute)
+		w.model.answers = []any{propose, text("vale")}
+		if reply := w.send(t, "vale"); (reply.Run != nil) != shown {
+			t.Errorf("after %q: shown: %v, %+v", said, reply.Run != nil, reply.Message)
+		}
+	}
+}
+
 // TestAJobDoesNotShowAgainWhatWasRefused: a job that proposes the same in each round shows one card, and hears why; and a
 // later job of the chat, or a turn, does alike.
 func TestAJobDoesNotShowAgainWhatWasRefused(t *testing.T) {
 	w := newJobWorld(t)
 	w.Store.RunStore.Jobs = w.jobs
 	propose := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
-	w.model.answers = []any{propose, propose, propose, text("No lo quieres.")}
+	among := func(i int, more string) llm.Reply {
+		return calls("propose_plan", fmt.Sprintf(`{"goal":"g%d","steps":[{"id":"a","title":"lee","mcp_id":%q,"method":"GET","path":"/rooms"},{"id":"b%d","title":"t","mcp_id":%q,"method":"POST","path":"/bookings","body":{"room":"n1"},"when":{"value":"${a.status}","is":"less","to":%d}}%s]}`, i, w.Server.ID, i, w.Server.ID, 300+i, more))
+	}
+	w.model.answers = []any{propose, propose, among(1, ""), among(2, ""), among(3, `,{"id":"c","title":"t","mcp_id":"`+w.Server.ID+`","method":"POST","path":"/bookings","body":{"room":"n2"}}`), propose, text("No lo quieres.")}
 	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
 	r := w.Read(j.RunID)
 	refuse(t, w.world, &r, "no quiero salas")

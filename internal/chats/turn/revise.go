@@ -187,6 +187,8 @@ type change struct {
 	data     map[string]any        // data of the event
 	asked    Request               // the request that it answers; the zero Request for a person's own edit
 	viewer   string                // viewer that gets the answer
+	// refuses returns plan.ErrInvalid for what a person refused; nil: a person wrote the plan.
+	refuses func(context.Context, plan.Plan) error
 	// said returns the messages before the card; nil: none.
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
@@ -200,6 +202,11 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		return Reply{}, err
 	}
 	c.next = looked.Plan
+	if c.refuses != nil {
+		if err := c.refuses(ctx, c.next); err != nil {
+			return Reply{}, err
+		}
+	}
 	digest, err := c.next.Digest()
 	if err != nil {
 		return Reply{}, err
@@ -277,18 +284,13 @@ func (d *dialog) revise(ctx context.Context, p plan.Proposal) (Reply, []fault.Fi
 	if err != nil {
 		return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
 	}
-	if len(wrong) == 0 && changed {
-		if wrong, err = d.refusal(ctx, next); err != nil {
-			return Reply{}, []fault.Field{{Msg: d.unread(ctx, err)}}, nil
-		}
-	}
 	if len(wrong) > 0 {
 		return Reply{}, wrong, nil
 	}
 	if !changed {
 		return Reply{}, []fault.Field{{Type: "unchanged", Msg: "the plan already is so: change it, or answer the person in text"}}, nil
 	}
-	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages}
+	c := change{tag: d.req.Locale, before: *d.pending, next: next, by: d.req.Principal.User, model: d.by(), reads: d.sources, answers: d.answers(), looks: d.looks.results(), said: d.incoming.Content, readFrom: d.dataFrom(), askers: d.askers(), data: d.modelData(), asked: d.req, viewer: d.viewer(), preceding: d.textMessages, refuses: d.refuses}
 	reply, err := d.service.applyChange(ctx, c, d.began.Add(d.service.modelTime()))
 	if errors.Is(err, plan.ErrInvalid) {
 		return Reply{}, fault.Of(err).Fields, nil

@@ -62,7 +62,8 @@ type Store interface {
 	// viewer was shown last, at a time; the zero Sight after that record expired.
 	Show(ctx context.Context, draft plan.Run, s plan.Sight, messages ...conversation.Message) error
 	Shown(ctx context.Context, account, chatID, viewer string, at time.Time) (plan.Sight, error)
-	// Refused returns the refusals of any of some requests in a chat (plan.Plan.Requests, EachRequest).
+	// Refused returns the refusals in a chat that some requests (plan.Plan.EachRequest) meet: of which they have all, or one that
+	// was refused in three plans.
 	Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error)
 	// DropAgent takes away the agent that a chat chose, and adds the message that says so, while it still is that
 	// agent. Otherwise it returns fault.ErrMoved.

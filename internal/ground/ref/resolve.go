@@ -134,6 +134,19 @@ func (rs results) json(raw json.RawMessage) (json.RawMessage, error) {
 	})
 }
 
+// Values returns the value of a reference, and false when it is not known.
+type Values func(Reference) (json.RawMessage, bool)
+
+// FillText does the same as ResolveKnownText for the references whose values are known.
+func FillText(text string, by Values, escape func(string) string) (string, error) {
+	return newFilled(by).text(text, nil, escape)
+}
+
+// FillJSON does the same as ResolveKnownJSON for the references whose values are known.
+func FillJSON(raw json.RawMessage, by Values) (json.RawMessage, error) {
+	return newFilled(by).json(raw)
+}
+
 // Literal returns a JSON text in which no string value is read as a reference.
 func Literal(raw json.RawMessage) (json.RawMessage, error) {
 	return mapStrings(raw, func(s string) (json.RawMessage, error) { return marshal(strings.ReplaceAll(s, "${", "$${")) })
@@ -188,6 +201,7 @@ func (rs results) value(s string) (json.RawMessage, error) {
 type results struct {
 	look   Lookup
 	opened map[string]container // by the reference that names it
+	by     Values               // instead of look, where the values are known by their references
 	known  bool                 // references to what has no result stay
 }
 
@@ -199,10 +213,18 @@ func newKnown(look Lookup) results {
 	return rs
 }
 
-// later reports whether a reference stays, because its step has no result yet.
+func newFilled(by Values) results {
+	return results{by: by, known: true}
+}
+
+// later reports whether a reference stays, because its step has no result yet, or its value is not known.
 func (rs results) later(r Reference) bool {
 	if !rs.known {
 		return false
+	}
+	if rs.by != nil {
+		_, has := rs.by(r)
+		return !has
 	}
 	_, has := rs.look(r.Step)
 	return !has
@@ -223,6 +245,10 @@ type container struct {
 }
 
 func (rs results) follow(r Reference) (json.RawMessage, error) {
+	if rs.by != nil {
+		v, _ := rs.by(r) // later asked for it before
+		return v, nil
+	}
 	res, ok := rs.look(r.Step)
 	if !ok {
 		return nil, noResult(r)

@@ -32,12 +32,12 @@ func comparedURL(text string) string {
 	path, query, _ := strings.Cut(text, "?")
 	segments, parts := strings.Split(path, "/"), strings.Split(query, "&")
 	for i, s := range segments {
-		segments[i] = comparedPart(s)
+		segments[i] = comparedPart(s, url.PathUnescape)
 	}
 	sortParameters(parts)
 	for i, p := range parts {
 		name, value, _ := strings.Cut(p, "=")
-		parts[i] = comparedPart(name) + "=" + comparedPart(value)
+		parts[i] = comparedPart(name, url.QueryUnescape) + "=" + comparedPart(value, url.QueryUnescape)
 	}
 	return strings.Join(segments, "/") + "?" + strings.Join(parts, "&")
 }
@@ -63,8 +63,8 @@ func sortParameters(parts []string) {
 var separators = strings.NewReplacer("%", "%25", "/", "%2F", "?", "%3F", "&", "%26", "=", "%3D")
 
 // comparedPart returns the form of a part of a URL. A part of a reference stays as it is.
-func comparedPart(part string) string {
-	plain, err := url.PathUnescape(part)
+func comparedPart(part string, unescape func(string) (string, error)) string {
+	plain, err := unescape(part)
 	if err != nil || plain == part {
 		return comparedText(part)
 	}

@@ -17,7 +17,7 @@ func TestWhatNoPersonSeesMakesNoOtherRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return s[0][0]
 	}
 	type request struct{ method, path, headers, body string }
 	for name, c := range map[string]struct {

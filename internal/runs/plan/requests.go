@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,67 +19,86 @@ type Refusal struct {
 	Reason string // "": the person gave none
 }
 
-// request is one request, as far as it decides what is sent.
+// request is one request, as far as it decides what is sent. When it is sent, how often and after what do not.
 type request struct {
 	MCPID   string          `json:"mcp_id"`
 	Called  string          `json:"called"` // its method or its tool
 	URL     string          `json:"url"`
 	Headers json.RawMessage `json:"headers"`
 	Body    json.RawMessage `json:"body"`
-	ForEach string          `json:"for_each"`
-	When    *ref.Condition  `json:"when"`
+	ForEach string          `json:"for_each"` // the list whose elements stand in it; "" when none does
 }
 
-// Requests returns the SHA-256 of what a plan changes: of its requests, in any order, whatever its goal, the titles, the
-// ids of its steps and the order of JSON members are. A plan that only reads has that of its reads. Undos and checks do not count.
-func (p Plan) Requests() (string, error) {
-	list, q := p.changes(), requests{p, map[int]string{}}
-	sums := make([]string, len(list))
-	for i, at := range list {
-		var err error
-		if sums[i], err = q.sum(at, p.Steps[at].When); err != nil {
-			return "", err
-		}
-	}
-	slices.Sort(sums)
-	return jcs.Sum(sums)
-}
-
-// EachRequest returns the SHA-256 of each request of what a plan changes, whatever its condition is.
-func (p Plan) EachRequest() ([]string, error) {
-	var sums []string
-	q := requests{p, map[int]string{}}
+// Requests returns the requests that a person refuses with a plan, as sets of hex SHA-256, each sorted and without repetition: those of
+// its steps that change something, or of all when none does. The first set has them as they are planned; another one has values in
+// the places of references, where the plan has them (Target). Goal, titles, ids, conditions, the order of steps and of JSON
+// members, undos and checks do not count.
+func (p Plan) Requests() ([][]string, error) {
+	q := newRequests(p, nil)
+	var planned, known []string
 	for _, at := range p.changes() {
-		sum, err := q.sum(at, nil)
+		sum, err := q.planned(at)
 		if err != nil {
 			return nil, err
 		}
-		sums = append(sums, sum)
+		sums, err := q.known(at)
+		if err != nil {
+			return nil, err
+		}
+		planned, known = append(planned, sum), append(known, sums...)
 	}
-	return sums, nil
+	return sets(planned, known), nil
 }
 
-// RequestsOf returns the sums of EachRequest that a plan has when it makes the request that waits in a step for an approval: with the
-// step's references, and with their values.
-func (p Plan) RequestsOf(st StepState) ([]string, error) {
+// EachRequest returns the SHA-256 of each request of a plan, as it is planned and as Requests has it with values. looked are
+// results of its steps that were read before; nil: none.
+func (p Plan) EachRequest(looked ref.Lookup) ([]string, error) {
+	var all []string
+	q := newRequests(p, looked)
+	for at := range p.Steps {
+		sum, err := q.planned(at)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := q.known(at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, sum), sums...)
+	}
+	return all, nil
+}
+
+// RequestsOf returns the sets of Requests of the request that waits in a step for an approval: as it is planned, and as it would be sent.
+func (p Plan) RequestsOf(st StepState) ([][]string, error) {
 	at := slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == st.StepID })
 	if at < 0 || st.Approval == nil {
 		return nil, nil
 	}
-	planned, err := requests{p, map[int]string{}}.sum(at, nil)
-	if err != nil || p.Steps[at].ForEach != "" {
-		return []string{planned}, err
-	}
-	a := st.Approval
-	same, err := request{MCPID: p.Steps[at].MCPID, Called: a.Method, URL: a.URL, Headers: a.Headers, Body: a.Body}.normal()
+	q := newRequests(p, nil)
+	planned, err := q.planned(at)
 	if err != nil {
 		return nil, err
 	}
-	sent, err := jcs.Sum(same)
-	if sent == planned {
-		return []string{planned}, err
+	if p.Steps[at].ForEach != "" {
+		elements, err := q.known(at)
+		return sets([]string{planned}, elements), err
 	}
-	return []string{planned, sent}, err
+	a := st.Approval
+	sent, err := q.sum(request{MCPID: p.Steps[at].MCPID, Called: a.Method, URL: a.URL, Headers: a.Headers, Body: a.Body}, at)
+	return sets([]string{planned}, []string{sent}), err
+}
+
+// sets returns sets of sums, each once; an empty one is none.
+func sets(all ...[]string) (list [][]string) {
+	for _, sums := range all {
+		slices.Sort(sums)
+		sums = slices.Compact(sums)
+		if len(sums) > 0 && !slices.ContainsFunc(list, func(other []string) bool { return slices.Equal(sums, other) }) {
+			list = append(list, sums)
+		}
+	}
+	return list
 }
 
 // changes returns the places of the steps that change something; of all steps when none does.
@@ -92,19 +112,134 @@ func (p Plan) changes() (list []int) {
 	return list
 }
 
+// mostElements bounds the elements of a list whose requests are compared. No step is done for more.
+const mostElements = 500
+
 // requests sums the requests of a plan.
 type requests struct {
-	plan  Plan
-	named map[int]string // the sums of the steps to which others refer, by their places
+	plan   Plan
+	looked ref.Lookup
+	named  map[int]string // the sums of the steps to which others refer, by their places
 }
 
-// sum returns the sum of the request of a step, under a condition. A step to which it refers is named by the sum of its request.
-func (q requests) sum(at int, when *ref.Condition) (string, error) {
+func newRequests(p Plan, looked ref.Lookup) requests {
+	if looked == nil {
+		looked = func(string) (ref.Result, bool) { return ref.Result{}, false }
+	}
+	return requests{p, looked, map[int]string{}}
+}
+
+// of returns the request of a step, as it is planned. A list makes no other request of one that has nothing of its elements.
+func (q requests) of(at int) (request, error) {
 	s := q.plan.Steps[at]
 	binding, _ := q.plan.Binding(s.ID)
-	same, err := request{
-		MCPID: s.MCPID, Called: cmp.Or(s.Tool, s.Method), URL: binding.URL(s), Headers: s.Headers, Body: s.Body, ForEach: s.ForEach, When: when,
-	}.normal()
+	r := request{MCPID: s.MCPID, Called: cmp.Or(s.Tool, s.Method), URL: binding.URL(s), Headers: s.Headers, Body: s.Body}
+	if s.ForEach == "" {
+		return r, nil
+	}
+	names, err := r.references()
+	if slices.ContainsFunc(names, func(name ref.Reference) bool { return name.Step == ItemName }) {
+		r.ForEach = s.ForEach
+	}
+	return r, err
+}
+
+// planned returns the sum of the request of a step, with its references.
+func (q requests) planned(at int) (string, error) {
+	r, err := q.of(at)
+	if err != nil {
+		return "", err
+	}
+	return q.sum(r, at)
+}
+
+// known returns the sums of the request of a step with the values of its references that are known: one, or those of the elements of a
+// list. A reference whose value cannot stand in its place stays.
+func (q requests) known(at int) ([]string, error) {
+	r, err := q.of(at)
+	if err != nil {
+		return nil, err
+	}
+	var sums []string
+	for _, filled := range q.filled(r, at) {
+		sum, err := q.sum(filled, at)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, sum)
+	}
+	return sums, nil
+}
+
+// filled returns a request of a step with values in the places of its references.
+func (q requests) filled(r request, at int) []request {
+	values := q.valuesOf(q.plan.Steps[at])
+	if list, err := ref.InText(r.ForEach); err == nil && len(list) == 1 {
+		raw, ok := values(list[0])
+		var elements []json.RawMessage
+		if ok && json.Unmarshal(raw, &elements) == nil && len(elements) <= mostElements {
+			r.ForEach = ""
+			all := make([]request, len(elements))
+			for i, element := range elements {
+				all[i] = r.with(func(name ref.Reference) (json.RawMessage, bool) {
+					if name.Step != ItemName {
+						return values(name)
+					}
+					v, _, err := ref.ValueAndLabel(name, func(string) (ref.Result, bool) { return ref.Result{Body: element}, true })
+					return v, err == nil
+				})
+			}
+			return all
+		}
+	}
+	return []request{r.with(values)}
+}
+
+// valuesOf returns the values that the references of a step have: those that its card shows, else those that were looked up.
+func (q requests) valuesOf(s Step) ref.Values {
+	return func(name ref.Reference) (json.RawMessage, bool) {
+		if at := slices.IndexFunc(s.Targets, func(t Target) bool { return t.Ref == name.String() }); at >= 0 {
+			return s.Targets[at].Value, true
+		}
+		v, _, err := ref.ValueAndLabel(name, q.looked)
+		return v, err == nil
+	}
+}
+
+// references returns the references in a request.
+func (q request) references() (all []ref.Reference, err error) {
+	if all, err = ref.InText(q.URL); err != nil {
+		return nil, err
+	}
+	for _, raw := range []json.RawMessage{q.Headers, q.Body} {
+		more, err := ref.InJSON(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+// with returns a request with values in the places of its references; as it is when one cannot stand there.
+func (q request) with(values ref.Values) request {
+	filled := q
+	var err error
+	if filled.URL, err = ref.FillText(q.URL, values, url.PathEscape); err != nil {
+		return q
+	}
+	if filled.Headers, err = ref.FillJSON(q.Headers, values); err != nil {
+		return q
+	}
+	if filled.Body, err = ref.FillJSON(q.Body, values); err != nil {
+		return q
+	}
+	return filled
+}
+
+// sum returns the sum of a request of a step. Another step to which it refers is named by the sum of its request.
+func (q requests) sum(r request, at int) (string, error) {
+	same, err := r.normal()
 	if err != nil {
 		return "", err
 	}
@@ -113,14 +248,14 @@ func (q requests) sum(at int, when *ref.Condition) (string, error) {
 		return "", err
 	}
 	var names []string
-	for i, other := range q.plan.Steps[:at] {
+	for i, other := range q.plan.Steps {
 		for _, next := range []string{".", "["} {
 			name := "${" + other.ID.Step() + next
-			if !strings.Contains(string(raw), name) {
+			if i == at || !strings.Contains(string(raw), name) {
 				continue
 			}
 			if q.named[i] == "" {
-				if q.named[i], err = q.sum(i, other.When); err != nil {
+				if q.named[i], err = q.planned(i); err != nil {
 					return "", err
 				}
 			}

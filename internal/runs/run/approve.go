@@ -92,7 +92,7 @@ func (s *Service) approve(ctx context.Context, a *Approval, retried bool) (Decis
 			At: at, Type: plan.EventStepApproved, StepID: st.StepID,
 			Data: map[string]any{"by": a.User, "note": a.Note, "request": asked.Request},
 		}
-		var refused []string
+		var refused [][]string
 		if a.Refuse {
 			rec.Type = plan.EventStepRefused
 			if refused, err = r.Plan.RequestsOf(st); err != nil {

@@ -116,7 +116,7 @@ type Move struct {
 	State   *plan.StepState // the new state of the effect that the event is about
 	Begins  bool            // State begins something: the run must not be stopping, and for an undo, undoing must have begun
 	Decided time.Time       // State holds a decision, made at this time: the approval must still be open
-	Refused []string        // sums of requests that a person refused with it, which the chat remembers (plan.Plan.RequestsOf)
+	Refused [][]string      // sets of requests that a person refused with it, which the chat remembers (plan.Plan.RequestsOf)
 	Due     time.Time       // when the sweep looks again. Zero: as it was, or after CheckEvery when the status changes
 	End     *End            // To is a final status
 }

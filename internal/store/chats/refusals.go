@@ -1,34 +1,38 @@
 package chats
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
+	"piloto/internal/ground/jcs"
 	"piloto/internal/runs/plan"
 	"piloto/internal/store/kv"
 )
 
 type refusalRow struct {
-	PK     string `dynamodbav:"PK"`
-	SK     string `dynamodbav:"SK"`
-	RunID  string `dynamodbav:"run_id"`
-	Reason string `dynamodbav:"reason,omitempty"`
-	At     int64  `dynamodbav:"at"`
-	TTL    int64  `dynamodbav:"ttl"`
+	PK       string   `dynamodbav:"PK"`
+	SK       string   `dynamodbav:"SK"`
+	Requests []string `dynamodbav:"requests"`
+	RunID    string   `dynamodbav:"run_id"`
+	Reason   string   `dynamodbav:"reason,omitempty"`
+	At       int64    `dynamodbav:"at"`
+	TTL      int64    `dynamodbav:"ttl"`
 }
 
 const refusalLife = 365 * 24 * time.Hour
 
 const refusalKind = "REFUSED#"
 
-// Refuse returns the write that notes that a person refused requests in a chat. requests is the sum of what a draft would have
-// sent (plan.Plan.Requests), or of the request of one step (plan.Plan.EachRequest).
-func Refuse(account, chatID, requests string, r plan.Refusal) kv.Write {
+// Refuse returns the write that notes that a person refused requests together in a chat: one of the sets of plan.Plan.Requests or
+// RequestsOf. A later refusal of the same set takes its place.
+func Refuse(account, chatID string, requests []string, r plan.Refusal) (kv.Write, error) {
+	sum, err := jcs.Sum(requests)
 	return kv.Put(refusalRow{
-		PK: kv.Chat(account, chatID), SK: refusalKind + requests, RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
-	}, "", nil)
+		PK: kv.Chat(account, chatID), SK: refusalKind + sum, Requests: requests,
+		RunID: r.RunID, Reason: r.Reason, At: kv.Millis(r.At), TTL: r.At.Add(refusalLife).Unix(),
+	}, "", nil), err
 }
 
 // copyRefusals copies what was refused in a chat to another: who branches it has refused that, too.
@@ -50,18 +54,41 @@ func (s *Store) copyRefusals(ctx context.Context, account, from, to string) erro
 	return nil
 }
 
-// Refused returns the refusals of any of some requests in a chat. It reads those of the chat at once, because most chats have
-// none, and a plan has up to fifty requests.
+// often is in how many refused runs a request stands that is refused by itself, whatever stood beside it in each.
+const often = 3
+
+// Refused returns the refusals in a chat that some requests meet: those of which all requests are among them, and for a request that
+// was refused often the newest. It reads those of the chat at once, because most chats have none.
 func (s *Store) Refused(ctx context.Context, account, chatID string, requests []string) ([]plan.Refusal, error) {
 	items, err := s.table.Read(ctx, kv.Rows(kv.Chat(account, chatID), refusalKind), 0)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := kv.DecodeAll[refusalRow](items)
+	slices.SortStableFunc(rows, func(a, b refusalRow) int { return cmp.Compare(b.At, a.At) })
+	runs := map[string][]string{} // of each request, in which it was refused
+	for _, sum := range requests {
+		runs[sum] = []string{}
+	}
+	newest := map[string]plan.Refusal{}
 	var list []plan.Refusal
 	for _, row := range rows {
-		if slices.Contains(requests, strings.TrimPrefix(row.SK, refusalKind)) {
-			list = append(list, plan.Refusal{RunID: row.RunID, Reason: row.Reason, At: kv.Time(row.At)})
+		was := plan.Refusal{RunID: row.RunID, Reason: row.Reason, At: kv.Time(row.At)}
+		all := len(row.Requests) > 0
+		for _, sum := range row.Requests {
+			in, has := runs[sum]
+			if all = all && has; !has || slices.Contains(in, row.RunID) {
+				continue
+			}
+			if len(in) == 0 {
+				newest[sum] = was
+			}
+			if runs[sum] = append(in, row.RunID); len(runs[sum]) == often {
+				list = append(list, newest[sum])
+			}
+		}
+		if all {
+			list = append(list, was)
 		}
 	}
 	return list, err

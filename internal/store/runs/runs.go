@@ -5,6 +5,7 @@ package runs
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -273,7 +274,7 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 	return s.commit(ctx, t)
 }
 
-// mostRefused is how many plans of one draft are remembered as refused.
+// mostRefused is how many sets of requests of one draft are remembered as refused.
 const mostRefused = 20
 
 // refusals returns the writes that remember what a person refused with a draft: its plan, and those that it had before,
@@ -289,19 +290,24 @@ func (s *Store) refusals(ctx context.Context, r plan.Run, chatID string, at time
 			plans = append(plans, rev.Plan)
 		}
 	}
-	var sums []string
+	var writes []kv.Write
+	var noted []string
 	for _, p := range plans {
-		sum, err := p.Requests()
+		sets, err := p.Requests()
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(sums, sum) {
-			sums = append(sums, sum)
+		for _, requests := range sets {
+			name := strings.Join(requests, " ")
+			if len(writes) == mostRefused || slices.Contains(noted, name) {
+				continue
+			}
+			write, err := chats.Refuse(r.Account, chatID, requests, plan.Refusal{RunID: r.ID, At: at, Reason: r.Reason})
+			if err != nil {
+				return nil, err
+			}
+			writes, noted = append(writes, write), append(noted, name)
 		}
-	}
-	var writes []kv.Write
-	for _, sum := range sums[:min(len(sums), mostRefused)] {
-		writes = append(writes, chats.Refuse(r.Account, chatID, sum, plan.Refusal{RunID: r.ID, At: at, Reason: r.Reason}))
 	}
 	return writes, nil
 }

@@ -256,7 +256,11 @@ func (s *Store) apply(ctx context.Context, t *transition, m run.Move) error {
 	}
 	t.post(m.Record)
 	for _, requests := range m.Refused {
-		t.add(chats.Refuse(t.from.Account, t.from.ChatID, requests, plan.Refusal{RunID: t.from.ID, At: m.At, Reason: m.State.Approval.Note}))
+		write, err := chats.Refuse(t.from.Account, t.from.ChatID, requests, plan.Refusal{RunID: t.from.ID, At: m.At, Reason: m.State.Approval.Note})
+		if err != nil {
+			return err
+		}
+		t.add(write)
 	}
 	switch {
 	case was.Terminal():
