@@ -115,6 +115,9 @@ func (w *Writer) step(n int, s httpapi.Step, r httpapi.Run) {
 		}
 	}
 	w.crossing(s, r)
+	if s.Unanswered != nil {
+		w.line(4, w.style(yellow, visible.Line(s.Unanswered.Phrase().In(w.Tag))))
+	}
 	if len(s.Needs) > 0 {
 		w.line(4, w.text("cli.plan.after", "steps", visible.Line(strings.Join(s.Needs, ", "))))
 	}

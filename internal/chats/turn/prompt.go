@@ -86,6 +86,7 @@ func (d *dialog) now() (string, error) {
 		"Reads":   earlierReads(d.reads),
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
+		"Doubts":  doubtsIn(d.pending, d.req.Locale),
 		"Pending": d.pendingGoal(),
 		"Files":   escapeTags(d.files.tree),
 		"Unread":  d.files.down,

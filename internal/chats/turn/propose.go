@@ -170,7 +170,7 @@ func (d *dialog) propose(ctx context.Context, p plan.Plan) (Reply, error) {
 	return d.show(ctx, r)
 }
 
-// newDraft returns the draft of a plan, with its targets. plan.ErrInvalid says what could not be sent.
+// newDraft returns the draft of a plan, with what is known of it. plan.ErrInvalid says what could not be sent.
 func (d *dialog) newDraft(ctx context.Context, p plan.Plan) (plan.Run, error) {
 	account := d.req.Principal.Account
 	r := plan.Run{
@@ -188,7 +188,7 @@ func (d *dialog) newDraft(ctx context.Context, p plan.Plan) (plan.Run, error) {
 	for _, s := range p.Steps {
 		r.Steps = append(r.Steps, plan.StepState{StepID: s.ID, Status: plan.StepPending})
 	}
-	err := d.service.addTargets(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime()))
+	err := d.service.addKnown(ctx, &r, d.looks.results(), d.began.Add(d.service.modelTime()))
 	return r, err
 }
 
@@ -318,35 +318,33 @@ func (d *dialog) modelData() map[string]any {
 }
 
 // Previewer reads, within limit, the objects that the references of each step name, as far as
-// that is possible without a change, and without telling a service what another one answered. It says which calls could not
+// that is possible without a change, and without telling a service what another one answered, and which requests may have been
+// done before, as the chat knows. It says which calls could not
 // be sent with what was read, or with what the turn looked at, by the names of the steps that make the same reads.
 type Previewer interface {
-	Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([][]plan.Target, []fault.Field)
+	Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
 }
 
 // previewTime bounds the previews of a plan.
 const previewTime = 5 * time.Second
 
-// addTargets adds the targets of its steps to a draft. A target that cannot be read is omitted,
-// and does not prevent the proposal. plan.ErrInvalid names the calls that could not be sent with what was read, or with the answers
+// addKnown adds to a draft what is known of its steps. A target that cannot be read is omitted,
+// and does not prevent the proposal. When no time is left for reads, the doubts are added still. plan.ErrInvalid names the calls that could not be sent with what was read, or with the answers
 // of looks, by the sums of their calls.
-func (s *Service) addTargets(ctx context.Context, r *plan.Run, looks map[string]ref.Result, until time.Time) error {
-	limit := min(previewTime, until.Sub(s.Now()))
-	if s.Previews == nil || limit <= 0 {
+func (s *Service) addKnown(ctx context.Context, r *plan.Run, looks map[string]ref.Result, until time.Time) error {
+	limit := max(0, min(previewTime, until.Sub(s.Now())))
+	if s.Previews == nil {
 		return nil
 	}
 	looked, err := lookedSteps(r.Plan, looks)
 	if err != nil {
 		return err
 	}
-	found, wrong := s.Previews.Targets(ctx, *r, looked, limit)
+	known, wrong := s.Previews.Known(ctx, *r, looked, limit)
 	if len(wrong) > 0 {
 		return plan.ErrInvalid.At(wrong...)
 	}
-	r.Plan.Steps = slices.Clone(r.Plan.Steps)
-	for i, targets := range found {
-		r.Plan.Steps[i].Targets = targets
-	}
+	r.Plan = r.Plan.Knowing(known)
 	return nil
 }
 

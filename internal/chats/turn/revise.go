@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"piloto/internal/access/auth"
@@ -140,7 +141,7 @@ func (d drafter) revisedPlan(ctx context.Context, r plan.Run, p plan.Proposal) (
 	same.Steps = slices.Clone(next.Steps)
 	for i := range same.Steps {
 		if i < len(before.Steps) {
-			same.Steps[i].Targets = before.Steps[i].Targets
+			same.Steps[i].Targets, same.Steps[i].Unanswered = before.Steps[i].Targets, before.Steps[i].Unanswered
 		}
 	}
 	digest, err := same.Digest()
@@ -193,12 +194,12 @@ type change struct {
 	preceding func(context.Context, plan.Run, time.Time) ([]conversation.Message, error)
 }
 
-// applyChange adds the targets to the new plan and stores it, while the draft has the digest
+// applyChange adds what is known to the new plan and stores it, while the draft has the digest
 // that was seen and its chat waits for it.
 func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (Reply, error) {
 	looked := c.before
 	looked.Plan, looked.ReadFrom = c.next, union(c.before.ReadFrom, c.readFrom)
-	if err := s.addTargets(ctx, &looked, c.looks, until); err != nil {
+	if err := s.addKnown(ctx, &looked, c.looks, until); err != nil {
 		return Reply{}, err
 	}
 	c.next = looked.Plan
@@ -330,6 +331,19 @@ func encodeDraft(r *plan.Run) (string, error) {
 	}
 	raw, err := json.Marshal(p)
 	return string(raw), err
+}
+
+// doubtsIn says which steps of a draft send a request again that may have been done, a line each; "" when none does.
+func doubtsIn(r *plan.Run, tag locale.Tag) string {
+	var lines []string
+	if r != nil {
+		for _, s := range r.Plan.Steps {
+			if s.Unanswered != nil {
+				lines = append(lines, s.ID.String()+": "+s.Unanswered.Phrase().In(tag))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // proposedStep returns a step as a proposal. A suggested undo is omitted, because it is

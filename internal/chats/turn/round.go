@@ -235,8 +235,12 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	if err != nil {
 		return "", nil, err
 	}
+	told = strings.TrimSpace(told)
+	if doubts := doubtsIn(&r, w.req.Locale); doubts != "" {
+		told += "\n" + doubts
+	}
 	files, err := w.filesResumed(ctx, r)
-	return strings.TrimSpace(told) + files, data, err
+	return told + files, data, err
 }
 
 // handle does what the last answer asks for, and stores what became of it.

@@ -66,6 +66,8 @@ type PlannedStep struct {
 	Verify  *VerifyCall     `json:"verify,omitempty" doc:"how it is found out whether it was done, when its answer is lost"`
 	Ask     *plan.Ask       `json:"ask,omitempty" doc:"the approval it will wait for, as far as known"`
 	Targets []plan.Target   `json:"targets,omitempty" doc:"what its references were found to name"`
+
+	Unanswered *plan.Doubt `json:"unanswered,omitempty" doc:"the same request was sent before in the chat, and nobody knew whether it was done when the plan was shown: what is confirmed may be done twice, unless the service knows idempotency keys"`
 }
 
 // UndoCall is an undo with its target.
@@ -300,7 +302,7 @@ func showPlanned(p plan.Plan, s plan.Step) PlannedStep {
 	}
 	v := PlannedStep{
 		ID: s.ID.String(), Title: s.Title, MCPID: s.MCPID, Tool: s.Tool, Method: s.Method, Path: s.Path, Query: s.Query, Headers: s.Headers, Body: s.Body,
-		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets,
+		Needs: list(s.Needs), Risk: s.Risk, When: s.When, ForEach: s.ForEach, NoUndo: s.NoUndo, Ask: s.Ask, Targets: s.Targets, Unanswered: s.Unanswered,
 	}
 	v.Server, v.Target, v.Base, v.URL = where(s)
 	if b, ok := p.Binding(s.ID); ok {

@@ -96,6 +96,7 @@ type cardStep struct {
 	Check    *check
 	Ask      *plannedAsk
 	Targets  []resolvedTarget
+	Again    render.HTML // the same request may have been done before
 	Taken    []takenValues
 	Approval *approval
 	Doubt    *doubt
@@ -312,7 +313,7 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
-	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || a.card.Marked
+	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || s.Unanswered != nil || a.card.Marked
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked
 	return v

@@ -49,7 +49,7 @@ func families() map[string][]string {
 	f["page.rule."] = []string{string(rule.Allow), string(rule.Ask), string(rule.Deny)}
 	f["page.rule.effect."] = f["page.rule."]
 	f["page.field."] = []string{
-		"goal", "title", "server", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
+		"goal", "title", "server", "mcp_id", "tool", "method", "path", "query", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets", "unanswered",
 		"step", "binding", "ceiling", "reuse", "undoes", "plan",
 	}
 	for _, r := range eligibility.Swappable() {

@@ -126,6 +126,9 @@ func (a cardBuilder) crossings(uses map[string]bool, to plan.Binding) (list []cr
 // addDetails adds the parts of a step in addition to its call.
 func (a cardBuilder) addDetails(v *cardStep, s plan.Step) {
 	p := a.run.Plan
+	if s.Unanswered != nil {
+		v.Again = a.show(s.Unanswered.Phrase().In(a.words.tag))
+	}
 	if s.When != nil {
 		v.When = a.condition(*s.When)
 	}

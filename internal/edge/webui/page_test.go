@@ -121,6 +121,23 @@ func TestDataThatCrossesOriginsIsShown(t *testing.T) {
 	}
 }
 
+// TestARequestThatMayHaveBeenDoneIsShown (guarantee I09): a step that would do it twice says so, its request is unfolded, and
+// it is in no table of steps that are alike.
+func TestARequestThatMayHaveBeenDoneIsShown(t *testing.T) {
+	p := roomPlan(noon)
+	say := plan.Doubt{RunID: "01RUN", StepID: plan.EffectOf("s1")}
+	if got := string(renderCard(t, draft(p), nil, locale.Spanish)); strings.Contains(got, "notice warn again") {
+		t.Error("it warns of nothing")
+	}
+	p.Steps[1].Unanswered = &say
+	for _, tag := range locale.Tags() {
+		got := string(renderCard(t, draft(p), nil, tag))
+		if !strings.Contains(got, "notice warn again") || !strings.Contains(got, say.Phrase().In(tag)) || !strings.Contains(got, `-s2-request" data-request open`) {
+			t.Error(got)
+		}
+	}
+}
+
 func TestEveryStateOfARunHasItsText(t *testing.T) {
 	for _, tag := range locale.Tags() {
 		for _, status := range plan.Statuses() {

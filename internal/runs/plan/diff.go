@@ -25,7 +25,7 @@ const (
 // Change is one difference between two plans, in a unit that a person can read.
 //
 // Field is the name of a field of a step: title, server, tool, method, path, query, headers, body,
-// needs, risk, when, for_each, undo, verify, ask or targets. query, headers, body, undo and verify are followed by
+// needs, risk, when, for_each, undo, verify, ask, targets or unanswered. query, headers, body, undo and verify are followed by
 // a JSON pointer ("body/date", "undo/path"). Field is "step" for a whole step, whose Before or
 // After is the name of its call, and "binding" for a binding, whose Before and After hold the
 // members that differ. Without a StepID, Field is a field of the plan: goal, expires_at, ceiling,
@@ -82,7 +82,7 @@ func (p Plan) digestForm() Plan {
 var (
 	planFields = []string{"goal", "expires_at", "ceiling", "reuse", "undoes", "plan_id", "revision", "replaces"}
 	stepFields = []string{
-		"title", "mcp_id", "tool", "method", "path", "query", "headers", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets",
+		"title", "mcp_id", "tool", "method", "path", "query", "headers", "body", "needs", "risk", "when", "for_each", "undo", "no_undo", "verify", "ask", "targets", "unanswered",
 	}
 	// The names of a binding follow from its tool and the call, so that they are no change of their own.
 	bindingFields = []string{"server_name", "base_url", "template", "fingerprint", "auth", "query", "summary", "about", "mcp_id"}

@@ -34,6 +34,8 @@ func rich() Plan {
 				Verify:  &Check{Call: Call{MCPID: "m", Method: "GET", Path: "/bookings", Query: json.RawMessage(`{"q":"x"}`)}, Expect: condition(`{"value":"${check.status}","is":"equal","to":200}`)},
 				Ask:     &Ask{Reason: "caro", Rule: "r1", Another: true, Minutes: 60},
 				Targets: []Target{{Ref: "s1.body.items[0].id", Value: json.RawMessage(`7`), Label: "Sala Norte"}},
+
+				Unanswered: &Doubt{RunID: "01Q", StepID: EffectOf("s2"), Elements: 2},
 			},
 			{ID: EffectOf("s3"), Title: "Avisar", MCPID: "n", Tool: "notify", Body: json.RawMessage(`{"text":"ya"}`), Needs: []string{"s2"}, Risk: Destructive},
 		},

@@ -101,6 +101,8 @@ type Step struct {
 	Verify  *Check         `json:"verify,omitempty"`
 	Ask     *Ask           `json:"ask,omitempty"`     // the approval that the step will wait for, as far as it is known
 	Targets []Target       `json:"targets,omitempty"` // the values that its references name, where they were looked up
+
+	Unanswered *Doubt `json:"unanswered,omitempty"` // the same request may have been done, as it was known when the plan was shown
 }
 
 // Called returns the name of the step's call: "METHOD /path", or the tool.

@@ -13,6 +13,11 @@ type BareReader interface {
 	Bare(ctx context.Context, account, id string) (Run, error)
 }
 
+// UnansweredReader reads the requests of a chat to which no answer is known.
+type UnansweredReader interface {
+	Unanswered(ctx context.Context, account, chatID string) ([]Unanswered, error)
+}
+
 // StatusReader reads the status of a run. Its errors are those of Reader.
 type StatusReader interface {
 	Status(ctx context.Context, account, id string) (Status, error)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strconv"
 
 	"piloto/internal/ground/jcs"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/meaning"
 )
 
@@ -15,8 +17,47 @@ import (
 type Unanswered struct {
 	Request string   // Step.Sum
 	Key     string   // the Idempotency-Key that it was sent with
-	StepID  EffectID // the effect that sent it last
+	RunID   string   // the run that sent it last; "" in what a run carries
+	StepID  EffectID // its effect
 	Undoes  string   // the run of which it undoes an effect; "": of none
+}
+
+// Doubt names an effect of which nobody knows whether it was done. A step that sends its request again may do it twice.
+type Doubt struct {
+	RunID    string   `json:"run_id"`
+	StepID   EffectID `json:"step_id"`
+	Elements int      `json:"elements,omitempty" doc:"of a step that is done for each element: how many of them send such a request; the first of them is named"`
+}
+
+// Phrase returns the warning of a step that has such a request.
+func (d Doubt) Phrase() locale.Phrase {
+	if d.Elements > 0 {
+		return locale.Say("run.plan_unanswered_each", "n", strconv.Itoa(d.Elements), "run", d.RunID)
+	}
+	return locale.Say("run.plan_unanswered", "run", d.RunID)
+}
+
+// Known is what is found out about a step of a draft before it is shown.
+type Known struct {
+	Targets    []Target
+	Unanswered *Doubt
+}
+
+// Knowing returns the plan with what is known of its steps, in their order, and nothing that was known before.
+func (p Plan) Knowing(known []Known) Plan {
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		p.Steps[i].Targets, p.Steps[i].Unanswered = nil, nil
+		if i < len(known) {
+			p.Steps[i].Targets, p.Steps[i].Unanswered = known[i].Targets, known[i].Unanswered
+		}
+	}
+	return p
+}
+
+// MayBeDone reports whether nobody knows if an effect was done: its call is under way, or it is in doubt and no person settled it.
+func (s StepState) MayBeDone() bool {
+	return s.Last.Key != "" && (s.Last.Open || s.Status == StepInDoubt) && s.Resolved == nil
 }
 
 // Sum identifies the request of an attempt by what it is: method or tool, address, headers and body, whatever the order of
@@ -49,7 +90,7 @@ func (s StepState) Answered() bool {
 // AsUnanswered returns what the chat keeps of an effect that is Unanswered.
 func (r Run) AsUnanswered(st StepState) (Unanswered, error) {
 	step, _ := r.Plan.Step(st.StepID)
-	u := Unanswered{Key: st.Last.Key, StepID: st.StepID, Undoes: r.Plan.Undoes}
+	u := Unanswered{Key: st.Last.Key, RunID: r.ID, StepID: st.StepID, Undoes: r.Plan.Undoes}
 	if st.StepID.Undo() {
 		u.Undoes = r.ID
 	}
@@ -73,7 +114,7 @@ func (r Run) KeyFor(id EffectID, request string) string {
 	var free []Unanswered
 	for _, u := range r.Unanswered {
 		switch {
-		case u.Request != request, u.Undoes != "" && r.Plan.Undoes != "" && u.Undoes != r.Plan.Undoes:
+		case u.Request != request, !u.Concerns(r.Plan):
 		case u.StepID == id:
 			return u.Key
 		case slices.ContainsFunc(twins, func(twin EffectID) bool { return u.StepID == twin }), r.sent(u.Key, id):
@@ -91,6 +132,11 @@ func (r Run) KeyFor(id EffectID, request string) string {
 		return free[place].Key
 	}
 	return ""
+}
+
+// Concerns reports whether a plan may send the request again: the undo of one run is not that of another.
+func (u Unanswered) Concerns(p Plan) bool {
+	return u.Undoes == "" || p.Undoes == "" || u.Undoes == p.Undoes
 }
 
 // sent reports whether another effect of the run was sent with a key.

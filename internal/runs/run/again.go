@@ -31,9 +31,10 @@ type Drafts interface {
 	// Resolved returns the call of an effect with values in the place of its references. It fails with a conflict when
 	// a result has no such value.
 	Resolved(ctx context.Context, r plan.Run, id plan.EffectID) (plan.Call, error)
-	// Targets reads what the references of each step name, within limit, and says which calls could not be sent with what is
-	// known: what was read, and the results that the draft takes over. looked has what was read before, by the names of the steps.
-	Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([][]plan.Target, []fault.Field)
+	// Known reads what the references of each step name, within limit, and which requests may have been done before. It says
+	// which calls could not be sent with what is known: what was read, and the results that the draft takes over. looked has what
+	// was read before, by the names of the steps.
+	Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) ([]plan.Known, []fault.Field)
 }
 
 // previewTime bounds the reads for a draft.
@@ -125,25 +126,20 @@ func (s *Service) again(ctx context.Context, a Again, make func(plan.Run) (plan.
 	return d, err
 }
 
-// tried returns a draft whose steps can be sent, as far as it is known, with its targets and its digest. What the references of
-// its steps named before is forgotten.
+// tried returns a draft whose steps can be sent, as far as it is known, with what is known of it and its digest. What was known of its
+// steps before is forgotten.
 func (s *Service) tried(ctx context.Context, next plan.Run) (plan.Run, error) {
 	if err := s.checkBindings(ctx, next); err != nil {
 		return next, err
 	}
-	next.Plan.Steps = slices.Clone(next.Plan.Steps)
-	for i := range next.Plan.Steps {
-		next.Plan.Steps[i].Targets = nil
-	}
+	next.Plan = next.Plan.Knowing(nil)
 	source := next
 	source.ID = cmp.Or(next.Retries, next.ID) // where the results are that it takes over
-	targets, wrong := s.Drafts.Targets(ctx, source, nil, previewTime)
+	known, wrong := s.Drafts.Known(ctx, source, nil, previewTime)
 	if len(wrong) > 0 {
 		return next, unfit(next.Plan, wrong)
 	}
-	for i, list := range targets {
-		next.Plan.Steps[i].Targets = list
-	}
+	next.Plan = next.Plan.Knowing(known)
 	raw, err := json.Marshal(next.Plan)
 	if err != nil {
 		return next, err

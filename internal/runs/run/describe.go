@@ -83,6 +83,9 @@ func changesIn(s plan.Step) []overlay.Change { return plan.ChangesOf(s).Changes 
 // its check and the approval that it will wait for.
 func extraLines(tag locale.Tag, p plan.Plan, s plan.Step) []string {
 	var lines []string
+	if s.Unanswered != nil {
+		lines = append(lines, "⚠️ "+s.Unanswered.Phrase().In(tag))
+	}
 	if s.When != nil {
 		lines = append(lines, locale.Text(tag, "run.plan_when", "when", escapeInvisible(s.When.Text(), jsonEscape)))
 	}

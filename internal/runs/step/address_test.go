@@ -145,7 +145,7 @@ func TestKnownValuesAreTriedBeforeTheyAreShown(t *testing.T) {
 					}
 				}
 			}
-			_, wrong := previewer(w).Targets(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, nil, time.Minute)
+			_, wrong := previewer(w).Known(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, nil, time.Minute)
 			if (len(wrong) > 0) != (segment == "") {
 				t.Errorf("%s with %+q: %+v", name, value, wrong)
 			}

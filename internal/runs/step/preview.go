@@ -35,25 +35,37 @@ const (
 // have (plan.Run.ReadFrom), whoever wrote or changed it last, and the results that the read refers to.
 type Preview struct{ Reader }
 
-// Targets returns the targets of each step of a draft, in the order of its steps; none for steps
-// that only read. It takes at most limit. wrong lists the calls that could not be sent with what was read, or with what a turn
+// Known returns what is known of each step of a draft, in the order of its steps; nothing of steps that only read. Its reads
+// take at most limit. wrong lists the calls that could not be sent with what was read, or with what a turn
 // looked at before, by the names of the steps that make the same reads; it has none of the values.
-func (p Preview) Targets(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (found [][]plan.Target, wrong []fault.Field) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+func (p Preview) Known(ctx context.Context, r plan.Run, looked map[string]ref.Result, limit time.Duration) (known []plan.Known, wrong []fault.Field) {
+	reading, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	found = make([][]plan.Target, len(r.Plan.Steps))
-	seen := &results{ctx: ctx, store: p.Store, run: r, read: map[string]*ref.Result{}}
-	for _, st := range p.Look(ctx, r, limit) {
+	seen := &results{ctx: reading, store: p.Store, run: r, read: map[string]*ref.Result{}}
+	for _, st := range p.Look(reading, r, limit) {
 		seen.read[st.StepID.String()] = &ref.Result{Status: st.Result.Status, Headers: st.Result.Headers, Body: st.Result.Body}
 	}
+	known = targets(r.Plan, seen)
+	t := p.trial(r, seen, looked)
+	wrong = p.try(reading, t)
+	seen.ctx = ctx // a service that was slow hides no doubt
+	if err := p.addDoubts(ctx, t, known); err != nil {
+		p.Log.WarnContext(ctx, "step.doubts_not_read", "run_id", r.ID, "error", err)
+	}
+	return known, wrong
+}
+
+// targets returns the targets of each step of a plan.
+func targets(of plan.Plan, seen *results) []plan.Known {
+	found := make([]plan.Known, len(of.Steps))
 	left := targetsInAll
-	for i, s := range r.Plan.Steps {
+	for i, s := range of.Steps {
 		if s.Risk == plan.Read {
 			continue
 		}
 		for _, name := range referencesOf(s) {
-			if seen.read[name.Step] == nil || name.Secret() || len(found[i]) == targetsOfStep ||
-				slices.ContainsFunc(found[i], func(t plan.Target) bool { return t.Ref == name.String() }) {
+			if seen.read[name.Step] == nil || name.Secret() || len(found[i].Targets) == targetsOfStep ||
+				slices.ContainsFunc(found[i].Targets, func(t plan.Target) bool { return t.Ref == name.String() }) {
 				continue
 			}
 			value, label, err := ref.ValueAndLabel(name, seen.lookup)
@@ -64,11 +76,11 @@ func (p Preview) Targets(ctx context.Context, r plan.Run, looked map[string]ref.
 			}
 			if err == nil && len(value) <= targetValue && size <= left && !ref.HoldsSecret(value) {
 				left -= size
-				found[i] = append(found[i], plan.Target{Ref: name.String(), Value: value, Label: label, About: about})
+				found[i].Targets = append(found[i].Targets, plan.Target{Ref: name.String(), Value: value, Label: label, About: about})
 			}
 		}
 	}
-	return found, p.try(ctx, r, seen, looked)
+	return found
 }
 
 // Look makes the reads that the changes of a draft refer to, once each, in parallel where they do

@@ -43,14 +43,14 @@ func TestPreviewReadsTargetsOfChanges(t *testing.T) {
 	w := newPreviewWorld(t)
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.items[0].id}", ""),
 		fixture.To("POST", "/bookings", `{"room":"${s2.body.owner}, ${s1.body.items[0].id}"}`))
-	found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
-	if len(found) != 3 || found[0] != nil || found[1] != nil || len(found[2]) != 2 {
+	found, _ := previewer(w).Known(t.Context(), r, nil, time.Second)
+	if len(found) != 3 || found[0].Targets != nil || found[1].Targets != nil || len(found[2].Targets) != 2 {
 		t.Fatalf("%+v", found)
 	}
-	if got := found[2][1]; got.Ref != "s1.body.items[0].id" || string(got.Value) != `"n1"` || got.Label != "Sala Norte, 6" {
+	if got := found[2].Targets[1]; got.Ref != "s1.body.items[0].id" || string(got.Value) != `"n1"` || got.Label != "Sala Norte, 6" {
 		t.Errorf("%+v", got)
 	}
-	if got := found[2][0]; got.Ref != "s2.body.owner" || string(got.Value) != `"Ana"` {
+	if got := found[2].Targets[0]; got.Ref != "s2.body.owner" || string(got.Value) != `"Ana"` {
 		t.Errorf("%+v", got)
 	}
 	if sent := w.Requests(); len(sent) != 2 || sent[0].Method != "GET" || sent[1].URL != "https://rooms.example/bookings/n1" {
@@ -68,8 +68,8 @@ func TestPreviewOmitsSecretTargets(t *testing.T) {
 		return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
 	})
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", `{"room":"${s1.body.access_token} ${s1.body.id}"}`))
-	found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
-	if len(found) != 2 || len(found[1]) != 1 || found[1][0].Label != "Caja" || string(found[1][0].Value) != `"n1"` {
+	found, _ := previewer(w).Known(t.Context(), r, nil, time.Second)
+	if len(found) != 2 || len(found[1].Targets) != 1 || found[1].Targets[0].Label != "Caja" || string(found[1].Targets[0].Value) != `"n1"` {
 		t.Errorf("%+v", found)
 	}
 }
@@ -115,10 +115,10 @@ func TestPreviewSendsOnlyAllowedReads(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(t, w)
 			}
-			found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second)
-			for _, targets := range found {
-				if targets != nil {
-					t.Errorf("%+v", targets)
+			found, _ := previewer(w).Known(t.Context(), r, nil, time.Second)
+			for _, known := range found {
+				if known.Targets != nil {
+					t.Errorf("%+v", known.Targets)
 				}
 			}
 			if sent := w.Requests(); len(sent) != 0 {
@@ -159,8 +159,8 @@ func TestPreviewIgnoresUnusableResponse(t *testing.T) {
 			w := newPreviewWorld(t)
 			r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 			w.Answer(func(tool.Request) (tool.Answer, error) { return answer() })
-			if found, _ := previewer(w).Targets(t.Context(), r, nil, time.Second); found[1] != nil {
-				t.Errorf("%+v", found[1])
+			if found, _ := previewer(w).Known(t.Context(), r, nil, time.Second); found[1].Targets != nil {
+				t.Errorf("%+v", found[1].Targets)
 			}
 			if len(w.Requests()) != 1 {
 				t.Errorf("it was tried %d times", len(w.Requests()))
@@ -183,7 +183,7 @@ func TestPreviewStopsAtTimeLimit(t *testing.T) {
 	r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("POST", "/bookings", fromRooms))
 	p := previewer(w)
 	p.Sender = slow{}
-	if found, _ := p.Targets(t.Context(), r, nil, 30*time.Millisecond); found[1] != nil { // the server never responds
+	if found, _ := p.Known(t.Context(), r, nil, 30*time.Millisecond); found[1].Targets != nil { // the server never responds
 		t.Errorf("%+v", found)
 	}
 }
@@ -229,7 +229,7 @@ func TestPreviewStaysInItsCircle(t *testing.T) {
 			if c.read != nil {
 				r.ReadFrom = c.read(w.Server.ID, other.ID)
 			}
-			previewer(w).Targets(t.Context(), r, nil, time.Second)
+			previewer(w).Known(t.Context(), r, nil, time.Second)
 			if sent := w.Requests(); len(sent) != c.sent {
 				t.Errorf("%+v", sent)
 			}

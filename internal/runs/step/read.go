@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/rule"
@@ -23,9 +24,12 @@ const (
 	LookTime = 10 * time.Second
 )
 
-// ReadStore reads the data that a read needs, and freezes a tool that changed.
+// ReadStore reads the data that a read and the card of a draft need, and freezes a tool that changed.
 type ReadStore interface {
 	run.Catalogue
+	conversation.ChatReader
+	plan.BareReader
+	plan.UnansweredReader
 	tool.KeyReader
 	tool.Freezer
 	plan.ResultReader

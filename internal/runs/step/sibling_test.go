@@ -88,7 +88,7 @@ func TestPreviewSelectsNoOtherOperation(t *testing.T) {
 			return tool.Answer{Status: 200, Body: []byte(`{"id":` + string(id) + `}`)}, nil
 		})
 		r := w.Propose(fixture.To("GET", "/rooms", ""), fixture.To("GET", "/bookings/${s1.body.id}", ""), fixture.To("POST", "/bookings", `{"room":"${s2.body.id}"}`))
-		previewer(w).Targets(t.Context(), r, nil, time.Minute)
+		previewer(w).Known(t.Context(), r, nil, time.Minute)
 		if want := map[bool]int{true: 2, false: 1}[value == "7"]; len(w.Requests()) != want {
 			t.Errorf("%q: %q", value, sentRequests(w))
 		}

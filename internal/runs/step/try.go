@@ -14,17 +14,21 @@ import (
 	"piloto/internal/tools/tool"
 )
 
-// try makes the calls of a draft with the values that are known, as the run would: those of its steps, for each element of a
-// list, and of their undos and checks. The calls of undos as a plan are tried though they have no references, because their values
-// were answers. It returns what could not be sent. What it says goes to a model, and so it tells no value.
-func (p Preview) try(ctx context.Context, r plan.Run, look *results, looked map[string]ref.Result) (wrong []fault.Field) {
-	t := trial{
+// trial returns the trial of a draft. The calls of undos as a plan are tried though they have no references, because their
+// values were answers.
+func (p Preview) trial(r plan.Run, look *results, looked map[string]ref.Result) *trial {
+	return &trial{
 		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Schemas, literals: r.Plan.Undoes != "", learned: newLearned(),
 		bind: func(ctx context.Context, call plan.Step) (bound, bool, error) { return p.bind(ctx, r, call) },
 	}
+}
+
+// try makes the calls of a draft with the values that are known, as the run would: those of its steps, for each element of a
+// list, and of their undos and checks. It returns what could not be sent. What it says goes to a model, and so it tells no value.
+func (p Preview) try(ctx context.Context, t *trial) (wrong []fault.Field) {
 	found, err := t.misfits(ctx)
 	if err != nil {
-		p.Log.WarnContext(ctx, "step.not_tried", "run_id", r.ID, "error", err)
+		p.Log.WarnContext(ctx, "step.not_tried", "run_id", t.run.ID, "error", err)
 	}
 	for _, m := range found {
 		loc := []any{"steps", m.step}

@@ -90,7 +90,7 @@ func triedAfterLooks(t *testing.T, w *fixture.World, answer string, looked map[s
 		bind(undo, hasUndo)
 		bind(p.CheckOf(s.ID))
 	}
-	_, wrong = previewer(w).Targets(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, looked, time.Minute)
+	_, wrong = previewer(w).Known(t.Context(), plan.Run{ID: "r", Account: fixture.Account, Plan: p}, looked, time.Minute)
 	return wrong
 }
 

@@ -14,6 +14,7 @@ type unansweredRow struct {
 	SK       string `dynamodbav:"SK"`
 	Request  string `dynamodbav:"request"`
 	Key      string `dynamodbav:"key"`
+	RunID    string `dynamodbav:"run_id"`
 	StepID   string `dynamodbav:"step_id"`
 	Undoes   string `dynamodbav:"undoes,omitempty"`
 	Answered bool   `dynamodbav:"answered,omitempty"`
@@ -27,7 +28,7 @@ const unansweredKind = "UNANSWERED#"
 // NoteUnanswered returns the write that notes whether the answer to a request is known.
 func NoteUnanswered(account, chatID string, u plan.Unanswered, answered bool, at time.Time) kv.Write {
 	return kv.Put(unansweredRow{
-		PK: kv.Chat(account, chatID), SK: unansweredKind + u.Request + "#" + u.Key, Request: u.Request, Key: u.Key, StepID: u.StepID.String(), Undoes: u.Undoes,
+		PK: kv.Chat(account, chatID), SK: unansweredKind + u.Request + "#" + u.Key, Request: u.Request, Key: u.Key, RunID: u.RunID, StepID: u.StepID.String(), Undoes: u.Undoes,
 		Answered: answered, TTL: at.Add(unansweredLife).Unix(),
 	}, "", nil)
 }
@@ -44,7 +45,7 @@ func Unanswered(ctx context.Context, table *kv.Table, account, chatID string) ([
 		if row.Answered {
 			continue
 		}
-		list = append(list, plan.Unanswered{Request: row.Request, Key: row.Key, StepID: plan.ParseEffect(row.StepID), Undoes: row.Undoes})
+		list = append(list, plan.Unanswered{Request: row.Request, Key: row.Key, RunID: row.RunID, StepID: plan.ParseEffect(row.StepID), Undoes: row.Undoes})
 	}
 	return list, err
 }

@@ -213,7 +213,7 @@ func (s *Store) Confirm(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if err != nil {
 		return r, err
 	}
-	unanswered, err := chats.Unanswered(ctx, s.table, r.Account, r.ChatID)
+	unanswered, err := s.Unanswered(ctx, r.Account, r.ChatID)
 	if err != nil {
 		return r, err
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"slices"
 
 	"piloto/internal/runs/plan"
@@ -18,6 +19,11 @@ type unansweredRow struct {
 
 func (row unansweredRow) unanswered() plan.Unanswered {
 	return plan.Unanswered{Request: row.Request, Key: row.Key, StepID: plan.ParseEffect(row.StepID), Undoes: row.Undoes}
+}
+
+// Unanswered implements plan.UnansweredReader.
+func (s *Store) Unanswered(ctx context.Context, account, chatID string) ([]plan.Unanswered, error) {
+	return chats.Unanswered(ctx, s.table, account, chatID)
 }
 
 // carry has a run send requests of its chat again with their keys.

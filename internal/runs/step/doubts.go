@@ -1,0 +1,161 @@
+package step
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/ground/ref"
+	"piloto/internal/runs/plan"
+)
+
+// doubts are the requests of a chat of which nobody knows whether they were done, for a draft.
+type doubts struct {
+	*trial
+	preview Preview
+	all     []plan.Unanswered // each is of one effect of the draft at most
+	runs    map[string]plan.Run
+}
+
+// addDoubts says of each step of a draft whether it sends a request again of which nobody knows whether it was done. A request
+// whose values are not all known cannot be compared.
+func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) error {
+	d := doubts{trial: t, preview: p, runs: map[string]plan.Run{}}
+	if err := d.read(ctx); err != nil || len(d.all) == 0 {
+		return err
+	}
+	for i, s := range t.run.Plan.Steps {
+		if s.Risk == plan.Read || t.run.State(s.ID).Status != plan.StepPending || t.fateOf(s) == skips {
+			continue
+		}
+		doubt, err := d.of(ctx, s)
+		if err != nil {
+			return err
+		}
+		known[i].Unanswered = doubt
+	}
+	return nil
+}
+
+// read lists the requests of the chat to which no answer is known, and those that its active run waits for.
+func (d *doubts) read(ctx context.Context) (err error) {
+	store, r := d.preview.Store, d.run
+	if r.ChatID == "" {
+		return nil
+	}
+	if d.all, err = store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
+		return err
+	}
+	chat, err := store.Chat(ctx, r.Account, r.ChatID)
+	if fault.KindOf(err) == fault.NotFound || err == nil && chat.ActiveRunID == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	active, err := d.sender(ctx, chat.ActiveRunID)
+	if err != nil {
+		return err
+	}
+	for _, st := range active.Steps {
+		if s, ok := active.Plan.Step(st.StepID); !ok || s.Risk == plan.Read || !st.Last.Open || !st.MayBeDone() {
+			continue
+		}
+		u, err := active.AsUnanswered(st)
+		if err != nil {
+			return err
+		}
+		d.all = append(slices.DeleteFunc(d.all, func(o plan.Unanswered) bool { return o.Request == u.Request && o.Key == u.Key }), u)
+	}
+	return nil
+}
+
+// sender returns a run that sent a request. A run that is gone has no doubts.
+func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
+	if r, ok := d.runs[id]; ok {
+		return r, nil
+	}
+	r, err := d.preview.Store.Bare(ctx, d.run.Account, id)
+	if fault.KindOf(err) == fault.NotFound {
+		err = nil
+	}
+	d.runs[id] = r
+	return r, err
+}
+
+// of returns the doubt that a step, or one of its elements, sends again; nil when there is none.
+func (d *doubts) of(ctx context.Context, s plan.Step) (*plan.Doubt, error) {
+	if slices.ContainsFunc(referencesOf(s), func(r ref.Reference) bool { return r.Step != plan.ItemName && !d.look.knows(r.Step) }) {
+		return nil, nil
+	}
+	b, ok, err := d.bind(ctx, s)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if s.ForEach == "" {
+		return d.ofCall(ctx, b, s)
+	}
+	list, err := d.look.elements(s)
+	if err != nil { // it is told when the plan is tried
+		return nil, d.look.err
+	}
+	return d.ofElements(ctx, b, s, list)
+}
+
+func (d *doubts) ofElements(ctx context.Context, b bound, s plan.Step, list []json.RawMessage) (first *plan.Doubt, err error) {
+	defer delete(d.look.read, plan.ItemName)
+	n := 0
+	for _, element := range list {
+		d.look.read[plan.ItemName] = &ref.Result{Status: 200, Body: element}
+		doubt, err := d.ofCall(ctx, b, s)
+		if err != nil {
+			return nil, err
+		}
+		if doubt != nil {
+			n++
+			if first == nil {
+				first = doubt
+			}
+		}
+	}
+	if first != nil {
+		first.Elements = n
+	}
+	return first, nil
+}
+
+// ofCall returns the doubt that one effect sends again. A call that cannot be made has none: it is refused elsewhere.
+func (d *doubts) ofCall(ctx context.Context, b bound, s plan.Step) (*plan.Doubt, error) {
+	args, _, err := b.resolve(d.schemas, s, d.look.lookup)
+	if d.look.err != nil || err != nil {
+		return nil, d.look.err
+	}
+	request, err := b.build(d.schemas, s, args)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it is told when the plan is tried
+	}
+	sum, err := s.Sum(plan.Attempt{URL: request.URL, Headers: args.Headers, Body: args.Body})
+	if err != nil {
+		return nil, err
+	}
+	return d.take(ctx, sum)
+}
+
+// take returns the first doubt of a request that no other effect has.
+func (d *doubts) take(ctx context.Context, request string) (*plan.Doubt, error) {
+	for i, u := range d.all {
+		if u.Request != request || !u.Concerns(d.run.Plan) {
+			continue
+		}
+		r, err := d.sender(ctx, u.RunID)
+		if err != nil {
+			return nil, err
+		}
+		if r.State(u.StepID).MayBeDone() {
+			d.all = slices.Delete(d.all, i, i+1)
+			return &plan.Doubt{RunID: u.RunID, StepID: u.StepID}, nil
+		}
+	}
+	return nil, nil
+}
