@@ -2,10 +2,9 @@ package main
 
 import (
 	"crypto/rand"
+	"localaws/disk"
 	"os"
 	"sync"
-
-	"localaws/disk"
 )
 
 // recordSize is the size of one write of a floor, in bytes.
