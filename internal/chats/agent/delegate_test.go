@@ -17,6 +17,7 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
+	"piloto/internal/ground/meaning"
 	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
@@ -488,7 +489,8 @@ func TestRecursiveSchemaIsReadWithinBounds(t *testing.T) {
 // when it is called again.
 func TestAnAgentThatAsksForAPauseIsLeftAlone(t *testing.T) {
 	busy := func(status int, after string) fakeReply {
-		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Headers: map[string]string{"Retry-After": after}}}
+		pause, asks := meaning.Wait(func(name string) string { return map[string]string{"Retry-After": after}[name] }, time.Now())
+		return fakeReply{answer: tool.Answer{Status: status, Failed: true, Wait: pause, Waits: asks}}
 	}
 	unsent := fakeReply{err: tool.WithWait(tool.ErrNotSent, 5*time.Minute)}
 	for name, c := range map[string]struct {

@@ -50,12 +50,12 @@ func (p Plan) Requests() ([][]string, error) {
 	return sets(planned, known), nil
 }
 
-// EachRequest returns the SHA-256 of each request of a plan, as it is planned and as Requests has it with values. looked are
+// EachRequest returns the SHA-256 of each of those requests, as it is planned and with values. looked are
 // results of its steps that were read before; nil: none.
 func (p Plan) EachRequest(looked ref.Lookup) ([]string, error) {
 	var all []string
 	q := newRequests(p, looked)
-	for at := range p.Steps {
+	for _, at := range p.changes() {
 		sum, err := q.planned(at)
 		if err != nil {
 			return nil, err
