@@ -25,8 +25,8 @@ type Words struct {
 
 // AsksElse reports whether a bare yes could answer something else in a text than to go on with the plan that stands
 // beside it. The yes is the plan's when the text has at most one request to go on, from a closed list, and when no sentence
-// sets a condition, wants something of the person, speaks of a yes in another way, or denies what the plan does. A
-// statement that no such request follows must name the plan, or say nothing of its own.
+// sets a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in another
+// way, or denies what the plan does. A statement that no such request follows must name the plan, or say nothing of its own.
 func AsksElse(text string, of Words) bool {
 	text = plain(text)
 	if mixesScripts(text) {
@@ -62,8 +62,11 @@ func AsksElse(text string, of Words) bool {
 		case asked > 0 && listed(plainOrders(), whole):
 		case slices.ContainsFunc(clauses, isOrder), speaksOfYes(s.text), len(clauses) > 1 && tags()[last]:
 			return true
-		default:
-			strange = strange || !names.in(clauses)
+		case !names.in(clauses):
+			if slices.ContainsFunc(clauses, speaksOfThem) { // «Eres mayor de edad. ¿Lo confirmas?»
+				return true
+			}
+			strange = true
 		}
 	}
 	return strange

@@ -14,7 +14,7 @@ func TestAsksElse(t *testing.T) {
 		"Para confirmar, responde sí.", "Confirma el plan, por favor.", "Please confirm.", "No se enviará nada hasta que confirmes. ¿Lo confirmas?", "Nothing is sent until you confirm.", "Sala Norte:\n- 6 plazas\n- 30 €\n\n¿Lo confirmas?",
 		"Sí, puedo reservarla. ¿Lo confirmas?", "¡Claro que sí! Reservo la Norte.", "¡Sí!", "Yes, I can do that. Shall I go ahead?", "No te preocupes, reservo la Norte a las 10.", "Reservaré solo la Sala Norte.", "Es una consulta con la doctora Gil, ¿la confirmo?", "A < B, y B > C. ¿Lo confirmas?",
 		"lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
-		"Aquí tienes el plan.", "Here's the plan:", "Voy a ello.", "Si todo es correcto, ¿lo confirmas?", "If everything looks good, please confirm.", "Cuesta 30 €. ¿Lo confirmas?", "La Sur estaba ocupada. ¿Sigo?", "Se reserva cuando confirmes.", "Reservas la Norte.",
+		"Aquí tienes el plan.", "Here's the plan:", "Voy a ello.", "Si todo es correcto, ¿lo confirmas?", "If everything looks good, please confirm.", "Cuesta 30 €. ¿Lo confirmas?", "La Sur estaba ocupada. ¿Sigo?", "Se reserva cuando confirmes.", "Reservas la Norte.", "Tu sala es la Norte. ¿Lo confirmas?",
 	} {
 		if AsksElse(text, sala) {
 			t.Errorf("%q asks something else", text)
@@ -37,7 +37,7 @@ func TestAsksElse(t *testing.T) {
 		"Cuéntame si te gusta el café.", "Indica tu preferencia: té verde o negro.", "Necesito tu respuesta sobre la factura.", "Me gustaría saber si eres mayor de edad.", "Elige entre la Norte y la Sur.", "Please accept our terms.", "I wonder if you'd like a joke.",
 		"Let us know if you want an invoice.", "Dame luz verde y te mando el boletín.", "Una respuesta afirmativa te suscribe al boletín.", "Si aceptas, te cuento un chiste.", "If you agree, I'll just show you more options.", "Imagino que eres mayor de edad.",
 		"Si te parece bien, seguimos charlando.", "¿Lo confirmas? También necesito tu dirección.", "¿Lo confirmas? Por cierto, te gusta el té.", "Répondez oui pour une blague.", "Antworte mit Ja für einen Witz.", "请回答“是”来听笑话。", "Un ✅ y te cuento un chiste.",
-		"Modo demo activado. ¿Lo confirmas?", "It's a sample. Shall I go ahead?", "No llega a nadie. ¿Lo confirmas?", "I won't submit it. Shall I go ahead?", "You won't be billed. Shall I go ahead?", "No sala will be booked.", "No se reserva la Sala Norte.", "No se tramita nada. ¿Sigo?", "Nobody gets charged. Shall I go ahead?", "Carece de validez. ¿Lo confirmas?",
+		"Modo demo activado. ¿Lo confirmas?", "It's a sample. Shall I go ahead?", "No llega a nadie. ¿Lo confirmas?", "I won't submit it. Shall I go ahead?", "You won't be billed. Shall I go ahead?", "No sala will be booked.", "Eres mayor de edad. ¿Lo confirmas?", "Your address is Main St 1. Do you confirm?", "Aceptas las condiciones. ¿Lo confirmas?", "Cancelo tu suscripción. ¿Sigo?", "No se reserva la Sala Norte.", "No se tramita nada. ¿Sigo?", "Nobody gets charged. Shall I go ahead?", "Carece de validez. ¿Lo confirmas?",
 		"Everything stays as it is.", "Todo queda igual.", "Already sent.", "This is a summary of what was done.", "Lo de abajo es de ayer.", "Así quedaría.", "Someone will review it before it goes out.", "Te lo enseñaré otra vez antes.", "Rien ne se passe.", "Ничего не произойдет.",
 	} {
 		if !AsksElse(text, sala) {

@@ -70,6 +70,11 @@ var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas
 	the and for with you your this that these those there here what when where who how are was were been being will would have has had all any some other from into then than them they its
 	http https api null true false get post put patch delete plan`)
 
+// speaksOfThem reports whether a clause says something of the person: a request to confirm it may mean just that.
+func speaksOfThem(clause string) bool { return has(strings.Fields(clause), them()) }
+
+var them = lazy.Words(`eres usted tienes tiene estas vives vive aceptas acepta prefieres prefiere quieres tu tus su sus contigo you your yours youre youll youve`)
+
 // untilConfirmed reports whether a clause says that something happens with the confirmation, or not before it.
 func untilConfirmed(clause string) bool {
 	words := strings.Fields(clause)
