@@ -33,6 +33,8 @@ const (
 	movedPermanently   = 301
 	temporaryRedirect  = 307
 	permanentRedirect  = 308
+	notAuthoritative   = 203
+	partialContent     = 206
 	badRequest         = 400
 	unauthorized       = 401
 	paymentRequired    = 402
@@ -91,6 +93,11 @@ func Of(status int, waits bool) Meaning {
 func Passes(status int, waits bool) bool {
 	m := Of(status, waits)
 	return m == Later || m == Unknown && !Redirects(status)
+}
+
+// Whole reports whether an answer has all that the server itself has to say: no part of it, and nothing that a proxy changed.
+func Whole(status int) bool {
+	return Of(status, false) == Done && status != notAuthoritative && status != partialContent
 }
 
 // Redirects reports whether the answer names another address.

@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -133,7 +134,7 @@ func decides(a tool.Answer, op tool.Operation, path string, since time.Duration)
 	case meaning.Missing(a.Status):
 		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body, thingOf(op.Path, path))
 	}
-	return meaning.Of(a.Status, false) == meaning.Done
+	return meaning.Whole(a.Status) && (!op.JSONOnly || len(a.Body) == 0 || json.Valid(a.Body))
 }
 
 // thingOf returns the names of the thing that a path leads to: its words, and its values.

@@ -2,6 +2,7 @@ package step_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -195,15 +196,19 @@ func TestCheckOfAListIsNotDecidedByAMissingPath(t *testing.T) {
 // held by a part of an answer.
 func TestCheckIsNotHeldByWhatIsNoAnswer(t *testing.T) {
 	for name, answer := range map[string]tool.Answer{
-		"a page":   {Status: 200, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("Sign in")},
-		"an error": {Status: 200, Body: []byte(`{"error":"no such session"}`)},
-		"kept":     {Status: 200, Headers: map[string]string{"Age": "600"}, Body: []byte(`{"state":"booked"}`)},
-		"a part":   {Status: 200, Body: []byte(`{"state":"bo`), Truncated: true},
-		"a tool's": {Status: 200, Body: []byte(`{"state":"booked"}`), Failed: true},
+		"a text":    {Status: 200, Headers: map[string]string{"Content-Type": "text/plain"}, Body: []byte("Please sign in")},
+		"a page":    {Status: 200, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("Sign in")},
+		"an error":  {Status: 200, Body: []byte(`{"error":"no such session"}`)},
+		"kept":      {Status: 200, Headers: map[string]string{"Age": "600"}, Body: []byte(`{"state":"booked"}`)},
+		"a range":   {Status: 206, Body: []byte(`{"state":"booked"}`)},
+		"a proxy's": {Status: 203, Body: []byte(`{"state":"booked"}`)},
+		"a part":    {Status: 200, Body: []byte(`{"state":"bo`), Truncated: true},
+		"a tool's":  {Status: 200, Body: []byte(`{"state":"booked"}`), Failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := checkedStep("POST", "/bookings")
-			s.Verify.Expect = ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage("200")}
+			s.Verify.Call.Path = "/payments/norte" // its document describes JSON only
+			s.Verify.Expect = ref.Condition{Value: "${check.status}", Is: ref.Equal, To: json.RawMessage(strconv.Itoa(answer.Status))}
 			w, r := newRun(t, nil, s)
 			w.Answer(func(q tool.Request) (tool.Answer, error) {
 				if q.Method == "POST" {

@@ -65,7 +65,13 @@ func newRun(t *testing.T, change func(*plan.Plan), steps ...plan.ProposedStep) (
 		}
 	}
 	p := w.Plan(plan.Proposal{Goal: "Reservar", Steps: steps})
+	calls := slices.Clone(p.Steps)
 	for _, s := range p.Steps {
+		if check, ok := p.CheckOf(s.ID); ok {
+			calls = append(calls, check)
+		}
+	}
+	for _, s := range calls {
 		for _, op := range extra(w.Server.BaseURL) {
 			if _, _, err := tool.Match([]tool.Entry{op.Entry}, s.Method, s.Path); err == nil {
 				_, query, err := tool.Written(w.Server, op, tool.Arguments{Path: s.Path, Query: s.Query})
