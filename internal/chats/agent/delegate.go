@@ -225,8 +225,7 @@ func (x *delegation) resultOf(a tool.Answer) attemptResult {
 	case m == meaning.Unknown && (meaning.Redirects(a.Status) || !x.agent.Server.ErrorsReject()):
 		return attemptResult{err: ErrDoubt.Because(why), outcome: Failed}
 	case m == meaning.Later:
-		rest := a.Wait
-		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: true, wait: wait, rest: rest}
+		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: true, wait: wait, rest: a.Wait}
 	case m != meaning.Done:
 		return attemptResult{err: ErrFailed.Because(why), outcome: Failed, retry: m == meaning.Refused && a.Code != "", wait: wait}
 	case a.Failed:

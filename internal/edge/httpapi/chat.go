@@ -17,7 +17,8 @@ import (
 
 // Chat serves functions/chat: the routes that answer a message (POST /api/send and POST /operator/chat); those that
 // request an answer and stop it; the one that reads the answer of a long turn; and those that
-// write a plan and read for it as a turn does (PATCH /api/runs/{id}/plan, POST /api/runs/{id}/look).
+// write a plan and read for it as a turn does (PATCH /api/runs/{id}/plan, POST /api/runs/{id}/look, and those that make a
+// draft after a run).
 func Chat(c Config, turns Turns, runs Runs) http.Handler {
 	a := newAPI(c)
 	a.chat(turns)
