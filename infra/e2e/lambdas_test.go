@@ -135,7 +135,7 @@ func impatient(t *testing.T) string {
 		t.Fatal(err)
 	}
 	changed := string(text)
-	for _, c := range [][2]string{{"Timeout: 29 # an HTTP API gives up at 30", "Timeout: 3"}, {"Timeout: 100\n", "Timeout: 3\n"}} {
+	for _, c := range [][2]string{{"Timeout: 29 # an HTTP API gives up at 30", "Timeout: 3"}, {"Role: !GetAtt StepRole.Arn\n      Timeout: 900\n", "Role: !GetAtt StepRole.Arn\n      Timeout: 3\n"}} {
 		if strings.Count(changed, c[0]) != 1 {
 			t.Fatalf("template.yaml has %q %d times", c[0], strings.Count(changed, c[0]))
 		}
