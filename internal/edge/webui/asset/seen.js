@@ -6,7 +6,7 @@ import { announce } from "./notice.js";
 import { t } from "./text.js";
 
 const seen = new Set(); // what was in sight, by keyOf
-const watched = new WeakSet();
+const watchers = new WeakMap(); // by what is decided about
 
 const asked = ".card[data-draft], .decision[data-state=open]";
 const keyOf = (mark) => {
@@ -26,10 +26,10 @@ export function unseen(place) {
 const stride = 150;
 
 function markAlong(end) {
-  for (let at = stride; at < end.offsetTop; at += stride) {
+  for (let at = Number(end.previousElementSibling?.dataset.along || 0) + stride; at < end.offsetTop; at += stride) {
     const mark = end.cloneNode();
     mark.dataset.along = at;
-    mark.style.top = at + "px";
+    mark.style.top = `min(${at}px, 100%)`; // a fold may be closed again
     end.before(mark);
   }
 }
@@ -37,21 +37,32 @@ function markAlong(end) {
 /** startSeen watches everything to decide about that comes to the screen. */
 export function startSeen() {
   new MutationObserver(watch).observe(document.getElementById("place"), { childList: true, subtree: true });
-  document.addEventListener("toggle", watch, true); // a fold shows more steps
+  document.addEventListener("toggle", ({ target }) => target.matches?.("details[open]") && showMore(target), true);
   watch();
 }
 
 function watch() {
   for (const place of document.querySelectorAll(asked)) {
-    if (watched.has(place)) continue;
-    watched.add(place);
+    if (watchers.has(place)) continue;
     const dialog = place.closest("dialog");
     const foot = (dialog || place).querySelector(dialog ? ".dialog-actions" : ".card-foot")?.offsetHeight || 0; // it covers what is below it
-    const watcher = new IntersectionObserver(note, { root: dialog || document.getElementById("scroller"), rootMargin: `0px 0px -${foot}px 0px` });
-    place.querySelectorAll(".step-end:not([data-along])").forEach(markAlong);
-    place.querySelectorAll(".step-end").forEach((mark) => watcher.observe(mark));
-    count(place);
+    watchers.set(place, new IntersectionObserver(note, { root: dialog || document.getElementById("scroller"), rootMargin: `0px 0px -${foot}px 0px` }));
+    mark(place);
   }
+}
+
+// A fold shows more of what is decided about, or all of it.
+function showMore(fold) {
+  watch();
+  const around = fold.closest(asked);
+  for (const place of [...fold.querySelectorAll(asked), ...(around ? [around] : [])]) mark(place);
+}
+
+// mark puts marks along what is tall, and watches all of them. What has no height yet gets them when its fold opens.
+function mark(place) {
+  place.querySelectorAll(".step-end:not([data-along])").forEach(markAlong);
+  place.querySelectorAll(".step-end").forEach((one) => watchers.get(place).observe(one));
+  count(place);
 }
 
 function note(entries) {
