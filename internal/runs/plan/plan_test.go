@@ -196,10 +196,14 @@ func TestWavesNeverExceedTheParallelLimitAndKeepOrder(t *testing.T) {
 		list := make([]Step, n)
 		for i := range list {
 			list[i].ID = EffectOf(fmt.Sprintf("s%d", i))
+			list[i].Risk = rapid.SampledFrom([]Risk{Read, Write, Destructive}).Draw(t, "risk")
 			for j := range i {
 				if rapid.IntRange(0, 9).Draw(t, "edge") == 0 {
 					list[i].Needs = append(list[i].Needs, list[j].ID.String())
 				}
+			}
+			if n := len(list[i].Needs); n > 0 && rapid.Bool().Draw(t, "list") {
+				list[i].ForEach = "${" + list[i].Needs[n-1] + ".body}"
 			}
 		}
 		waves, err := Waves(list)
@@ -222,6 +226,13 @@ func TestWavesNeverExceedTheParallelLimitAndKeepOrder(t *testing.T) {
 			for _, need := range s.Needs {
 				if place[need] >= place[s.ID.String()] {
 					t.Fatalf("%s runs no later than %s, which needs it", need, s.ID)
+				}
+			}
+		}
+		for read := range readsOfLists(list) {
+			for _, s := range list {
+				if s.Risk != Read && place[s.ID.String()] <= place[read] {
+					t.Fatalf("%s changes something before the list of %s is known", s.ID, read)
 				}
 			}
 		}

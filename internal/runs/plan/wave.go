@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"piloto/internal/ground/ref"
 )
 
 // Waves returns the ids of the steps in the order of execution. The steps of a wave run at once, at
 // most MaxParallel of them, and a wave begins after the one before it. Among the steps that fit in
-// a wave, those that stand first in the plan are taken. If steps need each other in a circle, the
-// error names them.
+// a wave, those that stand first in the plan are taken. The reads of lists come before every change that
+// they do not need, because a list that is too long is then known before anything is changed. If steps
+// need each other in a circle, the error names them.
 func Waves(steps []Step) ([][]EffectID, error) {
+	first := readsOfLists(steps)
 	missing := make([]int, len(steps))
 	needers := map[string][]int{}
 	for i, s := range steps {
@@ -23,7 +27,7 @@ func Waves(steps []Step) ([][]EffectID, error) {
 	for left := len(steps); left > 0; {
 		var wave []EffectID
 		for i, s := range steps {
-			if missing[i] == 0 && len(wave) < MaxParallel {
+			if missing[i] == 0 && len(wave) < MaxParallel && (s.Risk == Read || len(first) == 0) {
 				wave = append(wave, s.ID)
 				missing[i] = -1
 			}
@@ -32,6 +36,7 @@ func Waves(steps []Step) ([][]EffectID, error) {
 			return nil, fmt.Errorf("the steps need each other in a circle: %s", circle(steps, missing))
 		}
 		for _, id := range wave {
+			delete(first, id.Step())
 			for _, i := range needers[id.Step()] {
 				missing[i]--
 			}
@@ -42,9 +47,40 @@ func Waves(steps []Step) ([][]EffectID, error) {
 	return waves, nil
 }
 
+// readsOfLists returns the reads on which lists depend, if they need no change.
+func readsOfLists(steps []Step) map[string]bool {
+	p, reads := Plan{Steps: steps}, map[string]bool{}
+	for _, s := range steps {
+		refs, err := ref.InText(s.ForEach)
+		if err != nil || len(refs) == 0 {
+			continue
+		}
+		source, ok := p.Step(EffectOf(refs[0].Step))
+		if !ok || source.Risk != Read || p.RiskBefore(source) != Read {
+			continue
+		}
+		reads[source.ID.Step()] = true
+		p.before(source, func(needed Step) { reads[needed.ID.Step()] = true })
+	}
+	return reads
+}
+
 // RiskBefore returns the highest risk of the steps that a step needs, directly or through others; Read when there are none.
 func (p Plan) RiskBefore(s Step) Risk {
 	highest := Read
+	p.before(s, func(needed Step) {
+		switch {
+		case needed.Risk == Destructive, highest == Destructive:
+			highest = Destructive
+		case needed.Risk != Read:
+			highest = Write
+		}
+	})
+	return highest
+}
+
+// before calls visit with each step that a step needs, directly or through others.
+func (p Plan) before(s Step, visit func(Step)) {
 	seen := map[string]bool{}
 	next := slices.Clone(s.Needs)
 	for len(next) > 0 {
@@ -56,14 +92,8 @@ func (p Plan) RiskBefore(s Step) Risk {
 		}
 		seen[id] = true
 		next = append(next, needed.Needs...)
-		switch {
-		case needed.Risk == Destructive:
-			return Destructive
-		case needed.Risk != Read:
-			highest = Write
-		}
+		visit(needed)
 	}
-	return highest
 }
 
 // circle returns steps that need each other: "s1 → s2 → s1", each before the one that it needs.

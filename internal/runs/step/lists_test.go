@@ -24,6 +24,7 @@ func eachOf(id, list string, needs ...string) plan.ProposedStep {
 func TestLongListIsKnownBeforeAnEffect(t *testing.T) {
 	read := newStep("s1", "GET", "/rooms", "")
 	write := newStep("s2", "POST", "/bookings", `{"room":"first"}`, "s1")
+	free := newStep("s2", "POST", "/bookings", `{"room":"first"}`)
 	several := func(n int, list string) (steps []plan.ProposedStep) {
 		for i := range n {
 			steps = append(steps, eachOf(fmt.Sprintf("e%d", i), list))
@@ -45,6 +46,8 @@ func TestLongListIsKnownBeforeAnEffect(t *testing.T) {
 		"too many in all":              {plan.MaxEach, append([]plan.ProposedStep{read, write}, several(in+1, "${s1.body.rooms}")...), fmt.Sprintf("e%d error step.too_many_in_all", in), 0},
 		"too many of one":              {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s2")}, "s3 error step.too_many", 0},
 		"too many beside another step": {plan.MaxEach + 1, []plan.ProposedStep{read, write, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
+		"too many, and a change before it that needs nothing": {plan.MaxEach + 1, []plan.ProposedStep{free, read, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
+		"too many, and a change that needs nothing":           {plan.MaxEach + 1, []plan.ProposedStep{read, free, eachOf("s3", "${s1.body.rooms}", "s1")}, "s3 error step.too_many", 0},
 		"too many results of a list": {
 			plan.MaxEach, append(append([]plan.ProposedStep{read, write, reads, nested}, several(in-2, "${s1.body.rooms}")...), eachOf("last", "${s4.body}", "s4")), "last error step.too_many_in_all", 0,
 		},
