@@ -2,7 +2,6 @@ package step
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -134,7 +133,7 @@ func decides(a tool.Answer, op tool.Operation, path string, since time.Duration)
 	case meaning.Missing(a.Status):
 		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body, thingOf(op.Path, path))
 	}
-	return meaning.Whole(a.Status) && (!op.JSONOnly || len(a.Body) == 0 || json.Valid(a.Body))
+	return meaning.Whole(a.Status) && op.Describes(a.Body)
 }
 
 // thingOf returns the names of the thing that a path leads to: its words, and its values.

@@ -200,6 +200,8 @@ func TestCheckIsNotHeldByWhatIsNoAnswer(t *testing.T) {
 		"a page":    {Status: 200, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("Sign in")},
 		"an error":  {Status: 200, Body: []byte(`{"error":"no such session"}`)},
 		"kept":      {Status: 200, Headers: map[string]string{"Age": "600"}, Body: []byte(`{"state":"booked"}`)},
+		"another's": {Status: 200, Body: []byte(`{"message":"Please sign in"}`)},
+		"a word":    {Status: 200, Body: []byte(`"Please sign in"`)},
 		"a range":   {Status: 206, Body: []byte(`{"state":"booked"}`)},
 		"a proxy's": {Status: 203, Body: []byte(`{"state":"booked"}`)},
 		"a part":    {Status: 200, Body: []byte(`{"state":"bo`), Truncated: true},

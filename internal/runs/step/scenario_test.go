@@ -33,7 +33,7 @@ func extra(base string) []tool.Operation {
 	}
 	for _, o := range []string{"POST /payments", "PUT /payments/{id}", "GET /payments/{id}"} {
 		method, path, _ := strings.Cut(o, " ")
-		op := tool.Operation{Entry: tool.Entry{Method: method, Path: path}, JSONOnly: true}
+		op := tool.Operation{Entry: tool.Entry{Method: method, Path: path}, JSONOnly: true, AnswerMembers: []string{"id", "state"}}
 		if strings.Contains(path, "{") {
 			op.Parameters = []tool.Parameter{{Name: "id", In: "path", Required: true, Schema: json.RawMessage(`{"type":"string"}`)}}
 		}

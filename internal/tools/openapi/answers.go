@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,66 @@ func (d *document) answersJSONOnly(method, path string) bool {
 		media = usual
 	}
 	return len(media) > 0 && !slices.ContainsFunc(media, func(m string) bool { return !isJSON(m) })
+}
+
+// Limits of what is noted of an answer's object.
+const (
+	answerMembers = 50
+	answerSteps   = 200 // schemas that are visited
+)
+
+// answerMembers returns the members of the only object with which an operation succeeds; nil where the document describes
+// none, several answers, or an object that may have others.
+func (d *document) answerMembers(method, path string) []string {
+	var schemas []*node
+	d.operationAt(path, strings.ToLower(method)).get("responses").each(func(status string, answer *node) {
+		if strings.HasPrefix(status, "2") {
+			schemas = append(schemas, d.schemasOf(answer)...)
+		}
+	})
+	names, steps := map[string]bool{}, answerSteps
+	if len(schemas) != 1 || !d.listsMembers(schemas[0], names, &steps) || len(names) > answerMembers {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// listsMembers collects the names of an object's members, and reports whether its schema lists all of them.
+func (d *document) listsMembers(schema *node, names map[string]bool, left *int) bool {
+	schema = d.targetOf(schema)
+	if *left--; schema == nil || *left < 0 {
+		return false
+	}
+	for _, opens := range []string{"oneOf", "anyOf", "if", "patternProperties", "additionalProperties", "items"} {
+		if n := schema.get(opens); n != nil && !n.isFalse() {
+			return false
+		}
+	}
+	parts := schema.get("allOf").elements()
+	for i := range parts {
+		if !d.listsMembers(&parts[i], names, left) {
+			return false
+		}
+	}
+	schema.get("properties").each(func(name string, _ *node) { names[name] = true })
+	return true
+}
+
+// schemasOf returns the schemas of an answer in JSON.
+func (d *document) schemasOf(answer *node) (schemas []*node) {
+	answer = d.targetOf(answer)
+	if d.version == swagger2 {
+		if schema := answer.get("schema"); schema != nil {
+			schemas = append(schemas, schema)
+		}
+		return schemas
+	}
+	answer.get("content").each(func(media string, m *node) {
+		if schema := m.get("schema"); schema != nil && isJSON(media) {
+			schemas = append(schemas, schema)
+		}
+	})
+	return schemas
 }
 
 // mediaOf returns the media types of an answer.

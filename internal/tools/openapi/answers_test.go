@@ -1,6 +1,9 @@
 package openapi
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestADocumentSaysWhetherJSONIsAllThatAnOperationAnswers(t *testing.T) {
 	const v3, v2 = `"openapi":"3.0.3"`, `"swagger":"2.0"`
@@ -27,6 +30,32 @@ func TestADocumentSaysWhetherJSONIsAllThatAnOperationAnswers(t *testing.T) {
 		text := `{` + c.version + `,"info":{"title":"t","version":"1"},"paths":{"/pay":{"post":{"responses":` + c.responses + `}}}` + c.more + `}`
 		found, err := parseAt(t.Context(), []byte(text), "https://a.example/openapi.json")
 		if err != nil || len(found.Operations) != 1 || found.Operations[0].JSONOnly != c.want {
+			t.Errorf("%s: %v %+v", name, err, found.Operations)
+		}
+	}
+}
+
+func TestADocumentListsTheMembersOfAnAnswer(t *testing.T) {
+	const more = `,"components":{"schemas":{"Base":{"type":"object","properties":{"id":{"type":"string"}}}}}`
+	ok := func(schema string) string {
+		return `{"200":{"description":"","content":{"application/json":{"schema":` + schema + `}}}}`
+	}
+	for name, c := range map[string]struct{ responses, want string }{
+		"its members":           {ok(`{"type":"object","properties":{"state":{},"at":{"type":"string"}}}`), "at state"},
+		"of its parts":          {ok(`{"allOf":[{"$ref":"#/components/schemas/Base"},{"properties":{"state":{}}}]}`), "id state"},
+		"one of several":        {ok(`{"oneOf":[{"$ref":"#/components/schemas/Base"},{"properties":{"state":{}}}]}`), ""},
+		"others too":            {ok(`{"properties":{"state":{}},"additionalProperties":true}`), ""},
+		"no others":             {ok(`{"properties":{"state":{}},"additionalProperties":false}`), "state"},
+		"a list":                {ok(`{"type":"array","items":{"properties":{"state":{}}}}`), ""},
+		"nothing of the schema": {ok(`{}`), ""},
+		"in another document":   {ok(`{"$ref":"other.json"}`), ""},
+		"two answers": {
+			`{"200":{"description":"","content":{"application/json":{"schema":{"properties":{"a":{}}}}}},"202":{"description":"","content":{"application/json":{"schema":{"properties":{"b":{}}}}}}}`, "",
+		},
+	} {
+		text := `{"openapi":"3.0.3","info":{"title":"t","version":"1"},"paths":{"/pay":{"get":{"responses":` + c.responses + `}}}` + more + `}`
+		found, err := parseAt(t.Context(), []byte(text), "https://a.example/openapi.json")
+		if err != nil || len(found.Operations) != 1 || strings.Join(found.Operations[0].AnswerMembers, " ") != c.want {
 			t.Errorf("%s: %v %+v", name, err, found.Operations)
 		}
 	}

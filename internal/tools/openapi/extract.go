@@ -63,6 +63,9 @@ func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
 	}
 	out.Security, out.Refused = c.security, c.refused
 	out.TellsMissing, out.JSONOnly = e.tellsMissing(c.method, c.path), e.answersJSONOnly(c.method, c.path)
+	if out.JSONOnly && c.method == "GET" {
+		out.AnswerMembers = e.answerMembers(c.method, c.path)
+	}
 	return out
 }
 

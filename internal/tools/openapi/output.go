@@ -69,17 +69,9 @@ func (d *document) responseSchema(responses *node) *node {
 		if found != nil || len(status) != 3 || status[0] != '2' {
 			return
 		}
-		answer = d.targetOf(answer)
-		if d.version == swagger2 {
-			found = answer.get("schema")
-			return
+		if schemas := d.schemasOf(answer); len(schemas) > 0 {
+			found = schemas[0]
 		}
-		answer.get("content").each(func(media string, m *node) {
-			media, _, _ = strings.Cut(media, ";")
-			if media = strings.TrimSpace(media); found == nil && (media == jsonMedia || strings.HasSuffix(media, "+json")) {
-				found = m.get("schema")
-			}
-		})
 	})
 	return found
 }

@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -215,6 +216,8 @@ type Operation struct {
 	TellsMissing bool `json:"tells_missing,omitempty"`
 	// JSONOnly says that the document describes JSON, and nothing else, as the operation's answer of success.
 	JSONOnly bool `json:"json_only,omitempty"`
+	// AnswerMembers are the members of the object with which a read succeeds; empty where the document lists none.
+	AnswerMembers []string `json:"answer_members,omitempty"`
 	// KeyForm is how the document wants the Idempotency-Key of the operation.
 	KeyForm KeyForm `json:"key_form,omitempty"`
 }
@@ -224,6 +227,21 @@ type Operation struct {
 func (op Operation) Answers(a Answer) bool {
 	body := bytes.TrimSpace(a.Body)
 	return !op.JSONOnly || len(body) == 0 || body[0] == '{' || body[0] == '[' || !meaning.Page(a.Header("Content-Type"), body)
+}
+
+// Describes reports whether a body is one that the document describes for success: JSON where it describes JSON only, and an
+// object with one of the members where it lists them. PHP writes an object without members as [].
+func (op Operation) Describes(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	switch {
+	case !op.JSONOnly || len(body) == 0:
+		return true
+	case len(op.AnswerMembers) == 0 || string(body) == "[]":
+		return json.Valid(body)
+	}
+	var members map[string]json.RawMessage
+	return json.Unmarshal(body, &members) == nil && (len(members) == 0 ||
+		slices.ContainsFunc(op.AnswerMembers, func(name string) bool { _, has := members[name]; return has }))
 }
 
 // At returns the address that the path of an operation follows.
