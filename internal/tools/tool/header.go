@@ -124,27 +124,6 @@ func (op Operation) header(name string) (Parameter, bool) {
 	return Parameter{}, false
 }
 
-// fixed returns the value of a required header that has only one, or a default.
-func (p Parameter) fixed() (string, bool) {
-	if p.In != "header" || !p.Required {
-		return "", false
-	}
-	var s struct {
-		Const, Default json.RawMessage
-		Enum           []json.RawMessage
-	}
-	if json.Unmarshal(p.Schema, &s) != nil {
-		return "", false
-	}
-	switch {
-	case len(s.Const) > 0:
-		return scalarText(s.Const)
-	case len(s.Enum) == 1:
-		return scalarText(s.Enum[0])
-	}
-	return scalarText(s.Default)
-}
-
 // separator returns what stands between the elements of a list in a header.
 func (p Parameter) separator() string {
 	switch p.Style {

@@ -56,6 +56,31 @@ func TestHeadersAreShownAsTheyAreSent(t *testing.T) {
 	}
 }
 
+func TestARequiredHeaderWithOneValueOrADefaultIsFilledIn(t *testing.T) {
+	const defs = `,"$defs":{"V":{"type":"string","enum":["v1"]},"W":{"allOf":[{"$ref":"#/$defs/V"}]},"D":{"default":"d"},"C":{"$ref":"#/$defs/C"}}}`
+	for schema, want := range map[string]string{
+		`{"type":["string","null"],"enum":["only",null]}`:         `{"X-E":"only"}`,
+		`{"allOf":[{"type":"string"},{"enum":["only"]}]}`:         `{"X-E":"only"}`,
+		`{"oneOf":[{"const":"only"}]}`:                            `{"X-E":"only"}`,
+		`{"oneOf":[{"const":"a"},{"const":"b"}]}`:                 ``,
+		`{"anyOf":[{"type":"string","enum":[true]}]}`:             `{"X-E":"true"}`,
+		`{"type":"array","default":["a","b"]}`:                    `{"X-E":"a,b"}`,
+		`{"type":"array","default":["a,b"]}`:                      ``,
+		`{"default":{"a":1}}`:                                     ``,
+		`{"default":null}`:                                        ``,
+		`{"$ref":"#/$defs/V"` + defs:                              `{"X-E":"v1"}`,
+		`{"$ref":"#/$defs/W"` + defs:                              `{"X-E":"v1"}`,
+		`{"default":"mine","allOf":[{"$ref":"#/$defs/D"}]` + defs: `{"X-E":"mine"}`,
+		`{"default":"v2","allOf":[{"$ref":"#/$defs/V"}]` + defs:   `{"X-E":"v1"}`,
+		`{"$ref":"#/$defs/C"` + defs:                              ``,
+	} {
+		o := op("PUT", "/o", Parameter{Name: "X-E", In: "header", Required: true, Schema: json.RawMessage(schema)})
+		if a, err := o.WithHeaders(Arguments{Path: "/o"}); err != nil || string(a.Headers) != want {
+			t.Errorf("%s: %s %v, want %s", schema, a.Headers, err, want)
+		}
+	}
+}
+
 func TestListsInHeadersAreJoinedAsTheDocumentSays(t *testing.T) {
 	for style, c := range map[string]struct{ given, want string }{
 		"":               {`["a","b|c"]`, "a,b|c"},
