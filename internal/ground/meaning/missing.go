@@ -30,35 +30,6 @@ func ofGateway(sentence string) bool {
 // gateways are words of gateways, and of stores of idempotency keys: those refuse a key whose first request is still under way.
 var gateways = []string{"gateway", "proxy", "firewall", "blocked", "cloudflare", "cloudfront", "idempoten", "duplicate request", "in progress", "already being processed"}
 
-// NamesMissing reports whether the body of a 404 says that the thing of a request is missing: a JSON object with a sentence
-// that names it, and none of a router. names are those of the thing: the words of its path, and its id.
-func NamesMissing(body []byte, names []string) bool {
-	said := sentencesOf(body)
-	return !saidByRouter(said) && slices.ContainsFunc(said, func(sentence string) bool { return namesOne(sentence, names) })
-}
-
-// NamesOther reports whether the body of a 404 speaks of something else than the thing of a request: of a project, of a key.
-func NamesOther(body []byte, names []string) bool {
-	said := sentencesOf(body)
-	return namesMore(said) && !slices.ContainsFunc(said, func(sentence string) bool { return namesOne(sentence, names) })
-}
-
-// namesOne reports whether a sentence has one of the names, whatever the endings: "booking" is "bookings".
-func namesOne(sentence string, names []string) bool {
-	const stem = 4
-	words := strings.Fields(sentence)
-	return slices.ContainsFunc(names, func(name string) bool {
-		name = plain(name)
-		if name == "" {
-			return false
-		}
-		if strings.Contains(" "+sentence+" ", " "+name+" ") {
-			return true
-		}
-		return len(name) >= stem && slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name[:stem]) })
-	})
-}
-
 // namesMore reports whether sentences of an error say more than its status, and are none of a router.
 func namesMore(said []string) bool {
 	return slices.ContainsFunc(said, func(s string) bool { return !slices.Contains(vague, s) }) && !saidByRouter(said)
@@ -135,10 +106,22 @@ func gather(object map[string]any, deep int) (said []string) {
 	return said
 }
 
-// plain returns a text in small letters, with one space between its words and no other signs.
+// plain returns a text in small letters, with one space between its words and no other signs. A capital inside a word
+// begins another: "bookingNotFound".
 func plain(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return strings.Join(words, " ")
+	var b strings.Builder
+	before := ' '
+	for _, r := range text {
+		switch isWord := unicode.IsLetter(r) || unicode.IsDigit(r); {
+		case !isWord:
+			r = ' '
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+		before = r
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // SoftError reports whether a body says that the request failed, whatever the status: an object whose error is not empty, or

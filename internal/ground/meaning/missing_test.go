@@ -1,6 +1,7 @@
 package meaning_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"piloto/internal/ground/meaning"
@@ -30,18 +31,74 @@ func TestOnlyAnOperationNamesWhatIsMissing(t *testing.T) {
 		`{}`:                 {false, false},
 		``:                   {false, false},
 		`<!DOCTYPE html><h1>There isn't a GitHub Pages site here.`:     {false, true},
-		`{"detail":"Booking 7 not found"}`:                             {true, false},
+		`{"detail":"Booking norte not found"}`:                         {true, false},
 		`{"error":"Not Found","message":"There is no booking norte."}`: {true, false},
 		`{"code":"booking_not_found"}`:                                 {true, false},
 		`{"error":"api key not found"}`:                                {false, true}, `{"error":"tenant not found"}`: {false, false}, `{"message":"404 Project Not Found"}`: {false, false}, `{"message":"Requested entity was not found."}`: {false, false},
-		`{"message":"Service under maintenance, try later"}`: {false, true}, `{"message":"nothing for K12"}`: {true, false},
-		`{"error":{"message":"No such booking: 'cus_1'","code":"resource_missing"}}`:      {true, false},
+		`{"message":"Service under maintenance, try later"}`: {false, true}, `{"message":"nothing for Norte"}`: {true, false},
+		`{"error":{"message":"No such booking: 'norte'","code":"resource_missing"}}`:      {true, false},
 		`{"errors":[{"code":"not_found","detail":"la reserva norte ya no está"}]}`:        {true, false},
 		`{"error":"Not Found","message":"no Route matched","detail":"booking not found"}`: {false, true},
 	} {
-		if got := [2]bool{meaning.NamesMissing([]byte(body), []string{"bookings", "k12", "reservas"}), meaning.OfRouter("", []byte(body))}; got != want {
+		thing, one := meaning.ThingOf("/v1/bookings/{id}", "/v1/bookings/norte")
+		if got := [2]bool{one && meaning.NamesMissing([]byte(body), thing), meaning.OfRouter("", []byte(body))}; got != want {
 			t.Errorf("%s: %t, want %t", body, got, want)
 		}
+	}
+}
+
+// A sentence decides only if it says that this thing is missing, and nothing else.
+func TestOnlyTheThingOfAPathIsMissing(t *testing.T) {
+	type thing struct{ template, path string }
+	bookings, orders := thing{"/projects/{p}/bookings/{k}", "/projects/7/bookings/k12"}, thing{"/v2/orders/{id}", "/v2/orders/41"}
+	for said, want := range map[string]map[thing]bool{
+		"404 Project Not Found":                                     {bookings: false},
+		"the project is not found or you have no access to it":      {bookings: false},
+		"Booking not found in project 7":                            {bookings: false}, // "in" may lead anywhere
+		"There is no booking k12 for project 7":                     {bookings: true},
+		"Booking k12 not found or access denied":                    {bookings: false},
+		"No access to k12":                                          {bookings: false},
+		"La reserva con id K12 no existe":                           {bookings: true},
+		"No se ha encontrado la reserva k12.":                       {bookings: true},
+		"Couldn't find Booking with 'id'=k12":                       {bookings: true},
+		"No query results for model [Booking] k12":                  {bookings: true},
+		"No Booking matches the given query.":                       {bookings: true},
+		"BookingNotFound":                                           {bookings: true},
+		"Booking already deleted":                                   {bookings: true},
+		"Booking is not available in your region":                   {bookings: false},
+		"No such booking: 'k12'; a similar one exists in live mode": {bookings: false},
+		"booking not found, sign in again":                          {bookings: false},
+		"Booking k12":                                               {bookings: false},
+		"Version v2 of this API was retired":                        {orders: false},
+		"v2 has been switched off":                                  {orders: false},
+		"The orders API has been retired":                           {orders: false},
+		"Zona 41 no existe":                                         {orders: false},
+		"El pedido 41 no existe":                                    {orders: false}, // 41 may be anything's number
+		"Order 41 does not exist":                                   {orders: true},
+		"ORDER_NOT_FOUND":                                           {orders: true},
+		"The requested resource was not found.":                     {{"/requests/{k}", "/requests/k1"}: false},
+		"No message available":                                      {{"/messages/{k}", "/messages/k1"}: false},
+		"Not Found":                                                 {{"/foundations/{k}", "/foundations/k1"}: false},
+		"server not found":                                          {{"/services/{k}", "/services/k1"}: false},
+		"object not found":                                          {{"/objects/{k}", "/objects/k1"}: false},
+		"Payment intent pi_3 not found":                             {{"/payment-intents/{k}", "/payment-intents/pi_3"}: true},
+		"No PaymentIntent 'pi_3'":                                   {{"/paymentIntents({k})", "/paymentIntents(pi_3)"}: true},
+		"The category does not exist":                               {{"/categories/{k}", "/categories/k1"}: true},
+		"La reservación no existe":                                  {{"/reservaciones/{k}", "/reservaciones/k1"}: true},
+		"Ningún cliente 0f8e-11ad":                                  {{"/customers/{k}", "/customers/0f8e-11ad"}: true},
+	} {
+		body, err := json.Marshal(map[string]string{"message": said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for of, want := range want {
+			if thing, one := meaning.ThingOf(of.template, of.path); !one || meaning.NamesMissing(body, thing) != want {
+				t.Errorf("%s, at %s: want %t", said, of.path, want)
+			}
+		}
+	}
+	if thing, one := meaning.ThingOf("/v1/cart", "/v1/cart"); one || meaning.NamesOther([]byte(`{"message":"no cart"}`), thing) || !meaning.NamesOther([]byte(`{"message":"no shop"}`), thing) {
+		t.Error("a path without parameters is misread")
 	}
 }
 

@@ -16,8 +16,8 @@ func TestNoLostChangeIsDoneByAbsence(t *testing.T) {
 		done    = "done"
 		notDone = "error step.not_done"
 		doubt   = "in_doubt step.in_doubt"
-		missing = `#404 {"error":"booking k12 does not exist"}`
-		gone    = `#410 {"error":"booking k12 was given back"}`
+		missing = `#404 {"error":"booking norte does not exist"}`
+		gone    = `#410 {"error":"booking norte was deleted"}`
 
 		notFree    = `{"value":"${check.body.state}","is":"not_equal","to":"free"}`
 		notTheFree = `{"not":{"value":"${check.body.state}","is":"equal","to":"free"}}`

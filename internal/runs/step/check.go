@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -131,20 +130,10 @@ func decides(a tool.Answer, op tool.Operation, path string, since time.Duration)
 	case cachedFor(a) >= since && cachedFor(a) > 0:
 		return false
 	case meaning.Missing(a.Status):
-		return op.TellsMissing && strings.Contains(op.Path, "{") && meaning.NamesMissing(a.Body, thingOf(op.Path, path))
+		thing, one := meaning.ThingOf(op.Path, path)
+		return op.TellsMissing && one && meaning.NamesMissing(a.Body, thing)
 	}
 	return meaning.Whole(a.Status) && op.Describes(a.Body)
-}
-
-// thingOf returns the names of the thing that a path leads to: its words, and its values.
-func thingOf(template, path string) []string {
-	var names []string
-	for _, segment := range append(strings.Split(template, "/"), strings.Split(path, "/")...) {
-		if value, err := url.PathUnescape(segment); err == nil && !strings.Contains(segment, "{") {
-			names = append(names, value)
-		}
-	}
-	return names
 }
 
 // cachedFor returns how long a cache has had an answer (RFC 9111 §5.1); 0 for one from no cache.

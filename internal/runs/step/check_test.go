@@ -55,7 +55,7 @@ func TestCheckDecidesStepWhoseResponseWasLost(t *testing.T) {
 		"it is too much":            {[]string{"#429 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a gateway knows no path":   {[]string{"#404 <html>nothing here"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a router knows no path":    {[]string{"#404 404 page not found"}, step.InDoubt, "in_doubt step.in_doubt", 3},
-		"it was there, and is not":  {[]string{`#410 {"detail":"the booking was given back"}`}, step.Rejected, "error step.not_done", 3},
+		"it was there, and is not":  {[]string{`#410 {"detail":"the booking was deleted"}`}, step.Rejected, "error step.not_done", 3},
 		"it names nothing":          {[]string{"#404 {}"}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a gateway has no route":    {[]string{`#404 {"message":"no Route matched with those values"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},
 		"a framework has no path":   {[]string{`#404 {"detail":"Not Found"}`}, step.InDoubt, "in_doubt step.in_doubt", 3},

@@ -87,6 +87,12 @@ func strangeDoubt(r plan.Run, st plan.StepState, came string) *plan.Failure {
 	return r.Failure(codeInDoubt, locale.Say("step.in_doubt_strange", "target", origin(st.Last.URL), "came", locale.Say("step.came."+came)))
 }
 
+// namesOther reports whether a 404 speaks of something else than the thing of a call: of a project, of a key.
+func namesOther(a tool.Answer, call prepared) bool {
+	thing, _ := meaning.ThingOf(call.op.Path, call.args.Path)
+	return meaning.NamesOther(a.Body, thing)
+}
+
 func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, call prepared, a tool.Answer) ending {
 	result := resultOf(a)
 	m, wait := a.Meaning()
@@ -106,7 +112,7 @@ func (x *Executor) judgeAnswer(r plan.Run, step plan.Step, st plan.StepState, ca
 		}
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case step.Method == "DELETE" && meaning.Missing(a.Status) && (st.Lost || call.unanswered || step.ID.Undo()) &&
-		!meaning.OfRouter(a.Header("Content-Type"), a.Body) && !meaning.NamesOther(a.Body, thingOf(call.op.Path, call.args.Path)):
+		!meaning.OfRouter(a.Header("Content-Type"), a.Body) && !namesOther(a, call):
 		// an earlier attempt, whose response was lost, did it; or there is nothing to undo
 		return ending{status: plan.StepDone, kind: plan.EventStepDone, result: result}
 	case m == meaning.Later:
