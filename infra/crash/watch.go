@@ -117,7 +117,7 @@ func (w *watch) fail(err error) {
 // receive handles a push.
 func (w *watch) receive(p push) {
 	w.mu.Lock()
-	next := p.Seq != nil && *p.Seq == w.seq+1
+	next, known := p.Seq != nil && *p.Seq == w.seq+1, true
 	if p.Type == "pong" && p.Seq != nil {
 		select {
 		case w.pongs <- *p.Seq:
@@ -139,13 +139,13 @@ func (w *watch) receive(p push) {
 			break
 		}
 		w.pushed = append(w.pushed, string(p.Data.Event))
-		next = w.addEvent(p.Data.Event) && next
+		known = w.addEvent(p.Data.Event) // another function may have pushed the event before it later
 	}
 	if !next {
 		w.gaps = append(w.gaps, fmt.Sprintf("%s %d after %d", p.Type, *p.Seq, before))
 	}
 	w.mu.Unlock()
-	if !next {
+	if !next || !known {
 		w.fetchMissed()
 	}
 }
@@ -254,8 +254,9 @@ func (w *watch) isCurrent(last int64, late bool) bool {
 	return is
 }
 
-// checkWatch checks that the client knows every event once and in order, and every message. While a
-// connection had no gap, the pushes alone must be enough. No push may contain false data.
+// checkWatch checks that the client knows every event once and in order, and every message. Where nobody died, the
+// pushes alone must be enough. They may overtake each other, because each function pushes what it did itself. No push may
+// contain false data.
 func checkWatch(v *user) error {
 	w := v.watch
 	deaths, _ := v.d.deathCount()
@@ -277,8 +278,15 @@ func checkWatch(v *user) error {
 	w.close()
 	// After a death, a push may overtake one to a connection that is just being opened. Functions that are processes of
 	// their own may not know a new connection. Effects that run in invocations of their own push side by side.
-	if deaths == 0 && len(w.gaps) > 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
-		wrong = append(wrong, fmt.Errorf("nobody died, and there were gaps: %s", strings.Join(w.gaps, ", ")))
+	if deaths == 0 && v.d.functions == "" && !slices.Contains(v.d.env, apart[0]) {
+		if len(w.gaps) > 0 {
+			wrong = append(wrong, fmt.Errorf("nobody died, and there were gaps: %s", strings.Join(w.gaps, ", ")))
+		}
+		for _, e := range events {
+			if !contains(w.pushed, string(e)) {
+				wrong = append(wrong, fmt.Errorf("nobody died, and it was not pushed: %s", e))
+			}
+		}
 	}
 	wrong = append(wrong, w.wrong...)
 	if len(w.events) != len(events) || len(w.messages) != len(messages) {
