@@ -209,6 +209,8 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
 	case bare && draft.Plan.Destroys():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
+	case bare && draft.Plan.MayRepeat():
+		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_doubt"))
 	case bare && st.asksElse():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_asked"))
 	}

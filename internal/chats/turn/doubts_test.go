@@ -44,6 +44,10 @@ func TestAProposalSaysThatItMayBeDoneAlready(t *testing.T) {
 	}
 	r := w.proposeDraft(t, steps)
 	is("proposed by a model", r, true)
+	w.send(t, "sí")
+	if said := fmt.Sprint(w.Messages()); !strings.Contains(said, "puede haberse hecho ya") || w.Read(r.ID).Status != plan.Draft {
+		t.Errorf("a bare yes: %s, %s", w.Read(r.ID).Status, said)
+	}
 	w.model.answers = append(w.model.answers, text("Nada."))
 	w.send(t, "¿Qué tal?")
 	if said := fmt.Sprint(w.asked().Messages); !strings.Contains(said, "</draft>\ns1: De esta misma petición no se sabe si ya se hizo") {

@@ -55,6 +55,11 @@ func (p Plan) Knowing(known []Known) Plan {
 	return p
 }
 
+// MayRepeat reports whether a step sends a request of which nobody knew whether it was done, as the plan says.
+func (p Plan) MayRepeat() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Unanswered != nil })
+}
+
 // MayBeDone reports whether nobody knows if an effect was done: its call is under way, or it is in doubt and no person settled it.
 func (s StepState) MayBeDone() bool {
 	return s.Last.Key != "" && (s.Last.Open || s.Status == StepInDoubt) && s.Resolved == nil

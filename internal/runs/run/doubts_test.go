@@ -123,3 +123,79 @@ func TestADraftSaysWhichElementsMayHaveBeenDone(t *testing.T) {
 		}
 	}
 }
+
+// A request in doubt is sent again only where the card said so. Where its values become known after the yes, the run ends before
+// it is sent; the draft of its retry says it.
+func TestARequestInDoubtIsNotSentAgainUnsaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []plan.ProposedStep
+		lost  int // requests of one run
+	}{
+		"a value of a read": {[]plan.ProposedStep{
+			{ID: "s1", Title: "lee", Method: "GET", Path: "/rooms"},
+			{ID: "s2", Title: "reserva", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"${s1.body.items[0].id}"}`)},
+		}, 1},
+		"a list of a read": {[]plan.ProposedStep{
+			{ID: "s1", Title: "lee", Method: "GET", Path: "/rooms"},
+			{ID: "s2", Title: "reserva", Method: "POST", Path: "/bookings", ForEach: "${s1.body.items}", Body: json.RawMessage(`{"room":"${item.id}"}`)},
+		}, 2},
+		"after another change": {[]plan.ProposedStep{
+			{ID: "s1", Title: "lee", Method: "GET", Path: "/rooms"},
+			{ID: "s2", Title: "avisa", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"told"}`)},
+			{ID: "s3", Title: "reserva", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"${s1.body.items[0].id}"}`)},
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := keyWorld{newManualWorld(t), t}
+			_, err := w.Store.SetServerReads(t.Context(), fixture.Account, w.Server.ID, tool.Reads{Mode: tool.ReadsOff})
+			must(t, err)
+			w.Answer(func(q tool.Request) (tool.Answer, error) {
+				switch body := `{"items":[{"id":"a"},{"id":"b"}]}`; {
+				case q.Method == "GET":
+					return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+				case strings.Contains(string(q.Body), "told"):
+					return tool.Answer{Status: 200, Body: []byte(`{}`), Bytes: 2}, nil
+				}
+				return tool.Answer{}, tool.ErrLost
+			})
+			first := w.do(w.Draft(plan.Proposal{Goal: "Reservar", Steps: c.steps}))
+			sent := len(w.keys(`"room"`))
+			second := w.do(w.repeat(first))
+			last := second.Plan.Steps[len(c.steps)-1]
+			if st := second.State(last.ID); st.Error == nil || st.Error.Code != "step.may_be_done" || !strings.Contains(st.Error.Message, first.ID) {
+				t.Fatalf("it ended %s: %+v", st.Status, st.Error)
+			}
+			if got := len(w.keys(`"room"`)); got != sent {
+				t.Errorf("%d requests were sent, and nothing said that they may have been done", got-sent)
+			}
+			third := w.retried(second)
+			if s := third.Plan.Steps[len(c.steps)-1]; s.Unanswered == nil || s.Unanswered.RunID != first.ID {
+				t.Fatalf("the retry does not say it: %+v", s.Unanswered)
+			}
+			w.do(third)
+			if got := len(w.keys(`"room"`)); got < sent+c.lost {
+				t.Errorf("what was said and confirmed was sent %d times", got-sent)
+			}
+		})
+	}
+}
+
+// A doubt that arises after a draft was shown is told before anything of it is sent.
+func TestADoubtThatArisesAfterTheCardIsToldBeforeItIsSent(t *testing.T) {
+	w := keyWorld{newManualWorld(t), t}
+	w.answers("pay", "lost")
+	running := w.plans([2]string{"s1", pay})
+	must(t, w.Confirm(w.Read(running.ID)))
+	shown := w.Draft(plan.Proposal{Goal: "Después", Steps: []plan.ProposedStep{
+		{ID: "s1", Title: "otra", Method: "POST", Path: "/bookings", Body: json.RawMessage(`{"room":"first"}`)},
+		{ID: "s2", Title: "paga", Method: "POST", Path: "/bookings", Body: json.RawMessage(pay)},
+	}})
+	w.Execute(running.ID)
+	before := len(w.Requests())
+	must(t, w.Confirm(w.Read(shown.ID)))
+	w.Execute(shown.ID)
+	st := w.Read(shown.ID).State(plan.EffectOf("s2"))
+	if st.Error == nil || st.Error.Code != "step.may_be_done" || len(w.Requests()) != before {
+		t.Errorf("it ended %s: %+v, and %d requests were sent", st.Status, st.Error, len(w.Requests())-before)
+	}
+}

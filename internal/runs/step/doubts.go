@@ -5,49 +5,89 @@ import (
 	"encoding/json"
 	"slices"
 
+	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ref"
 	"piloto/internal/runs/plan"
 )
 
-// doubts are the requests of a chat of which nobody knows whether they were done, for a draft.
+// A request of which nobody knows whether it was done is sent again only where the card said so. A draft says it when the
+// values of the request are known. Else it is found when they become known, and the run ends before it is sent: the draft
+// of its retry knows them.
+
+// doubts are the requests of a chat of which nobody knows whether they were done, for a plan.
 type doubts struct {
 	*trial
-	preview Preview
-	all     []plan.Unanswered // each is of one effect of the draft at most
-	runs    map[string]plan.Run
+	store doubtStore
+	all   []plan.Unanswered // each is of one effect of the plan at most
+	runs  map[string]plan.Run
+}
+
+type doubtStore interface {
+	conversation.ChatReader
+	plan.BareReader
+	plan.UnansweredReader
 }
 
 // addDoubts says of each step of a draft whether it sends a request again of which nobody knows whether it was done. A request
 // whose values are not all known cannot be compared.
 func (p Preview) addDoubts(ctx context.Context, t *trial, known []plan.Known) error {
-	d := doubts{trial: t, preview: p, runs: map[string]plan.Run{}}
-	if err := d.read(ctx); err != nil || len(d.all) == 0 {
+	d := doubts{trial: t, store: p.Store, runs: map[string]plan.Run{}}
+	if err := d.read(ctx); err != nil {
 		return err
 	}
-	for i, s := range t.run.Plan.Steps {
-		if s.Risk == plan.Read || t.run.State(s.ID).Status != plan.StepPending || t.fateOf(s) == skips {
+	return d.each(ctx, func(i int, doubt *plan.Doubt) { known[i].Unanswered = doubt })
+}
+
+// unsaid returns the first step of a run that would send a request of another run again, of which nobody knows whether it was
+// done, although its plan did not say so, and the reason; a nil reason when there is none.
+func (x *Executor) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why *plan.Failure, err error) {
+	r := t.run
+	if len(r.Unanswered) == 0 {
+		return id, nil, nil
+	}
+	d := doubts{trial: t, store: x.Store, runs: map[string]plan.Run{r.ID: r}}
+	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
+		return id, nil, err
+	}
+	d.all = slices.DeleteFunc(d.all, func(u plan.Unanswered) bool { return u.RunID == r.ID || !r.Carries(u.Key) })
+	err = d.each(ctx, func(i int, doubt *plan.Doubt) {
+		if s := r.Plan.Steps[i]; why == nil && doubt != nil && s.Unanswered == nil {
+			id, why = s.ID, failure(r, "step.may_be_done", "run", doubt.RunID)
+		}
+	})
+	return id, why, err
+}
+
+// each calls found with the doubt of each step that has not begun and may run; nil for none.
+func (d *doubts) each(ctx context.Context, found func(i int, doubt *plan.Doubt)) error {
+	if len(d.all) == 0 {
+		return nil
+	}
+	for i, s := range d.run.Plan.Steps {
+		st := d.run.State(s.ID)
+		if s.Risk == plan.Read || st.Status != plan.StepPending || st.Attempts > 0 || d.fateOf(s) == skips {
 			continue
 		}
 		doubt, err := d.of(ctx, s)
 		if err != nil {
 			return err
 		}
-		known[i].Unanswered = doubt
+		found(i, doubt)
 	}
 	return nil
 }
 
 // read lists the requests of the chat to which no answer is known, and those that its active run waits for.
 func (d *doubts) read(ctx context.Context) (err error) {
-	store, r := d.preview.Store, d.run
+	r := d.run
 	if r.ChatID == "" {
 		return nil
 	}
-	if d.all, err = store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
+	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
 		return err
 	}
-	chat, err := store.Chat(ctx, r.Account, r.ChatID)
+	chat, err := d.store.Chat(ctx, r.Account, r.ChatID)
 	if fault.KindOf(err) == fault.NotFound || err == nil && chat.ActiveRunID == "" {
 		return nil
 	}
@@ -76,7 +116,7 @@ func (d *doubts) sender(ctx context.Context, id string) (plan.Run, error) {
 	if r, ok := d.runs[id]; ok {
 		return r, nil
 	}
-	r, err := d.preview.Store.Bare(ctx, d.run.Account, id)
+	r, err := d.store.Bare(ctx, d.run.Account, id)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}

@@ -101,6 +101,7 @@ func continueWith(o Outcome, items ...plan.EffectID) Done {
 type Store interface {
 	run.Catalogue
 	plan.BareReader
+	plan.UnansweredReader
 	plan.ResultReader
 	tool.KeyReader
 	tool.Freezer

@@ -25,6 +25,7 @@ type trial struct {
 	literals bool          // calls without references are tried, too
 	begins   plan.EffectID // it is prepared next anyway; its undo and its check are tried
 	bind     func(context.Context, plan.Step) (b bound, ok bool, err error)
+	unknown  map[plan.EffectID]bool // steps of which is not known yet whether they run
 	*learned
 }
 
@@ -108,8 +109,13 @@ func (t *trial) fateOf(s plan.Step) fate {
 	if known, ok := t.fates[s.ID]; ok {
 		return known
 	}
+	if t.unknown[s.ID] { // many steps may refer to it
+		return undecided
+	}
 	now := t.judge(s)
-	if now != undecided {
+	if now == undecided {
+		t.unknown[s.ID] = true
+	} else {
 		t.fates[s.ID] = now
 	}
 	return now

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/ground/ref"
@@ -126,5 +127,28 @@ func TestATargetThatMovedIsKnownBeforeAnEffect(t *testing.T) {
 	w.Execute(r.ID)
 	if got := status(w, r, "s3"); got != "error step.target_changed" || sentWrites(w) != 0 {
 		t.Errorf("s3 is %s; sent %v", got, sentRequests(w))
+	}
+}
+
+// Steps that refer to many steps before them are judged once each, also while it is not known whether they run.
+func TestManyReferencesAreJudgedOnce(t *testing.T) {
+	read := newStep("s1", "GET", "/rooms", "")
+	list := []plan.ProposedStep{read}
+	for i := 2; i <= 50; i++ {
+		s := newStep(fmt.Sprint("s", i), "POST", "/bookings", fmt.Sprintf(`{"room":"${s%d.body.id} ${s%d.body.id}"}`, i-1, max(1, i-2)))
+		list = append(list, s)
+	}
+	list[1].When = &ref.Condition{Value: "${s1.status}", Is: ref.Equal, To: json.RawMessage("200")}
+	w, r := newRun(t, nil, list...)
+	upstream(w, map[string]string{"GET /rooms": `{"id":"r"}`, "POST /bookings": `{"id":"b"}`})
+	done := make(chan struct{})
+	go func() { defer close(done); w.Execute(r.ID) }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute): // it would take years
+		t.Fatal("the run is still being tried")
+	}
+	if got := status(w, r, "s50"); got != "done" {
+		t.Error(got)
 	}
 }

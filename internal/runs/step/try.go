@@ -18,7 +18,7 @@ import (
 // values were answers.
 func (p Preview) trial(r plan.Run, look *results, looked map[string]ref.Result) *trial {
 	return &trial{
-		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Schemas, literals: r.Plan.Undoes != "", learned: newLearned(),
+		run: r, look: look, before: readAgain(r.Plan, look, looked), schemas: p.Schemas, literals: r.Plan.Undoes != "", unknown: map[plan.EffectID]bool{}, learned: newLearned(),
 		bind: func(ctx context.Context, call plan.Step) (bound, bool, error) { return p.bind(ctx, r, call) },
 	}
 }

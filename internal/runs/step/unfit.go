@@ -54,12 +54,17 @@ func (x *Executor) unfit(ctx context.Context, p *progress) (plan.EffectID, *plan
 	if p.learned == nil {
 		p.learned = newLearned()
 	}
-	t := trial{run: r, look: x.results(ctx, r, none), schemas: x.Schemas, learned: p.learned, bind: x.bindTrial(r)}
+	t := trial{
+		run: r, look: x.results(ctx, r, none), schemas: x.Schemas, unknown: map[plan.EffectID]bool{}, learned: p.learned, bind: x.bindTrial(r),
+	}
 	if len(next) == 1 {
 		t.begins = next[0]
 	}
 	found, err := t.misfits(ctx)
-	if err != nil || len(found) == 0 {
+	if err == nil && len(found) == 0 {
+		return x.unsaid(ctx, &t)
+	}
+	if err != nil {
 		return none, nil, err
 	}
 	return r.Plan.Steps[found[0].step].ID, found[0].failure(r), nil
