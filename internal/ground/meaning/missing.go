@@ -70,7 +70,7 @@ var vague = []string{
 }
 
 // sentences are the members of an error object in which it says what happened.
-var sentences = []string{"detail", "message", "msg", "error", "title", "description", "error_description", "errormessage", "reason", "faultstring", "code"}
+var sentences = []string{"detail", "message", "msg", "error", "title", "description", "error_description", "errormessage", "reason", "faultstring", "code", "hint", "help"}
 
 // mostNested is how deep the sentences of an error object are looked for.
 const mostNested = 3
@@ -122,21 +122,4 @@ func plain(text string) string {
 		before = r
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// SoftError reports whether a body says that the request failed, whatever the status: an object whose error is not empty, or
-// whose ok or success is false.
-func SoftError(body []byte) bool {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(body, &object) != nil {
-		return false
-	}
-	for _, name := range []string{"error", "errors"} {
-		switch value := strings.TrimSpace(string(object[name])); value {
-		case "", "null", "false", `""`, "[]", "{}", "0":
-		default:
-			return true
-		}
-	}
-	return string(object["ok"]) == "false" || string(object["success"]) == "false"
 }

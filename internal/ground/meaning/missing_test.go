@@ -55,7 +55,9 @@ func TestOnlyTheThingOfAPathIsMissing(t *testing.T) {
 		"404 Project Not Found":                                     {bookings: false},
 		"the project is not found or you have no access to it":      {bookings: false},
 		"Booking not found in project 7":                            {bookings: false}, // "in" may lead anywhere
-		"There is no booking k12 for project 7":                     {bookings: true},
+		"There is no booking k12 for project 7":                     {bookings: false},
+		"There is no booking k12 for 7":                             {bookings: true},
+		"The project of the booking does not exist":                 {bookings: false},
 		"Booking k12 not found or access denied":                    {bookings: false},
 		"No access to k12":                                          {bookings: false},
 		"La reserva con id K12 no existe":                           {bookings: true},
@@ -97,6 +99,22 @@ func TestOnlyTheThingOfAPathIsMissing(t *testing.T) {
 			}
 		}
 	}
+	for body, want := range map[string]bool{
+		`{"code":"FORBIDDEN","message":"No such booking"}`:                         false,
+		`{"error":"Unauthorized","message":"Booking not found"}`:                   false,
+		`{"message":"Booking not found","hint":"check your access token"}`:         false,
+		`{"code":"P2025","message":"Booking not found"}`:                           true,
+		`{"error":"Not Found","statusCode":404,"message":"Booking k12 not found"}`: true,
+	} {
+		if thing, _ := meaning.ThingOf(bookings.template, bookings.path); meaning.NamesMissing([]byte(body), thing) != want {
+			t.Errorf("%s: want %t", body, want)
+		}
+	}
+	for _, list := range []thing{{"/projects/{p}/issues", "/projects/7/issues"}, {"/v1/cart", "/v1/cart"}, {"/", "/"}, {"/a/{b}", "/a"}} {
+		if _, one := meaning.ThingOf(list.template, list.path); one {
+			t.Errorf("%s leads to one thing", list.template)
+		}
+	}
 	if thing, one := meaning.ThingOf("/v1/cart", "/v1/cart"); one || meaning.NamesOther([]byte(`{"message":"no cart"}`), thing) || !meaning.NamesOther([]byte(`{"message":"no shop"}`), thing) {
 		t.Error("a path without parameters is misread")
 	}
@@ -106,6 +124,11 @@ func TestAnErrorInTheBodyIsNoAnswer(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"error":"timeout"}`: true, `{"error":{"code":5}}`: true, `{"errors":[{"message":"x"}],"data":null}`: true, `{"ok":false}`: true,
 		`{"success":false,"data":[]}`: true, `{"error":true}`: true,
+		`{"code":401,"msg":"token expired","data":null}`: true, `{"status":"error","message":"please sign in","data":null}`: true, `{"status":"fail","data":null}`: true,
+		`{"success":"false","data":null}`: true, `{"success":0}`: true, `{"ok":0}`: true, `{"retcode":-1,"data":null}`: true, `{"Error":"x"}`: true, `{"fault":{"faultstring":"x"}}`: true,
+		`{"data":{"error":"timeout","state":null}}`: true, `{"data":{"state":null,"errors":[1]}}`: true, `{"items":null,"error_code":7}`: true, `{"code":1001,"message":"no","data":null}`: true,
+		`{"code":0,"msg":"ok","data":{"state":"free"}}`: false, `{"code":200,"message":"success","data":[]}`: false, `{"status":"failed","amount":3}`: false, `{"error_code":"0"}`: false,
+		`{"status":"booked","message":"hola"}`: false, `{"data":null}`: false, `{"success":null}`: false, `{"retcode":0}`: false, `{"code":"TEA-400"}`: false,
 		`{"error":null,"id":1}`: false, `{"errors":[]}`: false, `{"ok":true}`: false, `{"state":"free"}`: false, `[]`: false, ``: false, `{"error":""}`: false,
 	} {
 		if meaning.SoftError([]byte(body)) != want {

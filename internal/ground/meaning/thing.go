@@ -11,50 +11,41 @@ import (
 )
 
 // Thing is the one thing that a path leads to, as sentences name it: by its noun and its id. Sentences of its operation may have
-// the other words of the path beside them.
+// the other values of the path beside them.
 type Thing struct {
 	noun, id string
-	others   []string
+	values   []string
 }
 
-// ThingOf returns the thing of a path, whose template has its parameters in braces: its last parameter is the id, and the word
-// before it the noun. one is false for a path without parameters, which leads to no single thing: its last word is the noun.
+// ThingOf returns the thing of a path, whose template has its parameters in braces: the parameter of its last segment is the
+// id, and the word before it the noun. one is false where that segment has no parameter, because a list, or a part, is
+// missing together with what it is of: the last word is the noun then.
 func ThingOf(template, path string) (t Thing, one bool) {
-	names, values := strings.Split(template, "/"), strings.Split(path, "/")
-	at := -1
-	for i, segment := range names {
-		if strings.Contains(segment, "{") {
-			at = i
-		}
-	}
-	if at < 0 {
-		return Thing{noun: plain(names[len(names)-1])}, false
-	}
+	names, values := strings.Split(strings.TrimSuffix(template, "/"), "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if len(names) != len(values) {
 		return t, false
 	}
+	last := len(names) - 1
 	for i, segment := range names {
 		before, _, is := strings.Cut(segment, "{")
 		value, err := url.PathUnescape(strings.TrimPrefix(values[i], before))
 		if err != nil {
-			return t, false
+			return Thing{}, false
 		}
 		before = plain(before)
 		switch {
-		case i == at && before != "": // bookings({id})
-			t.noun, t.id = before, plain(value)
-		case i == at:
-			t.id = plain(value)
-		case !is && i < at:
-			if t.noun != "" {
-				t.others = append(t.others, t.noun)
+		case i == last && is:
+			t.id, one = plain(value), true
+			if before != "" { // bookings({id})
+				t.noun = before
 			}
-			t.noun = before
+		case is:
+			t.values = append(t.values, plain(value))
 		default:
-			t.others = append(t.others, plain(value))
+			t.noun = before
 		}
 	}
-	return t, true
+	return t, one
 }
 
 // NamesMissing reports whether the body of a 404 says that a thing is missing: a JSON object with a sentence that names the
@@ -70,11 +61,16 @@ func NamesMissing(body []byte, t Thing) bool {
 		case slices.Contains(vague, s):
 		case t.isMissing(s):
 			named = true
-		case strings.Contains(s, " ") && !isFilling(s): // a single word is the code of an error
+		case !isFilling(s) && !isCode(s):
 			return false
 		}
 	}
 	return named
+}
+
+// isCode reports whether a sentence is a code that says nothing by itself: "E1001".
+func isCode(sentence string) bool {
+	return !strings.Contains(sentence, " ") && strings.ContainsFunc(sentence, unicode.IsDigit)
 }
 
 // isFilling reports whether a sentence names nothing: "resource missing".
@@ -99,8 +95,8 @@ func (t Thing) isMissing(sentence string) bool {
 		coverNoun(words, about)
 	}
 	named := cover(words, about, func(s string) bool { return sameNoun(s, t.noun) })
-	for _, other := range t.others {
-		cover(words, about, func(s string) bool { return sameNoun(s, other) })
+	for _, value := range t.values {
+		cover(words, about, func(s string) bool { return s == squeezed(value) })
 	}
 	denied := false
 	for i, word := range words {

@@ -50,7 +50,7 @@ func (x *Executor) unsaid(ctx context.Context, t *trial) (id plan.EffectID, why 
 	if d.all, err = d.store.Unanswered(ctx, r.Account, r.ChatID); err != nil {
 		return id, nil, err
 	}
-	d.all = slices.DeleteFunc(d.all, func(u plan.Unanswered) bool { return u.RunID == r.ID || !r.Carries(u.Key) })
+	d.all = slices.DeleteFunc(d.all, func(u plan.Unanswered) bool { return u.RunID == r.ID })
 	err = d.each(ctx, func(i int, doubt *plan.Doubt) {
 		if s := r.Plan.Steps[i]; why == nil && doubt != nil && s.Unanswered == nil {
 			id, why = s.ID, failure(r, "step.may_be_done", "run", doubt.RunID)
