@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -26,8 +27,15 @@ func (s *Store) Unanswered(ctx context.Context, account, chatID string) ([]plan.
 	return chats.Unanswered(ctx, s.table, account, chatID)
 }
 
-// carry has a run send requests of its chat again with their keys.
+// mostCarried bounds the keys that a run carries: they are in its row, of 400 KB at most.
+const mostCarried = 1000
+
+// carry has a run send requests of its chat again with their keys, those of the newest runs.
 func (t *transition) carry(list []plan.Unanswered) {
+	if len(list) > mostCarried {
+		slices.SortStableFunc(list, func(a, b plan.Unanswered) int { return cmp.Compare(b.RunID, a.RunID) })
+		list = list[:mostCarried]
+	}
 	if t.next.Unanswered = list; len(list) == 0 {
 		return
 	}
