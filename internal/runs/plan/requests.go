@@ -34,39 +34,32 @@ type request struct {
 // the places of references, where the plan has them (Target). Goal, titles, ids, conditions, the order of steps and of JSON
 // members, undos and checks do not count.
 func (p Plan) Requests() ([][]string, error) {
-	q := newRequests(p, nil)
-	var planned, known []string
-	for _, at := range p.changes() {
-		sum, err := q.planned(at)
-		if err != nil {
-			return nil, err
-		}
-		sums, err := q.known(at)
-		if err != nil {
-			return nil, err
-		}
-		planned, known = append(planned, sum), append(known, sums...)
-	}
-	return sets(planned, known), nil
+	planned, known, err := p.sums(nil)
+	return sets(planned, known), err
 }
 
 // EachRequest returns the SHA-256 of each of those requests, as it is planned and with values. looked are
 // results of its steps that were read before; nil: none.
 func (p Plan) EachRequest(looked ref.Lookup) ([]string, error) {
-	var all []string
+	planned, known, err := p.sums(looked)
+	return append(planned, known...), err
+}
+
+// sums returns the sums of those requests, as they are planned and with values.
+func (p Plan) sums(looked ref.Lookup) (planned, known []string, err error) {
 	q := newRequests(p, looked)
 	for _, at := range p.changes() {
 		sum, err := q.planned(at)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sums, err := q.known(at)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(append(all, sum), sums...)
+		planned, known = append(planned, sum), append(known, sums...)
 	}
-	return all, nil
+	return planned, known, nil
 }
 
 // RequestsOf returns the sets of Requests of the request that waits in a step for an approval: as it is planned, and as it would be sent.
