@@ -156,9 +156,12 @@ func (b *Body) textPlaces(way Writing, v any) map[string]bool {
 // what stands between two pieces.
 func (c *checker) form(b *Body, way Writing, object map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if e := b.Encoding[name]; object[name] == nil || e.Style != "json" && hasNull(object[name], e.Style != "") {
+		switch e := b.Encoding[name]; {
+		case object[name] == nil, e.Style != "json" && hasNull(object[name], e.Style != ""):
 			c.tell("/body/"+Token(name), "type", "problem.form_null")
-		} else if e.isText() {
+		case e.leavesOut(object[name]):
+			c.tell("/body/"+Token(name), "type", "problem.empty")
+		case e.isText():
 			c.texts("/body/"+Token(name), e.Media, object[name])
 		}
 	}

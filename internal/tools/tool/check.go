@@ -111,6 +111,8 @@ func (c *checker) query(op Operation, raw json.RawMessage) {
 			if p.Required {
 				c.tell(loc, "missing", "problem.required_not_null")
 			}
+		case p.Style != "json" && leavesOut(p, value):
+			c.tell(loc, "type", "problem.empty")
 		default:
 			c.parameter(loc, p, value)
 			c.joined(loc, p.Style, p.Explode, false, value)

@@ -226,3 +226,37 @@ func FuzzCheckNeverFails(f *testing.F) {
 		tool.Signature(o)
 	})
 }
+
+// What a card shows is sent: a value of which a form or a query would have nothing is refused.
+func TestNothingThatIsShownVanishes(t *testing.T) {
+	forms := []string{"application/x-www-form-urlencoded", "multipart/form-data"}
+	values := []string{`[]`, `{}`, `[[]]`, `[{}]`, `{"a":{}}`, `{"a":[]}`, `{"a":{"b":[]}}`, `[{"a":[]}]`, `""`, `[""]`, `0`, `false`, `{"a":""}`, `["x"]`, `{"a":1,"b":[]}`}
+	server := tool.Server{BaseURL: "https://a.example"}
+	refused := 0
+	for _, style := range []string{"", "form", "spaceDelimited", "pipeDelimited", "deepObject", "json"} {
+		for _, explode := range []bool{false, true} {
+			for _, value := range values {
+				empties := strings.Count(value, "[]") + strings.Count(value, "{}")
+				query := tool.Operation{Entry: tool.Entry{Method: "DELETE", Path: "/o"}, Parameters: []tool.Parameter{{Name: "m", In: "query", Style: style, Explode: explode, Schema: json.RawMessage(`{}`)}}}
+				a := tool.Arguments{Method: "DELETE", Path: "/o", Query: json.RawMessage(`{"m":` + value + `}`)}
+				if len(query.CheckResolved(schema.Compiler{}, a)) > 0 {
+					refused++
+				} else if r, err := tool.Build(server, query, a); err != nil || !strings.Contains(r.URL, "=") || empties > 0 && style == "deepObject" {
+					t.Errorf("query, %q %t: %s is sent as %q %v", style, explode, value, r.URL, err)
+				}
+				for _, media := range forms {
+					o := tool.Operation{Entry: tool.Entry{Method: "POST", Path: "/o"}, Body: &tool.Body{MediaType: media, Schema: json.RawMessage(`{}`), Encoding: map[string]tool.Encoding{"m": {Style: style, Explode: explode}}}}
+					a := tool.Arguments{Method: "POST", Path: "/o", Body: a.Query}
+					if len(o.CheckResolved(schema.Compiler{}, a)) > 0 {
+						refused++
+					} else if r, err := tool.Build(server, o, a); err != nil || !strings.Contains(string(r.Body), "=") || empties > 0 && style == "deepObject" {
+						t.Errorf("%s, %q %t: %s is sent as %q %v", media, style, explode, value, r.Body, err)
+					}
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+}

@@ -32,6 +32,15 @@ func (e Encoding) IsUsual() bool {
 // isText reports whether what is no text cannot be written.
 func (e Encoding) isText() bool { return e.Style == "" && e.Media != "" }
 
+// leavesOut reports whether a list or an object without elements is in a value of which the form would have nothing.
+func (e Encoding) leavesOut(value any) bool {
+	if e.Style == "" {
+		list, is := value.([]any)
+		return is && len(list) == 0
+	}
+	return e.Style != "json" && leavesOut(Parameter{Style: e.Style, Explode: e.Explode}, value)
+}
+
 // MayHeadPart reports whether a part of a form can have a header. It has none that names, measures or encodes what it holds:
 // that is as it is written.
 func MayHeadPart(name, value string) bool {

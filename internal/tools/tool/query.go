@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,6 +128,23 @@ func serialise(p Parameter, value json.RawMessage) []string {
 		return texts
 	}
 	return []string{name + "=" + strings.Join(texts, delimiter(p.Style))}
+}
+
+// leavesOut reports whether a list or an object without elements is in a value of which serialise would write nothing.
+func leavesOut(p Parameter, value any) bool {
+	switch value := value.(type) {
+	case []any:
+		inside := p.Style == "deepObject" && slices.ContainsFunc(value, func(v any) bool { return leavesOut(p, v) })
+		return inside || len(value) == 0 && (p.Explode || p.Style == "deepObject")
+	case map[string]any:
+		for _, v := range value {
+			if p.Style == "deepObject" && leavesOut(p, v) {
+				return true
+			}
+		}
+		return len(value) == 0 && (p.Explode || p.Style == "deepObject")
+	}
+	return false
 }
 
 func serialiseObject(p Parameter, name string, value json.RawMessage, list []member) []string {
