@@ -69,7 +69,7 @@ func (s *skeleton) member(schema, encoding *node, way tool.Writing, where string
 	}
 	out, problem := s.encodingOf(schema, e, where)
 	if problem == "" && way == tool.AsParts {
-		out.Headers, problem = s.partHeaders(schema, e, where)
+		out.Headers, problem = s.partHeaders(schema, e)
 	}
 	if problem != "" {
 		return tool.Encoding{}, &tool.Refusal{Reason: tool.RefusedPart, What: problem}
@@ -233,9 +233,9 @@ func (s *skeleton) mayBeTexts(schema *node) bool {
 	return may
 }
 
-// partHeaders returns the headers that a document requires of a part, each with its only value or its default, or the name of one
-// whose value nobody knows.
-func (s *skeleton) partHeaders(schema, e *node, where string) (headers map[string]string, problem string) {
+// partHeaders returns the headers that a document requires of a part, each with its only value, or the name of one that may have
+// others: a card does not show the headers of parts.
+func (s *skeleton) partHeaders(schema, e *node) (headers map[string]string, problem string) {
 	all := e.get("headers")
 	if isSaid(all) && all.kind != object {
 		return nil, "headers"
@@ -254,9 +254,6 @@ func (s *skeleton) partHeaders(schema, e *node, where string) (headers map[strin
 				headers = map[string]string{}
 			}
 			headers[name] = value
-			if len(s.valuesOf(h.get("schema"))) != 1 {
-				s.warn("%s: each part is sent with the header %s: %s, which is the default of the document", where, clip(name, 100), clip(value, 100))
-			}
 		default:
 			problem = "header " + clip(name, 100)
 		}
@@ -264,11 +261,10 @@ func (s *skeleton) partHeaders(schema, e *node, where string) (headers map[strin
 	return headers, problem
 }
 
-// onlyValue returns the only value that a schema allows, or its default.
+// onlyValue returns the only value that a schema allows.
 func (d *document) onlyValue(schema *node) (value string, known bool) {
 	if values := d.valuesOf(schema); len(values) == 1 {
 		return values[0], true
 	}
-	value = d.targetOf(schema).get("default").scalar()
-	return value, value != ""
+	return "", false
 }
