@@ -155,6 +155,11 @@ explica explicame explicarme explicar explicas explique cuenta cuentame contarme
 muestras ensename ensenarme describe describeme describir resume resumeme resumir recuerdame recordarme recuerdas aclara aclarame aclararme saber sabes entender entiendo entiendes ver veo
 viste pregunto preguntaba pregunta hablame hablarme hablar hablas comenta comentame lee leeme traduce traduceme escribe escribeme busca busqueda
 explain tell telling show describe summarize summarise remind know knew understand wonder wondering see saw say talk read translate write mean`)
+	// ordering words ask for something to be done: with a word of the thing, for the thing.
+	ordering = lazy.Words(`
+pide pideme pidelo pidela pidelos pidelas pidemelo pon ponme ponlo ponla ponle ponnos anade anademe anadele anadelo agrega agregame agregale agregalo incluye incluyelo mete meteme metele
+compra comprame compralo encarga encargame encargalo reserva reservame reservalo crea creame crealo manda mandame mandalo envia enviame envialo prueba intenta intentalo procede retoma retomamos
+confirmalo falta faltaba add include put order buy book get send create try retry reorder`)
 	// thanking begins a message that thanks for something.
 	thanking = phrasesOf(`
 gracias por
@@ -279,7 +284,7 @@ func (t thingWords) asked(sentence string) bool {
 			text = strings.ReplaceAll(text, " "+words+" ", " ")
 		}
 	}
-	hits, long, all := 0, 0, 0
+	hits, long, all, orders := 0, 0, 0, false
 	for word := range strings.FieldsSeq(text) {
 		if common()[word] {
 			continue
@@ -287,6 +292,10 @@ func (t thingWords) asked(sentence string) bool {
 		is := t.has(word)
 		if !is && (quitting()[word] || all == 0 && telling()[word]) {
 			return false
+		}
+		if ordering()[word] {
+			orders = true
+			continue
 		}
 		all++
 		if utf8.RuneCountInString(word) < 3 && !isNumber(word) {
@@ -296,7 +305,7 @@ func (t thingWords) asked(sentence string) bool {
 			hits++
 		}
 	}
-	if said && (hits > 0 || all == 0) {
+	if said && (hits > 0 || all == 0) || orders && hits > 0 {
 		return true
 	}
 	return 2*hits > long

@@ -6,11 +6,21 @@ import "testing"
 func TestAsksAgain(t *testing.T) {
 	tea := Refused{Asked: "pide dos tés", Words: []string{"Crea un pedido", `{"sku":"te","qty":2}`}}
 	room := Refused{Asked: "book the north room for Monday", Words: []string{"Book a room", "/bookings", `{"room":"north","day":"monday"}`}}
+	water := Refused{Asked: "pide agua y una pizza", Words: []string{"Crea un pedido", `{"items":["agua","pizza"]}`}}
 	list := Refused{Asked: "¿qué salas hay?", Words: []string{"Lee las salas", "/rooms"}}
 	for _, c := range []struct {
 		of   Refused
 		asks map[string]bool
-	}{{tea, map[string]bool{
+	}{{water, map[string]bool{
+		"añade una botella de agua":  true,
+		"ponme también agua":         true,
+		"compra la pizza":            true,
+		"ponme una pizza":            true,
+		"add some agua con gas":      true,
+		"compra pan para la familia": false,
+		"pon música":                 false,
+		"cuenta qué lleva la pizza":  false,
+	}}, {tea, map[string]bool{
 		"pide dos tés":                           true,
 		"Pide los dos tés, por favor":            true,
 		"ahora sí, pídelos":                      true,
@@ -31,6 +41,9 @@ func TestAsksAgain(t *testing.T) {
 		"go ahead and do it":                     true,
 		"can you do it again?":                   true,
 		"do it again, ok?":                       true,
+		"prueba otra vez":                        true,
+		"pon música":                             false,
+		"compra pan":                             false,
 		"no":                                     false,
 		"no pidas té":                            false,
 		"no lo propongas otra vez":               false,
