@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -118,14 +117,6 @@ func meter(f func() (int, error)) (flow, error) {
 	cpu, from := cpuTime(), time.Now()
 	n, err := f()
 	return flow{n, time.Since(from), cpuTime() - cpu}, err
-}
-
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // writesOf counts the commits of the system for one operation when it is alone.

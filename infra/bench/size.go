@@ -12,7 +12,8 @@ import (
 // executables are arm64, where sections begin at 64 KB, so that a size grows by as much at once. An amd64 executable is for
 // one machine.
 var beyond = map[string]int64{
-	"arm64/turn": 15_400_000, "amd64/turn": 16_900_000, "amd64/chat": 16_600_000, "amd64/router": 16_300_000, "amd64/agent": 15_200_000,
+	"arm64/turn": 16_100_000, "arm64/chat": 15_950_000, "arm64/router": 15_500_000, "amd64/turn": 17_800_000, "amd64/chat": 17_600_000,
+	"amd64/router": 17_050_000, "amd64/agent": 15_950_000, "amd64/mcp": 15_450_000,
 }
 
 // checkSizes prints the sizes of the executables under folder (ARCH/FUNCTION/bootstrap, as `make build` builds

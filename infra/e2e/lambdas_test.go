@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -190,7 +189,11 @@ func TestInterruptedStepIsInDoubt(t *testing.T) {
 				if len(pids) != 1 {
 					t.Fatalf("the step is run by %v", pids)
 				}
-				if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+				process, err := os.FindProcess(pids[0])
+				if err == nil {
+					err = process.Kill()
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 				if err := eventually(patience, func() error {

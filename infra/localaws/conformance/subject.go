@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -98,7 +97,7 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 	c := exec.CommandContext(ctx, command, append(args, portFlag, port)...)
 	c.Env = append(os.Environ(), environment...)
 	c.Stdout, c.Stderr = io.Discard, &output
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stop := together(c)
 	if err := c.Start(); err != nil {
 		return running{}, err
 	}
@@ -108,7 +107,7 @@ func start(ctx context.Context, name string, environment []string, portFlag, com
 		_ = c.Wait() // its output shows the reason of its end
 	}()
 	r := running{Subject: outcome.Subject{Name: name, URL: "http://" + address}, stop: func() {
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // with its child processes
+		stop()
 		<-done
 	}}
 	if err := r.await(ctx, done); err != nil {

@@ -336,6 +336,43 @@ func TestATableIsReadRowByRow(t *testing.T) {
 	b.until(`document.querySelector(".card[data-draft]") === null`)
 }
 
+// TestWhatGrowsIsReadFurther: a fold that opens and a window that narrows make a request taller, and it has marks along all of it.
+func TestWhatGrowsIsReadFurther(t *testing.T) {
+	b := open(t, 1366, 768)
+	p := manyOrders(1)
+	p.Steps[0].Body = json.RawMessage(fmt.Sprintf(`{"text":%q}`, strings.Repeat("una línea que se lee ", 400)))
+	b.world.mu.Lock()
+	b.chats["tall"] = conversation.Chat{ID: "tall", Title: "Larga"}
+	b.propose("tall", p)
+	b.world.mu.Unlock()
+	b.visit("/?chat=tall")
+	b.see(confirmButton)
+	covered := `(() => { const ends = [...document.querySelectorAll(".card[data-draft] .step-end:not([data-along])")];
+		return ends.every((end) => end.offsetTop - Number(end.previousElementSibling?.dataset.along || 0) <= 150) && ends.some((end) => end.offsetTop > 600) })()`
+	marks := func() int {
+		return eval[int](b, `document.querySelectorAll(".card[data-draft] .step-end").length`)
+	}
+	fold := func(hidden bool) { // as a card in a closed fold
+		eval[bool](b, fmt.Sprintf(`(document.querySelector(".card[data-draft] .steps").hidden = %t, true)`, hidden))
+	}
+	fold(true)
+	eval[bool](b, `(document.querySelectorAll(".step-end[data-along]").forEach((mark) => mark.remove()), true)`)
+	closed := marks()
+	fold(false)
+	b.until(covered)
+	opened := marks()
+	b.do(chromedp.EmulateViewport(400, 768))
+	b.until(`document.documentElement.clientWidth === 400`)
+	b.until(covered)
+	if narrow := marks(); closed >= opened || opened >= narrow {
+		t.Errorf("%d marks while closed, %d while open, %d while narrow", closed, opened, narrow)
+	}
+	eval[bool](b, `new Promise((done) => { const all = document.getElementById("scroller"); all.scrollTo({ top: all.scrollHeight, behavior: "instant" }); setTimeout(done, 300, true) })`)
+	if eval[bool](b, `document.querySelector("[data-unseen]").hidden`) {
+		t.Error("a jump over what grew is taken for reading")
+	}
+}
+
 // TestAYesIsTypedBesideWhatWasSeen: a yes in the composer, named or bare, shows the first step that was not on the screen,
 // and stays; another message is sent.
 func TestAYesIsTypedBesideWhatWasSeen(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -240,15 +239,6 @@ func measure(t *testing.T, f func()) (took time.Duration, peak uint64) {
 	close(stop)
 	<-stopped
 	return took, peak
-}
-
-func usedTime(t *testing.T) time.Duration {
-	t.Helper()
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 func TestBombsAreRefusedWithinTimeAndMemory(t *testing.T) {

@@ -37,7 +37,6 @@ function markAlong(end) {
 /** startSeen watches everything to decide about that comes to the screen. */
 export function startSeen() {
   new MutationObserver(watch).observe(document.getElementById("place"), { childList: true, subtree: true });
-  document.addEventListener("toggle", ({ target }) => target.matches?.("details[open]") && showMore(target), true);
   watch();
 }
 
@@ -47,18 +46,14 @@ function watch() {
     const dialog = place.closest("dialog");
     const foot = (dialog || place).querySelector(dialog ? ".dialog-actions" : ".card-foot")?.offsetHeight || 0; // it covers what is below it
     watchers.set(place, new IntersectionObserver(note, { root: dialog || document.getElementById("scroller"), rootMargin: `0px 0px -${foot}px 0px` }));
-    mark(place);
+    grown.observe(place); // it calls at once, too
   }
 }
 
-// A fold shows more of what is decided about, or all of it.
-function showMore(fold) {
-  watch();
-  const around = fold.closest(asked);
-  for (const place of [...fold.querySelectorAll(asked), ...(around ? [around] : [])]) mark(place);
-}
+// A fold that opens and a window that narrows make what is decided about taller.
+const grown = new ResizeObserver((entries) => entries.forEach(({ target }) => mark(target)));
 
-// mark puts marks along what is tall, and watches all of them. What has no height yet gets them when its fold opens.
+// mark puts marks along what is tall, and watches all of them.
 function mark(place) {
   place.querySelectorAll(".step-end:not([data-along])").forEach(markAlong);
   place.querySelectorAll(".step-end").forEach((one) => watchers.get(place).observe(one));
