@@ -284,7 +284,7 @@ func (t thingWords) asked(sentence string) bool {
 			text = strings.ReplaceAll(text, " "+words+" ", " ")
 		}
 	}
-	hits, long, all, orders := 0, 0, 0, false
+	hits, named, long, all, orders := 0, 0, 0, 0, false
 	for word := range strings.FieldsSeq(text) {
 		if common()[word] {
 			continue
@@ -295,9 +295,9 @@ func (t thingWords) asked(sentence string) bool {
 		}
 		if ordering()[word] {
 			orders = true
-			continue
+		} else if all++; is && utf8.RuneCountInString(word) > 2 {
+			named++
 		}
-		all++
 		if utf8.RuneCountInString(word) < 3 && !isNumber(word) {
 			continue
 		}
@@ -305,7 +305,7 @@ func (t thingWords) asked(sentence string) bool {
 			hits++
 		}
 	}
-	if said && (hits > 0 || all == 0) || orders && hits > 0 {
+	if said && (hits > 0 || all == 0) || orders && named > 0 {
 		return true
 	}
 	return 2*hits > long
