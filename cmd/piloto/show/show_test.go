@@ -72,6 +72,34 @@ func TestPlanIsShownWhole(t *testing.T) {
 	})
 }
 
+// TestAStepThatMayBeDoneAlreadySaysSo: a draft says it at that step alone, as the page's card does, and of a list how many.
+func TestAStepThatMayBeDoneAlreadySaysSo(t *testing.T) {
+	var draft httpapi.Run
+	if err := json.Unmarshal([]byte(`{"status":"draft","changing_steps":3,"steps":[
+		{"id":"s1","title":"first","method":"POST","base":"http://x.example","path":"/a","risk":"write"},
+		{"id":"s2","title":"second","method":"POST","base":"http://x.example","path":"/b","risk":"write","unanswered":{"run_id":"01A","step_id":"s1"}},
+		{"id":"s3","title":"third","method":"POST","base":"http://x.example","path":"/c","risk":"write","unanswered":{"run_id":"01B","step_id":"s9.0","elements":7}}
+	]}`), &draft); err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[locale.Tag][2]string{
+		locale.Spanish: {"De esta misma petición no se sabe si ya se hizo (ejecución 01A)", "(elementos: 7; ejecución 01B)"},
+		locale.English: {"(run 01A)", "run 01B)"},
+	} {
+		w := &show.Writer{Tag: tag}
+		w.Plan(draft)
+		first, more, _ := strings.Cut(w.String(), "second")
+		second, third, _ := strings.Cut(more, "third")
+		for at, part := range []string{first, second, third} {
+			for n, says := range want {
+				if strings.Contains(part, says) != (at == n+1) {
+					t.Errorf("%s: step %d: %q is there: %v, in\n%s", tag, at+1, says, strings.Contains(part, says), w)
+				}
+			}
+		}
+	}
+}
+
 // TestChangesOfFilesAreShownAsADiff, with every character visible.
 func TestChangesOfFilesAreShownAsADiff(t *testing.T) {
 	body, err := json.Marshal(plan.ChangesBody{Set: "x", Changes: []overlay.Change{{Name: "a\u202e.txt", Before: "1", After: "2", Added: 1, Removed: 1}}, Diff: "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-uno\n--- x\n+\tdos\x1b[2J\n"})
