@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"piloto/cmd/piloto/client"
 	"piloto/cmd/piloto/sandbox"
 	"piloto/cmd/piloto/show"
 	"piloto/internal/ground/locale"
@@ -97,22 +98,30 @@ func (a *app) run(args []string) Code {
 	root := a.root()
 	root.SetArgs(normalise(root, args))
 	err := root.ExecuteContext(ctx)
-	var signalled *signalError
-	if errors.As(context.Cause(ctx), &signalled) && errors.Is(err, context.Canceled) {
-		err = signalled
-	}
 	code := codeOf(err)
+	if signalled, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		code = signalled.code()
+	}
 	if lost := out.err; lost != nil && code == Success {
 		err, code = fmt.Errorf("the result could not be written: %w", lost), Failed
 	}
-	if err != nil && err.Error() != "" && !errors.As(err, new(*signalError)) {
+	if err != nil {
 		_ = a.settle() // arguments are refused before the language is known
-		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
-		if code == Unauthenticated {
-			fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
-		}
+		a.tell(ctx, err)
+	}
+	if code == Unauthenticated && err.Error() != "" {
+		fmt.Fprintln(a.errOut, a.text("cli.login_hint"))
 	}
 	return code
+}
+
+// tell writes an error, if it has a text. Of a command that a signal ended (ctx) it says only which request may have been done.
+func (a *app) tell(ctx context.Context, err error) {
+	ended := ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*client.DoubtError))
+	if err == nil || err.Error() == "" || ended {
+		return
+	}
+	fmt.Fprintln(a.errOut, "piloto:", visible.Lines(strings.TrimSpace(a.worded(err).Error())))
 }
 
 // counted is stdout. It remembers that something could not be written.

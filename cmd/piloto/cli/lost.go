@@ -11,8 +11,7 @@ import (
 	"piloto/internal/ground/neterr"
 )
 
-// lost returns the sentences for an answer that did not come: what came in its place, and, where the request may have been
-// done, how to find out before it is sent once more.
+// lost returns the sentences for an answer that did not come: what came in its place.
 func (a *app) lost(e *client.UnreachableError) string {
 	said := []string{a.text("cli.lost."+string(e.Came), "url", e.Origin, "status", fmt.Sprint(e.Status), "why", a.whyLost(e))}
 	switch {
@@ -20,9 +19,6 @@ func (a *app) lost(e *client.UnreachableError) string {
 		said = append(said, a.text("cli.lost.wait_long"))
 	case e.Wait > 0:
 		said = append(said, a.text("cli.lost.wait", "n", fmt.Sprint(int64((e.Wait+time.Minute-1)/time.Minute))))
-	}
-	if e.Acted {
-		said = append(said, a.mayBeDone(e.Path))
 	}
 	return strings.Join(said, "\n")
 }
@@ -38,7 +34,8 @@ func (a *app) whyLost(e *client.UnreachableError) string {
 	return a.text("cli.lost.why." + neterr.Reason(e.Cause))
 }
 
-// mayBeDone says what a request may have done although its answer was lost, by its path, and the command that shows it.
+// mayBeDone says what a request may have done whatever its last answer says, by its path, and the command that shows it before
+// it is sent once more.
 func (a *app) mayBeDone(path string) string {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i := range parts {

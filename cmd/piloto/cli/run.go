@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -164,7 +165,7 @@ func (a *app) finish(ctx context.Context, c *client.Client, t *jobTale, began ti
 	j, err := a.followJob(ctx, c, t)
 	if ctx.Err() != nil {
 		a.stopJob(context.WithoutCancel(ctx), c, t.id)
-		return ctx.Err()
+		return cmp.Or(err, ctx.Err())
 	}
 	if err != nil {
 		a.stopJob(ctx, c, t.id) // nobody else carries out its calls, or asks about its plans
@@ -217,7 +218,7 @@ func (a *app) stopJob(ctx context.Context, c *client.Client, id string) {
 	defer cancel()
 	a.say(a.text("cli.stopping"))
 	if _, err := client.Post[httpapi.Job](within, c, client.Path("api", "jobs", id, "stop"), struct{}{}); err != nil {
-		fmt.Fprintln(a.errOut, "piloto:", err)
+		a.tell(ctx, err)
 		return
 	}
 	for {

@@ -17,7 +17,6 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
-	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -244,7 +243,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			if ctx.Err() != nil || !a.asks {
 				return err
 			}
-			fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
+			a.tell(ctx, err)
 			continue
 		}
 		last = codeOfTurn(got)
@@ -286,19 +285,19 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 			if err == nil {
 				err = a.followTold(ctx, c, r.RunID)
 			}
-			a.tell(err)
+			a.tell(ctx, err)
 			return codeOf(err), ctx.Err()
 		case "n", "no":
 			_, err := act(ctx, c, r.RunID, "cancel", "", httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
 				a.say(a.text("cli.rejected"))
 			}
-			a.tell(err)
+			a.tell(ctx, err)
 			return codeOf(err), ctx.Err()
 		case "e":
 			edited, err := a.edit(ctx, c, r)
 			if err != nil {
-				fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
+				a.tell(ctx, err)
 				continue
 			}
 			r = edited
@@ -310,13 +309,6 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 		default:
 			return Waits, nil
 		}
-	}
-}
-
-// tell writes an error of a conversation, which goes on.
-func (a *app) tell(err error) {
-	if err != nil && err.Error() != "" {
-		fmt.Fprintln(a.errOut, "piloto:", visible.Lines(a.worded(err).Error()))
 	}
 }
 

@@ -24,6 +24,9 @@ func refusal(key string, pairs ...string) error {
 
 // worded returns an error with its part of the domain, or of the system, as a sentence.
 func (a *app) worded(err error) error {
+	if doubt, ok := errors.AsType[*client.DoubtError](err); ok {
+		return reworded(err, doubt, a.worded(doubt.Cause).Error()+"\n"+a.mayBeDone(doubt.Path))
+	}
 	if lost, ok := errors.AsType[*client.UnreachableError](err); ok {
 		return reworded(err, lost, a.lost(lost))
 	}

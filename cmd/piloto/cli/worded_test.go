@@ -82,17 +82,17 @@ func TestWhoIsNotAnsweredReadsHowToLook(t *testing.T) {
 		"/api/projects/01P/files/a/b": {"compruébalo", "Puede que se haya hecho"},
 	} {
 		for _, came := range []client.Came{client.CameNothing, client.CamePage, client.CameRedirect, client.CameStatus, client.CameEmpty, client.CameOther} {
-			e := &client.UnreachableError{Origin: "https://p.example", Came: came, Status: 302, Path: path, Acted: true, Cause: errors.New("EOF")}
+			e := &client.UnreachableError{Origin: "https://p.example", Came: came, Status: 302, Cause: errors.New("EOF")}
+			doubt := &client.DoubtError{Path: path, Cause: e}
 			a.tag = locale.Spanish
-			said := a.worded(fmt.Errorf("antes: %w", e)).Error()
+			said := a.worded(fmt.Errorf("antes: %w", doubt)).Error()
 			if !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) || !strings.HasPrefix(said, "antes: ") || strings.Contains(said, "EOF") || strings.Contains(said, "cli.") {
 				t.Errorf("%s, %s: %q", path, came, said)
 			}
 			a.tag = locale.English
-			if said := a.worded(e).Error(); !strings.Contains(said, "may have") && !strings.Contains(said, "may be") || strings.Contains(said, "Puede") || strings.Contains(said, "cli.") {
+			if said := a.worded(doubt).Error(); !strings.Contains(said, "may have") && !strings.Contains(said, "may be") || strings.Contains(said, "Puede") || strings.Contains(said, "cli.") {
 				t.Errorf("%s, %s: %q", path, came, said)
 			}
-			e.Acted = false
 			if said := a.worded(e).Error(); strings.Contains(said, "may") || strings.Contains(said, "cli.") {
 				t.Errorf("%s: %q", came, said)
 			}

@@ -11,16 +11,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/meaning"
-	"piloto/internal/ground/neterr"
 )
 
 // The limits of one request. A turn may work for minutes: it is answered 202 then, and its answer is read afterwards.
@@ -109,9 +110,7 @@ type UnreachableError struct {
 	Wait   time.Duration // the pause that it asks for; 0: none
 	Cause  error         // for the developer
 
-	// Of the request. Acted means that it has an effect, and may have been done.
-	Path  string
-	Acted bool
+	sent bool // there was a connection: the request may have arrived
 }
 
 // Error returns the address and the cause.
@@ -125,6 +124,19 @@ func (p *Problem) Is(target error) bool {
 
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// A DoubtError means that a request with an effect may have been done, whatever its last answer says: that one does not
+// tell, or it refuses a repetition, and the answer before it was lost.
+type DoubtError struct {
+	Path  string // of the request
+	Cause error  // the last answer: an UnreachableError, or a Problem
+}
+
+// Error returns the cause.
+func (e *DoubtError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *DoubtError) Unwrap() error { return e.Cause }
 
 // A Call is one request.
 type Call struct {
@@ -178,8 +190,8 @@ func Send[T any](ctx context.Context, c *Client, call Call) (out T, err error) {
 }
 
 // Strange returns the error of an answer to a call that is none of Piloto's, although its status says that it was done.
-func (c *Client) Strange(call Call, came Came, cause error) *UnreachableError {
-	return &UnreachableError{Origin: c.Origin, Came: came, Cause: cause, Path: call.Path, Acted: call.acts()}
+func (c *Client) Strange(call Call, came Came, cause error) error {
+	return call.doubted(&UnreachableError{Origin: c.Origin, Came: came, Cause: cause}, true)
 }
 
 // Raw sends a call, and returns the bytes of its answer. It reads the answer of a turn that takes long from where it
@@ -201,30 +213,32 @@ func (c *Client) answer(ctx context.Context, call Call, accept string) (*answer,
 			return nil, err
 		}
 	}
-	asked, acted := call, false
+	asked, acted, reading := call, false, false
 	for n := 1; ; n++ {
 		answer, err := c.once(ctx, call, body, accept)
-		acted = acted || asked.acts() && mayHaveActed(answer, err)
+		acted = acted || mayHaveActed(answer, err)
 		var wait time.Duration
 		switch {
 		case err == nil && answer.working() != "":
 			call, body, n, wait = Call{Method: http.MethodGet, Path: answer.working()}, nil, 0, answer.after(time.Second)
+			reading = true
 		case err == nil && answer.done() && answer.isPage(accept):
 			return nil, c.Strange(asked, CamePage, errors.New("it answered with a page, and not as Piloto does"))
 		case err == nil && answer.done():
 			return answer, nil
 		case err == nil && (!answer.again() || n == attempts || !call.repeatable()):
-			return nil, answer.refused(c.Origin, n, asked.Path, acted)
+			err = answer.refused(c.Origin, n, acted && asked.acts())
+			return nil, asked.doubted(err, acted && !(reading && isOfTurn(err)))
 		case err == nil:
 			wait = answer.after(time.Duration(n) * time.Second)
 		case ctx.Err() != nil || n == attempts || !call.repeatable():
-			return nil, unanswered(err, asked.Path, acted)
+			return nil, asked.doubted(err, acted)
 		default:
 			wait = time.Duration(n) * 200 * time.Millisecond
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, asked.doubted(c.lost(ctx, ctx.Err(), false), acted)
 		case <-time.After(wait):
 		}
 	}
@@ -238,31 +252,31 @@ func (call Call) repeatable() bool {
 // acts reports whether a call changes something.
 func (call Call) acts() bool { return call.Method != http.MethodGet && call.Method != http.MethodHead }
 
+// doubted returns an error of a call as a DoubtError, if the call has an effect and may have been done.
+func (call Call) doubted(err error, acted bool) error {
+	if acted && call.acts() {
+		return &DoubtError{Path: call.Path, Cause: err}
+	}
+	return err
+}
+
 // mayHaveActed reports whether a request that got this answer, or none, may have been done. A redirect is never the
 // deployment's: whoever gave it may have passed the request on.
 func mayHaveActed(a *answer, err error) bool {
 	if err != nil {
 		e, ok := errors.AsType[*UnreachableError](err)
-		return ok && !unsent(e.Cause)
+		return ok && e.sent
 	}
 	_, waits := meaning.Wait(a.header.Get, time.Now())
 	m := meaning.Of(a.status, waits)
-	return m == meaning.Done || m == meaning.Unknown || meaning.Redirects(a.status)
+	return a.second || m == meaning.Done || m == meaning.Unknown || meaning.Redirects(a.status)
 }
 
-// unsent reports whether a request failed before it could be sent: there was no connection.
-func unsent(err error) bool {
-	dial, ok := errors.AsType[*net.OpError](err)
-	why := neterr.Reason(err)
-	return ok && dial.Op == "dial" || why == "dns" || why == "refused" || why == "tls"
-}
-
-// unanswered returns the error of a request that was lost, with what is known of the request.
-func unanswered(err error, path string, acted bool) error {
-	if e, ok := errors.AsType[*UnreachableError](err); ok {
-		e.Path, e.Acted = path, acted
-	}
-	return err
+// isOfTurn reports whether the refusal that was read where the answer of a turn will be is the turn's own: nothing was
+// done. One that may be of the read, for its key or its address, leaves open what became of the turn.
+func isOfTurn(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && meaning.Of(p.Status, true) == meaning.Refused && !meaning.WantsKey(p.Status) && !meaning.Missing(p.Status)
 }
 
 // media returns the media type of the body.
@@ -278,6 +292,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	second bool // the request was sent before, and the answer to that was lost
 }
 
 func (c *Client) once(ctx context.Context, call Call, body []byte, accept string) (*answer, error) {
@@ -289,6 +304,10 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	if err != nil {
 		return nil, &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
 	}
+	var connections atomic.Int32 // the transport repeats what has a key by itself, when the server closed one that was open before
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connections.Add(1) },
+	}))
 	request.Header.Set("Accept", accept)
 	request.Header.Set("Accept-Language", c.Lang)
 	if body != nil {
@@ -305,29 +324,29 @@ func (c *Client) once(ctx context.Context, call Call, body []byte, accept string
 	}
 	got, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.lost(ctx, err)
+		return nil, c.lost(ctx, err, connections.Load() > 0)
 	}
 	defer func() { _ = got.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
 	if err != nil {
-		return nil, c.lost(ctx, err)
+		return nil, c.lost(ctx, err, connections.Load() > 0)
 	}
 	if len(text) > maxAnswer {
-		return nil, &UnreachableError{Origin: c.Origin, Came: CameOther, Cause: fmt.Errorf("the answer has more than %d MB", maxAnswer>>20)}
+		return nil, &UnreachableError{Origin: c.Origin, Came: CameOther, Cause: fmt.Errorf("the answer has more than %d MB", maxAnswer>>20), sent: true}
 	}
-	return &answer{got.StatusCode, got.Header, text}, nil
+	return &answer{got.StatusCode, got.Header, text, connections.Load() > 1}, nil
 }
 
-// lost returns the error of a request without an answer. It does not repeat the address, which may hold a secret.
-func (c *Client) lost(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var inner *url.Error
-	if errors.As(err, &inner) {
+// lost returns the error of a request without an answer. It does not repeat the address, which may hold a secret. sent
+// says whether there was a connection.
+func (c *Client) lost(ctx context.Context, err error, sent bool) error {
+	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err
 	}
-	return &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return &UnreachableError{Origin: c.Origin, Came: CameNothing, Cause: err, sent: sent}
 }
 
 // working returns the path at which the answer of a turn will be; "" when this is the answer.
@@ -368,14 +387,15 @@ func (a *answer) after(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// problem returns the refusal that the answer has. Another server than Piloto has none.
-func (a *answer) problem(origin, path string, acted bool) error {
+// problem returns the refusal that the answer has. Another server than Piloto has none: what it answers to a request that may
+// have been done (acted) is no refusal of it.
+func (a *answer) problem(origin string, acted bool) error {
 	p := &Problem{}
 	if err := json.Unmarshal(a.body, p); err != nil || p.Code == "" {
 		wait, _ := meaning.Wait(a.header.Get, time.Now())
 		if meaning.Errs(a.status) || meaning.Redirects(a.status) || wait > mostWait || acted {
 			e := &UnreachableError{
-				Origin: origin, Came: CameStatus, Status: a.status, Wait: max(wait, 0), Path: path, Acted: acted,
+				Origin: origin, Came: CameStatus, Status: a.status, Wait: max(wait, 0),
 				Cause: fmt.Errorf("it answered %d %s, and not as Piloto does", a.status, http.StatusText(a.status)),
 			}
 			if meaning.Redirects(a.status) {
@@ -390,8 +410,8 @@ func (a *answer) problem(origin, path string, acted bool) error {
 }
 
 // refused returns the refusal of a request that was sent a number of times.
-func (a *answer) refused(origin string, sent int, path string, acted bool) error {
-	err := a.problem(origin, path, acted)
+func (a *answer) refused(origin string, sent int, acted bool) error {
+	err := a.problem(origin, acted)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		p.Sent = sent
 	}
@@ -405,7 +425,7 @@ func (c *Client) Health(ctx context.Context) (h httpapi.Health, at time.Time, er
 		return h, at, err
 	}
 	if answer.status != http.StatusOK && answer.status != http.StatusServiceUnavailable || json.Unmarshal(answer.body, &h) != nil || h.Status == "" {
-		return h, at, answer.problem(c.Origin, "/health", false)
+		return h, at, answer.problem(c.Origin, false)
 	}
 	at, _ = http.ParseTime(answer.header.Get("Date"))
 	return h, at, nil
