@@ -154,7 +154,7 @@ type Message struct {
 	ReadFrom []string `json:"-"`
 	// Status is how an answer ended, and StopReason why it ended early. Absent means success.
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
-	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,throttled"`
+	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,throttled,plans_refused"`
 
 	// FromRunID is, in a branch, the run of the chat that it came from. Nothing in the branch decides on it.
 	FromRunID string `json:"from_run_id,omitempty"`
@@ -194,6 +194,7 @@ const (
 	StopBlocked StopReason = "blocked"         // the turn did not run
 	StopExpired StopReason = "waiting_expired" // nobody decided in time what it waited for
 	StopNoRoom  StopReason = "throttled"       // the server had no room for it for hours
+	StopRefused StopReason = "plans_refused"   // a person refused one plan of a job after the other
 )
 
 // Summary is a text in the place of the older messages of a chat, for prompts. It is data, as they are.

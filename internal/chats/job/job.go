@@ -50,10 +50,14 @@ const (
 	NextEnd   Next = "end"   // it ended
 )
 
+// MostRefused is how many plans of a job a person refuses, without one that they confirm between them, before it asks no
+// more. It is more than the three after which a request is refused by itself, so that who steers a job by refusals has some of them.
+const MostRefused = 5
+
 // Graceful reports whether the model of a job that is ended for a reason is asked for a last text. It is not asked after
-// a person stopped the job, because they want no more of it, nor when it may not be asked at all.
+// a person stopped the job or refused its plans, because they want no more of it, nor when it may not be asked at all.
 func Graceful(r conversation.StopReason) bool {
-	return r != "" && r != conversation.StopPerson && r != conversation.StopBlocked
+	return r != "" && r != conversation.StopPerson && r != conversation.StopRefused && r != conversation.StopBlocked
 }
 
 // MostLife is the longest time of a job, with its waits; the executions of its state machine end then, too.
@@ -95,6 +99,7 @@ type Job struct {
 	Micros   int64         `json:"micros"`             // spent, with what lost calls may have cost; millionths of a US dollar
 	Lost     int           `json:"lost,omitempty"`     // calls whose answers were lost
 	RunID    string        `json:"run_id,omitempty"`   // the plan that it waits for
+	Refused  int           `json:"refused,omitempty"`  // plans that a person refused since they confirmed one
 	Question string        `json:"question,omitempty"` // that it waits for an answer to
 	Reply    string        `json:"reply,omitempty"`    // the answer, until the next round has it
 	ReplyID  string        `json:"reply_id,omitempty"` // its message

@@ -10,6 +10,7 @@ import (
 
 	"piloto/infra/local/fixture"
 	"piloto/internal/chats/job"
+	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -143,6 +144,84 @@ func TestARequestIsRefusedByItselfAfterThreePlans(t *testing.T) {
 	w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"m1"}`))}
 	if reply := w.send(t, "hola"); reply.Run == nil {
 		t.Errorf("one that was refused once beside it is another plan: %+v", reply.Message)
+	}
+}
+
+// TestAJobAsksNoMoreAfterFiveRefusedPlans: whatever makes each another request, as a draft or at its approval. One that is
+// confirmed between them begins the count anew.
+func TestAJobAsksNoMoreAfterFiveRefusedPlans(t *testing.T) {
+	steps := func(w *world, more string) llm.Reply {
+		return calls("propose_plan", strings.ReplaceAll(`{"goal":"g","steps":[{"id":"a","title":"lee","mcp_id":"M","method":"GET","path":"/rooms"},{"id":"b","title":"t","mcp_id":"M","method":"POST","path":"/bookings",`+more+`}]}`, `"M"`, `"`+w.Server.ID+`"`))
+	}
+	for name, propose := range map[string]func(w *world, i int) llm.Reply{
+		"a reference to another member": func(w *world, i int) llm.Reply {
+			return steps(w, fmt.Sprintf(`"body":{"room":"${a.body.n%d}"}`, i))
+		},
+		"another list": func(w *world, i int) llm.Reply {
+			return steps(w, fmt.Sprintf(`"for_each":"${a.body.l%d}","body":{"room":"${item}"}`, i))
+		},
+		"another optional member": func(w *world, i int) llm.Reply {
+			return steps(w, fmt.Sprintf(`"body":{"room":"n1","note":"n%d"}`, i))
+		},
+		"another value": func(w *world, i int) llm.Reply { return steps(w, fmt.Sprintf(`"body":{"room":"n%d"}`, i)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newJobWorld(t)
+			w.Store.RunStore.Jobs = w.jobs
+			for i := range 20 {
+				w.model.answers = append(w.model.answers, propose(w.world, i))
+			}
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			cards := 0
+			for ; j.Status == job.Waiting && cards < 20; cards++ {
+				r := w.Read(j.RunID)
+				refuse(t, w.world, &r, "")
+				j = w.drive(t, j.ID)
+			}
+			if cards != job.MostRefused || j.Status != job.Partial || j.StopReason != conversation.StopRefused || len(w.model.asked) != cards {
+				t.Fatalf("%d cards, %d calls of the model: %+v", cards, len(w.model.asked), j)
+			}
+			if !strings.Contains(j.Output, "se han rechazado cinco planes seguidos") || w.last(t).Content != j.Output {
+				t.Errorf("it says %q, and the chat %q", j.Output, w.last(t).Content)
+			}
+			if pending := w.ChatNow().PendingRunID; pending != "" {
+				t.Errorf("a card waits: %s", pending)
+			}
+		})
+	}
+}
+
+// TestAConfirmedPlanBeginsTheCountOfRefusalsAnew: also one that is refused at an approval counts, and one that expired does not.
+func TestAConfirmedPlanBeginsTheCountOfRefusalsAnew(t *testing.T) {
+	w := newJobWorld(t)
+	w.Store.RunStore.Jobs = w.jobs
+	askFirst(t, w.world)
+	for i := range 20 {
+		w.model.answers = append(w.model.answers, calls("mcp_request", w.request("POST", "/bookings", fmt.Sprintf(`,"body":{"room":"m%d"}`, i))))
+	}
+	j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+	for i, what := range []string{"refuse", "refuse", "refuse", "refuse at its approval", "confirm", "refuse", "expire", "refuse at its approval", "refuse", "refuse", "refuse at its approval"} {
+		if j.Status != job.Waiting {
+			t.Fatalf("after %d plans: %+v", i, j)
+		}
+		r := w.Read(j.RunID)
+		switch what {
+		case "refuse":
+			refuse(t, w.world, &r, "")
+		case "refuse at its approval":
+			refuseStep(t, w.world, &r, "s1", "")
+		case "confirm":
+			approveStep(t, w.world, &r, "s1")
+		case "expire":
+			w.Pass(25 * time.Hour)
+			if _, err := w.Runs.Sweep(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j = w.drive(t, j.ID)
+	}
+	if j.StopReason != conversation.StopRefused {
+		t.Errorf("%+v", j)
 	}
 }
 

@@ -27,6 +27,17 @@ func askFirst(t *testing.T, w *world) {
 // refuseStep confirms a plan, executes it up to a step that waits, and refuses that.
 func refuseStep(t *testing.T, w *world, r *plan.Run, id, note string) {
 	t.Helper()
+	decideStep(t, w, r, id, note, true)
+}
+
+// approveStep does the same, and approves it.
+func approveStep(t *testing.T, w *world, r *plan.Run, id string) {
+	t.Helper()
+	decideStep(t, w, r, id, "", false)
+}
+
+func decideStep(t *testing.T, w *world, r *plan.Run, id, note string, refuse bool) {
+	t.Helper()
 	if r == nil {
 		t.Fatal("nothing was proposed")
 	}
@@ -41,7 +52,7 @@ func refuseStep(t *testing.T, w *world, r *plan.Run, id, note string) {
 	if asked == nil {
 		t.Fatalf("%s does not wait: %+v", id, w.Read(r.ID).Steps)
 	}
-	if _, err := w.Runs.Approve(t.Context(), run.Approval{Account: fixture.Account, User: "ana", RunID: r.ID, Request: asked.Request, Refuse: true, Note: note}); err != nil {
+	if _, err := w.Runs.Approve(t.Context(), run.Approval{Account: fixture.Account, User: "ana", RunID: r.ID, Request: asked.Request, Refuse: refuse, Note: note}); err != nil {
 		t.Fatal(err)
 	}
 	w.Execute(r.ID)

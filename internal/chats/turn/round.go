@@ -131,6 +131,8 @@ func (w *work) overReason() conversation.StopReason {
 		return w.job.StopReason
 	case !w.job.StopAt.IsZero():
 		return conversation.StopPerson
+	case w.job.Refused >= job.MostRefused:
+		return conversation.StopRefused
 	case w.toJudge():
 		return ""
 	case w.job.Worked >= time.Duration(w.job.Loop.TimeoutS)*time.Second, !now.Before(w.job.EndsAt):
@@ -229,6 +231,7 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	case err != nil || !r.Status.Terminal():
 		return "", nil, err
 	}
+	w.countRefusal(r)
 	told, err = outcomes([]plan.Run{r}, w.service.Now())
 	w.runs = []plan.Run{r}
 	w.addCircles(r.DataFrom()...)
@@ -241,6 +244,17 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	}
 	files, err := w.filesResumed(ctx, r)
 	return told + files, data, err
+}
+
+// countRefusal counts a plan of the job that a person refused. One that they confirmed begins the count anew; one that expired or
+// was replaced was neither refused nor confirmed.
+func (w *work) countRefusal(r plan.Run) {
+	switch {
+	case r.Refused():
+		w.job.Refused++
+	case r.Confirmer != "":
+		w.job.Refused = 0
+	}
 }
 
 // handle does what the last answer asks for, and stores what became of it.

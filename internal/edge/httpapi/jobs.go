@@ -110,7 +110,7 @@ type Job struct {
 	Prompt     string                  `json:"prompt"`
 	DryRun     bool                    `json:"dry_run,omitempty"`
 	Status     job.Status              `json:"status" enum:"running,waiting,success,partial,failed"`
-	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked,throttled" doc:"absent when the agent was done, or is not yet"`
+	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked,throttled,plans_refused" doc:"absent when the agent was done, or is not yet"`
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`

@@ -86,3 +86,37 @@ func TestAPlanWithAllRequestsOfARefusedOneIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestARunIsRefusedIfItChangedNothing: its draft, or a step at its approval.
+func TestARunIsRefusedIfItChangedNothing(t *testing.T) {
+	of := plan.Plan{Steps: []plan.Step{
+		{ID: plan.EffectOf("r"), Risk: plan.Read}, {ID: plan.EffectOf("w"), Risk: plan.Write, ForEach: "${r.body.all}"}, {ID: plan.EffectOf("a"), Risk: plan.Destructive},
+	}}
+	done := func(id plan.EffectID) plan.StepState { return plan.StepState{StepID: id, Status: plan.StepDone} }
+	asked := func(d plan.Decision) plan.StepState {
+		return plan.StepState{StepID: plan.EffectOf("a"), Status: plan.StepFailed, Approval: &plan.Approval{Decision: d}}
+	}
+	read, write := done(plan.EffectOf("r")), done(plan.EffectOf("w"))
+	doubt := plan.StepState{StepID: plan.EffectOf("w"), Status: plan.StepInDoubt}
+	for name, c := range map[string]struct {
+		run     plan.Run
+		refused bool
+	}{
+		"a draft":                      {plan.Run{Status: plan.Cancelled}, true},
+		"a draft that expired":         {plan.Run{Status: plan.Expired}, false},
+		"a draft that was replaced":    {plan.Run{Status: plan.Superseded}, false},
+		"a run that was stopped":       {plan.Run{Status: plan.Cancelled, Confirmer: "ana"}, false},
+		"a run that failed":            {plan.Run{Status: plan.Failed, Confirmer: "ana"}, false},
+		"a step":                       {plan.Run{Status: plan.Failed, Confirmer: "ana", Steps: []plan.StepState{asked(plan.Refused)}}, true},
+		"a step after a read":          {plan.Run{Status: plan.Failed, Confirmer: "ana", Steps: []plan.StepState{read, asked(plan.Refused)}}, true},
+		"a step that was approved":     {plan.Run{Status: plan.Failed, Confirmer: "ana", Steps: []plan.StepState{asked(plan.Approved)}}, false},
+		"a step after a write":         {plan.Run{Status: plan.Failed, Confirmer: "ana", Steps: []plan.StepState{read, write, asked(plan.Refused)}}, false},
+		"a step after an element":      {plan.Run{Status: plan.Failed, Confirmer: "ana", Steps: []plan.StepState{done(plan.ItemOf(plan.EffectOf("w"), 0)), asked(plan.Refused)}}, false},
+		"a step after what is unknown": {plan.Run{Status: plan.InDoubt, Confirmer: "ana", Steps: []plan.StepState{doubt, asked(plan.Refused)}}, false},
+	} {
+		c.run.Plan = of
+		if got := c.run.Refused(); got != c.refused {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

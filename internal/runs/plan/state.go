@@ -281,6 +281,18 @@ func (r Run) EndedWell() bool {
 	})
 }
 
+// Refused reports whether a person refused the run and it changed nothing: its draft, or a step at its approval.
+func (r Run) Refused() bool {
+	if r.Confirmer == "" {
+		return r.Status == Cancelled
+	}
+	changed := slices.ContainsFunc(r.Steps, func(st StepState) bool {
+		s, ok := r.Plan.Step(st.StepID)
+		return ok && s.Risk != Read && (st.Status == StepDone || st.Status == StepInDoubt)
+	})
+	return !changed && slices.ContainsFunc(r.Steps, func(st StepState) bool { return st.Approval != nil && st.Approval.Decision == Refused })
+}
+
 // WaitsUntil returns the time at which the first open approval of a run expires, if every step that
 // could run now waits for an approval. Otherwise it returns false.
 func (r Run) WaitsUntil(at time.Time) (time.Time, bool) {
