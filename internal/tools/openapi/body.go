@@ -86,6 +86,7 @@ func (s *skeleton) body3(c *call, op *node) {
 		c.refuseUnread(place+".content", broken)
 		return
 	}
+	c.readRequired(place, body)
 	var contents []content
 	all.each(func(name string, n *node) { contents = append(contents, s.contentOf(name, n)) })
 	s.body(c, body.get("required"), contents)
@@ -154,7 +155,7 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 	for _, p := range form {
 		name := p.get("name").scalar()
 		properties.add(name, *withoutRequired(p))
-		if isFile := p.get("type").str() == "file"; p.get("required").isTrue() || isFile && p.get("required") == nil {
+		if isFile := p.get("type").str() == "file"; p.get("required").isTrue() || isFile && !isSaid(p.get("required")) {
 			names.nodes = append(names.nodes, textNode(name))
 		}
 		if p.get("type").str() == "array" {
@@ -209,7 +210,7 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 		c.body = s.typesOf(c, types)
 		return
 	}
-	if said := required != nil && !required.isTrue(); said {
+	if required.isFalse() {
 		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), cmp.Or(clip(strings.TrimSpace(contents[0].media), 100), "that the document does not name"))
 		return
 	}

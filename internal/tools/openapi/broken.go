@@ -2,8 +2,9 @@ package openapi
 
 import "cmp"
 
-// brokenIn returns a reference that cannot be followed, and on which each value of a schema depends: a value that cannot be read is
-// no value of it. It returns "" where there is none. A reference of an optional member, or of one of several forms, is none.
+// brokenIn returns what cannot be read, and on which each value of a schema depends: a reference that cannot be followed, or which
+// members are required. A value that cannot be read is no value of it. It returns "" where there is nothing. A reference of an
+// optional member, or of one of several forms, is none.
 func (d *document) brokenIn(schema *node, depth int) string {
 	if schema == nil || schema.kind != object || depth > maxChain {
 		return ""
@@ -34,8 +35,12 @@ func (d *document) findBroken(schema *node, depth int) string {
 		}
 	}
 	properties := schema.get("properties")
-	for _, name := range schema.get("required").elements() {
-		if member := properties.get(name.str()); !d.isReadOnly(member) {
+	required, unread := d.requiredOf(schema)
+	if unread != "" {
+		return unread
+	}
+	for _, name := range required {
+		if member := properties.get(name); !d.isReadOnly(member) {
 			if broken := d.brokenIn(member, depth); broken != "" {
 				return broken
 			}

@@ -114,10 +114,9 @@ func (s *skeleton) membersOf(schema *node) formMembers {
 				m.names, m.schemas[name] = append(m.names, name), value
 			}
 		})
-		m.says = m.says || n.get("required") != nil
-		for _, v := range n.get("required").elements() {
-			m.required = append(m.required, v.str())
-		}
+		required, _ := s.requiredOf(n)
+		m.says = m.says || isSaid(n.get("required")) || len(required) > 0
+		m.required = append(m.required, required...)
 	})
 	return m
 }
@@ -196,6 +195,8 @@ func typesOf(n *node) []string {
 // only. The members of a form of 2.0 are parameters.
 func (s *skeleton) encodingOf(schema, e *node, where string) (tool.Encoding, string) {
 	switch {
+	case e.unreadFlag("allowReserved") != "":
+		return tool.Encoding{}, e.unreadFlag("allowReserved")
 	case s.version == swagger2 && e != nil:
 		style, explode, problem := formatOf(e)
 		return tool.Encoding{Style: cmp.Or(style, "form"), Explode: explode}, problem
@@ -242,7 +243,7 @@ func (s *skeleton) partHeaders(schema, e *node) (headers map[string]string, prob
 	}
 	all.each(func(name string, n *node) {
 		h := s.targetOf(n)
-		if problem != "" || strings.EqualFold(name, "Content-Type") || h != nil && h.kind == object && !h.get("required").isTrue() {
+		if problem != "" || strings.EqualFold(name, "Content-Type") || h != nil && h.kind == object && !h.get("required").isTrue() && h.unreadFlag("required") == "" {
 			return
 		}
 		value, known := s.onlyValue(h.get("schema"))

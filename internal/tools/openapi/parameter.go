@@ -27,12 +27,17 @@ func (s *skeleton) readParameters(c *call, parameters []*node) (parts bodyParts)
 		switch {
 		case s.version == swagger2 && in == "body":
 			parts.bodies = append(parts.bodies, p)
+			c.readRequired(clip(name, 100), p)
 		case s.version == swagger2 && in == "formData":
 			parts.form = append(parts.form, p)
+			c.readRequired(clip(name, 100), p)
 		case in == "header" && s.version != swagger2 && ownHeader(name):
 		case in == "path" || in == "query" || in == "header" || in == "cookie":
 			one := s.parameter(p, c.where())
 			c.parameters = append(c.parameters, one)
+			if in != "path" { // it is required whatever is said
+				c.readRequired(clip(name, 100), p)
+			}
 			if unread := s.contentOfParameter(p).unread; s.version != swagger2 && one.required && unread != "" {
 				c.refuseUnread(one.name, unread)
 			}
@@ -46,7 +51,7 @@ func (s *skeleton) readParameters(c *call, parameters []*node) (parts bodyParts)
 // leaveOut leaves out a parameter that cannot be sent where it belongs, and refuses the operation if it is required.
 func (s *skeleton) leaveOut(c *call, p *node) {
 	name, in := clip(p.get("name").scalar(), 100), clip(p.get("in").str(), 50)
-	if p.get("required").isTrue() {
+	if p.get("required").isTrue() || p.unreadFlag("required") != "" {
 		c.refuse(tool.RefusedUnread, name+" ("+in+")")
 		return
 	}

@@ -48,13 +48,24 @@ func (c *converter) convert(n *node, below bool, depth int) {
 		c.write("{}")
 		return
 	}
-	if (n.get("nullable").isTrue() || n.get("x-nullable").isTrue()) && combines(n) {
+	if c.isNullable(n) && combines(n) {
 		c.write(`{"anyOf":[`)
 		c.object(n, below, depth)
 		c.write(`,{"type":"null"}]}`)
 		return
 	}
 	c.object(n, below, depth)
+}
+
+// isNullable reports whether a schema says before 3.1 that a value may be null.
+func (c *converter) isNullable(n *node) bool { return c.says(n, "nullable") || c.says(n, "x-nullable") }
+
+// says reports whether a keyword is true, and warns where it is neither true nor false.
+func (c *converter) says(n *node, name string) bool {
+	if unread := n.unreadFlag(name); unread != "" {
+		c.warn("%s: %s cannot be read", c.where, unread)
+	}
+	return n.get(name).isTrue()
 }
 
 func combines(n *node) bool {
@@ -149,7 +160,7 @@ func (c *converter) types(n *node, w *members) {
 			types = append(types, t)
 		}
 	}
-	nullable := n.get("nullable").isTrue() || n.get("x-nullable").isTrue()
+	nullable := c.isNullable(n)
 	if nullable && len(types) > 0 && !slices.Contains(types, "null") {
 		types = append(types, "null")
 	}
@@ -216,7 +227,7 @@ func (c *converter) numbers(n *node, w *members) {
 	for _, side := range []struct{ plain, exclusive string }{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
 		limit, exclusive := n.get(side.plain), n.get(side.exclusive)
 		switch {
-		case isNumber(limit) && exclusive.isTrue():
+		case isNumber(limit) && !isNumber(exclusive) && exclusive.isTrue():
 			w.raw(side.exclusive, limit.text)
 			continue
 		case isNumber(limit):
@@ -263,7 +274,7 @@ func (c *converter) lists(n *node, depth int, w *members) {
 		c.writeSchema("items", items, true, depth, w)
 	}
 	c.writeSchemaList("prefixItems", n.get("prefixItems"), true, depth, w)
-	if n.get("uniqueItems").isTrue() {
+	if c.says(n, "uniqueItems") {
 		w.raw("uniqueItems", "true")
 	}
 	if c.version == openapi31 {
@@ -278,25 +289,18 @@ func (c *converter) objects(n *node, known []string, below bool, depth int, w *m
 		properties = withNames(properties, known)
 	}
 	c.writeSchemaMap("properties", properties, true, depth, w)
-	var required []string
-	seen := map[string]bool{}
-	for _, v := range n.get("required").elements() {
-		if v.kind != text || seen[v.text] || len(required) >= 1000 {
-			continue
-		}
-		seen[v.text] = true
-		if !c.isReadOnly(properties.get(v.text)) {
-			required = append(required, v.text)
-		}
+	required, unread := c.requiredOf(n)
+	if unread != "" {
+		c.warn("%s: %s cannot be read", c.where, unread)
 	}
+	required = slices.DeleteFunc(required, func(name string) bool { return c.isReadOnly(properties.get(name)) })
 	if len(required) > 0 {
-		parts := make([]string, len(required))
-		for i, r := range required {
-			parts[i] = quote(r)
-		}
-		w.raw("required", "["+strings.Join(parts, ",")+"]")
+		w.raw("required", quoteAll(required))
 	}
-	if v := n.get("additionalProperties"); v != nil && (v.kind == boolean || v.kind == object) {
+	switch v := n.get("additionalProperties"); {
+	case v.isFalse():
+		w.raw("additionalProperties", "false")
+	default:
 		c.writeSchema("additionalProperties", v, true, depth, w)
 	}
 	if c.version != openapi31 {

@@ -60,6 +60,13 @@ func (c *call) refuseUnread(place, broken string) {
 	}
 }
 
+// readRequired refuses the operation where nobody can read whether it requires n.
+func (c *call) readRequired(place string, n *node) {
+	if unread := n.unreadFlag("required"); unread != "" {
+		c.refuseUnread(place, unread)
+	}
+}
+
 func (c call) where() string { return c.method + " " + c.path }
 
 type body struct {

@@ -70,17 +70,14 @@ func (s *skeleton) styleOf(n *node, in string, schema *node, where string) (styl
 	case !isSaid(said):
 	case said.isTrue(), said.isFalse():
 		explode = said.isTrue()
-		if said.kind == text {
-			s.warn("%s: explode is the text %q, and is read as %v", where, said.text, explode)
+		if said.kind != boolean {
+			s.warn("%s: explode is %q, and is read as %v", where, said.text, explode)
 		}
 	case style != "deepObject" && !s.isPlainOnly(schema):
 		return "", false, "explode " + clip(said.scalar(), 50)
 	}
 	return style, explode, ""
 }
-
-// isSaid reports whether a document says something in the place of a node.
-func isSaid(n *node) bool { return n != nil && n.kind != null }
 
 // isPlainOnly reports whether the values of a schema are texts, numbers and booleans only.
 func (s *skeleton) isPlainOnly(schema *node) bool {

@@ -111,11 +111,44 @@ func (n *node) scalar() string {
 	return n.text
 }
 
-// isTrue reports whether the node is true, or the text "true".
-func (n *node) isTrue() bool { return n.scalar() == "true" }
+// isSaid reports whether a document says something in the place of a node.
+func isSaid(n *node) bool { return n != nil && n.kind != null }
 
-// isFalse reports whether the node is false, or the text "false".
-func (n *node) isFalse() bool { return n.scalar() == "false" }
+// flag returns what stands in the place of true or false: false where nothing does. Its words are those that readers of YAML 1.1 take
+// for a boolean, also as texts, and 1 and 0. read is false for anything else: readers differ there.
+func (n *node) flag() (value, read bool) {
+	if !isSaid(n) {
+		return false, true
+	}
+	switch strings.ToLower(n.scalar()) {
+	case "true", "yes", "on", "1":
+		return true, true
+	case "false", "no", "off", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// isTrue reports whether the node says true.
+func (n *node) isTrue() bool {
+	value, _ := n.flag()
+	return value
+}
+
+// isFalse reports whether the node says false.
+func (n *node) isFalse() bool {
+	value, read := n.flag()
+	return isSaid(n) && read && !value
+}
+
+// unreadFlag returns the name of a member that is neither true nor false, and what it is; "" for one that is, or that is absent.
+func (n *node) unreadFlag(name string) string {
+	said := n.get(name)
+	if _, read := said.flag(); read {
+		return ""
+	}
+	return strings.TrimSpace(name + " " + clip(said.scalar(), 50))
+}
 
 func textNode(s string) node { return node{kind: text, text: s} }
 
