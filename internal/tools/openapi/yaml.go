@@ -136,8 +136,8 @@ func (y *yamlReader) value(n *yaml.Node, depth int) (node, error) {
 }
 
 func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
-	var merged, names []string
-	var mergedNodes, nodes []node
+	var names []string
+	var nodes, merged []node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind == yaml.AliasNode || len(y.open) > 0 {
@@ -152,29 +152,49 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (node, error) {
 		if err != nil {
 			return node{}, err
 		}
-		if key.Tag == "!!merge" {
-			for _, from := range append([]node{v}, v.elements()...) {
-				if err := y.repeat(from.size(), 0); err != nil {
-					return node{}, err
-				}
-				from.each(func(name string, value *node) {
-					merged, mergedNodes = append(merged, name), append(mergedNodes, *value)
-				})
-			}
-			continue
+		switch {
+		case key.Tag != "!!merge":
+			names, nodes = append(names, key.Value), append(nodes, v)
+		case v.kind == list:
+			merged = append(merged, v.elements()...)
+		default:
+			merged = append(merged, v)
 		}
-		names, nodes = append(names, key.Value), append(nodes, v)
 	}
-	if len(merged) == 0 {
+	return y.merge(merged, names, nodes)
+}
+
+// merge builds an object of its own members and those of others: its own win, and then those of the earlier
+// (https://yaml.org/type/merge.html). They come first.
+func (y *yamlReader) merge(others []node, names []string, nodes []node) (node, error) {
+	if len(others) == 0 {
 		return y.object(names, nodes), nil
 	}
-	if y.left -= len(merged); y.left < 0 {
-		return node{}, documentError("more than %d values", maxNodes)
+	var merged []string
+	var mergedNodes []node
+	has := make(map[string]bool, len(names))
+	for _, name := range names {
+		has[name] = true
 	}
-	before := y.duplicates // a member beside a merge replaces the merged one: this is the purpose of merging
-	out := y.object(append(merged, names...), append(mergedNodes, nodes...))
-	y.duplicates = before
-	return out, nil
+	for i := range others {
+		from := &others[i]
+		if from.kind != object {
+			return node{}, documentError("a YAML merge of what is no mapping")
+		}
+		if err := y.repeat(from.size(), 0); err != nil {
+			return node{}, err
+		}
+		if y.left -= from.size(); y.left < 0 {
+			return node{}, documentError("more than %d values", maxNodes)
+		}
+		from.each(func(name string, value *node) {
+			if !has[name] {
+				has[name] = true
+				merged, mergedNodes = append(merged, name), append(mergedNodes, *value)
+			}
+		})
+	}
+	return y.object(append(merged, names...), append(mergedNodes, nodes...)), nil
 }
 
 func yamlScalar(n *yaml.Node) node {
