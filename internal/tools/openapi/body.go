@@ -75,7 +75,7 @@ func (s *skeleton) body3(c *call, op *node) {
 	const place = "requestBody"
 	body, broken := s.resolve(op.get("requestBody"))
 	switch {
-	case broken == "" && (body == nil || body.kind == null):
+	case !isSaid(op.get("requestBody")):
 		return
 	case broken != "" || body.kind != object:
 		c.refuseUnread(place, broken)

@@ -21,7 +21,7 @@ func (d *document) brokenIn(schema *node, depth int) string {
 func (d *document) findBroken(schema *node, depth int) string {
 	if r := schema.get("$ref").str(); r != "" {
 		target := d.at(r)
-		if target == nil || target.kind != object && target.kind != boolean {
+		if !isSchema(target) {
 			return clip(r, 150)
 		}
 		if broken := d.brokenIn(target, depth); broken != "" || d.version != openapi31 {

@@ -55,7 +55,7 @@ func (b *bundle) name(d *document, ref, where string, v variant) (string, bool) 
 	if name, ok := b.names[key]; ok {
 		return name, name != ""
 	}
-	if target == nil || target.kind != object && target.kind != boolean {
+	if !isSchema(target) {
 		d.warn("%s: the reference %s cannot be followed, any value is accepted there", where, clip(ref, 200))
 		b.names[key] = ""
 		return "", false

@@ -104,7 +104,7 @@ func (v byValue) branch(c *converter, ref string, schema *node) branch {
 
 // fullRef returns the reference that a mapping names: as one, or by the name of a schema.
 func (c *converter) fullRef(to string) string {
-	if strings.HasPrefix(to, "#") {
+	if strings.Contains(to, "#") {
 		return to
 	}
 	return c.schemasAt() + toToken.Replace(to)

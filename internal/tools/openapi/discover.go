@@ -104,7 +104,7 @@ func (q *search) readSaid(ctx context.Context, at string) (tool.Found, error) {
 	case raw == "":
 		return tool.Found{}, q.why
 	}
-	found, err := parseWithin(ctx, raw, q.base, q.base)
+	found, err := parseWithin(ctx, raw, q.base, q.base, at)
 	if err != nil {
 		return tool.Found{}, err
 	}

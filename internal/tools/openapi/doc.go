@@ -24,10 +24,10 @@ import (
 // parseTime limits the time for reading one document.
 const parseTime = 20 * time.Second
 
-// parseWithin reads a document that was found at documentURL, in its own goroutine. It returns ErrNoDocument for a text
-// that is no OpenAPI document, and ErrDocument, with Args["reason"], for a document that cannot be used. When the
-// context ends, the goroutine is left to end by itself: it checks the context often, and its work is limited.
-func parseWithin(ctx context.Context, document, documentURL, registered string) (tool.Found, error) {
+// parseWithin reads a document that was found at documentURL, in its own goroutine. at is its address where relative servers are not
+// below it. It returns ErrNoDocument for a text that is no OpenAPI document, and ErrDocument, with Args["reason"], for a document that
+// cannot be used. When the context ends, the goroutine is left to end by itself: it checks the context often, and its work is limited.
+func parseWithin(ctx context.Context, document, documentURL, registered string, at ...string) (tool.Found, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, parseTime)
 	defer cancel()
@@ -44,7 +44,7 @@ func parseWithin(ctx context.Context, document, documentURL, registered string) 
 			}
 			done <- o
 		}()
-		o.found, o.err = parse(ctx, document, documentURL, registered)
+		o.found, o.err = parse(ctx, document, documentURL, registered, at...)
 	}()
 	select {
 	case o := <-done:
@@ -59,7 +59,7 @@ func parseWithin(ctx context.Context, document, documentURL, registered string) 
 	return tool.Found{}, documentError("it takes too long to read").Because(ctx.Err())
 }
 
-func parse(ctx context.Context, raw, documentURL, registered string) (tool.Found, error) {
+func parse(ctx context.Context, raw, documentURL, registered string, at ...string) (tool.Found, error) {
 	b := &builder{ctx: ctx, left: maxNodes}
 	root, err := read(b, raw)
 	if err != nil {
@@ -69,6 +69,10 @@ func parse(ctx context.Context, raw, documentURL, registered string) (tool.Found
 	if err != nil {
 		return tool.Found{}, err
 	}
+	if len(at) == 0 {
+		at = []string{documentURL}
+	}
+	d.knownAt(at...)
 	if b.duplicates > 0 {
 		d.warn("%d members are there twice in one object: the last of each counts", b.duplicates)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -29,16 +28,14 @@ type document struct {
 	warnings   []string
 	reported   map[string]bool
 	unreported int
+	addresses  []*url.URL       // its own
 	found      map[string]*node // the targets of references
-	visited    int              // see maxFamily
+	named      named
+	visited    int // see maxFamily
 	families   map[*node]family
 	children   map[*node][]string // references to the schemas that extend one; nil: not read yet
 	broken     map[*node]string   // see brokenIn
 }
-
-// maxReference limits the length of a reference, in bytes: a few references can be used very often, and lead to one
-// another.
-const maxReference = 4 << 10
 
 func newDocument(ctx context.Context, root *node) (*document, error) {
 	d := &document{ctx: ctx, root: root, reported: map[string]bool{}, found: map[string]*node{}, families: map[*node]family{}, broken: map[*node]string{}}
@@ -88,7 +85,7 @@ func (d *document) allWarnings() []string {
 	return d.warnings
 }
 
-// resolve follows an object's $ref, and the $ref found there, as long as they are local. It returns nil, and the reference that
+// resolve follows an object's $ref, and the $ref found there, as long as they stay in the document. It returns nil, and the reference that
 // cannot be followed, when a target is outside the document or missing, or when references go round in a circle.
 func (d *document) resolve(n *node) (target *node, broken string) {
 	for range 32 {
@@ -102,52 +99,6 @@ func (d *document) resolve(n *node) (target *node, broken string) {
 		}
 	}
 	return nil, broken
-}
-
-var fromToken = strings.NewReplacer("~1", "/", "~0", "~")
-
-// at returns the target of a local reference, or nil. It never fetches another document.
-func (d *document) at(ref string) *node {
-	if len(ref) > maxReference {
-		return nil
-	}
-	n, ok := d.found[ref]
-	if !ok {
-		n = d.find(ref)
-		d.found[ref] = n
-	}
-	return n
-}
-
-func (d *document) find(ref string) *node {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || pointer != "" && pointer[0] != '/' {
-		return nil
-	}
-	if strings.Contains(pointer, "%") {
-		if p, err := url.PathUnescape(pointer); err == nil {
-			pointer = p
-		}
-	}
-	n := d.root
-	if pointer == "" {
-		return n
-	}
-	for part := range strings.SplitSeq(pointer[1:], "/") {
-		part = fromToken.Replace(part)
-		if n != nil && n.kind == list {
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= n.size() {
-				return nil
-			}
-			n = &n.kids.nodes[i]
-			continue
-		}
-		if n = n.get(part); n == nil {
-			return nil
-		}
-	}
-	return n
 }
 
 func clip(s string, most int) string {

@@ -84,7 +84,7 @@ func (s *skeleton) parameters(n *node) (out []*node, unread string) {
 			cannot(i, broken)
 		case name != "" && in != "":
 			out = append(out, one)
-		case one.kind != null && !one.get("required").isFalse():
+		case nodes[i].kind != null && !one.get("required").isFalse():
 			cannot(i, clip(name, 100))
 		}
 	}

@@ -68,6 +68,11 @@ func (c *converter) says(n *node, name string) bool {
 	return n.get(name).isTrue()
 }
 
+// isSchema reports whether a node is a schema. YAML writes an empty one as nothing.
+func isSchema(n *node) bool {
+	return n != nil && (n.kind == object || n.kind == boolean || n.kind == null)
+}
+
 func combines(n *node) bool {
 	for _, k := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
 		if n.get(k) != nil {
