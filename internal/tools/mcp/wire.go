@@ -33,7 +33,7 @@ const (
 	declineTime    = 5 * time.Second
 	probeTime      = 5 * time.Second // to find out whether a server supports discovery
 	eventStream    = "text/event-stream"
-	userAgent      = "piloto/1"
+	userAgent      = tool.UserAgent
 	sessionHeader  = "Mcp-Session-Id"
 )
 

@@ -236,7 +236,7 @@ func (q *search) fetch(ctx context.Context, at string, most int64) (string, erro
 		return "", err
 	}
 	req.Header.Set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
-	req.Header.Set("User-Agent", "piloto/1")
+	req.Header.Set("User-Agent", tool.UserAgent)
 	res, err := q.send(req)
 	if err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 
 // extract lists the operations of a document, with the schemas of their arguments.
 func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
-	e := extractor{skeleton: s, bundle: newBundle()}
+	e := extractor{skeleton: s, bundle: newBundle(), keyForms: map[string]tool.KeyForm{}}
 	base := s.baseURL(registered, documentURL)
 	operations := slices.Grow([]tool.Operation(nil), len(s.calls))
 	for _, c := range s.calls {
@@ -33,8 +33,9 @@ func (s *skeleton) extract(documentURL, registered string) (tool.Found, error) {
 // extractor turns calls into operations.
 type extractor struct {
 	*skeleton
-	bundle *bundle
-	left   int // bytes of schema that the current operation may still use
+	bundle   *bundle
+	keyForms map[string]tool.KeyForm // by the style and the schema of a key
+	left     int                     // bytes of schema that the current operation may still use
 }
 
 func (e *extractor) operation(c call, base, documentURL string) tool.Operation {
@@ -90,7 +91,7 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 			out.Needs = append(out.Needs, tool.KeyPlace{In: p.in, Name: p.name})
 		}
 		return
-	case given && strings.EqualFold(p.name, tool.KeyHeader) && tool.AddsHeader(c.method, p.name):
+	case given && strings.EqualFold(p.name, tool.KeyHeader):
 		e.keyForm(out, c, p)
 		return
 	case given && !e.mayGive(p):

@@ -1,11 +1,9 @@
 package openapi
 
 import (
-	"mime"
 	"slices"
 	"strings"
 
-	"piloto/internal/tools/schema"
 	"piloto/internal/tools/tool"
 )
 
@@ -14,38 +12,6 @@ import (
 func (e *extractor) mayGive(p parameter) bool {
 	accepts := e.version == swagger2 && p.required && strings.EqualFold(p.name, "Accept")
 	return tool.MaySetHeader(p.name) || accepts && (len(e.valuesOf(p.schema)) > 0 || p.schema.get("default") != nil)
-}
-
-// keyForm notes how the document wants the Idempotency-Key that each call of an operation has.
-func (e *extractor) keyForm(out *tool.Operation, c *call, p parameter) {
-	where := c.where() + " " + p.name
-	form, fits := tool.FormOfKey(schema.Compiler{}, tool.Parameter{Name: p.name, In: p.in, Style: p.style, Schema: e.schema(p.schema, where)})
-	switch out.KeyForm = form; {
-	case !fits && p.required:
-		c.refuse(tool.RefusedKey, p.name)
-	case !fits:
-		e.warn("%s: it is not sent, because no key can be written so", where)
-	}
-}
-
-// isAdded reports whether each request has a header by itself, with a value that the document allows.
-func (e *extractor) isAdded(c *call, p parameter) bool {
-	values := e.valuesOf(p.schema)
-	switch {
-	case !tool.AddsHeader(c.method, p.name):
-		return false
-	case len(values) == 0, strings.EqualFold(p.name, "Content-Type") && c.body == nil:
-		return true
-	case !strings.EqualFold(p.name, "Content-Type"):
-		return false
-	}
-	for _, b := range append([]body{*c.body}, c.body.others...) {
-		base, _, _ := mime.ParseMediaType(b.media)
-		if slices.ContainsFunc(values, func(v string) bool { one, _, _ := mime.ParseMediaType(v); return one == base }) {
-			return true
-		}
-	}
-	return false
 }
 
 // valuesOf returns the only values that a schema allows; nil for any.

@@ -97,7 +97,13 @@ func (s *skeleton) parameters(n *node) (out []*node, unread string) {
 // merge replaces the parameters of a path by those of an operation.
 func (s *skeleton) merge(shared, own []*node) []*node {
 	type key struct{ name, in string }
-	of := func(p *node) key { return key{p.get("name").scalar(), p.get("in").str()} }
+	of := func(p *node) key {
+		k := key{p.get("name").scalar(), p.get("in").str()}
+		if k.in == "header" { // a header has one name in all spellings
+			k.name = strings.ToLower(k.name)
+		}
+		return k
+	}
 	mine := make(map[key]bool, len(own))
 	for _, p := range own {
 		mine[of(p)] = true

@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// maxText limits a schema's description, in bytes.
-const maxText = 200
+// Limits of a schema's texts, in bytes.
+const (
+	maxText   = 200 // a description
+	maxFormat = 40  // the name of a format
+)
 
 // converted is one schema as JSON Schema 2020-12, twice: with descriptions (full) and without (lean). deps lists
 // the definitions that it refers to. inPlace lists those among them that apply to the same value, not to a property
@@ -180,7 +183,7 @@ func (c *converter) types(n *node, w *members) {
 	if v := n.get("const"); v != nil {
 		w.raw("const", render(v))
 	}
-	if f := n.get("format").str(); f != "" && len(f) <= 40 {
+	if f := n.get("format").str(); f != "" && len(f) <= maxFormat {
 		w.raw("format", quote(f))
 	}
 	if v := n.get("default"); v != nil && v.kind != list && v.kind != object && len(v.text) <= 100 {
@@ -260,7 +263,7 @@ func (c *converter) numbers(n *node, w *members) {
 
 func (c *converter) texts(n *node, w *members) {
 	if p := n.get("pattern").str(); p != "" {
-		if c.usablePattern(p) {
+		if c.bundle.usablePattern(p) {
 			w.raw("pattern", quote(p))
 		} else {
 			c.warn("%s: the pattern %s is not checked", c.where, clip(p, 60))
@@ -398,7 +401,7 @@ func (c *converter) writeSchemaMap(name string, n *node, below bool, depth int, 
 	c.write("{")
 	first := true
 	n.each(func(member string, value *node) {
-		if name == "patternProperties" && !c.usablePattern(member) {
+		if name == "patternProperties" && !c.bundle.usablePattern(member) {
 			return
 		}
 		if !first {

@@ -24,7 +24,7 @@ import (
 const (
 	maxInformational = 8    // 1xx responses before a final one
 	maxHeaderValue   = 1024 // bytes of a stored header
-	userAgent        = "piloto/1"
+	userAgent        = tool.UserAgent
 )
 
 // keptHeaders lists the response headers that a result may hold.

@@ -13,7 +13,7 @@ func Build(s Server, op Operation, a Arguments) (Request, error) {
 	}
 	r := Request{
 		Origin: s.At(op), Method: op.Method, URL: to,
-		Header: map[string]string{acceptHeader: "application/json, */*;q=0.5"},
+		Header: map[string]string{acceptHeader: usualAccept},
 	}
 	if err := addHeaders(&r, op, a.Headers); err != nil {
 		return Request{}, err

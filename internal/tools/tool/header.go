@@ -24,6 +24,28 @@ var decidingHeaders = []string{"x-http-method", "x-http-method-override", "x-met
 // acceptHeader is an argument only where a document of 2.0 says which types it accepts.
 const acceptHeader = "Accept"
 
+// addedValues are values of headers that a request gets by itself, as they usually are. The others are those of the request.
+var addedValues = map[string]string{
+	"accept":     usualAccept,
+	"user-agent": UserAgent,
+	"x-trace-id": "4bf92f3577b34da6a3ce929d0e0e4736",
+}
+
+// UserAgent is the header with which requests say who sends them.
+const UserAgent = "piloto/1"
+
+// usualAccept is the Accept of a request whose document asks for no other.
+const usualAccept = "application/json, */*;q=0.5"
+
+// AddedValue returns the value that a header usually gets by itself, and "" for one whose value is that of the request.
+func AddedValue(name string) string { return addedValues[strings.ToLower(name)] }
+
+// Accepts reports whether a document accepts a text in its header p.
+func (p Parameter) Accepts(s Compiler, text string) bool {
+	p.Schema = withFormats(p.Schema)
+	return p.accepts(s, []string{text})
+}
+
 // AddsHeader reports whether requests with a method have a header by themselves.
 func AddsHeader(method, name string) bool {
 	name = strings.ToLower(name)
