@@ -83,7 +83,7 @@ func (e *extractor) uncheckedIn(n *node, seen map[*node]bool) string {
 	switch {
 	case !isSaid(n) || n.kind == boolean || seen[n]:
 		return ""
-	case n.kind != object:
+	case n.kind != object || !e.spend(1):
 		return "schema"
 	}
 	seen[n] = true

@@ -171,16 +171,21 @@ func formSchema(form []*node) (schema, encoding, required *node) {
 // body sets the request body, in the types in which it can be sent. An operation whose body cannot be sent is refused,
 // unless the document says that it needs none. A GET, HEAD or TRACE has none, because the meaning of such a body is not
 // defined.
-func (s *skeleton) body(c *call, required *node, contents []content) {
+func (s *skeleton) body(c *call, said *node, contents []content) {
+	var schemas []*node
+	for _, one := range contents {
+		schemas = append(schemas, one.schema)
+	}
+	required := s.isRequired(said, schemas...)
 	if len(contents) == 0 {
-		if required.isTrue() {
+		if required {
 			c.refuse(tool.RefusedNoType, "")
 		}
 		return
 	}
 	switch c.method {
 	case "GET", "HEAD", "TRACE":
-		if required.isTrue() {
+		if required {
 			c.refuse(refusalOfMedia(contents[0].media))
 		}
 		return
@@ -194,7 +199,7 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 			why = firstRefusal(why, reason, what)
 			continue
 		}
-		if unread := s.unreadIn(one, required.isTrue()); unread != "" {
+		if unread := s.unreadIn(one, required); unread != "" {
 			why = firstRefusal(why, tool.RefusedUnread, unread)
 			continue
 		}
@@ -203,14 +208,14 @@ func (s *skeleton) body(c *call, required *node, contents []content) {
 			why = firstRefusal(why, refused.Reason, refused.What)
 			continue
 		}
-		made.required = required.isTrue()
+		made.required = required
 		types = append(types, typed{*made, r})
 	}
 	if len(types) > 0 {
 		c.body = s.typesOf(c, types)
 		return
 	}
-	if required.isFalse() {
+	if said.isFalse() {
 		s.warn("%s: a body of type %s cannot be sent, and is left out", c.where(), cmp.Or(clip(strings.TrimSpace(contents[0].media), 100), "that the document does not name"))
 		return
 	}

@@ -23,9 +23,9 @@ func refusalOf(op tool.Operation) string {
 // Whether something is required is read as every reader of YAML reads it, and what can be read as neither refuses the operation.
 func TestARequirementInOtherWordsIsRead(t *testing.T) {
 	const at, two = "https://api.example.com", `,"swagger":"2.0"`
-	yes := []string{"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "1", `"true"`, `"True"`, `"yes"`, `"1"`}
-	no := []string{"false", "False", "no", "No", "NO", "off", "OFF", "0", `"false"`, `"No"`, "null", "~", ""}
-	odd := []string{"maybe", "y", "n", "2", "1.0", "-1", `""`, "[a]", "[true]", "{a: b}", "[]", "{}"}
+	yes := []string{"!!bool yes", `!!bool "On"`, "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "1", `"true"`, `"True"`, `"yes"`, `"1"`}
+	no := []string{"!!bool no", "false", "False", "no", "No", "NO", "off", "OFF", "0", `"false"`, `"No"`, "null", "~", ""}
+	odd := []string{"!!bool maybe", "maybe", "y", "n", "2", "1.0", "-1", `""`, "[a]", "[true]", "{a: b}", "[]", "{}"}
 	for name, c := range map[string]struct {
 		operation, document string
 		isRequired          func(tool.Operation) bool
@@ -175,6 +175,27 @@ func TestWhatIsTrueOrFalseIsReadInOtherWords(t *testing.T) {
 	for word, want := range map[string]string{"yes": "part a: header X-A", "no": "", "maybe": "part a: header X-A"} {
 		if op, _ := operationOf(t, at, fmt.Sprintf(parts, word), ""); refusalOf(op) != want {
 			t.Errorf("a header of a part, required: %s: %q, want %q", word, refusalOf(op), want)
+		}
+	}
+}
+
+// A schema may say of itself that its value is required, where the parameter or the body of it says nothing.
+func TestASchemaMaySayThatItsValueIsRequired(t *testing.T) {
+	const at, schemas = "https://api.example.com", `,"components":{"schemas":{"Sku":{"type":"string","required":true}}}`
+	for schema, isRequired := range map[string]bool{
+		`{"type":"string","required": true}`: true, `{"type":"string","required": yes}`: true, `{"$ref":"#/components/schemas/Sku"}`: true,
+		`{"type":"string","required": false}`: false, `{"type":"string","required":[]}`: false, `{"type":"string"}`: false,
+	} {
+		for said, always := range map[string]string{``: "", `,"required":false`: "no", `,"required":true`: "yes", `,"required":null`: ""} {
+			want := always == "yes" || always == "" && isRequired
+			op, _ := operationOf(t, at, `"parameters":[{"name":"If-Match","in":"header","schema":`+schema+said+`}]`, schemas)
+			if op.Refused != nil || op.Parameters[0].Required != want {
+				t.Errorf("a header of %s%s: %+v", schema, said, op)
+			}
+			op, _ = operationOf(t, at, `"requestBody":{"content":{"application/json":{"schema":`+schema+`}}`+said+`}`, schemas)
+			if op.Refused != nil || op.Body.Required != want {
+				t.Errorf("a body of %s%s: %+v", schema, said, op.Body)
+			}
 		}
 	}
 }

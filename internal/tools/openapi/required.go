@@ -1,6 +1,9 @@
 package openapi
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // maxRequired limits the members that one schema requires.
 const maxRequired = 1000
@@ -31,9 +34,24 @@ func (d *document) requiredOf(schema *node) (names []string, unread string) {
 		unread = schema.unreadFlag("required")
 	}
 	schema.get("properties").each(func(name string, member *node) {
-		if member.get("required").isTrue() || d.targetOf(member).get("required").isTrue() {
+		if d.requiresItself(member) {
 			add(name)
 		}
 	})
 	return names, unread
+}
+
+// requiresItself reports whether a schema says of itself that its value has to be there. What a parameter says that a reference finds
+// in the place of a schema is said of another place.
+func (d *document) requiresItself(schema *node) bool {
+	target := d.targetOf(schema)
+	return schema.get("required").isTrue() || target.get("required").isTrue() && target.get("in") == nil
+}
+
+// isRequired reports whether a parameter or a body is required: by what it says, and else by one of its schemas.
+func (d *document) isRequired(said *node, schemas ...*node) bool {
+	if isSaid(said) {
+		return said.isTrue()
+	}
+	return slices.ContainsFunc(schemas, d.requiresItself)
 }

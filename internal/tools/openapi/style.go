@@ -32,7 +32,7 @@ var styleOfFormat = map[string]string{"ssv": "spaceDelimited", "tsv": "tabDelimi
 
 func (s *skeleton) parameter(p *node, where string) parameter {
 	in := p.get("in").str()
-	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: p.get("required").isTrue() || in == "path"}
+	out := parameter{name: clip(p.get("name").scalar(), 200), in: in, required: in == "path"}
 	content, _ := s.resolve(p.get("content")) // one that cannot be followed refuses the operation
 	switch {
 	case s.version == swagger2:
@@ -49,6 +49,11 @@ func (s *skeleton) parameter(p *node, where string) parameter {
 		}
 		out.schema = described(out.schema, p.get("description"))
 	}
+	schema := out.schema
+	if s.version == swagger2 { // it is the parameter
+		schema = nil
+	}
+	out.required = out.required || s.isRequired(p.get("required"), schema)
 	s.size += len(out.name)
 	return out
 }

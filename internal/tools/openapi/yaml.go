@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -202,10 +201,10 @@ func yamlScalar(n *yaml.Node) node {
 	case "!!null":
 		return node{kind: null, text: "null"}
 	case "!!bool":
-		if strings.EqualFold(n.Value, "true") {
-			return node{kind: boolean, text: "true"}
+		said := textNode(n.Value) // by its tag it may be in any words
+		if value, read := said.flag(); read {
+			return booleanNode(value)
 		}
-		return node{kind: boolean, text: "false"}
 	case "!!int", "!!float":
 		if json.Valid([]byte(n.Value)) {
 			return node{kind: number, text: n.Value}
