@@ -95,8 +95,12 @@ func (e *extractor) parameter(out *tool.Operation, c *call, p parameter, names [
 		e.keyForm(out, c, p)
 		return
 	case given && !e.mayGive(p):
-		if p.required && !e.isAdded(c, p) {
+		switch isAdded := e.isAdded(c, p); {
+		case isAdded:
+		case p.required:
 			c.refuse(tool.RefusedHeader, p.name)
+		case tool.AddedValue(p.name) != "":
+			e.warn("%s: each request has the header %s, with a value that the document does not accept", c.where(), clip(p.name, 100))
 		}
 		return
 	case p.problem != "" && !isKey:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,7 +152,10 @@ func TestAHeaderOfEachRequestIsOneThatTheDocumentAccepts(t *testing.T) {
 		{"Host", `{"type":"string","format":"hostname"}`, true},
 	} {
 		for _, required := range []bool{true, false} {
-			op, _ := operationOf(t, "https://api.example.com", header2(c.name, c.schema, required), components)
+			op, found := operationOf(t, "https://api.example.com", header2(c.name, c.schema, required), components)
+			if told := strings.Contains(strings.Join(found.Warnings, " "), "does not accept"); told != (!required && !c.accepted) {
+				t.Errorf("%s %s, required %t: said %q", c.name, c.schema, required, found.Warnings)
+			}
 			want := ""
 			if required && !c.accepted {
 				want = "header " + c.name
