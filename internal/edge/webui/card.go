@@ -32,6 +32,7 @@ type card struct {
 	Remains string // about how long they take
 	Writes  int
 	Destroy int
+	Repeats int // steps whose request may have been done already
 	Costs   int // changing steps with an amount of money
 	Finished,
 	Total int
@@ -313,6 +314,9 @@ func (a cardBuilder) step(i int, s plan.Step) cardStep {
 	a.addDetails(&v, s)
 	a.addOutcome(&v, state)
 	a.addEffects(&v, s, state)
+	if s.Unanswered != nil {
+		a.card.Repeats++
+	}
 	mustSee := !v.Says.Whole || v.Risk == plan.Destructive || len(v.Crossing) > 0 || s.Unanswered != nil || a.card.Marked
 	v.Request = mustSee && !v.Folded
 	a.card.Marked = a.card.Marked || marked

@@ -175,7 +175,7 @@ func TestRunsAreFilteredWhileOneTypes(t *testing.T) {
 func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 	b := open(t, 1280, 700)
 	b.world.mu.Lock()
-	for i, goal := range []string{"Largo", "Corto", "Borrar", "Borrar otro"} {
+	for i, goal := range []string{"Largo", "Corto", "Borrar", "Borrar o repetir"} {
 		id := fmt.Sprint("w", i)
 		b.chats[id] = conversation.Chat{ID: id, Title: goal}
 		p := roomPlan(time.Now())
@@ -188,8 +188,11 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 				p.Steps[k].Risk, p.Steps[k].Method = plan.Write, "PUT"
 			}
 		}
-		if i >= 2 {
+		switch i {
+		case 2:
 			p.Steps[1].Method, p.Steps[1].Risk = "DELETE", plan.Destructive
+		case 3:
+			p.Steps[1].Unanswered = &plan.Doubt{RunID: "01JPLAN0000000000000000007", StepID: plan.EffectOf("s2")}
 		}
 		b.propose(id, p)
 	}
@@ -232,7 +235,7 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 	}
 	eval[bool](b, `delete performance.now`)
 	b.do(chromedp.Sleep(time.Second))
-	if label := eval[string](b, `document.getElementById("review-yes").innerText`); label != "Confirmar 2 que no destruyen" {
+	if label := eval[string](b, `document.getElementById("review-yes").innerText`); label != "Confirmar 2 a la vez" {
 		t.Errorf("with all in sight the button says %q", label)
 	}
 	b.click(`#review-yes`)
@@ -240,9 +243,9 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 	if got := decided(); len(got) != 2 || strings.Contains(strings.Join(got, " "), "Borrar") {
 		t.Errorf("together: %q", got)
 	}
-	// Two that destroy have no button together. Each has its own.
+	// One that destroys and one that may have been done already have no button together. Each has its own.
 	if eval[bool](b, `document.getElementById("review-yes").checkVisibility()`) {
-		t.Error("one press confirms two that destroy")
+		t.Error("one press confirms two that stand alone")
 	}
 	b.picture("review_destroys")
 	first := eval[string](b, `document.querySelector("#review .reviewed").dataset.of`)
@@ -254,7 +257,7 @@ func TestSeveralAreConfirmedOnlyWhenTheyWereSeen(t *testing.T) {
 	if got := decided(); len(got) != 3 {
 		t.Errorf("one that destroys: %q", got)
 	}
-	b.until(`document.getElementById("review-yes").checkVisibility() && document.getElementById("review-yes").className.includes("danger")`)
+	b.until(`document.getElementById("review-yes").checkVisibility() && document.getElementById("review-yes").className.includes("danger") === (document.querySelector("#review .card-sum").dataset.destroys !== "0")`)
 }
 
 // TestWhatWaitsIsDecidedByKeyboard: found by its number, opened, chosen, compared and decided together, each by the digest of

@@ -38,7 +38,7 @@ type valueSchema struct {
 
 // only returns the only value that a schema allows itself. A header cannot be null.
 func (s valueSchema) only() json.RawMessage {
-	values := slices.DeleteFunc(slices.Clone(s.Enum), func(v json.RawMessage) bool { return isAbsent(v) })
+	values := slices.DeleteFunc(slices.Clone(s.Enum), isAbsent)
 	switch {
 	case len(s.Const) > 0:
 		return s.Const

@@ -180,15 +180,18 @@ let reviewed = []; // the rows and the cards that are on the screen to be decide
 // placeOf is what is decided of a card: the draft, or the request that waits; nothing when it waits no longer.
 const placeOf = ({ row, card }) => (row.dataset.kind === "draft" ? card : card.querySelector(`.decision[data-state=open][data-step="${CSS.escape(row.dataset.step)}"]`));
 
-// effects counts the steps that write and those that destroy. Of an approval only its step counts.
+// effects counts the steps that write, those that destroy, and those that may repeat what was done. Of an approval only its step counts.
 function effects({ row, card }) {
   const sum = row.dataset.kind === "draft" && card.querySelector(".card-sum");
   const { risk } = row.dataset;
-  return sum ? { writes: Number(sum.dataset.writes), destroys: Number(sum.dataset.destroys) } : { writes: Number(risk === "write"), destroys: Number(risk === "destructive") };
+  if (!sum) return { writes: Number(risk === "write"), destroys: Number(risk === "destructive"), repeats: 0 };
+  return { writes: Number(sum.dataset.writes), destroys: Number(sum.dataset.destroys), repeats: Number(sum.dataset.repeats) };
 }
 
-// together are those that one press confirms: what destroys is confirmed alone.
-const together = () => (reviewed.length > 1 ? reviewed.filter((one) => !effects(one).destroys) : reviewed);
+// isAlone reports what no press for several confirms: what destroys, and what may have been done already.
+const isAlone = (one) => effects(one).destroys + effects(one).repeats > 0;
+
+const together = () => (reviewed.length > 1 ? reviewed.filter((one) => !isAlone(one)) : reviewed);
 
 async function review() {
   const dialog = document.getElementById("review");
@@ -203,10 +206,10 @@ async function review() {
   dialog.showModal();
 }
 
-// alone is the button of what destroys, while there are others.
+// alone is the button of what is confirmed by itself, while there are others.
 function alone(one) {
-  if (!effects(one).destroys) return "";
-  return el("p", { class: "reviewed-alone", "data-alone": true }, el("span", {}, t("review_alone")),
+  if (!isAlone(one)) return "";
+  return el("p", { class: "reviewed-alone", "data-alone": true }, el("span", {}, t(effects(one).destroys ? "review_alone" : "review_again")),
     el("button", { type: "button", class: "button danger", "data-action": "decide-all", "data-yes": "yes", "data-only": one.row.id }, t("review_one")));
 }
 
@@ -256,7 +259,7 @@ function compare(cards) {
   });
 }
 
-// decideAll confirms what was all in sight, else it shows what was not. What destroys is confirmed by its own button.
+// decideAll confirms what was all in sight, else it shows what was not. What stands alone is confirmed by its own button.
 function decideAll(button) {
   const yes = Boolean(button.dataset.yes);
   const { only } = button.dataset;
