@@ -7,6 +7,7 @@ package meaning
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,6 +164,22 @@ func Wait(header func(name string) string, now time.Time) (time.Duration, bool) 
 		now = at
 	}
 	return until.Sub(now), !now.IsZero()
+}
+
+// Age returns how long a cache has kept an answer (RFC 9111 §5.1); 0 where none has, and the longest time where one has
+// that does not say for how long: one that is stale, or a hit without an age.
+func Age(header func(name string) string) time.Duration {
+	if age, ok := units(header("Age"), time.Second); ok {
+		return age
+	}
+	stale := strings.HasPrefix(strings.TrimSpace(header("Warning")), "11")
+	for _, name := range []string{"Cache-Status", "X-Cache", "X-Cache-Status", "X-Proxy-Cache", "CF-Cache-Status"} {
+		stale = stale || slices.Contains(strings.Fields(plain(header(name))), "hit") // also in the name of a code: TCP_HIT
+	}
+	if stale {
+		return math.MaxInt64
+	}
+	return 0
 }
 
 // units reads a number of units that is not negative.

@@ -1,7 +1,9 @@
 package meaning_test
 
 import (
+	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +92,24 @@ func TestPagesAreForPeople(t *testing.T) {
 	} {
 		if got := meaning.Page(text[0], []byte(text[1])); got != want {
 			t.Errorf("%q is a page: %t", text, got)
+		}
+	}
+}
+
+func TestACacheSaysHowLongItKept(t *testing.T) {
+	const long = time.Duration(math.MaxInt64)
+	for said, want := range map[string]time.Duration{
+		"": 0, "Age: 600": 10 * time.Minute, "Age: 0": 0, "Age: x": 0, "X-Cache: MISS": 0, "X-Cache: Miss from cloudfront": 0, "Cache-Status: a; fwd=miss; stored": 0, "Warning: 299 - \"x\"": 0,
+		"X-Cache: HIT": long, "X-Cache: TCP_HIT from a.example": long, "X-Cache-Status: HIT": long, "CF-Cache-Status: HIT": long, "Cache-Status: a; hit; ttl=30": long, "Warning: 110 - \"Response is Stale\"": long,
+		"Age: 3|X-Cache: Hit from cloudfront": 3 * time.Second,
+	} {
+		header := http.Header{}
+		for _, line := range strings.Split(said, "|") {
+			name, value, _ := strings.Cut(line, ": ")
+			header.Set(name, value)
+		}
+		if got := meaning.Age(header.Get); got != want {
+			t.Errorf("%q: %s, want %s", said, got, want)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"piloto/internal/ground/meaning"
@@ -127,20 +125,11 @@ func decides(a tool.Answer, op tool.Operation, path string, since time.Duration)
 	switch {
 	case a.Failed, a.Truncated, meaning.Page(a.Header("Content-Type"), a.Body), meaning.SoftError(a.Body) && meaning.Of(a.Status, false) == meaning.Done:
 		return false
-	case cachedFor(a) >= since && cachedFor(a) > 0:
+	case a.Age >= since && a.Age > 0:
 		return false
 	case meaning.Missing(a.Status):
 		thing, one := meaning.ThingOf(op.Path, path)
 		return op.TellsMissing && one && meaning.NamesMissing(a.Body, thing)
 	}
 	return meaning.Whole(a.Status) && op.Describes(a.Body)
-}
-
-// cachedFor returns how long a cache has had an answer (RFC 9111 §5.1); 0 for one from no cache.
-func cachedFor(a tool.Answer) time.Duration {
-	seconds, err := strconv.ParseUint(strings.TrimSpace(a.Header("Age")), 10, 31)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
 }

@@ -167,6 +167,7 @@ func (s Sender) read(method string, res *http.Response, secrets []string, limit 
 	}
 	a := tool.Answer{Status: res.StatusCode, Headers: map[string]string{}, Bytes: len(body), Truncated: err != nil}
 	a.Wait, a.Waits = meaning.Wait(res.Header.Get, s.now())
+	a.Age = meaning.Age(res.Header.Get)
 	if !res.Uncompressed && res.ContentLength > int64(len(body)) && method != http.MethodHead {
 		a.Bytes = int(res.ContentLength)
 	}

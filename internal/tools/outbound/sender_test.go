@@ -135,6 +135,14 @@ func TestEveryPauseReachesTheCaller(t *testing.T) {
 	}
 }
 
+// TestTheAgeOfAnAnswerReachesTheCaller: also from a header that is not kept.
+func TestTheAgeOfAnAnswerReachesTheCaller(t *testing.T) {
+	r := serveRaw(t, say("HTTP/1.1 200 OK\r\nX-Cache: HIT\r\nContent-Length: 0\r\n\r\n"))
+	if a, err := sender(2*time.Second).Send(t.Context(), to(r.url, "GET"), nil, 100); err != nil || a.Age == 0 {
+		t.Errorf("%+v %v", a, err)
+	}
+}
+
 // TestHeadHasHeadersAndNoBody: its length is what the resource has, and nothing of it was read.
 func TestHeadHasHeadersAndNoBody(t *testing.T) {
 	r := serveRaw(t, say("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nEtag: \"v\"\r\nLast-Modified: Mon, 02 Mar 2026 09:00:00 GMT\r\nSet-Cookie: a=b\r\nContent-Length: 731\r\n\r\n"))

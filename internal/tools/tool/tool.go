@@ -230,18 +230,17 @@ func (op Operation) Answers(a Answer) bool {
 }
 
 // Describes reports whether a body is one that the document describes for success: JSON where it describes JSON only, and an
-// object with one of the members where it lists them. PHP writes an object without members as [].
+// object with one of the members where it lists them.
 func (op Operation) Describes(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	switch {
 	case !op.JSONOnly || len(body) == 0:
 		return true
-	case len(op.AnswerMembers) == 0 || string(body) == "[]":
+	case len(op.AnswerMembers) == 0:
 		return json.Valid(body)
 	}
 	var members map[string]json.RawMessage
-	return json.Unmarshal(body, &members) == nil && (len(members) == 0 ||
-		slices.ContainsFunc(op.AnswerMembers, func(name string) bool { _, has := members[name]; return has }))
+	return json.Unmarshal(body, &members) == nil && slices.ContainsFunc(op.AnswerMembers, func(name string) bool { _, has := members[name]; return has })
 }
 
 // At returns the address that the path of an operation follows.
@@ -337,8 +336,8 @@ type Prolong func(ctx context.Context, within time.Duration) time.Duration
 //	For a Call, Body is the protocol's result ({"content": […], "structuredContent": …}). Failed means that the tool reported an error, which Body describes.
 //	Code is that of the error of JSON-RPC that came in the place of a result, which Body describes; "" for any other answer.
 //
-// Waits says that the response asks for a pause, and Wait for how long (meaning.Wait). Who reads the response sets both, because
-// Headers does not hold every header that asks for one.
+// Waits says that the response asks for a pause, and Wait for how long (meaning.Wait); Age is how long a cache has kept it
+// (meaning.Age). Who reads the response sets them, because Headers does not hold every header that says so.
 type Answer struct {
 	Status    int
 	Failed    bool
@@ -349,6 +348,7 @@ type Answer struct {
 	Truncated bool
 	Waits     bool
 	Wait      time.Duration // may be negative, and has no limit: see Meaning
+	Age       time.Duration // 0: no cache has kept it
 }
 
 // MostWait limits the pause that a response may ask for.
