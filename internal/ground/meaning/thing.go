@@ -177,7 +177,7 @@ var lacks = []string{
 // fillers are the other words of sentences that say that something is missing. None of them tells why, or of what else.
 var fillers = []string{
 	"a", "an", "the", "this", "that", "such", "any", "of", "for", "with", "by", "at", "to", "from", "was", "were", "is", "are", "be", "been", "has", "have", "had", "does", "do",
-	"did", "doesn", "don", "didn", "couldn", "can", "could", "isn", "wasn", "unable", "find", "found", "locate", "exist", "exists", "existing", "exists", "there", "it", "its", "you",
+	"did", "doesn", "don", "didn", "couldn", "can", "could", "isn", "wasn", "unable", "find", "found", "locate", "exist", "exists", "existing", "there", "it", "its", "you",
 	"id", "ids", "uuid", "identifier", "number", "reference", "given", "specified", "requested", "provided", "query", "match", "matches", "matching", "record", "records", "entity",
 	"resource", "item", "error", "err", "exception", "already", "yet", "here", "or", "http", "404", "410", "results", "result", "model", "name", "named", "code", "we", "sorry",
 	"el", "la", "los", "las", "un", "una", "se", "ha", "han", "hay", "encontrado", "encontrada", "encontro", "encuentra", "encontrar", "pudo", "puede", "existe", "existen", "existia", "con",
