@@ -182,7 +182,7 @@ func record(r *http.Request) received {
 
 // readReply parses a reply of a script: its kind, then its parameters.
 //
-//	text WORDS          an answer in words
+//	text WORDS          an answer in words; with a call after it, beside that call
 //	call TOOL ARGUMENTS one tool call; ARGUMENTS are sent as they are, JSON or not.
 //	                    More TOOL ARGUMENTS pairs are more calls of the same answer
 //	status CODE BODY    an error of the provider
@@ -193,6 +193,10 @@ func readReply(args []string) (reply, error) {
 	switch {
 	case len(args) == 2 && args[0] == "text":
 		return reply{text: args[1]}, nil
+	case len(args) > 3 && args[0] == "text": // beside calls
+		r, err := readReply(args[2:])
+		r.text = args[1]
+		return r, err
 	case len(args) >= 3 && len(args)%2 == 1 && args[0] == "call":
 		var r reply
 		for i := 1; i < len(args); i += 2 {

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	openai "github.com/sashabaranov/go-openai"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/intent"
 )
 
@@ -42,7 +43,7 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if intent.Poses(text).Pending && !strings.Contains(text, "?") {
+			if claim.Read(text).Poses() && !strings.Contains(text, "?") {
 				t.Errorf("%q poses as a plan", text)
 			}
 			fmt.Fprintf(&golden, "person: %s\nagent: %s\n", messages, text)

@@ -19,7 +19,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"piloto/internal/chats/intent"
+	"piloto/internal/chats/claim"
 )
 
 var update = flag.Bool("update", false, "write the replies into testdata/dialogues.txt")
@@ -102,7 +102,7 @@ func play(t *testing.T, c *openai.Client, lines string, prompt openai.ChatComple
 			t.Fatal(lines, err)
 		}
 		reply := res.Choices[0].Message
-		if intent.Poses(reply.Content).Pending {
+		if claim.Read(reply.Content).Poses() {
 			t.Errorf("%s\nreply is a ghost plan: %s", lines, reply.Content)
 		}
 		return reply
@@ -253,7 +253,7 @@ func TestSummariesPoseAsNoPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reply := res.Choices[0].Message.Content; intent.Poses(reply).Pending {
+		if reply := res.Choices[0].Message.Content; claim.Read(reply).Poses() {
 			t.Errorf("%q: %s", text, reply)
 		}
 	}
@@ -320,7 +320,7 @@ func FuzzModel(f *testing.F) {
 			t.Fatalf("%q: %s", text, first)
 		}
 		reply := res.Choices[0].Message
-		if intent.Poses(reply.Content).Pending {
+		if claim.Read(reply.Content).Poses() {
 			t.Fatalf("%q is answered with a ghost plan: %s", text, reply.Content)
 		}
 		for _, c := range reply.ToolCalls {

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"piloto/internal/chats/intent"
+	"piloto/internal/chats/claim"
 )
 
 //go:embed texts.json
@@ -31,7 +31,7 @@ func (s speech) say(key string, values ...any) string {
 // about writes a sentence about an operation. It uses the address where the title would make the
 // sentence read as a plan: a summary such as «Confirm the booking» would.
 func (s speech) about(key string, op operation, values ...any) string {
-	if text := s.say(key, append([]any{op.title()}, values...)...); !intent.Poses(text).Pending {
+	if text := s.say(key, append([]any{op.title()}, values...)...); !claim.Read(text).Poses() {
 		return text
 	}
 	return s.say(key, append([]any{op.address()}, values...)...)
@@ -53,7 +53,7 @@ func (s speech) abilities(ops []operation) string {
 			break
 		}
 		line := fmt.Sprintf("\n- %s (%s)", op.title(), op.address())
-		if intent.Poses(line).Pending {
+		if claim.Read(line).Poses() {
 			line = "\n- " + op.address()
 		}
 		b.WriteString(line)
@@ -75,7 +75,7 @@ func (s speech) refusal(reason string) string {
 		}
 	}
 	short := []rune(strings.Join(strings.Fields(reason), " "))
-	if text := s.say("refused", string(short[:min(len(short), 240)])); !intent.Poses(text).Pending {
+	if text := s.say("refused", string(short[:min(len(short), 240)])); !claim.Read(text).Poses() {
 		return text
 	}
 	return s.say("refused", "")

@@ -333,3 +333,5 @@ func (t thingWords) has(word string) bool {
 
 // singular drops the ending of a plural.
 func singular(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e") }
+
+func isNumber(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }

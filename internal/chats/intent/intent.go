@@ -1,11 +1,7 @@
-// Package intent classifies texts before any action. It has two functions, both pure:
-//
-//   - Classify: does a user's message agree or refuse, and does it name the plan? The whole
-//     message must be on a closed list, unchanged or without hesitations, repeated letters and a
-//     few known typing errors. The list is closed because the cost is one-sided: a missed
-//     confirmation costs a second message, a false confirmation has an effect in the world.
-//   - Poses: does a model's text pose as a plan, ask for a confirmation, or claim a finished act,
-//     without a tool call?
+// Package intent classifies a user's message before any action: does it agree or refuse, and does it name the plan? The whole
+// message must be on a closed list, unchanged or without hesitations, repeated letters and a few known typing errors. The list is
+// closed because the cost is one-sided: a missed confirmation costs a second message, a false confirmation has an effect in the
+// world.
 //
 // Invariant: a message with a question, a negation, a quotation, a contradicting emoji or any
 // word beyond the list never agrees. The text does not show which message a bare yes or no

@@ -142,7 +142,7 @@ func (d *dialog) lastWords(asking context.Context, why locale.Phrase) (llm.Reply
 // closingRequest returns the closing call of a turn or of a job, whose answer has at most a number of tokens. What the
 // model has no room for is dropped.
 func (d *dialog) closingRequest(why string, most int) (llm.Request, error) {
-	r := d.request(false)
+	r := d.request()
 	output := min(most, r.MaxTokens)
 	end := llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.close", "why", why)}
 	r.Tools, r.MaxTokens = nil, output+end.Estimate()

@@ -202,7 +202,7 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 	asking, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
 	failpoint.Here("conclude.model.before")
-	answer, err := w.modelCaller.ask(asking, false)
+	answer, err := w.modelCaller.ask(asking)
 	failpoint.Here("conclude.model.after")
 	blocked, isBlock := errors.AsType[errBlocked](err)
 	switch {

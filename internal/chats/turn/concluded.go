@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
@@ -78,18 +79,28 @@ func (w *conclusion) notes(text string) []conversation.Note {
 		}
 		list = append(list, w.req.note(conversation.NoteNotInResults, key, "list", strings.Join(missing, ", ")))
 	}
-	pose := intent.Poses(text)
-	if pose.Pending && w.chat.PendingRunID == "" {
+	said := claim.Read(text)
+	if said.AsksToConfirm() && w.chat.PendingRunID == "" {
 		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
 	}
-	did := slices.ContainsFunc(w.run.Steps, func(st plan.StepState) bool { return st.Status == plan.StepDone })
-	switch unsure := inDoubt(w.run); {
-	case pose.Done && len(unsure) > 0:
-		list = append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; ")))
-	case pose.Done && !did:
-		list = append(list, w.req.note(conversation.NoteNothingDone, "note.nothing_done"))
+	if unsure := inDoubt(w.run); len(said.Acts) > 0 && len(unsure) > 0 {
+		return append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; ")))
 	}
-	return list
+	return append(list, w.req.notDone(w.lacking(said.Acts))...)
+}
+
+// lacking returns those of some acts that the record of the run lacks.
+func (w *conclusion) lacking(acts []claim.Act) []claim.Act {
+	known := claim.NewRecord()
+	for _, st := range w.run.Steps {
+		if st.Status == plan.StepDone {
+			record(known, w.run, st)
+		}
+	}
+	for _, s := range w.reads {
+		known.Read(s.Answer)
+	}
+	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a) })
 }
 
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.

@@ -80,7 +80,7 @@ func TestEveryEndIsConcluded(t *testing.T) {
 			},
 			"Hecho: he reservado la Sala Norte.", plan.Failed,
 			[]string{"ocupada"},
-			"nothing_done: No se ha ejecutado nada desde tu mensaje.",
+			"nothing_done: No consta: «reservado». En esta conversación no se ha ejecutado nada que lo haga.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,8 +51,8 @@ type dialog struct {
 	concludes  bool                                     // the model tells what comes of the plan of this turn
 	searches   int
 	unproposed locale.Phrase // why the last proposal became no plan
-	forced     bool          // the model was asked again with a tool call forced
-	words      []string      // texts of the model beside its calls, or before it was asked again
+	doubted    string        // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
+	words      []string      // texts of the model beside its calls
 	ending     ending        // how the answer ends, when it is no success
 }
 
@@ -123,10 +123,9 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 	asking, cancel := d.within(asking)
 	defer cancel()
 	d.closes = mayLook(d.listed)
-	force := false
 	for range d.agent.rounds() {
 		round, cancel := d.roundTime(asking)
-		answer, err := d.ask(round, force)
+		answer, err := d.ask(round)
 		cancel()
 		if err != nil {
 			return d.handleFailure(ctx, asking, round, answer, err)
@@ -135,11 +134,10 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			answer.Calls = d.applyAll()
 		}
 		if len(answer.Calls) == 0 {
-			if strings.TrimSpace(answer.Text) == "" && len(d.words) == 0 {
+			if answer.Text = cmp.Or(strings.TrimSpace(answer.Text), d.doubted); answer.Text == "" && len(d.words) == 0 {
 				return d.close(ctx, asking, conversation.StopModel)
 			}
 			if d.corrects(asking, answer.Text) {
-				force = false
 				continue
 			}
 			if d.ending = (ending{}); answer.Cut || d.verdict.partial() {
@@ -149,7 +147,6 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 			if !again {
 				return reply, err
 			}
-			force = true
 			continue
 		}
 		d.closes = true
@@ -159,7 +156,6 @@ func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
 		if over || err != nil {
 			return reply, err
 		}
-		force = false
 	}
 	return d.close(ctx, asking, conversation.StopSteps)
 }
@@ -176,17 +172,17 @@ func (d *dialog) handleFailure(ctx, asking, round context.Context, answer llm.Re
 	case stop == conversation.StopContext, stop != "" && d.hasRead(), errors.Is(context.Cause(round), errAgentTime):
 		d.service.Log.WarnContext(ctx, "turn.closed", "chat_id", d.chat.ID, "stop_reason", stop, "error", err)
 		return d.close(ctx, asking, stop)
-	case len(d.words) == 0:
+	case len(d.words) == 0 && d.doubted == "":
 		return d.service.blockedReply(ctx, &d.modelCaller, err)
 	}
 	d.service.Log.WarnContext(ctx, "turn.not_asked_again", "chat_id", d.chat.ID, "error", err)
 	d.ending = ending{conversation.Partial, cmp.Or(stop, conversation.StopModel)}
-	return d.storeText(ctx, d.by(), d.fullText("")) // the partial text is no answer; the earlier texts stay
+	return d.storeText(ctx, d.by(), d.fullText(d.doubted)) // the partial text is no answer; the earlier texts stay
 }
 
 // stopped returns the reply of a turn that a person stopped: the text so far, if there is one.
 func (d *dialog) stopped(ctx context.Context, soFar string) (Reply, error) {
-	by, text := d.by(), d.fullText(soFar)
+	by, text := d.by(), d.fullText(cmp.Or(soFar, d.doubted))
 	by.Stopped = true
 	d.ending = ending{conversation.Partial, conversation.StopPerson}
 	if text != "" {
@@ -221,17 +217,15 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	return reply, err
 }
 
-// handleText handles an answer in text. When needsRetry reports it, the model is asked once
-// more, with a tool call forced. The first text is kept in any case. A note under the text marks
-// a false claim.
+// handleText handles an answer in text. When reconsiders reports it, the model is asked once more, and may say the same
+// again: one text is shown. A note stands where the record contradicts it.
 func (d *dialog) handleText(ctx context.Context, text string) (Reply, bool, error) {
-	if !d.forced && d.needsRetry(text) {
+	if d.reconsiders(ctx, text) {
 		d.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", d.chat.ID)
-		d.forced = true
-		d.keep(text)
+		d.doubted = text
 		d.messages = append(d.messages,
 			llm.Message{Role: llm.Assistant, Content: text},
-			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.ghost")})
+			llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.reconsider")})
 		return Reply{}, true, nil
 	}
 	whole := d.fullText(text)

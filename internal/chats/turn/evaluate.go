@@ -47,7 +47,7 @@ func verdictFormat() *llm.Format {
 // answer again: it was told what is missing. An evaluation that fails leaves the answer as it is.
 func (d *dialog) corrects(ctx context.Context, text string) bool {
 	evaluates := d.agent.Eval == agent.EvalBasic || d.agent.Eval == agent.EvalFull
-	if !evaluates || strings.TrimSpace(text) == "" || !d.forced && d.needsRetry(text) {
+	if !evaluates || strings.TrimSpace(text) == "" || d.reconsiders(ctx, text) {
 		return false
 	}
 	d.verdict = verdict{}
@@ -77,7 +77,7 @@ func (d *dialog) judge(ctx context.Context, text string) (v verdict, err error) 
 	q.messages = append(slices.Clone(d.messages),
 		llm.Message{Role: llm.Assistant, Content: text},
 		llm.Message{Role: llm.System, Content: locale.Text(d.req.Locale, "prompt.evaluate")})
-	answer, err := q.ask(ctx, false)
+	answer, err := q.ask(ctx)
 	q.meter.settle(context.WithoutCancel(ctx), Reply{Kind: KindMessage, By: q.by()}, err)
 	d.meter.Beside += q.meter.Turn.Micros
 	if err != nil {

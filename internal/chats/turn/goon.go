@@ -23,7 +23,7 @@ const (
 )
 
 // goOn continues an answer that was cut. When that fails, it returns the answer as it is.
-func (q *modelCaller) goOn(ctx context.Context, force bool, cut llm.Reply) (llm.Reply, error) {
+func (q *modelCaller) goOn(ctx context.Context, cut llm.Reply) (llm.Reply, error) {
 	before := q.messages
 	defer func() { q.messages = before }()
 	tail := tailOf(cut.Text)
@@ -37,7 +37,7 @@ func (q *modelCaller) goOn(ctx context.Context, force bool, cut llm.Reply) (llm.
 		release := q.writing.hold(cut.Text)
 		defer func() { q.seam = nil; release() }()
 	}
-	more, err := q.askOnce(ctx, force && len(cut.Calls) > 0)
+	more, err := q.askOnce(ctx)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errStopped):
 		cut.Text, cut.Cut = join(cut.Text, more.Text, tail), true

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -42,6 +43,7 @@ type turnData struct {
 type chatHistory struct {
 	history  []llm.Message
 	runs     []plan.Run
+	named    []string              // ids of the runs that the newest messages name, the newest first
 	reads    []conversation.Source // of earlier answers, the oldest first
 	readFrom []string              // ids of the servers of all reads of these answers
 	summary  conversation.Summary  // of what stands before the history
@@ -68,6 +70,11 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	})
 	if h.summary, err = s.summaryOf(ctx, req, chat.ID, messages); err != nil {
 		return chatHistory{}, err
+	}
+	for _, m := range slices.Backward(messages) {
+		if id := cmp.Or(m.RunID, m.FromRunID); id != "" && !slices.Contains(h.named, id) {
+			h.named = append(h.named, id)
+		}
 	}
 	messages = h.addTexts(req.Locale, messages, message)
 	h.addReads(messages, message)

@@ -55,7 +55,7 @@ func (s *Service) modelCaller(req Request, chat conversation.Chat) modelCaller {
 
 // resolve chooses the model, or returns the block that keeps the turn from running.
 func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block {
-	snapshot.Need.Input = q.request(false).Estimate()
+	snapshot.Need.Input = q.request().Estimate()
 	plan, block := eligibility.Resolve(snapshot)
 	if q.use = plan; plan != nil && plan.Swap != nil {
 		q.first = eligibility.Refuse(plan.Swap.Reason, plan.Swap.Preferred)
@@ -64,8 +64,8 @@ func (q *modelCaller) resolve(snapshot eligibility.Snapshot) *eligibility.Block 
 }
 
 // request builds one call of the chosen model.
-func (q *modelCaller) request(force bool) llm.Request {
-	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format, Force: force}
+func (q *modelCaller) request() llm.Request {
+	r := llm.Request{Messages: q.messages, Tools: q.tools, Format: q.format}
 	if q.use != nil {
 		r.Model, r.Temperature = q.use.Model, q.use.Assistant.Temperature
 		r.MaxTokens = max(q.use.Estimate.Output, min(q.least, q.use.Window/2))
@@ -99,10 +99,10 @@ func (e errBlocked) Error() string { return "turn: blocked: " + string(e.block.R
 
 // ask calls the model of the plan. An answer that was cut at its token limit is continued once. Its calls have ids that no
 // other call of the conversation has.
-func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
-	answer, err := q.askOnce(ctx, force)
+func (q *modelCaller) ask(ctx context.Context) (llm.Reply, error) {
+	answer, err := q.askOnce(ctx)
 	if err == nil && answer.Length && q.format == nil {
-		answer, err = q.goOn(ctx, force, answer)
+		answer, err = q.goOn(ctx, answer)
 	}
 	answer.Calls = llm.Distinct(answer.Calls, q.messages)
 	return answer, err
@@ -110,9 +110,9 @@ func (q *modelCaller) ask(ctx context.Context, force bool) (llm.Reply, error) {
 
 // askOnce calls the model of the plan. When the provider fails, it calls the next models that the
 // assistant lists. It holds the cost before each call.
-func (q *modelCaller) askOnce(ctx context.Context, force bool) (llm.Reply, error) {
+func (q *modelCaller) askOnce(ctx context.Context) (llm.Reply, error) {
 	for {
-		r := q.request(force)
+		r := q.request()
 		if err := q.fit(ctx, &r); err != nil {
 			return llm.Reply{}, err
 		}

@@ -232,7 +232,7 @@ func TestAYesAsksAgainWhenItWasAskedFor(t *testing.T) {
 		propose := calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`))
 		w.model.answers = []any{propose}
 		refuse(t, w, w.send(t, "reserva la sala n1").Run, "es muy cara")
-		w.model.answers = []any{text(said)}
+		w.model.answers = []any{text(said), text(said)}
 		w.send(t, "gracias")
 		w.Pass(time.Minute)
 		w.model.answers = []any{propose, text("vale")}

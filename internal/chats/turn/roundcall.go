@@ -27,12 +27,12 @@ func (w *work) askRound(ctx context.Context) (conversation.StopReason, error) {
 	if r.Eval = w.toJudge(); r.Eval {
 		w.askToJudge()
 	}
-	request := w.request(false)
+	request := w.request()
 	r.Held = w.use.Price.Cost(request.Estimate(), request.MaxTokens)
 	if !w.limitSpending(r.Held, request) {
 		return conversation.StopBudget, nil
 	}
-	return w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.ask(asking, false) })
+	return w.call(ctx, r, func(asking context.Context) (llm.Reply, error) { return w.ask(asking) })
 }
 
 // nextRound returns the round to ask: another attempt at the last one when its answer was lost, else a new one.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
-	"piloto/internal/chats/intent"
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -227,7 +227,7 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 // decision is usable.
 func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 	for range maxDecisions {
-		answer, err := r.ask(ctx, false)
+		answer, err := r.ask(ctx)
 		if err != nil {
 			return agent.Decision{}, false, err
 		}
@@ -401,10 +401,10 @@ func (r Routed) failed() failedAgent {
 // notes returns the notes under an answer of the router's own model, which can only answer. An
 // agent's claims get no note.
 func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []conversation.Note {
-	if kind != conversation.KindText || routed.Action != agent.Respond || !intent.Poses(text).Done {
+	if kind != conversation.KindText || routed.Action != agent.Respond {
 		return nil
 	}
-	return []conversation.Note{r.req.note(conversation.NoteNothingDone, "note.nothing_done")}
+	return r.req.notDone(claim.Read(text).Acts)
 }
 
 // remember adds the message and its answer to the session's memory.

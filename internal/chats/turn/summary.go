@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"piloto/internal/chats/intent"
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/window"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -152,7 +152,7 @@ func (s *summariser) write(ctx context.Context) (string, error) {
 		return "", err
 	}
 	s.messages = []llm.Message{{Role: llm.User, Content: ask}}
-	r := s.request(false)
+	r := s.request()
 	r.Temperature, r.MaxTokens = 0, min(summaryOutput, r.MaxTokens)
 	if _, fits := window.Fit(r, s.use.Window, 0); !fits {
 		return "", errContextFull
@@ -186,7 +186,7 @@ func usableSummary(text string) string {
 			}
 		}
 	}
-	if intent.Poses(text).Pending {
+	if claim.Read(text).AsksToConfirm() {
 		return ""
 	}
 	return text

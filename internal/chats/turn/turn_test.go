@@ -353,8 +353,8 @@ func TestWrongCallsAreResultsUntilTheStepsAreUsedUp(t *testing.T) {
 	}
 }
 
-// TestFalsePlanTextIsRetriedOnceAndKept (guarantee I26).
-func TestFalsePlanTextIsRetriedOnceAndKept(t *testing.T) {
+// TestFalsePlanTextIsAskedOnceMore (guarantee I26): the model may call, or say the same again. One text is shown.
+func TestFalsePlanTextIsAskedOnceMore(t *testing.T) {
 	ghost := text("Plan propuesto:\nPaso 1: reservar la sala.\nResponde confirmo para ejecutar.")
 	t.Run("the model then calls", func(t *testing.T) {
 		w := newWorld(t)
@@ -364,17 +364,17 @@ func TestFalsePlanTextIsRetriedOnceAndKept(t *testing.T) {
 			t.Errorf("%+v", reply)
 		}
 		list := w.Messages()
-		if n := len(list); n != 3 || list[1].Content != ghost.Text || list[1].RunID != reply.Run.ID || list[2].ID != reply.Message.ID {
-			t.Errorf("what it said does not stand before the card: %+v", list)
+		if n := len(list); n != 2 || list[1].ID != reply.Message.ID || len(reply.Before) != 0 {
+			t.Errorf("what it took back stands before the card: %+v", list)
 		}
-		if !w.model.asked[1].Force || w.model.asked[0].Force {
-			t.Error("the second call was not forced, or the first was")
+		if again := w.model.asked[1]; len(again.Tools) != len(w.model.asked[0].Tools) || !strings.Contains(again.Messages[len(again.Messages)-1].Content, "repítelo sin cambios") {
+			t.Errorf("%+v", again)
 		}
 	})
 	t.Run("the model insists", func(t *testing.T) {
 		w := newWorld(t, ghost, text("Lo siento: Plan propuesto: Paso 1: reservar. ¿Lo confirmas?"))
 		reply := w.send(t, "salas")
-		if m := reply.Message; reply.Kind != turn.KindMessage || !strings.HasPrefix(m.Content, ghost.Text) || !strings.Contains(m.Content, "Lo siento") || len(w.model.asked) != 2 {
+		if m := reply.Message; reply.Kind != turn.KindMessage || !strings.HasPrefix(m.Content, "Lo siento") || len(w.model.asked) != 2 {
 			t.Errorf("%+v after %d calls", reply.Message, len(w.model.asked))
 		}
 		list := w.Messages()
@@ -397,12 +397,24 @@ func TestFalsePlanTextIsRetriedOnceAndKept(t *testing.T) {
 			t.Errorf("%+v", reply.Message)
 		}
 	})
+	t.Run("it repeats it", func(t *testing.T) {
+		w := newWorld(t, ghost, ghost)
+		if m := w.send(t, "salas").Message; m.Content != ghost.Text || len(m.Notes) != 1 || len(w.model.asked) != 2 {
+			t.Errorf("%+v after %d calls", m, len(w.model.asked))
+		}
+	})
+	t.Run("it says nothing the second time", func(t *testing.T) {
+		w := newWorld(t, ghost, text(""))
+		if m := w.send(t, "salas").Message; m.Content != ghost.Text || len(m.Notes) != 1 || len(w.model.asked) != 2 {
+			t.Errorf("%+v after %d calls", m, len(w.model.asked))
+		}
+	})
 	t.Run("a plan waits", func(t *testing.T) {
 		w := newWorld(t)
 		w.model.answers = []any{calls("mcp_request", w.request("GET", "/rooms", "")), ghost}
-		draft := w.send(t, "salas")
+		w.send(t, "salas")
 		reply := w.send(t, "¿cómo era?")
-		if m := reply.Message; m.Content != ghost.Text || len(m.Notes) != 1 || !strings.Contains(m.Notes[0].Text, draft.Run.Plan.Goal) || len(w.model.asked) != 2 {
+		if m := reply.Message; m.Content != ghost.Text || len(m.Notes) != 0 || len(w.model.asked) != 2 {
 			t.Errorf("%+v after %d calls", m, len(w.model.asked))
 		}
 	})

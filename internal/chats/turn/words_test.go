@@ -7,6 +7,7 @@ import (
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
+	"piloto/internal/tools/tool"
 )
 
 const claim = "¡Listo! Ya he reservado la Sala Norte."
@@ -40,7 +41,7 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 		w.model.answers = []any{text(claim), calls("propose_plan", withServer(booksNorth, w))}
 		reply := w.send(t, "reserva la sala norte")
 		list := w.Messages()
-		if reply.Kind != turn.KindPlan || len(list) != 3 || list[1].Content != claim {
+		if reply.Kind != turn.KindPlan || len(list) != 2 {
 			t.Errorf("%+v", list)
 		}
 	})
@@ -50,10 +51,43 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 		w.send(t, "confirmo")
 		w.Execute(r.ID)
 		w.Pass(1e9)
-		w.model.answers = []any{text(claim)}
-		asked := len(w.model.asked)
-		if reply := w.send(t, "reserva otra"); w.codes(t, reply) != conversation.NoteNothingDone || len(w.model.asked) != asked+1 {
-			t.Errorf("%+v after %d calls", reply.Message, len(w.model.asked)-asked)
+		for message, note := range map[string]string{
+			"reserva otra": conversation.NoteNothingDone, "¿Me reservas otra?": conversation.NoteNothingDone, "¿La reservaste?": "", "gracias": "", "¿Y mi sala?": "",
+		} {
+			w.model.answers = []any{text(claim), text(claim)}
+			if reply := w.send(t, message); w.codes(t, reply) != note {
+				t.Errorf("after %q: %+v", message, reply.Message)
+			}
+		}
+	})
+	t.Run("half of it", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.proposeDraft(t, bookNorth)
+		w.send(t, "confirmo")
+		w.Execute(r.ID)
+		for said, note := range map[string]string{
+			"La Sala Norte está reservada, y he cancelado la Sur.": conversation.NoteNothingDone, "La Sala Norte está reservada.": "",
+			"He reservado la sala y he enviado un correo a Ana.": conversation.NoteNothingDone, "Ya he reservado la XK77.": conversation.NoteNothingDone,
+		} {
+			w.model.answers = []any{text(said), text(said)}
+			if reply := w.send(t, "gracias"); w.codes(t, reply) != note {
+				t.Errorf("%q: %+v", said, reply.Message)
+			}
+		}
+	})
+	t.Run("it tells what it read", func(t *testing.T) {
+		for said, note := range map[string]string{
+			"Está reservada.": "", "Ya está reservada para el martes.": "", "He reservado la sala.": conversation.NoteNothingDone, "La sala ha sido cancelada.": conversation.NoteNothingDone,
+		} {
+			w := newLookWorld(t)
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				const body = `{"sala":"Norte","estado":"reservada"}`
+				return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+			})
+			w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text(said), text(said)}
+			if reply := w.send(t, "¿cómo está la Norte?"); w.codes(t, reply) != note {
+				t.Errorf("%q: %+v", said, reply.Message)
+			}
 		}
 	})
 	t.Run("it runs now", func(t *testing.T) {
@@ -94,8 +128,7 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 	})
 }
 
-// TestClaimBesideCallIsComparedWithRecord: a claim beside the call that proposes, or before the
-// model was asked again, stands over the card of a plan that waits. It gets the note that any
+// TestClaimBesideCallIsComparedWithRecord: a claim beside the call that proposes stands over the card of a plan that waits. It gets the note that any
 // other claim gets, and the reply contains it.
 func TestClaimBesideCallIsComparedWithRecord(t *testing.T) {
 	proposes := func(w *world, said string) llm.Reply {
@@ -107,8 +140,7 @@ func TestClaimBesideCallIsComparedWithRecord(t *testing.T) {
 		answers func(w *world) []any
 		claims  bool
 	}{
-		"beside a call":             {func(w *world) []any { return []any{proposes(w, "Ya he enviado el correo.")} }, true},
-		"before it was asked again": {func(w *world) []any { return []any{text("¿Confirmas? Ya he enviado el correo."), proposes(w, "")} }, true},
+		"beside a call": {func(w *world) []any { return []any{proposes(w, "Ya he enviado el correo.")} }, true},
 		"beside a revision": {func(w *world) []any {
 			r := calls("revise_plan", withServer(`{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`, w))
 			r.Text = "Listo, ya he reservado la sala."

@@ -98,9 +98,8 @@ func (c cached) key(r llm.Request) (string, error) {
 		Account, Provider, Base, Model string
 		Temperature                    float64
 		MaxTokens                      int
-		Force                          bool
 		Format                         *llm.Format
 		Messages                       []llm.Message
 		Tools                          []llm.Tool
-	}{c.account, c.provider, c.base, r.Model, r.Temperature, r.MaxTokens, r.Force, r.Format, messages, r.Tools})
+	}{c.account, c.provider, c.base, r.Model, r.Temperature, r.MaxTokens, r.Format, messages, r.Tools})
 }

@@ -57,18 +57,16 @@ type Format struct {
 	Schema json.RawMessage
 }
 
-// Request is one call of the model. Force makes the model call some tool. MaxTokens
-// is the limit of the answer (0: the provider's own limit). Sink, if not nil,
-// receives the text while it arrives.
+// Request is one call of the model, which decides whether it calls a tool. MaxTokens is the limit of the answer (0: the
+// provider's own limit). Sink, if not nil, receives the text while it arrives.
 //
 // With a Format, the answer's text is a JSON value of that schema as far as the
 // provider ensures it. Not every provider does, so the caller must validate the
-// text. In that case Tools are not offered, and Force and Sink are ignored.
+// text. In that case Tools are not offered, and Sink is ignored.
 type Request struct {
 	Model       string
 	Messages    []Message
 	Tools       []Tool
-	Force       bool
 	Format      *Format
 	Temperature float64
 	MaxTokens   int

@@ -89,7 +89,7 @@ func schemaOf(t *testing.T) (schema any) {
 // inForm returns a request for an answer in a Format, with all members that a Format overrides.
 func inForm(model string) llm.Request {
 	r := ask(model, &page{})
-	r.Tools, r.Force = []llm.Tool{{Name: "mcp_request", Parameters: json.RawMessage(`{"type":"object"}`)}}, true
+	r.Tools = []llm.Tool{{Name: "mcp_request", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	r.Format = &llm.Format{Name: "decision", Schema: json.RawMessage(schemaText)}
 	return r
 }

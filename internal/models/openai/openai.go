@@ -65,7 +65,7 @@ func New(provider, baseURL, key string, doer *http.Client, now func() time.Time)
 // error.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
 	if r.Format != nil {
-		r.Tools, r.Force, r.Sink = nil, false, nil
+		r.Tools, r.Sink = nil, nil
 	}
 	known := c.quirks.of(r.Model)
 	for now := known; ; {
@@ -178,9 +178,6 @@ func request(r llm.Request, h quirks) sdk.ChatCompletionRequest {
 		out.Tools = append(out.Tools, sdk.Tool{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: t.Parameters,
 		}})
-	}
-	if r.Force && len(r.Tools) > 0 {
-		out.ToolChoice = "required"
 	}
 	if r.Format != nil {
 		h.format.apply(&out, *r.Format)

@@ -1,4 +1,4 @@
-package intent
+package claim
 
 import "strings"
 
@@ -14,7 +14,7 @@ var (
 	argKeys  = []string{`"arguments"`, `"parameters"`, `"args"`, `"params"`, `"action_input"`, `"tool_input"`, `"argumentos"`, `"parametros"`, `"parámetros"`, `"body"`}
 	planKeys = []string{`"plan"`, `"steps"`, `"pasos"`, `"goal"`, `"objetivo"`}
 	stepKeys = []string{`"method"`, `"path"`, `"operation"`, `"tool"`, `"action"`, `"op"`, `"goal"`, `"steps"`, `"pasos"`, `"metodo"`, `"método"`, `"accion"`, `"acción"`}
-	verbs    = []string{"call", "llam", "usa", "use", "using", "invo", "action:", "herramienta:", "tool:", "ejecut", "execut", "run"}
+	calling  = []string{"call", "llam", "usa", "use", "using", "invo", "action:", "herramienta:", "tool:", "ejecut", "execut", "run"}
 )
 
 func containsAny(text string, marks []string) bool {
@@ -64,7 +64,7 @@ func namesTool(folded string) bool {
 			if i := strings.LastIndexByte(before, '\n'); i >= 0 {
 				before = before[i+1:]
 			}
-			if containsAny(before, verbs) && !containsAny(before, []string{" when", "cuando", "can be", "se usa", "sirve"}) {
+			if containsAny(before, calling) && !containsAny(before, []string{" when", "cuando", "can be", "se usa", "sirve"}) {
 				return true
 			}
 			rest = rest[at+len(name):]

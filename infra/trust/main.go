@@ -1,0 +1,125 @@
+// Command trust prints how the product reads the texts of a file of conversations: how often a good answer would cost a second
+// call of the model or a line of ours, and how often a false claim would be marked.
+//
+//	go run ./infra/trust conversations.jsonl
+//
+// A line of the file is a conversation, {"conversation", "turns": [{"role": "user" or "assistant", "text"}, {"role": "call", "write":
+// true or false}]}: a call is one that the assistant made at that place, and write says whether it changed something. With -v the texts
+// that are read otherwise than expected are printed, too.
+//
+// The texts are sorted by what was done around them, and by a few words: see sort.go. Each is then read as if nothing had ever been
+// done or read in its chat. It exits with 1 when a figure misses its aim.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"piloto/internal/chats/claim"
+)
+
+func main() {
+	verbose := flag.Bool("v", false, "print the texts that are read otherwise than expected")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: trust [-v] FILE")
+		os.Exit(2)
+	}
+	met, err := run(flag.Arg(0), os.Stdout, *verbose)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "trust:", err)
+		os.Exit(2)
+	}
+	if !met {
+		os.Exit(1)
+	}
+}
+
+// gate is a figure with its aim.
+type gate struct {
+	name        string
+	texts       []string
+	counts      func(text string) bool
+	least, most float64 // shares of the texts that may count
+}
+
+// run prints the figures of a file, and reports whether all meet their aims.
+func run(file string, out io.Writer, verbose bool) (met bool, err error) {
+	conversations, err := read(file)
+	if err != nil {
+		return false, err
+	}
+	s := sortTexts(conversations)
+	costs := func(text string) bool { r := claim.Read(text); return r.Poses() || len(r.Acts) > 0 }
+	claims := func(text string) bool { return len(claim.Read(text).Acts) > 0 }
+	met = true
+	for _, g := range []gate{
+		{"plain questions that cost a second call or a line", s.questions, costs, 0, 0.02},
+		{"facts that cost a second call or a line", s.facts, costs, 0, 0.02},
+		{"short answers that cost a second call or a line", s.short, costs, 0, 0.02},
+		{"false claims that are marked", s.claims, claims, 0.9, 1},
+		{"requests to proceed without a card that are asked again", s.asks, func(text string) bool { return claim.Read(text).Poses() }, 0, 1},
+	} {
+		n := 0
+		for _, text := range g.texts {
+			counted := g.counts(text)
+			if counted {
+				n++
+			}
+			if verbose && counted == (g.least == 0) && g.most < 1 || verbose && !counted && g.least > 0 {
+				fmt.Fprintf(out, "  %s\n", strings.ReplaceAll(text, "\n", " / "))
+			}
+		}
+		share := 0.0
+		if len(g.texts) > 0 {
+			share = float64(n) / float64(len(g.texts))
+		}
+		verdict := "met"
+		if len(g.texts) == 0 {
+			verdict = "no texts"
+		} else if share < g.least || share > g.most {
+			verdict, met = "MISSED", false
+		}
+		fmt.Fprintf(out, "%-56s %4d of %4d  %5.1f %%  %s\n", g.name, n, len(g.texts), 100*share, verdict)
+	}
+	return met, nil
+}
+
+type conversation struct {
+	Name  string `json:"conversation"`
+	Turns []turn `json:"turns"`
+}
+
+type turn struct {
+	Role  string `json:"role"`
+	Text  string `json:"text"`
+	Write bool   `json:"write"`
+}
+
+// read reads a file of conversations. An error names the line.
+func read(file string) ([]conversation, error) {
+	f, err := os.Open(file) //nolint:gosec // the file is named by whoever runs the tool
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var list []conversation
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for n := 1; lines.Scan(); n++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		var c conversation
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		list = append(list, c)
+	}
+	return list, lines.Err()
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFiguresOfAFile sorts a text of each kind, and prints what the product makes of it.
+func TestFiguresOfAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.jsonl")
+	lines := `{"conversation":"1","turns":[{"role":"user","text":"Cancel my order"},{"role":"assistant","text":"Could you please provide the order id?"},{"role":"user","text":"7"},{"role":"call","write":false},{"role":"assistant","text":"Your order is pending. If you need anything else, let me know!"},{"role":"user","text":"Cancel it"},{"role":"assistant","text":"Would you like to proceed with the cancellation?"},{"role":"user","text":"Yes"},{"role":"call","write":true},{"role":"assistant","text":"Your order has been successfully cancelled."}]}` + "\n"
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	met, err := run(file, &out, true)
+	if err != nil || !met {
+		t.Fatalf("%v, %v: %s", met, err, out.String())
+	}
+	for _, line := range []string{"plain questions that cost a second call or a line           0 of    1", "facts that cost a second call or a line                     0 of    1", "false claims that are marked                                1 of    1", "asked again     1 of    1"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is not in\n%s", line, out.String())
+		}
+	}
+	if _, err := run(filepath.Join(t.TempDir(), "missing"), &out, false); err == nil {
+		t.Error("a missing file has figures")
+	}
+}

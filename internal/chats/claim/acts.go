@@ -1,0 +1,273 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"piloto/internal/ground/lazy"
+)
+
+// Act is an act that a text says is done, or under way.
+type Act struct {
+	Kinds []Kind   // families of its verb; none: any act
+	Own   bool     // the model says that it did it itself: nothing that was read makes that true
+	Verb  string   // as it is written, folded
+	Names []string // of its sentence: identifiers, folded
+}
+
+// actsOf returns the acts that a sentence claims. A question claims none.
+func actsOf(s sentence) []Act {
+	if s.question || s.quoted {
+		return nil
+	}
+	words := wordsOf(s.text)
+	if len(words) == 0 {
+		return nil
+	}
+	var list []Act
+	names := identifiers(s.text)
+	add := func(verb string, kinds []Kind, own bool) {
+		list = append(list, Act{Kinds: kinds, Own: own, Verb: verb, Names: names})
+	}
+	reported := has(words, reports())
+	past := has(words, pastTimes())
+	for i, w := range words {
+		before := clauseBefore(words, i)
+		if has(before, denials()) || supposed(words[:i]) {
+			continue
+		}
+		v, n := verbs(), nearest(before)
+		kinds, known := v.doneOf(w)
+		switch {
+		case known && n.own, !known && n.own && participle(w) && !perceived()[w] && !v.isBase(w):
+			if w == "confirmed" && i+1 < len(words) && words[i+1] == "that" || perceived()[w] {
+				continue
+			}
+			add(w, kinds, true)
+		case !known && v.past[w] != nil && !has(before[max(0, len(before)-1):], subordinators()):
+			add(w, v.past[w], true)
+		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past:
+			add(w, v.became[w], false)
+		case !known && v.going[w] != nil && (n.goes || i == 0 && goesNow(words)):
+			add(w, v.going[w], true)
+		case known && (n.passive || n.state && closes(words, i) || n.quick) && !reported && !past:
+			add(w, kinds, false)
+		case known && !reported && !past && !perceived()[w] && (i == 0 && begins(words) || !s.row && fragment(words, i)):
+			add(w, kinds, false)
+		case i > 1 && words[i-1] == "de" && (words[i-2] == "acabo" || words[i-2] == "acabamos") && v.base[w] != nil:
+			add(w, v.base[w], true)
+		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && slices.Contains([]string{"di", "dado", "doy", "dimos"}, words[i-2]):
+			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove}}[w == "alta"], true)
+		}
+	}
+	if len(list) == 0 && doneAlone(words) {
+		add(words[0], nil, true)
+	}
+	return list
+}
+
+// auxiliary is what the words before a verb make of it.
+type auxiliary struct{ own, passive, state, goes, quick bool }
+
+// nearest reads the words before a verb, backwards over adverbs and other participles.
+func nearest(before []string) (a auxiliary) {
+	at := len(before)
+	for at > 0 && (adverbs()[before[at-1]] || participle(before[at-1]) && at > 1 && before[at-1] != "been" && conjunction(before, at)) {
+		a.quick = a.quick || before[at-1] == "successfully" || before[at-1] == "correctamente"
+		at--
+	}
+	if at == 0 {
+		return a
+	}
+	w, two := before[at-1], ""
+	if at > 1 {
+		two = before[at-2]
+		for n := at - 2; n > 0 && adverbs()[two]; n-- {
+			two = before[n-1]
+		}
+	}
+	switch w {
+	case "i've", "we've", "he", "hemos":
+		a.own = true
+	case "have", "had":
+		a.own = two == "i" || two == "we"
+	case "i", "we":
+		a.own = true
+	case "been", "sido":
+		a.passive = two == "has" || two == "have" || two == "ha" || two == "han" || strings.HasSuffix(two, "'s") || two == "'ve"
+	case "quedado":
+		a.passive = two == "ha" || two == "han"
+	case "ha", "han":
+		a.passive = two == "se" || strings.HasPrefix(two, "l") && at > 2 && before[at-3] == "se"
+	case "queda", "quedan", "quedó", "quedaron":
+		a.passive = true
+	case "fue", "fueron":
+		a.passive = slices.Contains(before, "ya")
+	case "dejé", "dejamos", "dejado":
+		a.own = true
+	case "está", "estan":
+		a.state = true
+	case "is", "are":
+		a.state, a.passive = two != "" && !articles()[two], slices.Contains(before[at:], "now")
+	case "you're":
+		a.passive = true
+	case "being":
+		a.passive = true
+	case "i'm", "we're", "estoy", "estamos":
+		a.goes = true
+	case "am":
+		a.goes = two == "i"
+	}
+	if w == "are" && two == "we" {
+		a.goes = true
+	}
+	return a
+}
+
+// conjunction reports whether a participle before another shares its auxiliary: «has been upgraded and cancelled».
+func conjunction(before []string, at int) bool {
+	return slices.Contains(before[at:], "and") || slices.Contains(before[at:], "y")
+}
+
+var adverbs = lazy.Words(`now just already also successfully then both all gone went ahead and correctly finally since ya ahora tambien correctamente recien por fin y bien`)
+
+var articles = lazy.Words(`the a an this that these those el la los las un una este esta`)
+
+// participle reports whether a word looks like a participle of either language.
+func participle(w string) bool {
+	return len(w) > 3 && (strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ado") || strings.HasSuffix(w, "ido")) || strings.HasSuffix(w, "uesto") && len(w) > 4 || verbs().done[w] != nil
+}
+
+func (f forms) isBase(w string) bool { return f.base[w] != nil && f.done[w] == nil }
+
+// perceived are what a model does without any service, or by reading.
+var perceived = lazy.Words(`lined decided need feed seed speed checked found looked reviewed read retrieved located seen noticed understood searched verified compared prepared drafted listed summarised summarized calculated considered received tried attempted
+	noted identified determined asked explained mentioned been had included provided answered wanted needed gathered examined analysed analyzed learned planned assumed proposed suggested double-checked assumed obtained fetched reached authenticated helped assisted logged
+	revisado comprobado visto leido encontrado buscado consultado mirado entendido recibido verificado comparado preparado redactado calculado resumido pensado dicho explicado mencionado intentado podido querido tenido sido estado ido
+	analizado localizado propuesto obtenido recuperado supuesto contado olvidado equivocado hablado planteado`)
+
+var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
+
+// reports are words of who tells what somebody else did.
+var reports = lazy.Words(`according says said shows log logs history appears seems status segun dice dicen consta figura figuran muestra aparece parece historial bitacora example ejemplo`)
+
+var pastTimes = lazy.Words(`yesterday ago last earlier previously originally ayer anoche anteayer hace pasado pasada anteriormente antes`)
+
+var subordinators = lazy.Words(`que si cuando if that when`)
+
+// supposed reports whether a sentence is only about what would be, or what will.
+func supposed(words []string) bool {
+	return has(words, conditions()) || slices.ContainsFunc(words, func(w string) bool { return len(w) > 5 && strings.HasSuffix(w, "ria") })
+}
+
+var conditions = lazy.Words(`if when once until unless whether would after before tras despues si cuando hasta haya hayan hubiera hubieran fuera mientras`)
+
+// clauseBefore returns the words before one, from the beginning of its clause.
+func clauseBefore(words []string, at int) []string {
+	from := 0
+	for i := range at {
+		if words[i] == "," || words[i] == ";" || words[i] == ":" || words[i] == "but" || words[i] == "pero" {
+			from = i + 1
+		}
+	}
+	return words[from:at]
+}
+
+// closes reports whether a state is all that its sentence says: «Your table is booked for Friday.».
+func closes(words []string, at int) bool {
+	return words[at] != "scheduled" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta"}, words[at+1]) && !nounLike()[words[at]])
+}
+
+// begins reports whether a sentence begins with an English past that says what was done: «Added you to the list».
+func begins(words []string) bool {
+	return !nounLike()[words[0]] && (len(words) == 1 || determiners()[words[1]])
+}
+
+var determiners = lazy.Words(`the a an your you him her it them both all this that these and for to , : $`)
+
+// nounLike are participles that are nouns, or that say how a thing is.
+var nounLike = lazy.Words(`pedido pedidos puesto puestos cargo set put run file closed cerrado cerrada cerrados cerradas signed hecho incluido incluida incluidos incluidas included label record registered contratado mandado texto text`)
+
+// fragment reports whether a sentence is a report without a verb before its participle: «Order cancelled.», «Dominio renovado por un año».
+func fragment(words []string, at int) bool {
+	if nounLike()[words[at]] || at > 9 || has(words[:at], finites()) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+		return false
+	}
+	if at+1 < len(words) && strings.HasSuffix(words[at], "d") && !afterFragment()[words[at+1]] { // «your modified order»
+		return false
+	}
+	return at > 0 || len(words) == 1 || !determiners()[words[1]]
+}
+
+var (
+	stopsFragment = lazy.Words(`by por and y`)
+	afterFragment = lazy.Words(`for to from on at in with through until : ,`)
+)
+
+var finites = lazy.Words(`is are was were be been has have had will would can could may might must should do does did want need i we you to es son era fue fueron esta está estan ha han he hemos sera seran puede pueden hay tiene tienen quieres necesito
+	which what who cual que como listo lista ready please let , : an before`)
+
+// goesNow reports whether a sentence that begins with a gerund says that something goes on: «Cancelling the order now».
+func goesNow(words []string) bool { return has(words, nows()) }
+
+var nows = lazy.Words(`now ahora momento moment mismo speak`)
+
+// doneAlone reports whether a sentence is only «Done» or «Listo», or begins with it.
+func doneAlone(words []string) bool {
+	end := slices.IndexFunc(words, func(w string) bool { return w == "," || w == ":" || w == ";" || w == "—" })
+	if end < 0 {
+		end = len(words)
+	}
+	return doneWords()[strings.Join(words[:end], " ")]
+}
+
+var doneWords = func() map[string]bool {
+	set := map[string]bool{}
+	for _, text := range []string{"done", "all done", "all set", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
+		set[text] = true
+	}
+	return set
+}
+
+// wordsOf splits a folded sentence into its words and the signs between clauses.
+func wordsOf(text string) []string {
+	var list []string
+	var b strings.Builder
+	flush := func() {
+		if w := strings.Trim(b.String(), "'-"); w != "" {
+			list = append(list, w)
+		}
+		b.Reset()
+	}
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' || r == '-':
+			b.WriteRune(r)
+		case strings.ContainsRune(",;:—–(", r):
+			flush()
+			if len(list) > 0 {
+				list = append(list, map[bool]string{true: ":", false: ","}[r == ':'])
+			}
+		default:
+			flush()
+		}
+	}
+	flush()
+	for len(list) > 0 && (list[len(list)-1] == "," || list[len(list)-1] == ":") {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// identifier matches a word of letters and digits that is no amount and no ordinal: «#W9373487», «FDZ0T5», «59xx6w».
+var identifier = lazy.Pattern(`\b(?:[a-z]+\d[a-z\d]*|\d+[a-z]+\d[a-z\d]*)\b`)
+
+// identifiers returns the identifiers of a folded sentence.
+func identifiers(text string) []string {
+	return slices.DeleteFunc(identifier().FindAllString(text, -1), func(w string) bool { return len(w) < 4 })
+}
+
+func has(words []string, set map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return set[w] })
+}

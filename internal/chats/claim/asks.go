@@ -1,0 +1,164 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
+
+// pose is what a sentence wants of the person, or says that the model will do.
+type pose struct{ asks, announces, data, refuses bool }
+
+func poseOf(s sentence) (p pose) {
+	t := s.text
+	words := wordsOf(t)
+	p.refuses = refusals().MatchString(t)
+	var consent []int
+	if mentions(words, ofConsents()) {
+		consent = consents().FindStringIndex(t)
+	}
+	rest := t
+	if consent != nil {
+		rest = t[:consent[0]] + " " + t[consent[1]:]
+	}
+	p.data = mentions(words, ofData()) && (wantsData().MatchString(rest) || confirmsData(t)) || s.question && (choices().MatchString(t) || (asksHow().MatchString(t) || consent == nil && wonders().MatchString(t)))
+	switch {
+	case p.data, (consent != nil || s.question) && general().MatchString(t):
+	case consent != nil, s.question && (oks().MatchString(t) || offers(words)):
+		p.asks = true
+	case !s.question && announces(words), mentions(words, ofPlans()) && waits().MatchString(t) && !has(words, denials()):
+		p.announces = true
+	}
+	return p
+}
+
+// mentions reports whether a word begins as one of a set. Each pattern below has a set of how its words begin, because a pattern of
+// many alternatives is slow, and most sentences have none of its words.
+func mentions(words []string, beginnings map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return beginnings[w[:min(len(w), 4)]] })
+}
+
+var (
+	ofConsents = lazy.Words(`conf repl type say writ answ resp pres hit clic tap wait awai need requ pend subj with unti your once when mome if give read do have let woul want like shal shou may can coul ok okay good cont escr di dime
+		diga puls apre apri toca marc haz tecl cuan vez apen si espe agua nece falt aten qued suje bast sena apru revi auto`)
+	ofData  = lazy.Words(`prov spec clar tell give shar let need conf have get chec veri look whic what choo sele plea dime indi diga faci pasa prop espe acla cuen elig esco nece me falt`)
+	ofPlans = lazy.Words(`plan here what hare prop esto paso step`)
+)
+
+// wantsData matches a request for something that the model does not know.
+var wantsData = lazy.Pattern(`\b(provide|specify|clarify|tell me|give me (your|the|some|more)\b|share (your|the|it|that|more)|let me know (which|what|when|where|who|how|your|the|any|of any|more|if there|if you have|if you need|once you|so)` +
+	`|(i|i'll|we'll|we|i will|still|just) need (to know|to verify your|some|more|your|the|a few|that|this|these|those|an?)\b` +
+	`|confirm (which|what|whether|how|with me)\b|(have|get) (this|that|these|the|all the) (information|details|data)\b|(check|verify|look up) your|which (one|of|option)|what (is|are|would|name|time|date)|choose (one|between|from)|select|please pick` +
+	`|(dime|indicame|indiqueme|digame|facilitame|facilite|faciliteme|pasame|proporciona|proporcioname|proporcione|especifica|aclarame|cuentame|elige|escoge) (el|la|los|las|tu|tus|su|sus|que|cual|cuales|cuando|donde|quien|como|para|si prefieres|un|una|mas|a que|en que|de que)\b` +
+	`|necesito (saber|el|la|los|las|tu|tus|su|sus|un|una|mas|que me (digas|indiques|pases|facilites|des (el|la|tu)))|me (das|dices|indicas|facilitas|pasas|pasa|da|indica|facilita|confirmas (el|la|los|las|tu|tus|si|cual|que)) |(falta|faltan) (el|la|los|las|tu|tus|su|sus|un|una))`)
+
+// choices matches a question between several things.
+var choices = lazy.Pattern(`\b(or|o bien|o) (should|shall|would|do|did|is|are|prefer|another|one|a different|any|leave|keep|wait|no|not|prefieres|prefiere|quieres|la|el|le|lo|otra|otro|mejor|cambio|cambiamos|espero|esperamos|lo dejo|usar|use|use the)\b|\b(any|anything|something|one of|another|different|other) (other|else|additional|these|those|the following|of these|option|options|way|date|time)\b|\b(alguno|alguna|algun|algo|otra cosa|otro dato|cualquier)\b`)
+
+// wonders matches a question that is not answered by yes or no.
+var wonders = lazy.Pattern(`^[^?]{0,60}\b(which|what|when|where|who|whose|how|cual|cuales|cuando|donde|quien|quienes|cuanto|cuanta|cuantos|cuantas|a que|de que|en que|con que|para que|por que)\b|^(y |entonces |perfecto, |vale, )?(que|como) `)
+
+// asksHow matches a question that begins with its word.
+var asksHow = lazy.Pattern(`^(and |so |now |then |but |y |entonces |pero )?(how|which|what|when|where|who|como|cual|cuando|donde|quien|cuanto)\b`)
+
+// confirmsData reports whether a sentence wants a thing to be confirmed that is not the plan: «please confirm the order id».
+func confirmsData(t string) bool {
+	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool { return !planNouns()[found[1]] })
+}
+
+var confirmed = lazy.Pattern(`\bconfirm (?:that )?(?:the|your|a|an|its|both the|these|both) (\w+)`)
+
+var planNouns = lazy.Words(`above changes change plan proposal details cancellation booking upgrade exchange return refund modification request action actions purchase transfer everything`)
+
+// consents matches a request for a confirmation, in any mood.
+var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the (above|changes?|details above)| below| here| these changes| please)?( with (a )?yes)?[ ,.!?]*($|(,? ?(and|so|if|that|whether|you'd|you would|you want|you wish|to|with|in order|when|before|by)\b))` +
+	`|\b(reply|type|say|write|answer|respond|press|hit|click|tap)\b.{0,30}\b(yes|confirm|ok|okay|go|button|proceed)\b` +
+	`|\b(wait|waiting|awaits?|awaiting|needs?|requires?|required|pending|subject to|without|until)\b.{0,25}\b(approval|confirmation|go-ahead|sign-?off|thumbs up|permission|consent|green light|your ok|you approve|you confirm)\b|\byour (approval|confirmation|permission|consent|go-ahead) (is|to|before)\b` +
+	`|\b(good to go|(ok|okay) (to|if i)\b|(ok|okay) with (that|this|you))|\bif (everything|that|this|it|all|you're|you are|the)\b.{0,30}\b(right|good|correct|happy|works|fine|ok|okay|accept|agree)\b.*\b(i'll|i will|i can)\b|\bsi (todo |me |le |te |lo )?(esta|es|va|viene|acepta|aceptas|confirmas|parece)\b.{0,30},.{0,12}\b(lo|la|los|las|dime|digame|dígame)\b` +
+	`|\b(once|when|as soon as|the moment|if) you('ve| have| are)? (confirm|confirmed|approve|approved|sign off|give|say|ok|okay|authori[sz]e|agree|happy|ready|good)\b|\b(say the word|give (me )?the (nod|go-ahead|green light|word|ok)|ready when you are|with your (ok|approval|permission))\b|\b(do|have) i have your (permission|approval|go-ahead|ok)\b|\blet me know if (i should|you('d| would) like (me )?to|you want me to|i can|that works|that's ok|this works|you agree|you're happy)( \w+)? ?(proceed|go|do|continue|make|\w+)?` +
+	`|\b(would you like|do you want|want|like|shall|should|may|can|could|ok|okay)\b.{0,20}\b(to proceed|proceed|go ahead|move forward|continue with|do (it|that|this|so))\b` +
+	`|\b(responde|responda|respondas|contesta|conteste|contestes|escribe|escriba|escribas|escribi|di|dime|diga|digas|dígame|digame|pulsa|pulse|pulses|apreta|apretá|aprieta|presiona|presione|toca|marca|haz clic en|teclea)\b.{0,25}(\bconfirmo|\bconfirmar|\bconfirma|\bsi\b|\bsí|\badelante|\bok\b|\bboton|\bvisto bueno|que si)` +
+	`|\b(cuando|en cuanto|una vez|apenas|si) .{0,25}\b(confirmes|confirme|confirmas|apruebes|apruebe|apruebas|valides|valide|autorices|autorice|me des|me de|me dé|me digas|me diga|des el|visto bueno|luz verde|de acuerdo|te parece|le parece|me confirmas|lo ves bien|quieras|quiera)` +
+	`|\b(espera|espero|aguardo|pendiente|necesito|necesita|requiere|falta|atento|atenta|quedo|sujeto|bastaria|basta|a falta)\b.{0,40}\b(confirmacion|aprobacion|visto bueno|luz verde|autorizacion|que (me )?(lo |la )?(confirmes|confirme|apruebes|apruebe|valides|pulses|pulse|autorices|digas que si|respondas|contestes)|tu ok|su ok)` +
+	`|\b(confirma|confirme|confirmame|confirmeme|confirmalo|confirmelo|confirmala|apruebalo|apruebala|apruebalas|apruebalos|revisalas y apruebalas)\b[ ,]*(por favor|el plan|la propuesta|para|y|si|cuando|abajo|$)|\ba tu senal\b|\bconfirmas\b|\bme autoriza(s)?\b|\bsi estas? de acuerdo\b`)
+
+// general matches an account of how plans are confirmed.
+var general = lazy.Pattern(`\b(un|cada|cualquier|todo|los|a|any|every|each|all) (plan|planes|plans)\b|\b(planes|plans) (se|are|can|wait)\b|\b(on|en) (a|its|su|una|cada) (card|tarjeta)\b`)
+
+// oks match a question that a yes answers, and that names no act: «¿Te parece?», “OK with you?”.
+var oks = lazy.Pattern(`\b(te parece|le parece|os parece|sound good|sounds good|look good|looks good|all good|ok with you|okay with you|is that (ok|okay|alright|fine|right)|is this (ok|okay|alright|fine)|does (that|this) (work|sound|look)|agreed|me das el ok|procedo|avanzo|avanzamos|continuo|continuar|continue|seguimos|seguir|sigo|bueno y|ok para|timbro|adelante|lo hago|lo hacemos|le doy|tiro para adelante|ejecuto|lanzo|lo confirmo|confirmo|de acuerdo)\b|^(proceed|confirm|ok|okay|go ahead|ready|vale|lo confirmas|shall i|should i|can i)[ ?]*$`)
+
+// waits matches a text that poses as a plan.
+var waits = lazy.Pattern(`\bplan (propuesto|pendiente|a ejecutar|de accion)\b|^(el |mi |the |my |proposed )?plan( propuesto)?:?$|\b(proposed|pending) plan\b|\bhere('s| is) (the|my) plan\b|\bthe plan is to\b|\bmi plan:|^plan: |\b(here's what (i'd|i would|i'll|i will|we'll) do|esto es lo que (hare|haria|voy a hacer)|lo que hare|hare lo siguiente|te propongo|propongo|le propongo)\b|^(paso|step) [1-3] ?[:.)–-]`)
+
+// refusals match what the model says that it cannot do.
+var refusals = lazy.Pattern(`\b(unable to|cannot|can't|can not|not able to|not possible|isn't possible|unfortunately|recommend contacting|not allowed|not eligible|don't have the (ability|authority)|no puedo|no podemos|no me es posible|no es posible|lamentablemente|por desgracia|no se puede|no esta permitido|no tengo (permiso|acceso|forma))\b`)
+
+// offers reports whether a question offers an act: «¿Te reservo la Norte?», “Would you like me to cancel it?”.
+func offers(words []string) bool {
+	v := verbs()
+	for i, w := range words {
+		rest := words[i+1:]
+		switch {
+		case (w == "me" || w == "i" || w == "we") && i > 0 && (offering()[words[i-1]] || offering()[w]):
+			if len(rest) > 0 && (rest[0] == "to" || rest[0] == "also" || rest[0] == "now" || rest[0] == "just" || rest[0] == "go") {
+				rest = rest[1:]
+			}
+			return slices.ContainsFunc(rest[:min(3, len(rest))], func(w string) bool { return v.base[w] != nil })
+		case w == "que" && i > 0 && wishing()[words[i-1]]:
+			return slices.ContainsFunc(rest[:min(4, len(rest))], func(w string) bool { return v.speaking[w] != nil })
+		case v.speaking[w] != nil && strings.HasSuffix(w, "o") && !nounLike()[w]:
+			return !slices.ContainsFunc(words[:i], func(before string) bool { return !clitics()[before] })
+		case i == 0 && len(words) <= 4 && v.base[w] != nil && len(rest) > 0 && (rest[0] == "it" || rest[0] == "them" || rest[0] == "this"):
+			return true
+		}
+	}
+	return false
+}
+
+var offering = lazy.Words(`like want shall should may can could let`)
+
+var wishing = lazy.Words(`quieres quiere queres quereis desea deseas prefieres prefiere gustaria usted bien`)
+
+var clitics = lazy.Words(`me te se le les lo la los las os y tambien ya entonces vale perfecto , no ahora pues asi bueno listo`)
+
+// announces reports whether a sentence says that the model will do something at once.
+func announces(words []string) bool {
+	v := verbs()
+	for i, w := range words {
+		two := ""
+		if i+1 < len(words) {
+			two = w + " " + words[i+1]
+		}
+		if supposed(words[:i]) || has(words[:i], denials()) {
+			continue
+		}
+		from := 0
+		switch {
+		case w == "i'll", w == "we'll", two == "let me":
+			from = i + 1
+		case two == "i will", two == "we will", two == "i'm going", two == "voy a", two == "vamos a", two == "procedo a", two == "procederé a", two == "paso a", two == "let's proceed":
+			from = i + 2
+		case v.will[w] != nil:
+			return true
+		case two == "hold on", two == "un momento", two == "one moment":
+			return true
+		}
+		if from == 0 {
+			continue
+		}
+		next := words[min(from, len(words)):min(from+5, len(words))]
+		for n, w := range next {
+			if (w == "be" || w == "need" || w == "know" || w == "help" || w == "assist") && n < 2 {
+				break
+			}
+			if v.base[w] != nil || v.going[w] != nil || goingOn()[w] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var goingOn = lazy.Words(`proceed check look retrieve find search fetch review verify calculate start begin go try gather locate consultar comprobar revisar buscar mirar verificar obtener recuperar calcular proceder empezar comenzar`)

@@ -1,0 +1,40 @@
+// Package claim owns one rule: what a text of the model says that only the record can make true. It reads a text for acts that
+// it claims, for a confirmation that it asks for, and for what it announces without a call. It compares the acts with a Record.
+//
+// A text is only data: the worst of an error is a second call of the model, or a line that stands by a text or is missing. So the
+// rules are plain, and closed lists of the acts that a service is asked for. They err for a good model, whose questions for data,
+// refusals and accounts of what it read pose as nothing.
+package claim
+
+import "strings"
+
+// Reading is what a text of the model says.
+type Reading struct {
+	Acts      []Act // that are done, or under way
+	Asks      bool  // it asks for a confirmation, or says that a plan waits for one
+	Announces bool  // it says that the model goes to do something, lays out a plan, or prints a call
+	Excused   bool  // it ends in a question for data, or refuses: it wants neither of these
+}
+
+// Poses reports whether a text needs a plan that waits: it asks for a confirmation, or announces what only a call does.
+func (r Reading) Poses() bool { return (r.Asks || r.Announces) && !r.Excused }
+
+// AsksToConfirm reports whether a text asks for a confirmation.
+func (r Reading) AsksToConfirm() bool { return r.Asks && !r.Excused }
+
+// Read reads a whole text. It never fails, and its cost is linear in the length of the text.
+func Read(text string) Reading {
+	r := Reading{Announces: printsCall(strings.ToLower(text))}
+	var last pose // of the last sentence that wants something
+	refuses := false
+	for _, s := range sentencesOf(text) {
+		r.Acts = append(r.Acts, actsOf(s)...)
+		p := poseOf(s)
+		r.Asks, r.Announces, refuses = r.Asks || p.asks, r.Announces || p.announces, refuses || p.refuses
+		if p.asks || p.data || p.announces {
+			last = p
+		}
+	}
+	r.Excused = last.data || refuses
+	return r
+}

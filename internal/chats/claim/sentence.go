@@ -1,0 +1,111 @@
+package claim
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// sentence is a part of a text that says one thing, folded: lower case, without accents but on a word's last letter («reservé» is
+// a past, «reserve» is none), without marks of style, with single spaces.
+type sentence struct {
+	text     string
+	question bool
+	row      bool // of a list or of a table
+	quoted   bool // of a block that is quoted: a draft of what somebody else may say
+}
+
+var (
+	fences  = regexp.MustCompile("(?s)```.*?(```|$)")
+	quotes  = regexp.MustCompile(`«[^«»]*»|“[^“”]*”|"[^"\n]*"`)
+	spaces  = regexp.MustCompile(`\s+`)
+	letter  = regexp.MustCompile(`(?i)^[\s*_>]*(subject|asunto|dear |estimad[oa]s?[ ,]|querid[oa]s? )`)
+	rowMark = regexp.MustCompile(`^\s*(?:[-*•|]|\d+[.)])\s`)
+	ends    = regexp.MustCompile(`[.!?…]+["”»)*_]*(\s|$)|[?]|\s¿|:\s*$`)
+)
+
+// sentencesOf splits a text. What is quoted is nobody's claim, and neither is code.
+func sentencesOf(text string) []sentence {
+	text = fences.ReplaceAllString(norm.NFC.String(text), " ")
+	var list []sentence
+	for line := range strings.Lines(text) {
+		if letter.MatchString(line) { // what follows is said to somebody else
+			break
+		}
+		quoted := strings.HasPrefix(strings.TrimSpace(line), ">")
+		row := rowMark.MatchString(line)
+		line = quotes.ReplaceAllStringFunc(rowMark.ReplaceAllString(line, ""), unquoted)
+		for line != "" {
+			at := ends.FindStringIndex(line)
+			part, rest := line, ""
+			if at != nil {
+				part, rest = line[:at[1]], line[at[1]:]
+				if strings.HasSuffix(part, "¿") {
+					part, rest = strings.TrimSuffix(part, "¿"), "¿"+rest
+				}
+			}
+			question := strings.Contains(part, "?")
+			for part = range slices.Values(pieces(fold(part))) {
+				list = append(list, sentence{text: part, question: question, row: row, quoted: quoted})
+			}
+			line = rest
+		}
+	}
+	return list
+}
+
+// longest is the length of the longest sentence that is read as one, in words: the rules look back over a sentence.
+const longest = 80
+
+// pieces returns a folded sentence that has words, cut where it is too long.
+func pieces(folded string) []string {
+	if strings.IndexFunc(folded, unicode.IsLetter) < 0 {
+		return nil
+	}
+	words := strings.Fields(folded)
+	if len(words) <= longest {
+		return []string{folded}
+	}
+	var list []string
+	for part := range slices.Chunk(words, longest) {
+		list = append(list, strings.Join(part, " "))
+	}
+	return list
+}
+
+// unquoted keeps a quotation of one word, which is a name or a button, and drops what is longer.
+func unquoted(quoted string) string {
+	if inner := strings.Trim(quoted, "«»“”\""); len(strings.Fields(inner)) <= 1 {
+		return inner
+	}
+	return "…"
+}
+
+// fold returns a part of a text as the rules are written.
+func fold(text string) string {
+	var b strings.Builder
+	letters := []rune(strings.ToLower(text))
+	for i, r := range letters {
+		switch last := i+1 == len(letters) || !unicode.IsLetter(letters[i+1]); {
+		case strings.ContainsRune("*_`#¡!¿", r), unicode.In(r, unicode.Cf):
+		case r == '’' || r == '‘' || r == '´':
+			b.WriteByte('\'')
+		case unicode.Is(unicode.So, r):
+			b.WriteByte(' ')
+		case strings.ContainsRune("áéíóú", r) && !last:
+			b.WriteByte(plainOf[r])
+		case r == 'ñ' || r == 'ü':
+			b.WriteByte(plainOf[r])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(accented.Replace(spaces.ReplaceAllString(b.String(), " ")))
+}
+
+var accented = strings.NewReplacer("qué", "que", "porqué", "porque")
+
+var plainOf = map[rune]byte{'á': 'a', 'é': 'e', 'í': 'i', 'ó': 'o', 'ú': 'u', 'ñ': 'n', 'ü': 'u'}
