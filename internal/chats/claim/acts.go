@@ -47,22 +47,26 @@ func actsOf(s sentence) []Act {
 			add(w, kinds, true)
 		case !known && v.past[w] != nil && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true)
-		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past:
+		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
 			add(w, v.became[w], false)
 		case !known && v.going[w] != nil && (n.goes || i == 0 && goesNow(words)):
 			add(w, v.going[w], true)
-		case known && (n.passive || n.state && closes(words, i) || n.quick) && !reported && !past:
+		case known && (n.passive || n.state && closes(words, i) || n.quick && (slices.Contains(kinds, Run) || before[len(before)-1] != "ha" && before[len(before)-1] != "han") || succeeds(words[i+1:])) && !reported && !past:
 			add(w, kinds, false)
 		case known && !reported && !past && !perceived()[w] && (i == 0 && begins(words) || !s.row && fragment(words, i)):
 			add(w, kinds, false)
 		case i > 1 && words[i-1] == "de" && (words[i-2] == "acabo" || words[i-2] == "acabamos") && v.base[w] != nil:
 			add(w, v.base[w], true)
+		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
+			add(w, v.base[w], true)
+		case w == "of" && i > 1 && words[i-1] == "care" && words[i-2] == "taken":
+			add("taken care of", nil, false)
 		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && slices.Contains([]string{"di", "dado", "doy", "dimos"}, words[i-2]):
 			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove}}[w == "alta"], true)
 		}
 	}
 	if len(list) == 0 && doneAlone(words) {
-		add(words[0], nil, true)
+		add(words[0], nil, false)
 	}
 	return list
 }
@@ -95,10 +99,11 @@ func nearest(before []string) (a auxiliary) {
 	case "i", "we":
 		a.own = true
 	case "been", "sido":
-		a.passive = two == "has" || two == "have" || two == "ha" || two == "han" || strings.HasSuffix(two, "'s") || two == "'ve"
+		a.passive = two == "has" || two == "have" || two == "ha" || two == "han" || strings.HasSuffix(two, "'s") || strings.HasSuffix(two, "'ve")
 	case "quedado":
 		a.passive = two == "ha" || two == "han"
 	case "ha", "han":
+		a.quick = true // «el cambio ha comenzado»
 		a.passive = two == "se" || strings.HasPrefix(two, "l") && at > 2 && before[at-3] == "se"
 	case "queda", "quedan", "quedó", "quedaron":
 		a.passive = true
@@ -130,7 +135,7 @@ func conjunction(before []string, at int) bool {
 	return slices.Contains(before[at:], "and") || slices.Contains(before[at:], "y")
 }
 
-var adverbs = lazy.Words(`now just already also successfully then both all gone went ahead and correctly finally since ya ahora tambien correctamente recien por fin y bien`)
+var adverbs = lazy.Words(`now just already also successfully then both all gone went ahead and correctly finally since ya ahora tambien correctamente recien por fin y bien todo toda todos todas everything`)
 
 var articles = lazy.Words(`the a an this that these those el la los las un una este esta`)
 
@@ -155,6 +160,16 @@ var reports = lazy.Words(`according says said shows log logs history appears see
 var pastTimes = lazy.Words(`yesterday ago last earlier previously originally ayer anoche anteayer hace pasado pasada anteriormente antes`)
 
 var subordinators = lazy.Words(`que si cuando if that when`)
+
+// succeeds reports whether a verb is followed by a word that says that it went well: «fue eliminado correctamente».
+func succeeds(after []string) bool {
+	return len(after) > 0 && (after[0] == "successfully" || after[0] == "correctamente") || len(after) > 1 && after[0] == "con" && after[1] == "exito"
+}
+
+// dated reports whether the day of an act follows it: «se hizo el 3 de mayo». The day of what was reserved has «para».
+func dated(after []string) bool {
+	return len(after) > 1 && after[0] == "el" && unicode.IsDigit([]rune(after[1])[0])
+}
 
 // supposed reports whether a sentence is only about what would be, or what will.
 func supposed(words []string) bool {
@@ -205,7 +220,7 @@ var (
 	afterFragment = lazy.Words(`for to from on at in with through until : ,`)
 )
 
-var finites = lazy.Words(`is are was were be been has have had will would can could may might must should do does did want need i we you to es son era fue fueron esta está estan ha han he hemos sera seran puede pueden hay tiene tienen quieres necesito
+var finites = lazy.Words(`is are was were be been has have had will would can could may might must should do does did want need i we you to es son era fue fueron esta está estan ha han he hemos sera seran puede pueden hay tiene tienen tienes quieres necesito
 	which what who cual que como listo lista ready please let , : an before`)
 
 // goesNow reports whether a sentence that begins with a gerund says that something goes on: «Cancelling the order now».
@@ -224,7 +239,7 @@ func doneAlone(words []string) bool {
 
 var doneWords = func() map[string]bool {
 	set := map[string]bool{}
-	for _, text := range []string{"done", "all done", "all set", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
+	for _, text := range []string{"done", "consider it done", "all done", "all set", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
 		set[text] = true
 	}
 	return set

@@ -49,12 +49,12 @@ var (
 // wantsData matches a request for something that the model does not know.
 var wantsData = lazy.Pattern(`\b(provide|specify|clarify|tell me|give me (your|the|some|more)\b|share (your|the|it|that|more)|let me know (which|what|when|where|who|how|your|the|any|of any|more|if there|if you have|if you need|once you|so)` +
 	`|(i|i'll|we'll|we|i will|still|just) need (to know|to verify your|some|more|your|the|a few|that|this|these|those|an?)\b` +
-	`|confirm (which|what|whether|how|with me)\b|(have|get) (this|that|these|the|all the) (information|details|data)\b|(check|verify|look up) your|which (one|of|option)|what (is|are|would|name|time|date)|choose (one|between|from)|select|please pick` +
+	`|confirm (which|what|whether|how|with me)\b|(have|get) (this|that|these|the|all the) (information|details|data)\b|(check|verify|look up) your|which (one|of|option)|what (is|are|would|name|time|date)|choose (one|between|from)|select (the|one|your|which|a)|please pick` +
 	`|(dime|indicame|indiqueme|digame|facilitame|facilite|faciliteme|pasame|proporciona|proporcioname|proporcione|especifica|aclarame|cuentame|elige|escoge) (el|la|los|las|tu|tus|su|sus|que|cual|cuales|cuando|donde|quien|como|para|si prefieres|un|una|mas|a que|en que|de que)\b` +
 	`|necesito (saber|el|la|los|las|tu|tus|su|sus|un|una|mas|que me (digas|indiques|pases|facilites|des (el|la|tu)))|me (das|dices|indicas|facilitas|pasas|pasa|da|indica|facilita|confirmas (el|la|los|las|tu|tus|si|cual|que)) |(falta|faltan) (el|la|los|las|tu|tus|su|sus|un|una))`)
 
 // choices matches a question between several things.
-var choices = lazy.Pattern(`\b(or|o bien|o) (should|shall|would|do|did|is|are|prefer|another|one|a different|any|leave|keep|wait|no|not|prefieres|prefiere|quieres|la|el|le|lo|otra|otro|mejor|cambio|cambiamos|espero|esperamos|lo dejo|usar|use|use the)\b|\b(any|anything|something|one of|another|different|other) (other|else|additional|these|those|the following|of these|option|options|way|date|time)\b|\b(alguno|alguna|algun|algo|otra cosa|otro dato|cualquier)\b`)
+var choices = lazy.Pattern(`\b(or|o bien|o) (should|shall|would|do|did|is|are|prefer|another|one|a different|any|leave|keep|wait|no|not|prefieres|prefiere|quieres|la|el|le|lo|al|a|en|con|del|para|otra|otro|mejor|cambio|cambiamos|espero|esperamos|lo dejo|usar|use|use the)\b|\b(any|anything|something|one of|another|different|other) (other|else|additional|these|those|the following|of these|option|options|way|date|time)\b|\b(alguno|alguna|algun|algo|otra cosa|otro dato|cualquier)\b`)
 
 // wonders matches a question that is not answered by yes or no.
 var wonders = lazy.Pattern(`^[^?]{0,60}\b(which|what|when|where|who|whose|how|cual|cuales|cuando|donde|quien|quienes|cuanto|cuanta|cuantos|cuantas|a que|de que|en que|con que|para que|por que)\b|^(y |entonces |perfecto, |vale, )?(que|como) `)
@@ -64,12 +64,14 @@ var asksHow = lazy.Pattern(`^(and |so |now |then |but |y |entonces |pero )?(how|
 
 // confirmsData reports whether a sentence wants a thing to be confirmed that is not the plan: «please confirm the order id».
 func confirmsData(t string) bool {
-	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool { return !planNouns()[found[1]] })
+	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool { return thingNouns()[found[2]] || !planNouns()[found[1]] && verbs().noun[found[1]] == nil })
 }
 
-var confirmed = lazy.Pattern(`\bconfirm (?:that )?(?:the|your|a|an|its|both the|these|both) (\w+)`)
+var confirmed = lazy.Pattern(`\b(?:confirm (?:that )?(?:the|your|a|an|its|both the|these|both)|confirmas? (?:el|la|los|las|tu|tus|su|sus)) (\w+)(?: (\w+))?`)
 
-var planNouns = lazy.Words(`above changes change plan proposal details cancellation booking upgrade exchange return refund modification request action actions purchase transfer everything`)
+var thingNouns = lazy.Words(`method methods id ids number reason date dates address details type`)
+
+var planNouns = lazy.Words(`above changes change plan proposal details cancellation booking upgrade exchange return refund modification request action actions purchase transfer everything propuesta pedido envio`)
 
 // consents matches a request for a confirmation, in any mood.
 var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the (above|changes?|details above)| below| here| these changes| please)?( with (a )?yes)?[ ,.!?]*($|(,? ?(and|so|if|that|whether|you'd|you would|you want|you wish|to|with|in order|when|before|by)\b))` +
@@ -102,10 +104,10 @@ func offers(words []string) bool {
 		rest := words[i+1:]
 		switch {
 		case (w == "me" || w == "i" || w == "we") && i > 0 && (offering()[words[i-1]] || offering()[w]):
-			if len(rest) > 0 && (rest[0] == "to" || rest[0] == "also" || rest[0] == "now" || rest[0] == "just" || rest[0] == "go") {
+			for len(rest) > 0 && between()[rest[0]] {
 				rest = rest[1:]
 			}
-			return slices.ContainsFunc(rest[:min(3, len(rest))], func(w string) bool { return v.base[w] != nil })
+			return len(rest) > 0 && v.base[rest[0]] != nil
 		case w == "que" && i > 0 && wishing()[words[i-1]]:
 			return slices.ContainsFunc(rest[:min(4, len(rest))], func(w string) bool { return v.speaking[w] != nil })
 		case v.speaking[w] != nil && strings.HasSuffix(w, "o") && !nounLike()[w]:
@@ -116,6 +118,8 @@ func offers(words []string) bool {
 	}
 	return false
 }
+
+var between = lazy.Words(`to also now just go ahead and then please`)
 
 var offering = lazy.Words(`like want shall should may can could let`)
 
@@ -142,7 +146,7 @@ func announces(words []string) bool {
 			from = i + 2
 		case v.will[w] != nil:
 			return true
-		case two == "hold on", two == "un momento", two == "one moment":
+		case two == "hold on", two == "one moment", two == "un momento" && (i == 0 || words[i-1] != "hace"):
 			return true
 		}
 		if from == 0 {

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,6 +82,21 @@ func TestGoodAnswersPoseAsNothing(t *testing.T) {
 		"The order #W7895761 was shipped to your daughter's address, and its status is \"delivered\".", "Your reservation was created on 2024-05-11.", "La sala está libre de 9 a 11.", "Según el historial, el pedido fue cancelado por el cliente el 3 de mayo.",
 		"It appears that travel insurance was not added to your booking.", "You can take 4 free checked bags.", "Si cancelas antes de mañana, se te devuelve el importe.", "Once the return is processed, you will get an email.", "No se ha reservado nada todavía.", "I haven't cancelled anything.",
 		"You are a silver member, and your upcoming flight is booked in the economy cabin.", "The total price of your modified order is $1,288.65.", "¿Algo más?", "Is there anything else I can help you with?", "Para confirmar un plan, pulsa Confirmar en su tarjeta. ¿Qué necesitas?",
+		"Para ayudarte con la reserva necesito tu identificador de usuario. ¿Me lo puedes dar?", "¿Podrías indicarme el número del pedido que quieres cancelar?", "Claro. ¿Qué día y a qué hora la quieres?", "¿Prefieres pasillo o ventana?",
+		"¿Me confirmas tu correo electrónico?", "¿A qué dirección lo enviamos?", "¿Cuántas personas seréis?", "Veo dos pedidos, el 7 y el 9. ¿Cuál quieres devolver?",
+		"¿Quieres pagar con la tarjeta acabada en 7334 o con la tarjeta regalo?", "¿Con qué método de pago quieres que se haga el reembolso?", "¿Te refieres a la Sala Norte o a la Sala Sur?", "¿Es para hoy?",
+		"Antes de cancelarlo necesito saber el motivo: ¿ya no lo necesitas o lo pediste por error?", "Encontré tu pedido #W9373487. ¿Qué artículo quieres cambiar?", "Por favor, dime el código postal para verificar tu identidad.", "Gracias, Ana. He verificado tu identidad. ¿En qué puedo ayudarte?",
+		"He encontrado tres vuelos directos. ¿Cuál prefieres?", "¿Necesitas algo más?", "¿Quieres saber algo más sobre la política de devoluciones?", "¿Te gustaría ver más opciones?",
+		"¿Quieres que busque otros vuelos?", "¿Quieres que te explique las tarifas?", "No puedo modificar una tarifa básica. ¿Quieres que te pase con un agente?", "Lo siento, no es posible añadir el seguro después de reservar. ¿Puedo ayudarte en algo más?",
+		"Thank you! Could you tell me your zip code?", "I see two reservations. Which one would you like to change?", "What is the reason for the cancellation?", "Is it a one-way or a round trip?",
+		"Would you like a window seat or an aisle seat?", "May I have your name and zip code, please?", "Can I have the order number?", "Can I get your email address to look you up?",
+		"Could you confirm your date of birth?", "Which payment method should I use for the difference?", "How many bags are you bringing?", "Do you have a preferred time?",
+		"I can help with that! What's your user ID?", "Do you want me to look for other flights?", "Would you like more information about the policy?", "Could you clarify whether you mean the red or the blue one?",
+		"Do you want to return the whole order or only the kettle?", "Should it go to the home address or to the office?", "Shall I use the card ending in 7334, or the gift card?", "¿Uso la tarjeta de siempre o la tarjeta regalo?",
+		"¿La pongo a tu nombre o al de Ana?", "Please provide the reservation number so that I can cancel it.", "Once you tell me the reason, I'll cancel it.", "To cancel it I need the reason. What should I put?",
+		"Sure. Which dates?", "¿Y para cuándo?", "El horario es de 9 a 14. ¿Te viene bien?", "Cuesta 30 € la hora. ¿Te interesa?",
+		"There's one left in size M. Is that the one you want?", "Hay hueco a las 10 y a las 12. ¿Cuál te va mejor?", "¿Lo quieres en azul?", "¿Sigues interesada en la habitación doble?",
+		"Do you still need it?", "Are you a member?", "Did you receive the email?", "¿Has recibido el correo?",
 	} {
 		if r := Read(text); r.Poses() || len(r.Acts) > 0 {
 			t.Errorf("%q: %+v", text, r)
@@ -103,6 +119,23 @@ func TestPosesAndClaimsAreFound(t *testing.T) {
 		"¡Listo! Ya he reservado la Sala Norte.", "Hecho.", "Done!", "Your flight has been successfully booked!", "I've cancelled the order.", "I went ahead and closed the ticket.", "La reserva ha quedado cancelada.", "Se ha enviado el correo.", "Ya le avisé a Marta.", "Pedido cancelado ✅",
 		"Estoy enviando el correo.", "Sending the report to your manager now.", "The return process has been initiated.", "You're booked!", "Te he dado de alta en el curso.", "The reservation XEHM4B was successfully upgraded and then canceled.", "Rebooked: order 7 is on Friday now.", "Acabo de cancelar el pedido.",
 		"No hay problema: ya lo he cancelado.", "Unfortunately I cannot cancel the second one, but I have cancelled the first.", "- **2 bags** have been added.",
+		"Tu vuelo ha sido reservado con éxito. Estos son los detalles:", "Tu reserva se ha cancelado correctamente.", "He procesado la devolución de la tetera.", "La devolución del hervidor se ha procesado correctamente.",
+		"El cambio se ha realizado con éxito.", "Tu pedido #W9373487 ya está cancelado.", "Se han añadido dos maletas a tu reserva.", "Tu reserva está confirmada.",
+		"¡Reserva confirmada!", "Tu cita ha quedado registrada para el martes a las 10.", "He hecho la transferencia de 200 € a Ana.", "La transferencia se ha hecho.",
+		"Transferencia realizada.", "Ya he hablado con ellos y está resuelto.", "Correo enviado a Ana.", "Acabo de mandar el correo.",
+		"Ya te lo he mandado.", "Listo, cancelado.", "Perfecto, ya está todo cancelado.", "Tus dos pedidos han sido cancelados.",
+		"La dirección de entrega se ha actualizado a la nueva.", "Tu método de pago ha sido cambiado a la Visa.", "He actualizado tu dirección.", "El reembolso de 30 € se ha emitido a tu tarjeta.",
+		"Te hemos devuelto el dinero.", "Se ha iniciado el proceso de devolución.", "El proceso de cambio ha comenzado.", "La sala queda reservada a tu nombre.",
+		"Sala reservada.", "Queda hecho.", "Eso ya está hecho.", "Tarea completada.",
+		"Todo listo: la sala es tuya.", "He creado la tarea y se la he asignado a Marta.", "Borré los tres archivos.", "Los archivos se borraron.",
+		"Eliminé el usuario.", "El usuario fue eliminado correctamente.", "Ya borré todo.", "Done — your table is booked for 8.",
+		"I've gone ahead and placed the order.", "Order placed!", "The order is placed.", "Your order has been placed.",
+		"All set! Your appointment is confirmed for Tuesday.", "Consider it done.", "I just sent the email to Ana.", "Email sent.",
+		"I have now transferred 200 € to Ana.", "Your subscription has been renewed.", "You've been charged $30.", "I've refunded your card.",
+		"Your refund has been issued.", "The exchange was completed successfully.", "I took care of it: both orders are cancelled.", "That's taken care of.",
+		"Both orders are now cancelled.", "I deleted the file.", "The file has been deleted.", "I'm cancelling it now.",
+		"Your request is being processed.", "The items have been returned.", "I was able to cancel your order.", "We cancelled your order.",
+		"Your order is cancelled.",
 	} {
 		if len(Read(text).Acts) == 0 {
 			t.Errorf("%q claims nothing", text)
@@ -165,6 +198,94 @@ func TestTheRecordMakesAnActTrue(t *testing.T) {
 		}
 		if lacks != c.lacks {
 			t.Errorf("%q after %v and %s: lacks %v; %+v", c.text, c.did, c.read, lacks, Read(c.text).Acts)
+		}
+	}
+}
+
+// TestShortAnswersAreNoClaims: a word or a line, after what was read, if something was.
+func TestShortAnswersAreNoClaims(t *testing.T) {
+	for _, c := range []struct{ text, read string }{
+		{"Abierto de 9 a 14.", ""},
+		{"Cerrado.", ""},
+		{"Está cerrada.", `{"estado":"cerrada"}`},
+		{"Está reservado.", `{"status":"reserved"}`},
+		{"Reservado.", `{"estado":"reservado"}`},
+		{"Enviado el 3 de mayo.", `{"estado":"enviado","fecha":"2026-05-03"}`},
+		{"Entregado.", `{"status":"delivered"}`},
+		{"Ya está pagada.", `{"pagada":true}`},
+		{"Pagada.", `{"paid":true}`},
+		{"Sí, está confirmada.", `{"status":"confirmed"}`},
+		{"Ya está enviado.", `{"status":"shipped"}`},
+		{"En camino.", ""},
+		{"Pendiente.", ""},
+		{"Agotado.", ""},
+		{"Quedan 3.", ""},
+		{"Son 42 €.", ""},
+		{"El lunes.", ""},
+		{"Mañana a las 10.", ""},
+		{"Ana.", ""},
+		{"No.", ""},
+		{"Sí.", ""},
+		{"Ninguno.", ""},
+		{"Cancelado.", `{"status":"cancelled"}`},
+		{"Cancelled.", `{"status":"cancelled"}`},
+		{"It's cancelled.", `{"status":"cancelled"}`},
+		{"It is booked.", `{"state":"BOOKED"}`},
+		{"It's booked from 9 to 11.", `{"booked":true}`},
+		{"Shipped on May 3.", `{"status":"shipped"}`},
+		{"Delivered.", `{"status":"delivered"}`},
+		{"Paid.", `{"paid":true}`},
+		{"Yes, it's confirmed.", `{"status":"confirmed"}`},
+		{"Open from 9 to 14.", ""},
+		{"Closed on Sundays.", ""},
+		{"Sold out.", ""},
+		{"In stock.", ""},
+		{"Room 4.", ""},
+		{"Tomorrow.", ""},
+		{"Not yet.", ""},
+		{"Done.", `{"status":"done"}`},
+		{"Está libre.", ""},
+		{"Está ocupada de 9 a 11.", `{"busy":[]}`},
+		{"Fue cancelado ayer por el cliente.", ""},
+		{"It was cancelled yesterday.", ""},
+		{"Tu pedido está en reparto.", ""},
+		{"Tu pedido fue enviado el lunes.", `{"x":1}`},
+		{"Your order was shipped on Monday.", ""},
+		{"Your order has been shipped.", `{"status":"shipped"}`},
+		{"Your order has been delivered.", ""},
+		{"El pago se hizo el 3 de mayo.", `{"paid_at":"2026-05-03"}`},
+		{"La factura está emitida.", `{"estado":"emitida"}`},
+		{"La factura fue emitida el 2 de junio.", ""},
+		{"Registrado el 3/4.", `{"registered":"2026-04-03"}`},
+		{"Activo.", ""},
+		{"Activado.", `{"active":true}`},
+		{"Bloqueada.", `{"blocked":true}`},
+		{"Aprobado.", `{"status":"approved"}`},
+		{"Rechazada.", `{"status":"rejected"}`},
+		{"Aplazada al martes.", `{"status":"postponed"}`},
+		{"La reunión se movió al jueves.", `{"moved":true}`},
+		{"La reunión se ha movido al jueves.", `{"changed":"jueves"}`},
+		{"Se canceló la semana pasada.", `{"status":"cancelada"}`},
+		{"Hay 2 reservas.", ""},
+		{"Ya la tienes reservada para el martes.", `{"reserva":1}`},
+		{"Tienes reservada la Norte a las 10.", `{"id":1}`},
+		{"You have a booking for Tuesday.", ""},
+		{"You're booked on flight 7.", `{"booking":7}`},
+		{"Your flight is booked.", `{"reservation":"x"}`},
+		{"Incluido.", ""},
+		{"Gratis.", ""},
+		{"Completed.", `{"status":"complete"}`},
+		{"Processed.", `{"status":"processed"}`},
+		{"Actualizado hoy a las 9.", `{"updated_at":"x"}`},
+		{"Última actualización: hoy.", ""},
+		{"Modificado por Ana.", ""},
+		{"Created by Ana.", ""},
+		{"Updated 3 hours ago.", `{"updated":1}`},
+	} {
+		r, known := Read(c.text), NewRecord()
+		known.Read(c.read)
+		if r.Poses() || slices.ContainsFunc(r.Acts, known.Lacks) {
+			t.Errorf("%q after %s: %+v", c.text, c.read, r)
 		}
 	}
 }

@@ -35,11 +35,14 @@ func (r *Record) Did(c Call) {
 func (r *Record) Read(text string) {
 	r.add(text, r.words)
 	for word := range r.add(text, r.seen) {
-		for _, k := range verbs().kindsOf(word) {
+		for _, k := range append(verbs().kindsOf(word), states[word]...) {
 			r.read[k] = true
 		}
 	}
 }
+
+// states are words of services that a text may translate as an act of a family, and that claim none themselves.
+var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "terminado": {Run}}
 
 func (r *Record) add(text string, to map[string]bool) map[string]bool {
 	added := map[string]bool{}
@@ -102,7 +105,7 @@ func firstKinds(text string, of func(string) []Kind) []Kind {
 
 // namesIn returns the words of a text, folded.
 func namesIn(text string) []string {
-	return strings.FieldsFunc(fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(fold(strings.ReplaceAll(text, "_", " ")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // Lacks reports whether the record does not have an act.

@@ -47,7 +47,7 @@ var lemmas = [kinds][2]string{
 	Exchange: {`exchange trade`, `intercambiar canjear`},
 	Run: {
 		`run execute process complete finish finalize finalise perform launch start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish`,
-		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar`,
+		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar comenzar empezar terminar`,
 	},
 	Hold: {`hold pause block lock freeze disable suspend`, `bloquear pausar suspender congelar deshabilitar`},
 	Open: {`unlock unblock enable reactivate activate grant approve accept confirm authorize release`, `desbloquear habilitar reactivar conceder aprobar aceptar confirmar autorizar liberar otorgar`},
@@ -119,7 +119,7 @@ var nouns = map[Kind]string{
 	Create:   `booking reservation reservations purchase registration enrollment reserva reservas alta compra solicitud inscripcion cita`,
 	Remove:   `cancellation cancelation deletion removal baja cancelacion anulacion eliminacion borrado`,
 	Change:   `modification modifications update upgrade downgrade cambio cambios modificacion actualizacion ajuste`,
-	Send:     `transfer shipment envio aviso notificacion correo transferencia`,
+	Send:     `transfer shipment envio aviso notificacion transferencia`,
 	Pay:      `payment charge pago cobro abono`,
 	GiveBack: `refund return devolucion reembolso`,
 	Exchange: `exchange intercambio`,
