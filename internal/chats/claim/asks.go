@@ -64,7 +64,9 @@ var asksHow = lazy.Pattern(`^(and |so |now |then |but |y |entonces |pero )?(how|
 
 // confirmsData reports whether a sentence wants a thing to be confirmed that is not the plan: «please confirm the order id».
 func confirmsData(t string) bool {
-	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool { return thingNouns()[found[2]] || !planNouns()[found[1]] && verbs().noun[found[1]] == nil })
+	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool {
+		return thingNouns()[found[2]] || !planNouns()[found[1]] && verbs().noun[found[1]] == nil
+	})
 }
 
 var confirmed = lazy.Pattern(`\b(?:confirm (?:that )?(?:the|your|a|an|its|both the|these|both)|confirmas? (?:el|la|los|las|tu|tus|su|sus)) (\w+)(?: (\w+))?`)
