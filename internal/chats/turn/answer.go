@@ -13,6 +13,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
+	"piloto/internal/runs/plan"
 )
 
 // Limits bounds the duration of a turn.
@@ -147,7 +148,7 @@ func (s *Service) Stop(ctx context.Context, p auth.Principal, chatID string) err
 }
 
 // strategy produces the answer of an allowed turn: by a conversation (dialog), or by routing.
-// Only respond calls its methods, in this order.
+// Only take calls its methods, in this order.
 type strategy interface {
 	// caller returns the state of the turn's model calls.
 	caller() *modelCaller
@@ -165,11 +166,28 @@ type strategy interface {
 	converse(ctx, asking context.Context) (Reply, error)
 }
 
-// respond reads the data of a turn, checks that the turn may run, and answers the message with
-// the strategy.
-func (s *Service) respond(ctx context.Context, w strategy, message conversation.Message,
-	store func(conversation.Message) (conversation.Chat, error),
-) (reply Reply, err error) {
+// respond answers a message with the strategy. A text has beside it the plan that waits in the chat, so that its reader can
+// confirm that from there.
+func (s *Service) respond(ctx context.Context, w strategy, message conversation.Message, store storeMessage) (Reply, error) {
+	reply, err := s.take(ctx, w, message, store)
+	if err != nil || reply.Kind != KindMessage && reply.Kind != KindNotice || reply.Chat.PendingRunID == "" {
+		return reply, err
+	}
+	r, err := s.Store.Run(ctx, w.caller().req.Principal.Account, reply.Chat.PendingRunID)
+	switch {
+	case err != nil:
+		s.Log.WarnContext(ctx, "turn.waiting_unread", "chat_id", reply.Chat.ID, "error", err) // the answer is stored all the same
+	case r.Status == plan.Draft && s.Now().Before(r.Plan.ExpiresAt):
+		reply.Pending = &r
+	}
+	return reply, nil
+}
+
+// storeMessage stores the message of a turn, and returns its chat as it is afterwards.
+type storeMessage func(conversation.Message) (conversation.Chat, error)
+
+// take reads the data of a turn, checks that the turn may run, and answers the message.
+func (s *Service) take(ctx context.Context, w strategy, message conversation.Message, store storeMessage) (reply Reply, err error) {
 	q := w.caller()
 	req := q.req
 	q.began = s.Now()

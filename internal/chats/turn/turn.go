@@ -116,7 +116,8 @@ type Reply struct {
 	Before  []conversation.Message // the model's texts before the card of its plan
 	Message conversation.Message
 	Chat    conversation.Chat
-	Run     *plan.Run
+	Run     *plan.Run // that the turn proposed or decided on
+	Pending *plan.Run // the draft that waits in the chat beside a text
 	Block   *eligibility.Block
 	By      *conversation.By // the model that answered, when one did
 	Routed  *Routed          // set by the router

@@ -3,10 +3,12 @@ package turn_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
 	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
 
@@ -167,5 +169,19 @@ func TestClaimBesideCallIsComparedWithRecord(t *testing.T) {
 				t.Errorf("whoever asked was answered %+v", reply.Before)
 			}
 		})
+	}
+}
+
+// TestATextBesideADraftNamesIt: a person who said yes in other words confirms the plan that waits from there.
+func TestATextBesideADraftNamesIt(t *testing.T) {
+	w := newWorld(t)
+	r := w.proposeDraft(t, bookNorth)
+	w.model.answers = []any{text("Muy bien."), text("Hola.")}
+	if reply := w.send(t, "me parece muy bien, adelante con todo eso"); reply.Kind != turn.KindMessage || reply.Run != nil || reply.Pending == nil || reply.Pending.ID != r.ID || reply.Pending.Digest != r.Digest || reply.Pending.Status != plan.Draft {
+		t.Errorf("%+v", reply)
+	}
+	w.Pass(48 * time.Hour)
+	if reply := w.send(t, "hola de nuevo"); reply.Kind != turn.KindMessage || reply.Pending != nil {
+		t.Errorf("an expired plan waits: %+v", reply.Pending)
 	}
 }
