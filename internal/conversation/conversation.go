@@ -12,6 +12,7 @@ import (
 
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/locale"
 )
 
 // Limits of a user's input, in bytes.
@@ -143,7 +144,7 @@ type Message struct {
 	At      time.Time `json:"at"`
 	// By is the model that wrote the message, if any.
 	By *By `json:"answered_by,omitempty"`
-	// Notes are the system's notes under the message.
+	// Notes are the system's lines beside the message. SplitNotes tells which stand above it.
 	Notes []Note `json:"notes,omitempty"`
 	// Sources are the reads that were made for the message.
 	Sources []Source `json:"sources,omitempty"`
@@ -205,8 +206,8 @@ type Summary struct {
 	At    time.Time
 }
 
-// Note is a line of the system under a message. The text of the model stays unchanged. Text
-// names the false claim in it, in the language of the turn.
+// Note is a line of the system beside a message. The text of the model stays unchanged. Text
+// says what is so, in the language of the turn.
 type Note struct {
 	Code string `json:"code" enum:"nothing_pending,nothing_done,not_confirmed,cost,partial,not_in_results,in_doubt"`
 	Text string `json:"text"`
@@ -222,6 +223,32 @@ const (
 	NoteInDoubt        = "in_doubt"        // the text claims an act, and nobody knows whether it took effect
 	NoteNotInResults   = "not_in_results"  // figures of the text stand neither in the results nor in the question
 )
+
+// Contradicts reports whether the note says that the text beside it is not so, or not known to be.
+func (n Note) Contradicts() bool {
+	switch n.Code {
+	case NoteNothingPending, NoteNothingDone, NoteInDoubt, NoteNotInResults:
+		return true
+	}
+	return false
+}
+
+// Warning returns a note that contradicts a text, as the line that stands above it.
+func (n Note) Warning() locale.Phrase {
+	return locale.Say("note.warning", "note", strings.Join(strings.Fields(n.Text), " "))
+}
+
+// SplitNotes returns the notes that contradict the message, which are read before it, and the others, which follow it.
+func (m Message) SplitNotes() (above, below []Note) {
+	for _, n := range m.Notes {
+		if n.Contradicts() {
+			above = append(above, n)
+		} else {
+			below = append(below, n)
+		}
+	}
+	return above, below
+}
 
 // By names the model that wrote a message, with the preferred provider and the reason why it was
 // not used. Agent is the agent that answered, by the model's decision.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"piloto/internal/ground/locale"
 )
 
 func TestTitleIsOneShortLineCutAtWord(t *testing.T) {
@@ -37,4 +39,30 @@ func TestSessionNameBelongsToAccount(t *testing.T) {
 	if again := SessionChat("a", "s1"); SessionChat("a", "s1") != again || SessionChat("b", "s1") == again {
 		t.Error("names are not the account's own")
 	}
+}
+
+// TestNotesThatContradictStandAbove: the others keep their order below.
+func TestNotesThatContradictStandAbove(t *testing.T) {
+	var m Message
+	for _, code := range []string{
+		NoteCost, NoteNothingDone, NotePartial, NoteNothingPending,
+		NoteNotConfirmed, NoteInDoubt, NoteNotInResults, "unknown",
+	} {
+		m.Notes = append(m.Notes, Note{Code: code})
+	}
+	above, below := m.SplitNotes()
+	if got := codes(above) + "|" + codes(below); got != "nothing_done nothing_pending in_doubt not_in_results|cost partial not_confirmed unknown" {
+		t.Error(got)
+	}
+	if got := (Note{Text: "Nada\n\n# hecho."}).Warning().In(locale.Spanish); got != "Aviso: Nada # hecho." {
+		t.Error(got)
+	}
+}
+
+func codes(list []Note) string {
+	var all []string
+	for _, n := range list {
+		all = append(all, n.Code)
+	}
+	return strings.Join(all, " ")
 }

@@ -17,5 +17,6 @@ type PaperEntry struct {
 	Time     string
 	Text     string
 	Markdown bool     // Text is
+	Above    []string // lines that contradict the text; they stand before it
 	Notes    []string // under the text
 }

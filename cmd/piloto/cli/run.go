@@ -25,6 +25,7 @@ type outcome struct {
 	Status     job.Status              `json:"status"`
 	StopReason conversation.StopReason `json:"stop_reason,omitempty"`
 	Output     string                  `json:"output"`
+	Notes      []conversation.Note     `json:"notes,omitempty"`
 	Steps      int                     `json:"steps"` // calls of the model
 	ToolsUsed  []string                `json:"tools_used"`
 	Duration   float64                 `json:"duration_seconds"`
@@ -186,7 +187,7 @@ func (a *app) printOutcome(ctx context.Context, c *client.Client, j httpapi.Job,
 	if a.global.json {
 		err = a.printJSON(o)
 	} else if o.Output != "" {
-		err = a.copyTo(a.out, o.Output, a.isTerm)
+		err = a.printText(conversation.Message{Content: o.Output, Notes: o.Notes})
 	}
 	if err != nil {
 		return err
@@ -237,7 +238,7 @@ func (a *app) stopJob(ctx context.Context, c *client.Client, id string) {
 // outcomeOf reads what a job came to.
 func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t *jobTale, took time.Duration) (outcome, error) {
 	o := outcome{
-		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
+		Status: j.Status, StopReason: j.StopReason, Output: j.Output, Notes: j.Notes, Steps: j.Rounds, ToolsUsed: t.tools, Model: t.model, Duration: took.Seconds(), JobID: j.JobID, ChatID: j.ChatID,
 		Costs: costs{Micros: j.CostMicros, USD: float64(j.CostMicros) / 1e6, Lost: j.LostCalls}, Sources: []conversation.Source{},
 	}
 	if o.ToolsUsed == nil {
@@ -347,7 +348,7 @@ func (a *app) decideJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 		return false, nil
 	}
 	a.showPlan(r)
-	if _, err := a.decideHere(ctx, c, r); err != nil {
+	if _, _, err := a.decideHere(ctx, c, r); err != nil {
 		return false, err
 	}
 	now, err := a.readRun(ctx, c, j.WaitsFor)

@@ -65,10 +65,10 @@ func (a *app) printRest(got httpapi.SendAnswer) error {
 	if got.Message.Content != "" || got.Kind != turn.KindMessage {
 		return a.printAnswer(got)
 	}
-	got.Before = nil
-	for _, n := range got.Message.Notes {
-		a.say("! " + n.Text)
+	if err := a.printWarnings(got.Message); err != nil { // what was streamed cannot be moved: they follow it at once
+		return err
 	}
+	a.sayNotes(got.Message)
 	if n := len(got.Message.Sources); n > 0 {
 		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
 	}

@@ -17,6 +17,7 @@ import (
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
 	"piloto/internal/ground/ids"
+	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
 )
 
@@ -130,14 +131,35 @@ func (a *app) finishSend(ctx context.Context, c *client.Client, got httpapi.Send
 	} else if err := a.printAnswer(got); err != nil {
 		return err
 	}
-	if got.Kind == turn.KindPlan && got.Run != nil {
-		a.tellPlan(*got.Run)
-	}
+	a.tellWaiting(got)
 	a.say(a.text("cli.chat", "id", got.Chat.ID))
 	if got.Kind == turn.KindQueued && got.Run != nil && wait {
 		return a.follow(ctx, c, got.Run.RunID)
 	}
 	return exit(codeOfTurn(got))
+}
+
+// waiting returns the plan that waits after an answer: the one that was proposed, or the one beside a text; nil: none.
+func waiting(got httpapi.SendAnswer) *httpapi.Run {
+	if got.Kind == turn.KindPlan {
+		return got.Run
+	}
+	return got.Pending
+}
+
+// tellWaiting says how the plan that waits after an answer is confirmed. Beside a text it names the plan.
+func (a *app) tellWaiting(got httpapi.SendAnswer) {
+	if r := waiting(got); r != nil {
+		a.namePending(got)
+		a.tellPlan(*r)
+	}
+}
+
+// namePending names the plan that waits beside a text.
+func (a *app) namePending(got httpapi.SendAnswer) {
+	if got.Pending != nil {
+		a.say(a.text("cli.still_waits", "goal", visible.Line(got.Pending.Goal)))
+	}
 }
 
 // tellPlan says how a plan that waits is confirmed.
@@ -163,7 +185,7 @@ func codeOfTurn(got httpapi.SendAnswer) Code {
 // printAnswer prints what a turn was answered: the text, and the plan whole.
 func (a *app) printAnswer(got httpapi.SendAnswer) error {
 	for _, m := range got.Before {
-		if err := a.copyTo(a.out, m.Content, a.isTerm); err != nil {
+		if err := a.printText(m); err != nil {
 			return err
 		}
 	}
@@ -173,11 +195,8 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 		_, err := io.WriteString(a.out, w.String())
 		return err
 	}
-	if err := a.copyTo(a.out, got.Message.Content, a.isTerm); err != nil {
+	if err := a.printText(got.Message); err != nil {
 		return err
-	}
-	for _, n := range got.Message.Notes {
-		a.say("! " + n.Text)
 	}
 	if n := len(got.Message.Sources); n > 0 {
 		a.say(a.text("cli.sources", "n", fmt.Sprint(n)))
@@ -186,6 +205,35 @@ func (a *app) printAnswer(got httpapi.SendAnswer) error {
 		a.say(got.Block.Action)
 	}
 	return nil
+}
+
+// printText prints a text of the assistant, after the lines that contradict it. What else is noted of it goes to stderr.
+func (a *app) printText(m conversation.Message) error {
+	if err := a.printWarnings(m); err != nil {
+		return err
+	}
+	if err := a.copyTo(a.out, m.Content, a.isTerm); err != nil {
+		return err
+	}
+	a.sayNotes(m)
+	return nil
+}
+
+func (a *app) printWarnings(m conversation.Message) error {
+	w := a.writer(a.isTerm && a.colour)
+	above, _ := m.SplitNotes()
+	for _, n := range above {
+		w.Warning(n.Warning().In(a.tag))
+	}
+	_, err := io.WriteString(a.out, w.String())
+	return err
+}
+
+func (a *app) sayNotes(m conversation.Message) {
+	_, below := m.SplitNotes()
+	for _, n := range below {
+		a.say("! " + visible.Line(n.Text))
+	}
 }
 
 func (a *app) chatCommand() *cobra.Command {
@@ -218,12 +266,16 @@ Anything else is the next message. /quit or the end of the input ends the conver
 func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt string) error {
 	a.say(a.text("cli.chat", "id", chat))
 	last := Success
-	message, err := prompt, error(nil)
+	message, typed, err := prompt, "", error(nil)
+	var shown plan.Digest // of the plan that was printed last
 	for first := true; ; first = false {
 		if !first && prompt != "" && !a.asks {
 			return exit(last)
 		}
-		if !first || prompt == "" {
+		switch {
+		case typed != "":
+			message, typed = typed, ""
+		case !first || prompt == "":
 			message, err = a.nextLine(ctx)
 		}
 		switch {
@@ -250,12 +302,17 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
 			last = codeOf(a.followTold(ctx, c, got.Run.RunID))
-		case got.Kind == turn.KindPlan && got.Run != nil && a.asks:
-			if last, err = a.decideHere(ctx, c, *got.Run); err != nil {
+		case waiting(got) != nil && a.asks:
+			r := *waiting(got)
+			if a.namePending(got); got.Pending != nil && r.Digest != shown {
+				a.showPlan(r)
+			}
+			shown = r.Digest
+			if last, typed, err = a.decideHere(ctx, c, r); err != nil {
 				return err
 			}
-		case got.Kind == turn.KindPlan && got.Run != nil:
-			a.tellPlan(*got.Run)
+		default:
+			a.tellWaiting(got)
 		}
 	}
 }
@@ -272,12 +329,12 @@ func (a *app) nextLine(ctx context.Context) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// decideHere asks what becomes of a plan that was just shown.
-func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (Code, error) {
+// decideHere asks what becomes of a plan that was shown. What is typed and decides nothing is returned.
+func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (code Code, typed string, err error) {
 	for {
 		answer, err := a.ask(ctx, a.text("cli.ask_plan"))
 		if err != nil {
-			return Waits, ignoreEOF(err)
+			return Waits, "", ignoreEOF(err)
 		}
 		switch strings.ToLower(answer) {
 		case "y", "s", "yes", "sí", "si":
@@ -286,14 +343,14 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 				err = a.followTold(ctx, c, r.RunID)
 			}
 			a.tell(ctx, err)
-			return codeOf(err), ctx.Err()
+			return codeOf(err), "", ctx.Err()
 		case "n", "no":
 			_, err := act(ctx, c, r.RunID, "cancel", "", httpapi.CancelRequest{Digest: r.Digest})
 			if err == nil {
 				a.say(a.text("cli.rejected"))
 			}
 			a.tell(ctx, err)
-			return codeOf(err), ctx.Err()
+			return codeOf(err), "", ctx.Err()
 		case "e":
 			edited, err := a.edit(ctx, c, r)
 			if err != nil {
@@ -304,10 +361,10 @@ func (a *app) decideHere(ctx context.Context, c *client.Client, r httpapi.Run) (
 			a.showPlan(r)
 		case "d":
 			if err := a.printJSON(r); err != nil {
-				return Waits, err
+				return Waits, "", err
 			}
 		default:
-			return Waits, nil
+			return Waits, answer, nil
 		}
 	}
 }

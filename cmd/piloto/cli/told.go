@@ -7,7 +7,6 @@ import (
 	"piloto/cmd/piloto/client"
 	"piloto/internal/conversation"
 	"piloto/internal/edge/httpapi"
-	"piloto/internal/ground/visible"
 )
 
 // toldWithin is how long a conversation waits for the model to tell what came of a run.
@@ -32,11 +31,8 @@ func (a *app) followTold(ctx context.Context, c *client.Client, id string) error
 			if m.ID != conversation.ConclusionID(id) {
 				continue
 			}
-			if err := a.print(visible.Lines(m.Content)); err != nil {
+			if err := a.printText(m); err != nil {
 				return err
-			}
-			for _, n := range m.Notes {
-				a.say(visible.Lines(n.Text))
 			}
 			return ended
 		}

@@ -61,6 +61,9 @@ func (w *Writer) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// Warning writes a line that contradicts the text after it.
+func (w *Writer) Warning(line string) { w.line(0, w.style(yellow, "! "+visible.Line(line))) }
+
 // Plan writes a plan that waits for a decision, whole: nothing that would be sent is left out or shortened.
 func (w *Writer) Plan(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)))

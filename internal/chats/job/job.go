@@ -110,6 +110,8 @@ type Job struct {
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
+	Notes []conversation.Note `json:"notes,omitempty"` // of Output
+
 	Changes Changes  `json:"changes,omitzero"`       // of files
 	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
 

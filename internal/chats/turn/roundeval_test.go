@@ -3,6 +3,7 @@ package turn_test
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,9 @@ func TestAnswerOfAJobIsEvaluated(t *testing.T) {
 			}
 			if j.Status != c.status || !strings.HasPrefix(j.Output, c.output) || m.Content != j.Output || !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
 				t.Errorf("%s %s: %q with %q", j.Status, j.StopReason, j.Output, note)
+			}
+			if !slices.Equal(j.Notes, m.Notes) {
+				t.Errorf("the job has the notes %+v, its message %+v", j.Notes, m.Notes)
 			}
 			if got := w.events(t, j.ID); got != c.events {
 				t.Errorf("%s, want %s", got, c.events)

@@ -149,10 +149,11 @@ type AgentAnswer struct {
 	AgentUsed *string               `json:"agent_used"`
 	Action    agent.Action          `json:"action" enum:"delegate,respond"`
 	ChatID    string                `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
-	Notes     []conversation.Note   `json:"notes,omitempty" doc:"what reply says that is not so; for you, and not for the customer"`
+	Notes     []conversation.Note   `json:"notes,omitempty" doc:"lines of the system about reply. One that contradicts it (nothing_pending, nothing_done, not_in_results, in_doubt) is shown before it; for you, and not for the customer"`
 	Agent     string                `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
 	Failure   *AgentFailure         `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
 	Run       *Run                  `json:"run,omitempty" doc:"the plan that an agent of yours proposed: nothing ran. Reply tells the customer that somebody decides on it"`
+	Pending   *Run                  `json:"pending_run,omitempty" doc:"beside a reply in text, the plan that still waits for you: its digest confirms it"`
 	Sources   []conversation.Source `json:"sources,omitempty" doc:"what an agent of yours read for its answer; for you, and not for the customer"`
 	Manual    bool                  `json:"manual,omitempty" doc:"a person took over: reply only confirms that the message came, and need not be sent"`
 	Block     *Block                `json:"block,omitempty" doc:"when the turn may not run: why, and what to do. Reply is for the customer and says neither"`
@@ -222,7 +223,7 @@ func notReplayable(got turn.Reply) error {
 
 func showRouted(got turn.Reply, session string, lang locale.Tag) AgentAnswer {
 	v := AgentAnswer{
-		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block, lang),
+		Reply: got.Message.Content, SessionID: session, Action: agent.Respond, ChatID: got.Chat.ID, Notes: got.Message.Notes, Block: showBlock(got.Block, lang), Pending: pending(got),
 	}
 	switch {
 	case got.Block != nil:

@@ -75,6 +75,7 @@ type SendAnswer struct {
 	Message conversation.Message   `json:"message"`
 	Chat    conversation.Chat      `json:"chat"`
 	Run     *Run                   `json:"run,omitempty"`
+	Pending *Run                   `json:"pending_run,omitempty" doc:"beside a text, the plan that waits in the chat: its digest confirms it"`
 	Block   *Block                 `json:"block,omitempty"`
 }
 
@@ -123,7 +124,17 @@ func showTurn(got turn.Reply, lang locale.Tag) SendAnswer {
 		run := showRun(*got.Run)
 		v.Run = &run
 	}
+	v.Pending = pending(got)
 	return v
+}
+
+// pending returns the plan that waits beside a text; nil: none.
+func pending(got turn.Reply) *Run {
+	if got.Pending == nil {
+		return nil
+	}
+	run := showRun(*got.Pending)
+	return &run
 }
 
 // AnswerRequest is the body of POST /api/chats/{id}/answer.

@@ -127,7 +127,7 @@ func (s records) exported(ctx context.Context, chatID string, as ExportFormat) (
 
 // title returns the title of the chat in one line.
 func (e ChatExport) title() string {
-	if title := strings.Join(strings.Fields(e.Chat.Title), " "); title != "" {
+	if title := oneLine(e.Chat.Title); title != "" {
 		return title
 	}
 	return e.Chat.ID
@@ -145,7 +145,15 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 		if m.ReplacedBy != "" {
 			continue
 		}
-		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n\n%s\n", locale.Text(tag, "run.export."+string(m.Role)), clock(m.At, zone), strings.TrimSpace(m.Content))
+		fmt.Fprintf(&b, "\n---\n\n**%s** · %s\n", locale.Text(tag, "run.export."+string(m.Role)), clock(m.At, zone))
+		above, below := m.SplitNotes()
+		for _, n := range above {
+			fmt.Fprintf(&b, "\n> ⚠️ **%s**\n", n.Warning().In(tag))
+		}
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(m.Content))
+		for _, n := range below {
+			fmt.Fprintf(&b, "\n_%s_\n", oneLine(n.Text))
+		}
 		if f := m.Feedback; f != nil {
 			fmt.Fprintf(&b, "\n%s\n", rated(*f, tag))
 		}
@@ -159,6 +167,8 @@ func (e ChatExport) markdown(tag locale.Tag, zone *time.Location) []byte {
 	return b.Bytes()
 }
 
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // clock returns a time as a file shows it.
 func clock(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format(time.DateTime + " MST")
@@ -166,5 +176,5 @@ func clock(at time.Time, zone *time.Location) string {
 
 // rated returns a feedback in one line.
 func rated(f conversation.Feedback, tag locale.Tag) string {
-	return strings.TrimSpace(locale.Text(tag, "run.export.rated_"+string(f.Rating)) + " " + strings.Join(strings.Fields(f.Note), " "))
+	return strings.TrimSpace(locale.Text(tag, "run.export.rated_"+string(f.Rating)) + " " + oneLine(f.Note))
 }

@@ -66,10 +66,10 @@ func TestAnExportInMarkdownIsForPeople(t *testing.T) {
 	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
 		{Role: conversation.RoleUser, Content: "¿Cuál?"},
 		{Role: conversation.RoleUser, Content: "gone", ReplacedBy: "x"},
-		{Role: conversation.RoleAssistant, Content: "- Norte\n", Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
+		{Role: conversation.RoleAssistant, Content: "- Norte\n", Notes: []conversation.Note{{Code: conversation.NoteCost, Text: "Ha costado."}, {Code: conversation.NoteNothingDone, Text: "Nada\nhecho."}, {Code: conversation.NoteInDoubt, Text: "No se sabe."}}, Sources: []conversation.Source{{Service: "Salas", Method: "GET", URL: "https://a/`b`", Status: 200}}},
 	}}
 	text := string(e.markdown(locale.Spanish, time.UTC))
-	for _, want := range []string{"# Una sala\n", "**Tú**", "¿Cuál?", "**Piloto**", "- Norte\n", "Salas: `GET https://a/'b'` (200)", "más antiguos"} {
+	for _, want := range []string{"# Una sala\n", "**Tú**", "¿Cuál?", "**Piloto**", "UTC\n\n> ⚠️ **Aviso: Nada hecho.**\n\n> ⚠️ **Aviso: No se sabe.**\n\n- Norte\n\n_Ha costado._\n", "Salas: `GET https://a/'b'` (200)", "más antiguos"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
 		}
@@ -103,7 +103,7 @@ func TestAPaperIsForPeople(t *testing.T) {
 	e := ChatExport{Chat: conversation.Chat{Title: "Una\nsala"}, Truncated: true, Messages: []conversation.Message{
 		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "**¿Cuál?**", At: noon},
 		{Role: conversation.RoleUser, Kind: conversation.KindText, Content: "gone", ReplacedBy: "x"},
-		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "- Norte", At: noon.AddDate(0, 4, 0), Notes: []conversation.Note{{Text: "no consta"}}, Sources: []conversation.Source{{Service: "Salas", Tool: "rooms"}}, Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "sin\nprecio"}},
+		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "- Norte", At: noon.AddDate(0, 4, 0), Notes: []conversation.Note{{Code: conversation.NoteNotInResults, Text: "no consta"}, {Code: conversation.NotePartial, Text: "falta algo"}}, Sources: []conversation.Source{{Service: "Salas", Tool: "rooms"}}, Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "sin\nprecio"}},
 		{Role: conversation.RoleAssistant, Kind: conversation.KindPlan, Content: "Plan propuesto: x. Responde «confirmo».\n1. Reservar\n   POST /x"},
 		{Role: conversation.RoleAssistant, Kind: conversation.KindFinal, Content: "✅ Hecho"},
 	}}
@@ -113,12 +113,12 @@ func TestAPaperIsForPeople(t *testing.T) {
 	}
 	for i, want := range []conversation.PaperEntry{
 		{Author: "Tú", Time: "2026-03-01 13:00:00 CET", Text: "**¿Cuál?**"},
-		{Author: "Piloto", Time: "2026-07-01 14:00:00 CEST", Text: "- Norte", Markdown: true, Notes: []string{"no consta", "Salas: rooms (0)", "Valoración: mala. sin precio"}},
+		{Author: "Piloto", Time: "2026-07-01 14:00:00 CEST", Text: "- Norte", Markdown: true, Above: []string{"Aviso: no consta"}, Notes: []string{"falta algo", "Salas: rooms (0)", "Valoración: mala. sin precio"}},
 		{Text: "Plan propuesto\n1. Reservar\n   POST /x"},
 		{Text: "Hecho"},
 	} {
 		got := p.Entries[i]
-		if got.Text != want.Text || got.Markdown != want.Markdown || fmt.Sprint(got.Notes) != fmt.Sprint(want.Notes) || want.Time != "" && (got.Time != want.Time || got.Author != want.Author) {
+		if got.Text != want.Text || got.Markdown != want.Markdown || fmt.Sprint(got.Above, got.Notes) != fmt.Sprint(want.Above, want.Notes) || want.Time != "" && (got.Time != want.Time || got.Author != want.Author) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}

@@ -113,6 +113,7 @@ type Job struct {
 	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked,throttled,plans_refused" doc:"absent when the agent was done, or is not yet"`
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
+	Notes      []conversation.Note     `json:"notes,omitempty" doc:"lines of the system about output, as those of a message"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
@@ -150,7 +151,7 @@ type JobEventList struct {
 func showJob(j job.Job) Job {
 	v := Job{
 		JobID: j.ID, Agent: j.Agent, ChatID: j.ChatID, Prompt: j.Prompt, DryRun: j.DryRun, Status: j.Status, StopReason: j.StopReason,
-		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Rounds: j.Rounds, Looks: j.Looks,
+		Stopping: !j.StopAt.IsZero() && !j.Status.Terminal(), Output: j.Output, Notes: j.Notes, Rounds: j.Rounds, Looks: j.Looks,
 		CostMicros: j.Micros, LostCalls: j.Lost, MaxSteps: j.Loop.MaxSteps, Budget: j.Loop.BudgetMicros, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndsAt: j.EndsAt,
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 
 	"piloto/internal/chats/turn"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/runs/plan"
 )
 
@@ -64,8 +66,9 @@ type OperatorAnswer struct {
 	Ending
 	Provider string                `json:"provider,omitempty" doc:"who answered, when a model did"`
 	Model    string                `json:"model,omitempty"`
-	Notes    []conversation.Note   `json:"notes,omitempty" doc:"lines to show under the response: what it says is not so"`
+	Notes    []conversation.Note   `json:"notes,omitempty" doc:"lines of the system about the response, in the order of its texts. One that contradicts a text (nothing_pending, nothing_done, not_in_results, in_doubt) is shown before it; of a text before the last it stands in response, too"`
 	Sources  []conversation.Source `json:"sources,omitempty" doc:"what was read for the response"`
+	Pending  *Run                  `json:"pending_run,omitempty" doc:"beside a text, the plan that waits in the chat: its digest confirms it"`
 	Fallback *StoodIn              `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
 }
 
@@ -112,14 +115,14 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 		case got.Kind == turn.KindBlocked:
 			return OperatorAnswer{}, blockedError(ctx, got)
 		}
-		return showOperator(got, session), nil
+		return showOperator(got, session, requestInfoFrom(ctx).lang), nil
 	})
 }
 
-func showOperator(got turn.Reply, session string) OperatorAnswer {
-	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Ending: showEnding(got), Notes: got.Message.Notes, Sources: got.Message.Sources}
+func showOperator(got turn.Reply, session string, lang locale.Tag) OperatorAnswer {
+	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Ending: showEnding(got), Notes: got.Message.Notes, Sources: got.Message.Sources, Pending: pending(got)}
 	for _, m := range slices.Backward(got.Before) { // this contract has one text for all messages
-		v.Response, v.Notes = m.Content+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
+		v.Response, v.Notes = warned(m, lang)+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
 	}
 	if by := got.By; by != nil {
 		v.Provider, v.Model = by.Provider, by.Model
@@ -131,6 +134,16 @@ func showOperator(got turn.Reply, session string) OperatorAnswer {
 		v.ToolCalls = toolCalls(*got.Run)
 	}
 	return v
+}
+
+// warned returns a message with the lines before it that contradict it.
+func warned(m conversation.Message, lang locale.Tag) string {
+	above, _ := m.SplitNotes()
+	lines := make([]string, 0, len(above)+1)
+	for _, n := range above {
+		lines = append(lines, "⚠️ "+n.Warning().In(lang))
+	}
+	return strings.Join(append(lines, m.Content), "\n\n")
 }
 
 // blockedError returns the Operator API's error for a turn that may not run.

@@ -31,7 +31,11 @@ func (e ChatExport) paper(tag locale.Tag, zone *time.Location, now time.Time) co
 		default:
 			entry.Text = strings.TrimLeft(entry.Text, "⏳✅❌⚠️❓🛑 ") // no face has them
 		}
-		for _, n := range m.Notes {
+		above, below := m.SplitNotes()
+		for _, n := range above {
+			entry.Above = append(entry.Above, n.Warning().In(tag))
+		}
+		for _, n := range below {
 			entry.Notes = append(entry.Notes, n.Text)
 		}
 		for _, s := range m.Sources {

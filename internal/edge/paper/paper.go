@@ -108,6 +108,9 @@ func (p *printer) entry(e conversation.PaperEntry) {
 	p.Line(margin, p.GetY(), p.right(), p.GetY())
 	p.Ln(2.5)
 	p.text(textSize, textLine, 0, run{e.Author, bold}, run{"   " + e.Time, plain})
+	for _, line := range e.Above {
+		p.strip(line)
+	}
 	if e.Markdown {
 		for _, b := range blocksOf(e.Text) {
 			p.block(b)
@@ -136,6 +139,19 @@ func (p *printer) block(b block) {
 	default:
 		p.text(textSize, textLine, 0, inline(b.text)...)
 	}
+}
+
+// strip writes a line that contradicts the text after it, on an amber ground with a bar at its side.
+func (p *printer) strip(line string) {
+	p.SetFont(bold.family, bold.style, textSize)
+	p.SetFillColor(253, 243, 223)
+	p.SetDrawColor(138, 80, 0)
+	p.SetLineWidth(1)
+	p.SetCellMargin(2.5)
+	p.MultiCell(0, textLine+1, p.glyphs[bold].shown(line), "L", "L", true)
+	p.SetCellMargin(0)
+	p.SetLineWidth(0.2)
+	p.Ln(afterBlock)
 }
 
 func (p *printer) grey(write func()) {

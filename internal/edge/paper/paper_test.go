@@ -57,7 +57,7 @@ func sample() conversation.Paper {
 		Notes: []string{"Exportado el 2026-11-27 10:00:00 CET."},
 		Entries: []conversation.PaperEntry{
 			{Author: "Tú", Time: "2026-11-27 09:58:00 CET", Text: "**Tal cual**: ñandú, 30 €\n  y su segunda línea"},
-			{Author: "Piloto", Time: "2026-11-27 09:58:03 CET", Markdown: true, Notes: []string{"Salas: GET https://salas.example/rooms (200)", "Valoración: buena. Falta el IVA"}, Text: "## Resumen\n\nLa **Sala Norte** cuesta 30 €/h; mira `GET /rooms` y [el plano](https://salas.example/plano).\n\n" +
+			{Author: "Piloto", Time: "2026-11-27 09:58:03 CET", Markdown: true, Above: []string{"Aviso: No se ha ejecutado nada desde tu mensaje.", "Aviso: No está en los resultados: " + strings.Repeat("30 €, ", 40)}, Notes: []string{"Salas: GET https://salas.example/rooms (200)", "Valoración: buena. Falta el IVA"}, Text: "## Resumen\n\nLa **Sala Norte** cuesta 30 €/h; mira `GET /rooms` y [el plano](https://salas.example/plano).\n\n" +
 				"- Norte\n  - con pantalla\n1. Primero\n\n> Una cita de España\n\n```go\nfmt.Println(\"año\")\n\treturn\n```\n\n| Sala | €/h |\n|---|---:|\n| Norte | 30 |\n| Sala del sótano | 5 |\n\n---\nFin 👍 漢."},
 			{Author: "Piloto", Time: "2026-11-27 09:59:00 CET", Text: "Plan propuesto\n1. Crea una reserva de sala\n   POST https://salas.example/reservations {\"room\":\"norte\"}"},
 		},
@@ -84,6 +84,9 @@ func TestADocumentHasItsTexts(t *testing.T) {
 		if !strings.Contains(flat, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
 		}
+	}
+	if warned, said := strings.Index(flat, "Aviso: No se ha ejecutado nada desde tu mensaje."), strings.Index(flat, "Resumen"); warned < 0 || said < warned {
+		t.Errorf("what contradicts a text does not stand above it:\n%s", text)
 	}
 	for _, not := range []string{"## ", "```", "|---", "`GET"} {
 		if strings.Contains(text, not) {

@@ -160,6 +160,7 @@ func (w *world) narrate(chatID string) conversation.Message {
 	m := w.say(chatID, conversation.RoleAssistant, conversation.KindText, "", said)
 	m.By = &conversation.By{Provider: "demo", Model: "reglas", Stopped: stopped}
 	w.signed(chatID, m.By)
+	w.noted(chatID)
 	w.hub.push("ai:text_end", map[string]any{"conversationId": chatID, "turn": "t-" + chatID})
 	return m
 }

@@ -34,6 +34,7 @@ type world struct {
 	tale  []string                 // the pieces of a streamed answer
 	next  chan struct{}            // if set, each piece waits for it
 	stops map[string]chan struct{} // by chat
+	notes []conversation.Note      // of each answer in text
 	looks looks
 
 	drawer *drawer // the files of chats
@@ -407,6 +408,7 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 			by.Preferred, by.Reason = plan.Swap.Preferred, string(plan.Swap.Reason)
 		}
 		w.signed(chatID, by)
+		w.noted(chatID)
 		answer["message"] = said
 	}
 	answer["chat"] = w.chats[chatID]
@@ -417,6 +419,12 @@ func (w *world) reply(rw http.ResponseWriter, r *http.Request, chatID, text stri
 func (w *world) signed(chatID string, by *conversation.By) {
 	list := w.messages[chatID]
 	list[len(list)-1].By = by
+}
+
+// noted adds the notes of the world to the last message in a chat.
+func (w *world) noted(chatID string) {
+	list := w.messages[chatID]
+	list[len(list)-1].Notes = w.notes
 }
 
 // propose stores a draft and supersedes an older one. The lock is held.

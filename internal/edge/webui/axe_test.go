@@ -51,12 +51,17 @@ func (b *browser) everyView() map[string]string {
 	waiting := b.fill("c-waiting", "borra", plan.Waiting)
 	b.fill("c-draft", "borra ya", plan.Draft)
 	b.fill("c-running", "reserva ya", plan.Running)
+	b.fill("c-said", "reserva luego", plan.Draft)
 	b.fill("c-doubt", "duda", plan.InDoubt)
 	b.fill("c-failed", "falla", plan.Failed)
 	b.world.mu.Lock()
 	defer b.world.mu.Unlock()
+	b.world.say("c-said", conversation.RoleAssistant, conversation.KindText, "", "Ya está reservado.")
+	b.notes = []conversation.Note{{Code: conversation.NoteNothingDone, Text: "No se ha ejecutado nada desde tu mensaje."}, {Code: conversation.NoteCost, Text: "Ha costado más."}}
+	b.noted("c-said")
+	b.notes = nil
 	return map[string]string{
-		"new": "/", "draft": "/?chat=c-draft", "running": "/?chat=c-running", "done": "/?chat=c-done", "doubt": "/?chat=c-doubt", "failed": "/?chat=c-failed",
+		"new": "/", "contradicted": "/?chat=c-said", "draft": "/?chat=c-draft", "running": "/?chat=c-running", "done": "/?chat=c-done", "doubt": "/?chat=c-doubt", "failed": "/?chat=c-failed",
 		"waiting": "/?chat=c-waiting", "approval": "/?approve=" + waiting + "&step=s2", "receipt": "/?view=receipt&run=" + done,
 		"servers": "/?view=servers", "server": "/?view=servers&id=rooms", "projects": "/?view=projects", "project": "/?view=projects&id=p1",
 		"assistants": "/?view=assistants", "assistant": "/?view=assistants&id=p1", "credits": "/?view=credits", "rules": "/?view=rules", "webhooks": "/?view=webhooks", "inbox": "/?view=waiting", "settings": "/?view=settings", "runs": "/?view=runs",

@@ -36,7 +36,7 @@ var ofAChange = []string{
 	"TestAMessageIsSentAgainOnce", "TestFilesAreAttached", "TestTheFocusStaysWhereThingsGo", "TestARunIsToldOnceAndKeepsTheFocus",
 	"TestTheRegistryIsManagedFromThePage", "TestAPhoneHasADrawerAndNoSidewaysScroll",
 	"TestAnIdlePageAsksForNothing", "TestALostPushIsNoticedAtTheNextOne", "TestAHiddenTabHearsOfWhatWaits",
-	"TestThePageReadsConfirmationsAsTheServerDoes", "TestAYesConfirmsThePlanShownWhenItWasBegun",
+	"TestThePageReadsConfirmationsAsTheServerDoes", "TestAYesConfirmsThePlanShownWhenItWasBegun", "TestWhatContradictsATextIsSeenAboveIt", "TestAPlanIsConfirmedBeneathALaterText",
 }
 
 // browser is a real browser with a world of its own, signed in.

@@ -46,7 +46,9 @@ type chatView struct {
 type line struct {
 	Message conversation.Message
 	Card    *card
-	Earlier bool // its plan was changed; the card is further down
+	Earlier bool     // its plan was changed; the card is further down
+	Above   []string // what contradicts the text, before it
+	Notes   []conversation.Note
 	Text    render.HTML
 	Result  render.HTML // of the ended run, below the text of a final line
 	Status  plan.Status // of the ended run, for a final line
@@ -299,7 +301,11 @@ var outcomes = map[plan.Status]string{
 
 // newLine returns the line of a message, and false for a progress message, which is in the card.
 func newLine(m conversation.Message, cards map[string]*card, provider string, tag locale.Tag) (line, bool) {
-	l := line{Message: m, Text: prose(m.Content)}
+	above, below := m.SplitNotes()
+	l := line{Message: m, Notes: below, Text: prose(m.Content)}
+	for _, n := range above {
+		l.Above = append(l.Above, plain(n.Warning().In(tag)))
+	}
 	c := cards[m.RunID]
 	switch m.Kind {
 	case conversation.KindProgress:

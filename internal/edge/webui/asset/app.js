@@ -17,6 +17,7 @@ import { chooseLetters, shortcut, startKeys, write } from "./keys.js";
 import { everything, startLive } from "./live.js";
 import * as lines from "./lines.js";
 import * as manage from "./manage.js";
+import { offer } from "./offer.js";
 import * as palette from "./palette.js";
 import { cancelRun, confirmRun, followAll, refreshCard } from "./run.js";
 import * as rules from "./rules.js";
@@ -128,12 +129,14 @@ function drawer(open) {
   (open ? document.querySelector(".drawer-close") : button)?.focus();
 }
 
+const asking = ".card[data-draft], .offer";
+
 // A card that has just come under the pointer is not pressed by a click that was
 // meant for something else: its buttons wait a moment.
 new MutationObserver((records) => {
   for (const node of records.flatMap((r) => [...r.addedNodes])) {
     if (node.nodeType !== Node.ELEMENT_NODE) continue;
-    const draft = node.matches(".card[data-draft]") ? node : node.querySelector(".card[data-draft]");
+    const draft = node.matches(asking) ? node : node.querySelector(asking);
     const button = draft?.querySelector('[data-action="confirm-run"]');
     if (!button || button.disabled || button === document.activeElement) continue;
     button.disabled = true;
@@ -156,6 +159,7 @@ document.addEventListener("view", () => {
 });
 document.addEventListener("entered", assistants.askStatus);
 document.addEventListener("lines", takeAway);
+for (const change of ["lines", "card", "view", "writing"]) document.addEventListener(change, offer);
 
 addEventListener("popstate", () => go(location.href, { push: false }));
 

@@ -330,7 +330,10 @@ function say(reply) {
   if (["plan", "queued", "cancelled"].includes(reply.kind)) return; // its card tells it
   if (reply.message?.answered_by?.stopped) announce(t("stopped"));
   else if (reply.kind === "blocked") announce(t("blocked", { why: reply.block?.message || reply.message?.content || "" }));
-  else announce(reply.message?.content || t("new_message"));
+  else {
+    document.getElementById("m-" + reply.message?.id)?.querySelectorAll(".contradiction p").forEach((p) => announce(p.textContent));
+    announce(reply.message?.content || t("new_message"));
+  }
 }
 
 /** chatID is the open chat, or a new one in the view's project. */

@@ -10,6 +10,9 @@ import { tellRun } from "./told.js";
 
 const cardOf = (id) => document.getElementById("run-" + id);
 
+// cardAt is the card that a button is for; one beneath a text names the card's run.
+const cardAt = (button) => button.closest(".card") || cardOf(button.closest("[data-run]").dataset.run);
+
 /** pendingCard is the newest draft on the screen. */
 export const pendingCard = () => [...document.querySelectorAll(".card[data-draft]")].at(-1);
 
@@ -26,7 +29,7 @@ function keyFor(card) {
 }
 
 /** confirmRun confirms the plan of a card, when all of it was in sight; else it shows what was not. */
-export const confirmRun = (button) => (readOn(button.closest(".card")) ? undefined : decide(button, "confirm"));
+export const confirmRun = (button) => (readOn(cardAt(button)) ? undefined : decide(button, "confirm"));
 export const cancelRun = (button) => decide(button, "cancel");
 
 function decide(button, verb) {
@@ -39,7 +42,7 @@ function decide(button, verb) {
 /** onCard does what a button of a card is for, with the card's other buttons switched
     off; what fails is told on the card, as it is by then. still: nothing changed. */
 export function onCard(button, work, { still = false } = {}) {
-  const card = button.closest(".card");
+  const card = cardAt(button);
   const { run } = card.dataset;
   const place = card.querySelector("[data-problem]");
   const others = [...card.querySelectorAll(".card-actions button, .decision-actions button")].filter((b) => b !== button && !b.disabled);

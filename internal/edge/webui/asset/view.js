@@ -300,13 +300,18 @@ const look = single(async () => {
   frame(fresh);
   entitle(title);
   gone.forEach((line) => line.remove());
+  const written = topOf(document.querySelector("#writing .prose"));
   const added = reconcile(thread(), fresh.querySelector("#thread"));
   document.dispatchEvent(new CustomEvent("lines", { detail: { chat, added } }));
+  const stands = topOf(added.find((line) => line.matches(".line.assistant"))?.querySelector(".prose"));
+  if (written !== undefined && stands !== undefined) scroller().scrollTop += stands - written; // what is above it came with it
   tellTime(thread());
   if (wasAtEnd) toEnd(added.length > 0);
   document.dispatchEvent(new CustomEvent("view"));
   return added;
 });
+
+const topOf = (node) => node?.getBoundingClientRect().top;
 
 // frame takes over what stands around the lines: all of it when the conversation
 // has just begun, else its title.

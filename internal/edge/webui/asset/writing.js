@@ -113,6 +113,11 @@ export function fade() {
 
 /** render shows the answer of the open chat as far as it is, below everything. */
 export function render() {
+  draw();
+  document.dispatchEvent(new CustomEvent("writing"));
+}
+
+function draw() {
   const s = here();
   const line = document.getElementById("writing");
   const stop = document.getElementById("stop");
@@ -120,7 +125,6 @@ export function render() {
     stop.hidden = !active(s);
     stop.disabled = Boolean(s?.stopping);
   });
-  document.dispatchEvent(new CustomEvent("writing"));
   if (!active(s) || !thread()) {
     line?.remove();
     return;

@@ -1,0 +1,28 @@
+// The button of the plan that waits, beneath what the assistant said after its card: the card's own is out of sight by
+// then. It says what the card says, and a press of it is a press of the card's button.
+
+import { keepFocus } from "./focus.js";
+import { pendingCard } from "./run.js";
+import { el } from "./text.js";
+import { thread } from "./view.js";
+
+/** offer shows the button beneath the newest line while a plan waits and the line is a text of the assistant. */
+export function offer() {
+  const card = thread()?.lastElementChild?.matches(".line.assistant:not(.live)") ? pendingCard() : undefined;
+  const now = document.getElementById("offer");
+  const of = card && card.dataset.run + card.dataset.digest;
+  if (now?.dataset.of === of) return;
+  keepFocus(() => now?.remove());
+  if (card) thread().after(drawn(card, of));
+}
+
+function drawn(card, of) {
+  const goal = el("p", { class: "offer-goal", id: "offer-goal" }, ...copies(card.querySelector(".goal").childNodes));
+  const sum = card.querySelector(".card-sum").cloneNode(true);
+  const own = card.querySelector('[data-action="confirm-run"]');
+  const button = el("button", { type: "button", class: own.className, "data-action": "confirm-run", "aria-describedby": "offer-goal" }, ...copies(own.childNodes));
+  return el("div", { class: "offer", id: "offer", "data-of": of, "data-run": card.dataset.run, role: "group", "aria-labelledby": "offer-goal" },
+    el("div", { class: "offer-text" }, goal, sum), button);
+}
+
+const copies = (nodes) => [...nodes].map((node) => node.cloneNode(true));
