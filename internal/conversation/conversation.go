@@ -157,6 +157,11 @@ type Message struct {
 	Status     Status     `json:"status,omitempty" enum:"success,partial,failed"`
 	StopReason StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,blocked,waiting_expired,throttled,plans_refused"`
 
+	// Asks says that a model asked it with its tool: the person's next message answers it, whatever it says, and confirms nothing.
+	// Options are the answers to choose from, which its text has as numbered lines.
+	Asks    bool     `json:"asks,omitempty" doc:"a question of the model: the next message of a person answers it, and confirms and refuses nothing"`
+	Options []Option `json:"options,omitempty" doc:"of a question: answers to choose from, at most 10. The content has them as numbered lines; a person may answer with an id, with a title, or otherwise"`
+
 	// FromRunID is, in a branch, the run of the chat that it came from. Nothing in the branch decides on it.
 	FromRunID string `json:"from_run_id,omitempty"`
 	// Feedback is what a person says of it, if anything.

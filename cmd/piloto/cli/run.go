@@ -49,6 +49,8 @@ type waitsFor struct {
 	RunID    string      `json:"run_id,omitempty"`
 	Digest   plan.Digest `json:"digest,omitempty"`
 	Question string      `json:"question,omitempty"`
+
+	Options []conversation.Option `json:"options,omitempty"` // of the question
 }
 
 // work is the flags of run.
@@ -245,7 +247,7 @@ func (a *app) outcomeOf(ctx context.Context, c *client.Client, j httpapi.Job, t 
 		o.ToolsUsed = []string{}
 	}
 	if j.Status == job.Waiting {
-		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question}
+		o.Waiting = &waitsFor{RunID: j.WaitsFor, Question: j.Question, Options: j.Options}
 		if j.WaitsFor != "" {
 			r, err := a.readRun(ctx, c, j.WaitsFor)
 			if err != nil {
@@ -328,7 +330,7 @@ func (a *app) answerJob(ctx context.Context, c *client.Client, j httpapi.Job) (b
 	if err != nil || answer == "" {
 		return false, ignoreEOF(err)
 	}
-	_, err = a.send(ctx, c, j.ChatID, answer)
+	_, err = a.send(ctx, c, j.ChatID, conversation.Choose(j.Options, answer))
 	return err == nil, err
 }
 

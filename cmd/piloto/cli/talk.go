@@ -245,6 +245,7 @@ func (a *app) chatCommand() *cobra.Command {
 
   y  confirm it        n  reject it        e  edit it ($EDITOR)        d  show it as JSON
 
+A question with choices shows them numbered: a number answers with that choice.
 Anything else is the next message. /quit or the end of the input ends the conversation; runs go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.connect(cmd.Context(), func(ctx context.Context, c *client.Client) error {
@@ -267,7 +268,8 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 	a.say(a.text("cli.chat", "id", chat))
 	last := Success
 	message, typed, err := prompt, "", error(nil)
-	var shown plan.Digest // of the plan that was printed last
+	var shown plan.Digest             // of the plan that was printed last
+	var options []conversation.Option // of the question that the next message answers
 	for first := true; ; first = false {
 		if !first && prompt != "" && !a.asks {
 			return exit(last)
@@ -290,7 +292,7 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 		case "/quit", "/salir":
 			return exit(last)
 		}
-		got, err := a.stream(ctx, c, chat, message)
+		got, err := a.stream(ctx, c, chat, conversation.Choose(options, message))
 		if err != nil {
 			if ctx.Err() != nil || !a.asks {
 				return err
@@ -298,11 +300,11 @@ func (a *app) converse(ctx context.Context, c *client.Client, chat, prompt strin
 			a.tell(ctx, err)
 			continue
 		}
-		last = codeOfTurn(got)
+		last, options = codeOfTurn(got), got.Message.Options
 		switch {
 		case got.Kind == turn.KindQueued && got.Run != nil:
 			last = codeOf(a.followTold(ctx, c, got.Run.RunID))
-		case waiting(got) != nil && a.asks:
+		case waiting(got) != nil && a.asks && !got.Message.Asks: // what is typed now answers the question
 			r := *waiting(got)
 			if a.namePending(got); got.Pending != nil && r.Digest != shown {
 				a.showPlan(r)

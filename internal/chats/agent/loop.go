@@ -100,7 +100,7 @@ func ToolNames() []string {
 }
 
 // looksOnly are the tools of an agent that proposes nothing.
-var looksOnly = []string{"look", "read_result", "search_tools"}
+var looksOnly = []string{"look", "read_result", "search_tools", "ask_person"}
 
 // MayUse reports whether the agent has a tool.
 func (l Loop) MayUse(tool string) bool {

@@ -110,7 +110,8 @@ type Job struct {
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
-	Notes []conversation.Note `json:"notes,omitempty"` // of Output
+	Notes   []conversation.Note   `json:"notes,omitempty"`   // of Output
+	Options []conversation.Option `json:"options,omitempty"` // of the question
 
 	Changes Changes  `json:"changes,omitzero"`       // of files
 	Next    *Changes `json:"next_changes,omitempty"` // its changes when the plan is there that the round proposes
@@ -170,7 +171,8 @@ type Round struct {
 	Looks   []Look    `json:"looks,omitempty"`
 	RunID   string    `json:"run_id,omitempty"` // the plan that it proposed
 
-	Question string `json:"question,omitempty"` // that it asked the person
+	Question string                `json:"question,omitempty"` // that it asked the person, with its options
+	Options  []conversation.Option `json:"options,omitempty"`
 
 	Open []OpenCall `json:"open,omitempty"` // that its client answers
 }

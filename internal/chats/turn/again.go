@@ -30,7 +30,7 @@ type tail struct {
 }
 
 // tailOf returns the tail of a chat whose newest messages are given. It returns ErrActed when something was decided or
-// begun by the message: a plan that was confirmed, a job, or a yes or no.
+// begun by the message: a plan that was confirmed, a job, or a yes or no that answers no question of the model.
 func (s *Service) tailOf(ctx context.Context, account string, messages []conversation.Message) (tail, error) {
 	at := -1
 	for i, m := range messages {
@@ -42,7 +42,9 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 		return tail{}, ErrMessageNotFound
 	}
 	t := tail{message: messages[at]}
-	if t.message.JobID != "" || intent.Classify(t.message.Content) != intent.Other {
+	meaning := intent.Classify(t.message.Content)
+	_, answers := conversation.OpenQuestion(messages[:at])
+	if t.message.JobID != "" || meaning == intent.Stop || meaning != intent.Other && !answers {
 		return t, ErrActed
 	}
 	for _, m := range messages[at+1:] {

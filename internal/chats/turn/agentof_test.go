@@ -76,7 +76,7 @@ func TestAnAgentWorksUnderItsPromptWithItsTools(t *testing.T) {
 	if !strings.Contains(prompt, "agente «plan»") || !strings.Contains(prompt, "<agent>\nPreparas; no actúas.") || strings.Index(prompt, "<agent>") > strings.Index(prompt, "\n<catalogue>\n") {
 		t.Error(prompt)
 	}
-	if got := toolsOf(r); got != "search_tools look read_result" {
+	if got := toolsOf(r); got != "search_tools look read_result ask_person" {
 		t.Errorf("its tools are %s", got)
 	}
 	if reply.Message.By == nil || reply.Message.By.Agent != "plan" {

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,18 @@ import (
 )
 
 const askFor = `{"question":"¿Para cuántas personas?","options":["4","6"]}`
+
+// isQuestion reports whether a message is marked as a question with options.
+func isQuestion(m conversation.Message, titles ...string) bool {
+	return m.Asks && slices.Equal(m.Options, conversation.NewOptions(titles))
+}
+
+func fixtureTitles(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("Opción %d", i+1))
+	}
+	return list
+}
 
 // newAskWorld is a world of jobs that may ask.
 func newAskWorld(t testing.TB, answers ...any) *jobWorld {
@@ -42,7 +55,7 @@ func TestJobAsksAndGoesOnWithTheAnswer(t *testing.T) {
 	if j.Status != job.Waiting || j.RunID != "" || !strings.HasPrefix(j.Question, "¿Para cuántas personas?") || w.ChatNow().AskingJobID != j.ID {
 		t.Fatalf("%+v", j)
 	}
-	if m := w.last(t); m.Content != "¿Para cuántas personas?\n- 4\n- 6" || m.Role != conversation.RoleAssistant || m.By.Agent != "build" || m.JobID != j.ID {
+	if m := w.last(t); m.Content != "¿Para cuántas personas?\n1. 4\n2. 6" || !isQuestion(m, "4", "6") || m.Role != conversation.RoleAssistant || m.By.Agent != "build" || m.JobID != j.ID {
 		t.Errorf("%+v", m)
 	}
 	if list := w.waiting(t); len(list) != 1 || list[0].Kind != plan.WaitJob || list[0].Job.ID != j.ID || list[0].Job.RunID != "" || !strings.Contains(list[0].Job.Title, "cuántas") {
@@ -170,6 +183,22 @@ func TestQuestionsAreJudgedAsCalls(t *testing.T) {
 		"too many": {func(*jobWorld) []llm.Call {
 			return []llm.Call{ask(`{"question":"¿?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`)}
 		}, false, "at most 10"},
+		"forty": {func(*jobWorld) []llm.Call {
+			return []llm.Call{ask(`{"question":"¿?","options":["` + strings.Join(fixtureTitles(40), `","`) + `"]}`)}
+		}, false, "these are 40: give the likeliest ones"},
+		"one twice":      {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["Azul"," azul"]}`)} }, false, "is there twice"},
+		"an unseen one":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["\u200b\u2060"]}`)} }, false, "must be a text"},
+		"an unseen text": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"\u200b"}`)} }, false, "must be a question"},
+		"a long one": {func(*jobWorld) []llm.Call {
+			return []llm.Call{ask(`{"question":"¿?","options":["` + strings.Repeat("a", 201) + `"]}`)}
+		}, false, "at most 200 characters"},
+		"no title": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":[{"label":"a"}]}`)} }, false, `"options"`},
+		"a number": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":[4]}`)} }, false, "not a number"},
+		"no list":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":"a"}`)} }, false, `"options"`},
+		"with ids": {func(*jobWorld) []llm.Call {
+			return []llm.Call{ask(`{"question":"¿?","options":[{"id":"7","title":"a"},"b"]}`)}
+		}, true, ""},
+		"null":        {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":null}`)} }, true, ""},
 		"two of them": {func(*jobWorld) []llm.Call { return []llm.Call{ask(askFor), ask(askFor)} }, true, "one question at a time"},
 		"with a plan": {func(w *jobWorld) []llm.Call { return []llm.Call{ask(askFor), book(w)} }, true, "nothing was proposed"},
 		"with a look": {func(w *jobWorld) []llm.Call {
@@ -235,16 +264,16 @@ func TestAQuestionEndsATurn(t *testing.T) {
 	both.Calls = append(both.Calls, calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"n1"}`)).Calls...)
 	w.model.answers = []any{both, text("Para seis, entonces.")}
 	reply := w.send(t, "reserva una sala")
-	if reply.Kind != turn.KindMessage || reply.Message.Content != "¿Para cuántas personas?\n- 4\n- 6" || w.ChatNow().PendingRunID != "" || len(w.model.asked) != 1 {
+	if reply.Kind != turn.KindMessage || reply.Message.Content != "¿Para cuántas personas?\n1. 4\n2. 6" || !isQuestion(reply.Message, "4", "6") || w.ChatNow().PendingRunID != "" || len(w.model.asked) != 1 {
 		t.Errorf("%+v after %d calls", reply, len(w.model.asked))
 	}
-	if reply = w.send(t, "seis"); reply.Message.Content != "Para seis, entonces." {
+	if reply = w.send(t, "2"); reply.Message.Content != "Para seis, entonces." || reply.Message.Asks {
 		t.Errorf("%+v", reply)
 	}
-	w.choose(t, "", "")
-	w.model.answers = []any{calls("ask_person", askFor), text("Vale.")}
-	if w.send(t, "reserva"); !strings.Contains(w.model.lastTool(), "there is no tool") {
-		t.Errorf("without an agent: %s", w.model.lastTool())
+	if !slices.ContainsFunc(w.asked().Messages, func(m llm.Message) bool {
+		return m.Role == llm.Assistant && m.Content == "¿Para cuántas personas?\n1. 4\n2. 6"
+	}) {
+		t.Errorf("the model cannot know what 2 is: %+v", w.asked().Messages)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,7 +261,8 @@ type viewer struct{ user, contract string }
 // to twelve turns of two people, through two contracts, with plans, questions, notices,
 // revisions and pauses in between. A plan runs if and only if a person says yes to the last card
 // that they received before. A bare yes counts while the card is the last message of the chat,
-// and never for a plan that destroys. A named yes counts while the card is on the last screen.
+// and never for a plan that destroys. A named yes counts while the card is on the last screen. A yes that follows a question
+// which the model asked with its tool never counts.
 func TestConversationRunsOnlyConfirmedDrafts(t *testing.T) {
 	w := newWorld(t)
 	began := map[bool]int{}
@@ -293,11 +295,13 @@ func TestConversationRunsOnlyConfirmedDrafts(t *testing.T) {
 			previous := before
 			before = w.Clock()
 			w.Pass(time.Second)
-			switch rapid.SampledFrom([]string{"plan", "plan", "question", "yes", "yes", "yes", "edit", "named without a plan", "pause", "revision", "end"}).Draw(rt, "turn") {
+			switch rapid.SampledFrom([]string{"plan", "plan", "question", "asks", "yes", "yes", "yes", "edit", "named without a plan", "pause", "revision", "end"}).Draw(rt, "turn") {
 			case "plan":
 				_, _ = say(v, "haz algo", calls("propose_plan", withServer(rapid.SampledFrom([]string{booksNorth, booksNorth, drops5}).Draw(rt, "plan"), w)))
 			case "question":
 				_, _ = say(v, "¿capital de Francia?", text("París. ¿Te interesa saber más?"))
+			case "asks":
+				_, _ = say(v, "y otra cosa", calls("ask_person", askFor))
 			case "pause":
 				w.Pass(time.Duration(rapid.SampledFrom([]int{1, 14, 16}).Draw(rt, "minutes")) * time.Minute)
 			case "named without a plan":
@@ -358,6 +362,14 @@ func (w *world) mustConfirm(pending string, returned *plan.Run, bare bool, came 
 	}
 	if returned == nil || returned.ID != pending || returned.Digest != draft.Digest || after < 0 {
 		return false
+	}
+	for _, m := range slices.Backward(list) {
+		if m.Asks && !m.At.After(came) {
+			return false
+		}
+		if m.Kind != conversation.KindProgress && m.Kind != conversation.KindFinal {
+			break
+		}
 	}
 	at := list[len(list)-1-after].At
 	if w.Clock().Sub(at) > 15*time.Minute || after > 10 {

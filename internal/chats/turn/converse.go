@@ -46,7 +46,7 @@ type dialog struct {
 	round      int                                      // its number
 	saveNext   func(context.Context, job.Changes) error // of the job, before its plan
 	results    []string                                 // of the calls beside the one that proposed changes of files
-	question   *inquiry                                 // that a round asks
+	question   *inquiry                                 // that is asked
 	left       []job.OpenCall                           // that a round leaves to its client
 	concludes  bool                                     // the model tells what comes of the plan of this turn
 	searches   int
@@ -95,7 +95,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.agent.Name != ""})), slices.Concat(d.clientTools(), d.fileTools())...)
+	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -210,7 +210,7 @@ func (d *dialog) finish(ctx context.Context, kind conversation.Kind, text locale
 	notes = slices.Concat(notes, d.partialNote(), d.costNote(d.meter.Turn.Micros+d.meter.Beside))
 	var writes sync.WaitGroup // the hold is settled although the answer is not stored
 	writes.Go(func() {
-		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed()})
+		reply, err = d.service.text(ctx, d.req, d.chat, kind, text, told{by, notes, d.sources, d.dataFrom(), d.ending, d.failed(), d.question})
 	})
 	writes.Go(func() { d.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by}, nil) })
 	writes.Wait()

@@ -53,9 +53,9 @@ type chatState struct {
 }
 
 // decide answers a yes, a no or a stop. It reports false when the message is not about a plan;
-// the model answers it then. A bare yes or no refers to the last message of the chat. No chat
-// message grants an approval that a run waits for. When the chat changed meanwhile, decide reads
-// it again and retries.
+// the model answers it then. A bare yes or no refers to the last message of the chat. A message that
+// answers a question of the model is not about a plan, unless it stops a run. No chat message grants an
+// approval that a run waits for. When the chat changed meanwhile, decide reads it again and retries.
 func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (reply Reply, ours bool, err error) {
 	err = retry.Do(ctx, func() (err error) {
 		if reply, ours, err = s.decideOnce(ctx, req, chat, meaning); !errors.Is(err, fault.ErrMoved) {
@@ -79,6 +79,12 @@ func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation
 	}
 	if known := previousAnswer(st.messages, req); known.ID != "" {
 		return asHandled(s.previousReply(ctx, req, chat, known))
+	}
+	if chat.Company == 0 && st.openQuestion(req) && st.runConfirmedBy(req) == nil {
+		if meaning == intent.Stop && st.active != nil {
+			return asHandled(s.stopRun(ctx, req, *st.active, st.draft))
+		}
+		return Reply{}, false, nil
 	}
 	if meaning.Agrees() {
 		return s.handleYes(ctx, req, chat, meaning, st)

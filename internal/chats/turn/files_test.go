@@ -420,7 +420,7 @@ func TestAnAgentHasTheFileToolsThatItNames(t *testing.T) {
 	if reply.Run == nil {
 		t.Fatalf("%+v, told %s", reply, w.model.lastTool())
 	}
-	if got := toolsOf(w.model.asked[0]); got != "read_file edit_file apply_changes" {
+	if got := toolsOf(w.model.asked[0]); got != "ask_person read_file edit_file apply_changes" {
 		t.Errorf("it has %s", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 	"piloto/internal/tools/tool"
 )
@@ -53,6 +54,7 @@ func (d *dialog) prompt() (string, error) {
 		"Total":     total,
 		"Named":     hasNamedTools(d.listed),
 		"Look":      mayLook(d.listed) && d.agent.MayUse(toolLook),
+		"Asks":      slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == toolAsk }),
 		"Files":     d.files.offered,
 		"Writes":    d.files.offered && d.mayWriteFiles(),
 	})

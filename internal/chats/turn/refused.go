@@ -104,7 +104,7 @@ func isAsked(before []conversation.Message) bool {
 		return false
 	}
 	m := before[len(before)-1]
-	return m.Role == conversation.RoleAssistant && m.Kind == conversation.KindText && intent.HasQuestionMark(m.Content)
+	return m.Role == conversation.RoleAssistant && m.Kind == conversation.KindText && (m.Asks || intent.HasQuestionMark(m.Content))
 }
 
 // wordsOf returns the words by which a text may name a plan.

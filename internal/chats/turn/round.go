@@ -214,7 +214,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return "", false, err
 	}
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
-	w.job.Open, w.job.Told = nil, nil
+	w.job.Options, w.job.Open, w.job.Told = nil, nil, nil
 	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
 	}
@@ -285,7 +285,8 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 	w.addTime()
 	next := job.NextRound
 	if r.RunID != "" || r.Question != "" || len(r.Open) > 0 {
-		w.job.RunID, w.job.Question, w.job.Open, w.job.Status, w.job.Waited, next = r.RunID, r.Question, r.Open, job.Waiting, w.service.Now(), job.NextWait
+		w.job.RunID, w.job.Question, w.job.Options, w.job.Open = r.RunID, r.Question, r.Options, r.Open
+		w.job.Status, w.job.Waited, next = job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
 }
@@ -396,7 +397,7 @@ func (w *work) callTools(ctx context.Context, r *job.Round) error {
 	}
 	posed, err := w.pose(ctx, r)
 	if posed {
-		r.Question = w.question.text
+		r.Question, r.Options = w.question.content(), w.question.options
 	} else {
 		r.Results[w.question.at] = toolError("", "it was not asked: another question waits for its answer in this chat; go on without it")
 	}

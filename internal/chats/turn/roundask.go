@@ -26,6 +26,10 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 			return false, err
 		}
 	}
+	notes, err := w.notes(ctx, w.question.content())
+	if err != nil {
+		return false, err
+	}
 	if err := s.Store.SetAsking(ctx, j.Account, j.ChatID, before, j.ID); err != nil {
 		if errors.Is(err, fault.ErrMoved) { // another job began to ask
 			err = nil
@@ -34,18 +38,23 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 	}
 	id := ids.DeriveAt(r.Answered.Add(time.Millisecond), "job", j.ID, "question", strconv.Itoa(r.N))
 	m := conversation.Message{
-		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: w.question.text, JobID: j.ID, At: r.Answered, ReadFrom: j.ReadFrom,
-		By: &conversation.By{Agent: j.Agent, Provider: r.Provider, Model: r.Model},
+		ID: id, Seq: id, Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: w.question.content(), JobID: j.ID, At: r.Answered, ReadFrom: j.ReadFrom,
+		By: &conversation.By{Agent: j.Agent, Provider: r.Provider, Model: r.Model}, Notes: notes,
 	}
-	err := retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
+	w.question.mark(&m)
+	err = retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
 	return err == nil, err
 }
 
-// replied returns what the call is told of the person's answer; "" when there is none yet.
+// replied returns what the call is told of the person's answer, with the option that it names; "" when there is none yet.
 func (w *work) replied() (told string, data map[string]any, err error) {
 	if w.job.Reply == "" {
 		return "", nil, nil
 	}
-	raw, err := json.Marshal(map[string]string{"answer": w.job.Reply})
+	answer := map[string]string{"answer": w.job.Reply}
+	if chosen := conversation.Choose(w.job.Options, w.job.Reply); chosen != w.job.Reply {
+		answer["option"] = chosen
+	}
+	raw, err := json.Marshal(answer)
 	return string(raw), map[string]any{"message_id": w.job.ReplyID}, err
 }

@@ -214,8 +214,8 @@ func (s *Service) storeBlock(ctx context.Context, req Request, chat conversation
 }
 
 // told is what stands beside an answer: the model of the turn, when one was asked, the notes under the text, the reads
-// that were made for it, the ids of the services whose data it may have, how it ended when it was no success, and the
-// agent that was asked and failed.
+// that were made for it, the ids of the services whose data it may have, how it ended when it was no success, the agent that
+// was asked and failed, and the question that it asks; nil: none.
 type told struct {
 	by       *conversation.By
 	notes    []conversation.Note
@@ -223,6 +223,7 @@ type told struct {
 	readFrom []string
 	ending   ending
 	failed   failedAgent
+	question *inquiry
 }
 
 // failedAgent is an agent that gave a customer no answer, and the code of its failure; the zero failedAgent is none.
@@ -240,6 +241,7 @@ func (s *Service) text(ctx context.Context, req Request, chat conversation.Chat,
 	answer := s.message(req, conversation.RoleAssistant, kind, at, text)
 	answer.Notes, answer.Sources, answer.ReadFrom = beside.notes, beside.sources, beside.readFrom
 	answer.Status, answer.StopReason = beside.ending.status, beside.ending.reason
+	beside.question.mark(&answer)
 	answer = withAnswerID(req, answer)
 	reply := Reply{Kind: replyOf(kind), Message: answer, By: beside.by}
 	if reply.Kind == KindMessage {

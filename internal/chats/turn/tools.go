@@ -46,7 +46,6 @@ type toolSpec struct {
 type offer struct {
 	listed  []tool.Listed
 	pending bool // a draft waits that the model may change
-	agent   bool // an agent works
 }
 
 // toolCall is one call of a reply. batch collects the calls that are answered together.
@@ -85,7 +84,6 @@ func IsTool(name string) bool { return specOf(name) != nil }
 
 func needsLook(o offer) bool  { return mayLook(o.listed) }
 func needsDraft(o offer) bool { return o.pending }
-func needsAgent(o offer) bool { return o.agent }
 
 // doPropose takes a proposal: it is answered with the plan that all proposals of the reply become.
 func doPropose(_ context.Context, _ *dialog, c toolCall) (string, error) {
@@ -272,16 +270,16 @@ var toolTable = []toolSpec{
 		},
 	},
 	{
-		class: classAsk, needs: needsAgent, do: doAsk,
+		class: classAsk, do: doAsk,
 		Tool: llm.Tool{
 			Name: toolAsk,
-			Description: "Ask the person what you cannot find out, one question at a time; their answer is the result. It confirms nothing: what writes " +
-				"is proposed and confirmed as ever. Pregunta a la persona lo que no puedas averiguar.",
+			Description: "Ask the person what you cannot find out, or which of some options they choose, one question at a time. Their answer confirms nothing: " +
+				"what writes is proposed and confirmed as ever. Pregunta a la persona lo que no puedas averiguar, o qué elige.",
 			Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "question": {"type": "string", "description": "in the person's language"},
-    "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some"}
+    "options": {"type": "array", "maxItems": 10, "items": {"type": "string"}, "description": "answers to choose from, when there are some: a few words each, without a number"}
   },
   "required": ["question"],
   "additionalProperties": false

@@ -106,9 +106,10 @@ func TestAPaperIsForPeople(t *testing.T) {
 		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "- Norte", At: noon.AddDate(0, 4, 0), Notes: []conversation.Note{{Code: conversation.NoteNotInResults, Text: "no consta"}, {Code: conversation.NotePartial, Text: "falta algo"}}, Sources: []conversation.Source{{Service: "Salas", Tool: "rooms"}}, Feedback: &conversation.Feedback{Rating: conversation.Down, Note: "sin\nprecio"}},
 		{Role: conversation.RoleAssistant, Kind: conversation.KindPlan, Content: "Plan propuesto: x. Responde «confirmo».\n1. Reservar\n   POST /x"},
 		{Role: conversation.RoleAssistant, Kind: conversation.KindFinal, Content: "✅ Hecho"},
+		{Role: conversation.RoleAssistant, Kind: conversation.KindText, Content: "¿Cuál?\n1. Norte\n2. Sur", Asks: true, Options: conversation.NewOptions([]string{"Norte", "Sur"})},
 	}}
 	p := e.paper(locale.Spanish, madrid, noon)
-	if p.Title != "Una sala" || len(p.Notes) != 2 || !strings.Contains(p.Notes[0], "2026-03-01 13:00:00 CET") || len(p.Entries) != 4 {
+	if p.Title != "Una sala" || len(p.Notes) != 2 || !strings.Contains(p.Notes[0], "2026-03-01 13:00:00 CET") || len(p.Entries) != 5 {
 		t.Fatalf("%+v", p)
 	}
 	for i, want := range []conversation.PaperEntry{
@@ -116,6 +117,7 @@ func TestAPaperIsForPeople(t *testing.T) {
 		{Author: "Piloto", Time: "2026-07-01 14:00:00 CEST", Text: "- Norte", Markdown: true, Above: []string{"Aviso: no consta"}, Notes: []string{"falta algo", "Salas: rooms (0)", "Valoración: mala. sin precio"}},
 		{Text: "Plan propuesto\n1. Reservar\n   POST /x"},
 		{Text: "Hecho"},
+		{Text: "¿Cuál?\n1. Norte\n2. Sur", Markdown: true},
 	} {
 		got := p.Entries[i]
 		if got.Text != want.Text || got.Markdown != want.Markdown || fmt.Sprint(got.Above, got.Notes) != fmt.Sprint(want.Above, want.Notes) || want.Time != "" && (got.Time != want.Time || got.Author != want.Author) {

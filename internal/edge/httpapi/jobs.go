@@ -117,6 +117,7 @@ type Job struct {
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`
+	Options    []conversation.Option   `json:"options,omitempty" doc:"of the question: answers to choose from, at most 10"`
 	Rounds     int                     `json:"rounds" doc:"calls of its model"`
 	Looks      int                     `json:"looks" doc:"reads that it made"`
 	CostMicros int64                   `json:"cost_micros" doc:"millionths of a US dollar, with what lost calls may have cost"`
@@ -156,7 +157,7 @@ func showJob(j job.Job) Job {
 	}
 	switch {
 	case j.Status == job.Waiting:
-		v.WaitsFor, v.Question = j.RunID, j.Question
+		v.WaitsFor, v.Question, v.Options = j.RunID, j.Question, j.Options
 		if j.AwaitsClient() {
 			v.Calls = j.Open
 		}

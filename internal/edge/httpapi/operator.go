@@ -69,6 +69,8 @@ type OperatorAnswer struct {
 	Notes    []conversation.Note   `json:"notes,omitempty" doc:"lines of the system about the response, in the order of its texts. One that contradicts a text (nothing_pending, nothing_done, not_in_results, in_doubt) is shown before it; of a text before the last it stands in response, too"`
 	Sources  []conversation.Source `json:"sources,omitempty" doc:"what was read for the response"`
 	Pending  *Run                  `json:"pending_run,omitempty" doc:"beside a text, the plan that waits in the chat: its digest confirms it"`
+	Asks     bool                  `json:"asks,omitempty" doc:"the response is a question of the model: the next message answers it, and confirms and refuses nothing"`
+	Options  []conversation.Option `json:"options,omitempty" doc:"of a question: answers to choose from, at most 10. The response has them as numbered lines; a person may answer with an id, with a title, or otherwise"`
 	Fallback *StoodIn              `json:"fallback,omitempty" doc:"when another provider than the preferred one answered"`
 }
 
@@ -120,7 +122,10 @@ func (s messageHandler) operator(ctx context.Context, in *struct {
 }
 
 func showOperator(got turn.Reply, session string, lang locale.Tag) OperatorAnswer {
-	v := OperatorAnswer{SessionID: session, Response: got.Message.Content, Kind: got.Kind, Ending: showEnding(got), Notes: got.Message.Notes, Sources: got.Message.Sources, Pending: pending(got)}
+	v := OperatorAnswer{
+		SessionID: session, Response: got.Message.Content, Kind: got.Kind, Ending: showEnding(got), Notes: got.Message.Notes, Sources: got.Message.Sources,
+		Pending: pending(got), Asks: got.Message.Asks, Options: got.Message.Options,
+	}
 	for _, m := range slices.Backward(got.Before) { // this contract has one text for all messages
 		v.Response, v.Notes = warned(m, lang)+"\n\n"+v.Response, slices.Concat(m.Notes, v.Notes)
 	}
@@ -198,6 +203,8 @@ type SessionMessage struct {
 	Role       conversation.Role      `json:"role" enum:"user,assistant,system"`
 	Content    string                 `json:"content"`
 	Notes      []conversation.Note    `json:"notes,omitempty"`
+	Asks       bool                   `json:"asks,omitempty" doc:"a question of the model"`
+	Options    []conversation.Option  `json:"options,omitempty" doc:"of a question"`
 	ReplacedBy string                 `json:"replaced_by,omitempty" doc:"id of the message that came in its place"`
 	Feedback   *conversation.Feedback `json:"feedback,omitempty"`
 	CreatedAt  time.Time              `json:"created_at"`
@@ -223,7 +230,9 @@ func (s records) session(ctx context.Context, in *struct {
 		Metadata: chat.Metadata, Messages: make([]SessionMessage, 0, len(messages)), Cursor: next,
 	}
 	for _, m := range messages {
-		v.Messages = append(v.Messages, SessionMessage{ID: m.ID, Role: m.Role, Content: m.Content, Notes: m.Notes, ReplacedBy: m.ReplacedBy, Feedback: m.Feedback, CreatedAt: m.At.UTC()})
+		v.Messages = append(v.Messages, SessionMessage{
+			ID: m.ID, Role: m.Role, Content: m.Content, Notes: m.Notes, Asks: m.Asks, Options: m.Options, ReplacedBy: m.ReplacedBy, Feedback: m.Feedback, CreatedAt: m.At.UTC(),
+		})
 	}
 	return answer(v), nil
 }

@@ -50,6 +50,8 @@ type Said struct {
 	Stop     string      `dynamodbav:"stop_reason,omitempty"`
 	FromRun  string      `dynamodbav:"from_run_id,omitempty"`
 	Feedback *ratingRow  `dynamodbav:"feedback,omitempty"`
+	Asks     bool        `dynamodbav:"asks,omitempty"`
+	Options  []string    `dynamodbav:"options,omitempty"` // their titles
 	At       int64       `dynamodbav:"at"`
 }
 
@@ -58,6 +60,7 @@ func saidOf(m conversation.Message) Said {
 		ID: m.ID, Role: string(m.Role), Kind: string(m.Kind), Content: m.Content, RunID: m.RunID, JobID: m.JobID, Code: m.Code, Action: m.Action,
 		By: (*byRow)(m.By), Notes: notes[noteRow](m.Notes), Sources: sourceRows(m.Sources), Writers: m.Writers, ReadFrom: m.ReadFrom, At: kv.Millis(m.At),
 		Status: string(m.Status), Stop: string(m.StopReason), FromRun: m.FromRunID, Feedback: ratingOf(m.Feedback),
+		Asks: m.Asks, Options: titles(m.Options),
 	}
 }
 
@@ -67,6 +70,7 @@ func (s Said) message(seq string) conversation.Message {
 		Action: s.Action, By: (*conversation.By)(s.By), Notes: notes[conversation.Note](s.Notes), Sources: sources(s.Sources), Writers: s.Writers, ReadFrom: s.ReadFrom, At: kv.Time(s.At),
 		Status: conversation.Status(s.Status), StopReason: conversation.StopReason(s.Stop),
 		FromRunID: s.FromRun, Feedback: s.Feedback.feedback(),
+		Asks: s.Asks, Options: conversation.NewOptions(s.Options),
 	}
 }
 
@@ -80,6 +84,14 @@ func (row messageRow) messages() []conversation.Message {
 	}
 	for i := range list {
 		list[i].ReplacedBy = row.Replaced
+	}
+	return list
+}
+
+// titles returns the titles of options, whose ids follow from their order.
+func titles(options []conversation.Option) (list []string) {
+	for _, o := range options {
+		list = append(list, o.Title)
 	}
 	return list
 }
