@@ -59,6 +59,7 @@ type line struct {
 	Stopped bool        // a person stopped the answer here
 	Job     *jobView    // that the message began
 	Origin  string      // the chat that has the run of a plan that was copied with a branch
+	Asks    bool        // it is the question that the next message answers
 }
 
 // newView is a conversation without messages.
@@ -195,11 +196,14 @@ func (s *site) chat(ctx context.Context, v visit, id, cursor string) (*chatView,
 			return nil, err
 		}
 	}
+	asks, open := conversation.OpenQuestion(messages)
+	open = open && cursor == "" && chat.Company == 0 // the router's questions are to its customer
 	for _, m := range messages {
 		if l, shown := newLine(m, cards, who.Facts.Provider, v.tag); shown {
 			if l.Job = jobs[m.ID]; m.FromRunID != "" && chat.BranchedFrom != nil {
 				l.Origin = chat.BranchedFrom.ChatID
 			}
+			l.Asks = open && m.ID == asks.ID
 			view.Lines = append(view.Lines, l)
 		}
 	}
@@ -329,7 +333,7 @@ func newLine(m conversation.Message, cards map[string]*card, provider string, ta
 		l.Action = remedy(m.Code, provider, tag)
 	case conversation.KindText, conversation.KindConclusion:
 		if m.Role == conversation.RoleAssistant {
-			l.Text = assistantText(m.Content)
+			l.Text = assistantText(m.Question())
 		}
 	}
 	if m.By != nil && m.Role == conversation.RoleAssistant {

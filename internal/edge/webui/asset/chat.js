@@ -110,6 +110,10 @@ export const actions = {
     edit({ chat: view().dataset.chat, id: line.id.slice(2) });
     announce(t("editing"));
   },
+  "choose": (button) => {
+    input.focus();
+    return send(button.value);
+  },
   "answer-again": (button) => askAnswer(button, { again: true }),
   "copy-message": async (button) => {
     await navigator.clipboard.writeText(button.closest(".line").querySelector(".bubble, .prose").innerText);
@@ -153,7 +157,7 @@ function fit() {
 // isHeld reports whether a text is a yes to a plan that was not all on the screen. It shows the rest, and the text stays.
 async function isHeld(text) {
   const card = pendingCard();
-  if (!card || !isUnread(card)) return false;
+  if (!card || !isUnread(card) || document.querySelector(".said[data-asks]")) return false; // it answers a question
   beginning = true; // a second press waits, too
   await loadWords().finally(() => (beginning = false));
   if (!agrees(text)) return false;
@@ -162,30 +166,32 @@ async function isHeld(text) {
   return readOn(card);
 }
 
-async function send() {
-  if (!free() || input.value.trim() === "") return;
-  const text = withFiles(input.value);
+// send sends what was written, or an option that was chosen: what was begun then stays.
+async function send(chosen) {
+  if (!free() || (chosen ?? input.value).trim() === "") return;
+  const text = chosen ?? withFiles(input.value);
   clear(saying);
   if (new TextEncoder().encode(text).length > 32 << 10) {
     problem(saying, { title: t("too_long") });
     return;
   }
   if (await isHeld(text)) return;
-  forgetFiles();
-  last = text;
   const mine = own(text);
-  const about = began;
-  const replaces = editing && editing.chat === view().dataset.chat ? editing.id : undefined;
-  edit();
-  began = undefined;
-  input.value = "";
-  keepDraft("");
+  let about, replaces;
+  if (chosen === undefined) {
+    forgetFiles();
+    [last, about, began] = [text, began, undefined];
+    replaces = editing && editing.chat === view().dataset.chat ? editing.id : undefined;
+    edit();
+    input.value = "";
+    keepDraft("");
+  }
   beginning = true;
   fit();
   let chat;
   try {
     await loadWords();
-    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting], .job[data-asks]");
+    const nothingOpen = !view().dataset.pending && !view().dataset.active && !pendingCard() && !document.querySelector(".card[data-status=waiting], [data-asks]");
     if (nothingOpen && decides(text)) {
       mine.classList.remove("sending");
       mine.after(el("li", { class: "line assistant", "data-local": true },
@@ -204,7 +210,7 @@ async function send() {
     fit();
   }
   const agent = worker();
-  if (agent && !document.querySelector(".job[data-asks]")) await hand(agent, chat, text, mine);
+  if (agent && !document.querySelector("[data-asks]")) await hand(agent, chat, text, mine);
   else await deliver(chat, text, mine, about, replaces);
 }
 
@@ -306,8 +312,14 @@ export function askAnswer(by, body) {
 function own(text) {
   const line = el("li", { class: "line user sending", "data-local": true }, el("div", { class: "bubble", dir: "auto" }, text));
   thread().append(line);
+  chooses(false);
   toEnd(true);
   return line;
+}
+
+// chooses lets the person choose an option of the open question, or not: while an answer is on its way there is one already.
+function chooses(may) {
+  for (const option of thread().querySelectorAll("[data-action=choose]")) option.disabled = !may;
 }
 
 // failed says at the message what became of it.
@@ -318,6 +330,7 @@ function failed(line, text, failure, delivered) {
     return;
   }
   line.classList.add("failed");
+  chooses(true);
   if (input.value === "") keepDraft(text); // it survives a reload
   const shown = failure.status === 0 ? { title: t("unsent"), detail: failure.title, action: t("unsent_do") } : failure;
   const place = el("div");
