@@ -6,9 +6,9 @@ import { pendingCard } from "./run.js";
 import { el } from "./text.js";
 import { thread } from "./view.js";
 
-/** offer shows the button beneath the newest line while a plan waits and the line is a text of the assistant. */
+/** offer shows the button beneath the newest line while a plan waits and the line is a text of the assistant that asks nothing. */
 export function offer() {
-  const card = thread()?.lastElementChild?.matches(".line.assistant:not(.live)") ? pendingCard() : undefined;
+  const card = thread()?.lastElementChild?.matches(".line.assistant:not(.live):not(:has(.said[data-asks]))") ? pendingCard() : undefined;
   const now = document.getElementById("offer");
   const of = card && card.dataset.run + card.dataset.digest;
   if (now?.dataset.of === of) return;
