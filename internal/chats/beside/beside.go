@@ -13,26 +13,38 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
-// Words are those by which a text may name a plan. Each is a text in any form, JSON too.
-type Words struct {
-	Sent   []string // what its calls send, and what the documents call it
-	Titled []string // its goal and its titles, which the model wrote
+// AsksElse reports whether a yes could answer something else in a text than to go on with the plan that stands beside it.
+//
+// A yes that names no act of the plan is the plan's when the text has at most one request to go on, and when no sentence sets
+// a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in another way, or
+// denies what the plan does. A statement that no such request follows must name the plan, or say nothing of its own. A yes that
+// names the act is the plan's unless the text asks for that act on another thing. One that names the plan itself always is.
+func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
+	text = plain(text)
+	switch {
+	case yes.Names == consent.Itself:
+		return false
+	case mixesScripts(text):
+		return true
+	case yes.Names == consent.ItsAct:
+		return newNames(of).onAnother(text, yes)
+	}
+	return newNames(of).asksElse(text)
 }
 
-// AsksElse reports whether a bare yes could answer something else in a text than to go on with the plan that stands
-// beside it. The yes is the plan's when the text has at most one request to go on, from a closed list, and when no sentence
-// sets a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in another
-// way, or denies what the plan does. A statement that no such request follows must name the plan, or say nothing of its own.
-func AsksElse(text string, of Words) bool {
-	text = plain(text)
-	if mixesScripts(text) {
-		return true
-	}
-	names := newNames(of)
+// Takes reports whether a message confirms a plan, right after its card and beside a text of the model; neither of a plan that
+// destroys nor of one with a request that may have been done.
+func Takes(message, text string, of consent.Card) bool {
+	yes := consent.Read(message, of)
+	return yes.Meaning.Agrees() && !AsksElse(text, yes, of)
+}
+
+func (n names) asksElse(text string) bool {
 	asked, strange := 0, false
 	for _, s := range sentencesOf(text) {
 		clauses := clausesOf(s.text)
@@ -42,31 +54,42 @@ func AsksElse(text string, of Words) bool {
 			}
 			continue
 		}
-		if slices.ContainsFunc(clauses, names.denied) {
+		if n.sendsNo && len(clauses) == 2 && clauses[1] == "no" && n.named(clauses[0]) { // «Seguro: no»
+			continue
+		}
+		if slices.ContainsFunc(clauses, n.denied) || slices.ContainsFunc(clauses, n.announcesAct) {
 			return true
 		}
+		if kept := slices.DeleteFunc(slices.Clone(clauses), n.promised); len(kept) > 0 {
+			clauses = kept
+		} else if !s.question {
+			strange = false
+			continue
+		}
 		whole, before, last := strings.Join(clauses, " "), clauses[:len(clauses)-1], clauses[len(clauses)-1]
-		if supposes(clauses[0]) && (len(before) == 0 || listed(goesOn(), last) || listed(confirmingOrders(), last)) {
+		if supposes(clauses[0]) && (len(before) == 0 || n.goesOn(last) || n.confirms(last)) {
 			whole, before, strange = last, nil, true // «If that is right, shall I go ahead?»; «Si es correcto, » is a sentence before «¿lo confirmas?»
-		} else if isConditional(s.text) && !listed(confirmingOrders(), whole) && !slices.ContainsFunc(clauses, untilConfirmed) {
+		} else if isConditional(s.text) && !n.confirms(whole) && !slices.ContainsFunc(clauses, untilConfirmed) {
 			return true
 		}
 		switch {
-		case s.question, isRequest(whole):
-			if asked++; asked > 1 || !listed(goesOn(), whole) && !listed(goesOn(), last) || slices.ContainsFunc(before, isRequest) || slices.ContainsFunc(before, isOrder) {
+		case n.confirms(whole) && !s.question:
+			strange = false
+		case s.question, isRequest(whole), n.goesOn(whole):
+			if asked++; asked > 1 || !n.goesOn(whole) && !n.goesOn(last) || slices.ContainsFunc(before, isRequest) || slices.ContainsFunc(before, isOrder) {
 				return true
 			}
-			strange = false
-		case listed(confirmingOrders(), whole):
 			strange = false
 		case asked > 0 && listed(plainOrders(), whole):
 		case slices.ContainsFunc(clauses, isOrder), speaksOfYes(s.text), len(clauses) > 1 && tags()[last]:
 			return true
-		case !names.in(clauses):
-			if slices.ContainsFunc(clauses, speaksOfThem) { // «Eres mayor de edad. ¿Lo confirmas?»
+		case !n.in(clauses):
+			if slices.ContainsFunc(clauses, speaksOfThem) || n.announcesElse(clauses[0], false) { // «Eres mayor de edad. ¿Lo confirmas?»
 				return true
 			}
 			strange = true
+		case n.announcesElse(clauses[0], true):
+			return true
 		}
 	}
 	return strange
@@ -111,7 +134,10 @@ func speaksOfYes(sentence string) bool {
 var tags = lazy.Words(`verdad no eh cierto right ok vale okay correct`)
 
 // TitleAsksElse reports the same of a goal or a title, which may be an order to a service, and needs no other name.
-func TitleAsksElse(title string, of Words) bool {
+func TitleAsksElse(title string, yes consent.Yes, of consent.Card) bool {
+	if yes.Names >= consent.ItsAct {
+		return false
+	}
 	title = plain(title)
 	names := newNames(of)
 	return intent.HasQuestionMark(title) || slices.ContainsFunc(sentencesOf(title), func(s spoken) bool {

@@ -3,6 +3,9 @@ package beside
 import (
 	"strings"
 	"testing"
+
+	"piloto/internal/chats/consent"
+	"piloto/internal/chats/intent"
 )
 
 // TestAsksElse: only a text with at most one request to go on, from a closed list, leaves a bare yes to the plan.
@@ -14,9 +17,9 @@ func TestAsksElse(t *testing.T) {
 		"Para confirmar, responde sí.", "Confirma el plan, por favor.", "Please confirm.", "No se enviará nada hasta que confirmes. ¿Lo confirmas?", "Nothing is sent until you confirm.", "Sala Norte:\n- 6 plazas\n- 30 €\n\n¿Lo confirmas?",
 		"Sí, puedo reservarla. ¿Lo confirmas?", "¡Claro que sí! Reservo la Norte.", "¡Sí!", "Yes, I can do that. Shall I go ahead?", "No te preocupes, reservo la Norte a las 10.", "Reservaré solo la Sala Norte.", "Es una consulta con la doctora Gil, ¿la confirmo?", "A < B, y B > C. ¿Lo confirmas?",
 		"lo confirmas", "Can I go ahead?", "¿Puedo continuar?", "¿Me lo confirmas?", "Are you ready to proceed?", "Do you confirm?", "¿Das el visto bueno?", "¿¿Lo confirmas??",
-		"Aquí tienes el plan.", "Here's the plan:", "Voy a ello.", "Si todo es correcto, ¿lo confirmas?", "If everything looks good, please confirm.", "Cuesta 30 €. ¿Lo confirmas?", "La Sur estaba ocupada. ¿Sigo?", "Se reserva cuando confirmes.", "Reservas la Norte.", "Tu sala es la Norte. ¿Lo confirmas?",
+		"Aquí tienes el plan.", "Here's the plan:", "Voy a ello.", "Si todo es correcto, ¿lo confirmas?", "If everything looks good, please confirm.", "Cuesta 30 €. ¿Lo confirmas?", "La Sur estaba ocupada. ¿Sigo?", "Se reserva cuando confirmes.", "Reservas la Norte.", "Tu sala es la Norte. ¿Lo confirmas?", "¿Reservo la Sala Norte?", "¿Quieres que reserve la Sala Norte?", "Te reservo la Sala Norte.", "Shall I proceed with the booking?", "Por favor, confirma si todo es correcto.", "Dime si quieres que siga adelante.",
 	} {
-		if AsksElse(text, sala) {
+		if AsksElse(text, bare, sala) {
 			t.Errorf("%q asks something else", text)
 		}
 	}
@@ -37,23 +40,76 @@ func TestAsksElse(t *testing.T) {
 		"Cuéntame si te gusta el café.", "Indica tu preferencia: té verde o negro.", "Necesito tu respuesta sobre la factura.", "Me gustaría saber si eres mayor de edad.", "Elige entre la Norte y la Sur.", "Please accept our terms.", "I wonder if you'd like a joke.",
 		"Let us know if you want an invoice.", "Dame luz verde y te mando el boletín.", "Una respuesta afirmativa te suscribe al boletín.", "Si aceptas, te cuento un chiste.", "If you agree, I'll just show you more options.", "Imagino que eres mayor de edad.",
 		"Si te parece bien, seguimos charlando.", "¿Lo confirmas? También necesito tu dirección.", "¿Lo confirmas? Por cierto, te gusta el té.", "Répondez oui pour une blague.", "Antworte mit Ja für einen Witz.", "请回答“是”来听笑话。", "Un ✅ y te cuento un chiste.",
-		"Modo demo activado. ¿Lo confirmas?", "It's a sample. Shall I go ahead?", "No llega a nadie. ¿Lo confirmas?", "I won't submit it. Shall I go ahead?", "You won't be billed. Shall I go ahead?", "No sala will be booked.", "Eres mayor de edad. ¿Lo confirmas?", "Your address is Main St 1. Do you confirm?", "Aceptas las condiciones. ¿Lo confirmas?", "Cancelo tu suscripción. ¿Sigo?", "No se reserva la Sala Norte.", "No se tramita nada. ¿Sigo?", "Nobody gets charged. Shall I go ahead?", "Carece de validez. ¿Lo confirmas?",
+		"Modo demo activado. ¿Lo confirmas?", "It's a sample. Shall I go ahead?", "No llega a nadie. ¿Lo confirmas?", "I won't submit it. Shall I go ahead?", "You won't be billed. Shall I go ahead?", "No sala will be booked.", "Eres mayor de edad. ¿Lo confirmas?", "Your address is Main St 1. Do you confirm?", "Aceptas las condiciones. ¿Lo confirmas?", "Cancelo tu suscripción. ¿Sigo?", "Cancelo la factura. ¿Lo hago?", "Te cuento un chiste sobre la Sala Norte.", "Mejor te cuento un chiste. ¿Lo hago?", "Te enseño el horario. ¿Lo hago?", "Paso a la siguiente pregunta. ¿Sigo?", "Te apunto al boletín. ¿Lo confirmas?", "¿Reservo la Sala Sur?", "Reserva teórica. ¿Sigo?", "No se reserva la Sala Norte.", "No se tramita nada. ¿Sigo?", "Nobody gets charged. Shall I go ahead?", "Carece de validez. ¿Lo confirmas?",
 		"Everything stays as it is.", "Todo queda igual.", "Already sent.", "This is a summary of what was done.", "Lo de abajo es de ayer.", "Así quedaría.", "Someone will review it before it goes out.", "Te lo enseñaré otra vez antes.", "Rien ne se passe.", "Ничего не произойдет.",
 	} {
-		if !AsksElse(text, sala) {
+		if !AsksElse(text, bare, sala) {
 			t.Errorf("%q asks for nothing but to go on", text)
+		}
+	}
+}
+
+// TestTakes: a yes that names its act counts beside other questions, but not beside one for the same act on another thing. One that
+// names no act counts only beside a request to go on with the plan.
+func TestTakes(t *testing.T) {
+	order := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/orders/{order_id}/cancel", Summary: "Cancel a pending order", Sent: []string{`{"reason":"no longer needed"}`, "/orders/W123/cancel"}}}}
+	pedido := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/pedidos/{id}/cancelar", Summary: "Cancela un pedido", Sent: []string{"/pedidos/P7/cancelar"}}}}
+	booking := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/reservations", Summary: "Book a reservation.", Sent: []string{`{"cabin":"economy","insurance":"no"}`}}}}
+	for _, c := range []struct {
+		card          consent.Card
+		message, text string
+		want          bool
+	}{
+		{order, "yes, cancel it", "¿Te cancelo también la factura?", false},
+		{pedido, "sí, cancélalo", "¿Te cancelo también la factura?", false},
+		{pedido, "sí, cancélala", "¿Te cancelo la factura?", false},
+		{pedido, "sí, cancélala", "¿La factura la cancelo?", false},
+		{pedido, "sí, cancélala", "La factura también la cancelo. ¿Sigo?", false},
+		{pedido, "sí, cancélalo", "Cancelo la factura. ¿Lo hago?", false},
+		{pedido, "sí, cancélalo", "¿Te cancelo el pedido P8?", false},
+		{order, "Yes, please proceed with the cancellation.", "I'll cancel the invoice. Shall I do it?", false},
+		{order, "yes, cancel it", "Shall I cancel another order?", false},
+		{pedido, "sí, cancélalo", "¿Cancelo el pedido?", true},
+		{pedido, "sí, cancélalo, gracias", "¿Te cuento un chiste?", true},
+		{order, "Confirmed", "¿Te cuento un chiste?", true},
+		{order, "yes, cancel it", "I found order W123. Since it is pending, it can be cancelled. Would you like to proceed with the cancellation?", true},
+		{order, "Yes, please proceed with the cancellation.", "Please confirm if you would like to proceed with this cancellation request.", true},
+		{order, "Yes, please proceed with this request.", "¿Te cuento un chiste?", false},
+		{pedido, "sí", "¿Cancelo el pedido P7?", true},
+		{pedido, "sí", "¿Cancelo la factura?", false},
+		{pedido, "sí", "¿Procedo con la cancelación?", true},
+		{pedido, "sí", "¿Quieres que cancele el pedido?", true},
+		{pedido, "sí", "¿Quieres que procedamos con el cambio?", false},
+		{order, "Yes, please proceed.", "Would you like me to proceed with the cancellation?", true},
+		{order, "Yes, please proceed.", "Would you like to proceed with the exchange?", false},
+		{order, "Yes, please proceed.", "Please let me know if you'd like to proceed with the cancellation of this order.", true},
+		{order, "Yes, please proceed.", "Please confirm if everything looks correct, and I'll proceed with the cancellation.", true},
+		{order, "Yes, please proceed.", "Please confirm if everything looks correct, and I'll proceed with the exchange.", false},
+		{order, "yes", "Please confirm with a \"yes\" to proceed.", true},
+		{order, "Yes, please proceed.", "I will proceed with modifying the lamp. Please confirm if you would like me to proceed.", false},
+		{order, "yes", "Please confirm if you would like an invoice.", false},
+		{order, "yes", "Let me know if you would like me to tell a joke.", false},
+		{order, "yes", "Please confirm if you want to proceed. Would you like a joke?", false},
+		{booking, "yes", "Travel insurance: No\nShall I proceed with the booking?", true},
+		{booking, "yes", "Booking: no\nShall I proceed with the booking?", false},
+		{order, "yes", "Reason: No\nShall I proceed with the cancellation?", false},
+		{order, "yes, tell a joke", "Shall I tell a joke?", false},
+		{order, "Oui, s'il vous plaît", "Shall I go ahead?", false},
+	} {
+		if got := Takes(c.message, c.text, c.card); got != c.want {
+			t.Errorf("%q beside %q: %v", c.message, c.text, got)
 		}
 	}
 }
 
 func TestTitleAsksElse(t *testing.T) {
 	for _, title := range []string{"Reserva la Sala Norte", "Confirma el pedido 7", "Responde al cliente", "Send the invoice", "Approve request 9", "Escribe un correo a Ana", "Test the connection", ""} {
-		if TitleAsksElse(title, Words{Sent: []string{"test"}}) {
+		if TitleAsksElse(title, bare, consent.Card{Acts: []consent.Act{{Sent: []string{"test"}}}}) {
 			t.Errorf("%q asks", title)
 		}
 	}
 	for _, title := range []string{"¿Te cuento un chiste?", "Un chiste. Responde sí", "Say yes for a joke", "No pasa nada", "Solo una prueba"} {
-		if !TitleAsksElse(title, Words{Sent: []string{"test"}}) {
+		if !TitleAsksElse(title, bare, consent.Card{Acts: []consent.Act{{Sent: []string{"test"}}}}) {
 			t.Errorf("%q asks for nothing", title)
 		}
 	}
@@ -65,16 +121,18 @@ func FuzzAsksElse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if AsksElse(text, sala) != AsksElse(text+"\n", sala) {
+		if AsksElse(text, bare, sala) != AsksElse(text+"\n", bare, sala) {
 			t.Errorf("%q", text)
 		}
-		if strings.Contains(text, "chiste?") && !AsksElse(text, sala) {
+		if strings.Contains(text, "chiste?") && !AsksElse(text, bare, sala) {
 			t.Errorf("%q", text)
 		}
 	})
 }
 
-var sala = Words{
-	Sent:   []string{"/reservas", `{"sala": "Sala Norte", "dia": "2026-11-29", "precio": 30}`, "Reserva una sala"},
+var bare = consent.Yes{Meaning: intent.Assent}
+
+var sala = consent.Card{
+	Acts:   []consent.Act{{Method: "POST", Path: "/reservas", Summary: "Reserva una sala", Sent: []string{`{"sala": "Sala Norte", "dia": "2026-11-29", "precio": 30}`}}},
 	Titled: []string{"Reservar la Sala Norte", "Reserva la Sala Norte"},
 }

@@ -59,9 +59,9 @@ var (
 	onlies   = lazy.Words(`solo solamente unicamente meramente puramente just only merely simply purely`)
 	readings = lazy.Words(`consulta consulto consultar consultare mira miro mirar mirare compruebo comprobar comprobare guarda guardo enseno ensenar ensenarte veas informativo informativos checking check checks looking look looks reading read reads moves saves show shows
 		showing information informational`)
-	pretences = lazy.Words(`prueba pruebas simulacion simulacro simulado ejemplo broma juego ensayo ensayito borrador recibo comprobante maqueta mentira mentirijillas pega muestra boceto plantilla hipotetico hipotetica orientativo orientativa
+	pretences = lazy.Words(`prueba pruebas simulacion simulacro simulado ejemplo broma juego ensayo ensayito borrador recibo comprobante maqueta mentira mentirijilla mentirijillas pega juguete teorico teorica muestra boceto plantilla hipotetico hipotetica orientativo orientativa
 		imaginario imaginaria ficticio ficticia inofensivo inofensiva inocuo inocua informativo cosmetico reversible historial igual intacta intacto
-		test simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
+		test theoretical simulation simulated demo joke pretend pretending practice game dry drill rehearsal draft preview mockup mock receipt staging sandbox sample sketch template hypothetical imaginary cosmetic informational fake harmless readonly noop glitch
 		history untouched unchanged nowhere`)
 
 	laters  = lazy.Words(`otra another again luego despues later volvere vuelvo volvera nuevo someone somebody alguien`)
@@ -71,5 +71,5 @@ var (
 
 	harmlessNegations = []string{"no te preocupes", "no se preocupe", "no hay problema", "sin problema", "sin problemas", "no problem", "no worries", "dont worry"}
 
-	pretending = []string{"read only", "for information", "for your information", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "vista previa"}
+	pretending = []string{"read only", "for information", "for your information", "for illustration", "illustration purposes", "a titulo ilustrativo", "como ejemplo", "no es un pedido", "dry run", "mock up", "make believe", "vista previa"}
 )

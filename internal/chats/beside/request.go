@@ -5,8 +5,83 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/ground/lazy"
 )
+
+// goesOn reports whether a clause asks whether to go on with the plan.
+func (n names) goesOn(clause string) bool {
+	if listed(goesOn(), clause) {
+		return true
+	}
+	clause = trimLead(clause)
+	if n.proceeds(clause) { // «¿Reservo la Sala Norte?»
+		return true
+	}
+	return opened(clause, asking(), n.proceeds)
+}
+
+// confirms reports whether a clause says how to confirm, or wants to be told whether to go on or whether all is right.
+func (n names) confirms(clause string) bool {
+	clause = trimLead(clause)
+	return listed(confirmingOrders(), clause) || opened(clause, wishing(), n.proceeds) || opened(clause, checking(), consent.Praises)
+}
+
+// promised reports whether a clause says that what is to be done will be: “and I'll proceed with the exchange”.
+func (n names) promised(clause string) bool { return opened(clause, promising(), n.proceeds) }
+
+// opened reports whether something holds for the rest of a clause that begins with one of some phrases.
+func opened(clause string, begins []string, holds func(rest string) bool) bool {
+	return slices.ContainsFunc(begins, func(begin string) bool {
+		rest, ok := strings.CutPrefix(clause, begin+" ")
+		return ok && holds(rest)
+	})
+}
+
+var (
+	// asking are the beginnings of a question for what to do.
+	asking = sync.OnceValue(func() []string {
+		return []string{
+			"shall i", "shall we", "should i", "should we", "can i", "can we", "may i", "do you want me to", "would you like me to", "want me to", "you want me to", "ok to", "okay to", "is it ok to", "is it okay to", "is it ok if i", "is it okay if i",
+			"are you ready to", "ready to", "do you want to", "would you like to", "do you wish to", "youd like me to", "quieres que", "quiere que", "queres que", "deseas que", "desea que", "te parece bien que", "le parece bien que", "te gustaria que", "le gustaria que",
+			"quieres", "quiere", "queres", "deseas", "desea", "puedo", "podemos", "debo", "te gustaria", "le gustaria", "confirmas que", "me confirmas que", "confirma que",
+		}
+	})
+	// wishing are the beginnings of an order to say whether to do it, and checking whether all is right.
+	wishing = sync.OnceValue(func() []string {
+		return slices.Concat(
+			joined(sayings, []string{"if you would like", "if you want", "if youd like", "if you wish", "that you would like", "that you want", "that youd like", "that you wish", "whether you would like", "whether you want", "whether youd like"}, []string{"to", "me to"}),
+			joined(sayings, []string{"if i", "that i", "if we", "whether i"}, []string{"should", "may", "can"}),
+			joined(sayings, []string{"if youre", "that youre", "if you are", "that you are"}, []string{"ready to", "happy to", "happy for me to"}),
+			joined(decires, []string{"si", "que"}, []string{"quieres que", "quiere que", "deseas que", "desea que", "te gustaria que", "le gustaria que", "quieres", "quiere", "deseas", "desea", "te gustaria", "puedo", "debo"}),
+			joined(decires, []string{"si", "que"}),
+		)
+	})
+	checking = sync.OnceValue(func() []string {
+		return append(joined(sayings, []string{"if", "that", "whether"}), joined(decires, []string{"si", "que"})...)
+	})
+	// promising are the beginnings of what will be done.
+	promising = sync.OnceValue(func() []string {
+		return joined([]string{"", "and", "then", "and then", "y", "entonces"}, []string{"ill", "i will", "well", "we will", "im going to", "ill then", "voy a", "vamos a"})
+	})
+	sayings = joined([]string{"", "please", "kindly", "could you please", "can you please", "could you", "can you"}, []string{"confirm", "let me know", "tell me"})
+	decires = joined([]string{"", "por favor"}, []string{"confirma", "confirme", "confirmame", "dime", "digame", "avisame", "aviseme", "hazme saber"})
+)
+
+// joined returns every phrase with one word or phrase of each list.
+func joined(parts ...[]string) []string {
+	all := []string{""}
+	for _, part := range parts {
+		var next []string
+		for _, before := range all {
+			for _, after := range part {
+				next = append(next, strings.TrimSpace(before+" "+after))
+			}
+		}
+		all = next
+	}
+	return all
+}
 
 // isRequest reports whether a clause without a question mark is a question.
 func isRequest(clause string) bool {
@@ -102,8 +177,8 @@ var confirmingOrders = sync.OnceValue(func() map[string]bool {
 // ordered returns the orders to reply with a yes for each of some purposes. An order to confirm has its purpose in it.
 func ordered(purposes ...string) map[string]bool {
 	list := map[string]bool{}
-	for _, say := range strings.Fields("responde responda contesta conteste escribe escriba di dime diga reply respond answer type say write") {
-		for _, yes := range []string{"", "si", "si o no", "ok", "yes", "yes or no", "with yes", "con si", "con un si"} {
+	for _, say := range strings.Fields("responde responda contesta conteste escribe escriba di dime diga confirma confirme reply respond answer type say write confirm") {
+		for _, yes := range []string{"", "si", "si o no", "ok", "yes", "yes or no", "with yes", "with a yes", "con si", "con un si"} {
 			for _, purpose := range purposes {
 				order := strings.TrimSpace(say + " " + yes)
 				list[order+purpose], list[strings.TrimSpace(purpose)+" "+order] = true, true

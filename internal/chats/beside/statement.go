@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
@@ -16,11 +17,17 @@ import (
 // names are the words that name a plan, in normal form, and their stems.
 type names struct {
 	sent, all map[string]bool
+	proceeds  func(words string) bool           // whether they are to go on with it
+	act       func(word string) (is, does bool) // whether a word is an act, and one of the plan
+	sendsNo   bool                              // a value of it is a no
 }
 
-func newNames(of Words) names {
-	n := names{map[string]bool{}, map[string]bool{}}
-	for _, text := range of.Sent {
+func newNames(of consent.Card) names {
+	n := names{sent: map[string]bool{}, all: map[string]bool{}, proceeds: consent.Proceeding(of), act: of.Act()}
+	for _, a := range of.Acts {
+		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
+	}
+	for _, text := range of.Words() {
 		addNames(n.sent, text)
 		addNames(n.all, text)
 	}
@@ -32,7 +39,7 @@ func newNames(of Words) names {
 
 func addNames(set map[string]bool, text string) {
 	for word := range strings.FieldsSeq(intent.Normalize(text)) {
-		if utf8.RuneCountInString(word) >= shortest && !meaningless()[word] {
+		if (utf8.RuneCountInString(word) >= shortest || hasDigit(word)) && !meaningless()[word] {
 			set[word], set[stemOf(word)] = true, true
 		}
 	}
@@ -62,6 +69,12 @@ func (n names) in(clauses []string) bool {
 	})
 }
 
+// named reports whether a clause names a thing that is sent, and no act.
+func (n names) named(clause string) bool {
+	words := strings.Fields(clause)
+	return slices.ContainsFunc(words, n.sends) && !slices.ContainsFunc(words, func(w string) bool { is, _ := n.act(w); return is })
+}
+
 func isNamed(set map[string]bool, word string) bool {
 	return utf8.RuneCountInString(word) >= shortest && !meaningless()[word] && (set[word] || set[stemOf(word)])
 }
@@ -72,6 +85,46 @@ var meaningless = lazy.Words(`que los las una uno unos unas del por para con mas
 
 // speaksOfThem reports whether a clause says something of the person: a request to confirm it may mean just that.
 func speaksOfThem(clause string) bool { return has(strings.Fields(clause), them()) }
+
+// announcesElse reports whether a clause says what somebody will do or tell, and that is not what the plan does: «Te cuento un chiste».
+func (n names) announcesElse(clause string, named bool) bool {
+	clause = strings.TrimPrefix(trimLead(clause), "mejor ")
+	own, toYou := owns().FindStringSubmatch(clause), toYous().FindStringSubmatch(clause)
+	said := ""
+	switch {
+	case toYou != nil:
+		said = toYou[1]
+	case own != nil && !named:
+		said = own[1]
+	default:
+		return false
+	}
+	_, does := n.act(said)
+	return !does && !proposals()[said]
+}
+
+// announcesAct reports whether a clause says that an act will be done that is not the plan's: “I will proceed with modifying the lamp”.
+func (n names) announcesAct(clause string) bool {
+	if !slices.ContainsFunc(promising(), func(begin string) bool { return strings.HasPrefix(clause, begin+" ") }) {
+		if first, _, _ := strings.Cut(clause, " "); !ordersSelf().MatchString(first) {
+			return false
+		}
+	}
+	for word := range strings.FieldsSeq(clause) {
+		if is, does := n.act(word); is {
+			return !does
+		}
+	}
+	return false
+}
+
+var (
+	toYous     = lazy.Pattern(`^(?:te|le|os|les|se lo|te lo) (\pL+(?:o|re))(?: |$)`)
+	owns       = lazy.Pattern(`^(\pL+(?:o|re)) (?:a|al|el|la|los|las|un|una|unos|unas|tu|tus) `)
+	ordersSelf = lazy.Pattern(`^\pL{3,}o$`) // «cancelo»
+	proposals  = lazy.Words(`propongo dejo preparo preparare recuerdo resumo confirmo sobre entre como cuando todo esto eso solo pero siempre nombre cargo`)
+	refusing   = lazy.Pattern(`(?i)"(no|none)"|\bfalse\b`)
+)
 
 var them = lazy.Words(`eres usted tienes tiene estas vives vive aceptas acepta prefieres prefiere quieres tu tus su sus contigo you your yours youre youll youve`)
 

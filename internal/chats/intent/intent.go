@@ -157,6 +157,11 @@ func HasQuestionMark(message string) bool {
 		strings.ContainsAny(norm.NFKC.String(message), "?¿؟‽⸮⸘❓❔𖡄")
 }
 
+// IsPlain reports whether a message has no question mark, no quotation and no emoji that may revoke its words.
+func IsPlain(message string) bool {
+	return !HasQuestionMark(message) && !hasQuotation(message) && !contradicts(message)
+}
+
 // hasQuotation reports a message that quotes or encodes a word.
 func hasQuotation(message string) bool {
 	text := strings.TrimSpace(message)

@@ -43,7 +43,7 @@ var commands = map[string][]string{
 		"confirmar plan", "confirme el plan", "confirmamos", "ejecutar el plan", "ejecute el plan", "aprueba el plan", "aprobar el plan",
 		"lanza el plan", "corre el plan", "pon en marcha el plan", "ejecutalo ya", "confirmo todo", "quiero confirmar", "quiero confirmar el plan",
 		"puedes ejecutar el plan", "plan aprobado ejecutalo", "haz el plan", "lo confirmo", "la confirmo", "confirmo el plan",
-		"confirmo la reserva", "te confirmo", "yo confirmo", "plan confirmado", "queda confirmado",
+		"te confirmo", "yo confirmo", "plan confirmado", "queda confirmado",
 		"adelante", "sigue adelante", "adelante con el plan", "adelante con eso",
 		"ejecuta", "ejecutalo", "ejecutala", "ejecutar", "ejecuta el plan", "ejecutar plan", "ejecuta ya",
 		"ejecute", "ejecutelo", "hazlo", "hazlo ya", "hagalo", "hagamoslo", "dale", "dale adelante",

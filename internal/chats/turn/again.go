@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -54,6 +55,9 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 		switch m.Kind {
 		case conversation.KindText, conversation.KindPlan, conversation.KindNotice, conversation.KindBlocked:
 		default: // of a run that another message proposed
+			if m.RunID != "" && consent.MayAgree(t.message.Content) { // and that this one confirmed
+				return t, ErrActed
+			}
 			continue
 		}
 		t.answers = append(t.answers, m)

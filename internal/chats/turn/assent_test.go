@@ -92,6 +92,51 @@ func TestYesBesideAnotherQuestionRunsNothing(t *testing.T) {
 	}
 }
 
+// TestAYesInOtherWordsNamesWhatIsSent (guarantee I05): a yes that goes on, thanks and names the act confirms the plan of that act, also one
+// that destroys, and no other. A title of the model names nothing.
+func TestAYesInOtherWordsNamesWhatIsSent(t *testing.T) {
+	for _, c := range []struct {
+		plan, beside, yes string
+		want              turn.Kind
+		notes             int
+	}{
+		{booksNorth, "", "Yes, please proceed with the booking. Thank you!", turn.KindQueued, 0},
+		{booksNorth, "", "sí, resérvala, gracias", turn.KindQueued, 0},
+		{booksNorth, "¿Te cuento un chiste?", "sí, reserva norte", turn.KindQueued, 0},
+		{booksNorth, "", "Yes, please proceed.", turn.KindQueued, 0},
+		{booksNorth, "¿Te cuento un chiste?", "Yes, please proceed.", turn.KindPlan, 1},
+		{booksNorth, "¿Reservo también la sur?", "sí, resérvala", turn.KindPlan, 1},
+		{drops5, "", "sí, cancélala, gracias", turn.KindQueued, 0},
+		{drops5, "", "Yes, please proceed.", turn.KindPlan, 1},
+		{booksNorth, "", "Yes, please proceed with the cancellation.", turn.KindMessage, 0},
+		{drops5, "", "confirmo la reserva", turn.KindMessage, 0},
+		{strings.Replace(booksNorth, "Reservar", "Cuenta un chiste", 1), "", "sí, cuenta un chiste", turn.KindMessage, 0},
+		{booksNorth, "", "yes" + strings.Repeat(" go ahead with the booking", 40), turn.KindMessage, 0},
+		{booksNorth, "", "Oui, s'il vous plaît", turn.KindMessage, 0},
+		{booksNorth, "", "Yes, proceed with the booking, and also book the south room", turn.KindMessage, 0},
+	} {
+		t.Run(c.yes, func(t *testing.T) {
+			w := newWorld(t)
+			proposal := calls("propose_plan", withServer(c.plan, w))
+			proposal.Text = c.beside
+			w.model.answers = []any{proposal, text("¿Qué plan quieres?")}
+			card, err := w.sendAs("ana", "send", "hazlo tú", "")
+			if err != nil || card.Run == nil {
+				t.Fatal(card, err)
+			}
+			got, err := w.sendAs("ana", "send", c.yes, "")
+			if err != nil || got.Kind != c.want || len(got.Message.Notes) != c.notes || (len(w.Started()) == 1) != (c.want == turn.KindQueued) {
+				t.Errorf("%+v, %v, began %v", got, err, w.Started())
+			}
+			if c.want == turn.KindQueued { // the same message again, as a client retries it
+				if again, err := w.sendAs("ana", "send", c.yes, ""); err == nil && len(w.Started()) != 1 {
+					t.Errorf("%+v began another", again)
+				}
+			}
+		})
+	}
+}
+
 // TestYesToAnotherMessageRunsNothing replays conversations in which a bare yes once ran a plan
 // that it did not answer.
 func TestYesToAnotherMessageRunsNothing(t *testing.T) {

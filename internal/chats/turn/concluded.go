@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piloto/internal/chats/claim"
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/figures"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
@@ -24,13 +25,13 @@ const (
 func (w *conclusion) read(messages []conversation.Message) {
 	w.reads = readsFor(w.run, messages)
 	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == w.run.Question })
-	size := 0
+	size, card := 0, cardOf(w.run)
 	for i, m := range messages {
 		if m.ID == conversation.FinalID(w.run.ID) {
 			w.ended = m.At
 			return
 		}
-		if at < 0 || i < at || m.Role != conversation.RoleUser || i > at && intent.Classify(m.Content) != intent.Other {
+		if at < 0 || i < at || m.Role != conversation.RoleUser || i > at && consent.Read(m.Content, card).Meaning != intent.Other {
 			continue
 		}
 		if size += len(m.Content); size <= askedBytes {

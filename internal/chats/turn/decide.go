@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"piloto/internal/chats/beside"
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -52,13 +52,13 @@ type chatState struct {
 	messages []conversation.Message
 }
 
-// decide answers a yes, a no or a stop. It reports false when the message is not about a plan;
-// the model answers it then. A bare yes or no refers to the last message of the chat. A message that
-// answers a question of the model is not about a plan, unless it stops a run. No chat message grants an
-// approval that a run waits for. When the chat changed meanwhile, decide reads it again and retries.
-func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (reply Reply, ours bool, err error) {
+// decide answers a yes, a no or a stop, as the message says it to the chat's draft. It reports false when the message is
+// not about a plan; the model answers it then. A bare yes or no refers to the last message of the chat. A message that
+// answers a question of the model is not about a plan, unless it stops a run. No chat message grants an approval that a run
+// waits for. When the chat changed meanwhile, decide reads it again and retries.
+func (s *Service) decide(ctx context.Context, req Request, chat conversation.Chat) (reply Reply, ours bool, err error) {
 	err = retry.Do(ctx, func() (err error) {
-		if reply, ours, err = s.decideOnce(ctx, req, chat, meaning); !errors.Is(err, fault.ErrMoved) {
+		if reply, ours, err = s.decideOnce(ctx, req, chat); !errors.Is(err, fault.ErrMoved) {
 			return err
 		}
 		if chat, err = s.chat(ctx, req); err != nil {
@@ -69,27 +69,37 @@ func (s *Service) decide(ctx context.Context, req Request, chat conversation.Cha
 	return reply, ours || err != nil, err
 }
 
-func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent) (Reply, bool, error) {
-	if chat.PendingRunID == "" && chat.ActiveRunID == "" && !meaning.Named() && !s.mayBeRepeat(req) {
+func (s *Service) decideOnce(ctx context.Context, req Request, chat conversation.Chat) (Reply, bool, error) {
+	meaning := intent.Classify(req.Message)
+	switch {
+	case meaning.Named():
+	case chat.PendingRunID == "" && (chat.ActiveRunID == "" || meaning == intent.Other) && !s.mayBeRepeat(req), meaning == intent.Other && !consent.MayAgree(req.Message):
 		return Reply{}, false, nil
 	}
 	st, err := s.loadState(ctx, req, chat)
 	if err != nil {
 		return Reply{}, true, err
 	}
+	yes := st.read(req, meaning)
+	if yes.Points && meaning != intent.Other && !st.cardIsLast(req) { // «sí, cancélalo»
+		yes = consent.Yes{Meaning: meaning}
+	}
+	if yes.Meaning == intent.Other {
+		return Reply{}, false, nil
+	}
 	if known := previousAnswer(st.messages, req); known.ID != "" {
 		return asHandled(s.previousReply(ctx, req, chat, known))
 	}
 	if chat.Company == 0 && st.openQuestion(req) && st.runConfirmedBy(req) == nil {
-		if meaning == intent.Stop && st.active != nil {
+		if yes.Meaning == intent.Stop && st.active != nil {
 			return asHandled(s.stopRun(ctx, req, *st.active, st.draft))
 		}
 		return Reply{}, false, nil
 	}
-	if meaning.Agrees() {
-		return s.handleYes(ctx, req, chat, meaning, st)
+	if yes.Meaning.Agrees() {
+		return s.handleYes(ctx, req, chat, yes, st)
 	}
-	return s.handleNo(ctx, req, chat, meaning, st)
+	return s.handleNo(ctx, req, chat, yes.Meaning, st)
 }
 
 // loadState reads a chat's draft, its run and its last messages.
@@ -154,19 +164,12 @@ func (st chatState) card() (after int, at time.Time, ok bool) {
 	return 0, time.Time{}, false
 }
 
-// asksElse reports whether a text of the model beside the draft's cards, or in them, may have asked for the yes.
-func (st chatState) asksElse() bool {
-	p, of := st.draft.Plan, wordsOf(st.draft.Plan)
-	return slices.ContainsFunc(st.messages, func(m conversation.Message) bool {
-		return m.RunID == st.draft.ID && m.Kind == conversation.KindText && beside.AsksElse(m.Content, of)
-	}) || beside.TitleAsksElse(p.Goal, of) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title, of) })
-}
-
 // handleYes answers a yes.
-func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
+func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
 	if r := st.runConfirmedBy(req); r != nil {
 		return s.queuedReply(req, chat, *r), true, nil
 	}
+	meaning := yes.Meaning
 	ours := meaning == intent.Confirm || st.isLast(st.active)
 	switch {
 	case st.isRunning() && st.draft != nil:
@@ -174,7 +177,7 @@ func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.
 	case st.isRunning() && ours:
 		return asHandled(s.notice(ctx, req, chat, "turn.already_running", "goal", st.active.Plan.Goal))
 	case st.draft != nil:
-		return s.assent(ctx, req, chat, meaning, st)
+		return s.assent(ctx, req, chat, yes, st)
 	case st.active != nil && !st.isRunning() && ours:
 		return asHandled(s.notice(ctx, req, chat, "turn.waiting", "title", waitingStep(*st.active)))
 	case meaning == intent.Confirm:
@@ -189,16 +192,15 @@ func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 // assent confirms the draft that its viewer saw. A bare yes counts directly after the card, never for a plan that
 // destroys, and not beside a text that asks something else. A named yes counts while the card is on the last screen.
 // Otherwise assent shows the card again, and the next yes counts.
-func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
-	draft, bare := *st.draft, meaning == intent.Assent
+func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
+	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
 	after, shownAt, onScreen := st.card()
-	last := onScreen && after == 0 && !req.sentBefore(shownAt) // the last message when the user wrote
-	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && bare && !last {
+	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && (bare || yes.Points) && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
 	}
-	if bare && !last {
+	if (bare || yes.Points) && !last {
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
 	}
 	seen, err := s.lastSight(ctx, req, chat, draft)
@@ -217,7 +219,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
 	case bare && draft.Plan.MayRepeat():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_doubt"))
-	case bare && st.asksElse():
+	case st.asksElse(yes):
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_asked"))
 	}
 	return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
@@ -330,9 +332,8 @@ func (s *Service) queuedReply(req Request, chat conversation.Chat, r plan.Run) R
 // handleNo answers a no or a stop. When a chat has both a draft and a run, a cancel drops the
 // draft and a stop stops the run; the reply names the other one.
 func (s *Service) handleNo(ctx context.Context, req Request, chat conversation.Chat, meaning intent.Intent, st chatState) (Reply, bool, error) {
-	after, shownAt, shown := st.card()
 	switch {
-	case meaning == intent.Refusal && shown && after == 0 && !req.sentBefore(shownAt):
+	case meaning == intent.Refusal && st.cardIsLast(req):
 		return asHandled(s.drop(ctx, req, *st.draft, st.active))
 	case meaning == intent.Refusal && st.isLast(st.active):
 		return asHandled(s.notice(ctx, req, chat, "turn.how_to_stop", "goal", st.active.Plan.Goal))

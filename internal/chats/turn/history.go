@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
@@ -66,7 +67,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	}
 	h := chatHistory{previous: previousAnswer(messages, req)}
 	h.later = slices.ContainsFunc(messages, func(m conversation.Message) bool {
-		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other
+		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other && !consent.MayAgree(m.Content)
 	})
 	if h.summary, err = s.summaryOf(ctx, req, chat.ID, messages); err != nil {
 		return chatHistory{}, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"piloto/internal/chats/beside"
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -74,8 +73,8 @@ func (d *dialog) asksAgain(ctx context.Context, refused plan.Run, was plan.Refus
 	if err != nil {
 		return false, err
 	}
-	of, said := wordsOf(refused.Plan), -1
-	about := intent.Refused{Words: slices.Concat(of.Titled, of.Sent)}
+	of, said := cardOf(refused), -1
+	about := intent.Refused{Words: slices.Concat(of.Titled, of.Words())}
 	for i, m := range messages {
 		if m.ID == refused.Question {
 			about.Asked = m.Content
@@ -105,20 +104,4 @@ func isAsked(before []conversation.Message) bool {
 	}
 	m := before[len(before)-1]
 	return m.Role == conversation.RoleAssistant && m.Kind == conversation.KindText && (m.Asks || intent.HasQuestionMark(m.Content))
-}
-
-// wordsOf returns the words by which a text may name a plan.
-func wordsOf(p plan.Plan) (of beside.Words) {
-	of.Titled = []string{p.Goal}
-	for _, s := range p.Steps {
-		of.Titled = append(of.Titled, s.Title)
-		of.Sent = append(of.Sent, s.Tool, s.Path, string(s.Query), string(s.Headers), string(s.Body))
-		for _, target := range s.Targets {
-			of.Sent = append(of.Sent, target.Label)
-		}
-	}
-	for _, b := range p.Bindings {
-		of.Sent = append(of.Sent, b.ServerName, b.Summary)
-	}
-	return of
 }

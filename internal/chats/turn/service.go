@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"piloto/internal/chats/intent"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/chats/usage"
@@ -155,12 +154,9 @@ func (s *Service) Send(ctx context.Context, req Request) (Reply, error) {
 		}
 		req.said = true
 	}
-	meaning := intent.Classify(req.Message)
-	if meaning != intent.Other {
-		if reply, decided, err := s.decide(ctx, req, chat, meaning); decided {
-			s.count(ctx, req, began, reply, err)
-			return reply, err
-		}
+	if reply, decided, err := s.decide(ctx, req, chat); decided {
+		s.count(ctx, req, began, reply, err)
+		return reply, err
 	}
 	if reply, taken, err := s.replyToJob(ctx, req, chat); taken || err != nil {
 		s.count(ctx, req, began, reply, err)

@@ -177,7 +177,7 @@ func TestATextBesideADraftNamesIt(t *testing.T) {
 	w := newWorld(t)
 	r := w.proposeDraft(t, bookNorth)
 	w.model.answers = []any{text("Muy bien."), text("Hola.")}
-	if reply := w.send(t, "me parece muy bien, adelante con todo eso"); reply.Kind != turn.KindMessage || reply.Run != nil || reply.Pending == nil || reply.Pending.ID != r.ID || reply.Pending.Digest != r.Digest || reply.Pending.Status != plan.Draft {
+	if reply := w.send(t, "me parece muy bien, por mí que salga cuanto antes"); reply.Kind != turn.KindMessage || reply.Run != nil || reply.Pending == nil || reply.Pending.ID != r.ID || reply.Pending.Digest != r.Digest || reply.Pending.Status != plan.Draft {
 		t.Errorf("%+v", reply)
 	}
 	w.Pass(48 * time.Hour)

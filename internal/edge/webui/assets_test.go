@@ -6,11 +6,11 @@ import (
 	"os"
 	"testing"
 
-	"piloto/internal/chats/intent"
+	"piloto/internal/chats/consent"
 )
 
-func TestThePagesWordsMatchThoseOfIntent(t *testing.T) {
-	want, err := json.Marshal(intent.Listed())
+func TestThePagesWordsMatchThoseOfConsent(t *testing.T) {
+	want, err := json.Marshal(consent.Listed())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +24,6 @@ func TestThePagesWordsMatchThoseOfIntent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("asset/words.json is not what package intent knows (-update makes it anew)")
+		t.Error("asset/words.json is not what package consent knows (-update makes it anew)")
 	}
 }

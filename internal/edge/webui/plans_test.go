@@ -3,9 +3,11 @@ package webui
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"piloto/internal/chats/consent"
 	"piloto/internal/chats/intent"
 	"piloto/internal/ground/ids"
 	"piloto/internal/runs/plan"
@@ -122,13 +124,14 @@ func (w *world) furnish() {
 	}
 }
 
-// utterances returns messages, whether each is about a plan in every context, and whether each is a yes.
+// utterances returns messages, whether each is about a plan in every context, and whether each may be a yes.
 func utterances(t *testing.T) (texts []string, decides, agrees []bool) {
 	texts = []string{
 		"confirmo", "Confirmo.", "¡CONFIRMO!", "sí", "si", "Sí, por favor", "ok 👍", "👍", "ok 👎", "dale 🙄", "no", "No, gracias", "cancela 🛑",
 		"confirmo?", "¿confirmo?", "confirmo ¿no", "“confirmo”", "'confirmo'", "/confirmo", "`ok`", "ok\\", "c̶o̶n̶f̶i̶r̶m̶o̶", "conf\u200birmo", "\u202eomrifnoc",
 		"ｃｏｎｆｉｒｍｏ", "confirmo si hay sitio", "no confirmo", "adelante", "ADELANTE…", "go ahead", "Don't", "don’t do it", "para", "para mañana", "", " ", "\n",
 		"sí\nsí", "ok\ufffc", "sí 👨\u200d👩\u200d👧", "okay!!!", "stop ✋", "s\u0456", "⓪k", "ﬁn", "K\u0307", "İ", "ẞ", "Ⅸ", "confirmo\u037e", "ok 𖡄", "yes ☑️", "ok ☝🏽",
+		"Yes, please proceed with the cancellation.", "sí, cancélalo, gracias", "Great, yes please", "Yes, go ahead 🤔", "Yes, do you?", "let's proceed with the exchange", "¡Perfecto! Adelante con el cambio", "yes " + strings.Repeat("and ", 40),
 	}
 	for kind := intent.Assent; kind <= intent.Stop; kind++ {
 		words := intent.Words(kind)
@@ -136,7 +139,7 @@ func utterances(t *testing.T) (texts []string, decides, agrees []bool) {
 	}
 	for _, text := range texts {
 		decides = append(decides, intent.Classify(text).Named())
-		agrees = append(agrees, intent.Classify(text).Agrees())
+		agrees = append(agrees, consent.MayAgree(text))
 	}
 	return texts, decides, agrees
 }

@@ -2,8 +2,9 @@
 // here, without asking the server. A bare «sí» or «no» is not: it answers whatever was
 // said last, and goes to the server. A yes, named or bare, to a plan of which steps were not on the screen shows
 // these first, as the plan's button does. The guard reads a message as internal/chats/intent does, over the
-// same closed lists. Until the lists are here, or when they cannot be had,
-// the server answers what is decided here otherwise, and any message may be such a yes.
+// same closed lists. A longer yes names what is sent, which only the server knows: each message with a phrase that agrees
+// may be one. Until the lists are here, or when they cannot be had, the server answers what is decided here otherwise, and
+// any message may be such a yes.
 
 import { wordsURL } from "./text.js";
 
@@ -21,6 +22,8 @@ export async function loadWords() {
       hesitations: new Set(words.hesitations),
       slips: new Map(Object.entries(words.slips)),
       polite: words.polite,
+      agreeing: words.agreeing,
+      words: words.words,
     };
   } catch {
     lists = undefined;
@@ -34,14 +37,16 @@ export function decides(message) {
   return onList(text, message) || onList(repaired(text), message);
 }
 
-/** agrees reports whether the whole message is a yes, named or bare; without the lists every message may be one. */
+/** agrees reports whether the message may be a yes; without the lists every message may be one. */
 export function agrees(message) {
   if (!lists) return true;
   if (asks(message) || quotes(message)) return false;
   const text = normalize(message);
   const isYes = (words) => (lists.confirm.has(words) || lists.assent.has(words)) && !contradicts(message);
-  return text ? isYes(text) || isYes(repaired(text)) : nods.test(message.replace(silent, ""));
+  return text ? isYes(text) || isYes(repaired(text)) || mayAgree(text, message) : nods.test(message.replace(silent, ""));
 }
+
+const mayAgree = (text, message) => text.split(" ").length <= lists.words && !contradicts(message) && lists.agreeing.some((phrase) => ` ${text} `.includes(` ${phrase} `));
 
 const nods = /^(?:\s*[👍👌])+\s*$/u;
 

@@ -1,0 +1,139 @@
+package consent
+
+import (
+	"strings"
+	"sync"
+)
+
+// kinds is a set of kinds of acts, one bit each.
+type kinds uint32
+
+const (
+	removes kinds = 1 << iota
+	changes
+	grades // changes to another class or plan
+	creates
+	adds
+	reserves
+	buys
+	sends
+	publishes
+	pays
+	refunds
+	returns
+	exchanges
+	transfers
+	closes
+	approves
+	rejects
+	assigns
+	reads
+)
+
+func (k kinds) meet(other kinds) bool { return k&other != 0 }
+
+// form says how a word is used: as a verb («cancela»), as a noun («cancelación») or as both (“return”).
+type form uint8
+
+const (
+	verb form = 1 << iota
+	noun
+	said // «cancelo», «cancelaré»: it orders nothing
+)
+
+// word is an act that a word names.
+type word struct {
+	kinds kinds
+	form  form
+	light bool // it says little of its own: “make the change” is a change
+	of    number
+}
+
+// number says of how many things a word is: «cancélalo» of one, «cancélalos» and “the cancellations” of more.
+type number uint8
+
+const (
+	unsaid number = iota
+	one
+	more
+)
+
+// family lists the words of a kind. An English verb is written in its base form. A Spanish one is its infinitive, with the
+// stem of «yo» after a colon where that is another: devolver:devuelv.
+type family struct {
+	kinds  kinds
+	en, es string // verbs
+	nouns  string
+	light  bool
+	enBoth string // English verbs that are nouns, too
+}
+
+var families = []family{
+	{
+		kinds: removes, en: "cancel delete remove void annul revoke erase unsubscribe", es: "cancelar anular borrar eliminar suprimir quitar revocar",
+		nouns: "cancellation cancelation deletion removal revocation cancelacion anulacion eliminacion supresion revocacion baja borrado",
+	},
+	{
+		kinds: changes, en: "modify edit adjust alter revise amend rename reschedule", enBoth: "change update",
+		es: "modificar actualizar editar corregir renombrar reprogramar ajustar", nouns: "modification adjustment amendment modificacion actualizacion edicion ajuste reprogramacion",
+	},
+	{kinds: grades, enBoth: "upgrade downgrade", es: "mejorar", nouns: "mejora"},
+	{kinds: changes | exchanges, es: "cambiar", nouns: "cambio"},
+	{kinds: creates, light: true, en: "create register open", es: "crear registrar abrir generar", nouns: "creation registration creacion alta registro"},
+	{kinds: adds, en: "add include append", es: "anadir agregar sumar incluir:incluy", nouns: "addition"},
+	{kinds: reserves, en: "reserve", enBoth: "book schedule booking", es: "agendar reservar", nouns: "booking reservation appointment reserva cita"},
+	{kinds: buys, en: "buy", enBoth: "order purchase", es: "encargar comprar", nouns: "pedido compra encargo"},
+	{kinds: buys, light: true, es: "pedir:pid solicitar"},
+	{kinds: sends, en: "send deliver notify forward grant give", enBoth: "email mail", es: "enviar mandar remitir notificar entregar conceder expedir", nouns: "delivery dispatch notification envio entrega notificacion"},
+	{kinds: sends, light: true, en: "issue", es: "emitir", nouns: "issuance emision"},
+	{kinds: publishes, en: "publish post share", es: "publicar compartir", nouns: "publication publicacion"},
+	{kinds: pays, en: "pay", enBoth: "charge", es: "pagar cobrar abonar", nouns: "payment pago cobro abono"},
+	{kinds: refunds, en: "reimburse", enBoth: "refund", es: "reembolsar reintegrar", nouns: "reimbursement reembolso reintegro"},
+	{kinds: returns, enBoth: "return"},
+	{kinds: returns | refunds, es: "devolver:devuelv", nouns: "devolucion"},
+	{kinds: exchanges, en: "replace", enBoth: "exchange swap", es: "intercambiar canjear sustituir:sustituy reemplazar", nouns: "replacement intercambio canje sustitucion reemplazo"},
+	{kinds: transfers, enBoth: "transfer", es: "transferir:transfier traspasar derivar", nouns: "transferencia traspaso"},
+	{kinds: closes, en: "close archive", es: "cerrar:cierr archivar", nouns: "closure cierre"},
+	{kinds: approves, en: "approve", es: "aprobar:aprueb", nouns: "approval aprobacion"},
+	{kinds: approves, light: true, en: "confirm", es: "confirmar"},
+	{kinds: rejects, en: "reject decline deny", es: "rechazar denegar:denieg", nouns: "rejection rechazo"},
+	{kinds: assigns, en: "assign allocate", es: "asignar", nouns: "assignment allocation asignacion"},
+	{kinds: reads, en: "read look check search find list show view", es: "leer mirar consultar buscar listar mostrar:muestr", nouns: "lookup consulta busqueda lectura"},
+	{light: true, en: "make do place process submit perform complete finalize finalise initiate start execute arrange handle", es: "realizar procesar tramitar efectuar iniciar completar finalizar gestionar hacer"},
+}
+
+// acts returns the words of acts, in normal form.
+var acts = sync.OnceValue(func() map[string]word {
+	out := map[string]word{}
+	for _, f := range families {
+		add := func(form form, of number, texts ...string) {
+			for _, text := range texts {
+				old := out[text]
+				out[text] = word{old.kinds | f.kinds, old.form | form, old.light || f.light, max(old.of, of)}
+			}
+		}
+		for base := range strings.FieldsSeq(f.en) {
+			add(verb, unsaid, base)
+			add(verb, unsaid, gerunds(base)...)
+		}
+		for base := range strings.FieldsSeq(f.enBoth) {
+			add(verb|noun, unsaid, base)
+			add(verb, unsaid, gerunds(base)...)
+			add(noun, more, plurals(base)...)
+		}
+		for base := range strings.FieldsSeq(f.es) {
+			spanish(base, func(text string, of number) { add(verb, of, text) }, func(text string) { add(said, unsaid, text) })
+		}
+		for base := range strings.FieldsSeq(f.nouns) {
+			add(noun, unsaid, base)
+			add(noun, more, plurals(base)...)
+		}
+	}
+	for _, text := range []string{"haz", "hazme", "haga", "hagame", "hagamos"} { // «hacer» has forms of its own
+		out[text] = word{form: verb, light: true}
+	}
+	for _, text := range []string{"hago", "hare", "haremos"} {
+		out[text] = word{form: said, light: true}
+	}
+	return out
+})

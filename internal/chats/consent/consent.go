@@ -1,0 +1,130 @@
+// Package consent reads a person's message as a yes to the plan on a card, by what the card sends. It knows the yeses of
+// package intent, and those that also go on, thank and name the plan: «sí, cancélalo, gracias», “Yes, please proceed with
+// the cancellation.”
+//
+// Every word of such a message must have a place in a small grammar. A word that names the plan comes from what is sent: the
+// operation, as its document calls it, and its values. A title, a goal or a text of the model names nothing. An act of
+// another kind than those of the plan is no yes to it.
+package consent
+
+import (
+	"slices"
+	"strings"
+
+	"piloto/internal/chats/intent"
+)
+
+// Card is a plan as a person sees it.
+type Card struct {
+	Acts   []Act    // its steps
+	Titled []string // its goal and its titles, which the model wrote
+}
+
+// Act is one step of a plan.
+type Act struct {
+	Method, Path string   // Path is written as in the document, with {parameters}
+	Tool         string   // its name, for a server that has tools
+	Summary      string   // what the document says that the call does
+	Named        []string // what else the document calls it
+	Sent         []string // its values, each as JSON or as text
+}
+
+// Words returns every text by which a card names its plan, but for the titles.
+func (c Card) Words() []string {
+	var out []string
+	for _, a := range c.Acts {
+		out = append(out, a.Tool, a.Path, a.Summary)
+		out = append(append(out, a.Named...), a.Sent...)
+	}
+	return out
+}
+
+// Yes is a message as it refers to a card. The zero Yes is no yes and no refusal: intent.Other.
+type Yes struct {
+	// Meaning is the intent of the message. intent.Confirm names the plan, and intent.Assent does not.
+	Meaning intent.Intent
+	// Names says by what a yes names the plan.
+	Names Naming
+	// Points says that it names its act and no thing: «cancélalo» may mean the last thing of which somebody spoke.
+	Points bool
+	kinds  kinds
+}
+
+// Naming is that by which a yes names a plan.
+type Naming int
+
+const (
+	// Nothing is named: the message answers the last one.
+	Nothing Naming = iota
+	// Anything is a word that stands for any plan: “the request”.
+	Anything
+	// ItsAct is what the plan does.
+	ItsAct
+	// Itself is the plan, or its confirmation.
+	Itself
+)
+
+// Does reports whether a word is one of the acts by which the yes names the plan.
+func (y Yes) Does(word string) bool { return acts()[word].kinds.meet(y.kinds) }
+
+// Act says of a word in normal form whether it is one of acts, and whether a step of the card does that.
+func (c Card) Act() func(word string) (is, does bool) {
+	var all kinds
+	for _, s := range newSteps(c) {
+		all |= s.kinds
+	}
+	return func(word string) (is, does bool) {
+		w := acts()[word]
+		return w.kinds != 0, w.kinds.meet(all) || w.light
+	}
+}
+
+// Stands reports whether a word in normal form holds a sentence together, or stands for any plan: it names no thing.
+func Stands(word string) bool {
+	return glue()[word] || standing()[word] || plans()[word] || details()[word]
+}
+
+// Praises reports whether words in normal form say that all is right.
+func Praises(words string) bool { return phrases()[words] == praise }
+
+// mostWords bounds a yes. A longer message says something else, too.
+const mostWords = 30
+
+// Read returns what a message says to a card. It never fails: every other message is intent.Other.
+func Read(message string, card Card) Yes {
+	meaning := intent.Classify(message)
+	if (meaning == intent.Other || meaning == intent.Cancel) && MayAgree(message) {
+		if yes := parse(message, card); yes.Meaning != intent.Other {
+			return yes
+		}
+	}
+	switch meaning {
+	case intent.Confirm:
+		return Yes{Meaning: meaning, Names: Itself}
+	default:
+		return Yes{Meaning: meaning}
+	}
+}
+
+// MayAgree reports whether a message could be a yes to some card. Who does not know what is sent asks it.
+func MayAgree(message string) bool {
+	if intent.Classify(message).Agrees() {
+		return true
+	}
+	words := strings.Fields(intent.Normalize(message))
+	if len(words) > mostWords || !intent.IsPlain(message) {
+		return false
+	}
+	text := " " + strings.Join(words, " ") + " "
+	return slices.ContainsFunc(agreeing(), func(phrase string) bool { return strings.Contains(text, " "+phrase+" ") })
+}
+
+// Lists holds the lists by which a page finds messages that may be yeses.
+type Lists struct {
+	intent.Lists
+	Agreeing []string `json:"agreeing"` // phrases; a yes that is on no list has one
+	Words    int      `json:"words"`    // the most words of such a yes
+}
+
+// Listed returns the lists of MayAgree.
+func Listed() Lists { return Lists{intent.Listed(), agreeing(), mostWords} }

@@ -1,0 +1,288 @@
+package consent
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"piloto/internal/chats/intent"
+	"piloto/internal/ground/lazy"
+)
+
+// step is one step of a plan, by the words that name it. They are in normal form.
+type step struct {
+	kinds  kinds           // what it does
+	own    map[string]bool // how its document begins to say that, in other words than those of acts
+	nouns  kinds           // the acts of which it speaks otherwise: the reservation that it cancels
+	called map[string]bool // words of its document
+	values map[string]bool // words of its values
+	// sources and targets are words of the values from which and to which something goes.
+	sources, targets map[string]bool
+}
+
+// newSteps returns the steps that a yes is about: those that write, if any does.
+func newSteps(card Card) []step {
+	writing := slices.DeleteFunc(slices.Clone(card.Acts), func(a Act) bool { return isRead(a.Method) })
+	if len(writing) == 0 {
+		writing = card.Acts
+	}
+	var out []step
+	for _, a := range writing {
+		out = append(out, newStep(a))
+	}
+	return out
+}
+
+func isRead(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
+
+func newStep(a Act) step {
+	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}}
+	s.kinds = s.kindsOf(a)
+	var segments []string
+	for segment := range strings.SplitSeq(a.Path, "/") {
+		if !strings.Contains(segment, "{") {
+			segments = append(segments, segment)
+		}
+	}
+	for _, text := range append([]string{a.Tool, a.Summary, strings.Join(segments, " ")}, a.Named...) {
+		s.name(s.called, text, 30)
+	}
+	for _, text := range a.Sent {
+		s.send(text)
+	}
+	for _, more := range []struct {
+		of, also kinds
+		naming   map[string]bool // of which its document names one; empty: whatever it names
+	}{
+		{of: grades, also: changes}, {changes, grades, graded()}, {reserves | buys, pays, paid()}, {returns, refunds, refunded()},
+	} {
+		if s.kinds.meet(more.of) && (len(more.naming) == 0 || hasAny(s.called, more.naming)) {
+			s.kinds |= more.also
+		}
+	}
+	if s.kinds.meet(changes) && hasAny(s.values, cancelled()) { // {"status": "cancelled"}
+		s.kinds |= removes
+	}
+	return s
+}
+
+// name adds the words of a text. One of more words says something of its own, and names nothing.
+func (s *step) name(to map[string]bool, text string, most int) {
+	words := wordsOf(text)
+	if len(words) > most {
+		return
+	}
+	for _, w := range words {
+		if unnaming()[w] || isNumber(w) {
+			continue
+		}
+		for _, one := range singulars(w) {
+			to[one] = true
+			if act := acts()[one]; act.form&noun != 0 {
+				s.nouns |= act.kinds
+			}
+		}
+	}
+}
+
+// send adds the words of a value, and the members of an object.
+func (s *step) send(text string) {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		value = text
+	}
+	s.sendValue("", value)
+}
+
+func (s *step) sendValue(name string, value any) {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, "${") { // of an earlier step, and not known yet
+			return
+		}
+		if plain, err := url.PathUnescape(v); err == nil {
+			v = plain
+		}
+		s.name(s.values, v, 12)
+		for _, part := range wordsOf(name) {
+			if sourcing()[part] {
+				s.name(s.sources, v, 12)
+			}
+			if targeting()[part] {
+				s.name(s.targets, v, 12)
+			}
+		}
+	case []any:
+		for _, each := range v {
+			s.sendValue(name, each)
+		}
+	case map[string]any:
+		for name, each := range v {
+			s.name(s.called, name, 12)
+			s.sendValue(name, each)
+		}
+	}
+}
+
+// wordsOf returns the words of a name or a text in normal form: orderId has two.
+func wordsOf(text string) []string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range text {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return fieldsOf(b.String())
+}
+
+// fieldsOf returns the words of a text in normal form. «Dar de baja» is one.
+func fieldsOf(text string) []string { return strings.Fields(joint.Replace(intent.Normalize(text))) }
+
+var joint = strings.NewReplacer("darlo de baja", "eliminarlo", "darla de baja", "eliminarla", "dar de baja", "eliminar", "da de baja", "elimina", "dale de baja", "eliminala", "dalo de baja", "eliminalo", "dala de baja", "eliminala",
+	"darlo de alta", "registrarlo", "darla de alta", "registrarla", "dar de alta", "registrar", "da de alta", "registra", "dale de alta", "registrala", "dalo de alta", "registralo", "dala de alta", "registrala")
+
+func hasAny(set, of map[string]bool) bool {
+	for word := range of {
+		if set[word] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// graded are the things of which there is a better one.
+	graded   = lazy.Words(`class cabin plan tier level seat room subscription membership version package category edition rate clase cabina tarifa nivel asiento habitacion suscripcion categoria paquete modalidad`)
+	paid     = lazy.Words(`payment pago`)
+	refunded = lazy.Words(`refund reembolso`)
+
+	cancelled = lazy.Words(`cancelled canceled cancelado cancelada anulado anulada`)
+	sourcing  = lazy.Words(`from source origin sender origen desde remitente`)
+	targeting = lazy.Words(`to target destination recipient receiver destino para destinatario`)
+)
+
+func isNumber(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsDigit(r) })
+}
+
+// kindsOf returns what a step does: what its document says, else what its method means. Two that say different things say
+// nothing.
+func (s *step) kindsOf(a Act) kinds {
+	switch {
+	case a.Method == "DELETE":
+		return removes
+	case isRead(a.Method):
+		return reads
+	}
+	said := []kinds{s.headOf(wordsOf(a.Summary)), s.headOf(wordsOf(a.Tool))}
+	spoken := said[0]|said[1] != 0 || len(s.own) > 0 || slices.ContainsFunc(wordsOf(a.Summary+" "+a.Tool), func(w string) bool { return acts()[w].kinds != 0 })
+	end := wordsOf(lastSegment(a.Path))
+	if len(end) > 0 && acts()[end[0]].form&noun == 0 || a.Method == "POST" && said[0] == 0 {
+		said = append(said, (&step{own: map[string]bool{}}).headOf(end))
+	}
+	var all kinds
+	for _, k := range said {
+		switch {
+		case k == 0:
+		case all == 0:
+			all = k
+		case all.meet(k):
+			all &= k
+		case k == creates || all == creates: // «Crea una suscripción», POST /payments
+			all |= k
+		default:
+			return 0
+		}
+	}
+	switch {
+	case all != 0:
+	case a.Method == "PUT" || a.Method == "PATCH":
+		all = changes
+	case !spoken:
+		all = creates
+	}
+	return all
+}
+
+// lastSegment returns the last segment of a path that is no parameter.
+func lastSegment(path string) string {
+	for _, segment := range slices.Backward(strings.Split(path, "/")) {
+		if segment != "" && !strings.Contains(segment, "{") {
+			return segment
+		}
+	}
+	return ""
+}
+
+// headOf returns the act that the words of a document name first. A word that is a verb and a noun is a verb, if no other
+// act stands beside it: “order cancellation” is none.
+func (s *step) headOf(words []string) kinds {
+	for i, w := range words {
+		act, known := acts()[w]
+		if !known || act.form == said {
+			if i == 0 && !glue()[w] && !unnaming()[w] {
+				s.own[w] = true
+			}
+			continue
+		}
+		rest := words[i+1:]
+		switch {
+		case act.light && act.form&verb != 0:
+			return act.kinds | nounHead(rest)
+		case act.form&noun == 0:
+			return act.kinds
+		}
+		if end := slices.IndexFunc(rest, func(w string) bool { return glue()[w] || conjoining()[w] || strings.HasSuffix(w, "ed") }); end >= 0 {
+			rest = rest[:end]
+		}
+		order := slices.IndexFunc(rest, isOrder)
+		switch {
+		case order >= 0: // order_cancel
+			return acts()[rest[order]].kinds
+		case act.form&verb == 0:
+			return nounHead(words[i:])
+		case slices.ContainsFunc(rest, func(w string) bool { return nounOf(w) != 0 }):
+			return 0
+		}
+		return act.kinds
+	}
+	return 0
+}
+
+// nounHead returns the act of which a noun phrase is: the last word of its first part that has one. “The order cancellation”
+// is a cancellation, «la solicitud de devolución» a return, and “the payment method” is none.
+func nounHead(words []string) kinds {
+	last := ""
+	for _, w := range words {
+		switch {
+		case glue()[w] || strings.HasSuffix(w, "ed"):
+			if last != "" {
+				return nounOf(last)
+			}
+		case !standing()[w]:
+			last = w
+		}
+	}
+	return nounOf(last)
+}
+
+func nounOf(word string) kinds {
+	if act := acts()[word]; act.form&noun != 0 {
+		return act.kinds
+	}
+	return 0
+}
+
+// unnaming are words that name nothing, wherever they are sent: they deny, set conditions, add, ask or point elsewhere.
+var unnaming = lazy.Words(`no not nor neither never none nothing nobody without cannot cant dont doesnt didnt wont wouldnt shouldnt isnt arent nunca jamas tampoco ni nada nadie ningun ninguno ninguna sin
+	if si unless whether when while once until till before after except instead rather only just merely cuando mientras hasta antes despues salvo excepto solo solamente unicamente siempre
+	but however though although yet pero aunque sino embargo
+	same previous usual mismo misma mismos mismas anterior also too plus additionally besides another other others else more again twice further next tambien ademas mas otra otro otras otros de nuevo vez
+	what which who whom whose where why how que quien cual cuanto donde como porque por
+	maybe perhaps probably quizas quiza talvez wait stop espera
+	yes yeah ok okay vale please thanks thank gracias favor`)

@@ -1,0 +1,376 @@
+package consent
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"piloto/internal/chats/intent"
+)
+
+// parser reads one message. Sets of steps are bits by their places.
+type parser struct {
+	steps  []step
+	every  uint64
+	last   sort             // of the phrase before, but for what is only polite
+	fresh  bool             // no phrase of this clause was read
+	had    [acting + 1]bool // the sorts of its phrases
+	simply bool             // thanks after its yes close no conversation
+	spoken bool             // it is what the one says who will do it, of what it will do
+
+	kinds            kinds  // of the acts that it names
+	acts, things     uint64 // the steps of which it names the act, or only a thing
+	anything, itself bool   // it has a word that stands for any plan, or “plan”
+	grounded         bool   // it names a thing of the plan, or what is done by a noun
+}
+
+// mostSteps is the number of steps that a yes can tell apart.
+const mostSteps = 64
+
+// parse reads a message as a yes by the grammar.
+func parse(message string, card Card) Yes {
+	p := parser{steps: newSteps(card)}
+	if !intent.IsPlain(message) || len(p.steps) == 0 || len(p.steps) > mostSteps || len(strings.Fields(message)) > mostWords || tellsPast(message) {
+		return Yes{}
+	}
+	p.every = 1<<len(p.steps) - 1
+	for part := range strings.FieldsFuncSeq(message, func(r rune) bool { return strings.ContainsRune(".,;:!¡…()—–\n", r) }) {
+		if !p.clause(fieldsOf(part)) {
+			return Yes{}
+		}
+	}
+	return p.yes()
+}
+
+// tellsPast reports a word like «cancelé», which without its accent would be an order.
+func tellsPast(message string) bool {
+	for word := range strings.FieldsFuncSeq(norm.NFC.String(strings.ToLower(message)), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if (strings.HasSuffix(word, "é") || strings.HasSuffix(word, "ó") || strings.HasSuffix(word, "í")) && acts()[intent.Normalize(word)].form != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// yes returns what was read.
+func (p *parser) yes() Yes {
+	named := p.acts | p.things
+	switch {
+	case !p.had[goes] && !p.had[confirms] && !p.had[yes], !p.coversAll():
+		return Yes{}
+	case p.acts != 0:
+		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds}
+	case p.itself, p.had[confirms] && named == 0 && !p.anything:
+		return Yes{Meaning: intent.Confirm, Names: Itself}
+	case p.anything, named != 0:
+		return Yes{Meaning: intent.Confirm, Names: Anything}
+	case p.had[grateful] && !p.had[goes] && (!p.simply || p.had[praise]):
+		return Yes{}
+	}
+	return Yes{Meaning: intent.Assent}
+}
+
+// Proceeding returns a function that reports whether some words in normal form, after a request like “shall I”, are to go on
+// with the plan of a card: “proceed with the cancellation”, «reservo la Sala Norte».
+func Proceeding(card Card) func(words string) bool {
+	steps := newSteps(card)
+	return func(words string) bool {
+		if len(steps) == 0 || len(steps) > mostSteps {
+			return false
+		}
+		p := parser{steps: steps, every: 1<<len(steps) - 1, spoken: true, last: leads}
+		return p.clause(strings.Fields(words)) && (p.had[goes] || p.acts != 0) && p.coversAll()
+	}
+}
+
+// coversAll reports whether no step is left out: every one is named, or none is.
+func (p *parser) coversAll() bool {
+	named := p.acts | p.things
+	return named == 0 || named == p.every
+}
+
+// clause reads the words between two signs.
+func (p *parser) clause(words []string) bool {
+	p.fresh = true
+	for len(words) > 0 {
+		n := p.phrase(words)
+		if n == 0 {
+			return false
+		}
+		words = words[n:]
+	}
+	return p.last != leads
+}
+
+// phrase reads the phrase with which some words begin. It returns its length; 0 when it has no place in a yes.
+func (p *parser) phrase(words []string) int {
+	s, n := phraseAt(words)
+	if p.spoken && s == none && spoken()[words[0]] {
+		s, n = goes, 1
+	}
+	switch {
+	case s == none && conjoining()[words[0]]:
+		return p.also(words)
+	case s == none:
+		return p.act(words)
+	case p.last == leads && s != goes && s != leads && s != polite:
+		return 0
+	}
+	p.had[s] = true
+	if s == polite {
+		return n
+	}
+	p.last, p.fresh = s, false
+	rest := words[n:]
+	switch s {
+	case yes:
+		p.simply = n == 1 && simple()[words[0]]
+	case grateful:
+		for len(rest) > 0 && thanked()[rest[0]] {
+			rest, n, p.simply = rest[1:], n+1, false
+		}
+	case goes:
+		if len(rest) > 0 && towards()[rest[0]] {
+			return joined(n+1, p.thing(rest[1:], false))
+		}
+	case confirms:
+		if len(rest) > 0 && !isOrder(rest[0]) {
+			n += p.thing(rest, false)
+		}
+	}
+	return n
+}
+
+// also reads what “and” joins to a phrase. «Sí, y cancela el otro» says more than yes.
+func (p *parser) also(words []string) int {
+	if p.last == none || p.last == yes || p.last == nod || len(words) == 1 {
+		return 0
+	}
+	if s, _ := phraseAt(words[1:]); s == yes || s == nod || s == none && acts()[words[1]].form&verb == 0 {
+		return 0
+	}
+	return joined(1, p.phrase(words[1:]))
+}
+
+// joined returns the length of a phrase with what must follow it; 0 when that does not.
+func joined(n, following int) int {
+	if following == 0 {
+		return 0
+	}
+	return n + following
+}
+
+// isOrder reports whether a word orders an act, and is no noun.
+func isOrder(word string) bool { return acts()[word].form&(verb|noun) == verb }
+
+// act reads an order and its thing: “cancel the order”.
+func (p *parser) act(words []string) int {
+	switch {
+	case p.last == yes, p.last == goes, p.last == leads, p.last == acting, p.last == praise && p.had[yes], p.last == confirms && p.fresh && len(words) > 1:
+	default:
+		return 0
+	}
+	if !p.ordered(words[0]) && p.where(func(s step) bool { return s.own[words[0]] }) == 0 {
+		return 0
+	}
+	p.last, p.fresh = acting, false
+	return p.thing(words, true)
+}
+
+// ordered reports whether a word is the verb of what is to be done.
+func (p *parser) ordered(word string) bool {
+	form := acts()[word].form
+	return form&verb != 0 || p.spoken && form&said != 0
+}
+
+// where returns the steps of which something holds.
+func (p *parser) where(holds func(step) bool) (of uint64) {
+	for i, s := range p.steps {
+		if holds(s) {
+			of |= 1 << i
+		}
+	}
+	return of
+}
+
+// named returns the steps that a word names.
+func (p *parser) named(word string) uint64 {
+	all := singulars(word)
+	of := p.where(func(s step) bool {
+		return slices.ContainsFunc(all, func(w string) bool { return s.called[w] || s.values[w] })
+	})
+	if k := nounOf(word); of == 0 && k != 0 {
+		of = p.where(func(s step) bool { return k.meet(s.kinds | s.nouns) })
+	}
+	return of
+}
+
+// isValue reports whether a word is sent as a value, and is no word of the document.
+func (p *parser) isValue(word string) bool {
+	return p.where(func(s step) bool { return s.values[word] }) != 0 && p.where(func(s step) bool { return s.called[word] }) == 0
+}
+
+// thing reads what is done, or gone on with, in words that hold it together, point at it, stand for any plan or name this one.
+// The first word of what is ordered is the order. It returns its length; 0 for what is not the plan's.
+func (p *parser) thing(words []string, ordered bool) int {
+	n := 0
+	if ordered {
+		n = 1
+	}
+	for n < len(words) && p.fits(words[n:]) {
+		n++
+	}
+	from := 0
+	for i := 0; i <= n; i++ {
+		if i < n && !conjoining()[words[i]] {
+			continue
+		}
+		if !p.part(words[from:i], ordered && from == 0) {
+			return 0
+		}
+		from = i + 1
+	}
+	return n
+}
+
+// fits reports whether the first of some words may be one of a thing.
+func (p *parser) fits(words []string) bool {
+	if conjoining()[words[0]] {
+		if words = words[1:]; len(words) == 0 {
+			return false
+		}
+	}
+	w := words[0]
+	if s, m := phraseAt(words); s != none && (m > 1 || !glue()[w]) {
+		return false
+	}
+	return glue()[w] || standing()[w] || plans()[w] || details()[w] || acts()[w].form&(verb|noun) != 0 || p.named(w) != 0
+}
+
+// part reads one thing. What it does must be what a step does.
+func (p *parser) part(words []string, ordered bool) bool {
+	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return false
+	}
+	does, things := kinds(0), words
+	var of uint64
+	if ordered || isOrder(words[0]) {
+		ordered, things = true, words[1:]
+		act := acts()[words[0]]
+		if does = act.kinds; act.light {
+			if k := p.nounHead(things); k != 0 {
+				does = k
+			}
+		}
+		of = p.where(func(s step) bool { return s.own[words[0]] })
+	} else {
+		does = p.nounHead(words)
+	}
+	of |= p.where(func(s step) bool { return s.kinds.meet(does) })
+	if does != 0 && of == 0 {
+		return false
+	}
+	told := p.tell(things)
+	if ordered {
+		of := acts()[words[0]].of
+		told.one, told.many = told.one || of == one, told.many || of == more
+	}
+	switch {
+	case told.unknown, !ordered && !told.something:
+		return false
+	case told.apart != 0 && of&told.apart == 0 && of != 0: // “cancel the room”, of a plan that cancels an order and books a room
+		return false
+	case told.all && does.meet(removes) && len(p.steps) == 1: // “cancel all orders”, of one
+		return false
+	case told.apart == 0 && ordered && told.one && !told.many && bits.OnesCount64(of) > 1: // “cancel the order”, of two
+		return false
+	case of == 0 && told.names:
+		p.things |= cmp.Or(told.apart, p.every)
+	case told.apart != 0:
+		of &= told.apart
+	}
+	p.grounded = p.grounded || told.names
+	p.kinds |= does
+	p.acts |= of
+	return true
+}
+
+// nounHead returns the act of a noun phrase: «la reserva Sala Norte» is a reservation.
+func (p *parser) nounHead(words []string) kinds {
+	for n := len(words); n > 0 && p.isValue(words[n-1]) && nounOf(words[n-1]) == 0; n-- {
+		words = words[:n-1]
+	}
+	return nounHead(words)
+}
+
+// telling is what the words of a thing tell.
+type telling struct {
+	something bool   // it points at something, or names it
+	names     bool   // it names a thing of the plan
+	apart     uint64 // the steps that its names tell from the others
+	one, many bool   // it speaks of one thing, or of more
+	all       bool   // of all there are
+	unknown   bool   // a word names nothing of the plan
+}
+
+// goesOtherWay reports whether a value after “to” is one from which something goes, or the reverse.
+func (p *parser) goesOtherWay(way, word string) bool {
+	if way == "" {
+		return false
+	}
+	from := p.where(func(s step) bool { return s.sources[word] && !s.targets[word] }) != 0
+	to := p.where(func(s step) bool { return s.targets[word] && !s.sources[word] }) != 0
+	return from != to && from != (way == "from" || way == "desde")
+}
+
+// points reports whether a word points at something: “both” at a plan of more than one step.
+func (p *parser) points(word string) bool {
+	return pointing()[word] || whole()[word] && len(p.steps) > 1
+}
+
+// tell reads the words of a thing.
+func (p *parser) tell(words []string) (t telling) {
+	value, way := false, ""
+	for i, w := range words {
+		if p.goesOtherWay(way, w) {
+			t.unknown = true
+		}
+		switch {
+		case glue()[w]:
+			if directions()[w] {
+				way = w
+			}
+			if directions()[w] && value && i+1 < len(words) && !pointing()[words[i+1]] { // from one value to another
+				t.unknown = true
+			}
+			t.something, t.many, t.one, t.all = t.something || p.points(w), t.many || several()[w], t.one || pointing()[w], t.all || whole()[w]
+			continue
+		case plans()[w]:
+			p.itself, t.something = true, true
+			continue
+		case standing()[w]:
+			p.anything, t.something = true, true
+			continue
+		}
+		of := p.named(w)
+		if of == 0 && details()[w] {
+			t.something = true
+			continue
+		}
+		t.unknown = t.unknown || of == 0
+		t.something, t.names, t.one, t.many = true, true, true, t.many || len(singulars(w)) > 1
+		t.all = t.all || nounOf(w) != 0 && acts()[w].of == more
+		value = value || p.isValue(w)
+		if of != p.every {
+			t.apart |= of
+		}
+	}
+	return t
+}

@@ -1,0 +1,68 @@
+package turn
+
+import (
+	"cmp"
+	"slices"
+
+	"piloto/internal/chats/beside"
+	"piloto/internal/chats/consent"
+	"piloto/internal/chats/intent"
+	"piloto/internal/conversation"
+	"piloto/internal/runs/plan"
+)
+
+// cardOf returns a run's plan as a person sees it: what is sent, and what the documents and the reads call it.
+func cardOf(r plan.Run) (card consent.Card) {
+	card.Titled = []string{r.Plan.Goal}
+	bindings, labels := map[plan.EffectID]plan.Binding{}, map[plan.EffectID][]string{}
+	for _, b := range r.Plan.Bindings {
+		bindings[b.StepID] = b
+	}
+	for _, t := range r.Taken {
+		labels[t.StepID] = append(labels[t.StepID], t.Label)
+	}
+	for _, s := range r.Plan.Steps {
+		b := bindings[s.ID]
+		act := consent.Act{Method: s.Method, Path: cmp.Or(b.Template, s.Path), Tool: s.Tool, Summary: b.Summary, Named: []string{b.ServerName}}
+		for _, n := range b.Names {
+			act.Named = append(act.Named, n.Label)
+		}
+		act.Sent = append(act.Sent, s.Path, string(s.Query), string(s.Headers), string(s.Body))
+		act.Sent = append(act.Sent, labels[s.ID]...)
+		for _, target := range s.Targets {
+			act.Sent = append(act.Sent, target.Label)
+		}
+		card.Acts, card.Titled = append(card.Acts, act), append(card.Titled, s.Title)
+	}
+	return card
+}
+
+// read returns what the message of a request says to the draft, if there is one.
+func (st chatState) read(req Request, meaning intent.Intent) consent.Yes {
+	switch {
+	case st.runConfirmedBy(req) != nil:
+		return consent.Yes{Meaning: intent.Confirm}
+	case st.draft != nil:
+		return consent.Read(req.Message, cardOf(*st.draft))
+	}
+	return consent.Yes{Meaning: meaning}
+}
+
+// cardIsLast reports whether the draft's card was the last message when the user wrote.
+func (st chatState) cardIsLast(req Request) bool {
+	after, shownAt, shown := st.card()
+	return shown && after == 0 && !req.sentBefore(shownAt)
+}
+
+// asksElse reports whether a text of the model beside the draft's cards, in them or since may have asked for the yes.
+func (st chatState) asksElse(yes consent.Yes) bool {
+	p, of := st.draft.Plan, cardOf(*st.draft)
+	since, _, _ := st.card()
+	for i, m := range st.messages {
+		told := m.RunID == st.draft.ID || m.Role == conversation.RoleAssistant && i >= len(st.messages)-since
+		if told && m.Kind == conversation.KindText && beside.AsksElse(m.Content, yes, of) {
+			return true
+		}
+	}
+	return beside.TitleAsksElse(p.Goal, yes, of) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return beside.TitleAsksElse(s.Title, yes, of) })
+}
