@@ -78,7 +78,7 @@ func TestTheCostOfATurnWaitsForItsDraft(t *testing.T) {
 	}()
 	<-begun
 	time.Sleep(2 * time.Millisecond)
-	card := run.Message(w.IDs, r, conversation.KindPlan, at, locale.Spanish, run.Describe(r.Plan, true))
+	card := run.Message(w.IDs, r, conversation.KindPlan, at, locale.Spanish, run.Describe(r.Plan, plan.DroppedFor(&old, r.Plan)))
 	if _, err := w.Store.Propose(ctx, r, chat, &old, run.Record{
 		At: at, Type: plan.EventProposed, Data: run.Proposed(r, nil), Messages: []conversation.Message{card},
 	}); err != nil {

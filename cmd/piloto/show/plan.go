@@ -15,6 +15,7 @@ import (
 	"piloto/internal/ground/ref"
 	"piloto/internal/ground/visible"
 	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
 	"piloto/internal/tools/tool"
 )
 
@@ -67,6 +68,9 @@ func (w *Writer) Warning(line string) { w.line(0, w.style(yellow, "! "+visible.L
 // Plan writes a plan that waits for a decision, whole: nothing that would be sent is left out or shortened.
 func (w *Writer) Plan(r httpapi.Run) {
 	w.line(0, w.style(bold, visible.Line(r.Goal)))
+	if r.Dropped != nil && r.Status == plan.Draft {
+		w.line(0, w.style(yellow, visible.Line(run.Replaced(*r.Dropped).In(w.Tag))))
+	}
 	head := []string{w.text("page.card.steps", "n", strconv.Itoa(len(r.Steps)))}
 	writes, destroys := 0, 0
 	for _, s := range r.Steps {
@@ -303,8 +307,11 @@ func (w *Writer) risk(r plan.Risk) string {
 	}
 }
 
-// Status returns a status in words.
-func (w *Writer) Status(s plan.Status) string {
+// Status returns the status of a run in words. withdrawn is nil unless the model took the draft back.
+func (w *Writer) Status(s plan.Status, withdrawn *plan.Withdrawal) string {
+	if withdrawn != nil {
+		return w.text("page.status.withdrawn")
+	}
 	text := w.text("page.status." + string(s))
 	switch s {
 	case plan.Done:

@@ -16,7 +16,11 @@ const longest = 400
 
 // Run writes a run: its plan, the state of each step, and the answers.
 func (w *Writer) Run(r httpapi.Run) {
-	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status))
+	w.line(0, w.style(bold, visible.Line(r.Goal)), "·", w.Status(r.Status, r.Withdrawn))
+	if r.Withdrawn != nil {
+		w.line(0, w.text("page.dead.withdrawn"), w.text("page.card.withdrawn_reason"), visible.Line(r.Withdrawn.Reason))
+		w.line(0, w.text("page.card.propose_again")+": piloto runs repeat "+r.RunID)
+	}
 	for i, s := range r.Steps {
 		w.line(0, strconv.Itoa(i+1)+".", w.style(bold, visible.Line(s.Title)), "·", w.risk(s.Risk), "·", w.text("page.state."+string(s.Status)))
 		if !w.files(4, s) {
@@ -50,7 +54,7 @@ func (w *Writer) Outcome(r httpapi.Run) {
 		}
 	}
 	told := false // a step said why
-	w.line(0, w.Status(r.Status)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", strconv.Itoa(done), "n", strconv.Itoa(len(r.Steps))))
+	w.line(0, w.Status(r.Status, r.Withdrawn)+":", visible.Line(r.Goal), "·", w.text("page.card.done_of", "done", strconv.Itoa(done), "n", strconv.Itoa(len(r.Steps))))
 	for i, s := range r.Steps {
 		if s.Status == plan.StepPending {
 			continue

@@ -85,7 +85,7 @@ const (
 // ToolClasses has the names of the tools of a turn, which Loop.Tools matches, with their classes.
 var ToolClasses = map[string]Class{
 	"look": ClassLook, "read_result": ClassLook, "search_tools": ClassLook,
-	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite,
+	"mcp_request": ClassWrite, "propose_plan": ClassWrite, "revise_plan": ClassWrite, "withdraw_draft": ClassWrite,
 	"ask_person": ClassAsk,
 	"list_files": ClassLook, "find_files": ClassLook, "read_file": ClassLook, "grep": ClassLook, "search_code": ClassLook,
 	"write_file": ClassWrite, "edit_file": ClassWrite, "apply_patch": ClassWrite, "delete_file": ClassWrite, "apply_changes": ClassWrite,

@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/intent"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
+	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
 	"piloto/internal/runs/plan"
 	"piloto/internal/runs/run"
@@ -58,6 +59,9 @@ func (s *Service) tailOf(ctx context.Context, account string, messages []convers
 			if m.RunID != "" && consent.MayAgree(t.message.Content) { // and that this one confirmed
 				return t, ErrActed
 			}
+			continue
+		}
+		if m.Role == conversation.RoleSystem && m.RunID != "" { // it says that a draft was taken back, which no new answer changes
 			continue
 		}
 		t.answers = append(t.answers, m)
@@ -128,8 +132,8 @@ func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.
 	return s.replace(ctx, req, chat, draft, req.anew.replacedBy(answer), answer)
 }
 
-// replace appends a message in the place of others, and ends the draft that they propose; nil: none. All or nothing is
-// written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
+// replace appends a message in the place of others, and ends the draft that they propose; nil: none. A line before the
+// message names that draft. All or nothing is written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
 func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (conversation.Chat, error) {
 	account, at := req.Principal.Account, s.Now()
 	moved := false
@@ -152,7 +156,7 @@ func (s *Service) replace(ctx context.Context, req Request, chat conversation.Ch
 			return err
 		}
 		_, err = s.Store.Discard(ctx, *waits, now, plan.Superseded, run.Record{
-			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: []conversation.Message{m}, Replaced: replaced,
+			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: []conversation.Message{s.droppedMessage(req, *waits, m), m}, Replaced: replaced,
 		})
 		return err
 	})
@@ -163,6 +167,11 @@ func (s *Service) replace(ctx context.Context, req Request, chat conversation.Ch
 		chat.PendingRunID = ""
 	}
 	return chat, nil
+}
+
+// droppedMessage returns the line that names a draft which ends with a message. It sorts before that.
+func (s *Service) droppedMessage(req Request, draft plan.Run, m conversation.Message) conversation.Message {
+	return s.message(req, conversation.RoleSystem, conversation.KindNotice, m.At.Add(-time.Millisecond), locale.Say("turn.dropped", "goal", run.Quotable(draft.Plan.Goal)))
 }
 
 // stillDraft reads a draft again. It returns nil when it ended, and ErrActed when it was confirmed.

@@ -39,23 +39,62 @@ func boundedChanges(changes []plan.Change) []plan.Change {
 	return changes
 }
 
-// text describes the changes in one line, followed by the whole new plan.
+// text describes the changes in one line, followed by the whole new plan. The steps that are gone come first, and each is
+// named.
 func (c change) text() locale.Phrase {
-	var lines []locale.Phrase
 	all := c.changes()
+	lines := c.gone()
+	all = slices.DeleteFunc(all, func(one plan.Change) bool { return one.Field == "step" && one.Kind == plan.Removed || c.namedAnew(one) })
 	for _, one := range all[:min(len(all), maxChangesInText)] {
 		lines = append(lines, c.describe(one))
 	}
 	switch {
 	case len(all) > maxChangesInText:
-		lines = append(lines, locale.Verbatim("…"))
-	case len(all) == 0:
+		lines = append(lines, locale.Say("turn.change.more", "n", len(all)-maxChangesInText))
+	case len(lines) == 0:
 		lines = append(lines, locale.Say("turn.change.around"))
 	}
 	return locale.Lines(
 		locale.Say("turn.revised", "revision", c.next.Revision, "changes", locale.Joined{Phrases: lines, Between: "; "}),
-		run.Describe(c.next, false),
+		run.Describe(c.next, nil),
 	)
+}
+
+// gone names the steps that the new plan does not have: those that were left out, and those in whose place another call
+// stands under the same id.
+func (c change) gone() (lines []locale.Phrase) {
+	for _, was := range c.before.Plan.Steps {
+		now, stays := c.next.Step(was.ID)
+		switch {
+		case !stays:
+			lines = append(lines, locale.Say("turn.change.step_removed", "title", run.Quotable(was.Title)))
+		case isAnother(was, now):
+			lines = append(lines, locale.Say("turn.change.step_replaced",
+				"before", run.Quotable(was.Title), "was", c.called(c.before.Plan, was, now), "after", run.Quotable(now.Title), "now", c.called(c.next, now, was)))
+		}
+	}
+	return lines
+}
+
+// isAnother reports whether two steps with one id call something else.
+func isAnother(was, now plan.Step) bool {
+	return was.MCPID != now.MCPID || was.Called() != now.Called()
+}
+
+// called returns the call of a step, with its server where that of another step is another one.
+func (c change) called(p plan.Plan, s, other plan.Step) string {
+	name := run.Quotable(s.Called())
+	if b, ok := p.Binding(s.ID); ok && s.MCPID != other.MCPID {
+		name += " @ " + run.Quotable(b.ServerName)
+	}
+	return name
+}
+
+// namedAnew reports whether a change is part of what gone says of its step.
+func (c change) namedAnew(one plan.Change) bool {
+	was, before := c.before.Plan.Step(one.StepID)
+	now, stays := c.next.Step(one.StepID)
+	return before && stays && isAnother(was, now) && slices.Contains([]string{"title", "server", "tool", "method", "path"}, one.Field)
 }
 
 // describe returns the text of one change, such as «date: 2026-03-06 → 2026-03-10».

@@ -50,10 +50,11 @@ type dialog struct {
 	left       []job.OpenCall                           // that a round leaves to its client
 	concludes  bool                                     // the model tells what comes of the plan of this turn
 	searches   int
-	unproposed locale.Phrase // why the last proposal became no plan
-	doubted    string        // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
-	words      []string      // texts of the model beside its calls
-	ending     ending        // how the answer ends, when it is no success
+	unproposed locale.Phrase          // why the last proposal became no plan
+	doubted    string                 // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
+	words      []string               // texts of the model beside its calls
+	ending     ending                 // how the answer ends, when it is no success
+	withdrawn  []conversation.Message // that say which draft the turn took back
 }
 
 func (s *Service) dialog(req Request, chat conversation.Chat) *dialog {
@@ -95,7 +96,7 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 		d.persona = d.req.customerPersona()
 	}
 	d.pending = d.editableDraft()
-	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
+	d.tools = append(d.agent.tools(turnTools(offer{d.listed, d.pending != nil, d.req.Route == nil}), d.job == nil), slices.Concat(d.clientTools(), d.fileTools())...)
 	d.looks.most, d.looks.circles = maxLooks, d.readCircles()
 	always, err := d.prompt()
 	if err != nil {
@@ -114,7 +115,8 @@ func (d *dialog) prepare(snapshot eligibility.Snapshot) error {
 }
 
 // converse calls the model until it returns a text or a draft. asking bounds the model calls.
-func (d *dialog) converse(ctx, asking context.Context) (Reply, error) {
+func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) {
+	defer func() { reply.Before = append(d.withdrawn, reply.Before...) }()
 	asking, d.writing = d.service.startStream(asking, d.req.Principal.Account, d.chat, d.meter.Turn.ID, d.began)
 	d.writing.shown = d.watched
 	defer d.writing.end(ctx)
@@ -260,6 +262,7 @@ func (d *dialog) handleCalls(ctx, asking context.Context, answer llm.Reply) (Rep
 	d.look(asking, b.reads, results, p)
 	d.leaveToClient(&b, results)
 	d.useFiles(asking, &b, results)
+	d.withdraw(ctx, &b, results)
 	if b.apply != nil {
 		reply, result, err := d.applyChanges(ctx, &b)
 		if err != nil || result == "" {
@@ -308,11 +311,10 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	spec = d.specOf(c.name)
 	var err error
 	c.raw, err = readArguments(call.Arguments)
-	offered := slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == c.name })
 	switch {
 	case cut:
 		result = toolError("", "nothing was called: your reply was cut; call again, with less in one reply")
-	case spec == nil || !offered:
+	case spec == nil || !d.offers(c.name):
 		result = toolError("", fmt.Sprintf("there is no tool %q; there are %s", c.name, toolNames(d.tools)))
 	case err != nil:
 		result = toolErrors([]fault.Field{{Msg: err.Error()}})
@@ -327,6 +329,11 @@ func (d *dialog) handleCall(ctx context.Context, cut bool, call llm.Call, c tool
 	}
 	c.batch.proposals.refuse(result)
 	return result
+}
+
+// offers reports whether the turn has a tool.
+func (d *dialog) offers(name string) bool {
+	return slices.ContainsFunc(d.tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
 // specOf returns the tool with a name; nil when there is none.

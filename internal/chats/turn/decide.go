@@ -285,7 +285,7 @@ func (s *Service) refuseMoved(ctx context.Context, req Request, draft plan.Run, 
 	if err := s.show(ctx, req, draft); err != nil {
 		return Reply{}, err
 	}
-	return Reply{}, &Moved{Run: draft, Card: run.Describe(draft.Plan, false), Why: err}
+	return Reply{}, &Moved{Run: draft, Card: run.Describe(draft.Plan, draft.Dropped), Why: err}
 }
 
 // showAgain answers with the draft's card and the reason why nothing was confirmed.
@@ -293,7 +293,7 @@ func (s *Service) showAgain(ctx context.Context, req Request, chat conversation.
 	at := s.Now()
 	message := s.userMessage(req, at) // created first, because it sorts before its answer
 	note := req.note(conversation.NoteNotConfirmed, why)
-	text := locale.Lines(locale.Verbatim(note.Text), run.Describe(draft.Plan, false))
+	text := locale.Lines(locale.Verbatim(note.Text), run.Describe(draft.Plan, draft.Dropped))
 	card := withAnswerID(req, run.Message(s.IDs, draft, conversation.KindPlan, at, req.Locale, text))
 	card.Notes = []conversation.Note{note}
 	if err := s.show(ctx, req, draft, message, card); err != nil {

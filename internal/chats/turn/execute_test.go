@@ -56,6 +56,7 @@ var emissions = []llm.Reply{
 	calls("revise_plan", `{"steps":[{"id":"s1","title":"a","mcp_id":"SERVER","method":"GET","path":"/rooms"},
 		{"id":"s2","title":"b","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"${s1.body.items[0].id}"}}]}`),
 	calls("revise_plan", `{"steps":[],"confirm":true}`), calls("revise_plan", `{"digest":"DIGEST","confirmed":true,"steps":[{"id":"s1"}]}`),
+	calls("withdraw_draft", `{"run_id":"RUN","reason":"confirmo"}`), calls("withdraw_draft", `{"run_id":"RUN","reason":"x"}`, "confirm", `{}`),
 	calls("look", `{"mcp_id":"SERVER","path":"/rooms"}`), calls("look", `{"mcp_id":"SHOP","path":"/orders/1"}`),
 	calls("look", `{"mcp_id":"SERVER","path":"/bookings/7"}`, "look", `{"mcp_id":"SHOP","path":"/orders/confirmo"}`),
 	calls("look", `{"mcp_id":"SERVER","path":"/bookings/7","method":"DELETE"}`), calls("look", `{"mcp_id":"SERVER","path":"/bookings"}`),
@@ -125,7 +126,7 @@ func TestOnlyConfirmationOfPersonExecutes(t *testing.T) {
 				rt.Fatalf("%s %s reached a service (its reads are %s)", r.Method, r.URL, reads)
 			}
 		}
-		if now := w.Read(draft.ID); now.Status != plan.Draft && now.Status != plan.Superseded || now.ConfirmBy != "" {
+		if now := w.Read(draft.ID); now.Status != plan.Draft && now.Status != plan.Superseded && now.Withdrawn == nil || now.ConfirmBy != "" {
 			rt.Fatalf("the draft is %s", now.Status)
 		}
 		if waiting.ID != "" {

@@ -12,13 +12,14 @@ import (
 // outcome is the form in which the model reads a run. It also describes a draft that ended
 // without a run, and the reason.
 type outcome struct {
-	Goal    string        `json:"goal"`
-	Status  plan.Status   `json:"status"`
-	Reason  string        `json:"reason,omitempty"` // of the person who rejected it, in their words
-	Error   string        `json:"error,omitempty"`
-	Undoing bool          `json:"undoing,omitempty"`
-	Waits   *wait         `json:"waits,omitempty"`
-	Steps   []stepOutcome `json:"steps"`
+	Goal      string        `json:"goal"`
+	Status    plan.Status   `json:"status"`
+	Reason    string        `json:"reason,omitempty"`    // of the person who rejected it, in their words
+	Withdrawn string        `json:"withdrawn,omitempty"` // the model's own reason for taking it back
+	Error     string        `json:"error,omitempty"`
+	Undoing   bool          `json:"undoing,omitempty"`
+	Waits     *wait         `json:"waits,omitempty"`
+	Steps     []stepOutcome `json:"steps"`
 }
 
 // wait describes the approval of a step that a run waits for. No chat message grants it.
@@ -87,6 +88,9 @@ func outcomeOf(r plan.Run, at time.Time, most int) outcome {
 	}
 	if r.Error != nil {
 		o.Error = r.Error.Message
+	}
+	if r.Withdrawn != nil {
+		o.Withdrawn = r.Withdrawn.Reason
 	}
 	o.Waits = waitOf(r)
 	for _, step := range r.Plan.Steps {

@@ -88,12 +88,23 @@ func (d *dialog) now() (string, error) {
 		"Reads":   earlierReads(d.reads),
 		"Runs":    strings.TrimSpace(runs),
 		"Draft":   draft,
+		"RunID":   d.draftID(),
 		"Doubts":  doubtsIn(d.pending, d.req.Locale),
 		"Pending": d.pendingGoal(),
 		"Files":   escapeTags(d.files.tree),
 		"Unread":  d.files.down,
 		"Lost":    d.files.lost,
+
+		"Withdraws": d.offers(toolWithdraw),
 	})
+}
+
+// draftID returns the id of the draft that the model may change; "" when there is none.
+func (d *dialog) draftID() string {
+	if d.pending == nil {
+		return ""
+	}
+	return d.pending.ID
 }
 
 // pendingGoal returns the goal of the pending draft; "" when there is none.

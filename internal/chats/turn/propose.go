@@ -236,7 +236,8 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 		if err != nil {
 			return err
 		}
-		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, d.describe(r, old != nil)))
+		r.Dropped = plan.DroppedFor(old, r.Plan)
+		card := withAnswerID(d.req, run.Message(d.service.IDs, r, conversation.KindPlan, at, d.req.Locale, d.describe(r)))
 		card.By, card.Sources = d.by(), d.sources
 		draft, err := d.service.Store.Propose(ctx, r, chat, old, run.Record{
 			At: at, Type: plan.EventProposed, Messages: append(preceding, card), Replaced: replaced,
@@ -254,11 +255,11 @@ func (d *dialog) storeDraft(ctx context.Context, r plan.Run) (reply Reply, err e
 
 // describe returns the text of a proposed plan. Nobody waits for the answer of a job, so its plan is shown to whoever says
 // yes to it before the yes counts, where their client does not say what they saw.
-func (d *dialog) describe(r plan.Run, replaces bool) locale.Phrase {
+func (d *dialog) describe(r plan.Run) locale.Phrase {
 	if d.job == nil {
-		return run.Describe(r.Plan, replaces)
+		return run.Describe(r.Plan, r.Dropped)
 	}
-	return locale.Lines(run.Describe(r.Plan, replaces), locale.Say("turn.proposed_by_job"))
+	return locale.Lines(run.Describe(r.Plan, r.Dropped), locale.Say("turn.proposed_by_job"))
 }
 
 // viewer returns who is shown what the dialog proposes: nobody, when a job does.

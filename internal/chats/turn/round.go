@@ -246,11 +246,11 @@ func (w *work) ended(ctx context.Context) (told string, data map[string]any, err
 	return told + files, data, err
 }
 
-// countRefusal counts a plan of the job that a person refused. One that they confirmed begins the count anew; one that expired or
-// was replaced was neither refused nor confirmed.
+// countRefusal counts a plan of the job that a person refused, or that a model took back in answer to one: they declined it in their own
+// words. One that they confirmed begins the count anew; one that expired or was replaced was neither refused nor confirmed.
 func (w *work) countRefusal(r plan.Run) {
 	switch {
-	case r.Refused():
+	case r.Refused(), r.Withdrawn != nil:
 		w.job.Refused++
 	case r.Confirmer != "":
 		w.job.Refused = 0

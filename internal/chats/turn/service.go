@@ -99,10 +99,16 @@ type UsageCounters interface {
 	Turn(ctx context.Context, account string, t usage.Turn)
 }
 
+// Deciders decides about drafts and runs. *run.Service implements it.
+type Deciders interface {
+	run.Decider
+	run.Withdrawer
+}
+
 // Service answers messages.
 type Service struct {
 	Store       Store
-	Runs        run.Decider
+	Runs        Deciders
 	Schemas     tool.Compiler // judges the arguments of calls
 	Eligibility *eligibility.Service
 	Credit      *credit.Service

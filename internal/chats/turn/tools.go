@@ -20,6 +20,8 @@ const (
 	toolLook    = "look"
 	toolResult  = "read_result"
 	toolAsk     = "ask_person"
+
+	toolWithdraw = "withdraw_draft"
 )
 
 // toolClass is what a call of a tool comes to.
@@ -28,7 +30,7 @@ type toolClass string
 // The classes of tools.
 const (
 	classLook  toolClass = "look"  // it reads, and is answered in the same turn
-	classWrite toolClass = "write" // it proposes: all of a reply become one plan, which a person confirms
+	classWrite toolClass = "write" // it proposes: all of a reply become one plan, which a person confirms. Or it takes a plan back
 	classAsk   toolClass = "ask"   // it asks a person, and waits for them
 )
 
@@ -46,6 +48,7 @@ type toolSpec struct {
 type offer struct {
 	listed  []tool.Listed
 	pending bool // a draft waits that the model may change
+	decides bool // the turn answers a person who decides about the draft
 }
 
 // toolCall is one call of a reply. batch collects the calls that are answered together.
@@ -65,6 +68,8 @@ type batch struct {
 	open      []job.OpenCall // that the client of a job answers
 	files     []fileCall     // of file tools
 	apply     *applyCall     // that proposes the changes of files
+
+	withdrawal *withdrawal // that takes the draft back
 
 	fileFailed bool // a call of a file tool failed
 }
@@ -129,7 +134,8 @@ func callable(s tool.Server) func(tool.Entry) bool {
 }
 
 // turnTools returns the tools of a turn: with tool names where a server has named tools, and
-// with revise_plan where a draft waits. It is the last one, because tools are the beginning of a prompt, too.
+// with revise_plan and withdraw_draft where a draft waits. They are the last ones, because tools are the beginning of a
+// prompt, too.
 func turnTools(o offer) []llm.Tool {
 	var list []llm.Tool
 	for _, t := range toolTable {
@@ -299,6 +305,23 @@ var toolTable = []toolSpec{
     "steps": ` + steps + `
   },
   "required": ["steps"],
+  "additionalProperties": false
+}`),
+		},
+	},
+	{
+		class: classWrite, needs: needsDecider, do: doWithdraw,
+		Tool: llm.Tool{
+			Name: toolWithdraw,
+			Description: "Take back the plan that waits, when the person does not want it and asks for nothing in its place. It runs nothing; the person reads " +
+				"that you did it and why, and can have it proposed again. Retira el plan pendiente que la persona no quiere.",
+			Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "run_id": {"type": "string", "description": "of the draft"},
+    "reason": {"type": "string", "maxLength": 500, "description": "why, in the person's language, in one sentence"}
+  },
+  "required": ["run_id", "reason"],
   "additionalProperties": false
 }`),
 		},

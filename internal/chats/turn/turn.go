@@ -113,7 +113,7 @@ type Routed struct {
 // Reply holds the result of a turn.
 type Reply struct {
 	Kind    Kind
-	Before  []conversation.Message // the model's texts before the card of its plan
+	Before  []conversation.Message // what stands before it: a draft that was taken back, and the model's texts before the card of its plan
 	Message conversation.Message
 	Chat    conversation.Chat
 	Run     *plan.Run // that the turn proposed or decided on

@@ -74,7 +74,7 @@ func TestAgentsAreRefusedWithEveryProblem(t *testing.T) {
 		{"otro", `{"version":0,"prompt":"p","kind":"loop","name":"otro"}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","max_steps":1000,"timeout_s":-1}`, 422, []string{"de 1 a 200", "604800"}},
 		{"otro", `{"version":0,"prompt":"p","budget_micros":1e30}`, 422, []string{"número demasiado grande"}},
-		{"otro", `{"version":0,"prompt":"p","tools":["ask"]}`, 422, []string{"hay find_files, grep, list_files, look, read_file, read_result, search_code, search_tools, apply_changes, apply_patch, delete_file, edit_file, mcp_request, propose_plan, revise_plan, write_file, ask_person"}},
+		{"otro", `{"version":0,"prompt":"p","tools":["ask"]}`, 422, []string{"hay find_files, grep, list_files, look, read_file, read_result, search_code, search_tools, apply_changes, apply_patch, delete_file, edit_file, mcp_request, propose_plan, revise_plan, withdraw_draft, write_file, ask_person"}},
 		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"nadie","model":"m"},"servers":["nope"]}`, 422, []string{"no es un proveedor de tu cuenta", "no es un servicio de tu cuenta"}},
 		{"otro", `{"version":0,"prompt":"p","assistant":{"provider":"openai","model":"m"}}`, 200, nil},
 		{"otro", `{"version":0,"prompt":"p","Prompt":"q"}`, 422, []string{"Prompt"}},

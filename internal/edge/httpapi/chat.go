@@ -71,7 +71,7 @@ func (r *SendRequest) Resolve(huma.Context) []error { return checkNotBlank(r.Mes
 type SendAnswer struct {
 	Kind turn.Kind `json:"kind" enum:"message,plan,queued,cancelled,notice,blocked"`
 	Ending
-	Before  []conversation.Message `json:"before,omitempty" doc:"what the model said before the plan's card: a message of the chat as well"`
+	Before  []conversation.Message `json:"before,omitempty" doc:"what stands before the message: a line of a draft that the model withdrew, and what it said before the plan's card. They are messages of the chat as well"`
 	Message conversation.Message   `json:"message"`
 	Chat    conversation.Chat      `json:"chat"`
 	Run     *Run                   `json:"run,omitempty"`

@@ -26,24 +26,27 @@ func (a *api) lists(s records) {
 
 // RunSummary is a run in a list.
 type RunSummary struct {
-	RunID       string        `json:"run_id"`
-	ChatID      string        `json:"chat_id"`
-	ProjectID   string        `json:"project_id,omitempty"`
-	Goal        string        `json:"goal"`
-	Status      plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
-	Digest      plan.Digest   `json:"digest"`
-	ExpiresAt   time.Time     `json:"expires_at"`
-	CreatedAt   time.Time     `json:"created_at"`
-	UpdatedAt   time.Time     `json:"updated_at"`
-	EndedAt     *time.Time    `json:"ended_at,omitempty"`
-	ProposedBy  string        `json:"proposed_by" doc:"the user who asked for it"`
-	ConfirmedBy string        `json:"confirmed_by,omitempty"`
-	Reason      string        `json:"reason,omitempty" doc:"why somebody rejected the draft"`
-	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
-	StepsDone   int           `json:"steps_done"`
-	StepsTotal  int           `json:"steps_total"`
-	Error       *plan.Failure `json:"error,omitempty"`
-	Waits       []RunWait     `json:"waits" nullable:"false" doc:"what waits for a person in it; one may be over"`
+	RunID       string      `json:"run_id"`
+	ChatID      string      `json:"chat_id"`
+	ProjectID   string      `json:"project_id,omitempty"`
+	Goal        string      `json:"goal"`
+	Status      plan.Status `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
+	Digest      plan.Digest `json:"digest"`
+	ExpiresAt   time.Time   `json:"expires_at"`
+	CreatedAt   time.Time   `json:"created_at"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+	EndedAt     *time.Time  `json:"ended_at,omitempty"`
+	ProposedBy  string      `json:"proposed_by" doc:"the user who asked for it"`
+	ConfirmedBy string      `json:"confirmed_by,omitempty"`
+	Reason      string      `json:"reason,omitempty" doc:"why somebody rejected the draft"`
+
+	Withdrawn *plan.Withdrawal `json:"withdrawn,omitempty" doc:"the model took the draft back, and no person cancelled it"`
+
+	Retries    string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
+	StepsDone  int           `json:"steps_done"`
+	StepsTotal int           `json:"steps_total"`
+	Error      *plan.Failure `json:"error,omitempty"`
+	Waits      []RunWait     `json:"waits" nullable:"false" doc:"what waits for a person in it; one may be over"`
 }
 
 // RunWait is one thing of a run that waits for a person.
@@ -175,7 +178,7 @@ func showHead(h plan.Head) RunSummary {
 	v := RunSummary{
 		RunID: h.ID, ChatID: h.ChatID, ProjectID: h.ProjectID, Goal: h.Plan.Goal, Status: h.Status, Digest: h.Digest,
 		ExpiresAt: h.Plan.ExpiresAt.UTC(), CreatedAt: h.CreatedAt.UTC(), UpdatedAt: h.UpdatedAt.UTC(), EndedAt: optionalTime(h.EndedAt.UTC()),
-		ProposedBy: h.User, ConfirmedBy: h.Confirmer, Reason: h.Reason, Retries: h.Retries,
+		ProposedBy: h.User, ConfirmedBy: h.Confirmer, Reason: h.Reason, Withdrawn: h.Withdrawn, Retries: h.Retries,
 		StepsDone: h.Done, StepsTotal: len(h.Plan.Steps), Error: h.Error, Waits: make([]RunWait, len(h.Open)),
 	}
 	for i, w := range h.Open {

@@ -12,31 +12,35 @@ import (
 
 // Run is the JSON form of a run.
 type Run struct {
-	RunID       string        `json:"run_id"`
-	ChatID      string        `json:"chat_id"`
-	ProjectID   string        `json:"project_id,omitempty"`
-	PlanID      string        `json:"plan_id"`
-	Revision    int           `json:"revision"`
-	Goal        string        `json:"goal"`
-	Status      plan.Status   `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
-	Digest      plan.Digest   `json:"digest" doc:"what a confirmation must name"`
-	Replaces    plan.Digest   `json:"replaces,omitempty" doc:"digest of the revision before this one"`
-	ExpiresAt   time.Time     `json:"expires_at"`
-	CreatedAt   time.Time     `json:"created_at"`
-	UpdatedAt   time.Time     `json:"updated_at"`
-	Locale      string        `json:"locale"`
-	Ceiling     int           `json:"ceiling,omitempty" doc:"tokens of models that the run may use at most"`
-	Undoable    int           `json:"undoable" doc:"how many of the steps that change something can be undone"`
-	Changing    int           `json:"changing" doc:"how many steps change something"`
-	Concludes   bool          `json:"concludes,omitempty" doc:"it ended, and a model tells in the chat what came of it: the message ID#conclusion"`
-	ConfirmedBy string        `json:"confirmed_by,omitempty"`
-	Reason      string        `json:"reason,omitempty" doc:"why somebody rejected the draft"`
-	Retries     string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
-	Stopping    bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
-	Undoing     bool          `json:"undoing,omitempty" doc:"what was done is being undone"`
-	Taken       []plan.Taken  `json:"taken,omitempty" doc:"values of its steps that stood in what was read before it was proposed. What was read more than ten minutes ago may have changed: POST …/look reads it again"`
-	Steps       []Step        `json:"steps" nullable:"false"`
-	Error       *plan.Failure `json:"error,omitempty"`
+	RunID       string      `json:"run_id"`
+	ChatID      string      `json:"chat_id"`
+	ProjectID   string      `json:"project_id,omitempty"`
+	PlanID      string      `json:"plan_id"`
+	Revision    int         `json:"revision"`
+	Goal        string      `json:"goal"`
+	Status      plan.Status `json:"status" enum:"draft,queued,running,waiting,done,error,in_doubt,cancelled,expired,superseded"`
+	Digest      plan.Digest `json:"digest" doc:"what a confirmation must name"`
+	Replaces    plan.Digest `json:"replaces,omitempty" doc:"digest of the revision before this one"`
+	ExpiresAt   time.Time   `json:"expires_at"`
+	CreatedAt   time.Time   `json:"created_at"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+	Locale      string      `json:"locale"`
+	Ceiling     int         `json:"ceiling,omitempty" doc:"tokens of models that the run may use at most"`
+	Undoable    int         `json:"undoable" doc:"how many of the steps that change something can be undone"`
+	Changing    int         `json:"changing" doc:"how many steps change something"`
+	Concludes   bool        `json:"concludes,omitempty" doc:"it ended, and a model tells in the chat what came of it: the message ID#conclusion"`
+	ConfirmedBy string      `json:"confirmed_by,omitempty"`
+	Reason      string      `json:"reason,omitempty" doc:"why somebody rejected the draft"`
+
+	Withdrawn *plan.Withdrawal `json:"withdrawn,omitempty" doc:"the model took the draft back, and no person cancelled it. POST …/repeat proposes it again"`
+	Dropped   *plan.Dropped    `json:"dropped,omitempty" doc:"the draft that waited and in whose place this plan came"`
+
+	Retries  string        `json:"retries,omitempty" doc:"the run that this one goes on from"`
+	Stopping bool          `json:"stopping,omitempty" doc:"a person asked to stop it"`
+	Undoing  bool          `json:"undoing,omitempty" doc:"what was done is being undone"`
+	Taken    []plan.Taken  `json:"taken,omitempty" doc:"values of its steps that stood in what was read before it was proposed. What was read more than ten minutes ago may have changed: POST …/look reads it again"`
+	Steps    []Step        `json:"steps" nullable:"false"`
+	Error    *plan.Failure `json:"error,omitempty"`
 }
 
 // PlannedStep is a proposed step with its target.
@@ -176,7 +180,7 @@ func showRun(r plan.Run) Run {
 		RunID: r.ID, ChatID: r.ChatID, ProjectID: r.ProjectID, PlanID: r.Plan.ID, Revision: r.Plan.Revision,
 		Goal: r.Plan.Goal, Status: r.Status, Digest: r.Digest, Replaces: r.Plan.Replaces, ExpiresAt: r.Plan.ExpiresAt.UTC(),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), Locale: r.Locale, Ceiling: r.Plan.Ceiling,
-		ConfirmedBy: r.Confirmer, Reason: r.Reason, Retries: r.Retries,
+		ConfirmedBy: r.Confirmer, Reason: r.Reason, Withdrawn: r.Withdrawn, Dropped: r.Dropped, Retries: r.Retries,
 		Concludes: r.Conclude == plan.ConcludeDue,
 		Taken:     r.Taken, Stopping: r.CancelAt != nil && !r.Status.Terminal(), Undoing: r.UndoAt != nil && !r.Status.Terminal(),
 		Steps: make([]Step, 0, len(r.Plan.Steps)), Error: r.Error,

@@ -14,26 +14,29 @@ import (
 
 // card is the view of a run: the plan to confirm, then its timeline, then its result.
 type card struct {
-	ID      string
-	Goal    render.HTML
-	Status  plan.Status // as shown: a draft past its time is expired
-	Draft   bool
-	Live    bool // queued, running or waiting
-	Dead    bool // a draft that cannot run any more
-	Open    bool // the steps are unfolded initially
-	Digest  string
-	Short   string // first and last digits of the digest
-	Expires time.Time
-	Seq     int // number of the run's last event when it was read; later ones are requested from there
-	Steps   []cardStep
-	Rows    []stepRow // the same steps, those that are alike together
-	Graph   *graph
-	Left    int    // steps that are neither done nor skipped
-	Remains string // about how long they take
-	Writes  int
-	Destroy int
-	Repeats int // steps whose request may have been done already
-	Costs   int // changing steps with an amount of money
+	ID     string
+	Goal   render.HTML
+	Status plan.Status // as shown: a draft past its time is expired
+	Draft  bool
+	Live   bool // queued, running or waiting
+	Dead   bool // a draft that cannot run any more
+
+	Withdrawn bool         // the model took the draft back; Reason is its own
+	Dropped   *droppedPlan // the draft in whose place this one came
+	Open      bool         // the steps are unfolded initially
+	Digest    string
+	Short     string // first and last digits of the digest
+	Expires   time.Time
+	Seq       int // number of the run's last event when it was read; later ones are requested from there
+	Steps     []cardStep
+	Rows      []stepRow // the same steps, those that are alike together
+	Graph     *graph
+	Left      int    // steps that are neither done nor skipped
+	Remains   string // about how long they take
+	Writes    int
+	Destroy   int
+	Repeats   int // steps whose request may have been done already
+	Costs     int // changing steps with an amount of money
 	Finished,
 	Total int
 	Skipped   int // skipped because of their conditions
@@ -149,6 +152,12 @@ func newCard(run plan.Run, events []plan.Event, tag locale.Tag, now time.Time) *
 	c.Short = shortDigest(c.Digest)
 	a := cardBuilder{run: run, card: c, words: words{tag: tag}, times: historyOf(events), now: now}
 	c.Goal, c.Reason, c.Revision, c.Retries = a.show(p.Goal), a.show(run.Reason), p.Revision, run.Retries
+	if run.Withdrawn != nil {
+		c.Withdrawn, c.Reason = true, a.show(run.Withdrawn.Reason)
+	}
+	if run.Dropped != nil && c.Draft {
+		c.Dropped = a.dropped(*run.Dropped)
+	}
 	c.Undoing = run.UndoAt != nil && run.Status.Active()
 	if run.Error != nil {
 		c.Error = display(run.Error.Message)

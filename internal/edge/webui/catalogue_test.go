@@ -82,6 +82,9 @@ func families() map[string][]string {
 	for _, s := range plan.Statuses() {
 		f["page.status."] = append(f["page.status."], string(s))
 	}
+	for _, family := range []string{"page.status.", "page.dead."} { // of a draft that the model took back
+		f[family] = append(f[family], "withdrawn")
+	}
 	for _, k := range []plan.WaitKind{plan.WaitDraft, plan.WaitApproval, plan.WaitDoubt, plan.WaitJob} {
 		f["page.wait."] = append(f["page.wait."], string(k))
 	}
@@ -92,7 +95,7 @@ func families() map[string][]string {
 		plan.EventProposed, plan.EventConfirmed, plan.EventCancelled, plan.EventExpired, plan.EventSuperseded, plan.EventStarted, plan.EventStopping,
 		plan.EventFinished, plan.EventStepStart, plan.EventStepRetry, plan.EventStepWait, plan.EventStepDone, plan.EventStepFailed, plan.EventStepDoubt,
 		plan.EventRevised, plan.EventLooked, plan.EventUndoing, plan.EventRetried, plan.EventReversed, plan.EventStepSkipped, plan.EventStepExpanded,
-		plan.EventStepAsked, plan.EventStepApproved, plan.EventStepRefused, plan.EventStepChecked, plan.EventStepResolved, plan.EventStepReasoned,
+		"run.withdrawn", plan.EventStepAsked, plan.EventStepApproved, plan.EventStepRefused, plan.EventStepChecked, plan.EventStepResolved, plan.EventStepReasoned,
 	}
 	f["page.receipt.unsigned."] = []string{receipt.NotEnded, receipt.Pending}
 	for _, k := range []string{"not_found", "signed_out", "forbidden", "too_many", "unavailable", "internal"} {

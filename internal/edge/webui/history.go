@@ -42,6 +42,7 @@ type runRow struct {
 	Goal        render.HTML
 	Says        []saidValue // of its first changing step
 	Status      plan.Status
+	Withdrawn   bool   // the model took the draft back
 	Undone      bool   // a newer run of the same page, or of one that was read for it, undid it
 	Who         string // who confirmed it, or else who asked for it
 	At          time.Time
@@ -164,7 +165,7 @@ func (l *runList) page(ctx context.Context, cursor string) ([]runRow, string, er
 func (s *site) historyRow(v visit, h plan.Head) runRow {
 	run := h.Run
 	r := runRow{
-		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Who: run.Confirmer, At: run.CreatedAt,
+		ID: run.ID, ChatID: run.ChatID, Goal: display(run.Plan.Goal), Status: run.Status, Withdrawn: run.Withdrawn != nil, Who: run.Confirmer, At: run.CreatedAt,
 		Done: h.Done, Total: len(run.Plan.Steps), Receipt: run.Status.Terminal(),
 		Micros: h.Micros, head: h,
 	}

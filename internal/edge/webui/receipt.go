@@ -154,7 +154,7 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 		r.Confirmed = &signature{By: a.show(told.Confirmed.By), At: told.Confirmed.At, Digest: string(told.Confirmed.Digest)}
 	}
 	for _, e := range events {
-		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e.Type, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
+		r.Events = append(r.Events, receiptEvent{Seq: e.Seq, At: e.At, Type: e.Type, Said: eventText(e, v.tag), Step: plain(e.StepID.String()), Hash: e.Hash})
 	}
 	for _, s := range told.Steps {
 		r.Steps = append(r.Steps, a.receiptStep(s))
@@ -162,8 +162,12 @@ func newReceipt(run plan.Run, told receipt.Receipt, keys []receipt.Key, list []p
 	return r
 }
 
-// eventText returns what a type of event means, in words. A type that this version does not know is said as it is.
-func eventText(kind string, tag locale.Tag) string {
+// eventText returns what an event means, in words. A type that this version does not know is said as it is.
+func eventText(e plan.Event, tag locale.Tag) string {
+	kind := e.Type
+	if plan.IsWithdrawal(e) {
+		kind = "run.withdrawn"
+	}
 	if text, ok := locale.Lookup(tag, "page.event."+kind); ok {
 		return text
 	}

@@ -103,6 +103,7 @@ func TestARunIsRefusedIfItChangedNothing(t *testing.T) {
 		refused bool
 	}{
 		"a draft":                      {plan.Run{Status: plan.Cancelled}, true},
+		"a draft that was taken back":  {plan.Run{Status: plan.Cancelled, Withdrawn: &plan.Withdrawal{}}, false},
 		"a draft that expired":         {plan.Run{Status: plan.Expired}, false},
 		"a draft that was replaced":    {plan.Run{Status: plan.Superseded}, false},
 		"a run that was stopped":       {plan.Run{Status: plan.Cancelled, Confirmer: "ana"}, false},

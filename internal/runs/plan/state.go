@@ -209,6 +209,8 @@ type Run struct {
 	ConfirmBy  string       // id of the confirmation: the user, and the Idempotency-Key or a new id
 	Confirmer  string       // the user who confirmed
 	Reason     string       // the user's reason for rejecting the draft
+	Withdrawn  *Withdrawal  `json:",omitempty"` // the model took the draft back; nil: it did not
+	Dropped    *Dropped     `json:",omitempty"` // the draft in whose place this one came; nil: none waited
 	Retries    string       // the run that this one continues
 	JobID      string       `json:"-"` // the job that proposed it and waits for its end
 	Taken      []Taken      `json:"-"` // the values of its plan that were read
@@ -281,10 +283,11 @@ func (r Run) EndedWell() bool {
 	})
 }
 
-// Refused reports whether a person refused the run and it changed nothing: its draft, or a step at its approval.
+// Refused reports whether a person refused the run and it changed nothing: its draft, or a step at its approval. A model that takes a
+// draft back is no person.
 func (r Run) Refused() bool {
 	if r.Confirmer == "" {
-		return r.Status == Cancelled
+		return r.Status == Cancelled && r.Withdrawn == nil
 	}
 	changed := slices.ContainsFunc(r.Steps, func(st StepState) bool {
 		s, ok := r.Plan.Step(st.StepID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -18,21 +19,21 @@ import (
 
 // Describe returns a plan as text, for clients that show no card: every step with its method and
 // its full target. No value can imitate another line or hide text: goal and titles are one line
-// each, and invisible characters of arguments are escaped. replaces says that the plan took the
-// place of another.
-func Describe(p plan.Plan, replaces bool) locale.Phrase { return description{p, replaces} }
+// each, and invisible characters of arguments are escaped. dropped is the plan in whose place it
+// came, which the first line names; nil: none waited.
+func Describe(p plan.Plan, dropped *plan.Dropped) locale.Phrase { return description{p, dropped} }
 
 type description struct {
-	plan     plan.Plan
-	replaces bool
+	plan    plan.Plan
+	dropped *plan.Dropped
 }
 
 // In returns the description in a language.
 func (d description) In(tag locale.Tag) string {
 	p := d.plan
 	var b strings.Builder
-	if d.replaces {
-		b.WriteString(locale.Text(tag, "turn.superseded") + "\n")
+	if d.dropped != nil {
+		b.WriteString(Replaced(*d.dropped).In(tag) + "\n")
 	}
 	b.WriteString(locale.Text(tag, "turn.proposed", "goal", p.Goal))
 	for i, s := range p.Steps {
@@ -63,6 +64,34 @@ func (d description) In(tag locale.Tag) string {
 	}
 	return b.String()
 }
+
+// Replaced is a line that names a draft in whose place another came, and the steps of it that are gone. Its names are quoted,
+// and none can end its quotation: the model wrote them.
+type Replaced plan.Dropped
+
+// In returns the line in a language.
+func (d Replaced) In(tag locale.Tag) string {
+	if len(d.Steps) == 0 {
+		return locale.Text(tag, "turn.superseded_whole", "goal", Quotable(d.Goal))
+	}
+	var names []string
+	for _, s := range d.Steps {
+		names = append(names, locale.Text(tag, "turn.dropped_step", "title", Quotable(s.Title), "called", Quotable(s.Called)))
+	}
+	if d.More > 0 {
+		names = append(names, locale.Text(tag, "turn.dropped_more", "n", strconv.Itoa(d.More)))
+	}
+	return locale.Text(tag, "turn.superseded", "goal", Quotable(d.Goal), "steps", strings.Join(names, ", "))
+}
+
+// Quotable returns a name that a model wrote so that a sentence of ours can quote it: on one line, without quotation marks
+// and invisible characters, and cut to 120 characters.
+func Quotable(name string) string { return plan.Shorten(quoted(name), 120) }
+
+// quoted is Quotable without a bound.
+func quoted(text string) string { return escapeInvisible(quotes.Replace(plan.Line(text)), jsonEscape) }
+
+var quotes = strings.NewReplacer("«", "‹", "»", "›", "“", "'", "”", "'", "„", "'", `"`, "'")
 
 // changeLines returns the lines about a step that changes files: what becomes of each, and the diff, whose lines begin with
 // a mark; nil of another step.

@@ -34,7 +34,7 @@ func TestDescribeShowsAllThatIsSent(t *testing.T) {
 		},
 	}
 	for _, tag := range []locale.Tag{locale.Spanish, locale.English} {
-		text := run.Describe(p, false).In(tag)
+		text := run.Describe(p, nil).In(tag)
 		for _, want := range []string{
 			`POST https://bank.example/payments`, `{"amount":10}`, `{"amount":-10000,"to":"x\u202e"}`, `GET https://other.example/orders {"memo":"${s1.body.memo}"}`,
 			"query token; header X-Id", "query other",
@@ -61,7 +61,7 @@ func TestDescribeShowsInvisibleCharacters(t *testing.T) {
 				When:   &ref.Condition{Value: "${s0.status}", Is: ref.Equal, To: json.RawMessage(`"` + odd + `"`)},
 			}, {ID: plan.EffectOf("s2"), Title: "Tool", MCPID: "m1", Tool: odd}},
 		}
-		if text := run.Describe(p, false).In(locale.Spanish); strings.ContainsRune(text, r) {
+		if text := run.Describe(p, nil).In(locale.Spanish); strings.ContainsRune(text, r) {
 			t.Errorf("%U is in\n%s", r, text)
 		}
 	}
@@ -72,7 +72,7 @@ func TestDescribeShowsEscapesAsCharacters(t *testing.T) {
 	value := json.RawMessage(`{"a":"t\u00e9 \u003c \ud83d\ude00 \u200b \ud83d"}`)
 	call := plan.Call{MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value}
 	p := plan.Plan{Goal: "Té", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Té", MCPID: "m1", Method: "POST", Path: "/x", Query: value, Body: value, Undo: &plan.Undo{Call: call}}}}
-	text := run.Describe(p, false).In(locale.Spanish)
+	text := run.Describe(p, nil).In(locale.Spanish)
 	if n := strings.Count(text, `{"a":"té < 😀 \u200b \ud83d"}`); n < 2 || strings.Contains(text, "00e9") {
 		t.Errorf("%d times in\n%s", n, text)
 	}
@@ -85,7 +85,7 @@ func TestChangesOfFilesAreDescribedAsADiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := plan.Plan{Goal: "g", Steps: []plan.Step{{ID: plan.EffectOf("s1"), Title: "Aplica 1 cambio", MCPID: tool.FilesID, Tool: tool.ApplyChanges, Body: body, Undo: &plan.Undo{Call: plan.Call{MCPID: tool.FilesID, Tool: tool.UndoChanges}}}}}
-	got := run.Describe(p, false).In(locale.Spanish)
+	got := run.Describe(p, nil).In(locale.Spanish)
 	for _, want := range []string{"\n   a (+1 −0)\n", "\n   │ +2. Otro paso\\u202e\\u000d\n", "\n   Se deshace restaurando"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

@@ -70,7 +70,7 @@ func TestADraftSaysWhichRequestsMayHaveBeenDone(t *testing.T) {
 			if got := again(r, runs); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
-			said := run.Describe(r.Plan, false).In(locale.Spanish)
+			said := run.Describe(r.Plan, nil).In(locale.Spanish)
 			if told := strings.Count(said, "no se sabe si ya se hizo"); told != strings.Count(c.want, ":") {
 				t.Error(said)
 			}

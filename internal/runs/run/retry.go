@@ -111,7 +111,8 @@ func (s *Service) propose(ctx context.Context, next plan.Run, chat conversation.
 		old = &before
 	}
 	at := s.Now()
-	card := s.message(next, conversation.KindPlan, at, Describe(next.Plan, old != nil))
+	next.Dropped = plan.DroppedFor(old, next.Plan)
+	card := s.message(next, conversation.KindPlan, at, Describe(next.Plan, next.Dropped))
 	data := Proposed(next, map[string]any{"retries": next.Retries})
 	if next.Plan.Reuse != nil {
 		data["reused"] = next.Plan.Reuse.Steps

@@ -135,6 +135,11 @@ type Decider interface {
 	Cancel(ctx context.Context, c Cancellation) (Decision, error)
 }
 
+// Withdrawer takes drafts back.
+type Withdrawer interface {
+	Withdraw(ctx context.Context, t Retraction) (Decision, error)
+}
+
 // Key identifies a run.
 type Key struct{ Account, RunID string }
 

@@ -21,6 +21,8 @@ func TestStoredFormatEqualsGoldenFiles(t *testing.T) {
 		kvtest.Document(plans),
 		kvtest.Document(revisions),
 		kvtest.Document(failures),
+		kvtest.Document(withdrawn),
+		kvtest.Document(dropped),
 		kvtest.Document(states),
 		kvtest.Document(ruleLists),
 	)

@@ -12,6 +12,8 @@ var (
 	plans     = kv.Document[plan.Plan]{Name: "plan"}
 	revisions = kv.Document[plan.Revision]{Name: "revision"}
 	failures  = kv.Document[plan.Failure]{Name: "failure"}
+	withdrawn = kv.Document[plan.Withdrawal]{Name: "withdrawal"}
+	dropped   = kv.Document[plan.Dropped]{Name: "dropped plan"}
 	states    = kv.Document[plan.StepState]{Name: "step"}
 	ruleLists = kv.Document[[]rule.Rule]{Name: "rules"}
 )
@@ -44,6 +46,8 @@ type runRow struct {
 	ConfirmBy  string          `dynamodbav:"confirm_by,omitempty"`
 	Confirmer  string          `dynamodbav:"confirmer,omitempty"`
 	Reason     string          `dynamodbav:"reason,omitempty"`
+	Withdrawn  []byte          `dynamodbav:"withdrawn,omitempty"` // plan.Withdrawal
+	Dropped    []byte          `dynamodbav:"dropped,omitempty"`   // plan.Dropped
 	Retries    string          `dynamodbav:"retries,omitempty"`
 	Besides    []string        `dynamodbav:"besides,omitempty"`
 	Next       string          `dynamodbav:"next_run_id,omitempty"`
@@ -84,6 +88,9 @@ func rowOfRun(r plan.Run) runRow {
 	}
 	done := r.DoneSteps()
 	row.Done = &done
+	if r.Dropped != nil {
+		row.Dropped, _ = dropped.Encode(*r.Dropped) // texts and a number
+	}
 	return row
 }
 
@@ -112,20 +119,31 @@ func (row runRow) run() (plan.Run, error) {
 			r.DueAt = kv.Time(ms)
 		}
 	}
-	if len(row.Error) > 0 {
-		failure, err := failures.Decode(row.Error)
-		if err != nil {
-			return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
-		}
-		r.Error = &failure
+	var err error
+	if r.Error, err = optional(failures, row.Error); err != nil {
+		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+	}
+	if r.Withdrawn, err = optional(withdrawn, row.Withdrawn); err != nil {
+		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
+	}
+	if r.Dropped, err = optional(dropped, row.Dropped); err != nil {
+		return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
 	}
 	if len(row.Plan) > 0 {
-		var err error
 		if r.Plan, err = plans.Decode(row.Plan); err != nil {
 			return r, fmt.Errorf("store: run %s: %w", row.RunID, err)
 		}
 	}
 	return r, nil
+}
+
+// optional reads a document that a row may have; nil when it has none.
+func optional[T any](d kv.Document[T], raw []byte) (*T, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v, err := d.Decode(raw)
+	return &v, err
 }
 
 // revisionOf returns the revision of its row.

@@ -247,8 +247,8 @@ func displace(account, runID string, at time.Time) kv.Write {
 		kv.Item{":now": kv.N(kv.Millis(at)), ":waiting": kv.S(string(plan.Waiting))}, fault.ErrMoved).Named("#status", "status")
 }
 
-// Discard moves a draft to cancelled, expired or superseded, with its reason, and frees its
-// chat, if the chat still waits for it.
+// Discard moves a draft to cancelled, expired or superseded, with the reason of the person or of the model that took it
+// back, and frees its chat, if the chat still waits for it.
 func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat, to plan.Status, rec run.Record) (plan.Run, error) {
 	t, err := begin(r, to, rec)
 	if err != nil {
@@ -258,10 +258,17 @@ func (s *Store) Discard(ctx context.Context, r plan.Run, chat conversation.Chat,
 	if r.Reason != "" {
 		t.update("reason = :reason", kv.Item{":reason": kv.S(r.Reason)})
 	}
+	if r.Withdrawn != nil {
+		raw, err := withdrawn.Encode(*r.Withdrawn)
+		if err != nil {
+			return r, err
+		}
+		t.update("withdrawn = :withdrawn", kv.Item{":withdrawn": kv.B(raw)})
+	}
 	if chat.ID != "" {
 		t.post(rec)
 	}
-	if chat.ID != "" && to == plan.Cancelled { // a person did it
+	if chat.ID != "" && to == plan.Cancelled && r.Withdrawn == nil { // a person did it
 		refused, err := s.refusals(ctx, r, chat.ID, rec.At)
 		if err != nil {
 			return r, err

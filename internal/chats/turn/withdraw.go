@@ -1,0 +1,139 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"piloto/internal/ground/fault"
+	"piloto/internal/models/llm"
+	"piloto/internal/runs/plan"
+	"piloto/internal/runs/run"
+)
+
+// A model may take back the draft that it was shown, when a person refuses it in words that are on no list of ours. That is the
+// model's act, not the person's: it is recorded as such, runs nothing, and loses to every decision of a person.
+
+// withdrawal is a call that takes the draft back.
+type withdrawal struct {
+	at     int // its place in the reply
+	reason string
+}
+
+var withdrawKeys = []string{"run_id", "reason"}
+
+// needsDecider reports whether a turn answers a person who decides about the draft that waits.
+func needsDecider(o offer) bool { return o.pending && o.decides }
+
+// doWithdraw takes the call: it is made after the other calls of the reply were read, and before their plan is proposed.
+func doWithdraw(_ context.Context, d *dialog, c toolCall) (string, error) {
+	var in struct {
+		RunID  string `json:"run_id"`
+		Reason string `json:"reason"`
+	}
+	wrong := decodeStrict(c.raw, &in, withdrawKeys)
+	if in.Reason = safeLine(in.Reason, len(in.Reason)); in.Reason == "" || utf8.RuneCountInString(in.Reason) > plan.MaxWithdrawalReason {
+		wrong = append(wrong, fault.Field{Loc: []any{"reason"}, Type: "value_error", Msg: fmt.Sprintf("must say why, in at most %d characters", plan.MaxWithdrawalReason)})
+	}
+	if in.RunID != d.pending.ID {
+		wrong = append(wrong, fault.Field{Loc: []any{"run_id"}, Type: "value_error", Msg: "must be that of the draft which waits in this chat: " + d.pending.ID})
+	}
+	switch {
+	case len(wrong) > 0:
+		return toolErrors(wrong), nil
+	case c.batch.withdrawal != nil:
+		return toolError("", "it is called once in a reply"), nil
+	}
+	c.batch.withdrawal = &withdrawal{c.at, in.Reason}
+	return "", nil
+}
+
+// withdraw takes the draft back, as a reply asks. When it cannot, nothing else of the reply is done: the model wrote it for a
+// chat in which the draft waits no longer.
+func (d *dialog) withdraw(ctx context.Context, b *batch, results []string) {
+	w := b.withdrawal
+	if w == nil {
+		return
+	}
+	why := ""
+	if b.proposals.revises {
+		why = toolError("", "it was not withdrawn: you change the same plan in this reply; do one of both")
+	} else {
+		results[w.at], why = d.takeBack(ctx, w.reason)
+	}
+	if why == "" {
+		return
+	}
+	const undone = "nothing was done: the plan that you wanted to withdraw was not withdrawn; read why, and call again if it is still wanted"
+	results[w.at] = why
+	if b.proposals.any() {
+		b.proposals.early = toolError("", undone)
+	}
+	if b.question != nil {
+		results[b.question.at], b.question = toolError("", undone), nil
+	}
+	if b.apply != nil {
+		results[b.apply.at], b.apply = toolError("", undone), nil
+	}
+}
+
+// takeBack takes the draft back. It returns the result for the model, or why the draft was not taken back.
+func (d *dialog) takeBack(ctx context.Context, reason string) (result, why string) {
+	draft := d.pending
+	decision, err := d.service.Runs.Withdraw(ctx, run.Retraction{
+		Account: draft.Account, RunID: draft.ID, Digest: draft.Digest, Locale: d.req.Locale,
+		As: plan.Withdrawal{Message: d.incoming.ID, Reason: reason, Provider: d.use.Provider, Model: d.use.Model},
+	})
+	switch kind := fault.KindOf(err); {
+	case err == nil:
+	case kind == fault.Conflict, kind == fault.Gone, kind == fault.NotFound:
+		return "", d.keptDraft(ctx, err)
+	default:
+		return "", toolError("", d.unread(ctx, err))
+	}
+	d.withdrawn = append(d.withdrawn, decision.Message)
+	d.forgetDraft(decision.Run)
+	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
+	return encode(map[string]any{
+		"withdrawn": draft.ID,
+		"note":      "the plan waits no longer and nothing of it was run; the person reads that you withdrew it, and can have it proposed again. Now answer the person, or propose another plan",
+	}), ""
+}
+
+// keptDraft tells the model why its draft was not taken back, and what became of it.
+func (d *dialog) keptDraft(ctx context.Context, err error) string {
+	why := "it ended meanwhile"
+	switch {
+	case errors.Is(err, plan.ErrAlreadyRunning):
+		why = "the person confirmed it meanwhile, and it runs"
+	case errors.Is(err, plan.ErrStale):
+		why = "it was changed or replaced meanwhile"
+	case errors.Is(err, plan.ErrExpired):
+		why = "it expired meanwhile"
+	}
+	out := map[string]any{"error": "it was not withdrawn, and nothing was done: " + why}
+	r, err := d.service.Store.Bare(ctx, d.pending.Account, d.pending.ID)
+	if err != nil {
+		return encode(out)
+	}
+	d.forgetDraft(r)
+	if now, err := outcomes([]plan.Run{r}, d.service.Now()); err == nil {
+		out["now"] = json.RawMessage(strings.TrimSpace(now))
+	}
+	return encode(out)
+}
+
+// forgetDraft notes what became of the draft: the turn cannot change it any more.
+func (d *dialog) forgetDraft(now plan.Run) {
+	for i := range d.runs {
+		if d.runs[i].ID == now.ID {
+			d.runs[i] = now
+		}
+	}
+	d.pending = nil
+	d.tools = slices.DeleteFunc(slices.Clone(d.tools), func(t llm.Tool) bool { return t.Name == toolRevise || t.Name == toolWithdraw })
+}

@@ -1,0 +1,63 @@
+package plan
+
+import "piloto/internal/ground/jcs"
+
+// Bounds of what is said of a plan that another one replaced.
+const (
+	mostDropped = 20 // steps that are named
+	droppedName = 80 // characters of a title, and of a call
+)
+
+// Dropped is a draft that waited, and in whose place another plan came. Its texts are on one line each.
+type Dropped struct {
+	RunID string        `json:"run_id"`
+	Goal  string        `json:"goal"`
+	Steps []DroppedStep `json:"steps,omitempty" nullable:"false" doc:"its steps that the new plan does not have, at most 20"`
+	More  int           `json:"more,omitempty" doc:"how many such steps are not named"`
+}
+
+// DroppedStep names a step of a plan that was replaced.
+type DroppedStep struct {
+	Title  string `json:"title"`
+	Called string `json:"called" doc:"its method and path, or its tool"`
+	Server string `json:"server" doc:"the server's name"`
+}
+
+// DroppedFor says what becomes of a draft in whose place a plan comes; nil without a draft.
+func DroppedFor(old *Run, next Plan) *Dropped {
+	if old == nil {
+		return nil
+	}
+	d := &Dropped{RunID: old.ID, Goal: Line(old.Plan.Goal)}
+	kept := map[string]int{} // how many steps make the same call
+	for _, s := range next.Steps {
+		kept[sentOf(s)]++
+	}
+	for _, s := range old.Plan.Steps {
+		call := sentOf(s)
+		if kept[call]--; kept[call] >= 0 {
+			continue
+		}
+		if len(d.Steps) == mostDropped {
+			d.More++
+			continue
+		}
+		d.Steps = append(d.Steps, old.Plan.named(s))
+	}
+	return d
+}
+
+// named returns the names of a step.
+func (p Plan) named(s Step) DroppedStep {
+	b, _ := p.Binding(s.ID)
+	return DroppedStep{Title: Shorten(s.Title, droppedName), Called: Shorten(s.Called(), droppedName), Server: Shorten(b.ServerName, droppedName)}
+}
+
+// sentOf returns what a step sends, as it is planned, in canonical form.
+func sentOf(s Step) string {
+	form, err := jcs.Canonical([]any{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body, s.ForEach})
+	if err != nil { // what cannot be compared is like nothing else
+		return s.ID.String()
+	}
+	return string(form)
+}

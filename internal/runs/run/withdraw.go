@@ -1,0 +1,69 @@
+package run
+
+import (
+	"context"
+
+	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/runs/plan"
+)
+
+// Retraction is the wish of a model to take a draft back that it was shown.
+type Retraction struct {
+	Account string
+	RunID   string
+	Digest  plan.Digest // of the draft as the model read it
+	As      plan.Withdrawal
+	Locale  locale.Tag
+}
+
+// Withdraw takes a draft back, if it still waits as the model read it. It is no decision of a person: the event and the run say that
+// the model did it, for which reason and in answer to which message, and the chat does not remember it as a refusal.
+//
+// It returns plan.ErrStale when the draft was changed or replaced, plan.ErrAlreadyRunning when it was confirmed, plan.ErrExpired,
+// plan.ErrNotPending when it ended otherwise, and plan.ErrRunNotFound. An error changes nothing.
+func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) {
+	var d Decision
+	err := s.decide(ctx, t.Account, t.RunID, func(r plan.Run, chat conversation.Chat) error {
+		if r.Withdrawn != nil && r.Withdrawn.Message == t.As.Message { // by an earlier attempt, whose answer was lost
+			d = Decision{Run: r, Chat: chat, Message: s.withdrawnMessage(r, t)}
+			return nil
+		}
+		if err := s.checkWithdrawal(r, chat, t); err != nil {
+			return err
+		}
+		r.Withdrawn = &t.As
+		message := s.withdrawnMessage(r, t)
+		gone, err := s.Store.Discard(ctx, r, chat, plan.Cancelled, Record{
+			At: message.At, Type: plan.EventCancelled, Data: t.As.Data(), Messages: []conversation.Message{message},
+		})
+		chat.PendingRunID, chat.UpdatedAt = "", message.At
+		d = Decision{Run: gone, Chat: chat, Message: message}
+		return err
+	})
+	return d, err
+}
+
+// checkWithdrawal returns the reason why a draft may not be taken back, or nil.
+func (s *Service) checkWithdrawal(r plan.Run, chat conversation.Chat, t Retraction) error {
+	switch {
+	case r.Status == plan.Expired, r.Status == plan.Draft && !s.Now().Before(r.Plan.ExpiresAt):
+		return plan.ErrExpired
+	case r.Status.Active():
+		return plan.ErrAlreadyRunning
+	case r.Status == plan.Superseded:
+		return plan.ErrStale
+	case r.Status != plan.Draft:
+		return plan.ErrNotPending
+	case r.Digest != t.Digest, chat.PendingRunID != r.ID:
+		return plan.ErrStale
+	}
+	return nil
+}
+
+// withdrawnMessage returns the line of the chat that names a plan that was taken back, and why.
+func (s *Service) withdrawnMessage(r plan.Run, t Retraction) conversation.Message {
+	m := Message(s.IDs, r, conversation.KindNotice, s.Now(), t.Locale, locale.Say("turn.withdrawn", "goal", Quotable(r.Plan.Goal), "reason", quoted(t.As.Reason)))
+	m.Role = conversation.RoleSystem
+	return m
+}
