@@ -55,8 +55,7 @@ type chatHistory struct {
 
 // loadHistory returns the newest messages of the chat that fit, ending with the current one, and
 // its newest runs. Plans and runs reach the model as data and not as the assistant's text,
-// because the model would imitate such text; the text beside a proposal is left out for the same
-// reason.
+// because the model would imitate such text. What it said beside a plan is its own text.
 func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (chatHistory, error) {
 	messages, err := s.newestMessages(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
@@ -77,41 +76,49 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 			h.named = append(h.named, id)
 		}
 	}
-	messages = h.addTexts(req.Locale, messages, message)
+	texts, messages := h.textsBefore(message, messages)
 	h.addReads(messages, message)
-	h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages)
+	if h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages); err != nil {
+		return h, err
+	}
+	said, err := s.withFates(ctx, req.Principal.Account, texts, h.runs)
+	h.write(req.Locale, said, message)
 	return h, err
 }
 
-// addTexts adds a message and the texts before it, as far as they fit and are not summarised. It returns the messages
-// from the first one that does not fit, or all.
-func (h *chatHistory) addTexts(tag locale.Tag, messages []conversation.Message, message conversation.Message) []conversation.Message {
-	newest := messages
-	h.history = []llm.Message{{Role: llm.User, Content: message.Content}}
-	var said []conversation.Message
+// textsBefore returns the texts of a chat before a message, the oldest first, as far as they fit and are not summarised. It
+// also returns the messages from the first one that does not fit, or all.
+func (h *chatHistory) textsBefore(message conversation.Message, messages []conversation.Message) (texts, newest []conversation.Message) {
 	size := len(message.Content)
 	for i, m := range slices.Backward(messages) {
-		own := m.Kind == conversation.KindText && (m.Role == conversation.RoleUser || m.RunID == "" && m.FromRunID == "") || m.Kind == conversation.KindConclusion
-		if !own || m.Seq >= message.Seq || m.Seq <= h.summary.Until {
+		isText := m.Kind == conversation.KindText || m.Kind == conversation.KindConclusion
+		if !isText || m.Seq >= message.Seq || m.Seq <= h.summary.Until {
 			continue
 		}
 		if size += len(m.Content); size > historyBytes {
-			newest = messages[i:]
+			messages = messages[i:]
 			break
 		}
-		role := llm.Assistant
-		if m.Role == conversation.RoleUser {
-			role = llm.User
-		}
-		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text; the list is reversed below
+		texts = append(texts, m)
+	}
+	slices.Reverse(texts)
+	return texts, messages
+}
+
+// write writes the texts and the message to answer as the prompt has them. What we say of a text stands after it, as the
+// system's.
+func (h *chatHistory) write(tag locale.Tag, said []saidText, message conversation.Message) {
+	for _, m := range said {
+		h.history = append(h.history, llm.Message{Role: roleOf(m.Message), Content: m.Content})
+		if len(m.Notes) > 0 && m.Kind != conversation.KindConclusion { // the model would imitate the note's text
 			h.history = append(h.history, llm.Message{Role: llm.System, Content: locale.Text(tag, "prompt.only_text")})
 		}
-		h.history, said = append(h.history, llm.Message{Role: role, Content: m.Content}), append(said, m)
+		if line := m.fate.line(tag); line != "" {
+			h.history = append(h.history, llm.Message{Role: llm.System, Content: line})
+		}
 	}
-	slices.Reverse(h.history)
-	slices.Reverse(said)
-	h.older = olderPart(said)
-	return newest
+	h.history = append(h.history, llm.Message{Role: llm.User, Content: message.Content})
+	h.older = olderPart(tag, said)
 }
 
 // addReads adds the reads of the answers before a message, as far as they fit, and the servers whose data may be in these

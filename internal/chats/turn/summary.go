@@ -41,7 +41,7 @@ type older struct {
 
 // olderPart returns what a turn has to summarise; nothing until the history has grown by summaryKeeps exchanges, so that a
 // summary that failed is not tried at every turn. said is the history, the oldest first, without the message to answer.
-func olderPart(said []conversation.Message) older {
+func olderPart(tag locale.Tag, said []saidText) older {
 	var begins []int // of the exchanges
 	for i, m := range said {
 		if m.Role == conversation.RoleUser && (i == 0 || said[i-1].Role != conversation.RoleUser) {
@@ -55,11 +55,10 @@ func olderPart(said []conversation.Message) older {
 	part := said[:begins[n-summaryKeeps]]
 	o := older{until: part[len(part)-1].Seq}
 	for _, m := range part {
-		role := llm.Assistant
-		if m.Role == conversation.RoleUser {
-			role = llm.User
+		o.messages = append(o.messages, llm.Message{Role: roleOf(m.Message), Content: m.Content})
+		if m.fate != "" && m.fate.settled() { // a summary is not written again
+			o.messages = append(o.messages, llm.Message{Role: llm.System, Content: m.fate.line(tag)})
 		}
-		o.messages = append(o.messages, llm.Message{Role: role, Content: m.Content})
 	}
 	return o
 }
