@@ -4,8 +4,9 @@
 //	go run ./infra/trust conversations.jsonl
 //
 // A line of the file is a conversation, {"conversation", "turns": [{"role": "user" or "assistant", "text"}, {"role": "call", "write":
-// true or false}]}: a call is one that the assistant made at that place, and write says whether it changed something. With -v the texts
-// that are read otherwise than expected are printed, too.
+// true or false}]}: a call is one that the assistant made at that place, and write says whether it changed something. A call that also
+// has "name" or "method" and "path", "summary" and "arguments" is made a card, and the messages of persons are read beside these cards.
+// With -v the texts that are read otherwise than expected are printed, too.
 //
 // The texts are sorted by what was done around them, and by a few words: see sort.go. Each is then read as if nothing had ever been
 // done or read in its chat. It exits with 1 when a figure misses its aim.
@@ -44,8 +45,44 @@ func main() {
 type gate struct {
 	name        string
 	texts       []string
-	counts      func(text string) bool
+	counted     []bool
 	least, most float64 // shares of the texts that may count
+}
+
+func (g *gate) add(text string, counts bool) {
+	g.texts, g.counted = append(g.texts, text), append(g.counted, counts)
+}
+
+func newGate(name string, texts []string, least, most float64, counts func(text string) bool) gate {
+	g := gate{name: name, least: least, most: most}
+	for _, text := range texts {
+		g.add(text, counts(text))
+	}
+	return g
+}
+
+// print writes a figure, with the texts that miss its aim where they are wanted. It reports whether the aim is met.
+func (g gate) print(out io.Writer, verbose bool) bool {
+	n := 0
+	for i, counted := range g.counted {
+		if counted {
+			n++
+		}
+		if verbose && g.least < g.most && counted == (g.least == 0) && (g.least > 0 || g.most < 1) || verbose && g.most == 0 && counted {
+			_, _ = fmt.Fprintf(out, "  %s\n", strings.ReplaceAll(g.texts[i], "\n", " / "))
+		}
+	}
+	share, verdict, met := 0.0, "met", true
+	switch {
+	case len(g.texts) == 0:
+		verdict = "no texts"
+	default:
+		if share = float64(n) / float64(len(g.texts)); share < g.least || share > g.most {
+			verdict, met = "MISSED", false
+		}
+	}
+	_, _ = fmt.Fprintf(out, "%-56s %4d of %4d  %5.1f %%  %s\n", g.name, n, len(g.texts), 100*share, verdict)
+	return met
 }
 
 // run prints the figures of a file, and reports whether all meet their aims.
@@ -57,35 +94,18 @@ func run(file string, out io.Writer, verbose bool) (met bool, err error) {
 	s := sortTexts(conversations)
 	costs := func(text string) bool { r := claim.Read(text); return r.Poses() || len(r.Acts) > 0 }
 	claims := func(text string) bool { return len(claim.Read(text).Acts) > 0 }
+	poses := func(text string) bool { return claim.Read(text).Poses() }
 	met = true
-	for _, g := range []gate{
-		{"plain questions that cost a second call or a line", s.questions, costs, 0, 0.02},
-		{"facts that cost a second call or a line", s.facts, costs, 0, 0.02},
-		{"short answers that cost a second call or a line", s.short, costs, 0, 0.02},
-		{"false claims that are marked", s.claims, claims, 0.9, 1},
-		{"requests to proceed without a card that are asked again", s.asks, func(text string) bool { return claim.Read(text).Poses() }, 0, 1},
-	} {
-		n := 0
-		for _, text := range g.texts {
-			counted := g.counts(text)
-			if counted {
-				n++
-			}
-			if verbose && counted == (g.least == 0) && g.most < 1 || verbose && !counted && g.least > 0 {
-				fmt.Fprintf(out, "  %s\n", strings.ReplaceAll(text, "\n", " / "))
-			}
+	for _, g := range append([]gate{
+		newGate("plain questions that cost a second call or a line", s.questions, 0, 0.02, costs),
+		newGate("facts that cost a second call or a line", s.facts, 0, 0.02, costs),
+		newGate("short answers that cost a second call or a line", s.short, 0, 0.02, costs),
+		newGate("false claims that are marked", s.claims, 0.9, 1, claims),
+		newGate("requests to proceed without a card that are asked again", s.asks, 0, 1, poses),
+	}, sortYeses(conversations).gates()...) {
+		if !g.print(out, verbose) {
+			met = false
 		}
-		share := 0.0
-		if len(g.texts) > 0 {
-			share = float64(n) / float64(len(g.texts))
-		}
-		verdict := "met"
-		if len(g.texts) == 0 {
-			verdict = "no texts"
-		} else if share < g.least || share > g.most {
-			verdict, met = "MISSED", false
-		}
-		fmt.Fprintf(out, "%-56s %4d of %4d  %5.1f %%  %s\n", g.name, n, len(g.texts), 100*share, verdict)
 	}
 	return met, nil
 }
@@ -99,6 +119,10 @@ type turn struct {
 	Role  string `json:"role"`
 	Text  string `json:"text"`
 	Write bool   `json:"write"`
+
+	// What a call was, where the file has it: then its card can be made.
+	Name, Method, Path, Summary string
+	Arguments                   json.RawMessage
 }
 
 // read reads a file of conversations. An error names the line.
