@@ -92,8 +92,8 @@ func run(file string, out io.Writer, verbose bool) (met bool, err error) {
 		return false, err
 	}
 	s := sortTexts(conversations)
-	costs := func(text string) bool { r := claim.Read(text); return r.Poses() || len(r.Acts) > 0 }
-	claims := func(text string) bool { return len(claim.Read(text).Acts) > 0 }
+	costs := func(text string) bool { r := claim.Read(text); return r.Poses() || r.Claims() }
+	claims := func(text string) bool { return claim.Read(text).Claims() }
 	poses := func(text string) bool { return claim.Read(text).Poses() }
 	met = true
 	for _, g := range append([]gate{

@@ -20,8 +20,10 @@ func TestFiguresOfAFile(t *testing.T) {
 	if err != nil || !met {
 		t.Fatalf("%v, %v: %s", met, err, out.String())
 	}
-	for _, line := range []string{"plain questions that cost a second call or a line           0 of    1", "facts that cost a second call or a line                     0 of    1", "false claims that are marked                                1 of    1", "asked again     1 of    1",
-		"plain yeses taken beside the card of their act              1 of    1", "other messages taken beside any card                        0 of    2"} {
+	for _, line := range []string{
+		"plain questions that cost a second call or a line           0 of    1", "facts that cost a second call or a line                     0 of    1", "false claims that are marked                                1 of    1", "asked again     1 of    1",
+		"plain yeses taken beside the card of their act              1 of    1", "other messages taken beside any card                        0 of    2",
+	} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("%q is not in\n%s", line, out.String())
 		}

@@ -1,8 +1,10 @@
 package claim
 
 import (
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"piloto/internal/ground/lazy"
@@ -13,7 +15,11 @@ type Act struct {
 	Kinds []Kind   // families of its verb; none: any act
 	Own   bool     // the model says that it did it itself: nothing that was read makes that true
 	Verb  string   // as it is written, folded
+	Told  bool     // it tells of it as past: “was cancelled” is a claim only where the person orders that
+	State bool     // it says how a thing is: «está reservada», “is already booked”
 	Names []string // of its sentence: identifiers, folded
+
+	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
 }
 
 // actsOf returns the acts that a sentence claims. A question claims none.
@@ -22,19 +28,23 @@ func actsOf(s sentence) []Act {
 		return nil
 	}
 	words := wordsOf(s.text)
+	for len(words) > 2 && openers()[words[0]] && words[1] == "," {
+		words = words[2:]
+	}
 	if len(words) == 0 {
 		return nil
 	}
 	var list []Act
-	names := identifiers(s.text)
-	add := func(verb string, kinds []Kind, own bool) {
-		list = append(list, Act{Kinds: kinds, Own: own, Verb: verb, Names: names})
+	names, numbers := identifiers(s.text), slices.Collect(numbersIn(words))
+	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
+	add := func(verb string, kinds []Kind, own, state bool) {
+		list = append(list, Act{Kinds: kinds, Own: own, Verb: verb, State: state || already && !own, Names: names, Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
 	for i, w := range words {
 		before := clauseBefore(words, i)
-		if has(before, denials()) || supposed(words[:i]) {
+		if has(before, denials()) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
@@ -44,35 +54,53 @@ func actsOf(s sentence) []Act {
 			if w == "confirmed" && i+1 < len(words) && words[i+1] == "that" || perceived()[w] {
 				continue
 			}
-			add(w, kinds, true)
+			add(w, kinds, true, false)
 		case !known && v.past[w] != nil && !has(before[max(0, len(before)-1):], subordinators()):
-			add(w, v.past[w], true)
+			add(w, v.past[w], true, false)
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
-			add(w, v.became[w], false)
+			add(w, v.became[w], false, false)
 		case !known && v.going[w] != nil && (n.goes || i == 0 && goesNow(words)):
-			add(w, v.going[w], true)
+			add(w, v.going[w], true, false)
 		case known && (n.passive || n.state && closes(words, i) || n.quick && (slices.Contains(kinds, Run) || before[len(before)-1] != "ha" && before[len(before)-1] != "han") || succeeds(words[i+1:])) && !reported && !past:
-			add(w, kinds, false)
-		case known && !reported && !past && !perceived()[w] && (i == 0 && begins(words) || !s.row && fragment(words, i)):
-			add(w, kinds, false)
+			add(w, kinds, false, n.state)
+		case known && !reported && !past && !perceived()[w] && (i > 0 || !doneWords()[w]) && (i == 0 && begins(words) && (!s.row || len(words) > 1) || !s.row && fragment(words, i)):
+			add(w, kinds, false, i > 0 || !begins(words))
 		case i > 1 && words[i-1] == "de" && (words[i-2] == "acabo" || words[i-2] == "acabamos") && v.base[w] != nil:
-			add(w, v.base[w], true)
+			add(w, v.base[w], true, false)
+		case known && slices.Contains(before, "ya") && !reported && (slices.Contains(before, "tienes") || slices.Contains(before, "tiene")):
+			add(w, kinds, false, true)
+		case n.past && known && !reported && !past:
+			add(w, kinds, false, false)
+			list[len(list)-1].Told = true
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
-			add(w, v.base[w], true)
+			add(w, v.base[w], true, false)
 		case w == "of" && i > 1 && words[i-1] == "care" && words[i-2] == "taken":
-			add("taken care of", nil, false)
-		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && slices.Contains([]string{"di", "dado", "doy", "dimos"}, words[i-2]):
-			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove}}[w == "alta"], true)
+			add("taken care of", nil, false, false)
+		case w == "of" && i > 2 && words[i-1] == "care" && words[i-2] == "took" && (words[i-3] == "i" || words[i-3] == "we"):
+			add("took care of", nil, true, false)
+		case w == "marcha" && i > 0 && words[i-1] == "en", w == "curso" && i > 0 && words[i-1] == "en":
+			add("en "+w, nil, false, true)
+		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && (words[i-2] == "di" || words[i-2] == "dimos" || words[i-2] == "dado" && gave(nearest(words[:i-2]))):
+			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove}}[w == "alta"], true, false)
 		}
 	}
-	if len(list) == 0 && doneAlone(words) {
-		add(words[0], nil, false)
+	if found := underWay().FindString(s.text); found != "" && !reported && !has(words, denials()) {
+		list = append(list, Act{Verb: found, Told: true, Names: names, Numbers: numbers})
+	}
+	if len(list) == 0 && !s.row && doneAlone(words) {
+		add(words[0], nil, false, false)
 	}
 	return list
 }
 
+// openers stand before what is said.
+var openers = lazy.Words(`perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)
+
+// underWay are phrases by which a thing goes its way: a fact, unless the person orders that now.
+var underWay = lazy.Pattern(`\b(went through|gone through|(on|is on) (its|their) way|en camino|de camino)\b`)
+
 // auxiliary is what the words before a verb make of it.
-type auxiliary struct{ own, passive, state, goes, quick bool }
+type auxiliary struct{ own, passive, past, state, goes, quick bool }
 
 // nearest reads the words before a verb, backwards over adverbs and other participles.
 func nearest(before []string) (a auxiliary) {
@@ -107,8 +135,8 @@ func nearest(before []string) (a auxiliary) {
 		a.passive = two == "se" || strings.HasPrefix(two, "l") && at > 2 && before[at-3] == "se"
 	case "queda", "quedan", "quedó", "quedaron":
 		a.passive = true
-	case "fue", "fueron":
-		a.passive = slices.Contains(before, "ya")
+	case "fue", "fueron", "was", "were":
+		a.past, a.passive = true, slices.Contains(before, "ya")
 	case "dejé", "dejamos", "dejado":
 		a.own = true
 	case "está", "estan":
@@ -116,7 +144,7 @@ func nearest(before []string) (a auxiliary) {
 	case "is", "are":
 		a.state, a.passive = two != "" && !articles()[two], slices.Contains(before[at:], "now")
 	case "you're":
-		a.passive = true
+		a.passive, a.state = true, true
 	case "being":
 		a.passive = true
 	case "i'm", "we're", "estoy", "estamos":
@@ -157,7 +185,7 @@ var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't 
 // reports are words of who tells what somebody else did.
 var reports = lazy.Words(`according says said shows log logs history appears seems status segun dice dicen consta figura figuran muestra aparece parece historial bitacora example ejemplo`)
 
-var pastTimes = lazy.Words(`yesterday ago last earlier previously originally ayer anoche anteayer hace pasado pasada anteriormente antes`)
+var pastTimes = lazy.Words(`veces times yesterday ago last earlier previously originally ayer anoche anteayer hace pasado pasada anteriormente antes`)
 
 var subordinators = lazy.Words(`que si cuando if that when`)
 
@@ -191,8 +219,11 @@ func clauseBefore(words []string, at int) []string {
 
 // closes reports whether a state is all that its sentence says: «Your table is booked for Friday.».
 func closes(words []string, at int) bool {
-	return words[at] != "scheduled" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta"}, words[at+1]) && !nounLike()[words[at]])
+	return words[at] != "scheduled" && words[at] != "set" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta"}, words[at+1]) && !nounLike()[words[at]])
 }
+
+// gave reports whether an auxiliary makes an act of «dado de alta».
+func gave(a auxiliary) bool { return a.own || a.passive }
 
 // begins reports whether a sentence begins with an English past that says what was done: «Added you to the list».
 func begins(words []string) bool {
@@ -202,11 +233,12 @@ func begins(words []string) bool {
 var determiners = lazy.Words(`the a an your you him her it them both all this that these and for to , : $`)
 
 // nounLike are participles that are nouns, or that say how a thing is.
-var nounLike = lazy.Words(`pedido pedidos puesto puestos cargo set put run file closed cerrado cerrada cerrados cerradas signed hecho incluido incluida incluidos incluidas included label record registered contratado mandado texto text`)
+var nounLike = lazy.Words(`complete pedido pedidos puesto puestos cargo put run file closed cerrado cerrada cerrados cerradas signed incluido incluida incluidos incluidas included label record registered contratado mandado texto text`)
 
 // fragment reports whether a sentence is a report without a verb before its participle: «Order cancelled.», «Dominio renovado por un año».
 func fragment(words []string, at int) bool {
-	if nounLike()[words[at]] || at > 9 || has(words[:at], finites()) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+	told := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
+	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || at+1 < len(words) && stopsFragment()[words[at+1]] {
 		return false
 	}
 	if at+1 < len(words) && strings.HasSuffix(words[at], "d") && !afterFragment()[words[at+1]] { // «your modified order»
@@ -216,7 +248,7 @@ func fragment(words []string, at int) bool {
 }
 
 var (
-	stopsFragment = lazy.Words(`by por and y`)
+	stopsFragment = lazy.Words(`by por and y como que`)
 	afterFragment = lazy.Words(`for to from on at in with through until : ,`)
 )
 
@@ -237,13 +269,13 @@ func doneAlone(words []string) bool {
 	return doneWords()[strings.Join(words[:end], " ")]
 }
 
-var doneWords = func() map[string]bool {
+var doneWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, text := range []string{"done", "consider it done", "all done", "all set", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
 		set[text] = true
 	}
 	return set
-}
+})
 
 // wordsOf splits a folded sentence into its words and the signs between clauses.
 func wordsOf(text string) []string {
@@ -275,12 +307,32 @@ func wordsOf(text string) []string {
 	return list
 }
 
+// numbersIn yields the words that have digits.
+func numbersIn(words []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, w := range words {
+			if strings.ContainsFunc(w, unicode.IsDigit) && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
 // identifier matches a word of letters and digits that is no amount and no ordinal: «#W9373487», «FDZ0T5», «59xx6w».
 var identifier = lazy.Pattern(`\b(?:[a-z]+\d[a-z\d]*|\d+[a-z]+\d[a-z\d]*)\b`)
 
-// identifiers returns the identifiers of a folded sentence.
+// things are nouns that a number names: «las reservas 7, 8 y 9».
+var numbered = lazy.Pattern(`(?:\b(?:reservas?|pedidos?|facturas?|citas?|tareas?|mesas?|salas?|tickets?|incidencias?|entradas?|habitacion(?:es)?|cuentas?|orders?|bookings?|reservations?|invoices?|appointments?|tasks?|rooms?|tables?|issues?|accounts?|items?)(?: (?:n\.?º|number|numero|no\.?))?|#) ?((?:#?\d+(?:, | y | e | and |, and )?)+)`)
+
+var digits = lazy.Pattern(`\d+`)
+
+// identifiers returns the identifiers of a folded sentence, and the numbers that name a thing.
 func identifiers(text string) []string {
-	return slices.DeleteFunc(identifier().FindAllString(text, -1), func(w string) bool { return len(w) < 4 })
+	names := slices.DeleteFunc(identifier().FindAllString(text, -1), func(w string) bool { return len(w) < 4 })
+	for _, found := range numbered().FindAllStringSubmatch(text, -1) {
+		names = append(names, digits().FindAllString(found[1], -1)...)
+	}
+	return names
 }
 
 func has(words []string, set map[string]bool) bool {

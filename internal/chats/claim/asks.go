@@ -8,7 +8,7 @@ import (
 )
 
 // pose is what a sentence wants of the person, or says that the model will do.
-type pose struct{ asks, announces, data, refuses bool }
+type pose struct{ asks, offers, announces, data, refuses bool }
 
 func poseOf(s sentence) (p pose) {
 	t := s.text
@@ -22,11 +22,13 @@ func poseOf(s sentence) (p pose) {
 	if consent != nil {
 		rest = t[:consent[0]] + " " + t[consent[1]:]
 	}
-	p.data = mentions(words, ofData()) && (wantsData().MatchString(rest) || confirmsData(t)) || s.question && (choices().MatchString(t) || (asksHow().MatchString(t) || consent == nil && wonders().MatchString(t)))
+	p.data = mentions(words, ofData()) && (wantsData().MatchString(rest) || confirmsData(t)) || s.question && (choices().MatchString(yesOrNo.Replace(t)) || (asksHow().MatchString(t) || consent == nil && wonders().MatchString(t)))
 	switch {
 	case p.data, (consent != nil || s.question) && general().MatchString(t):
-	case consent != nil, s.question && (oks().MatchString(t) || offers(words)):
+	case consent != nil, s.question && oks().MatchString(t):
 		p.asks = true
+	case s.question && (wishes().MatchString(t) || offers(words)):
+		p.offers = true
 	case !s.question && announces(words), mentions(words, ofPlans()) && waits().MatchString(t) && !has(words, denials()):
 		p.announces = true
 	}
@@ -50,26 +52,35 @@ var (
 var wantsData = lazy.Pattern(`\b(provide|specify|clarify|tell me|give me (your|the|some|more)\b|share (your|the|it|that|more)|let me know (which|what|when|where|who|how|your|the|any|of any|more|if there|if you have|if you need|once you|so)` +
 	`|(i|i'll|we'll|we|i will|still|just) need (to know|to verify your|some|more|your|the|a few|that|this|these|those|an?)\b` +
 	`|confirm (which|what|whether|how|with me)\b|(have|get) (this|that|these|the|all the) (information|details|data)\b|(check|verify|look up) your|which (one|of|option)|what (is|are|would|name|time|date)|choose (one|between|from)|select (the|one|your|which|a)|please pick` +
-	`|(dime|indicame|indiqueme|digame|facilitame|facilite|faciliteme|pasame|proporciona|proporcioname|proporcione|especifica|aclarame|cuentame|elige|escoge) (el|la|los|las|tu|tus|su|sus|que|cual|cuales|cuando|donde|quien|como|para|si prefieres|un|una|mas|a que|en que|de que)\b` +
-	`|necesito (saber|el|la|los|las|tu|tus|su|sus|un|una|mas|que me (digas|indiques|pases|facilites|des (el|la|tu)))|me (das|dices|indicas|facilitas|pasas|pasa|da|indica|facilita|confirmas (el|la|los|las|tu|tus|si|cual|que)) |(falta|faltan) (el|la|los|las|tu|tus|su|sus|un|una))`)
+	`|(dime|indicame|indiqueme|digame|facilitame|facilite|faciliteme|pasame|proporciona|proporcioname|proporcione|especifica|aclarame|cuentame|elige|escoge) (el|la|los|las|tu|tus|su|sus|qu[eé]|cual|cuales|cuando|donde|quien|como|para|si prefieres|un|una|mas|a qu[eé]|en qu[eé]|de qu[eé])\b` +
+	`|necesito (saber|el|la|los|las|tu|tus|su|sus|un|una|mas|que me (digas|indiques|pases|facilites|des (el|la|tu)))|me (das|dices|indicas|facilitas|pasas|pasa|da|indica|facilita|confirmas (el|la|los|las|tu|tus|si|cual|qué)) |(falta|faltan) (el|la|los|las|tu|tus|su|sus|un|una))`)
 
 // choices matches a question between several things.
-var choices = lazy.Pattern(`\b(or|o bien|o) (should|shall|would|do|did|is|are|prefer|another|one|a different|any|leave|keep|wait|no|not|prefieres|prefiere|quieres|la|el|le|lo|al|a|en|con|del|para|otra|otro|mejor|cambio|cambiamos|espero|esperamos|lo dejo|usar|use|use the)\b|\b(any|anything|something|one of|another|different|other) (other|else|additional|these|those|the following|of these|option|options|way|date|time)\b|\b(alguno|alguna|algun|algo|otra cosa|otro dato|cualquier)\b`)
+var choices = lazy.Pattern(`\w,? (or|o|u|o bien) \w|\b(any|anything|something|one of|another|different|other) (other|else|additional|these|those|the following|of these|option|options|way|date|time)\b|\b(alguno|alguna|algun|algo|otra cosa|otro dato|cualquier)\b`)
+
+// yesOrNo is no choice between things.
+var yesOrNo = strings.NewReplacer("yes or no", "", "si o no", "", "sí o no", "", " or not", "", " o no", "", "two or more", "")
 
 // wonders matches a question that is not answered by yes or no.
-var wonders = lazy.Pattern(`^[^?]{0,60}\b(which|what|when|where|who|whose|how|cual|cuales|cuando|donde|quien|quienes|cuanto|cuanta|cuantos|cuantas|a que|de que|en que|con que|para que|por que)\b|^(y |entonces |perfecto, |vale, )?(que|como) `)
+var wonders = lazy.Pattern(`^[^?]{0,60}\b(which|what|when|where|who|whose|how|cual|cuales|cuando|donde|quien|quienes|cuanto|cuanta|cuantos|cuantas|a qué|de qué|en qué|con qué|para qué|por qué)( |$)|^(y |entonces |perfecto, |vale, )?(qu[eé]|como) `)
 
 // asksHow matches a question that begins with its word.
 var asksHow = lazy.Pattern(`^(and |so |now |then |but |y |entonces |pero )?(how|which|what|when|where|who|como|cual|cuando|donde|quien|cuanto)\b`)
 
 // confirmsData reports whether a sentence wants a thing to be confirmed that is not the plan: «please confirm the order id».
 func confirmsData(t string) bool {
-	return slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool {
+	t = politely.Replace(t)
+	return asksWhich().MatchString(t) || slices.ContainsFunc(confirmed().FindAllStringSubmatch(t, -1), func(found []string) bool {
 		return thingNouns()[found[2]] || !planNouns()[found[1]] && verbs().noun[found[1]] == nil
 	})
 }
 
-var confirmed = lazy.Pattern(`\b(?:confirm (?:that )?(?:the|your|a|an|its|both the|these|both)|confirmas? (?:el|la|los|las|tu|tus|su|sus)) (\w+)(?: (\w+))?`)
+var confirmed = lazy.Pattern(`\b(?:confirm (?:that )?(?:the|your|a|an|its|both the|these|both)|confirma[sme]* (?:el|la|los|las|tu|tus|su|sus)) (\w+)(?: (\w+))?`)
+
+// politely removes what stands between a verb and its thing and means nothing.
+var politely = strings.NewReplacer(", por favor,", "", ", please,", "", "por favor ", "", "please ", "")
+
+var asksWhich = lazy.Pattern(`\bconfirma[sme]* (qué|cual|cuando|donde|quien|como)\b|\bconfirm (which|what|when|where|who|how)\b|\bconfirm whether\b.* or `)
 
 var thingNouns = lazy.Words(`method methods id ids number reason date dates address details type`)
 
@@ -81,9 +92,9 @@ var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the
 	`|\b(wait|waiting|awaits?|awaiting|needs?|requires?|required|pending|subject to|without|until)\b.{0,25}\b(approval|confirmation|go-ahead|sign-?off|thumbs up|permission|consent|green light|your ok|you approve|you confirm)\b|\byour (approval|confirmation|permission|consent|go-ahead) (is|to|before)\b` +
 	`|\b(good to go|(ok|okay) (to|if i)\b|(ok|okay) with (that|this|you))|\bif (everything|that|this|it|all|you're|you are|the)\b.{0,30}\b(right|good|correct|happy|works|fine|ok|okay|accept|agree)\b.*\b(i'll|i will|i can)\b|\bsi (todo |me |le |te |lo )?(esta|es|va|viene|acepta|aceptas|confirmas|parece)\b.{0,30},.{0,12}\b(lo|la|los|las|dime|digame|dígame)\b` +
 	`|\b(once|when|as soon as|the moment|if) you('ve| have| are)? (confirm|confirmed|approve|approved|sign off|give|say|ok|okay|authori[sz]e|agree|happy|ready|good)\b|\b(say the word|give (me )?the (nod|go-ahead|green light|word|ok)|ready when you are|with your (ok|approval|permission))\b|\b(do|have) i have your (permission|approval|go-ahead|ok)\b|\blet me know if (i should|you('d| would) like (me )?to|you want me to|i can|that works|that's ok|this works|you agree|you're happy)( \w+)? ?(proceed|go|do|continue|make|\w+)?` +
-	`|\b(would you like|do you want|want|like|shall|should|may|can|could|ok|okay)\b.{0,20}\b(to proceed|proceed|go ahead|move forward|continue with|do (it|that|this|so))\b` +
-	`|\b(responde|responda|respondas|contesta|conteste|contestes|escribe|escriba|escribas|escribi|di|dime|diga|digas|dígame|digame|pulsa|pulse|pulses|apreta|apretá|aprieta|presiona|presione|toca|marca|haz clic en|teclea)\b.{0,25}(\bconfirmo|\bconfirmar|\bconfirma|\bsi\b|\bsí|\badelante|\bok\b|\bboton|\bvisto bueno|que si)` +
-	`|\b(cuando|en cuanto|una vez|apenas|si) .{0,25}\b(confirmes|confirme|confirmas|apruebes|apruebe|apruebas|valides|valide|autorices|autorice|me des|me de|me dé|me digas|me diga|des el|visto bueno|luz verde|de acuerdo|te parece|le parece|me confirmas|lo ves bien|quieras|quiera)` +
+	`|\b(would you like|do you want|want|like|shall|should|may|can|could|ok|okay)\b.{0,20}\b(to proceed|proceed|go ahead|move forward|continue with)\b` +
+	`|\b(responde|responda|respondas|contesta|conteste|contestes|escribe|escriba|escribas|escribi|pulsa|pulse|pulses|apreta|aprieta|presiona|presione|toca|marca|haz clic en|teclea)\b.{0,25}(\bconfirmo|\bconfirmar|\bconfirma|\bsi\b|\bsí|\badelante|\bok\b|\bboton|\bvisto bueno|que si)|\b(di|dime|diga|digas|digame|bastaria con que digas)\b.{0,12}(que sí|que si|\bconfirmo|\badelante|\bsí|\bsi( y|[,.!]|$)|\bok\b)` +
+	`|\b(cuando|en cuanto|una vez|apenas|si) .{0,25}\b(confirmes|confirme|confirmas|apruebes|apruebe|apruebas|valides|valide|autorices|autorice|me des|me de|me dé|me digas|me diga|des el|visto bueno|luz verde|de acuerdo|te parece|le parece|me confirmas|lo ves bien)` +
 	`|\b(espera|espero|aguardo|pendiente|necesito|necesita|requiere|falta|atento|atenta|quedo|sujeto|bastaria|basta|a falta)\b.{0,40}\b(confirmacion|aprobacion|visto bueno|luz verde|autorizacion|que (me )?(lo |la )?(confirmes|confirme|apruebes|apruebe|valides|pulses|pulse|autorices|digas que si|respondas|contestes)|tu ok|su ok)` +
 	`|\b(confirma|confirme|confirmame|confirmeme|confirmalo|confirmelo|confirmala|apruebalo|apruebala|apruebalas|apruebalos|revisalas y apruebalas)\b[ ,]*(por favor|el plan|la propuesta|para|y|si|cuando|abajo|$)|\ba tu senal\b|\bconfirmas\b|\bme autoriza(s)?\b|\bsi estas? de acuerdo\b`)
 
@@ -91,7 +102,11 @@ var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the
 var general = lazy.Pattern(`\b(un|cada|cualquier|todo|los|a|any|every|each|all) (plan|planes|plans)\b|\b(planes|plans) (se|are|can|wait)\b|\b(on|en) (a|its|su|una|cada) (card|tarjeta)\b`)
 
 // oks match a question that a yes answers, and that names no act: «¿Te parece?», “OK with you?”.
-var oks = lazy.Pattern(`\b(te parece|le parece|os parece|sound good|sounds good|look good|looks good|all good|ok with you|okay with you|is that (ok|okay|alright|fine|right)|is this (ok|okay|alright|fine)|does (that|this) (work|sound|look)|agreed|me das el ok|procedo|avanzo|avanzamos|continuo|continuar|continue|seguimos|seguir|sigo|bueno y|ok para|timbro|adelante|lo hago|lo hacemos|le doy|tiro para adelante|ejecuto|lanzo|lo confirmo|confirmo|de acuerdo)\b|^(proceed|confirm|ok|okay|go ahead|ready|vale|lo confirmas|shall i|should i|can i)[ ?]*$`)
+var oks = lazy.Pattern(`\b(te parece|le parece|os parece|sound good|sounds good|look good|looks good|all good|ok with you|okay with you|is that (ok|okay|alright|fine|right)|is this (ok|okay|alright|fine)|does (that|this) (work|sound|look)|agreed|me das el ok|lo hago|lo hacemos|le doy|tiro para adelante|lo confirmo|ok para|lo doy por bueno)\b` +
+	`|^(entonces |vale |y |perfecto |pues |asi que )*,? ?(la |lo |los |las )?(procedo|avanzo|avanzamos|continuo|seguimos|sigo|sigo adelante|adelante|ejecuto|lanzo|confirmo|timbro|de acuerdo)\b|\b(quieres|quiere|deseas|desea|puedo|podemos|debo) (continuar|seguir|seguir adelante|proceder|avanzar)\b|^(proceed|confirm|ok|okay|go ahead|continue|ready|vale|lo confirmas|shall i|should i|can i)[ ?]*$`)
+
+// wishes match a question whether the model is to do what it spoke of.
+var wishes = lazy.Pattern(`\b(would you like|do you want|want|shall|should|may|can|could)\b.{0,20}\bdo (it|that|this|so)\b`)
 
 // waits matches a text that poses as a plan.
 var waits = lazy.Pattern(`\bplan (propuesto|pendiente|a ejecutar|de accion)\b|^(el |mi |the |my |proposed )?plan( propuesto)?:?$|\b(proposed|pending) plan\b|\bhere('s| is) (the|my) plan\b|\bthe plan is to\b|\bmi plan:|^plan: |\b(here's what (i'd|i would|i'll|i will|we'll) do|esto es lo que (hare|haria|voy a hacer)|lo que hare|hare lo siguiente|te propongo|propongo|le propongo)\b|^(paso|step) [1-3] ?[:.)–-]`)
@@ -148,7 +163,7 @@ func announces(words []string) bool {
 			from = i + 2
 		case v.will[w] != nil:
 			return true
-		case two == "hold on", two == "one moment", two == "un momento" && (i == 0 || words[i-1] != "hace"):
+		case two == "hold on", two == "one moment", two == "un momento" && (i == 0 || words[i-1] != "hace") && (i+2 == len(words) || words[i+2] == "," || words[i+2] == "por"):
 			return true
 		}
 		if from == 0 {

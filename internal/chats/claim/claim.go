@@ -6,35 +6,45 @@
 // refusals and accounts of what it read pose as nothing.
 package claim
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Reading is what a text of the model says.
 type Reading struct {
 	Acts      []Act // that are done, or under way
-	Asks      bool  // it asks for a confirmation, or says that a plan waits for one
+	Asks      bool  // it asks for a confirmation
+	Offers    bool  // it asks whether it should do something
 	Announces bool  // it says that the model goes to do something, lays out a plan, or prints a call
 	Excused   bool  // it ends in a question for data, or refuses: it wants neither of these
 }
 
 // Poses reports whether a text needs a plan that waits: it asks for a confirmation, or announces what only a call does.
-func (r Reading) Poses() bool { return (r.Asks || r.Announces) && !r.Excused }
+func (r Reading) Poses() bool { return (r.Asks || r.Offers || r.Announces) && !r.Excused }
 
-// AsksToConfirm reports whether a text asks for a confirmation.
-func (r Reading) AsksToConfirm() bool { return r.Asks && !r.Excused }
+// Claims reports whether a text claims an act, whatever the person asked for.
+func (r Reading) Claims() bool {
+	return slices.ContainsFunc(r.Acts, func(a Act) bool { return !a.Told })
+}
 
 // Read reads a whole text. It never fails, and its cost is linear in the length of the text.
 func Read(text string) Reading {
 	r := Reading{Announces: printsCall(strings.ToLower(text))}
 	var last pose // of the last sentence that wants something
 	refuses := false
+	asked := false // by the sentence before a list, whose rows may be answers
 	for _, s := range sentencesOf(text) {
-		r.Acts = append(r.Acts, actsOf(s)...)
+		if asked = s.question || asked && s.row; !asked {
+			r.Acts = append(r.Acts, actsOf(s)...)
+		}
 		p := poseOf(s)
-		r.Asks, r.Announces, refuses = r.Asks || p.asks, r.Announces || p.announces, refuses || p.refuses
-		if p.asks || p.data || p.announces {
+		r.Asks, r.Offers, r.Announces, refuses = r.Asks || p.asks, r.Offers || p.offers, r.Announces || p.announces, refuses || p.refuses
+		if p.asks || p.offers || p.data || p.announces {
 			last = p
 		}
 	}
+	r.Asks = r.Asks && !last.data // the person is to say something else
 	r.Excused = last.data || refuses
 	return r
 }

@@ -55,9 +55,9 @@ func TestReadReachesItsScores(t *testing.T) {
 			poses[s.set], claims[s.set] = &score{}, &score{}
 		}
 		r := Read(s.text)
-		poses[s.set].count(s.pending, r.Asks || r.Announces)
-		claims[s.set].count(s.done, len(r.Acts) > 0)
-		if testing.Verbose() && (s.done != (len(r.Acts) > 0) || s.pending != (r.Asks || r.Announces)) {
+		poses[s.set].count(s.pending, r.Asks || r.Offers || r.Announces)
+		claims[s.set].count(s.done, r.Claims())
+		if testing.Verbose() && (s.done != r.Claims() || s.pending != (r.Asks || r.Offers || r.Announces)) {
 			t.Logf("%+v: %+v", s, r)
 		}
 	}
@@ -98,7 +98,7 @@ func TestGoodAnswersPoseAsNothing(t *testing.T) {
 		"There's one left in size M. Is that the one you want?", "Hay hueco a las 10 y a las 12. ¿Cuál te va mejor?", "¿Lo quieres en azul?", "¿Sigues interesada en la habitación doble?",
 		"Do you still need it?", "Are you a member?", "Did you receive the email?", "¿Has recibido el correo?",
 	} {
-		if r := Read(text); r.Poses() || len(r.Acts) > 0 {
+		if r := Read(text); r.Poses() || r.Claims() {
 			t.Errorf("%q: %+v", text, r)
 		}
 	}
@@ -164,28 +164,38 @@ func TestTheRecordMakesAnActTrue(t *testing.T) {
 	booking := Call{Method: "POST", Path: "/bookings", Summary: "Reserva una sala", Sent: `{"room":"Norte"}`, Answered: `{"id":"B77XZ1","status":"confirmed"}`}
 	deletion := Call{Method: "DELETE", Path: "/bookings/B77XZ1", Summary: "Delete a booking"}
 	cancellation := Call{Method: "POST", Path: "/orders/W9373487/cancel", Answered: `{"status":"cancelled","refund":30}`}
+	const twoBookings = `[{"id":7,"status":"pending","created_at":"2026-01-02","updated_at":"2026-01-03","payment_method":"card"},{"id":8,"status":"cancelled","created_at":"2026-01-02"}]`
 	for _, c := range []struct {
-		text  string
-		did   []Call
-		read  string
-		lacks bool
+		text    string
+		did     []Call
+		read    string
+		lacks   bool
+		ordered bool
 	}{
-		{"He reservado la Norte.", []Call{booking}, "", false},
-		{"Hecho.", []Call{booking}, "", false},
-		{"Your booking is confirmed: B77XZ1.", []Call{booking}, "", false},
-		{"He reservado la Norte.", nil, "", true},
-		{"He cancelado la Norte.", []Call{booking}, "", true},
-		{"He reservado la Norte y he enviado un correo a Ana.", []Call{booking}, "", true},
-		{"I booked B99XZ9.", []Call{booking}, "", true},
-		{"La reserva ha sido cancelada.", []Call{deletion}, "", false},
-		{"I have booked the room.", []Call{deletion}, "", true},
-		{"The order #W9373487 has been cancelled, and the amount has been refunded.", []Call{cancellation}, "", false},
-		{"The order #W9373480 has been cancelled.", []Call{cancellation}, "", true},
-		{"Está reservada.", nil, `{"estado":"reservada"}`, false},
-		{"Está reservada.", nil, `{"status":"booked"}`, false},
-		{"Está reservada.", nil, `{"status":"free"}`, true},
-		{"He reservado la sala.", nil, `{"estado":"reservada"}`, true},
-		{"Your request has been processed.", []Call{cancellation}, "", false},
+		{"He reservado la Norte.", []Call{booking}, "", false, false},
+		{"Hecho.", []Call{booking}, "", false, false},
+		{"Your booking is confirmed: B77XZ1.", []Call{booking}, "", false, false},
+		{"He reservado la Norte.", nil, "", true, false},
+		{"He cancelado la Norte.", []Call{booking}, "", true, false},
+		{"He reservado la Norte y he enviado un correo a Ana.", []Call{booking}, "", true, false},
+		{"I booked B99XZ9.", []Call{booking}, "", true, false},
+		{"La reserva ha sido cancelada.", []Call{deletion}, "", false, false},
+		{"I have booked the room.", []Call{deletion}, "", true, false},
+		{"The order #W9373487 has been cancelled, and the amount has been refunded.", []Call{cancellation}, "", false, false},
+		{"The order #W9373480 has been cancelled.", []Call{cancellation}, "", true, false},
+		{"Está reservada.", nil, `{"estado":"reservada"}`, false, false},
+		{"Está reservada.", nil, `{"status":"booked"}`, false, false},
+		{"Está reservada.", nil, `{"status":"free"}`, true, false},
+		{"He reservado la sala.", nil, `{"estado":"reservada"}`, true, false},
+		{"Your request has been processed.", []Call{cancellation}, "", false, false},
+		{"La reserva 7 ha sido cancelada correctamente.", nil, twoBookings, true, true},
+		{"Booking 7 has been successfully cancelled.", nil, twoBookings, true, true},
+		{"La reserva 7 está cancelada.", nil, twoBookings, true, false},
+		{"La reserva 8 ya está cancelada.", nil, twoBookings, false, true},
+		{"Booking 8 is already cancelled.", nil, twoBookings, false, true},
+		{"La reserva se ha cambiado al 5 de diciembre.", nil, twoBookings, true, false},
+		{"Tu mesa ha quedado reservada para el viernes.", nil, twoBookings, true, true},
+		{"Your address has been updated.", []Call{{Method: "POST", Path: "/bookings", Answered: `{"id":3,"updated_at":"x"}`}}, "", true, false},
 	} {
 		r := NewRecord()
 		for _, call := range c.did {
@@ -194,7 +204,7 @@ func TestTheRecordMakesAnActTrue(t *testing.T) {
 		r.Read(c.read)
 		lacks := false
 		for _, a := range Read(c.text).Acts {
-			lacks = lacks || r.Lacks(a)
+			lacks = lacks || r.Lacks(a, c.ordered)
 		}
 		if lacks != c.lacks {
 			t.Errorf("%q after %v and %s: lacks %v; %+v", c.text, c.did, c.read, lacks, Read(c.text).Acts)
@@ -264,14 +274,14 @@ func TestShortAnswersAreNoClaims(t *testing.T) {
 		{"Rechazada.", `{"status":"rejected"}`},
 		{"Aplazada al martes.", `{"status":"postponed"}`},
 		{"La reunión se movió al jueves.", `{"moved":true}`},
-		{"La reunión se ha movido al jueves.", `{"changed":"jueves"}`},
+		{"La reunión se ha movido al jueves.", `{"moved":"jueves"}`},
 		{"Se canceló la semana pasada.", `{"status":"cancelada"}`},
 		{"Hay 2 reservas.", ""},
-		{"Ya la tienes reservada para el martes.", `{"reserva":1}`},
+		{"Ya la tienes reservada para el martes.", `{"reserva":1,"estado":"confirmada","reservada":true}`},
 		{"Tienes reservada la Norte a las 10.", `{"id":1}`},
 		{"You have a booking for Tuesday.", ""},
-		{"You're booked on flight 7.", `{"booking":7}`},
-		{"Your flight is booked.", `{"reservation":"x"}`},
+		{"You're booked on flight 7.", `{"flight":7,"status":"booked"}`},
+		{"Your flight is booked.", `{"reservation":"x","status":"confirmed","booked_at":"y"}`},
 		{"Incluido.", ""},
 		{"Gratis.", ""},
 		{"Completed.", `{"status":"complete"}`},
@@ -284,7 +294,7 @@ func TestShortAnswersAreNoClaims(t *testing.T) {
 	} {
 		r, known := Read(c.text), NewRecord()
 		known.Read(c.read)
-		if r.Poses() || slices.ContainsFunc(r.Acts, known.Lacks) {
+		if r.Poses() || slices.ContainsFunc(r.Acts, func(a Act) bool { return known.Lacks(a, false) }) {
 			t.Errorf("%q after %s: %+v", c.text, c.read, r)
 		}
 	}

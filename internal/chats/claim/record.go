@@ -1,23 +1,40 @@
 package claim
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"piloto/internal/ground/lazy"
 )
 
 // Record is what a chat knows of acts: of what was done, and of what was read.
 type Record struct {
 	did   bool
 	kinds map[Kind]bool   // of what was done
-	words map[string]bool // of what was sent, what was answered and what was read, folded, and the beginnings of the long ones
-	read  map[Kind]bool   // families of the words that were read: «"status": "booked"»
-	seen  map[string]bool // the words that were read
+	words map[string]bool // of what was done and read, folded
+	told  map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
+	seen  []thing         // what was read
+}
+
+// thing is an object that was read.
+type thing struct {
+	words map[string]bool // of its values, and their beginnings
+	names map[string]bool // words of its members that have a value
+	kinds map[Kind]bool   // families of its states: «"status": "booked"», «"paid": true», «"cancelled_at": "…"»
+	dated map[Kind]bool   // families of the times that each thing has: «"updated_at"»
+}
+
+func newThing() thing {
+	return thing{map[string]bool{}, map[string]bool{}, map[Kind]bool{}, map[Kind]bool{}}
 }
 
 // NewRecord returns a record of nothing.
 func NewRecord() *Record {
-	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, read: map[Kind]bool{}, seen: map[string]bool{}}
+	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, told: map[string]bool{}}
 }
 
 // Did adds an act.
@@ -26,31 +43,106 @@ func (r *Record) Did(c Call) {
 	for _, k := range kindsOf(c) {
 		r.kinds[k] = true
 	}
-	for _, text := range []string{c.Tool, c.Path, c.Summary, c.Sent, c.Answered} {
-		r.add(text, r.words)
+	texts := []string{c.Tool, c.Path, c.Summary}
+	for _, t := range slices.Concat(thingsIn(c.Sent), thingsIn(c.Answered)) {
+		texts = slices.AppendSeq(slices.AppendSeq(texts, maps.Keys(t.words)), maps.Keys(t.names))
+	}
+	for _, text := range texts {
+		for _, word := range namesIn(text) {
+			r.words[word], r.told[stem(word)] = true, true
+		}
 	}
 }
 
 // Read adds an answer that was read.
 func (r *Record) Read(text string) {
-	r.add(text, r.words)
-	for word := range r.add(text, r.seen) {
-		for _, k := range append(verbs().kindsOf(word), states[word]...) {
-			r.read[k] = true
+	things := thingsIn(text)
+	for _, t := range things {
+		for word := range t.words {
+			r.words[word] = true
+		}
+	}
+	r.seen = append(r.seen, things...)
+}
+
+// thingsIn returns the objects of a JSON value, each with its own values, or what a text says.
+func thingsIn(text string) []thing {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		value = text
+	}
+	top := newThing()
+	list := top.add(value)
+	return append(list, top)
+}
+
+// add adds a value to a thing. It returns the objects in the value.
+func (t thing) add(value any) (inner []thing) {
+	switch v := value.(type) {
+	case map[string]any:
+		own := newThing()
+		for name, each := range v {
+			own.name(name, each)
+			inner = append(inner, own.add(each)...)
+		}
+		return append(inner, own)
+	case []any:
+		for _, each := range v {
+			inner = append(inner, t.add(each)...)
+		}
+	case string:
+		t.say(v)
+	case float64:
+		t.words[strconv.FormatFloat(v, 'f', -1, 64)] = true
+	}
+	return inner
+}
+
+// name adds what a member is called, if it has a value.
+func (t thing) name(name string, value any) {
+	if value == nil || value == false || value == "" || value == float64(0) {
+		return
+	}
+	if value == true {
+		t.say(name)
+	}
+	for _, word := range namesIn(name) {
+		if each := verbs().done[word]; eachHas()[word] {
+			t.put(t.dated, each)
+		} else {
+			t.put(t.kinds, each)
+			t.names[word] = true
+		}
+	}
+}
+
+func (t thing) put(to map[Kind]bool, kinds []Kind) {
+	for _, k := range kinds {
+		to[k] = true
+	}
+}
+
+// eachHas are the words of the times that each thing has.
+var eachHas = lazy.Words(`created updated modified changed creado actualizado modificado`)
+
+// mostOfState is the greatest number of words of a state. A longer text tells of more.
+const mostOfState = 4
+
+func (t thing) say(text string) {
+	words := namesIn(text)
+	for _, word := range words {
+		t.words[word], t.words[stem(word)] = true, true
+		for _, number := range digits().FindAllString(word, -1) {
+			t.words[number] = true
+		}
+		if len(words) <= mostOfState {
+			t.put(t.kinds, append(verbs().kindsOf(word), states[word]...))
 		}
 	}
 }
 
 // states are words of services that a text may translate as an act of a family, and that claim none themselves.
-var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "terminado": {Run}}
-
-func (r *Record) add(text string, to map[string]bool) map[string]bool {
-	added := map[string]bool{}
-	for _, word := range namesIn(text) {
-		to[word], to[stem(word)], added[word] = true, true, true
-	}
-	return added
-}
+var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
 
 // stem returns how a long word begins; the star keeps it from being a word.
 func stem(word string) string {
@@ -108,18 +200,29 @@ func namesIn(text string) []string {
 	return strings.FieldsFunc(fold(strings.ReplaceAll(text, "_", " ")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// Lacks reports whether the record does not have an act.
-func (r *Record) Lacks(a Act) bool {
+// Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
+// only of a state that was there before.
+func (r *Record) Lacks(a Act, ordered bool) bool {
+	if a.Told && !ordered {
+		return false
+	}
 	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] }) {
 		return true
 	}
-	told := func(kinds map[Kind]bool, words map[string]bool) bool {
-		return slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] }) || words[stem(a.Verb)]
+	shares := func(kinds map[Kind]bool) bool {
+		return len(a.Kinds) == 0 && kinds[Run] || slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] })
 	}
-	if r.did && (len(a.Kinds) == 0 || slices.Contains(a.Kinds, Run) || told(r.kinds, r.words)) {
+	if r.did && (len(a.Kinds) == 0 || slices.Contains(a.Kinds, Run) || shares(r.kinds) || r.told[stem(a.Verb)]) {
 		return false
 	}
-	return a.Own || !told(r.read, r.seen)
+	if a.Own || ordered && !a.State {
+		return true
+	}
+	things := r.seen
+	if named := slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !slices.ContainsFunc(a.Numbers, func(n string) bool { return t.words[n] }) }); len(named) > 0 {
+		things = named
+	}
+	return !slices.ContainsFunc(things, func(t thing) bool { return shares(t.kinds) || a.State && shares(t.dated) || t.words[stem(a.Verb)] })
 }
 
 // Orders returns the families of the acts that a person's message asks for. One that asks whether something was done orders

@@ -103,9 +103,7 @@ func fold(text string) string {
 			b.WriteRune(r)
 		}
 	}
-	return strings.TrimSpace(accented.Replace(spaces.ReplaceAllString(b.String(), " ")))
+	return strings.TrimSpace(spaces.ReplaceAllString(b.String(), " "))
 }
-
-var accented = strings.NewReplacer("qué", "que", "porqué", "porque")
 
 var plainOf = map[rune]byte{'á': 'a', 'é': 'e', 'í': 'i', 'ó': 'o', 'ú': 'u', 'ñ': 'n', 'ü': 'u'}

@@ -46,7 +46,7 @@ var lemmas = [kinds][2]string{
 	GiveBack: {`refund return reimburse give`, `devolver reembolsar reintegrar`},
 	Exchange: {`exchange trade`, `intercambiar canjear`},
 	Run: {
-		`run execute process complete finish finalize finalise perform launch start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish`,
+		`run execute process complete finish finalize finalise perform launch make start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish`,
 		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar comenzar empezar terminar`,
 	},
 	Hold: {`hold pause block lock freeze disable suspend`, `bloquear pausar suspender congelar deshabilitar`},
@@ -56,7 +56,7 @@ var lemmas = [kinds][2]string{
 // pastsOf are the pasts of English verbs that do not end in «ed», and those that double a letter.
 var irregular = map[string]string{
 	"buy": "bought", "set": "set", "reset": "reset", "send": "sent", "pay": "paid", "give": "given", "run": "run", "hold": "held", "split": "split", "put": "put", "drop": "dropped", "ship": "shipped",
-	"submit": "submitted", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen",
+	"submit": "submitted", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made",
 }
 
 // oddParticiples are the participles of Spanish verbs that do not end in -ado or -ido.
@@ -105,6 +105,7 @@ var verbs = sync.OnceValue(func() forms {
 			put(f.order, Kind(k), c.order...)
 		}
 	}
+	put(f.done, Run, "complete") // “is complete”
 	for k, list := range nouns {
 		put(f.noun, k, strings.Fields(list)...)
 	}

@@ -110,7 +110,7 @@ type Job struct {
 	Output   string        `json:"output,omitempty"`
 	ReadFrom []string      `json:"read_from,omitempty"` // ids of the services whose data its model has read
 
-	Notes   []conversation.Note   `json:"notes,omitempty"`   // of Output
+	Notes   []conversation.Note   `json:"notes,omitempty"`   // of Output, or of Question while it is asked
 	Options []conversation.Option `json:"options,omitempty"` // of the question
 
 	Changes Changes  `json:"changes,omitzero"`       // of files

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"piloto/internal/chats/claim"
 	"piloto/internal/conversation"
+	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
 )
 
@@ -18,31 +20,63 @@ const mostNamedRuns = 20
 
 // waits reports whether a draft waits in the chat now, other than one that this answer ends.
 func (d *dialog) waits(ctx context.Context) (bool, error) {
-	chat, err := d.service.Store.Chat(ctx, d.req.Principal.Account, d.chat.ID)
-	if err != nil || chat.PendingRunID == "" || d.req.anew != nil && d.req.anew.draft != nil && chat.PendingRunID == d.req.anew.draft.ID {
+	ends := ""
+	if d.req.anew != nil && d.req.anew.draft != nil {
+		ends = d.req.anew.draft.ID
+	}
+	return d.service.draftWaits(ctx, d.req.Principal.Account, d.chat.ID, ends)
+}
+
+// draftWaits reports whether a draft waits in a chat now, other than one.
+func (s *Service) draftWaits(ctx context.Context, account, chatID, but string) (bool, error) {
+	chat, err := s.Store.Chat(ctx, account, chatID)
+	if err != nil || chat.PendingRunID == "" || chat.PendingRunID == but {
 		return false, err
 	}
-	r, err := d.service.Store.Bare(ctx, d.req.Principal.Account, chat.PendingRunID)
+	r, err := s.Store.Bare(ctx, account, chat.PendingRunID)
 	if errors.Is(err, plan.ErrRunNotFound) {
 		return false, nil
 	}
-	return err == nil && r.Status == plan.Draft && d.service.Now().Before(r.Plan.ExpiresAt), err
+	return err == nil && r.Status == plan.Draft && s.Now().Before(r.Plan.ExpiresAt), err
 }
 
-// lacking returns those of the acts that a text claims which the record of the chat lacks. What was done since the person's
-// message, or is being done, is compared with each; what was done before, only with those that the message does not ask for.
+// facts are what the acts of a text are compared with: the runs of a chat, and what its model could read.
+type facts struct {
+	account, chatID string
+	named           []string // ids of runs that the newest messages name
+	read            []string // answers of services, and what somebody told the model
+	message         conversation.Message
+}
+
+// lacking returns those of the acts that a text claims which the record of the chat lacks.
 func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
+	f := facts{account: d.req.Principal.Account, chatID: d.chat.ID, named: d.named, message: d.incoming}
+	f.read = []string{d.persona, d.project.Context, d.workspace(), d.chat.Summary}
+	for _, s := range slices.Concat(d.sources, d.reads) {
+		f.read = append(f.read, s.Answer)
+	}
+	for _, m := range d.history {
+		if m.Role == llm.User && len(claim.Orders(m.Content)) == 0 {
+			f.read = append(f.read, m.Content)
+		}
+	}
+	return d.service.lacking(ctx, f, acts)
+}
+
+// lacking returns those of some acts that are no facts. What was done since the person's message, or is being done, is compared
+// with each; what was done before, only with those that the message does not ask for.
+func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]claim.Act, error) {
 	if len(acts) == 0 {
 		return nil, nil
 	}
-	runs, err := d.runsOfChat(ctx)
+	runs, err := s.runsOfChat(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	now, ever := claim.NewRecord(), claim.NewRecord()
-	for _, s := range slices.Concat(d.sources, d.reads) {
-		now.Read(s.Answer)
-		ever.Read(s.Answer)
+	for _, text := range f.read {
+		now.Read(text)
+		ever.Read(text)
 	}
 	for _, r := range runs {
 		goesOn := r.Status == plan.Queued || r.Status == plan.Running
@@ -51,15 +85,15 @@ func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, er
 				continue
 			}
 			record(ever, r, st)
-			if goesOn || st.Reused == "" && !st.UpdatedAt.Before(d.incoming.At) {
+			if goesOn || st.Reused == "" && !st.UpdatedAt.Before(f.message.At) {
 				record(now, r, st)
 			}
 		}
 	}
-	ordered := claim.Orders(d.incoming.Content)
+	ordered := claim.Orders(f.message.Content)
 	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool {
 		asked := slices.ContainsFunc(ordered, func(k claim.Kind) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, k) })
-		return !now.Lacks(a) || !asked && !ever.Lacks(a)
+		return !now.Lacks(a, asked) || !asked && !ever.Lacks(a, false)
 	}), nil
 }
 
@@ -98,16 +132,14 @@ func record(to *claim.Record, r plan.Run, st plan.StepState) {
 	to.Did(c)
 }
 
-// runsOfChat returns the runs that the newest messages of the chat name, and those that wait, go on and ended last, as they
-// are now.
-func (d *dialog) runsOfChat(ctx context.Context) ([]plan.Run, error) {
-	account := d.req.Principal.Account
-	chat, err := d.service.Store.Chat(ctx, account, d.chat.ID)
+// runsOfChat returns the runs that the newest messages of a chat name, and those that wait, go on and ended last, as they are now.
+func (s *Service) runsOfChat(ctx context.Context, f facts) ([]plan.Run, error) {
+	chat, err := s.Store.Chat(ctx, f.account, f.chatID)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, id := range slices.Concat([]string{chat.PendingRunID, chat.ActiveRunID, chat.LastRunID}, d.named) {
+	for _, id := range slices.Concat([]string{chat.PendingRunID, chat.ActiveRunID, chat.LastRunID}, f.named) {
 		if id != "" && !slices.Contains(ids, id) && len(ids) < mostNamedRuns {
 			ids = append(ids, id)
 		}
@@ -116,11 +148,21 @@ func (d *dialog) runsOfChat(ctx context.Context) ([]plan.Run, error) {
 	var reads errgroup.Group
 	for i, id := range ids {
 		reads.Go(func() (err error) {
-			if runs[i], err = d.service.Store.Run(ctx, account, id); errors.Is(err, plan.ErrRunNotFound) {
+			if runs[i], err = s.Store.Run(ctx, f.account, id); errors.Is(err, plan.ErrRunNotFound) {
 				return nil
 			}
 			return err
 		})
 	}
 	return runs, reads.Wait()
+}
+
+// namedRuns returns the ids of the runs that messages name, the newest first.
+func namedRuns(messages []conversation.Message) (named []string) {
+	for _, m := range slices.Backward(messages) {
+		if id := cmp.Or(m.RunID, m.FromRunID); id != "" && !slices.Contains(named, id) {
+			named = append(named, id)
+		}
+	}
+	return named
 }

@@ -116,8 +116,8 @@ func (d *dialog) askInTurn(ctx context.Context, q *inquiry) (Reply, error) {
 	if !strings.HasSuffix(text, q.text) {
 		text = strings.TrimSpace(text + "\n\n" + q.text)
 	}
+	notes, err := d.questionNotes(ctx, text)
 	text += conversation.OptionLines(q.options)
-	notes, err := d.notes(ctx, text)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -81,7 +81,7 @@ func (w *conclusion) notes(text string) []conversation.Note {
 		list = append(list, w.req.note(conversation.NoteNotInResults, key, "list", strings.Join(missing, ", ")))
 	}
 	said := claim.Read(text)
-	if said.AsksToConfirm() && w.chat.PendingRunID == "" {
+	if said.Asks && w.chat.PendingRunID == "" {
 		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
 	}
 	if unsure := inDoubt(w.run); len(said.Acts) > 0 && len(unsure) > 0 {
@@ -101,7 +101,7 @@ func (w *conclusion) lacking(acts []claim.Act) []claim.Act {
 	for _, s := range w.reads {
 		known.Read(s.Answer)
 	}
-	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a) })
+	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a, false) })
 }
 
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -71,11 +70,7 @@ func (s *Service) loadHistory(ctx context.Context, req Request, chat conversatio
 	if h.summary, err = s.summaryOf(ctx, req, chat.ID, messages); err != nil {
 		return chatHistory{}, err
 	}
-	for _, m := range slices.Backward(messages) {
-		if id := cmp.Or(m.RunID, m.FromRunID); id != "" && !slices.Contains(h.named, id) {
-			h.named = append(h.named, id)
-		}
-	}
+	h.named = namedRuns(messages)
 	texts, messages := h.textsBefore(message, messages)
 	h.addReads(messages, message)
 	if h.runs, err = s.runsOf(ctx, req.Principal.Account, chat, messages); err != nil {

@@ -181,7 +181,8 @@ func TestAYesToAQuestionMayBeChanged(t *testing.T) {
 	}
 }
 
-// TestAQuestionCostsOneCallAndItsClaimsAreCompared with the record, in what is asked and in the options, in a turn and in a job.
+// TestAQuestionCostsOneCallAndItsClaimsAreCompared with the record, in what is asked, in a turn and in a job. Options are what
+// the person may say, and claim nothing of the model.
 func TestAQuestionCostsOneCallAndItsClaimsAreCompared(t *testing.T) {
 	const claim = "Hecho: he reservado la Sala Norte."
 	for name, c := range map[string]struct {
@@ -192,6 +193,9 @@ func TestAQuestionCostsOneCallAndItsClaimsAreCompared(t *testing.T) {
 		"with options":       {question: `{"question":"` + claim + ` ¿Algo más?","options":["Sí","No"]}`, marked: true},
 		"beside the call":    {question: `{"question":"¿Quieres algo más?"}`, beside: claim, marked: true},
 		"a question":         {question: askFor},
+		"options that tell":  {question: `{"question":"¿Cuál es el motivo?","options":["He cambiado de opinión","Ya lo he comprado","Cancelado"]}`},
+		"between two":        {question: `{"question":"¿Cancelo el pedido entero o solo la lámpara?","options":["Entero","Solo la lámpara"]}`},
+		"of one":             {question: `{"question":"¿Lo reservo?"}`},
 		"without a mark":     {question: `{"question":"Dime el día"}`},
 		"beside a statement": {question: askFor, beside: "Claro."},
 	} {
@@ -201,7 +205,7 @@ func TestAQuestionCostsOneCallAndItsClaimsAreCompared(t *testing.T) {
 			ask.Text = c.beside
 			w.model.answers = []any{ask}
 			isMarked := func(m conversation.Message) bool {
-				return m.Asks && slices.ContainsFunc(m.Notes, func(n conversation.Note) bool { return n.Code == conversation.NoteNothingDone })
+				return m.Asks && len(m.Notes) > 0
 			}
 			if m := w.send(t, "reserva").Message; isMarked(m) != c.marked || !m.Asks || len(w.model.asked) != 1 {
 				t.Errorf("%+v after %d calls", m, len(w.model.asked))
@@ -211,8 +215,8 @@ func TestAQuestionCostsOneCallAndItsClaimsAreCompared(t *testing.T) {
 			}
 			w.Pass(time.Second)
 			w.model.answers = []any{ask}
-			w.drive(t, w.start(t, "build", job.Order{}).ID)
-			if m := w.last(t); isMarked(m) != c.marked || len(w.model.asked) != 2 {
+			j := w.drive(t, w.start(t, "build", job.Order{}).ID)
+			if m := w.last(t); isMarked(m) != c.marked || len(w.model.asked) != 2 || len(j.Notes) != len(m.Notes) {
 				t.Errorf("of a job: %+v after %d calls", m, len(w.model.asked))
 			}
 		})

@@ -214,7 +214,7 @@ func (w *work) resume(ctx context.Context) (next job.Next, waits bool, err error
 		return "", false, err
 	}
 	w.job.RunID, w.job.Question, w.job.Reply, w.job.Token, w.job.Status = "", "", "", "", job.Running
-	w.job.Options, w.job.Open, w.job.Told = nil, nil, nil
+	w.job.Options, w.job.Open, w.job.Told, w.job.Notes = nil, nil, nil, nil
 	if err := w.save(ctx, []job.Round{*last}, e); err != nil {
 		return "", false, err
 	}

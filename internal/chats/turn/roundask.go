@@ -26,7 +26,7 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 			return false, err
 		}
 	}
-	notes, err := w.notes(ctx, w.question.content())
+	notes, err := w.questionNotes(ctx, w.question.text)
 	if err != nil {
 		return false, err
 	}
@@ -42,6 +42,7 @@ func (w *work) pose(ctx context.Context, r *job.Round) (bool, error) {
 		By: &conversation.By{Agent: j.Agent, Provider: r.Provider, Model: r.Model}, Notes: notes,
 	}
 	w.question.mark(&m)
+	w.job.Notes = notes
 	err = retry.Do(ctx, func() error { return s.Store.AddMessages(ctx, j.Account, j.ChatID, "", r.Answered, m) })
 	return err == nil, err
 }

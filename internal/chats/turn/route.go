@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"piloto/internal/chats/agent"
-	"piloto/internal/chats/claim"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
@@ -376,9 +375,13 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
+	notes, unread := r.notes(ctx, kind, answer, routed)
+	if unread != nil { // the answer is stored all the same
+		r.service.Log.WarnContext(ctx, "router.unread", "chat_id", r.chat.ID, "error", unread)
+	}
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: r.notes(kind, answer, routed), readFrom: readFrom, failed: routed.failed()})
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed()})
 	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })
@@ -396,15 +399,6 @@ func (r Routed) failed() failedAgent {
 		return failedAgent{}
 	}
 	return failedAgent{r.Asked, fault.Of(r.Failure).Code}
-}
-
-// notes returns the notes under an answer of the router's own model, which can only answer. An
-// agent's claims get no note.
-func (r *routing) notes(kind conversation.Kind, text string, routed Routed) []conversation.Note {
-	if kind != conversation.KindText || routed.Action != agent.Respond {
-		return nil
-	}
-	return r.req.notDone(claim.Read(text).Acts)
 }
 
 // remember adds the message and its answer to the session's memory.

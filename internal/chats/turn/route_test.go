@@ -11,6 +11,7 @@ import (
 	"piloto/internal/access/auth"
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/turn"
+	"piloto/internal/conversation"
 	"piloto/internal/ground/locale"
 	"piloto/internal/models/llm"
 )
@@ -107,3 +108,24 @@ func TestLateMessageIsRememberedAtServingTime(t *testing.T) {
 		t.Errorf("at %v: %+v", w.Clock(), m)
 	}
 }
+
+// TestTheRoutersClaimsAreComparedWithTheRecord: with what ran in the chat, and with what the business said.
+func TestTheRoutersClaimsAreComparedWithTheRecord(t *testing.T) {
+	for said, code := range map[string]string{
+		"Tu sala ha sido reservada.": conversation.NoteNothingDone, "El servicio de taxi ha sido cancelado.": "", "¿Confirmas la cancelación? Responde sí.": conversation.NoteNothingPending, "Abrimos a las 9.": "",
+	} {
+		w := newRouterWorld(t, decisionReply(said))
+		w.service.Router.Business = business("El servicio de taxi ha sido cancelado.")
+		got := ""
+		for _, n := range w.route(t, w.IDs.New(w.Clock()), "hola", w.Clock()).Message.Notes {
+			got += n.Code
+		}
+		if got != code {
+			t.Errorf("%q has the notes %q", said, got)
+		}
+	}
+}
+
+type business string
+
+func (b business) Read(context.Context, string, int64, string) string { return string(b) }

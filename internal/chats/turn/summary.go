@@ -185,7 +185,7 @@ func usableSummary(text string) string {
 			}
 		}
 	}
-	if claim.Read(text).AsksToConfirm() {
+	if claim.Read(text).Asks {
 		return ""
 	}
 	return text

@@ -52,7 +52,7 @@ func TestAModelTakesADraftBack(t *testing.T) {
 	said := w.Messages()
 	asked, line := said[len(said)-3], said[len(said)-2]
 	if line.Role != conversation.RoleSystem || line.Kind != conversation.KindNotice || line.RunID != draft.ID ||
-		line.Content != "Piloto ha retirado el plan «Reservar»; no se ha ejecutado nada de él. El motivo que da: «La persona prefiere ir en otoño.»." {
+		line.Content != "Piloto ha retirado el plan «Reservar»; no se ha ejecutado nada de él. Motivo: «La persona prefiere ir en otoño.»" {
 		t.Errorf("%+v", line)
 	}
 	if len(reply.Before) != 1 || reply.Before[0].Content != line.Content {
@@ -236,7 +236,7 @@ func TestNoForgedLineInAWithdrawal(t *testing.T) {
 	w.send(t, "mejor otro día si eso")
 	said := w.Messages()
 	line := said[len(said)-2].Content
-	if strings.Count(line, "«") != 2 || strings.Count(line, "»") != 2 || strings.ContainsAny(line, "\n\u202e") || !strings.HasSuffix(line, "».") {
+	if strings.Count(line, "«") != 2 || strings.Count(line, "»") != 2 || strings.ContainsAny(line, "\n\u202e") || !strings.HasSuffix(line, "»") {
 		t.Errorf("%q", line)
 	}
 }

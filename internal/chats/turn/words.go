@@ -59,9 +59,7 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 	if text == "" {
 		return nil, nil
 	}
-	said := claim.Read(text)
-	said.Asks = false // the plan waits
-	notes, err := d.notesOf(ctx, said)
+	notes, err := d.notesOf(ctx, claim.Reading{Acts: claim.Read(text).Acts}) // the plan waits
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +87,17 @@ func (d *dialog) notes(ctx context.Context, text string) ([]conversation.Note, e
 	return d.notesOf(ctx, claim.Read(text))
 }
 
+// questionNotes returns the notes that stand beside a question of ask_person, without its options: what it asks for is not a
+// confirmation, and its options are what the person may say.
+func (d *dialog) questionNotes(ctx context.Context, text string) ([]conversation.Note, error) {
+	return d.notesOf(ctx, claim.Reading{Acts: claim.Read(text).Acts})
+}
+
 // notesOf returns the notes of what a text says: it asks for a confirmation although no plan waits, or it claims an act that
 // the record does not have.
 func (d *dialog) notesOf(ctx context.Context, said claim.Reading) ([]conversation.Note, error) {
 	var list []conversation.Note
-	if said.AsksToConfirm() {
+	if said.Asks {
 		waits, err := d.waits(ctx)
 		if err != nil {
 			return nil, err

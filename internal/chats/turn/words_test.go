@@ -70,9 +70,26 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 		for said, note := range map[string]string{
 			"La Sala Norte está reservada, y he cancelado la Sur.": conversation.NoteNothingDone, "La Sala Norte está reservada.": "",
 			"He reservado la sala y he enviado un correo a Ana.": conversation.NoteNothingDone, "Ya he reservado la XK77.": conversation.NoteNothingDone,
+			"He reservado las salas 7 y 8.": conversation.NoteNothingDone,
 		} {
 			w.model.answers = []any{text(said), text(said)}
 			if reply := w.send(t, "gracias"); w.codes(t, reply) != note {
+				t.Errorf("%q: %+v", said, reply.Message)
+			}
+		}
+	})
+	t.Run("it was ordered, and only something was read", func(t *testing.T) {
+		for said, note := range map[string]string{
+			"La sala ha sido reservada correctamente.": conversation.NoteNothingDone, "Your room has been booked.": conversation.NoteNothingDone, "La sala fue reservada.": conversation.NoteNothingDone,
+			"La sala ya está reservada.": "", "Se ha cambiado la reserva.": conversation.NoteNothingDone,
+		} {
+			w := newLookWorld(t)
+			w.Answer(func(tool.Request) (tool.Answer, error) {
+				const body = `[{"id":7,"estado":"reservada","created_at":"2026-01-02","updated_at":"2026-01-02","payment_method":"card"}]`
+				return tool.Answer{Status: 200, Body: []byte(body), Bytes: len(body)}, nil
+			})
+			w.model.answers = []any{calls("look", lookAt(w.Server.ID, "/rooms")), text(said), text(said)}
+			if reply := w.send(t, "reserva la Norte y cambia la hora"); w.codes(t, reply) != note {
 				t.Errorf("%q: %+v", said, reply.Message)
 			}
 		}

@@ -113,7 +113,7 @@ type Job struct {
 	StopReason conversation.StopReason `json:"stop_reason,omitempty" enum:"max_steps,timeout,budget_exceeded,context_full,user_interrupt,llm_error,waiting_expired,blocked,throttled,plans_refused" doc:"absent when the agent was done, or is not yet"`
 	Stopping   bool                    `json:"stopping,omitempty" doc:"a person asked it to stop"`
 	Output     string                  `json:"output,omitempty" doc:"the last text; a message of the chat as well, with its sources"`
-	Notes      []conversation.Note     `json:"notes,omitempty" doc:"lines of the system about output, as those of a message"`
+	Notes      []conversation.Note     `json:"notes,omitempty" doc:"lines of the system about output, or about question while it waits for its answer, as those of a message"`
 	WaitsFor   string                  `json:"waits_for,omitempty" doc:"run_id of the plan that it waits for"`
 	Calls      []job.OpenCall          `json:"calls,omitempty" doc:"that its client has to answer: POST …/results"`
 	Question   string                  `json:"question,omitempty" doc:"that it asks, when it waits for an answer: the next message in its chat"`

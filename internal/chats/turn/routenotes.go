@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"context"
+
+	"piloto/internal/chats/agent"
+	"piloto/internal/chats/claim"
+	"piloto/internal/conversation"
+)
+
+// notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no note.
+func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string, routed Routed) ([]conversation.Note, error) {
+	if kind != conversation.KindText || routed.Action != agent.Respond {
+		return nil, nil
+	}
+	said := claim.Read(text)
+	if said.Poses() {
+		r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
+	}
+	var list []conversation.Note
+	if said.Asks {
+		waits, err := r.service.draftWaits(ctx, r.req.Principal.Account, r.chat.ID, "")
+		if err != nil {
+			return nil, err
+		}
+		if !waits {
+			list = append(list, r.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
+		}
+	}
+	lacking, err := r.lacking(ctx, said.Acts)
+	return append(list, r.req.notDone(lacking)...), err
+}
+
+// lacking returns those of some acts that neither the record of the chat has, nor what the business or its agents said.
+func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
+	if len(acts) == 0 {
+		return nil, nil
+	}
+	account := r.req.Principal.Account
+	messages, err := r.service.newestMessages(ctx, account, r.chat.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := facts{account: account, chatID: r.chat.ID, named: namedRuns(messages), message: r.incoming, read: []string{r.business, r.req.customerPersona()}}
+	for _, m := range messages {
+		for _, s := range m.Sources {
+			f.read = append(f.read, s.Answer)
+		}
+	}
+	for _, e := range r.memory.Exchanges {
+		if e.Agent != "" {
+			f.read = append(f.read, e.Response)
+		}
+	}
+	return r.service.lacking(ctx, f, acts)
+}
