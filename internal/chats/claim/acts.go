@@ -19,15 +19,19 @@ type Act struct {
 	State bool     // it says how a thing is: «está reservada», “is already booked”
 	Names []string // of its sentence: identifiers, folded
 
+	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
 	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
 }
 
 // actsOf returns the acts that a sentence claims. A question claims none.
 func actsOf(s sentence) []Act {
-	if s.question || s.quoted {
+	if s.quoted {
 		return nil
 	}
-	words := wordsOf(s.text)
+	words := wordsOf(strings.NewReplacer("not only", "", "no solo", "", "no sólo", "").Replace(s.text))
+	if s.question {
+		words = beforeQuestion(words)
+	}
 	for len(words) > 2 && openers()[words[0]] && words[1] == "," {
 		words = words[2:]
 	}
@@ -37,25 +41,32 @@ func actsOf(s sentence) []Act {
 	var list []Act
 	names, numbers := identifiers(s.text), slices.Collect(numbersIn(words))
 	already := slices.Contains(words, "already") || slices.Contains(words, "ya")
+	var about []Kind
+	for _, w := range words {
+		about = append(about, verbs().noun[strings.TrimSuffix(w, "s")]...)
+	}
 	add := func(verb string, kinds []Kind, own, state bool) {
-		list = append(list, Act{Kinds: kinds, Own: own, Verb: verb, State: state || already && !own, Names: names, Numbers: numbers})
+		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
+			kinds = append(slices.Clone(kinds), Pay)
+		}
+		list = append(list, Act{Kinds: kinds, About: about, Own: own, Verb: verb, State: state || already && !own, Names: names, Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
+	ofPlan := has(words, planWords()) // what becomes of a draft is no act at a service
 	for i, w := range words {
 		before := clauseBefore(words, i)
-		if has(before, denials()) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
+		if has(before, denials()) || ofPlan && !slices.Contains(verbs().done[w], Run) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
 		kinds, known := v.doneOf(w)
 		switch {
-		case known && n.own, !known && n.own && participle(w) && !perceived()[w] && !v.isBase(w):
-			if w == "confirmed" && i+1 < len(words) && words[i+1] == "that" || perceived()[w] {
-				continue
+		case known && n.own:
+			if !perceived()[w] && !(w == "confirmed" && i+1 < len(words) && words[i+1] == "that") && !ofText(words[i+1:]) {
+				add(w, kinds, true, false)
 			}
-			add(w, kinds, true, false)
-		case !known && v.past[w] != nil && !has(before[max(0, len(before)-1):], subordinators()):
+		case !known && v.past[w] != nil && !ofText(words[i+1:]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
 			add(w, v.became[w], false, false)
@@ -81,7 +92,7 @@ func actsOf(s sentence) []Act {
 		case w == "marcha" && i > 0 && words[i-1] == "en", w == "curso" && i > 0 && words[i-1] == "en":
 			add("en "+w, nil, false, true)
 		case (w == "alta" || w == "baja") && i > 1 && words[i-1] == "de" && (words[i-2] == "di" || words[i-2] == "dimos" || words[i-2] == "dado" && gave(nearest(words[:i-2]))):
-			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove}}[w == "alta"], true, false)
+			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove, Change}}[w == "alta"], true, false)
 		}
 	}
 	if found := underWay().FindString(s.text); found != "" && !reported && !has(words, denials()) {
@@ -94,10 +105,22 @@ func actsOf(s sentence) []Act {
 }
 
 // openers stand before what is said.
-var openers = lazy.Words(`perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)
+var openers = lazy.Words(`si sí yes yeah perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)
 
 // underWay are phrases by which a thing goes its way: a fact, unless the person orders that now.
 var underWay = lazy.Pattern(`\b(went through|gone through|(on|is on) (its|their) way|en camino|de camino)\b`)
+
+// beforeQuestion returns what a sentence states before it asks: “I've cancelled it, is there anything else?”.
+func beforeQuestion(words []string) []string {
+	for i, w := range words {
+		if w == "," && i+1 < len(words) && asking()[words[i+1]] {
+			return words[:i]
+		}
+	}
+	return nil
+}
+
+var asking = lazy.Words(`is are anything any would do does did shall should can could may what which how who when right ok okay`)
 
 // auxiliary is what the words before a verb make of it.
 type auxiliary struct{ own, passive, past, state, goes, quick bool }
@@ -178,9 +201,11 @@ func (f forms) isBase(w string) bool { return f.base[w] != nil && f.done[w] == n
 var perceived = lazy.Words(`lined decided need feed seed speed checked found looked reviewed read retrieved located seen noticed understood searched verified compared prepared drafted listed summarised summarized calculated considered received tried attempted
 	noted identified determined asked explained mentioned been had included provided answered wanted needed gathered examined analysed analyzed learned planned assumed proposed suggested double-checked assumed obtained fetched reached authenticated helped assisted logged
 	revisado comprobado visto leido encontrado buscado consultado mirado entendido recibido verificado comparado preparado redactado calculado resumido pensado dicho explicado mencionado intentado podido querido tenido sido estado ido
-	analizado localizado propuesto obtenido recuperado supuesto contado olvidado equivocado hablado planteado`)
+	analizado dejado localizado propuesto obtenido recuperado supuesto contado olvidado equivocado hablado planteado`)
 
 var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
+
+var planWords = lazy.Words(`plan plans planes borrador borradores propuesta draft drafts proposal`)
 
 // reports are words of who tells what somebody else did.
 var reports = lazy.Words(`according says said shows log logs history appears seems status segun dice dicen consta figura figuran muestra aparece parece historial bitacora example ejemplo`)
@@ -221,6 +246,11 @@ func clauseBefore(words []string, at int) []string {
 func closes(words []string, at int) bool {
 	return words[at] != "scheduled" && words[at] != "set" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta"}, words[at+1]) && !nounLike()[words[at]])
 }
+
+// ofText reports whether an act is one on a text, which a model does by itself: «he corregido el párrafo».
+func ofText(after []string) bool { return has(after[:min(4, len(after))], texts()) }
+
+var texts = lazy.Words(`texto textos text texts parrafo parrafos paragraph paragraphs frase frases sentence sentences resumen summary version redaccion wording tono tone faltas errata erratas typo typos titulo title ortografia spelling traduccion translation codigo code`)
 
 // gave reports whether an auxiliary makes an act of «dado de alta».
 func gave(a auxiliary) bool { return a.own || a.passive }
@@ -306,6 +336,8 @@ func wordsOf(text string) []string {
 	}
 	return list
 }
+
+var money = lazy.Pattern(`[€$£]|\b(eur|euros|usd|dollars|dolares|payment|pago|money|dinero)\b`)
 
 // numbersIn yields the words that have digits.
 func numbersIn(words []string) iter.Seq[string] {

@@ -35,9 +35,10 @@ func Read(text string) Reading {
 	refuses := false
 	asked := false // by the sentence before a list, whose rows may be answers
 	for _, s := range sentencesOf(text) {
-		if asked = s.question || asked && s.row; !asked {
+		if asked = asked && s.row; !asked {
 			r.Acts = append(r.Acts, actsOf(s)...)
 		}
+		asked = asked || s.question
 		p := poseOf(s)
 		r.Asks, r.Offers, r.Announces, refuses = r.Asks || p.asks, r.Offers || p.offers, r.Announces || p.announces, refuses || p.refuses
 		if p.asks || p.offers || p.data || p.announces {
@@ -45,6 +46,6 @@ func Read(text string) Reading {
 		}
 	}
 	r.Asks = r.Asks && !last.data // the person is to say something else
-	r.Excused = last.data || refuses
+	r.Excused = last.data || refuses && !r.Asks
 	return r
 }

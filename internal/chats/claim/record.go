@@ -17,7 +17,8 @@ type Record struct {
 	kinds map[Kind]bool   // of what was done
 	words map[string]bool // of what was done and read, folded
 	told  map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
-	seen  []thing         // what was read
+	seen  []thing         // what was read, and what somebody told
+	heard bool            // a service answered
 }
 
 // thing is an object that was read.
@@ -50,12 +51,23 @@ func (r *Record) Did(c Call) {
 	for _, text := range texts {
 		for _, word := range namesIn(text) {
 			r.words[word], r.told[stem(word)] = true, true
+			for _, k := range verbs().noun[strings.TrimSuffix(word, "s")] {
+				if apart(k) {
+					r.kinds[k] = true
+				}
+			}
 		}
 	}
 }
 
-// Read adds an answer that was read.
+// Read adds an answer of a service.
 func (r *Record) Read(text string) {
+	r.heard = r.heard || text != ""
+	r.Told(text)
+}
+
+// Told adds what somebody told the model.
+func (r *Record) Told(text string) {
 	things := thingsIn(text)
 	for _, t := range things {
 		for word := range t.words {
@@ -142,7 +154,7 @@ func (t thing) say(text string) {
 }
 
 // states are words of services that a text may translate as an act of a family, and that claim none themselves.
-var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
+var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "pending": {Wait}, "pendiente": {Wait}, "open": {Wait}, "abierto": {Wait}, "abierta": {Wait}, "free": {Wait}, "libre": {Wait}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
 
 // stem returns how a long word begins; the star keeps it from being a word.
 func stem(word string) string {
@@ -212,17 +224,34 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	shares := func(kinds map[Kind]bool) bool {
 		return len(a.Kinds) == 0 && kinds[Run] || slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] })
 	}
-	if r.did && (len(a.Kinds) == 0 || slices.Contains(a.Kinds, Run) || shares(r.kinds) || r.told[stem(a.Verb)]) {
+	if r.did && (len(a.Kinds) == 0 || slices.Contains(a.Kinds, Run) || ofAny()[a.Verb] || !all(a.Kinds, apart) && !all(slices.Collect(maps.Keys(r.kinds)), apart) || shares(r.kinds) || r.told[stem(a.Verb)]) {
+		return false
+	}
+	if r.did && !all(a.Kinds, apart) && slices.ContainsFunc(a.About, func(k Kind) bool { return apart(k) && r.kinds[k] }) {
 		return false
 	}
 	if a.Own || ordered && !a.State {
 		return true
 	}
-	things := r.seen
-	if named := slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !slices.ContainsFunc(a.Numbers, func(n string) bool { return t.words[n] }) }); len(named) > 0 {
+	things, named := r.seen, []thing(nil)
+	if named = slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !slices.ContainsFunc(a.Numbers, func(n string) bool { return t.words[n] }) }); len(named) > 0 {
 		things = named
 	}
+	if a.State && !ordered && r.heard && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) {
+		return false // how a thing is may be said in other words than its service has
+	}
 	return !slices.ContainsFunc(things, func(t thing) bool { return shares(t.kinds) || a.State && shares(t.dated) || t.words[stem(a.Verb)] })
+}
+
+// ofAny are verbs that may tell of any act.
+var ofAny = lazy.Words(`submitted requested confirmed placed registered logged solicitado solicitada solicitados solicitadas tramitado tramitada confirmado confirmada confirmados confirmadas registrado registrada`)
+
+// apart reports whether acts of a family are told in its own words only. What was booked may be confirmed, set, submitted or
+// processed by another name; it is not paid, sent, given back or removed by another.
+func apart(k Kind) bool { return k == Remove || k == Send || k == Pay || k == GiveBack }
+
+func all(kinds []Kind, of func(Kind) bool) bool {
+	return !slices.ContainsFunc(kinds, func(k Kind) bool { return !of(k) })
 }
 
 // Orders returns the families of the acts that a person's message asks for. One that asks whether something was done orders

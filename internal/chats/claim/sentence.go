@@ -31,12 +31,11 @@ var (
 func sentencesOf(text string) []sentence {
 	text = fences.ReplaceAllString(norm.NFC.String(text), " ")
 	var list []sentence
-	for line := range strings.Lines(text) {
-		if letter.MatchString(line) { // what follows is said to somebody else
-			break
-		}
-		quoted := strings.HasPrefix(strings.TrimSpace(line), ">")
+	lines := slices.Collect(strings.Lines(text))
+	from, to := draftIn(lines)
+	for n, line := range lines {
 		row := rowMark.MatchString(line)
+		quoted := n >= from && n < to || strings.HasPrefix(strings.TrimSpace(line), ">")
 		line = quotes.ReplaceAllStringFunc(rowMark.ReplaceAllString(line, ""), unquoted)
 		for line != "" {
 			at := ends.FindStringIndex(line)
@@ -55,6 +54,22 @@ func sentencesOf(text string) []sentence {
 		}
 	}
 	return list
+}
+
+// draftIn returns the lines of a letter that a text drafts: from its subject or its salutation, if something stands before it, to
+// its last paragraph, which may be the model's own again.
+func draftIn(lines []string) (from, to int) {
+	from = slices.IndexFunc(lines, letter.MatchString)
+	if from <= 0 {
+		return len(lines), len(lines)
+	}
+	to = len(lines)
+	for n := from + 1; n < len(lines); n++ {
+		if strings.TrimSpace(lines[n-1]) == "" && strings.TrimSpace(lines[n]) != "" {
+			to = n
+		}
+	}
+	return from, to
 }
 
 // longest is the length of the longest sentence that is read as one, in words: the rules look back over a sentence.

@@ -24,6 +24,7 @@ const (
 	Run
 	Hold
 	Open
+	Wait // only a state: nothing was done yet
 	kinds
 )
 
@@ -38,8 +39,8 @@ var lemmas = [kinds][2]string{
 		`cancelar anular borrar eliminar quitar retirar suprimir revocar archivar descartar vaciar rescindir`,
 	},
 	Change: {
-		`change modify update upgrade downgrade edit adjust move reschedule rename replace switch set reset amend revise extend renew postpone correct fix assign reassign merge split rebook relocate reduce increase raise lower label tag mark swap rotate convert`,
-		`cambiar modificar actualizar editar ajustar mover reprogramar renombrar sustituir reemplazar aplazar adelantar retrasar prorrogar renovar corregir asignar reasignar fusionar rebajar trasladar pasar etiquetar marcar aumentar reducir configurar poner rotar posponer`,
+		`change modify update upgrade downgrade edit adjust move reschedule rename replace switch set reset amend revise extend renew postpone correct fix assign reassign merge split rebook relocate reduce increase raise lower label tag mark write waive flag link swap rotate convert archive disable enable`,
+		`cambiar modificar actualizar editar ajustar mover reprogramar renombrar sustituir reemplazar aplazar adelantar retrasar prorrogar renovar corregir asignar reasignar fusionar rebajar trasladar pasar etiquetar marcar aumentar reducir configurar poner rotar posponer escribir`,
 	},
 	Send:     {`send email mail message notify forward text dispatch share invite transfer escalate connect hand`, `enviar mandar notificar avisar reenviar remitir compartir invitar transferir escalar derivar escribir informar`},
 	Pay:      {`pay charge bill settle credit debit deposit redeem`, `pagar cobrar abonar cargar ingresar liquidar canjear`},
@@ -56,7 +57,7 @@ var lemmas = [kinds][2]string{
 // pastsOf are the pasts of English verbs that do not end in «ed», and those that double a letter.
 var irregular = map[string]string{
 	"buy": "bought", "set": "set", "reset": "reset", "send": "sent", "pay": "paid", "give": "given", "run": "run", "hold": "held", "split": "split", "put": "put", "drop": "dropped", "ship": "shipped",
-	"submit": "submitted", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made",
+	"submit": "submitted", "cancel": "cancelled canceled", "label": "labelled labeled", "stop": "stopped", "swap": "swapped", "tag": "tagged", "log": "logged", "debit": "debited", "transfer": "transferred", "enrol": "enrolled", "withdraw": "withdrawn", "freeze": "frozen", "make": "made", "write": "written wrote",
 }
 
 // oddParticiples are the participles of Spanish verbs that do not end in -ado or -ido.

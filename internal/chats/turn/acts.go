@@ -43,21 +43,23 @@ func (s *Service) draftWaits(ctx context.Context, account, chatID, but string) (
 // facts are what the acts of a text are compared with: the runs of a chat, and what its model could read.
 type facts struct {
 	account, chatID string
-	named           []string // ids of runs that the newest messages name
-	read            []string // answers of services, and what somebody told the model
+	named           []string     // ids of runs that the newest messages name
+	read, told      []string     // answers of services; what somebody told the model
+	done            []claim.Call // acts that are in no run: what a client did for a job
+	longer          bool         // the chat has older runs, too
 	message         conversation.Message
 }
 
 // lacking returns those of the acts that a text claims which the record of the chat lacks.
 func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
-	f := facts{account: d.req.Principal.Account, chatID: d.chat.ID, named: d.named, message: d.incoming}
-	f.read = []string{d.persona, d.project.Context, d.workspace(), d.chat.Summary}
+	f := facts{account: d.req.Principal.Account, chatID: d.chat.ID, named: d.named, done: d.done, longer: d.longer, message: d.incoming}
+	f.told = []string{d.persona, d.project.Context, d.workspace(), d.chat.Summary}
 	for _, s := range slices.Concat(d.sources, d.reads) {
 		f.read = append(f.read, s.Answer)
 	}
 	for _, m := range d.history {
 		if m.Role == llm.User && len(claim.Orders(m.Content)) == 0 {
-			f.read = append(f.read, m.Content)
+			f.told = append(f.told, m.Content)
 		}
 	}
 	return d.service.lacking(ctx, f, acts)
@@ -74,9 +76,13 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 		return nil, err
 	}
 	now, ever := claim.NewRecord(), claim.NewRecord()
-	for _, text := range f.read {
-		now.Read(text)
-		ever.Read(text)
+	for _, r := range []*claim.Record{now, ever} {
+		for _, text := range f.read {
+			r.Read(text)
+		}
+		for _, text := range f.told {
+			r.Told(text)
+		}
 	}
 	for _, r := range runs {
 		goesOn := r.Status == plan.Queued || r.Status == plan.Running
@@ -90,10 +96,14 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 			}
 		}
 	}
+	for _, c := range f.done {
+		now.Did(c)
+		ever.Did(c)
+	}
 	ordered := claim.Orders(f.message.Content)
 	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool {
 		asked := slices.ContainsFunc(ordered, func(k claim.Kind) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, k) })
-		return !now.Lacks(a, asked) || !asked && !ever.Lacks(a, false)
+		return !now.Lacks(a, asked) || !asked && (f.longer || !ever.Lacks(a, false))
 	}), nil
 }
 

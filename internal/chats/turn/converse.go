@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/chats/setup"
 	"piloto/internal/conversation"
@@ -54,6 +55,7 @@ type dialog struct {
 	doubted    string                 // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
 	words      []string               // texts of the model beside its calls
 	ending     ending                 // how the answer ends, when it is no success
+	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
 	withdrawn  []conversation.Message // that say which draft the turn took back
 }
 

@@ -48,6 +48,7 @@ type chatHistory struct {
 	readFrom []string              // ids of the servers of all reads of these answers
 	summary  conversation.Summary  // of what stands before the history
 	older    older                 // of the history, what is to be summarised now
+	longer   bool                  // the chat has older messages, too
 	later    bool                  // the user sent another message after the one to answer
 	previous conversation.Message  // the stored answer, when the request was retried
 }
@@ -56,14 +57,14 @@ type chatHistory struct {
 // its newest runs. Plans and runs reach the model as data and not as the assistant's text,
 // because the model would imitate such text. What it said beside a plan is its own text.
 func (s *Service) loadHistory(ctx context.Context, req Request, chat conversation.Chat, message conversation.Message) (chatHistory, error) {
-	messages, err := s.newestMessages(ctx, req.Principal.Account, chat.ID)
+	messages, older, err := s.newestPages(ctx, req.Principal.Account, chat.ID)
 	if err != nil {
 		return chatHistory{}, err
 	}
 	if req.Again { // the answer that is replaced is no part of the prompt
 		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq > message.Seq })
 	}
-	h := chatHistory{previous: previousAnswer(messages, req)}
+	h := chatHistory{previous: previousAnswer(messages, req), longer: older}
 	h.later = slices.ContainsFunc(messages, func(m conversation.Message) bool {
 		return m.Role == conversation.RoleUser && m.Seq > message.Seq && intent.Classify(m.Content) == intent.Other && !consent.MayAgree(m.Content)
 	})
@@ -186,12 +187,17 @@ func standing(messages []conversation.Message) []conversation.Message {
 // newestMessages returns a chat's newest messages, without those that others replaced. It reads several pages, because the progress
 // messages of a long plan fill a page.
 func (s *Service) newestMessages(ctx context.Context, account, chatID string) ([]conversation.Message, error) {
-	var list []conversation.Message
+	list, _, err := s.newestPages(ctx, account, chatID)
+	return list, err
+}
+
+// newestPages returns the newest messages, and whether the chat has older ones.
+func (s *Service) newestPages(ctx context.Context, account, chatID string) (list []conversation.Message, older bool, err error) {
 	cursor, texts := "", 0
 	for range historyPages {
 		page, next, err := s.Store.Messages(ctx, account, chatID, cursor, historyMessages)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, m := range page {
 			if m.Kind == conversation.KindText && m.ReplacedBy == "" {
@@ -203,5 +209,5 @@ func (s *Service) newestMessages(ctx context.Context, account, chatID string) ([
 			break
 		}
 	}
-	return list, nil
+	return list, cursor != "", nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
 	"piloto/internal/models/eligibility"
@@ -78,6 +79,9 @@ func (w *work) addRounds() {
 		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
 		for k, call := range r.Calls {
 			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
+			if w.clientSpec(call.Name) != nil { // it was done on the client's machine
+				w.done = append(w.done, claim.Call{Method: "POST", Tool: call.Name, Sent: call.Arguments, Answered: r.Results[k]})
+			}
 		}
 		for _, l := range r.Looks {
 			made := look{call: l.Call, source: l.Source, read: w.readText(l.Source)}

@@ -41,7 +41,7 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 	if err != nil {
 		return nil, err
 	}
-	f := facts{account: account, chatID: r.chat.ID, named: namedRuns(messages), message: r.incoming, read: []string{r.business, r.req.customerPersona()}}
+	f := facts{account: account, chatID: r.chat.ID, named: namedRuns(messages), message: r.incoming, told: []string{r.business, r.req.customerPersona()}}
 	for _, m := range messages {
 		for _, s := range m.Sources {
 			f.read = append(f.read, s.Answer)
@@ -49,7 +49,7 @@ func (r *routing) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, e
 	}
 	for _, e := range r.memory.Exchanges {
 		if e.Agent != "" {
-			f.read = append(f.read, e.Response)
+			f.told = append(f.told, e.Response)
 		}
 	}
 	return r.service.lacking(ctx, f, acts)

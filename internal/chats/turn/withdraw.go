@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piloto/internal/chats/claim"
 	"piloto/internal/ground/fault"
 	"piloto/internal/models/llm"
 	"piloto/internal/runs/plan"
@@ -96,6 +97,7 @@ func (d *dialog) takeBack(ctx context.Context, reason string) (result, why strin
 		return "", toolError("", d.unread(ctx, err))
 	}
 	d.withdrawn = append(d.withdrawn, decision.Message)
+	d.done = append(d.done, claim.Call{Method: "DELETE", Summary: "Cancel, withdraw and discard the plan"})
 	d.forgetDraft(decision.Run)
 	d.chat.PendingRunID, d.chat.UpdatedAt = "", decision.Message.At
 	return encode(map[string]any{
