@@ -28,7 +28,8 @@ var (
 type tail struct {
 	message conversation.Message
 	answers []conversation.Message
-	draft   *plan.Run // that the answers propose, and that still waits
+	draft   *plan.Run              // that the answers propose, and that still waits
+	dropped []conversation.Message // that name the draft which the new answer ended
 }
 
 // tailOf returns the tail of a chat whose newest messages are given. It returns ErrActed when something was decided or
@@ -121,7 +122,7 @@ func (t tail) replacedBy(answer conversation.Message) []conversation.Message {
 
 // addAnswer appends an answer to a chat. One that is given anew takes the place of the earlier one and ends its draft;
 // until then both stay.
-func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.Chat, at time.Time, answer conversation.Message) (conversation.Chat, error) {
+func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.Chat, at time.Time, answer conversation.Message) (_ conversation.Chat, err error) {
 	if req.anew == nil {
 		return s.add(ctx, req, chat, at, answer)
 	}
@@ -129,15 +130,16 @@ func (s *Service) addAnswer(ctx context.Context, req Request, chat conversation.
 	if failed(answer) {
 		draft = nil
 	}
-	return s.replace(ctx, req, chat, draft, req.anew.replacedBy(answer), answer)
+	chat, req.anew.dropped, err = s.replace(ctx, req, chat, draft, req.anew.replacedBy(answer), answer)
+	return chat, err
 }
 
 // replace appends a message in the place of others, and ends the draft that they propose; nil: none. A line before the
-// message names that draft. All or nothing is written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
-func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (conversation.Chat, error) {
+// message names that draft; it is returned. All or nothing is written. It returns ErrActed when the draft was confirmed meanwhile, and ErrNotLast when another message took the place.
+func (s *Service) replace(ctx context.Context, req Request, chat conversation.Chat, draft *plan.Run, replaced []conversation.Message, m conversation.Message) (_ conversation.Chat, dropped []conversation.Message, err error) {
 	account, at := req.Principal.Account, s.Now()
 	moved := false
-	err := retry.Do(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		if moved {
 			if err := s.stillStand(ctx, account, chat.ID, replaced); err != nil {
 				return err
@@ -155,18 +157,19 @@ func (s *Service) replace(ctx context.Context, req Request, chat conversation.Ch
 		if err != nil {
 			return err
 		}
+		dropped = []conversation.Message{s.droppedMessage(req, *waits, m)}
 		_, err = s.Store.Discard(ctx, *waits, now, plan.Superseded, run.Record{
-			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: []conversation.Message{s.droppedMessage(req, *waits, m), m}, Replaced: replaced,
+			At: at, Type: plan.EventSuperseded, Data: map[string]any{"message": m.ID}, Messages: append(dropped, m), Replaced: replaced,
 		})
 		return err
 	})
 	if err != nil {
-		return chat, err
+		return chat, nil, err
 	}
 	if chat.UpdatedAt = at; draft != nil && chat.PendingRunID == draft.ID {
 		chat.PendingRunID = ""
 	}
-	return chat, nil
+	return chat, dropped, nil
 }
 
 // droppedMessage returns the line that names a draft which ends with a message. It sorts before that.
@@ -240,7 +243,7 @@ func (s *Service) replaceLast(ctx context.Context, req Request, chat conversatio
 		return chat, nil, ErrBeingAnswered
 	}
 	req.after = t.message.Writers
-	chat, err = s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
+	chat, _, err = s.replace(ctx, req, chat, t.draft, append([]conversation.Message{t.message}, t.answers...), s.userMessage(req, s.Now()))
 	return chat, req.after, err
 }
 
@@ -276,5 +279,6 @@ func (s *Service) answerAgain(ctx context.Context, req Request, chat conversatio
 	if err == nil && failed(reply.Message) {
 		reply.Chat.PendingRunID = chat.PendingRunID
 	}
+	reply.Before = append(t.dropped, reply.Before...)
 	return reply, err
 }

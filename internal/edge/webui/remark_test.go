@@ -156,7 +156,7 @@ func TestAPlanIsConfirmedBeneathALaterText(t *testing.T) {
 	}
 	b.say("me parece muy bien lo que dices")
 	b.see(offered)
-	if said := eval[string](b, `document.getElementById("offer").innerText`); !strings.Contains(said, "Borrar la reserva vieja") || !strings.Contains(said, "1 destruye") || !strings.Contains(said, "Confirmar") {
+	if said := eval[string](b, `document.getElementById("offer").innerText`); !strings.Contains(said, "Borrar la vieja") || !strings.Contains(said, "1 destruye") || !strings.Contains(said, "Confirmar") {
 		t.Errorf("it says %q", said)
 	}
 	if !eval[bool](b, `document.querySelector('`+offered+`').matches(".danger") && document.getElementById("thread").nextElementSibling.id === "offer"`) {
@@ -180,8 +180,9 @@ func TestAPlanIsConfirmedBeneathALaterText(t *testing.T) {
 	close(b.next)
 	b.see(offered)
 	first := b.theRun(0)
+	before := eval[string](b, `document.getElementById("offer").dataset.of`)
 	b.revisedElsewhere() // what was seen is another plan
-	b.until(`document.getElementById("offer")?.innerText.includes("Otro objetivo")`)
+	b.until(`document.getElementById("offer") !== null && document.getElementById("offer").dataset.of !== "` + before + `"`)
 	b.until(`document.querySelector('` + offered + `').disabled === false`)
 	unseen := eval[int](b, `document.querySelectorAll(".card-unseen:not([hidden])").length`)
 	b.do(chromedp.Focus(chromedp.CSS(offered)), chromedp.KeyEvent("\r"))

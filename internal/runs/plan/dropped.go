@@ -53,9 +53,9 @@ func (p Plan) named(s Step) DroppedStep {
 	return DroppedStep{Title: Shorten(s.Title, droppedName), Called: Shorten(s.Called(), droppedName), Server: Shorten(b.ServerName, droppedName)}
 }
 
-// sentOf returns what a step sends, as it is planned, in canonical form.
+// sentOf returns what a step sends, and when, in canonical form, with its undo and its check.
 func sentOf(s Step) string {
-	form, err := jcs.Canonical([]any{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body, s.ForEach})
+	form, err := jcs.Canonical([]any{s.MCPID, s.Tool, s.Method, s.Path, s.Query, s.Headers, s.Body, s.ForEach, s.When, s.Undo, s.Verify})
 	if err != nil { // what cannot be compared is like nothing else
 		return s.ID.String()
 	}
