@@ -4,17 +4,25 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"piloto/internal/chats/consent"
+	"piloto/internal/chats/intent"
 	"piloto/internal/ground/lazy"
 )
 
 // onAnother reports whether a text asks for an act that a yes names, on a thing that is not the plan's: «¿Te cancelo también la
 // factura?», beside a plan that cancels an order. What a sentence announces, the next one may ask.
 func (n names) onAnother(text string, yes consent.Yes) bool {
+	if intent.HasQuestionMark(text) && slices.ContainsFunc(strings.Fields(text), n.isOtherAddress) {
+		return true
+	}
 	announced := false
 	for _, s := range sentencesOf(text) {
 		another, asks := false, s.question
+		if s.question && (dropsPlan(s.text) || n.strangerIn(s.text)) {
+			return true
+		}
 		for _, clause := range clausesOf(s.text) {
 			request := isRequest(clause) || isOrder(clause)
 			on, all := n.actsOnAnother(strings.Fields(clause), yes)
@@ -68,6 +76,45 @@ func (n names) things(words []string) []string {
 
 func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
 
+// isOtherAddress reports whether a word is an address of mail that is not sent.
+func (n names) isOtherAddress(word string) bool {
+	return strings.Contains(word, "@") && slices.ContainsFunc(strings.Fields(intent.Normalize(word)), func(w string) bool { return len(w) >= shortest && !meaningless()[w] && !n.sends(w) })
+}
+
+// strangerIn reports whether a question has an id that is not sent, or a name at its end: “Is W9 the one?”, «¿Borro el evento
+// Gym?»
+func (n names) strangerIn(question string) bool {
+	fields := strings.Fields(question)
+	for i, field := range fields {
+		words := strings.Fields(intent.Normalize(field))
+		if len(words) == 0 || slices.ContainsFunc(words, n.sends) {
+			continue
+		}
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(field, func(r rune) bool { return !unicode.IsLetter(r) }))
+		if i > 0 && i == len(fields)-1 && unicode.IsUpper(first) && len(n.things(words)) > 0 || code().MatchString(words[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropsPlan reports whether a question is to drop the plan: «¿Descarto el plan?», “Shall I withdraw this request?”
+func dropsPlan(question string) bool {
+	words := strings.Fields(intent.Normalize(question))
+	for i, w := range words {
+		if !dropping()[w] {
+			continue
+		}
+		if i > 0 && clitics()[words[i-1]] { // «lo dejo»
+			return leaving()[w]
+		}
+		if rest := words[i+1:]; len(rest) > 0 && (leaving()[w] && rest[0] == "it" || consent.IsAnyPlan(rest[0]) || len(rest) > 1 && determining()[rest[0]] && consent.IsAnyPlan(rest[1])) {
+			return true
+		}
+	}
+	return false
+}
+
 // announces reports whether a clause says what will be done: «Cancelo la factura», “I'll cancel the invoice”.
 func (n names) announces(clause string) bool {
 	return slices.ContainsFunc(promising(), func(begin string) bool { return strings.HasPrefix(clause, begin+" ") }) ||
@@ -75,7 +122,12 @@ func (n names) announces(clause string) bool {
 }
 
 var (
-	additions = lazy.Words(`tambien ademas otra otro otras otros also too another other additionally`)
-	ending    = lazy.Words(`and or y o u e to for from in into on with by at using under via para por con en al desde hasta if si please now ahora`)
-	clitics   = lazy.Words(`lo la los las`)
+	additions = lazy.Words(`tambien ademas otra otro otras otros also too another other additionally instead`)
+	code      = lazy.Pattern(`^(\pL+\d|\d+\pL)[\pL\d]*$`)
+	leaving   = lazy.Words(`dejo deja dejamos retiro retiramos descarto descartamos olvido drop withdraw discard abandon scrap forget`)
+	dropping  = lazy.Words(`dejo deja dejamos retiro retire retirar retiramos descarto descarte descartar descartamos olvido olvidar anulo anule anular cancelo cancele cancelar borro borre borrar elimino elimine eliminar quito quite quitar abandono abandone
+		abandonar cambio cambie cambiar modifico modifique modificar drop withdraw discard abandon cancel void delete remove scrap forget dropping withdrawing cancelling canceling change modify revise adjust`)
+	determining = lazy.Words(`el la este esta ese esa tu mi the this that your my`)
+	ending      = lazy.Words(`and or y o u e to for from in into on with by at using under via para por con en al desde hasta if si please now ahora`)
+	clitics     = lazy.Words(`lo la los las`)
 )

@@ -136,3 +136,47 @@ var sala = consent.Card{
 	Acts:   []consent.Act{{Method: "POST", Path: "/reservas", Summary: "Reserva una sala", Sent: []string{`{"sala": "Sala Norte", "dia": "2026-11-29", "precio": 30}`}}},
 	Titled: []string{"Reservar la Sala Norte", "Reserva la Sala Norte"},
 }
+
+// TestAQuestionOfAnotherThing: a yes that names its act is no yes beside a question for that act on another thing, or to drop
+// the plan; nor is a bare one.
+func TestAQuestionOfAnotherThing(t *testing.T) {
+	order := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel a pending order", Sent: []string{"/orders/W4776164/cancel"}}}}
+	event := consent.Card{Acts: []consent.Act{{Method: "DELETE", Path: "/events/{id}", Summary: "Delete an event", Sent: []string{"/events/e1", "Dentist"}}}}
+	mail := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/mails", Summary: "Send a message", Sent: []string{`{"to":"ana@example.com"}`}}}}
+	phone := consent.Card{Acts: []consent.Act{{Method: "PUT", Path: "/clientes/{id}/telefono", Summary: "Cambiar el teléfono de un cliente", Sent: []string{`{"telefono":"600111222"}`}}}}
+	money := consent.Card{Acts: []consent.Act{{Method: "POST", Path: "/transfers", Summary: "Create a transfer", Sent: []string{`{"recipient":"Marta","amount":120}`}}}}
+	for _, c := range []struct {
+		card      consent.Card
+		text, yes string
+		want      bool
+	}{
+		{order, "Should I cancel this plan?", "Yes", false},
+		{order, "¿Cancelo este plan?", "Sí", false},
+		{order, "¿Cancelo el plan?", "Sí, cancélalo", false},
+		{order, "Should I drop this plan?", "Yes, cancel it", false},
+		{order, "¿Descarto el plan?", "Sí, cancélalo", false},
+		{order, "¿Mejor lo dejo y cancelo?", "Sí, cancélalo", false},
+		{order, "Shall I withdraw the plan?", "Yes, cancel it", false},
+		{order, "Do you want me to cancel this request?", "Yes, please", false},
+		{order, "¿Quieres anular este plan?", "Sí", false},
+		{order, "¿Anulo la solicitud?", "Sí, por favor", false},
+		{order, "Is order W9 the one you want to cancel?", "Yes, cancel it", false},
+		{order, "Should I cancel W4776164 or W9?", "Yes, cancel it", false},
+		{event, "¿Borro el evento Gym?", "sí, bórralo", false},
+		{event, "Shall I delete Gym?", "Yes, delete it", false},
+		{mail, "Should I send it to bob@example.com instead?", "Yes, send it", false},
+		{phone, "¿Cambio el plan?", "Sí", false},
+		{phone, "Would you like me to modify the request?", "Yes please", false},
+		{money, "Can you confirm that you are the account owner?", "Yes, I can confirm", false},
+		{money, "Do you accept our terms of service?", "Yes, I accept", false},
+		{order, "Should I cancel order W4776164?", "Yes, cancel it", true},
+		{order, "Would you like to proceed with the cancellation request?", "Yes, please proceed with the cancellation.", true},
+		{event, "¿Borro el evento Dentist?", "sí, bórralo", true},
+		{mail, "Shall I send it to ana@example.com?", "Yes, send it", true},
+		{phone, "¿Cambio el teléfono?", "Sí", true},
+	} {
+		if got := Takes(c.yes, c.text, c.card); got != c.want {
+			t.Errorf("%q after %q: %v", c.yes, c.text, got)
+		}
+	}
+}

@@ -10,20 +10,31 @@ type kinds uint32
 
 const (
 	removes kinds = 1 << iota
+	cancels
 	changes
-	grades // changes to another class or plan
+	revises
+	edits
+	reschedules
+	renames
+	upgrades // changes to a better class or plan
+	downgrades
 	creates
 	adds
 	reserves
 	buys
 	sends
+	forwards
 	publishes
+	shares
 	pays
+	charges
 	refunds
 	returns
 	exchanges
+	replaces
 	transfers
 	closes
+	archives
 	approves
 	rejects
 	assigns
@@ -69,31 +80,39 @@ type family struct {
 }
 
 var families = []family{
+	{kinds: cancels, en: "cancel void annul", es: "cancelar anular", nouns: "cancellation cancelation cancelacion anulacion"},
 	{
-		kinds: removes, en: "cancel delete remove void annul revoke erase unsubscribe", es: "cancelar anular borrar eliminar suprimir quitar revocar",
-		nouns: "cancellation cancelation deletion removal revocation cancelacion anulacion eliminacion supresion revocacion baja borrado",
+		kinds: removes, en: "delete remove revoke erase unsubscribe", es: "borrar eliminar suprimir quitar revocar",
+		nouns: "deletion removal revocation eliminacion supresion revocacion baja borrado",
 	},
-	{
-		kinds: changes, en: "modify edit adjust alter revise amend rename reschedule", enBoth: "change update",
-		es: "modificar actualizar editar corregir renombrar reprogramar ajustar", nouns: "modification adjustment amendment modificacion actualizacion edicion ajuste reprogramacion",
-	},
-	{kinds: grades, enBoth: "upgrade downgrade", es: "mejorar", nouns: "mejora"},
-	{kinds: changes | exchanges, es: "cambiar", nouns: "cambio"},
+	{kinds: changes, en: "modify", enBoth: "change update", es: "modificar actualizar", nouns: "modification modificacion actualizacion"},
+	{kinds: revises, en: "adjust alter revise amend", es: "ajustar revisar", nouns: "adjustment amendment revision ajuste"},
+	{kinds: edits, en: "edit correct", es: "editar corregir:corrig", nouns: "correction edicion correccion"},
+	{kinds: reschedules, en: "reschedule", es: "reprogramar reagendar", nouns: "reprogramacion"},
+	{kinds: renames, en: "rename", es: "renombrar"},
+	{kinds: upgrades, enBoth: "upgrade", es: "mejorar", nouns: "mejora"},
+	{kinds: downgrades, enBoth: "downgrade"},
+	{kinds: changes | exchanges, es: "cambiar", nouns: "cambio"}, // an exchange where the document says so
 	{kinds: creates, light: true, en: "create register open", es: "crear registrar abrir generar", nouns: "creation registration creacion alta registro"},
 	{kinds: adds, en: "add include append", es: "anadir agregar sumar incluir:incluy", nouns: "addition"},
 	{kinds: reserves, en: "reserve", enBoth: "book schedule booking", es: "agendar reservar", nouns: "booking reservation appointment reserva cita"},
 	{kinds: buys, en: "buy", enBoth: "order purchase", es: "encargar comprar", nouns: "pedido compra encargo"},
 	{kinds: buys, light: true, es: "pedir:pid solicitar"},
-	{kinds: sends, en: "send deliver notify forward grant give", enBoth: "email mail", es: "enviar mandar remitir notificar entregar conceder expedir", nouns: "delivery dispatch notification envio entrega notificacion"},
+	{kinds: sends, en: "send deliver notify grant give", enBoth: "email mail", es: "enviar mandar remitir notificar entregar conceder expedir", nouns: "delivery dispatch notification envio entrega notificacion"},
+	{kinds: forwards, en: "forward", es: "reenviar"},
 	{kinds: sends, light: true, en: "issue", es: "emitir", nouns: "issuance emision"},
-	{kinds: publishes, en: "publish post share", es: "publicar compartir", nouns: "publication publicacion"},
-	{kinds: pays, en: "pay", enBoth: "charge", es: "pagar cobrar abonar", nouns: "payment pago cobro abono"},
+	{kinds: publishes, en: "publish post", es: "publicar", nouns: "publication publicacion"},
+	{kinds: shares, en: "share", es: "compartir"},
+	{kinds: pays, en: "pay", es: "pagar abonar", nouns: "payment pago abono"},
+	{kinds: charges, enBoth: "charge", es: "cobrar", nouns: "cobro"},
 	{kinds: refunds, en: "reimburse", enBoth: "refund", es: "reembolsar reintegrar", nouns: "reimbursement reembolso reintegro"},
 	{kinds: returns, enBoth: "return"},
 	{kinds: returns | refunds, es: "devolver:devuelv", nouns: "devolucion"},
-	{kinds: exchanges, en: "replace", enBoth: "exchange swap", es: "intercambiar canjear sustituir:sustituy reemplazar", nouns: "replacement intercambio canje sustitucion reemplazo"},
+	{kinds: exchanges, enBoth: "exchange swap", es: "intercambiar canjear", nouns: "intercambio canje"},
+	{kinds: replaces, en: "replace", es: "sustituir:sustituy reemplazar", nouns: "replacement sustitucion reemplazo"},
 	{kinds: transfers, enBoth: "transfer", es: "transferir:transfier traspasar derivar", nouns: "transferencia traspaso"},
-	{kinds: closes, en: "close archive", es: "cerrar:cierr archivar", nouns: "closure cierre"},
+	{kinds: closes, en: "close", es: "cerrar:cierr", nouns: "closure cierre"},
+	{kinds: archives, en: "archive", es: "archivar"},
 	{kinds: approves, en: "approve", es: "aprobar:aprueb", nouns: "approval aprobacion"},
 	{kinds: approves, light: true, en: "confirm", es: "confirmar"},
 	{kinds: rejects, en: "reject decline deny", es: "rechazar denegar:denieg", nouns: "rejection rechazo"},

@@ -45,7 +45,7 @@ type Yes struct {
 	Meaning intent.Intent
 	// Names says by what a yes names the plan.
 	Names Naming
-	// Points says that it names its act and no thing: «cancélalo» may mean the last thing of which somebody spoke.
+	// Points says that it names no value: «cancélalo» and «cancela el pedido» may mean the last thing of which somebody spoke.
 	Points bool
 	kinds  kinds
 }
@@ -64,10 +64,10 @@ const (
 	Itself
 )
 
-// Does reports whether a word is one of the acts by which the yes names the plan.
-func (y Yes) Does(word string) bool { return acts()[word].kinds.meet(y.kinds) }
+// Does reports whether a word is one of the acts by which the yes names the plan, or near to one.
+func (y Yes) Does(word string) bool { return acts()[word].kinds.meet(near(y.kinds)) }
 
-// Act says of a word in normal form whether it is one of acts, and whether a step of the card does that.
+// Act says of a word in normal form whether it is one of acts, and whether a step of the card does that, or what is near to it.
 func (c Card) Act() func(word string) (is, does bool) {
 	var all kinds
 	for _, s := range newSteps(c) {
@@ -75,14 +75,17 @@ func (c Card) Act() func(word string) (is, does bool) {
 	}
 	return func(word string) (is, does bool) {
 		w := acts()[word]
-		return w.kinds != 0, w.kinds.meet(all) || w.light
+		return w.kinds != 0, w.kinds.meet(near(all)) || w.light
 	}
 }
 
 // Stands reports whether a word in normal form holds a sentence together, or stands for any plan: it names no thing.
 func Stands(word string) bool {
-	return glue()[word] || standing()[word] || plans()[word] || details()[word]
+	return glue()[word] || standing()[word] || plans()[word] || details()[word] || items()[word]
 }
+
+// IsAnyPlan reports whether a word in normal form is “plan”, or stands for any plan: “request”.
+func IsAnyPlan(word string) bool { return standing()[word] || plans()[word] }
 
 // Praises reports whether words in normal form say that all is right.
 func Praises(words string) bool { return phrases()[words] == praise }

@@ -20,6 +20,7 @@ type step struct {
 	values map[string]bool // words of its values
 	// sources and targets are words of the values from which and to which something goes.
 	sources, targets map[string]bool
+	thing
 }
 
 // newSteps returns the steps that a yes is about: those that write, if any does.
@@ -38,7 +39,7 @@ func newSteps(card Card) []step {
 func isRead(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 func newStep(a Act) step {
-	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}}
+	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}, thing: newThing(a)}
 	s.kinds = s.kindsOf(a)
 	var segments []string
 	for segment := range strings.SplitSeq(a.Path, "/") {
@@ -46,38 +47,49 @@ func newStep(a Act) step {
 			segments = append(segments, segment)
 		}
 	}
-	for _, text := range append([]string{a.Tool, a.Summary, strings.Join(segments, " ")}, a.Named...) {
+	s.name(s.called, a.Tool+" "+strings.Join(segments, " "), 30)
+	clear(s.said) // which have plurals for any number
+	for _, text := range append([]string{a.Summary}, a.Named...) {
 		s.name(s.called, text, 30)
 	}
-	for _, text := range a.Sent {
+	for _, text := range sentIn(a) {
 		s.send(text)
+	}
+	if s.kinds.meet(changes) && !s.kinds.meet(upgrades|downgrades) && hasAny(s.called, graded()) {
+		if !hasAny(s.values, lower()) {
+			s.kinds |= upgrades
+		}
+		if !hasAny(s.values, better()) {
+			s.kinds |= downgrades
+		}
 	}
 	for _, more := range []struct {
 		of, also kinds
 		naming   map[string]bool // of which its document names one; empty: whatever it names
 	}{
-		{of: grades, also: changes}, {changes, grades, graded()}, {reserves | buys, pays, paid()}, {returns, refunds, refunded()},
+		{of: upgrades | downgrades, also: changes}, {reserves | buys, pays, paid()}, {returns, refunds, refunded()},
 	} {
 		if s.kinds.meet(more.of) && (len(more.naming) == 0 || hasAny(s.called, more.naming)) {
 			s.kinds |= more.also
 		}
 	}
 	if s.kinds.meet(changes) && hasAny(s.values, cancelled()) { // {"status": "cancelled"}
-		s.kinds |= removes
+		s.kinds |= cancels
 	}
 	return s
 }
 
-// name adds the words of a text. One of more words says something of its own, and names nothing.
+// name adds the words of a text. One of more words, or a value that is a sentence, says something of its own, and names nothing.
 func (s *step) name(to map[string]bool, text string, most int) {
 	words := wordsOf(text)
 	if len(words) > most {
 		return
 	}
 	for _, w := range words {
-		if unnaming()[w] || isNumber(w) {
+		if unnaming()[w] || isNumber(w) || isTime(w) {
 			continue
 		}
+		s.said[w] = true
 		for _, one := range singulars(w) {
 			to[one] = true
 			if act := acts()[one]; act.form&noun != 0 {
@@ -105,20 +117,29 @@ func (s *step) sendValue(name string, value any) {
 		if plain, err := url.PathUnescape(v); err == nil {
 			v = plain
 		}
-		s.name(s.values, v, 12)
+		if isSentence(v) {
+			return
+		}
+		s.name(s.values, v, mostOfAName)
+		s.recipient = s.recipient || isRecipient(name, v)
+		if !hasAny(setOf(wordsOf(name)), freely()) {
+			s.name(s.facts, v, mostOfAName)
+		}
 		for _, part := range wordsOf(name) {
 			if sourcing()[part] {
-				s.name(s.sources, v, 12)
+				s.name(s.sources, v, mostOfAName)
 			}
-			if targeting()[part] {
-				s.name(s.targets, v, 12)
+			if targeting()[part] || isRecipient(name, v) {
+				s.name(s.targets, v, mostOfAName)
 			}
 		}
 	case []any:
+		s.counts = append(s.counts, len(v))
 		for _, each := range v {
 			s.sendValue(name, each)
 		}
 	case map[string]any:
+		s.members = max(s.members, len(v))
 		for name, each := range v {
 			s.name(s.called, name, 12)
 			s.sendValue(name, each)
@@ -156,6 +177,8 @@ func hasAny(set, of map[string]bool) bool {
 }
 
 var (
+	better = lazy.Words(`business first premium pro plus gold platinum enterprise deluxe suite preferente primera superior`)
+	lower  = lazy.Words(`basic free starter lite basico basica gratis gratuito gratuita`)
 	// graded are the things of which there is a better one.
 	graded   = lazy.Words(`class cabin plan tier level seat room subscription membership version package category edition rate clase cabina tarifa nivel asiento habitacion suscripcion categoria paquete modalidad`)
 	paid     = lazy.Words(`payment pago`)
@@ -163,19 +186,15 @@ var (
 
 	cancelled = lazy.Words(`cancelled canceled cancelado cancelada anulado anulada`)
 	sourcing  = lazy.Words(`from source origin sender origen desde remitente`)
-	targeting = lazy.Words(`to target destination recipient receiver destino para destinatario`)
+	targeting = lazy.Words(`to new nuevo nueva target destination recipient receiver destino para destinatario`)
 )
-
-func isNumber(word string) bool {
-	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsDigit(r) })
-}
 
 // kindsOf returns what a step does: what its document says, else what its method means. Two that say different things say
 // nothing.
 func (s *step) kindsOf(a Act) kinds {
 	switch {
-	case a.Method == "DELETE":
-		return removes
+	case a.Method == "DELETE": // it is a cancellation, too, where its document says so
+		return removes | saidOf(a)&cancels
 	case isRead(a.Method):
 		return reads
 	}
@@ -187,7 +206,7 @@ func (s *step) kindsOf(a Act) kinds {
 	}
 	var all kinds
 	for _, k := range said {
-		switch {
+		switch k = implied(k); {
 		case k == 0:
 		case all == 0:
 			all = k
@@ -205,6 +224,9 @@ func (s *step) kindsOf(a Act) kinds {
 		all = changes
 	case !spoken:
 		all = creates
+	}
+	if all.meet(changes) { // «cambiar»
+		all &^= exchanges
 	}
 	return all
 }
@@ -233,6 +255,9 @@ func (s *step) headOf(words []string) kinds {
 		rest := words[i+1:]
 		switch {
 		case act.light && act.form&verb != 0:
+			if act.kinds|nounHead(rest) == 0 { // “Start a server”
+				s.own[w] = true
+			}
 			return act.kinds | nounHead(rest)
 		case act.form&noun == 0:
 			return act.kinds

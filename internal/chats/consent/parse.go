@@ -14,18 +14,21 @@ import (
 
 // parser reads one message. Sets of steps are bits by their places.
 type parser struct {
-	steps  []step
-	every  uint64
-	last   sort             // of the phrase before, but for what is only polite
-	fresh  bool             // no phrase of this clause was read
-	had    [acting + 1]bool // the sorts of its phrases
-	simply bool             // thanks after its yes close no conversation
-	spoken bool             // it is what the one says who will do it, of what it will do
+	steps   []step
+	every   uint64
+	last    sort             // of the phrase before, but for what is only polite
+	fresh   bool             // no phrase of this clause was read
+	had     [acting + 1]bool // the sorts of its phrases
+	simply  bool             // thanks after its yes close no conversation
+	governs kinds            // what is ordered of this thing
+	spoken  bool             // it is what the one says who will do it, of what it will do
 
 	kinds            kinds  // of the acts that it names
 	acts, things     uint64 // the steps of which it names the act, or only a thing
 	anything, itself bool   // it has a word that stands for any plan, or “plan”
-	grounded         bool   // it names a thing of the plan, or what is done by a noun
+	grounded         bool   // it names a value
+	accepts          bool   // it accepts, which may be something else than the plan
+	sees             bool   // it says that it was understood
 }
 
 // mostSteps is the number of steps that a yes can tell apart.
@@ -39,7 +42,7 @@ func parse(message string, card Card) Yes {
 	}
 	p.every = 1<<len(p.steps) - 1
 	for part := range strings.FieldsFuncSeq(message, func(r rune) bool { return strings.ContainsRune(".,;:!¡…()—–\n", r) }) {
-		if !p.clause(fieldsOf(part)) {
+		if supposes(part) || !p.clause(fieldsOf(part)) {
 			return Yes{}
 		}
 	}
@@ -64,10 +67,12 @@ func (p *parser) yes() Yes {
 		return Yes{}
 	case p.acts != 0:
 		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds}
-	case p.itself, p.had[confirms] && named == 0 && !p.anything:
+	case p.itself, p.had[confirms] && named == 0 && !p.anything && !p.accepts:
 		return Yes{Meaning: intent.Confirm, Names: Itself}
 	case p.anything, named != 0:
-		return Yes{Meaning: intent.Confirm, Names: Anything}
+		return Yes{Meaning: intent.Confirm, Names: Anything, Points: !p.grounded}
+	case p.sees && !p.had[goes] && !p.had[confirms]:
+		return Yes{}
 	case p.had[grateful] && !p.had[goes] && (!p.simply || p.had[praise]):
 		return Yes{}
 	}
@@ -121,6 +126,8 @@ func (p *parser) phrase(words []string) int {
 		return 0
 	}
 	p.had[s] = true
+	text := strings.Join(words[:n], " ")
+	p.accepts, p.sees = p.accepts || accepting()[text], p.sees || seeing()[text]
 	if s == polite {
 		return n
 	}
@@ -139,10 +146,22 @@ func (p *parser) phrase(words []string) int {
 		}
 	case confirms:
 		if len(rest) > 0 && !isOrder(rest[0]) {
-			n += p.thing(rest, false)
+			more := p.thing(rest, false)
+			if wishing()[text] && !p.isPlans(rest[:more]) { // “I want to confirm the amount”
+				return 0
+			}
+			n += more
 		}
 	}
 	return n
+}
+
+// isPlans reports whether some words are of the plan or what it does, and not of a value: who wants to confirm a value may want
+// to see it first.
+func (p *parser) isPlans(words []string) bool {
+	named := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return glue()[w] })
+	return !slices.ContainsFunc(named, func(w string) bool { return details()[w] }) &&
+		(len(named) == 0 || slices.ContainsFunc(named, func(w string) bool { return IsAnyPlan(w) || nounOf(w).meet(p.does()) }))
 }
 
 // also reads what “and” joins to a phrase. «Sí, y cancela el otro» says more than yes.
@@ -214,6 +233,21 @@ func (p *parser) isValue(word string) bool {
 	return p.where(func(s step) bool { return s.values[word] }) != 0 && p.where(func(s step) bool { return s.called[word] }) == 0
 }
 
+// supposes reports whether a clause has an «if» in Spanish: a «sí» without its accent, and no yes of package intent.
+func supposes(clause string) bool {
+	words := strings.Fields(clause)
+	return len(words) > 1 && !isListed(clause) && slices.ContainsFunc(words, func(w string) bool {
+		return intent.Normalize(w) == "si" && !strings.ContainsRune(norm.NFC.String(strings.ToLower(w)), 'í')
+	})
+}
+
+// isListed reports whether a clause is a yes of package intent, and may be no condition: «si está bien» may.
+func isListed(clause string) bool {
+	_, rest, _ := strings.Cut(intent.Normalize(clause), "si ")
+	s := phrases()[rest]
+	return intent.Classify(clause).Agrees() && s != praise && s != leads && !strings.HasPrefix(rest, "pued") && !strings.HasPrefix(rest, "quier")
+}
+
 // thing reads what is done, or gone on with, in words that hold it together, point at it, stand for any plan or name this one.
 // The first word of what is ordered is the order. It returns its length; 0 for what is not the plan's.
 func (p *parser) thing(words []string, ordered bool) int {
@@ -225,6 +259,7 @@ func (p *parser) thing(words []string, ordered bool) int {
 		n++
 	}
 	from := 0
+	p.governs = 0
 	for i := 0; i <= n; i++ {
 		if i < n && !conjoining()[words[i]] {
 			continue
@@ -261,15 +296,16 @@ func (p *parser) part(words []string, ordered bool) bool {
 	}
 	does, things := kinds(0), words
 	var of uint64
+	says := true // what is done
 	if ordered || isOrder(words[0]) {
 		ordered, things = true, words[1:]
 		act := acts()[words[0]]
-		if does = act.kinds; act.light {
-			if k := p.nounHead(things); k != 0 {
-				does = k
-			}
+		does, p.governs = act.kinds, act.kinds
+		if k := p.nounHead(things); act.light && k != 0 {
+			does, p.governs = k, 0
 		}
 		of = p.where(func(s step) bool { return s.own[words[0]] })
+		says = does != 0 || of != 0
 	} else {
 		does = p.nounHead(words)
 	}
@@ -279,15 +315,16 @@ func (p *parser) part(words []string, ordered bool) bool {
 	}
 	told := p.tell(things)
 	if ordered {
-		of := acts()[words[0]].of
-		told.one, told.many = told.one || of == one, told.many || of == more
+		told.verb(words[0])
 	}
 	switch {
-	case told.unknown, !ordered && !told.something:
+	case !says && !told.stands: // “start it”, “process the order”
+		return false
+	case told.unknown, !ordered && !told.something, p.notThePlans(told, does, p.governs), !p.isShown(told, does, of):
 		return false
 	case told.apart != 0 && of&told.apart == 0 && of != 0: // “cancel the room”, of a plan that cancels an order and books a room
 		return false
-	case told.all && does.meet(removes) && len(p.steps) == 1: // “cancel all orders”, of one
+	case told.all && does.meet(removes|cancels) && len(p.steps) == 1: // “cancel all orders”, of one
 		return false
 	case told.apart == 0 && ordered && told.one && !told.many && bits.OnesCount64(of) > 1: // “cancel the order”, of two
 		return false
@@ -296,7 +333,7 @@ func (p *parser) part(words []string, ordered bool) bool {
 	case told.apart != 0:
 		of &= told.apart
 	}
-	p.grounded = p.grounded || told.names
+	p.grounded, p.accepts = p.grounded || told.value, p.accepts || told.detail
 	p.kinds |= does
 	p.acts |= of
 	return true
@@ -308,69 +345,4 @@ func (p *parser) nounHead(words []string) kinds {
 		words = words[:n-1]
 	}
 	return nounHead(words)
-}
-
-// telling is what the words of a thing tell.
-type telling struct {
-	something bool   // it points at something, or names it
-	names     bool   // it names a thing of the plan
-	apart     uint64 // the steps that its names tell from the others
-	one, many bool   // it speaks of one thing, or of more
-	all       bool   // of all there are
-	unknown   bool   // a word names nothing of the plan
-}
-
-// goesOtherWay reports whether a value after “to” is one from which something goes, or the reverse.
-func (p *parser) goesOtherWay(way, word string) bool {
-	if way == "" {
-		return false
-	}
-	from := p.where(func(s step) bool { return s.sources[word] && !s.targets[word] }) != 0
-	to := p.where(func(s step) bool { return s.targets[word] && !s.sources[word] }) != 0
-	return from != to && from != (way == "from" || way == "desde")
-}
-
-// points reports whether a word points at something: “both” at a plan of more than one step.
-func (p *parser) points(word string) bool {
-	return pointing()[word] || whole()[word] && len(p.steps) > 1
-}
-
-// tell reads the words of a thing.
-func (p *parser) tell(words []string) (t telling) {
-	value, way := false, ""
-	for i, w := range words {
-		if p.goesOtherWay(way, w) {
-			t.unknown = true
-		}
-		switch {
-		case glue()[w]:
-			if directions()[w] {
-				way = w
-			}
-			if directions()[w] && value && i+1 < len(words) && !pointing()[words[i+1]] { // from one value to another
-				t.unknown = true
-			}
-			t.something, t.many, t.one, t.all = t.something || p.points(w), t.many || several()[w], t.one || pointing()[w], t.all || whole()[w]
-			continue
-		case plans()[w]:
-			p.itself, t.something = true, true
-			continue
-		case standing()[w]:
-			p.anything, t.something = true, true
-			continue
-		}
-		of := p.named(w)
-		if of == 0 && details()[w] {
-			t.something = true
-			continue
-		}
-		t.unknown = t.unknown || of == 0
-		t.something, t.names, t.one, t.many = true, true, true, t.many || len(singulars(w)) > 1
-		t.all = t.all || nounOf(w) != 0 && acts()[w].of == more
-		value = value || p.isValue(w)
-		if of != p.every {
-			t.apart |= of
-		}
-	}
-	return t
 }

@@ -78,6 +78,10 @@ var phrases = sync.OnceValue(func() map[string]sort {
 	return out
 })
 
+func setOfPhrases(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return setOf(strings.Split(list, ", ")) })
+}
+
 // spoken are the phrases by which who will do it says that.
 var spoken = lazy.Words(`procedo continuo sigo avanzo procedemos continuamos seguimos avance avanzar`)
 
@@ -105,7 +109,12 @@ var (
 	pointing   = lazy.Words(`it that this them these those everything eso esto ello esos esas estos estas todo me us`)
 	several    = lazy.Words(`both all everything them these those each every ambos ambas todo toda todos todas estos estas esos esas los las`)
 	whole      = lazy.Words(`both all everything each every ambos ambas todo toda todos todas`)
+	pair       = lazy.Words(`both ambos ambas`)
 	directions = lazy.Words(`to from into for a al desde para por`)
+	// accepting are confirmations of anything, wishing are those that want to confirm, and seeing are no answers to a request.
+	accepting  = setOfPhrases("i can confirm, i approve, i accept, apruebo, acepto, lo apruebo, lo acepto")
+	wishing    = setOfPhrases("id like to confirm, i would like to confirm, i want to confirm, quiero confirmar")
+	seeing     = setOfPhrases("got it, understood, i see, i understand, that makes sense, makes sense, ya veo, lo entiendo")
 	conjoining = lazy.Words(`and y e`)
 	towards    = lazy.Words(`with to con a`)
 	simple     = lazy.Words(`yes yeah yep yup si sip`)
@@ -114,7 +123,8 @@ var (
 	standing = lazy.Words(`request requests process processes procedure arrangement arrangements approach proposal operation operations action actions step steps transaction suggestion
 		solicitud solicitudes peticion proceso procedimiento propuesta operacion operaciones accion acciones paso pasos tramite gestion gestiones planteamiento enfoque sugerencia`)
 	plans   = lazy.Words(`plan plans planes`)
-	details = lazy.Words(`details detail item items detalles datos articulo articulos`)
+	details = lazy.Words(`details detail detalles datos`)
+	items   = lazy.Words(`item items articulo articulos`)
 
 	// agreeing are the phrases of which every yes that is on no list has one, in normal form, sorted.
 	agreeing = sync.OnceValue(func() (out []string) {

@@ -190,7 +190,8 @@ func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.
 func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
 // assent confirms the draft that its viewer saw. A bare yes counts directly after the card, never for a plan that
-// destroys, and not beside a text that asks something else. A named yes counts while the card is on the last screen.
+// destroys, and not beside a text that asks something else. One that names no value but its act, or only a word that stands for
+// any plan, counts directly after the card, too. Another named yes counts while the card is on the last screen.
 // Otherwise assent shows the card again, and the next yes counts.
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
@@ -215,7 +216,7 @@ func (s *Service) assent(ctx context.Context, req Request, chat conversation.Cha
 		return asHandled(s.refuseMoved(ctx, req, draft, seen))
 	case !onScreen:
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_late"))
-	case bare && draft.Plan.Destroys():
+	case (bare || yes.Names == consent.Anything) && draft.Plan.Destroys():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_destroys"))
 	case bare && draft.Plan.MayRepeat():
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_doubt"))
