@@ -26,10 +26,10 @@ func (n names) onAnother(text string, yes consent.Yes) bool {
 		for _, clause := range clausesOf(s.text) {
 			request := isRequest(clause) || isOrder(clause)
 			on, all := n.actsOnAnother(strings.Fields(clause), yes)
-			if on && (s.question || request) {
+			if on && (s.question || request) || n.passesOn(clause, yes) {
 				return true
 			}
-			another, asks = another || all && n.announces(clause), asks || request
+			another, asks = another || all && n.announces(clause) || on && has(strings.Fields(intent.Normalize(s.text)), additions()), asks || request
 		}
 		if announced && asks {
 			return true
@@ -115,6 +115,17 @@ func dropsPlan(question string) bool {
 	return false
 }
 
+// passesOn reports whether a clause is to do the act to the person, of a plan that is about none: “I can transfer you to an agent”.
+func (n names) passesOn(clause string, yes consent.Yes) bool {
+	words := strings.Fields(clause)
+	for i, w := range words[:max(0, len(words)-1)] {
+		if yes.Does(w) && words[i+1] == "you" && !slices.ContainsFunc([]string{"user", "customer", "client", "usuario", "cliente"}, n.sends) {
+			return true
+		}
+	}
+	return false
+}
+
 // announces reports whether a clause says what will be done: «Cancelo la factura», “I'll cancel the invoice”.
 func (n names) announces(clause string) bool {
 	return slices.ContainsFunc(promising(), func(begin string) bool { return strings.HasPrefix(clause, begin+" ") }) ||
@@ -122,7 +133,7 @@ func (n names) announces(clause string) bool {
 }
 
 var (
-	additions = lazy.Words(`tambien ademas otra otro otras otros also too another other additionally instead`)
+	additions = lazy.Words(`tambien ademas otra otro otras otros also too another other additionally instead both ambos ambas`)
 	code      = lazy.Pattern(`^(\pL+\d|\d+\pL)[\pL\d]*$`)
 	leaving   = lazy.Words(`dejo deja dejamos retiro retiramos descarto descartamos olvido drop withdraw discard abandon scrap forget`)
 	dropping  = lazy.Words(`dejo deja dejamos retiro retire retirar retiramos descarto descarte descartar descartamos olvido olvidar anulo anule anular cancelo cancele cancelar borro borre borrar elimino elimine eliminar quito quite quitar abandono abandone

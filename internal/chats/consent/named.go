@@ -55,13 +55,8 @@ func newStep(a Act) step {
 	for _, text := range sentIn(a) {
 		s.send(text)
 	}
-	if s.kinds.meet(changes) && !s.kinds.meet(upgrades|downgrades) && hasAny(s.called, graded()) {
-		if !hasAny(s.values, lower()) {
-			s.kinds |= upgrades
-		}
-		if !hasAny(s.values, better()) {
-			s.kinds |= downgrades
-		}
+	if s.kinds.meet(changes) && !s.kinds.meet(downgrades) && hasAny(s.called, graded()) && !hasAny(s.values, lower()) {
+		s.kinds |= upgrades
 	}
 	for _, more := range []struct {
 		of, also kinds
@@ -125,13 +120,14 @@ func (s *step) sendValue(name string, value any) {
 		if !hasAny(setOf(wordsOf(name)), freely()) {
 			s.name(s.facts, v, mostOfAName)
 		}
-		for _, part := range wordsOf(name) {
-			if sourcing()[part] {
-				s.name(s.sources, v, mostOfAName)
-			}
-			if targeting()[part] || isRecipient(name, v) {
-				s.name(s.targets, v, mostOfAName)
-			}
+		parts := setOf(wordsOf(name))
+		if hasAny(parts, sourcing()) {
+			s.name(s.sources, v, mostOfAName)
+		}
+		if hasAny(parts, targeting()) || isRecipient(name, v) {
+			s.name(s.targets, v, mostOfAName)
+		} else {
+			s.name(s.others, v, mostOfAName)
 		}
 	case []any:
 		s.counts = append(s.counts, len(v))
@@ -177,8 +173,8 @@ func hasAny(set, of map[string]bool) bool {
 }
 
 var (
-	better = lazy.Words(`business first premium pro plus gold platinum enterprise deluxe suite preferente primera superior`)
-	lower  = lazy.Words(`basic free starter lite basico basica gratis gratuito gratuita`)
+	// lower are the names of what nobody takes for better.
+	lower = lazy.Words(`basic free starter lite basico basica gratis gratuito gratuita`)
 	// graded are the things of which there is a better one.
 	graded   = lazy.Words(`class cabin plan tier level seat room subscription membership version package category edition rate clase cabina tarifa nivel asiento habitacion suscripcion categoria paquete modalidad`)
 	paid     = lazy.Words(`payment pago`)

@@ -288,7 +288,7 @@ func (p *parser) fits(words []string) bool {
 
 // part reads one thing. What it does must be what a step does.
 func (p *parser) part(words []string, ordered bool) bool {
-	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) {
+	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) && !mine()[words[0]] {
 		words = words[1:]
 	}
 	if len(words) == 0 {

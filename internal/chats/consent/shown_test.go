@@ -90,7 +90,7 @@ func TestNoMoreThanShown(t *testing.T) {
 
 // TestToNobodyElse: what goes to somebody, or is about them, does not go to who writes.
 func TestToNobodyElse(t *testing.T) {
-	beside(t, "mail correo forward", false, "Yes, send it to me", "Yes, send it to us", "Yes, send it to all", "Sí, envíamelo", "Sí, mándamelo a mí", "Sí, mándamelo", "Sí, envíalo a todos", "Sí, envíanoslo", "Yes, email me", "Yes, send me everything", "Yes, notify me", "Sí, notifícame", "Yes, give it to me", "Yes, send it to them", "Yes, send it to my email", "Sí, envíalo a mi correo", "Yes, send it to you", "Yes, forward it to me", "Yes, send it to us all", "Sí, envíalo a mí, gracias")
+	beside(t, "mail correo forward", false, "Yes, send it to me", "Yes, send it to us", "Yes, send it to all", "Sí, envíamelo", "Sí, mándamelo a mí", "Sí, mándamelo", "Sí, envíalo a todos", "Sí, envíanoslo", "Yes, email me", "Yes, send me everything", "Yes, notify me", "Sí, notifícame", "Yes, give it to me", "Yes, send it to them", "Yes, send it to my email", "I confirm my email", "Sí, envíalo a mi correo", "Yes, send it to you", "Yes, forward it to me", "Yes, send it to us all", "Sí, envíalo a mí, gracias")
 	beside(t, "invite member share money charge refund", false, "Yes, invite me", "Yes, add me", "Yes, add us", "Yes, transfer it to me", "Yes, please transfer me", "Yes, share with me", "Yes, charge me", "Yes, refund me", "Yes, share it with me")
 	beside(t, "agent", true, "Yes, please transfer me to a human agent. Thank you!", "Yes, please transfer me", "Yes, transfer me to a human agent")
 	beside(t, "mail correo", true, "Yes, send it", "Sí, envíalo", "Sí, mándaselo")
@@ -123,7 +123,7 @@ func TestAnotherAct(t *testing.T) {
 	beside(t, "charge", true, "Yes, charge it", "Yes, charge Ana Gil", "Sí, cóbralo")
 	beside(t, "invoice", false, "Yes, charge it", "Sí, cóbralo", "Confirmo el cobro", "Yes, refund it")
 	beside(t, "invoice", true, "Yes, pay it", "Yes, pay the invoice", "Confirmo el pago")
-	beside(t, "sub", false, "Yes, upgrade it", "Yes, upgrade the subscription", "Sí, mejora el plan", "Yes, cancel the subscription")
+	beside(t, "sub", false, "Yes, upgrade it", "Yes, downgrade it", "Yes, upgrade the subscription", "Sí, mejora el plan", "Yes, cancel the subscription")
 	beside(t, "ticket", false, "Yes, archive it", "Yes, archive the ticket")
 	beside(t, "share", false, "Yes, publish it", "Yes, post it", "Yes, publish the document", "Sí, publícalo")
 	beside(t, "share", true, "Yes, share it", "Yes, share the document")
@@ -156,7 +156,7 @@ func TestTheSixYeses(t *testing.T) {
 func TestAValueInAnotherPlaceNamesNobody(t *testing.T) {
 	for message, sent := range map[string]string{
 		"Yes, send it to Bob": `{"to":"Ana","subject":"Lunch with Bob"}`, "Sí, envíaselo a Bob": `{"to":"Ana","subject":"Lunch with Bob"}`, "Yes, mail Bob": `{"to":"Ana","subject":"Lunch with Bob"}`, "Yes, send Bob the message": `{"to":"Ana","subject":"Lunch with Bob"}`,
-		"Yes, go ahead with Bob": `{"to":"Ana","subject":"Lunch with Bob"}`, "Sí, envíalo a Luis": `{"recipient":"Marta","concept":"Cena con Luis"}`, "Yes, send it with Luis": `{"title":"Luis","size":"big"}`, "Yes, send it to black": `{"item_ids":["kettle-black"],"new_item_ids":["kettle-red"]}`,
+		"Yes, exchange the red kettle": `{"item_ids":["kettle-black"],"new_item_ids":["kettle-red"]}`, "Yes, go ahead with Bob": `{"to":"Ana","subject":"Lunch with Bob"}`, "Sí, envíalo a Luis": `{"recipient":"Marta","concept":"Cena con Luis"}`, "Yes, send it with Luis": `{"title":"Luis","size":"big"}`, "Yes, send it to black": `{"item_ids":["kettle-black"],"new_item_ids":["kettle-red"]}`,
 	} {
 		if Read(message, Card{Acts: []Act{act("POST", "/messages", "Send a message", sent)}}).Meaning.Agrees() {
 			t.Errorf("%q beside %s is a yes", message, sent)

@@ -121,7 +121,7 @@ func (p *parser) name(t *telling, r *reading, w string) {
 	of, act := p.named(w), nounOf(w)
 	own := p.where(func(s step) bool { return act.meet(s.kinds & undoing) })
 	t.unknown = t.unknown || of == 0
-	if r.way != "" && r.mine && !p.isValue(w) && p.where(func(s step) bool { return s.recipient }) != 0 { // “to my address”, of what goes to another
+	if r.mine && !p.isValue(w) && p.where(func(s step) bool { return s.recipient }) != 0 { // “to my address”, of what goes to another
 		t.unknown = true
 	}
 	t.unknown = t.unknown || p.isElsewhere(w, *r)
@@ -155,7 +155,8 @@ func (p *parser) isElsewhere(word string, r reading) bool {
 	towards := slices.Contains([]string{"to", "into", "a", "al"}, r.way)
 	return p.where(func(s step) bool {
 		told := !s.facts[word] && (s.recipient || r.placed || r.way != "")
-		return s.values[word] && !told && (!towards || len(s.targets) == 0 || s.targets[word])
+		got := r.way == "" && s.kinds.meet(exchanges|replaces) && s.targets[word] && !s.others[word] // “exchange the new one”
+		return s.values[word] && !told && !got && (!towards || len(s.targets) == 0 || s.targets[word])
 	}) == 0
 }
 

@@ -15,12 +15,12 @@ type thing struct {
 	counts         []int           // how many elements each list has that is sent
 	members        int             // how many values are sent
 	recipient      bool            // a value is somebody to whom it goes
-	facts          map[string]bool // words of the values that are no free text
+	facts, others  map[string]bool // words of the values that are no free text, and of those to which nothing goes
 	person         bool            // its document is about a person who is a customer
 }
 
 func newThing(a Act) thing {
-	t := thing{object: map[string]bool{}, around: map[string]bool{}, said: map[string]bool{}, facts: map[string]bool{}}
+	t := thing{object: map[string]bool{}, around: map[string]bool{}, said: map[string]bool{}, facts: map[string]bool{}, others: map[string]bool{}}
 	about := wordsOf(a.Summary)
 	if len(about) == 0 {
 		about = wordsOf(a.Tool)
