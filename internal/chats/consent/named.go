@@ -68,6 +68,7 @@ func newStep(a Act) step {
 			s.kinds |= more.also
 		}
 	}
+	s.recipient = s.recipient && !s.kinds.meet(changes)         // a new address is what is changed
 	if s.kinds.meet(changes) && hasAny(s.values, cancelled()) { // {"status": "cancelled"}
 		s.kinds |= cancels
 	}

@@ -60,7 +60,7 @@ func beside(t *testing.T, names string, agrees bool, messages ...string) {
 func TestAnActOnThePlanIsNoYes(t *testing.T) {
 	beside(t, "cancel pedido event", false, "Sí, cancela el plan", "Yes, cancel the plan", "Yes, cancel the request", "Yes, cancel this action", "Yes, cancel the process", "Yes, cancel the transaction", "Yes, cancel that step", "Sí, anula la solicitud",
 		"Sí, cancela la operación", "Sí, cancela la petición", "Sí, cancela esta propuesta", "Yes, delete the plan", "Sí, borra el plan", "Yes, remove the request please", "Yes, cancel it and the plan", "Yes, please go ahead and cancel the approach", "Yes, please proceed with the cancellation of the plan",
-		"Yes, cancel the cancellation", "Sí, anula la cancelación", "Sí, cancela la cancelación", "Yes, cancel the deletion", "Sí, cancela el borrado", "Yes, I confirm the cancellation of the cancellation", "Yes, I confirm the cancellation of the request", "Sí, confirmo la cancelación de la solicitud", "Sí, elimina el trámite", "Yes, make a plan")
+		"Yes, cancel the cancellation", "Yes, cancel the cancel", "Sí, anula la cancelación", "Sí, cancela la cancelación", "Yes, cancel the deletion", "Sí, cancela el borrado", "Yes, I confirm the cancellation of the cancellation", "Yes, I confirm the cancellation of the request", "Sí, confirmo la cancelación de la solicitud", "Sí, elimina el trámite", "Yes, make a plan")
 	beside(t, "telefono userAddr deal edit", false, "Yes, change the plan", "Sí, cambia el plan", "Yes, edit the plan", "Yes, modify the request", "Sí, modifica la solicitud", "Yes, update the proposal", "Yes, change the approach", "Yes, revise it", "Yes, adjust it", "Sí, ajústalo",
 		"Yes, go ahead with the plan change", "Sí, adelante con el cambio de plan", "Yes, update the change", "Yes, change the modification", "Yes, change the details", "Sí, cambia los datos", "Yes, make changes to the plan", "Yes, amend it")
 	beside(t, "cancel pedido telefono deal event edit money", true, "Yes, please go ahead with the plan", "Yes, please proceed with the request", "Sí, adelante con el proceso", "I confirm the plan", "Yes, please process the request", "Sí, procede con la solicitud")
@@ -134,6 +134,8 @@ func TestAnotherAct(t *testing.T) {
 // TestTheThingItself: what a thing is in, or whose it is, is not the thing.
 func TestTheThingItself(t *testing.T) {
 	beside(t, "rmMember rmItem rmSession event newEvent", false, "Yes, delete the list", "Yes, remove the list", "Yes, delete the mailing list", "Sí, borra lists", "Yes, delete the order", "Yes, remove the order", "Yes, delete the user", "Yes, remove the user", "Yes, delete the calendar", "Yes, create the calendar", "Yes, create a calendar", "Yes, delete the members", "Yes, delete the items", "Yes, proceed with the deletion of the order", "Yes, delete this list", "Yes, delete the users")
+	beside(t, "userAddr telefono", false, "Yes, change the user", "Sí, cambia el cliente", "Yes, update the customer")
+	beside(t, "telefono", true, "Sí, cambia mi teléfono", "Sí, cámbiame el teléfono")
 	beside(t, "rmMember", true, "Yes, remove the member", "Yes, remove the member from the list", "Yes, remove it from the list")
 	beside(t, "rmItem", true, "Yes, remove the item", "Yes, remove the item from the order")
 	beside(t, "newEvent", true, "Yes, create the event", "Yes, create it in the calendar", "Yes, create the Dentist event")

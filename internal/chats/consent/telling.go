@@ -26,6 +26,7 @@ type telling struct {
 	pair, lot    bool  // it is of two, or of more than one
 	writer       bool  // it goes to who writes, or is about them
 	itself, bare bool  // it has the thing itself, or only that in which the thing is
+	whose        bool  // and that is a person
 }
 
 // verb adds what the ending of an order tells: «envíamelos» is of more than one, and goes to who writes.
@@ -127,7 +128,7 @@ func (p *parser) name(t *telling, r *reading, w string) {
 	t.unknown = t.unknown || p.isElsewhere(w, *r)
 	t.value = t.value || p.isValue(w)
 	t.doubled = t.doubled || own != 0 && r.of
-	r.act, t.acts = r.act || act != 0, t.acts|act
+	r.act, t.acts = r.act || act != 0, t.acts|acts()[w].kinds
 	t.something, t.names, t.one, t.many = true, true, true, t.many || len(singulars(w)) > 1
 	t.all = t.all || act != 0 && acts()[w].of == more
 	t.lot = t.lot || act&p.does() == 0 && p.isMore(w)
@@ -140,7 +141,7 @@ func (p *parser) name(t *telling, r *reading, w string) {
 	switch {
 	case r.placed:
 	case of&^in == 0:
-		t.bare = true
+		t.bare, t.whose = true, t.whose || customers()[w]
 	case object:
 		t.itself = true
 	}
@@ -206,7 +207,7 @@ func (p *parser) isShown(t telling, does kinds, of uint64) bool {
 	case t.writer && of&^p.where(step.isForWriter) != 0:
 		return false
 	}
-	return !t.bare || t.itself || does.meet(changes|upgrades|downgrades)
+	return !t.bare || t.itself || !t.whose && does.meet(changes|upgrades|downgrades)
 }
 
 func hasOne(set map[string]bool, word string) bool {
