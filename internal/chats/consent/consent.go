@@ -27,6 +27,7 @@ type Act struct {
 	Summary      string   // what the document says that the call does
 	Named        []string // what else the document calls it
 	Sent         []string // its values, each as JSON or as text
+	Each         bool     // it is done to each element of a list
 }
 
 // Words returns every text by which a card names its plan, but for the titles.

@@ -189,14 +189,15 @@ var (
 // kindsOf returns what a step does: what its document says, else what its method means. Two that say different things say
 // nothing.
 func (s *step) kindsOf(a Act) kinds {
+	summary := documented(a.Summary)
 	switch {
-	case a.Method == "DELETE": // it is a cancellation, too, where its document says so
-		return removes | saidOf(a)&cancels
+	case a.Method == "DELETE":
+		return s.kindsOfDelete(a, summary)
 	case isRead(a.Method):
 		return reads
 	}
-	said := []kinds{s.headOf(wordsOf(a.Summary)), s.headOf(wordsOf(a.Tool))}
-	spoken := said[0]|said[1] != 0 || len(s.own) > 0 || slices.ContainsFunc(wordsOf(a.Summary+" "+a.Tool), func(w string) bool { return acts()[w].kinds != 0 })
+	said := []kinds{s.headOf(summary), s.headOf(wordsOf(a.Tool))}
+	spoken := len(summary) > 0 && unnaming()[summary[0]] || said[0]|said[1] != 0 || len(s.own) > 0 || slices.ContainsFunc(wordsOf(a.Summary+" "+a.Tool), func(w string) bool { return acts()[w].kinds != 0 })
 	end := wordsOf(lastSegment(a.Path))
 	if len(end) > 0 && acts()[end[0]].form&noun == 0 || a.Method == "POST" && said[0] == 0 {
 		said = append(said, (&step{own: map[string]bool{}}).headOf(end))
@@ -226,6 +227,30 @@ func (s *step) kindsOf(a Act) kinds {
 		all &^= exchanges
 	}
 	return all
+}
+
+// kindsOfDelete returns what a DELETE does: it is a removal, and a cancellation where its document says so; another act where its
+// document begins with the verb of one: “Archive a contact”, “Unstar a repository”.
+func (s *step) kindsOfDelete(a Act, summary []string) kinds {
+	said := s.headOf(summary)
+	verb := len(summary) > 1 && (isOrder(summary[0]) || glue()[summary[1]] && acts()[summary[0]].form&noun == 0 && !glue()[summary[0]])
+	if verb && !said.meet(removes|cancels) {
+		return said
+	}
+	return removes | saidOf(a)&cancels
+}
+
+// documented returns the words of what a document says that an operation does, which may be in the third person: “Creates an event”.
+func documented(summary string) []string {
+	words := wordsOf(summary)
+	if len(words) > 1 && acts()[words[0]].form&verb == 0 {
+		for _, one := range singulars(words[0])[1:] {
+			if acts()[one].form&verb != 0 && (glue()[words[1]] || isOrder(one)) {
+				words[0] = one
+			}
+		}
+	}
+	return words
 }
 
 // lastSegment returns the last segment of a path that is no parameter.

@@ -326,7 +326,7 @@ func (p *parser) part(words []string, ordered bool) bool {
 		return false
 	case told.all && does.meet(removes|cancels) && len(p.steps) == 1: // “cancel all orders”, of one
 		return false
-	case told.apart == 0 && ordered && told.one && !told.many && bits.OnesCount64(of) > 1: // “cancel the order”, of two
+	case told.apart == 0 && ordered && told.one && !told.many && (bits.OnesCount64(of) > 1 || of&p.where(func(s step) bool { return s.each }) != 0): // “cancel the order”, of two
 		return false
 	case of == 0 && told.names:
 		p.things |= cmp.Or(told.apart, p.every)

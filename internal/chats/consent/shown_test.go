@@ -212,3 +212,32 @@ func TestToConfirmAValueMayBeToSeeIt(t *testing.T) {
 	beside(t, "money", false, "I want to confirm the amount", "I'd like to confirm the amount", "Yes, I want to confirm the recipient", "I would like to confirm the details", "quiero confirmar los datos", "Quiero confirmar los detalles del plan", "quisiera confirmar el importe")
 	beside(t, "money", true, "I want to confirm", "I'd like to confirm the plan", "Yes, I would like to confirm the transfer", "quiero confirmar la transferencia", "quiero confirmar el plan")
 }
+
+// TestAnActAsItsDocumentSaysIt: in the third person, by a verb that nobody knows, or to each of a list.
+func TestAnActAsItsDocumentSaysIt(t *testing.T) {
+	for _, c := range []struct {
+		act     Act
+		message string
+		want    bool
+	}{
+		{act("POST", "/events", "Creates an event"), "Yes, create the event", true},
+		{act("POST", "/chat", "Sends a message to a channel"), "Yes, send the message", true},
+		{act("DELETE", "/users/{id}", "Removes a user"), "Yes, remove the user", true},
+		{act("PATCH", "/events/{id}", "Updates an event"), "Yes, update the event", true},
+		{act("POST", "/instances/{id}/stop", "Stop an instance"), "Yes, create the instance", false},
+		{act("POST", "/instances/{id}/stop", "Stop an instance"), "Yes, start the instance", false},
+		{act("DELETE", "/user/starred/{repo}", "Unstar a repository"), "Yes, delete the repository", false},
+		{act("DELETE", "/user/starred/{repo}", "Unstar a repository"), "Yes, unstar the repository", true},
+		{act("DELETE", "/contacts/{id}", "Archive a contact"), "Yes, delete the contact", false},
+		{act("DELETE", "/contacts/{id}", "Archive a contact"), "Yes, archive the contact", true},
+		{act("DELETE", "/orders/{id}", ""), "Yes, delete the order", true},
+		{act("DELETE", "/orders/{id}", "Order"), "Yes, delete it", true},
+		{Act{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order", Each: true}, "Yes, cancel the order", false},
+		{Act{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order", Each: true}, "sí, cancélalo", false},
+		{Act{Method: "POST", Path: "/orders/{id}/cancel", Summary: "Cancel an order", Each: true}, "sí, cancélalos", true},
+	} {
+		if got := Read(c.message, Card{Acts: []Act{c.act}}).Meaning.Agrees(); got != c.want {
+			t.Errorf("%q beside %s %q: %v", c.message, c.act.Method, c.act.Summary, got)
+		}
+	}
+}

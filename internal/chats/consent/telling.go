@@ -202,7 +202,7 @@ func (p *parser) isShown(t telling, does kinds, of uint64) bool {
 		}) != 0
 	}
 	switch {
-	case t.pair && !has(func(n int) bool { return n == 2 }), t.lot && !has(func(n int) bool { return n > 1 }):
+	case t.pair && !has(func(n int) bool { return n == 2 }), t.lot && of&p.where(func(s step) bool { return s.each }) == 0 && !has(func(n int) bool { return n > 1 }):
 		return false
 	case t.writer && of&^p.where(step.isForWriter) != 0:
 		return false

@@ -17,11 +17,12 @@ type thing struct {
 	recipient      bool            // a value is somebody to whom it goes
 	facts, others  map[string]bool // words of the values that are no free text, and of those to which nothing goes
 	person         bool            // its document is about a person who is a customer
+	each           bool            // it is done to each of a list
 }
 
 func newThing(a Act) thing {
-	t := thing{object: map[string]bool{}, around: map[string]bool{}, said: map[string]bool{}, facts: map[string]bool{}, others: map[string]bool{}}
-	about := wordsOf(a.Summary)
+	t := thing{object: map[string]bool{}, around: map[string]bool{}, said: map[string]bool{}, each: a.Each, facts: map[string]bool{}, others: map[string]bool{}}
+	about := documented(a.Summary)
 	if len(about) == 0 {
 		about = wordsOf(a.Tool)
 	}

@@ -23,7 +23,7 @@ func cardOf(r plan.Run) (card consent.Card) {
 	}
 	for _, s := range r.Plan.Steps {
 		b := bindings[s.ID]
-		act := consent.Act{Method: s.Method, Path: cmp.Or(b.Template, s.Path), Tool: s.Tool, Summary: b.Summary, Named: []string{b.ServerName}}
+		act := consent.Act{Method: s.Method, Path: cmp.Or(b.Template, s.Path), Tool: s.Tool, Summary: b.Summary, Named: []string{b.ServerName}, Each: s.ForEach != ""}
 		for _, n := range b.Names {
 			act.Named = append(act.Named, n.Label)
 		}
