@@ -190,18 +190,19 @@ func (s *Service) handleYes(ctx context.Context, req Request, chat conversation.
 func asHandled(r Reply, err error) (Reply, bool, error) { return r, true, err }
 
 // assent confirms the draft that its viewer saw. A bare yes counts directly after the card, never for a plan that
-// destroys, and not beside a text that asks something else. One that names no value but its act, or only a word that stands for
-// any plan, counts directly after the card, too. Another named yes counts while the card is on the last screen.
-// Otherwise assent shows the card again, and the next yes counts.
+// destroys, and not beside a text that asks something else. One that names the plan by its act counts directly after the card,
+// too, because the talk may have gone on to another thing. One that names the plan itself, or its confirmation, counts while the
+// card is on the last screen. Otherwise assent shows the card again, and the next yes counts.
 func (s *Service) assent(ctx context.Context, req Request, chat conversation.Chat, yes consent.Yes, st chatState) (Reply, bool, error) {
 	draft, bare, last := *st.draft, yes.Meaning == intent.Assent, st.cardIsLast(req)
+	ofCard := bare || yes.Names != consent.Itself // it needs the card as the last message
 	after, shownAt, onScreen := st.card()
-	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && (bare || yes.Points) && !last {
+	if expired := draft.Status != plan.Draft || !s.Now().Before(draft.Plan.ExpiresAt); expired && ofCard && !last {
 		return Reply{}, false, nil // the yes refers to another message, and there is no draft to show
 	} else if expired {
 		return asHandled(s.confirm(ctx, req, draft.ID, draft.Digest))
 	}
-	if (bare || yes.Points) && !last {
+	if ofCard && !last {
 		return asHandled(s.showAgain(ctx, req, chat, draft, "turn.shown_bare"))
 	}
 	seen, err := s.lastSight(ctx, req, chat, draft)
