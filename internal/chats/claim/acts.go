@@ -195,8 +195,6 @@ func participle(w string) bool {
 	return len(w) > 3 && (strings.HasSuffix(w, "ed") || strings.HasSuffix(w, "ado") || strings.HasSuffix(w, "ido")) || strings.HasSuffix(w, "uesto") && len(w) > 4 || verbs().done[w] != nil
 }
 
-func (f forms) isBase(w string) bool { return f.base[w] != nil && f.done[w] == nil }
-
 // perceived are what a model does without any service, or by reading.
 var perceived = lazy.Words(`lined decided need feed seed speed checked found looked reviewed read retrieved located seen noticed understood searched verified compared prepared drafted listed summarised summarized calculated considered received tried attempted
 	noted identified determined asked explained mentioned been had included provided answered wanted needed gathered examined analysed analyzed learned planned assumed proposed suggested double-checked assumed obtained fetched reached authenticated helped assisted logged
