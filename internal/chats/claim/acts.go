@@ -28,7 +28,7 @@ func actsOf(s sentence) []Act {
 	if s.quoted {
 		return nil
 	}
-	words := wordsOf(strings.NewReplacer("not only", "", "no solo", "", "no sólo", "").Replace(s.text))
+	words := wordsOf(strings.NewReplacer("not only", "", "no solo", "", "no sólo", "", "no problem", "", "not to worry", "", "no worries", "", "without delay", "", "sin problemas", "", "sin problema", "", "sin coste", "", "sin demora", "").Replace(s.text))
 	if s.question {
 		words = beforeQuestion(words)
 	}
@@ -53,10 +53,9 @@ func actsOf(s sentence) []Act {
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
-	ofPlan := has(words, planWords()) // what becomes of a draft is no act at a service
 	for i, w := range words {
 		before := clauseBefore(words, i)
-		if has(before, denials()) || ofPlan && !slices.Contains(verbs().done[w], Run) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
+		if has(before, denials()) || isOfPlan(words, i) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
 		}
 		v, n := verbs(), nearest(before)
@@ -203,6 +202,35 @@ var perceived = lazy.Words(`lined decided need feed seed speed checked found loo
 
 var denials = lazy.Words(`not never no nor cannot can't couldn't haven't hasn't isn't aren't wasn't weren't didn't don't doesn't won't without nothing none nobody unable yet nunca sin aun todavia ningun ninguna ninguno nada nadie tampoco jamas`)
 
+// isOfPlan reports whether what is done is done to a draft, which is no act at a service: “I've prepared the plan”. What is sent
+// or paid is not, and neither is “your plan”.
+func isOfPlan(words []string, at int) bool {
+	if kinds := verbs().done[words[at]]; slices.Contains(kinds, Run) || slices.Contains(kinds, Send) || slices.Contains(kinds, Pay) {
+		return false
+	}
+	cut := func(w string) bool {
+		return w == "," || w == ":" || w == "and" || w == "y" || w == "e" || w == "but" || w == "pero"
+	}
+	from, to := at, at
+	for from > 0 && !cut(words[from-1]) {
+		from--
+	}
+	for to < len(words) && !cut(words[to]) {
+		to++
+	}
+	for i := from; i < to; i++ {
+		if planWords()[words[i]] && (i == 0 || !owned()[words[i-1]]) && (i+1 == len(words) || !periods()[words[i+1]]) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	owned   = lazy.Words(`your tu tus su sus`)
+	periods = lazy.Words(`mensual anual premium pro basico`)
+)
+
 var planWords = lazy.Words(`plan plans planes borrador borradores propuesta draft drafts proposal`)
 
 // reports are words of who tells what somebody else did.
@@ -224,7 +252,9 @@ func dated(after []string) bool {
 
 // supposed reports whether a sentence is only about what would be, or what will.
 func supposed(words []string) bool {
-	return has(words, conditions()) || slices.ContainsFunc(words, func(w string) bool { return len(w) > 5 && strings.HasSuffix(w, "ria") })
+	return has(words, conditions()) || slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 5 && strings.HasSuffix(w, "ria") && verbs().base[strings.TrimSuffix(w, "ia")] != nil
+	})
 }
 
 var conditions = lazy.Words(`if when once until unless whether would after before tras despues si cuando hasta haya hayan hubiera hubieran fuera mientras`)

@@ -24,7 +24,7 @@ func poseOf(s sentence) (p pose) {
 	}
 	p.data = mentions(words, ofData()) && (wantsData().MatchString(rest) || confirmsData(t)) || s.question && (choices().MatchString(yesOrNo.Replace(t)) || (asksHow().MatchString(t) || consent == nil && wonders().MatchString(t)))
 	switch {
-	case p.data, (consent != nil || s.question) && general().MatchString(t):
+	case p.data, !s.question && nobodys().MatchString(t), (consent != nil || s.question) && general().MatchString(t):
 	case consent != nil, s.question && oks().MatchString(t):
 		p.asks = true
 	case s.question && (wishes().MatchString(t) || offers(words)):
@@ -100,6 +100,9 @@ var consents = lazy.Pattern(`\bconfirm( it| this| that| the plan| this plan| the
 
 // general matches an account of how plans are confirmed.
 var general = lazy.Pattern(`\b(un|cada|cualquier|todo|los|a|any|every|each|all) (plan|planes|plans)\b|\b(planes|plans) (se|are|can|wait)\b|\b(on|en) (a|its|su|una|cada) (card|tarjeta)\b`)
+
+// nobodys matches what says that nothing waits for the person, or that somebody else confirms.
+var nobodys = lazy.Pattern(`\bno plan\b|\bnothing (is )?(waiting|pending)|\bnothing to confirm|\bno hay (ningun )?(plan|nada) (que|por|pendiente)|\bno (hace falta|necesito)\b|\b(don't|do not) need your\b|\b(approval|confirmation) (by|from) (the|[a-x])|\b(aprobacion|confirmacion) (de (la |el )?[a-su-z]|del|por (la|el|los|las)) ?`)
 
 // oks match a question that a yes answers, and that names no act: «¿Te parece?», “OK with you?”.
 var oks = lazy.Pattern(`\b(te parece|le parece|os parece|sound good|sounds good|look good|looks good|all good|ok with you|okay with you|is that (ok|okay|alright|fine|right)|is this (ok|okay|alright|fine)|does (that|this) (work|sound|look)|agreed|me das el ok|lo hago|lo hacemos|le doy|tiro para adelante|lo confirmo|ok para|lo doy por bueno)\b` +

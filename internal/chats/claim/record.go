@@ -19,6 +19,7 @@ type Record struct {
 	told  map[string]bool // the beginnings of the words of what was done: the answer of a cancellation tells of a refund
 	seen  []thing         // what was read, and what somebody told
 	heard bool            // a service answered
+	ran   bool            // a plan that only reads ran
 }
 
 // thing is an object that was read.
@@ -64,6 +65,12 @@ func (r *Record) Did(c Call) {
 func (r *Record) Read(text string) {
 	r.heard = r.heard || text != ""
 	r.Told(text)
+}
+
+// Ran adds what a step of a plan that only reads answered. “Done” is true then, and no act is.
+func (r *Record) Ran(text string) {
+	r.ran = true
+	r.Read(text)
 }
 
 // Told adds what somebody told the model.
@@ -215,7 +222,7 @@ func namesIn(text string) []string {
 // Lacks reports whether the record does not have an act. What was read may tell of it, but not where the person orders it now: then
 // only of a state that was there before.
 func (r *Record) Lacks(a Act, ordered bool) bool {
-	if a.Told && !ordered {
+	if a.Told && !ordered || r.ran && len(a.Kinds) == 0 {
 		return false
 	}
 	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] }) {
@@ -260,16 +267,23 @@ func Orders(message string) []Kind {
 	var kinds []Kind
 	words := wordsOf(fold(message))
 	for i, w := range words {
-		if verbs().done[w] != nil || verbs().past[w] != nil || verbs().became[w] != nil || asked(w) {
+		if asked(w) && (i == 0 || words[i-1] != "i") || asksDone(words, i) {
 			return nil
 		}
-		if i > 0 && articles()[words[i-1]] { // «la reserva»
+		if i > 0 && articles()[words[i-1]] || verbs().done[w] != nil && verbs().base[w] == nil { // «la reserva», “the lamp I ordered”
 			continue
 		}
 		kinds = append(kinds, verbs().orderOf(w)...)
 	}
 	return kinds
 }
+
+// asksDone reports whether a word has an auxiliary before it, which asks for what was: “have you cancelled”, «se ha cancelado».
+func asksDone(words []string, at int) bool {
+	return verbs().done[words[at]] != nil && slices.ContainsFunc(words[max(0, at-3):at], func(w string) bool { return perfects()[w] })
+}
+
+var perfects = lazy.Words(`have has had has've ha han hay haya is are está estan esta fue fueron sido been`)
 
 // asked reports whether a word asks for what was: «cancelaste», «did», «have».
 func asked(w string) bool {

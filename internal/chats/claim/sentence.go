@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -72,8 +73,9 @@ func draftIn(lines []string) (from, to int) {
 	return from, to
 }
 
-// longest is the length of the longest sentence that is read as one, in words: the rules look back over a sentence.
-const longest = 80
+// longest is the length of the longest sentence that is read as one, in words, and longestOf in bytes: the rules look back over
+// a sentence, and a line without blanks may have many words.
+const longest, longestOf = 80, 1000
 
 // pieces returns a folded sentence that has words, cut where it is too long.
 func pieces(folded string) []string {
@@ -81,12 +83,19 @@ func pieces(folded string) []string {
 		return nil
 	}
 	words := strings.Fields(folded)
-	if len(words) <= longest {
+	if len(words) <= longest && len(folded) <= longestOf {
 		return []string{folded}
 	}
 	var list []string
 	for part := range slices.Chunk(words, longest) {
-		list = append(list, strings.Join(part, " "))
+		for text := strings.Join(part, " "); text != ""; {
+			end := len(text)
+			if end > longestOf {
+				for end = longestOf; !utf8.RuneStart(text[end]); end-- {
+				}
+			}
+			list, text = append(list, text[:end]), text[end:]
+		}
 	}
 	return list
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // kinds is a set of kinds of acts, one bit each.
-type kinds uint32
+type kinds uint64
 
 const (
 	removes kinds = 1 << iota
@@ -39,6 +39,9 @@ const (
 	rejects
 	assigns
 	reads
+	opens
+	grants
+	issues
 )
 
 func (k kinds) meet(other kinds) bool { return k&other != 0 }
@@ -93,14 +96,16 @@ var families = []family{
 	{kinds: upgrades, enBoth: "upgrade", es: "mejorar", nouns: "mejora"},
 	{kinds: downgrades, enBoth: "downgrade"},
 	{kinds: changes | exchanges, es: "cambiar", nouns: "cambio"}, // an exchange where the document says so
-	{kinds: creates, light: true, en: "create register open", es: "crear registrar abrir generar", nouns: "creation registration creacion alta registro"},
+	{kinds: creates, light: true, en: "create register", es: "crear registrar generar", nouns: "creation registration creacion alta registro"},
+	{kinds: opens, light: true, en: "open", es: "abrir", nouns: "opening apertura"},
 	{kinds: adds, en: "add include append", es: "anadir agregar sumar incluir:incluy", nouns: "addition"},
 	{kinds: reserves, en: "reserve", enBoth: "book schedule booking", es: "agendar reservar", nouns: "booking reservation appointment reserva cita"},
 	{kinds: buys, en: "buy", enBoth: "order purchase", es: "encargar comprar", nouns: "pedido compra encargo"},
 	{kinds: buys, light: true, es: "pedir:pid solicitar"},
-	{kinds: sends, en: "send deliver notify grant give", enBoth: "email mail", es: "enviar mandar remitir notificar entregar conceder expedir", nouns: "delivery dispatch notification envio entrega notificacion"},
+	{kinds: sends, en: "send deliver notify", enBoth: "email mail", es: "enviar mandar remitir notificar entregar", nouns: "delivery dispatch notification envio entrega notificacion"},
 	{kinds: forwards, en: "forward", es: "reenviar"},
-	{kinds: sends, light: true, en: "issue", es: "emitir", nouns: "issuance emision"},
+	{kinds: grants, en: "grant give", es: "conceder"},
+	{kinds: issues, light: true, en: "issue", es: "emitir expedir", nouns: "issuance emision"},
 	{kinds: publishes, en: "publish post", es: "publicar", nouns: "publication publicacion"},
 	{kinds: shares, en: "share", es: "compartir"},
 	{kinds: pays, en: "pay", es: "pagar abonar", nouns: "payment pago abono"},

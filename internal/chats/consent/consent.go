@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"piloto/internal/chats/intent"
+	"piloto/internal/ground/lazy"
 )
 
 // Card is a plan as a person sees it.
@@ -49,6 +50,7 @@ type Yes struct {
 	// Points says that it names no value: «cancélalo» and «cancela el pedido» may mean the last thing of which somebody spoke.
 	Points bool
 	kinds  kinds
+	verbs  string // of documents, by which it names the plan
 }
 
 // Naming is that by which a yes names a plan.
@@ -66,7 +68,9 @@ const (
 )
 
 // Does reports whether a word is one of the acts by which the yes names the plan, or near to one.
-func (y Yes) Does(word string) bool { return acts()[word].kinds.meet(near(y.kinds)) }
+func (y Yes) Does(word string) bool {
+	return acts()[word].kinds.meet(near(y.kinds)) || slices.Contains(strings.Fields(y.verbs), word)
+}
 
 // Act says of a word in normal form whether it is one of acts, and whether a step of the card does that, or what is near to it.
 func (c Card) Act() func(word string) (is, does bool) {
@@ -82,7 +86,7 @@ func (c Card) Act() func(word string) (is, does bool) {
 
 // Stands reports whether a word in normal form holds a sentence together, or stands for any plan: it names no thing.
 func Stands(word string) bool {
-	return glue()[word] || standing()[word] || plans()[word] || details()[word] || items()[word]
+	return glue()[word] || standing()[word] || plans()[word] || details()[word] || items()[word] || particles()[word]
 }
 
 // IsAnyPlan reports whether a word in normal form is “plan”, or stands for any plan: “request”.
@@ -97,6 +101,9 @@ const mostWords = 30
 // Read returns what a message says to a card. It never fails: every other message is intent.Other.
 func Read(message string, card Card) Yes {
 	meaning := intent.Classify(message)
+	if meaning.Agrees() && decides(message) && slices.ContainsFunc(newSteps(card), func(s step) bool { return s.kinds.meet(rejects) }) {
+		return Yes{} // “I approve”, of a rejection
+	}
 	if (meaning == intent.Other || meaning == intent.Cancel) && MayAgree(message) {
 		if yes := parse(message, card); yes.Meaning != intent.Other {
 			return yes
@@ -109,6 +116,13 @@ func Read(message string, card Card) Yes {
 		return Yes{Meaning: meaning}
 	}
 }
+
+// decides reports whether a message approves or accepts, in one of its words.
+func decides(message string) bool {
+	return slices.ContainsFunc(strings.Fields(intent.Normalize(message)), func(w string) bool { return deciding()[w] })
+}
+
+var deciding = lazy.Words(`approve approved accept accepted apruebo aprobado aprobada acepto aceptado aceptada`)
 
 // MayAgree reports whether a message could be a yes to some card. Who does not know what is sent asks it.
 func MayAgree(message string) bool {

@@ -18,8 +18,10 @@ type step struct {
 	nouns  kinds           // the acts of which it speaks otherwise: the reservation that it cancels
 	called map[string]bool // words of its document
 	values map[string]bool // words of its values
-	// sources and targets are words of the values from which and to which something goes.
-	sources, targets map[string]bool
+	// sources and targets are words of the values from which and to which something goes, and objects of those that are what
+	// it is done to.
+	sources, targets, objects map[string]bool
+	particles                 map[string]bool // the “off” of “Turn off a light”
 	thing
 }
 
@@ -39,30 +41,18 @@ func newSteps(card Card) []step {
 func isRead(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 func newStep(a Act) step {
-	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}, thing: newThing(a)}
+	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}, objects: map[string]bool{}, thing: newThing(a)}
 	s.kinds = s.kindsOf(a)
-	var segments []string
-	for segment := range strings.SplitSeq(a.Path, "/") {
-		if !strings.Contains(segment, "{") {
-			segments = append(segments, segment)
-		}
-	}
-	s.name(s.called, a.Tool+" "+strings.Join(segments, " "), 30)
+	s.name(s.called, a.Tool+" "+lastSegment(a.Path), 30)
 	clear(s.said) // which have plurals for any number
-	for _, text := range append([]string{a.Summary}, a.Named...) {
-		s.name(s.called, text, 30)
-	}
-	for _, text := range sentIn(a) {
-		s.send(text)
-	}
-	if s.kinds.meet(changes) && !s.kinds.meet(downgrades) && hasAny(s.called, graded()) && !hasAny(s.values, lower()) {
-		s.kinds |= upgrades
-	}
+	s.name(s.called, a.Summary, 30)
+	s.particles = setOf(slices.DeleteFunc(wordsOf(a.Summary+" "+a.Tool+" "+lastSegment(a.Path)), func(w string) bool { return !particles()[w] }))
+	s.sendAll(a)
 	for _, more := range []struct {
 		of, also kinds
 		naming   map[string]bool // of which its document names one; empty: whatever it names
 	}{
-		{of: upgrades | downgrades, also: changes}, {reserves | buys, pays, paid()}, {returns, refunds, refunded()},
+		{of: upgrades | downgrades, also: changes}, {reserves | buys, pays, paid()}, {of: sends, also: issues}, {returns, refunds, refunded()},
 	} {
 		if s.kinds.meet(more.of) && (len(more.naming) == 0 || hasAny(s.called, more.naming)) {
 			s.kinds |= more.also
@@ -95,7 +85,34 @@ func (s *step) name(to map[string]bool, text string, most int) {
 	}
 }
 
-// send adds the words of a value, and the members of an object.
+// sendAll adds the words of what is sent. A list, and what is done to each of one, names nothing: a yes to one of them would be
+// taken for a yes to all.
+func (s *step) sendAll(a Act) {
+	if a.Each {
+		return
+	}
+	for _, text := range sentIn(a) {
+		s.send(text)
+	}
+	for _, text := range a.Sent {
+		if strings.HasPrefix(text, "/") {
+			s.name(s.objects, lastParameter(a.Path, text), mostOfAName)
+		}
+	}
+}
+
+// lastParameter returns the value of the last parameter of a path.
+func lastParameter(template, path string) string {
+	values := strings.Split(path, "/")
+	for i, segment := range slices.Backward(strings.Split(template, "/")) {
+		if i < len(values) && strings.Contains(segment, "{") {
+			return values[i]
+		}
+	}
+	return ""
+}
+
+// send adds the words of a value, and those of the values of an object.
 func (s *step) send(text string) {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
@@ -122,6 +139,9 @@ func (s *step) sendValue(name string, value any) {
 			s.name(s.facts, v, mostOfAName)
 		}
 		parts := setOf(wordsOf(name))
+		if hasAny(parts, s.object) || hasAny(parts, naming()) || name == "id" {
+			s.name(s.objects, v, mostOfAName)
+		}
 		if hasAny(parts, sourcing()) {
 			s.name(s.sources, v, mostOfAName)
 		}
@@ -132,13 +152,12 @@ func (s *step) sendValue(name string, value any) {
 		}
 	case []any:
 		s.counts = append(s.counts, len(v))
-		for _, each := range v {
-			s.sendValue(name, each)
+		if len(v) == 1 {
+			s.sendValue(name, v[0])
 		}
 	case map[string]any:
 		s.members = max(s.members, len(v))
 		for name, each := range v {
-			s.name(s.called, name, 12)
 			s.sendValue(name, each)
 		}
 	}
@@ -174,15 +193,13 @@ func hasAny(set, of map[string]bool) bool {
 }
 
 var (
-	// lower are the names of what nobody takes for better.
-	lower = lazy.Words(`basic free starter lite basico basica gratis gratuito gratuita`)
-	// graded are the things of which there is a better one.
-	graded   = lazy.Words(`class cabin plan tier level seat room subscription membership version package category edition rate clase cabina tarifa nivel asiento habitacion suscripcion categoria paquete modalidad`)
 	paid     = lazy.Words(`payment pago`)
 	refunded = lazy.Words(`refund reembolso`)
 
 	cancelled = lazy.Words(`cancelled canceled cancelado cancelada anulado anulada`)
 	sourcing  = lazy.Words(`from source origin sender origen desde remitente`)
+	naming    = lazy.Words(`name title label summary subject asunto nombre titulo etiqueta`)
+	particles = lazy.Words(`on off in out up down back over away`)
 	targeting = lazy.Words(`to new nuevo nueva target destination recipient receiver destino para destinatario`)
 )
 
@@ -197,6 +214,9 @@ func (s *step) kindsOf(a Act) kinds {
 		return reads
 	}
 	said := []kinds{s.headOf(summary), s.headOf(wordsOf(a.Tool))}
+	if len(s.own) > 0 && said[0] == 0 || len(summary) > 0 && unnaming()[summary[0]] || said[0].meet(reads) {
+		return 0 // its verb is not known, or is of another meaning here: “Check out a cart”
+	}
 	spoken := len(summary) > 0 && unnaming()[summary[0]] || said[0]|said[1] != 0 || len(s.own) > 0 || slices.ContainsFunc(wordsOf(a.Summary+" "+a.Tool), func(w string) bool { return acts()[w].kinds != 0 })
 	end := wordsOf(lastSegment(a.Path))
 	if len(end) > 0 && acts()[end[0]].form&noun == 0 || a.Method == "POST" && said[0] == 0 {
@@ -269,10 +289,13 @@ func (s *step) headOf(words []string) kinds {
 	for i, w := range words {
 		act, known := acts()[w]
 		if !known || act.form == said {
-			if i == 0 && !glue()[w] && !unnaming()[w] {
+			switch {
+			case i > 0 || glue()[w]:
+				continue
+			case !unnaming()[w]:
 				s.own[w] = true
 			}
-			continue
+			return 0 // what stands behind a verb that is not known is not what is done: “Stop a payment”
 		}
 		rest := words[i+1:]
 		switch {

@@ -23,12 +23,14 @@ type parser struct {
 	governs kinds            // what is ordered of this thing
 	spoken  bool             // it is what the one says who will do it, of what it will do
 
-	kinds            kinds  // of the acts that it names
-	acts, things     uint64 // the steps of which it names the act, or only a thing
-	anything, itself bool   // it has a word that stands for any plan, or “plan”
-	grounded         bool   // it names a value
-	accepts          bool   // it accepts, which may be something else than the plan
-	sees             bool   // it says that it was understood
+	kinds            kinds    // of the acts that it names
+	verbs            []string // the verbs of documents by which it names them
+	acts, things     uint64   // the steps of which it names the act, or only a thing
+	anything, itself bool     // it has a word that stands for any plan, or “plan”
+	grounded         bool     // it names a value
+	accepts          bool     // it accepts, which may be something else than the plan
+	approves         bool     // it approves, which beside a rejection is the opposite
+	sees             bool     // it says that it was understood
 }
 
 // mostSteps is the number of steps that a yes can tell apart.
@@ -63,10 +65,10 @@ func tellsPast(message string) bool {
 func (p *parser) yes() Yes {
 	named := p.acts | p.things
 	switch {
-	case !p.had[goes] && !p.had[confirms] && !p.had[yes], !p.coversAll():
+	case !p.had[goes] && !p.had[confirms] && !p.had[yes], !p.coversAll(), p.approves && !p.itself && !p.isGiven():
 		return Yes{}
 	case p.acts != 0:
-		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds}
+		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds, strings.Join(p.verbs, " ")}
 	case p.itself, p.had[confirms] && named == 0 && !p.anything && !p.accepts:
 		return Yes{Meaning: intent.Confirm, Names: Itself}
 	case p.anything, named != 0:
@@ -127,7 +129,7 @@ func (p *parser) phrase(words []string) int {
 	}
 	p.had[s] = true
 	text := strings.Join(words[:n], " ")
-	p.accepts, p.sees = p.accepts || accepting()[text], p.sees || seeing()[text]
+	p.accepts, p.approves, p.sees = p.accepts || accepting()[text], p.approves || accepting()[text] && strings.HasPrefix(text, "lo "), p.sees || seeing()[text]
 	if s == polite {
 		return n
 	}
@@ -151,6 +153,7 @@ func (p *parser) phrase(words []string) int {
 				return 0
 			}
 			n += more
+			p.approves = p.approves || more > 0 && accepting()[text] && !canConfirm()[text]
 		}
 	}
 	return n
@@ -304,7 +307,9 @@ func (p *parser) part(words []string, ordered bool) bool {
 		if k := p.nounHead(things); act.light && k != 0 {
 			does, p.governs = k, 0
 		}
-		of = p.where(func(s step) bool { return s.own[words[0]] })
+		if of = p.where(func(s step) bool { return s.own[words[0]] }); of != 0 {
+			p.verbs = append(p.verbs, words[0])
+		}
 		says = does != 0 || of != 0
 	} else {
 		does = p.nounHead(words)
@@ -320,7 +325,13 @@ func (p *parser) part(words []string, ordered bool) bool {
 	switch {
 	case !says && !told.stands: // “start it”, “process the order”
 		return false
-	case told.unknown, !ordered && !told.something, p.notThePlans(told, does, p.governs), !p.isShown(told, does, of):
+	case !ordered && told.stands && told.called && !p.isGiven(): // “go ahead with the proposal” that is to be rejected
+		return false
+	case ordered && !p.hasParticles(words), ordered && p.creates(does, things):
+		return false
+	case of == 0 && told.names && p.governs == 0 && !p.isGiven(): // “continue with the membership” of which the end is planned
+		return false
+	case slices.ContainsFunc(things, p.isFewer), told.unknown, !ordered && !told.something, p.notThePlans(told, does, p.governs), !p.isShown(told, does, of):
 		return false
 	case told.apart != 0 && of&told.apart == 0 && of != 0: // “cancel the room”, of a plan that cancels an order and books a room
 		return false
@@ -337,6 +348,31 @@ func (p *parser) part(words []string, ordered bool) bool {
 	p.kinds |= does
 	p.acts |= of
 	return true
+}
+
+// given are the acts of which a thing that is confirmed, or gone on with, may be the subject: nothing is ended by them.
+const given = creates | opens | adds | reserves | buys | sends | forwards | publishes | shares | pays | transfers | grants | issues | assigns | approves
+
+// isGiven reports whether every step does such an act, and no other.
+func (p *parser) isGiven() bool {
+	return p.where(func(s step) bool { return s.kinds != 0 && s.kinds&^given == 0 }) == p.every
+}
+
+// creates reports whether some words are what is created, by no name of its own: «crea el registro».
+func (p *parser) creates(does kinds, things []string) bool {
+	return does.meet(creates|opens) && p.nounHead(things).meet(creates|opens)
+}
+
+// hasParticles reports whether an order has the particles of the document's verb, and no other: “turn it off”.
+func (p *parser) hasParticles(words []string) bool {
+	for i, w := range words {
+		if particles()[w] && (i == 1 || i == len(words)-1) && p.where(func(s step) bool { return s.particles[w] }) != p.every {
+			return false
+		}
+	}
+	return p.where(func(s step) bool {
+		return s.own[words[0]] && len(s.particles) > 0 && !slices.ContainsFunc(words, func(w string) bool { return s.particles[w] })
+	}) == 0
 }
 
 // nounHead returns the act of a noun phrase: «la reserva Sala Norte» is a reservation.

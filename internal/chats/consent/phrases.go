@@ -113,6 +113,7 @@ var (
 	directions = lazy.Words(`to from into for a al desde para por`)
 	// accepting are confirmations of anything, wishing are those that want to confirm, and seeing are no answers to a request.
 	accepting  = setOfPhrases("i can confirm, i approve, i accept, apruebo, acepto, lo apruebo, lo acepto")
+	canConfirm = setOfPhrases("i can confirm")
 	wishing    = setOfPhrases("id like to confirm, i would like to confirm, i want to confirm, quiero confirmar")
 	seeing     = setOfPhrases("got it, understood, i see, i understand, that makes sense, makes sense, ya veo, lo entiendo")
 	conjoining = lazy.Words(`and y e`)

@@ -66,7 +66,7 @@ func TestAnActOnThePlanIsNoYes(t *testing.T) {
 	beside(t, "cancel pedido telefono deal event edit money", true, "Yes, please go ahead with the plan", "Yes, please proceed with the request", "Sí, adelante con el proceso", "I confirm the plan", "Yes, please process the request", "Sí, procede con la solicitud")
 	beside(t, "cancel pedido", true, "Yes, please proceed with the cancellation", "Yes, please proceed with the cancellation request", "Sí, adelante con la solicitud de cancelación", "Yes, please go ahead and cancel it", "sí, cancélalo, gracias", "Sí, cancélamelo")
 	beside(t, "telefono", true, "sí, confirmo el cambio", "Sí, cambia el teléfono", "Sí, cámbialo", "Yes, please proceed with the change")
-	beside(t, "sub", true, "Yes, change the plan to basic", "Yes, please go ahead with the change")
+	beside(t, "sub", true, "Yes, please go ahead with the change")
 	beside(t, "edit", true, "Yes, edit it", "Yes, change the event", "Yes, edit the event")
 }
 
@@ -138,7 +138,7 @@ func TestTheThingItself(t *testing.T) {
 	beside(t, "telefono", true, "Sí, cambia mi teléfono", "Sí, cámbiame el teléfono")
 	beside(t, "rmMember", true, "Yes, remove the member", "Yes, remove the member from the list", "Yes, remove it from the list")
 	beside(t, "rmItem", true, "Yes, remove the item", "Yes, remove the item from the order")
-	beside(t, "newEvent", true, "Yes, create the event", "Yes, create it in the calendar", "Yes, create the Dentist event")
+	beside(t, "newEvent", true, "Yes, create the event", "Yes, create the Dentist event")
 	beside(t, "userAddr", true, "Yes, change the address of the user", "Yes, modify the address")
 }
 

@@ -137,7 +137,9 @@ func (p *parser) name(t *telling, r *reading, w string) {
 		t.apart |= of
 	}
 	in := p.where(func(s step) bool { return hasOne(s.around, w) && !hasOne(s.values, w) })
-	object := act == 0 || p.isValue(w) || p.where(func(s step) bool { return hasOne(s.object, w) }) != 0
+	value := p.isValue(w)
+	object := value && p.where(func(s step) bool { return s.objects[w] }) != 0 || !value && (act == 0 || p.where(func(s step) bool { return hasOne(s.object, w) }) != 0)
+	t.unknown = t.unknown || value && !object && !r.placed && r.way == "" && !t.itself // “pay the Visa”, of an invoice
 	switch {
 	case r.placed:
 	case of&^in == 0:
@@ -154,10 +156,11 @@ func (p *parser) isElsewhere(word string, r reading) bool {
 		return false
 	}
 	towards := slices.Contains([]string{"to", "into", "a", "al"}, r.way)
+	from := r.way == "from" || r.way == "desde"
 	return p.where(func(s step) bool {
 		told := !s.facts[word] && (s.recipient || r.placed || r.way != "")
 		got := r.way == "" && s.kinds.meet(exchanges|replaces) && s.targets[word] && !s.others[word] // “exchange the new one”
-		return s.values[word] && !told && !got && (!towards || len(s.targets) == 0 || s.targets[word])
+		return s.values[word] && !told && !got && (!towards || s.targets[word]) && (!from || s.sources[word])
 	}) == 0
 }
 
@@ -173,6 +176,13 @@ func (p *parser) does() (all kinds) {
 func (p *parser) isMore(word string) bool {
 	return p.where(func(s step) bool { return s.said[word] }) == 0 &&
 		slices.ContainsFunc(singulars(word)[1:], func(w string) bool { return p.where(func(s step) bool { return s.said[w] }) != 0 })
+}
+
+// isFewer reports whether a word is the singular of one that the plan has only as more: “delete the user”, of two.
+func (p *parser) isFewer(word string) bool {
+	return p.where(func(s step) bool {
+		return !s.said[word] && slices.ContainsFunc(plurals(word), func(w string) bool { return s.said[w] }) && slices.ContainsFunc(s.counts, func(n int) bool { return n > 1 })
+	}) != 0
 }
 
 // undoing are the acts that may be done to a plan, too.

@@ -136,7 +136,7 @@ func record(to *claim.Record, r plan.Run, st plan.StepState) {
 		c.Answered = string(st.Result.Body)
 	}
 	if step.Method == "GET" || step.Method == "HEAD" {
-		to.Read(c.Answered)
+		to.Ran(c.Answered)
 		return
 	}
 	to.Did(c)

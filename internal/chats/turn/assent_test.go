@@ -102,7 +102,7 @@ func TestAYesInOtherWordsNamesWhatIsSent(t *testing.T) {
 	}{
 		{booksNorth, "", "Yes, please proceed with the booking. Thank you!", turn.KindQueued, 0},
 		{booksNorth, "", "sí, resérvala, gracias", turn.KindQueued, 0},
-		{booksNorth, "¿Te cuento un chiste?", "sí, reserva norte", turn.KindQueued, 0},
+		{booksNorth, "¿Te cuento un chiste?", "Sí, haz la reserva", turn.KindQueued, 0},
 		{booksNorth, "", "Yes, please proceed.", turn.KindQueued, 0},
 		{booksNorth, "¿Te cuento un chiste?", "Yes, please proceed.", turn.KindPlan, 1},
 		{booksNorth, "¿Reservo también la sur?", "sí, resérvala", turn.KindPlan, 1},

@@ -2,7 +2,9 @@ package turn
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"piloto/internal/chats/beside"
 	"piloto/internal/chats/consent"
@@ -19,7 +21,7 @@ func cardOf(r plan.Run) (card consent.Card) {
 		bindings[b.StepID] = b
 	}
 	for _, t := range r.Taken {
-		labels[t.StepID] = append(labels[t.StepID], t.Label)
+		labels[t.StepID] = append(labels[t.StepID], labelled(t.Where[strings.LastIndex(t.Where, ".")+1:], t.Label))
 	}
 	for _, s := range r.Plan.Steps {
 		b := bindings[s.ID]
@@ -30,11 +32,17 @@ func cardOf(r plan.Run) (card consent.Card) {
 		act.Sent = append(act.Sent, s.Path, string(s.Query), string(s.Headers), string(s.Body))
 		act.Sent = append(act.Sent, labels[s.ID]...)
 		for _, target := range s.Targets {
-			act.Sent = append(act.Sent, target.Label)
+			act.Sent = append(act.Sent, labelled("name", target.Label))
 		}
 		card.Acts, card.Titled = append(card.Acts, act), append(card.Titled, s.Title)
 	}
 	return card
+}
+
+// labelled returns what a read calls a value, as the member that is sent.
+func labelled(member, label string) string {
+	text, _ := json.Marshal(map[string]string{member: label})
+	return string(text)
 }
 
 // read returns what the message of a request says to the draft, if there is one.

@@ -1,0 +1,69 @@
+package consent
+
+import (
+	"testing"
+
+	"piloto/internal/chats/intent"
+)
+
+// TestAnotherActIsNoYes: an act that the document does not begin with, and its opposite, run nothing. Neither does a yes to one
+// of several, to a part, or to that in which the thing is.
+func TestAnotherActIsNoYes(t *testing.T) {
+	for _, c := range []struct {
+		act      Act
+		messages []string
+	}{
+		{act("POST", "/payments/{id}/stop", "Stop a payment", "/payments/x1/stop"), []string{"Yes, make the payment", "Yes, pay it", "Yes, proceed with the payment"}},
+		{act("POST", "/transfers/{id}/reverse", "Reverse a transfer", "/transfers/x1/reverse"), []string{"Yes, transfer it", "Yes, make the transfer"}},
+		{act("POST", "/pagos/{id}/revertir", "Revierte un pago"), []string{"Sí, haz el pago", "Sí, págalo", "Confirmo el pago"}},
+		{act("POST", "/posts/{id}/unpublish", "Unpublish a post"), []string{"Yes, publish it", "Yes, post it"}},
+		{act("POST", "/leave-requests/{id}/reject", "Reject a leave request"), []string{"I approve the leave request", "I accept the request", "I approve it", "I approve"}},
+		{act("POST", "/ofertas/{id}/rechazar", "Rechaza una oferta"), []string{"Acepto la oferta", "Sí, adelante con la oferta", "Lo apruebo", "Sí, acepto"}},
+		{act("POST", "/proposals/{id}/reject", "Reject a proposal"), []string{"Yes, go ahead with the proposal"}},
+		{act("POST", "/memberships/{id}/cancel", "Cancel a membership"), []string{"Yes, continue with the membership", "I confirm the membership"}},
+		{act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"), []string{"Yes, change the card", "Yes, update the card"}},
+		{act("PUT", "/devices/{id}", "Wipe a device"), []string{"Yes, update the device"}},
+		{act("DELETE", "/teams/{team}/members/{id}", "Remove a member", "/teams/Design/members/Pedro"), []string{"Yes, delete the Design team", "Sí, elimina Design", "Yes, delete the team"}},
+		{act("POST", "/invoices/{id}/payments", "Pay an invoice", `{"card":"Visa"}`), []string{"Yes, pay the Visa", "Yes, pay the card"}},
+		{act("POST", "/users", "Create a user", `{"team":"Red"}`), []string{"Yes, create the Red team", "Yes, create the team"}},
+		{act("POST", "/transfers", "Make a transfer", `{"debtor":"Ahorro","creditor":"Nomina"}`), []string{"Sí, haz la transferencia a Ahorro", "Yes, make the transfer from Nomina"}},
+		{act("POST", "/lights/{id}/off", "Turn off a light"), []string{"Yes, turn it on", "Yes, turn the light on", "Yes, turn on the light", "Yes, turn it"}},
+		{act("PATCH", "/bookings/{id}", "Change the cabin of a booking", `{"cabin":"economy"}`), []string{"Yes, upgrade the cabin", "Yes, upgrade it"}},
+		{act("POST", "/carts/{id}/checkout", "Check out a cart"), []string{"Yes, check the cart", "Yes, show the cart"}},
+		{act("POST", "/folders/{id}/grants", "Grant access to a folder", `{"folder":"Salaries"}`), []string{"Yes, send the Salaries folder"}},
+		{act("PATCH", "/users/{id}", "Update a user", `{"phone":"1","role":"admin"}`), []string{"Yes, update the phone"}},
+		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
+		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
+	} {
+		for _, message := range c.messages {
+			if got := Read(message, Card{Acts: []Act{c.act}}); got.Meaning.Agrees() {
+				t.Errorf("%q beside %q is a yes", message, c.act.Summary)
+			}
+		}
+	}
+	each := act("POST", "/transfers", "Make a transfer", "Ana Gil", "Iker Sanz")
+	each.Each = true
+	for _, message := range []string{"Yes, make Ana's transfer", "Sí, haz las transferencias de Ana"} {
+		if Read(message, Card{Acts: []Act{each}}).Meaning.Agrees() {
+			t.Errorf("%q beside each of two is a yes", message)
+		}
+	}
+}
+
+// TestAVerbOfADocumentIsItsAct: what a document says in words of its own may be said in them.
+func TestAVerbOfADocumentIsItsAct(t *testing.T) {
+	for message, a := range map[string]Act{
+		"Yes, freeze the card":     act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
+		"Yes, turn off the light":  act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, turn it off, thanks": act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, delete the users":    act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
+	} {
+		yes := Read(message, Card{Acts: []Act{a}})
+		if yes.Meaning != intent.Confirm || yes.Names != ItsAct {
+			t.Errorf("%q beside %q: %+v", message, a.Summary, yes)
+		}
+	}
+	if yes := Read("Yes, freeze it", Card{Acts: []Act{act("PUT", "/cards/{id}", "Freeze a card")}}); !yes.Does("freeze") || yes.Does("melt") {
+		t.Errorf("%+v does another act", yes)
+	}
+}
