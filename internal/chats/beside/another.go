@@ -39,6 +39,18 @@ func (n names) onAnother(text string, yes consent.Yes) bool {
 	return false
 }
 
+// asksWhich reports whether a question of a text is about which thing, or when: “now or at the end of the month?”
+func asksWhich(text string) bool {
+	for _, s := range sentencesOf(text) {
+		if s.question && slices.ContainsFunc(strings.Fields(intent.Normalize(s.text)), func(w string) bool { return choosing()[w] }) {
+			return true
+		}
+	}
+	return false
+}
+
+var choosing = lazy.Words(`or o u which when where how instead cual cuando donde como`)
+
 // actsOnAnother reports whether some words have an act that a yes names, on a thing that is not the plan's, and whether no other
 // word of them names the plan either.
 func (n names) actsOnAnother(words []string, yes consent.Yes) (on, all bool) {

@@ -257,6 +257,9 @@ func (s *step) kindsOfDelete(a Act, summary []string) kinds {
 	if verb && !said.meet(removes|cancels) {
 		return said
 	}
+	if len(s.own) > 0 && !saidOf(Act{Summary: a.Summary}).meet(removes|cancels) {
+		return 0 // “Unblock card”
+	}
 	return removes | saidOf(a)&cancels
 }
 

@@ -32,6 +32,7 @@ func TestAnotherActIsNoYes(t *testing.T) {
 		{act("POST", "/carts/{id}/checkout", "Check out a cart"), []string{"Yes, check the cart", "Yes, show the cart"}},
 		{act("POST", "/folders/{id}/grants", "Grant access to a folder", `{"folder":"Salaries"}`), []string{"Yes, send the Salaries folder"}},
 		{act("PATCH", "/users/{id}", "Update a user", `{"phone":"1","role":"admin"}`), []string{"Yes, update the phone"}},
+		{act("DELETE", "/cards/{id}/block", "Unblock card"), []string{"Yes, delete the card", "Yes, remove it"}},
 		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
 		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
 	} {
