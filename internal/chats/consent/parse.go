@@ -325,7 +325,7 @@ func (p *parser) part(words []string, ordered bool) bool {
 	switch {
 	case !says && !told.stands: // “start it”, “process the order”
 		return false
-	case !ordered && told.stands && told.called && !p.isGiven(): // “go ahead with the proposal” that is to be rejected
+	case (!ordered || does == 0) && told.stands && told.called && !p.isGiven(): // “go ahead with the proposal” that is to be rejected
 		return false
 	case ordered && !p.hasParticles(words), ordered && p.creates(does, things):
 		return false
