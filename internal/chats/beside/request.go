@@ -50,38 +50,23 @@ var (
 	// wishing are the beginnings of an order to say whether to do it, and checking whether all is right.
 	wishing = sync.OnceValue(func() []string {
 		return slices.Concat(
-			joined(sayings, []string{"if you would like", "if you want", "if youd like", "if you wish", "that you would like", "that you want", "that youd like", "that you wish", "whether you would like", "whether you want", "whether youd like"}, []string{"to", "me to"}),
-			joined(sayings, []string{"if i", "that i", "if we", "whether i"}, []string{"should", "may", "can"}),
-			joined(sayings, []string{"if youre", "that youre", "if you are", "that you are"}, []string{"ready to", "happy to", "happy for me to"}),
-			joined(decires, []string{"si", "que"}, []string{"quieres que", "quiere que", "deseas que", "desea que", "te gustaria que", "le gustaria que", "quieres", "quiere", "deseas", "desea", "te gustaria", "puedo", "debo"}),
-			joined(decires, []string{"si", "que"}),
+			consent.Products(sayings, []string{"if you would like", "if you want", "if youd like", "if you wish", "that you would like", "that you want", "that youd like", "that you wish", "whether you would like", "whether you want", "whether youd like"}, []string{"to", "me to"}),
+			consent.Products(sayings, []string{"if i", "that i", "if we", "whether i"}, []string{"should", "may", "can"}),
+			consent.Products(sayings, []string{"if youre", "that youre", "if you are", "that you are"}, []string{"ready to", "happy to", "happy for me to"}),
+			consent.Products(decires, []string{"si", "que"}, []string{"quieres que", "quiere que", "deseas que", "desea que", "te gustaria que", "le gustaria que", "quieres", "quiere", "deseas", "desea", "te gustaria", "puedo", "debo"}),
+			consent.Products(decires, []string{"si", "que"}),
 		)
 	})
 	checking = sync.OnceValue(func() []string {
-		return append(joined(sayings, []string{"if", "that", "whether"}), joined(decires, []string{"si", "que"})...)
+		return append(consent.Products(sayings, []string{"if", "that", "whether"}), consent.Products(decires, []string{"si", "que"})...)
 	})
 	// promising are the beginnings of what will be done.
 	promising = sync.OnceValue(func() []string {
-		return joined([]string{"", "and", "then", "and then", "y", "entonces"}, []string{"ill", "i will", "well", "we will", "im going to", "ill then", "voy a", "vamos a"})
+		return consent.Products([]string{"", "and", "then", "and then", "y", "entonces"}, []string{"ill", "i will", "well", "we will", "im going to", "ill then", "voy a", "vamos a"})
 	})
-	sayings = joined([]string{"", "please", "kindly", "could you please", "can you please", "could you", "can you"}, []string{"confirm", "let me know", "tell me"})
-	decires = joined([]string{"", "por favor"}, []string{"confirma", "confirme", "confirmame", "dime", "digame", "avisame", "aviseme", "hazme saber"})
+	sayings = consent.Products([]string{"", "please", "kindly", "could you please", "can you please", "could you", "can you"}, []string{"confirm", "let me know", "tell me"})
+	decires = consent.Products([]string{"", "por favor"}, []string{"confirma", "confirme", "confirmame", "dime", "digame", "avisame", "aviseme", "hazme saber"})
 )
-
-// joined returns every phrase with one word or phrase of each list.
-func joined(parts ...[]string) []string {
-	all := []string{""}
-	for _, part := range parts {
-		var next []string
-		for _, before := range all {
-			for _, after := range part {
-				next = append(next, strings.TrimSpace(before+" "+after))
-			}
-		}
-		all = next
-	}
-	return all
-}
 
 // isRequest reports whether a clause without a question mark is a question.
 func isRequest(clause string) bool {

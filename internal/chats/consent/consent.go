@@ -26,7 +26,7 @@ type Act struct {
 	Method, Path string   // Path is written as in the document, with {parameters}
 	Tool         string   // its name, for a server that has tools
 	Summary      string   // what the document says that the call does
-	Named        []string // what else the document calls it
+	Named        []string // what else the document calls it; no yes names it by that
 	Sent         []string // its values, each as JSON or as text
 	Each         bool     // it is done to each element of a list
 }

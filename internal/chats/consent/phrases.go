@@ -28,17 +28,7 @@ const (
 var phrases = sync.OnceValue(func() map[string]sort {
 	out := map[string]sort{}
 	add := func(s sort, parts ...[]string) {
-		all := []string{""}
-		for _, part := range parts {
-			var next []string
-			for _, before := range all {
-				for _, after := range part {
-					next = append(next, strings.TrimSpace(before+" "+after))
-				}
-			}
-			all = next
-		}
-		for _, text := range all {
+		for _, text := range Products(parts...) {
 			out[text] = s
 		}
 	}
@@ -77,6 +67,21 @@ var phrases = sync.OnceValue(func() map[string]sort {
 	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco"))
 	return out
 })
+
+// Products returns every phrase with one word or phrase of each list.
+func Products(parts ...[]string) []string {
+	all := []string{""}
+	for _, part := range parts {
+		var next []string
+		for _, before := range all {
+			for _, after := range part {
+				next = append(next, strings.TrimSpace(before+" "+after))
+			}
+		}
+		all = next
+	}
+	return all
+}
 
 func setOfPhrases(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool { return setOf(strings.Split(list, ", ")) })
