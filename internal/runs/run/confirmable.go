@@ -27,12 +27,8 @@ func (s *Service) checkConfirmation(ctx context.Context, r plan.Run, chat conver
 		return plan.ErrExpired
 	case c.Digest != r.Digest:
 		return s.wrongDigest(ctx, r, c)
-	case chat.ActiveRunID == r.ID: // the run was read before another request confirmed it, and the chat after that
-		return fault.ErrMoved
 	case chat.ID == "":
 		return staleError(fault.Reason("run.changed_deleted"))
-	case chat.PendingRunID != r.ID:
-		return staleError(fault.Reason("run.changed_superseded"))
 	}
 	if err := s.checkChatFree(ctx, chat, r); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"piloto/internal/conversation"
+	"piloto/internal/ground/fault"
 	"piloto/internal/ground/ids"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/retry"
@@ -204,12 +205,16 @@ type Decision struct {
 }
 
 // decide reads the run and its chat and calls f. It repeats both while other writers change them
-// first.
+// first. A draft and its chat change in one write: where the chat does not wait for the draft, that write came between the
+// two reads, and f would decide about a run that was never so.
 func (s *Service) decide(ctx context.Context, account, id string, f func(plan.Run, conversation.Chat) error) error {
 	return s.decideRun(ctx, account, id, func(r plan.Run) error {
 		chat, err := s.chatOf(ctx, r)
 		if err != nil {
 			return err
+		}
+		if r.Status == plan.Draft && chat.ID != "" && chat.PendingRunID != r.ID {
+			return fault.ErrMoved
 		}
 		return f(r, chat)
 	})

@@ -29,7 +29,7 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 			d = Decision{Run: r, Chat: chat, Message: s.withdrawnMessage(r, t)}
 			return nil
 		}
-		if err := s.checkWithdrawal(r, chat, t); err != nil {
+		if err := s.checkWithdrawal(r, t); err != nil {
 			return err
 		}
 		r.Withdrawn = &t.As
@@ -45,7 +45,7 @@ func (s *Service) Withdraw(ctx context.Context, t Retraction) (Decision, error) 
 }
 
 // checkWithdrawal returns the reason why a draft may not be taken back, or nil.
-func (s *Service) checkWithdrawal(r plan.Run, chat conversation.Chat, t Retraction) error {
+func (s *Service) checkWithdrawal(r plan.Run, t Retraction) error {
 	switch {
 	case r.Status == plan.Expired, r.Status == plan.Draft && !s.Now().Before(r.Plan.ExpiresAt):
 		return plan.ErrExpired
@@ -55,7 +55,7 @@ func (s *Service) checkWithdrawal(r plan.Run, chat conversation.Chat, t Retracti
 		return plan.ErrStale
 	case r.Status != plan.Draft:
 		return plan.ErrNotPending
-	case r.Digest != t.Digest, chat.PendingRunID != r.ID:
+	case r.Digest != t.Digest:
 		return plan.ErrStale
 	}
 	return nil

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -39,6 +40,66 @@ func TestOneOfConfirmationAndWithdrawalWins(t *testing.T) {
 		default:
 			t.Fatalf("confirmed: %v, withdrawn: %v, the run is %s by %q", confirmed, withdrawn, now.Status, now.Confirmer)
 		}
+	}
+}
+
+// between is a store that does something once, after a run was read and before its chat is.
+type between struct {
+	run.Store
+	do func()
+}
+
+func (b *between) Chat(ctx context.Context, account, id string) (conversation.Chat, error) {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return b.Store.Chat(ctx, account, id)
+}
+
+// TestADraftThatMovedBetweenItsTwoReadsIsReadAgain: whoever comes second is told what came first, and not that another plan did.
+func TestADraftThatMovedBetweenItsTwoReadsIsReadAgain(t *testing.T) {
+	withdraw := func(w *fixture.World, r plan.Run) error {
+		_, err := w.Runs.Withdraw(t.Context(), retraction(r))
+		return err
+	}
+	confirm := func(w *fixture.World, r plan.Run) error { return w.Confirm(r) }
+	refuse := func(w *fixture.World, r plan.Run) error {
+		_, err := w.Runs.Cancel(t.Context(), run.Cancellation{Account: fixture.Account, RunID: r.ID, Digest: r.Digest, User: "ana", DraftOnly: true})
+		return err
+	}
+	replace := func(w *fixture.World, _ plan.Run) error {
+		w.Propose(find)
+		return nil
+	}
+	type act = func(*fixture.World, plan.Run) error
+	for name, c := range map[string]struct {
+		first, second act
+		want          error
+	}{
+		"withdrawn, confirmed": {withdraw, confirm, plan.ErrNotPending},
+		"confirmed, withdrawn": {confirm, withdraw, plan.ErrAlreadyRunning},
+		"confirmed, confirmed": {confirm, confirm, plan.ErrAlreadyRunning},
+		"refused, confirmed":   {refuse, confirm, plan.ErrNotPending},
+		"confirmed, refused":   {confirm, refuse, plan.ErrAlreadyRunning},
+		"refused, withdrawn":   {refuse, withdraw, plan.ErrNotPending},
+		"replaced, confirmed":  {replace, confirm, plan.ErrStale},
+		"replaced, withdrawn":  {replace, withdraw, plan.ErrStale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fixture.NewWorld(t)
+			r := w.Propose(book)
+			b := &between{Store: w.Runs.Store}
+			b.do = func() {
+				if err := c.first(w, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.Runs.Store = b
+			if err := c.second(w, r); !errors.Is(err, c.want) {
+				t.Errorf("the second is told %v", err)
+			}
+		})
 	}
 }
 
