@@ -82,7 +82,7 @@ func (n names) another(words []string) bool {
 func (n names) things(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		is, _ := n.act(w)
-		return is || meaningless()[w] || consent.Stands(w) || len(w) < shortest && !hasDigit(w)
+		return is || meaningless()[w] || consent.Stands(w) || slices.Contains(numerals, w) || len(w) < shortest && !hasDigit(w)
 	})
 }
 

@@ -23,7 +23,8 @@ import (
 // A yes that names no act of the plan is the plan's when the text has at most one request to go on, and when no sentence sets
 // a condition, wants something of the person, says something of them that is not the plan, speaks of a yes in another way, or
 // denies what the plan does. A statement that no such request follows must name the plan, or say nothing of its own. A yes that
-// names the act is the plan's unless the text asks for that act on another thing, or, where the yes names no value, which or when. One that names the plan itself always is.
+// names the act is the plan's unless the text asks for that act on another thing, with a figure or in a manner that the plan does
+// not have, or, where the yes names no value, which or when. One that names the plan itself always is.
 func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 	text = plain(text)
 	switch {
@@ -32,7 +33,8 @@ func AsksElse(text string, yes consent.Yes, of consent.Card) bool {
 	case mixesScripts(text):
 		return true
 	case yes.Names == consent.ItsAct:
-		return newNames(of).onAnother(text, yes) || yes.Points && asksWhich(text)
+		names := newNames(of)
+		return names.onAnother(text, yes) || names.strays(text, yes) || yes.Points && asksWhich(text)
 	}
 	return newNames(of).asksElse(text)
 }

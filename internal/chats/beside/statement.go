@@ -20,11 +20,15 @@ type names struct {
 	proceeds  func(words string) bool           // whether they are to go on with it
 	act       func(word string) (is, does bool) // whether a word is an act, and one of the plan
 	sendsNo   bool                              // a value of it is a no
+	values    []string                          // what is sent, as it is written
+	counts    []int                             // of how many things the plan is
 }
 
 func newNames(of consent.Card) names {
 	n := names{sent: map[string]bool{}, all: map[string]bool{}, proceeds: consent.Proceeding(of), act: of.Act()}
+	n.counts = of.Counts()
 	for _, a := range of.Acts {
+		n.values = append(n.values, a.Sent...)
 		n.sendsNo = n.sendsNo || slices.ContainsFunc(a.Sent, refusing().MatchString)
 	}
 	for _, text := range of.Words() {

@@ -41,6 +41,15 @@ func (c Card) Words() []string {
 	return out
 }
 
+// Counts returns how many steps the card has, and how many elements each list that it sends.
+func (c Card) Counts() []int {
+	counts := []int{len(c.Acts)}
+	for _, a := range c.Acts {
+		counts = append(counts, newStep(a).counts...)
+	}
+	return counts
+}
+
 // Yes is a message as it refers to a card. The zero Yes is no yes and no refusal: intent.Other.
 type Yes struct {
 	// Meaning is the intent of the message. intent.Confirm names the plan, and intent.Assent does not.
