@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -68,14 +70,19 @@ func sortYeses(list []conversation) yeses {
 // actOf returns a call as a card has it: a value of its path is no part of its body.
 func actOf(t turn) consent.Act {
 	a := consent.Act{Method: t.Method, Path: t.Path, Tool: t.Name, Summary: t.Summary}
-	body := map[string]json.RawMessage{}
-	if json.Unmarshal(t.Arguments, &body) != nil {
+	values := map[string]any{}
+	if json.Unmarshal(t.Arguments, &values) != nil {
 		return a
 	}
-	for name, value := range body {
-		a.Named = append(a.Named, name)
-		a.Sent = append(a.Sent, string(value))
+	path := a.Path
+	for name, value := range values {
+		if place := "{" + name + "}"; strings.Contains(path, place) {
+			path = strings.ReplaceAll(path, place, url.PathEscape(fmt.Sprint(value)))
+			delete(values, name)
+		}
 	}
+	body, _ := json.Marshal(values) // what was JSON
+	a.Sent = []string{path, string(body)}
 	return a
 }
 

@@ -41,6 +41,7 @@ func newSteps(card Card) []step {
 func isRead(method string) bool { return method == "GET" || method == "HEAD" || method == "OPTIONS" }
 
 func newStep(a Act) step {
+	a.Summary = firstSentence(a.Summary)
 	s := step{own: map[string]bool{}, called: map[string]bool{}, values: map[string]bool{}, sources: map[string]bool{}, targets: map[string]bool{}, objects: map[string]bool{}, thing: newThing(a)}
 	s.kinds = s.kindsOf(a)
 	s.name(s.called, a.Tool+" "+lastSegment(a.Path), 30)
@@ -63,6 +64,14 @@ func newStep(a Act) step {
 		s.kinds |= cancels
 	}
 	return s
+}
+
+// firstSentence returns how a description of a tool begins, which says what it does.
+func firstSentence(text string) string {
+	if end := sentenceEnds().FindStringIndex(text); end != nil {
+		return text[:end[0]]
+	}
+	return text
 }
 
 // name adds the words of a text. One of more words, or a value that is a sentence, says something of its own, and names nothing.
@@ -193,6 +202,8 @@ func hasAny(set, of map[string]bool) bool {
 }
 
 var (
+	sentenceEnds = lazy.Pattern(`[.!?]\s|\n`)
+
 	paid     = lazy.Words(`payment pago`)
 	refunded = lazy.Words(`refund reembolso`)
 

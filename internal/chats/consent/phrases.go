@@ -64,7 +64,7 @@ var phrases = sync.OnceValue(func() map[string]sort {
 		"quiero, quisiera, me gustaria, deseo, quiero que, puedes, puede, podemos, vamos a, estoy listo para, estoy lista para"))
 	add(confirms, list("i confirm, i do confirm, i can confirm, i hereby confirm, confirmed, confirming, im confirming, i am confirming, you have my confirmation, i approve, i accept, id like to confirm, i would like to confirm, i want to confirm, confirm it, confirm this, confirm the plan, run it, run the plan, execute it, execute the plan, "+
 		"confirmo, lo confirmo, la confirmo, los confirmo, las confirmo, te lo confirmo, se lo confirmo, yo confirmo, confirmado, queda confirmado, tienes mi confirmacion, quiero confirmar, apruebo, acepto, lo apruebo, lo acepto, confirmalo, confirma el plan, ejecutalo, ejecuta el plan, lanza el plan"))
-	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco"))
+	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco, merci, grazie, danke, obrigado, obrigada"))
 	return out
 })
 
@@ -109,8 +109,9 @@ var (
 		por tu su la el toda todo tanta ayuda atencion paciencia tiempo informacion explicacion aclaracion ayudarme aclararlo aclararmelo explicarmelo gestion antemano de nuevo y`)
 
 	// glue holds a thing together.
-	glue = lazy.Words(`the a an my our your this that these those it its them me us you of for to from in into on with by at all both each every everything now
-		el la los las lo un una unos unas mi mis tu tus su sus este esta esto estos estas ese esa eso esos esas ello del de al a en con para por desde te le ambos ambas todo toda todos todas ya ahora`)
+	glue = lazy.Words(`the a an my our your this that these those it its them me us you of for to from in into on with by at all both each every everything now eligible selected listed mentioned
+		el la los las lo un una unos unas mi mis tu tus su sus este esta esto estos estas ese esa eso esos esas ello del de al a en con para por desde te le ambos ambas todo toda todos todas ya ahora
+		seleccionado seleccionada seleccionados seleccionadas mencionado mencionada mencionados mencionadas`)
 	pointing   = lazy.Words(`it that this them these those everything eso esto ello esos esas estos estas todo me us`)
 	several    = lazy.Words(`both all everything them these those each every ambos ambas todo toda todos todas estos estas esos esas los las`)
 	whole      = lazy.Words(`both all everything each every ambos ambas todo toda todos todas`)
