@@ -307,7 +307,7 @@ func (s *step) headOf(words []string) kinds {
 			case i > 0 || glue()[w]:
 				continue
 			case !unnaming()[w]:
-				s.own[w] = true
+				s.begins(w)
 			}
 			return 0 // what stands behind a verb that is not known is not what is done: “Stop a payment”
 		}
@@ -315,7 +315,7 @@ func (s *step) headOf(words []string) kinds {
 		switch {
 		case act.light && act.form&verb != 0:
 			if act.kinds|nounHead(rest) == 0 { // “Start a server”
-				s.own[w] = true
+				s.begins(w)
 			}
 			return act.kinds | nounHead(rest)
 		case act.form&noun == 0:
@@ -336,6 +336,17 @@ func (s *step) headOf(words []string) kinds {
 		return act.kinds
 	}
 	return 0
+}
+
+// begins adds a verb of the document, as somebody orders it of one thing: «bloquea» and «bloquéala», of «Bloquear una tarjeta».
+func (s *step) begins(verb string) {
+	ordered := verb
+	if short, ok := strings.CutSuffix(verb, "r"); ok && (strings.HasSuffix(short, "a") || strings.HasSuffix(short, "e")) {
+		ordered = short
+	}
+	for _, form := range []string{verb, ordered, verb + "lo", verb + "la", ordered + "lo", ordered + "la"} {
+		s.own[form] = true
+	}
 }
 
 // nounHead returns the act of which a noun phrase is: the last word of its first part that has one. “The order cancellation”

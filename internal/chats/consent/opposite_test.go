@@ -36,6 +36,11 @@ func TestAnotherActIsNoYes(t *testing.T) {
 		{act("POST", "/folders/{id}/grants", "Grant access to a folder", `{"folder":"Salaries"}`), []string{"Yes, send the Salaries folder"}},
 		{act("PATCH", "/users/{id}", "Update a user", `{"phone":"1","role":"admin"}`), []string{"Yes, update the phone"}},
 		{act("DELETE", "/cards/{id}/block", "Unblock card"), []string{"Yes, delete the card", "Yes, remove it"}},
+		{act("POST", "/cards/{id}/replacement/cancel", "Cancel card replacement"), []string{"Yes, cancel the card", "Yes, cancel my card"}},
+		{act("POST", "/payments/{id}/cancel", "Cancel a subscription payment"), []string{"Yes, cancel the subscription"}},
+		{act("POST", "/envios/{id}/cancelar", "Cancela el envío de un pedido"), []string{"Sí, cancela el pedido"}},
+		{act("POST", "/tarjetas/{id}/desbloqueo", "Desbloquear una tarjeta"), []string{"Sí, bloquéala", "Sí, bloquea la tarjeta"}},
+		{act("POST", "/orders/{id}/cancel", "Cancel an order"), []string{"Sí, lo autorizo", "I authorize it"}},
 		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
 		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
 	} {
@@ -60,6 +65,9 @@ func TestAVerbOfADocumentIsItsAct(t *testing.T) {
 		"Yes, freeze the card":     act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
 		"Yes, turn off the light":  act("POST", "/lights/{id}/off", "Turn off a light"),
 		"Yes, turn it off, thanks": act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Sí, bloquéala":            act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"Sí, bloquea la tarjeta":   act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"sí, congélalo":            act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
 		"Yes, delete the users":    act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
 	} {
 		yes := Read(message, Card{Acts: []Act{a}})

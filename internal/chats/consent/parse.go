@@ -1,8 +1,6 @@
 package consent
 
 import (
-	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -129,7 +127,7 @@ func (p *parser) phrase(words []string) int {
 	}
 	p.had[s] = true
 	text := strings.Join(words[:n], " ")
-	p.accepts, p.approves, p.sees = p.accepts || accepting()[text], p.approves || accepting()[text] && strings.HasPrefix(text, "lo "), p.sees || seeing()[text]
+	p.accepts, p.approves, p.sees = p.accepts || accepting()[text], p.approves || acceptingIt()[text], p.sees || seeing()[text]
 	if s == polite {
 		return n
 	}
@@ -287,98 +285,4 @@ func (p *parser) fits(words []string) bool {
 		return false
 	}
 	return glue()[w] || standing()[w] || plans()[w] || details()[w] || acts()[w].form&(verb|noun) != 0 || p.named(w) != 0
-}
-
-// part reads one thing. What it does must be what a step does.
-func (p *parser) part(words []string, ordered bool) bool {
-	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) && !mine()[words[0]] {
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return false
-	}
-	does, things := kinds(0), words
-	var of uint64
-	says := true // what is done
-	if ordered || isOrder(words[0]) {
-		ordered, things = true, words[1:]
-		act := acts()[words[0]]
-		does, p.governs = act.kinds, act.kinds
-		if k := p.nounHead(things); act.light && k != 0 {
-			does, p.governs = k, 0
-		}
-		if of = p.where(func(s step) bool { return s.own[words[0]] }); of != 0 {
-			p.verbs = append(p.verbs, words[0])
-		}
-		says = does != 0 || of != 0
-	} else {
-		does = p.nounHead(words)
-	}
-	of |= p.where(func(s step) bool { return s.kinds.meet(does) })
-	if does != 0 && of == 0 {
-		return false
-	}
-	told := p.tell(things)
-	if ordered {
-		told.verb(words[0])
-	}
-	switch {
-	case !says && !told.stands: // “start it”, “process the order”
-		return false
-	case (!ordered || does == 0) && told.stands && told.called && !p.isGiven(): // “go ahead with the proposal” that is to be rejected
-		return false
-	case ordered && !p.hasParticles(words), ordered && p.creates(does, things):
-		return false
-	case of == 0 && told.names && p.governs == 0 && !p.isGiven(): // “continue with the membership” of which the end is planned
-		return false
-	case slices.ContainsFunc(things, p.isFewer), told.unknown, !ordered && !told.something, p.notThePlans(told, does, p.governs), !p.isShown(told, does, of):
-		return false
-	case told.apart != 0 && of&told.apart == 0 && of != 0: // “cancel the room”, of a plan that cancels an order and books a room
-		return false
-	case told.all && does.meet(removes|cancels) && len(p.steps) == 1: // “cancel all orders”, of one
-		return false
-	case told.apart == 0 && ordered && told.one && !told.many && (bits.OnesCount64(of) > 1 || of&p.where(func(s step) bool { return s.each }) != 0): // “cancel the order”, of two
-		return false
-	case of == 0 && told.names:
-		p.things |= cmp.Or(told.apart, p.every)
-	case told.apart != 0:
-		of &= told.apart
-	}
-	p.grounded, p.accepts = p.grounded || told.value, p.accepts || told.detail
-	p.kinds |= does
-	p.acts |= of
-	return true
-}
-
-// given are the acts of which a thing that is confirmed, or gone on with, may be the subject: nothing is ended by them.
-const given = creates | opens | adds | reserves | buys | sends | forwards | publishes | shares | pays | transfers | grants | issues | assigns | approves
-
-// isGiven reports whether every step does such an act, and no other.
-func (p *parser) isGiven() bool {
-	return p.where(func(s step) bool { return s.kinds != 0 && s.kinds&^given == 0 }) == p.every
-}
-
-// creates reports whether some words are what is created, by no name of its own: «crea el registro».
-func (p *parser) creates(does kinds, things []string) bool {
-	return does.meet(creates|opens) && p.nounHead(things).meet(creates|opens)
-}
-
-// hasParticles reports whether an order has the particles of the document's verb, and no other: “turn it off”.
-func (p *parser) hasParticles(words []string) bool {
-	for i, w := range words {
-		if particles()[w] && (i == 1 || i == len(words)-1) && p.where(func(s step) bool { return s.particles[w] }) != p.every {
-			return false
-		}
-	}
-	return p.where(func(s step) bool {
-		return s.own[words[0]] && len(s.particles) > 0 && !slices.ContainsFunc(words, func(w string) bool { return s.particles[w] })
-	}) == 0
-}
-
-// nounHead returns the act of a noun phrase: «la reserva Sala Norte» is a reservation.
-func (p *parser) nounHead(words []string) kinds {
-	for n := len(words); n > 0 && p.isValue(words[n-1]) && nounOf(words[n-1]) == 0; n-- {
-		words = words[:n-1]
-	}
-	return nounHead(words)
 }

@@ -63,7 +63,7 @@ var phrases = sync.OnceValue(func() map[string]sort {
 	add(leads, list("id like to, i would like to, i want to, id love to, i wish to, im ready to, i am ready to, im happy to, i am happy to, lets, let us, feel free to, you can, you may, id like you to, i would like you to, i want you to, would like to, want to, am ready to, "+
 		"quiero, quisiera, me gustaria, deseo, quiero que, puedes, puede, podemos, vamos a, estoy listo para, estoy lista para"))
 	add(confirms, list("i confirm, i do confirm, i can confirm, i hereby confirm, confirmed, confirming, im confirming, i am confirming, you have my confirmation, i approve, i accept, id like to confirm, i would like to confirm, i want to confirm, confirm it, confirm this, confirm the plan, run it, run the plan, execute it, execute the plan, "+
-		"confirmo, lo confirmo, la confirmo, los confirmo, las confirmo, te lo confirmo, se lo confirmo, yo confirmo, confirmado, queda confirmado, tienes mi confirmacion, quiero confirmar, apruebo, acepto, lo apruebo, lo acepto, confirmalo, confirma el plan, ejecutalo, ejecuta el plan, lanza el plan"))
+		"confirmo, lo confirmo, la confirmo, los confirmo, las confirmo, te lo confirmo, se lo confirmo, yo confirmo, confirmado, queda confirmado, tienes mi confirmacion, quiero confirmar, apruebo, acepto, "+itAccepted+", confirmalo, confirma el plan, ejecutalo, ejecuta el plan, lanza el plan"))
 	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco, merci, grazie, danke, obrigado, obrigada"))
 	return out
 })
@@ -89,6 +89,9 @@ func setOfPhrases(list string) func() map[string]bool {
 
 // spoken are the phrases by which who will do it says that.
 var spoken = lazy.Words(`procedo continuo sigo avanzo procedemos continuamos seguimos avance avanzar`)
+
+// itAccepted are acceptances of a thing that is not named.
+const itAccepted = "lo apruebo, lo acepto, lo autorizo, la autorizo, i authorize it, i authorise it, i authorize this, i authorise this"
 
 const longestPhrase = 8
 
@@ -118,13 +121,14 @@ var (
 	pair       = lazy.Words(`both ambos ambas`)
 	directions = lazy.Words(`to from into for a al desde para por`)
 	// accepting are confirmations of anything, wishing are those that want to confirm, and seeing are no answers to a request.
-	accepting  = setOfPhrases("i can confirm, i approve, i accept, apruebo, acepto, lo apruebo, lo acepto")
-	canConfirm = setOfPhrases("i can confirm")
-	wishing    = setOfPhrases("id like to confirm, i would like to confirm, i want to confirm, quiero confirmar")
-	seeing     = setOfPhrases("got it, understood, i see, i understand, that makes sense, makes sense, ya veo, lo entiendo")
-	conjoining = lazy.Words(`and y e`)
-	towards    = lazy.Words(`with to con a`)
-	simple     = lazy.Words(`yes yeah yep yup si sip`)
+	accepting   = setOfPhrases("i can confirm, i approve, i accept, apruebo, acepto, " + itAccepted)
+	acceptingIt = setOfPhrases(itAccepted)
+	canConfirm  = setOfPhrases("i can confirm")
+	wishing     = setOfPhrases("id like to confirm, i would like to confirm, i want to confirm, quiero confirmar")
+	seeing      = setOfPhrases("got it, understood, i see, i understand, that makes sense, makes sense, ya veo, lo entiendo")
+	conjoining  = lazy.Words(`and y e`)
+	towards     = lazy.Words(`with to con a`)
+	simple      = lazy.Words(`yes yeah yep yup si sip`)
 
 	// standing are nouns that stand for any plan.
 	standing = lazy.Words(`request requests process processes procedure arrangement arrangements approach proposal operation operations action actions step steps transaction suggestion

@@ -42,14 +42,22 @@ func (t thing) readObject(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	set, rest := t.object, words[head+1:]
-	nominal := acts()[words[head]].light && nounHead(rest) != 0
-	for _, w := range rest {
-		if (placing()[w] || ofs()[w]) && !nominal {
-			set = t.around
+	rest := words[head+1:]
+	end := slices.IndexFunc(rest, func(w string) bool { return placing()[w] || ofs()[w] })
+	if end < 0 || acts()[words[head]].light && nounHead(rest) != 0 {
+		end = len(rest)
+	}
+	object := slices.DeleteFunc(slices.Clone(rest[:end]), func(w string) bool { return glue()[w] })
+	for i, w := range object {
+		if last := object[len(object)-1]; i < len(object)-1 && nounOf(last)&^(reserves|buys) != 0 && !acts()[words[head]].light {
+			addOne(t.around, w) // the card of “Cancel card replacement”
+			continue
 		}
+		addOne(t.object, w)
+	}
+	for _, w := range rest[end:] {
 		if !glue()[w] {
-			addOne(set, w)
+			addOne(t.around, w)
 		}
 	}
 }

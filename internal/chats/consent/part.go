@@ -1,0 +1,132 @@
+package consent
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// part is one thing of a yes, and what is done to it.
+type part struct {
+	words, things []string
+	ordered       bool // the first word is the order, and the others the things
+	says          bool // what is done
+	does          kinds
+	of            uint64 // the steps that do it
+	told          telling
+}
+
+// part reads one thing. What it does must be what a step does.
+func (p *parser) part(words []string, ordered bool) bool {
+	for !ordered && len(words) > 0 && glue()[words[0]] && !p.points(words[0]) && !mine()[words[0]] {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return false
+	}
+	t := part{words: words, things: words, ordered: ordered, says: true}
+	if ordered || isOrder(words[0]) {
+		p.order(&t)
+	} else {
+		t.does = p.nounHead(words)
+	}
+	t.of |= p.where(func(s step) bool { return s.kinds.meet(t.does) })
+	if t.does != 0 && t.of == 0 {
+		return false
+	}
+	if t.told = p.tell(t.things); t.ordered {
+		t.told.verb(words[0])
+	}
+	for _, refused := range refusals {
+		if refused.when(p, t) {
+			return false
+		}
+	}
+	switch {
+	case t.of == 0 && t.told.names:
+		p.things |= cmp.Or(t.told.apart, p.every)
+	case t.told.apart != 0:
+		t.of &= t.told.apart
+	}
+	p.grounded, p.accepts = p.grounded || t.told.value, p.accepts || t.told.detail
+	p.kinds |= t.does
+	p.acts |= t.of
+	return true
+}
+
+// order reads the verb of an order.
+func (p *parser) order(t *part) {
+	t.ordered, t.things = true, t.words[1:]
+	act := acts()[t.words[0]]
+	t.does, p.governs = act.kinds, act.kinds
+	if k := p.nounHead(t.things); act.light && k != 0 {
+		t.does, p.governs = k, 0
+	}
+	if t.of = p.where(func(s step) bool { return s.own[t.words[0]] }); t.of != 0 {
+		p.verbs = append(p.verbs, t.words[0])
+	}
+	t.says = t.does != 0 || t.of != 0
+}
+
+// refusals are the reasons why a thing has no place in a yes, each with a sentence that it refuses.
+var refusals = []struct {
+	of   string
+	when func(*parser, part) bool
+}{
+	{"“start it”", func(_ *parser, t part) bool { return !t.says && !t.told.stands }},
+	{"“go ahead with the proposal” that is to be rejected", func(p *parser, t part) bool {
+		return (!t.ordered || t.does == 0) && t.told.stands && t.told.called && !p.isGiven()
+	}},
+	{"“turn it on”, of what is turned off", func(p *parser, t part) bool { return t.ordered && !p.hasParticles(t.words) }},
+	{"«crea el registro», of another thing", func(p *parser, t part) bool { return t.ordered && p.creates(t.does, t.things) }},
+	{"“continue with the membership” that is to be ended", func(p *parser, t part) bool {
+		return t.of == 0 && t.told.names && p.governs == 0 && !p.isGiven()
+	}},
+	{"“delete the user”, of two", func(p *parser, t part) bool { return slices.ContainsFunc(t.things, p.isFewer) }},
+	{"“cancel the flight”, of an order", func(_ *parser, t part) bool { return t.told.unknown }},
+	{"“go ahead with”", func(_ *parser, t part) bool { return !t.ordered && !t.told.something }},
+	{"“cancel the cancellation”", func(p *parser, t part) bool { return p.notThePlans(t.told, t.does, p.governs) }},
+	{"“cancel both”, of one", func(p *parser, t part) bool { return !p.isShown(t.told, t.does, t.of) }},
+	{"“cancel the room”, of a plan that cancels an order and books a room", func(_ *parser, t part) bool {
+		return t.told.apart != 0 && t.of&t.told.apart == 0 && t.of != 0
+	}},
+	{"“cancel all orders”, of one", func(p *parser, t part) bool {
+		return t.told.all && t.does.meet(removes|cancels) && len(p.steps) == 1
+	}},
+	{"“cancel the order”, of two", func(p *parser, t part) bool {
+		return t.told.apart == 0 && t.ordered && t.told.one && !t.told.many && (bits.OnesCount64(t.of) > 1 || t.of&p.where(func(s step) bool { return s.each }) != 0)
+	}},
+}
+
+// given are the acts of which a thing that is confirmed, or gone on with, may be the subject: nothing is ended by them.
+const given = creates | opens | adds | reserves | buys | sends | forwards | publishes | shares | pays | transfers | grants | issues | assigns | approves
+
+// isGiven reports whether every step does such an act, and no other.
+func (p *parser) isGiven() bool {
+	return p.where(func(s step) bool { return s.kinds != 0 && s.kinds&^given == 0 }) == p.every
+}
+
+// creates reports whether some words are what is created, by no name of its own: «crea el registro».
+func (p *parser) creates(does kinds, things []string) bool {
+	return does.meet(creates|opens) && p.nounHead(things).meet(creates|opens)
+}
+
+// hasParticles reports whether an order has the particles of the document's verb, and no other: “turn it off”.
+func (p *parser) hasParticles(words []string) bool {
+	for i, w := range words {
+		if particles()[w] && (i == 1 || i == len(words)-1) && p.where(func(s step) bool { return s.particles[w] }) != p.every {
+			return false
+		}
+	}
+	return p.where(func(s step) bool {
+		return s.own[words[0]] && len(s.particles) > 0 && !slices.ContainsFunc(words, func(w string) bool { return s.particles[w] })
+	}) == 0
+}
+
+// nounHead returns the act of a noun phrase: «la reserva Sala Norte» is a reservation.
+func (p *parser) nounHead(words []string) kinds {
+	for n := len(words); n > 0 && p.isValue(words[n-1]) && nounOf(words[n-1]) == 0; n-- {
+		words = words[:n-1]
+	}
+	return nounHead(words)
+}
