@@ -263,6 +263,9 @@ func (s *step) kindsOf(a Act) kinds {
 // kindsOfDelete returns what a DELETE does: it is a removal, and a cancellation where its document says so; another act where its
 // document begins with the verb of one: “Archive a contact”, “Unstar a repository”.
 func (s *step) kindsOfDelete(a Act, summary []string) kinds {
+	if len(summary) > 0 && unnaming()[summary[0]] {
+		return 0 // “Stop sharing a file”
+	}
 	said := s.headOf(summary)
 	verb := len(summary) > 1 && (isOrder(summary[0]) || glue()[summary[1]] && acts()[summary[0]].form&noun == 0 && !glue()[summary[0]])
 	if verb && !said.meet(removes|cancels) {

@@ -41,6 +41,7 @@ func TestAnotherActIsNoYes(t *testing.T) {
 		{act("POST", "/envios/{id}/cancelar", "Cancela el envío de un pedido"), []string{"Sí, cancela el pedido"}},
 		{act("POST", "/tarjetas/{id}/desbloqueo", "Desbloquear una tarjeta"), []string{"Sí, bloquéala", "Sí, bloquea la tarjeta"}},
 		{act("POST", "/orders/{id}/cancel", "Cancel an order"), []string{"Sí, lo autorizo", "I authorize it"}},
+		{act("DELETE", "/files/{id}/share", "Stop sharing a file"), []string{"Yes, delete the file", "Yes, share it"}},
 		{act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`), []string{"Yes, delete the user"}},
 		{act("POST", "/accounts/{id}/direct-debits", "Create a direct debit mandate"), []string{"Sí, crea el registro", "Yes, create the account", "Sí, ábrela"}},
 	} {
@@ -62,13 +63,14 @@ func TestAnotherActIsNoYes(t *testing.T) {
 // TestAVerbOfADocumentIsItsAct: what a document says in words of its own may be said in them.
 func TestAVerbOfADocumentIsItsAct(t *testing.T) {
 	for message, a := range map[string]Act{
-		"Yes, freeze the card":     act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
-		"Yes, turn off the light":  act("POST", "/lights/{id}/off", "Turn off a light"),
-		"Yes, turn it off, thanks": act("POST", "/lights/{id}/off", "Turn off a light"),
-		"Sí, bloquéala":            act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
-		"Sí, bloquea la tarjeta":   act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
-		"sí, congélalo":            act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
-		"Yes, delete the users":    act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
+		"Yes, freeze the card":        act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
+		"Yes, turn off the light":     act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, turn it off, thanks":    act("POST", "/lights/{id}/off", "Turn off a light"),
+		"Yes, go ahead and freeze it": act("PUT", "/cards/{id}", "Freeze a card", "/cards/x1"),
+		"Sí, bloquéala":               act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"Sí, bloquea la tarjeta":      act("POST", "/tarjetas/{id}/bloqueo", "Bloquear una tarjeta"),
+		"sí, congélalo":               act("POST", "/pedidos/{id}/congelar", "Congela un pedido"),
+		"Yes, delete the users":       act("POST", "/users/bulk-delete", "Delete users", `{"ids":["u1","u2"]}`),
 	} {
 		yes := Read(message, Card{Acts: []Act{a}})
 		if yes.Meaning != intent.Confirm || yes.Names != ItsAct {

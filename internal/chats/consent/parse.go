@@ -170,7 +170,7 @@ func (p *parser) also(words []string) int {
 	if p.last == none || p.last == yes || p.last == nod || len(words) == 1 {
 		return 0
 	}
-	if s, _ := phraseAt(words[1:]); s == yes || s == nod || s == none && acts()[words[1]].form&verb == 0 {
+	if s, _ := phraseAt(words[1:]); s == yes || s == nod || s == none && acts()[words[1]].form&verb == 0 && !p.isOwn(words[1]) {
 		return 0
 	}
 	return joined(1, p.phrase(words[1:]))
@@ -194,7 +194,7 @@ func (p *parser) act(words []string) int {
 	default:
 		return 0
 	}
-	if !p.ordered(words[0]) && p.where(func(s step) bool { return s.own[words[0]] }) == 0 {
+	if !p.ordered(words[0]) && !p.isOwn(words[0]) {
 		return 0
 	}
 	p.last, p.fresh = acting, false
@@ -205,6 +205,11 @@ func (p *parser) act(words []string) int {
 func (p *parser) ordered(word string) bool {
 	form := acts()[word].form
 	return form&verb != 0 || p.spoken && form&said != 0
+}
+
+// isOwn reports whether a word is the verb of a document, of an act that the grammar does not know.
+func (p *parser) isOwn(word string) bool {
+	return p.where(func(s step) bool { return s.own[word] }) != 0
 }
 
 // where returns the steps of which something holds.
