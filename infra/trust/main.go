@@ -1,11 +1,13 @@
 // Command trust prints how the product reads the texts of a file of conversations: how often a good answer would cost a second
 // call of the model or a line of ours, and how often a false claim would be marked.
 //
-//	go run ./infra/trust conversations.jsonl
+//	go run ./infra/trust [-calls calls.jsonl] conversations.jsonl
 //
 // A line of the file is a conversation, {"conversation", "turns": [{"role": "user" or "assistant", "text"}, {"role": "call", "write":
 // true or false}]}: a call is one that the assistant made at that place, and write says whether it changed something. A call that also
 // has "name" or "method" and "path", "summary" and "arguments" is made a card, and the messages of persons are read beside these cards.
+// With -calls they come from another file, whose lines have "conversation" and "turn", too: testdata/calls.jsonl has those of half of
+// the conversations of tau-bench (Sierra, MIT licence, commit 59a200c), of the airline as they were, of the shop by hand.
 // With -v the texts that are read otherwise than expected are printed, too.
 //
 // The texts are sorted by what was done around them, and by a few words: see sort.go. Each is then read as if nothing had ever been
@@ -25,13 +27,14 @@ import (
 )
 
 func main() {
+	calls := flag.String("calls", "", "a file that says what the calls were")
 	verbose := flag.Bool("v", false, "print the texts that are read otherwise than expected")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: trust [-v] FILE")
+		fmt.Fprintln(os.Stderr, "usage: trust [-v] [-calls FILE] FILE")
 		os.Exit(2)
 	}
-	met, err := run(flag.Arg(0), os.Stdout, *verbose)
+	met, err := run(flag.Arg(0), *calls, os.Stdout, *verbose)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trust:", err)
 		os.Exit(2)
@@ -86,10 +89,17 @@ func (g gate) print(out io.Writer, verbose bool) bool {
 }
 
 // run prints the figures of a file, and reports whether all meet their aims.
-func run(file string, out io.Writer, verbose bool) (met bool, err error) {
-	conversations, err := read(file)
+func run(file, calls string, out io.Writer, verbose bool) (met bool, err error) {
+	conversations, err := read[conversation](file)
 	if err != nil {
 		return false, err
+	}
+	if calls != "" {
+		described, err := read[described](calls)
+		if err != nil {
+			return false, err
+		}
+		describe(conversations, described)
 	}
 	s := sortTexts(conversations)
 	costs := func(text string) bool { r := claim.Read(text); return r.Poses() || r.Claims() }
@@ -125,25 +135,44 @@ type turn struct {
 	Arguments                   json.RawMessage
 }
 
-// read reads a file of conversations. An error names the line.
-func read(file string) ([]conversation, error) {
+// described says what a call was, by its place in the turns of a conversation.
+type described struct {
+	Conversation string
+	Turn         int
+	turn
+}
+
+// describe tells conversations what their calls were.
+func describe(list []conversation, calls []described) {
+	for _, d := range calls {
+		for _, c := range list {
+			if c.Name == d.Conversation && d.Turn >= 0 && d.Turn < len(c.Turns) && c.Turns[d.Turn].Role == "call" {
+				t := &c.Turns[d.Turn]
+				t.Name, t.Method, t.Path, t.Summary, t.Arguments = d.Name, d.Method, d.Path, d.Summary, d.Arguments
+			}
+		}
+	}
+}
+
+// read reads a file of which each line is an object. An error names the line.
+func read[T any](file string) ([]T, error) {
 	f, err := os.Open(file) //nolint:gosec // the file is named by whoever runs the tool
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	var list []conversation
+	var list []T
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 16<<20)
 	for n := 1; lines.Scan(); n++ {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		var c conversation
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		var one T
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
 		}
-		list = append(list, c)
+		list = append(list, one)
 	}
 	return list, lines.Err()
 }
