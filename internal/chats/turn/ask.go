@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"piloto/internal/conversation"
 	"piloto/internal/ground/fault"
 	"piloto/internal/ground/locale"
 	"piloto/internal/ground/ref"
+	"piloto/internal/models/llm"
 )
 
 // A model may ask the person, with a tool. In a turn the question is the answer, and the person answers with the next
@@ -30,58 +30,96 @@ type inquiry struct {
 	at      int    // of its call, in the reply
 	text    string // without its options
 	options []conversation.Option
+	missing locale.Phrase // says that not all options are there; nil: they are
+	tag     locale.Tag
 }
 
 // content returns the text of the question with its options.
-func (q inquiry) content() string { return q.text + conversation.OptionLines(q.options) }
+func (q inquiry) content() string { return q.whole(q.text) }
 
-// readQuestion reads the arguments of ask_person.
-func readQuestion(raw json.RawMessage) (inquiry, []fault.Field) {
+// whole returns a text that ends with the question, with what stands below it.
+func (q inquiry) whole(text string) string {
+	if q.missing != nil {
+		text += "\n\n" + q.missing.In(q.tag)
+	}
+	return shorten(text) + conversation.OptionLines(q.options)
+}
+
+// readQuestion reads the arguments of ask_person: what can be asked of them, and what is wrong with them. Without a text there is no
+// question.
+func readQuestion(raw json.RawMessage, tag locale.Tag) (inquiry, []fault.Field) {
 	var in struct {
-		Question string       `json:"question"`
-		Options  []optionText `json:"options"`
+		Question string          `json:"question"`
+		Options  json.RawMessage `json:"options"`
 	}
 	wrong := decodeStrict(raw, &in, []string{"question", "options"}, "question")
-	if len(wrong) > 0 {
-		return inquiry{}, wrong
+	q := inquiry{text: strings.TrimSpace(in.Question), tag: tag}
+	if seen(q.text) == "" {
+		q.text = ""
 	}
+	if q.text == "" || len(q.text) > mostAsked {
+		wrong = append(wrong, fault.Field{Loc: []any{"question"}, Msg: "must be a question, of at most 2000 bytes; nothing was asked", Type: "value_error"})
+	}
+	return q, append(wrong, q.offer(in.Options)...)
+}
+
+// offer gives a question the options that a model wrote, as far as they can be shown, and returns what is wrong with them. What
+// nobody can see is no option, and the same one twice is one. When one is missing, the question says so.
+func (q *inquiry) offer(raw json.RawMessage) (wrong []fault.Field) {
 	bad := func(msg string, loc ...any) {
-		wrong = append(wrong, fault.Field{Loc: loc, Msg: msg + "; nothing was asked", Type: "value_error"})
+		wrong = append(wrong, fault.Field{Loc: append([]any{"options"}, loc...), Msg: msg + "; nothing was asked", Type: "value_error"})
 	}
-	if in.Question = strings.TrimSpace(in.Question); seen(in.Question) == "" || len(in.Question) > mostAsked {
-		bad("must be a question, of at most 2000 bytes", "question")
+	var list []optionText
+	if raw = unquote(raw); raw != nil && json.Unmarshal(raw, &list) != nil {
+		bad("must be a list of texts, or of {title}")
+		q.missing = locale.Say("turn.options_missing")
 	}
-	if n := len(in.Options); n > mostOptions {
-		bad("must be at most 10, and these are "+strconv.Itoa(n)+": give the likeliest ones, or ask without options", "options")
-		return inquiry{}, wrong
-	}
-	var titles []string
-	for i, o := range in.Options {
-		title := seen(string(o))
+	var titles, whole []string
+	for i, o := range list {
+		title := seen(o.title)
 		switch {
-		case title == "":
-			bad("must be a text that the person can read", "options", i)
-		case utf8.RuneCountInString(title) > mostTitle:
-			bad("must have at most 200 characters: name the choice, and explain it in the question", "options", i)
-		case slices.ContainsFunc(titles, func(before string) bool { return strings.EqualFold(before, title) }):
-			bad("is there twice: give each choice once", "options", i)
+		case o.strange:
+			bad("must be a text that the person can read", i)
+			q.missing = locale.Say("turn.options_missing")
+			continue
+		case title == "" || slices.ContainsFunc(whole, func(before string) bool { return strings.EqualFold(before, title) }):
+			continue
+		}
+		whole = append(whole, title)
+		if runes := []rune(title); len(runes) > mostTitle {
+			bad("must have at most 200 characters: name the choice, and explain it in the question", i)
+			title = string(runes[:mostTitle-1]) + "…"
 		}
 		titles = append(titles, title)
 	}
-	return inquiry{text: in.Question, options: conversation.NewOptions(titles)}, wrong
+	if n := len(titles); n > mostOptions {
+		bad("must be at most 10, and these are " + strconv.Itoa(n) + ": give the likeliest ones, or ask without options")
+		q.missing = locale.Say("turn.options_missing")
+	}
+	q.options = conversation.NewOptions(titles[:min(len(titles), mostOptions)])
+	return wrong
 }
 
 // optionText is the title of an option. A model may write it as it reads it elsewhere: {"id", "title"}. The ids are ours.
-type optionText string
+type optionText struct {
+	title   string
+	strange bool // it is no text
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *optionText) UnmarshalJSON(raw []byte) error {
 	var option struct{ Title *string }
-	if json.Unmarshal(raw, &option) == nil && option.Title != nil {
-		*o = optionText(*option.Title)
-		return nil
+	var number json.Number
+	switch {
+	case json.Unmarshal(raw, &o.title) == nil:
+	case json.Unmarshal(raw, &option) == nil && option.Title != nil:
+		o.title = *option.Title
+	case json.Unmarshal(raw, &number) == nil:
+		o.title = number.String()
+	default:
+		o.strange = true
 	}
-	return json.Unmarshal(raw, (*string)(o))
+	return nil
 }
 
 // seen returns what a person sees of a text, in one line.
@@ -95,10 +133,11 @@ func seen(text string) string {
 	}, text))
 }
 
-// doAsk takes a question. Nothing is proposed beside it, because the answer may change what is to be proposed.
-func doAsk(_ context.Context, _ *dialog, c toolCall) (string, error) {
-	q, wrong := readQuestion(c.raw)
-	if len(wrong) > 0 {
+// doAsk takes a question. Nothing is proposed beside it, because the answer may change what is to be proposed. What is wrong with it
+// is told to the model once; then it is asked as it is, because a model that does not mend it would never ask.
+func doAsk(_ context.Context, d *dialog, c toolCall) (string, error) {
+	q, wrong := readQuestion(c.raw, d.req.Locale)
+	if len(wrong) > 0 && (q.text == "" || !d.wasCorrected()) {
 		return toolErrors(wrong), nil
 	}
 	if c.batch.question != nil {
@@ -109,6 +148,20 @@ func doAsk(_ context.Context, _ *dialog, c toolCall) (string, error) {
 	return "", nil
 }
 
+// wasCorrected reports whether the model was told what is wrong with a question, in an earlier reply of this turn or job.
+func (d *dialog) wasCorrected() bool {
+	asked := map[string]bool{}
+	for _, m := range d.messages {
+		for _, c := range m.Calls {
+			asked[c.ID] = c.Name == toolAsk
+		}
+		if m.Role == llm.ToolRole && asked[m.CallID] && strings.HasPrefix(m.Content, `{"error"`) {
+			return true
+		}
+	}
+	return false
+}
+
 // askInTurn ends a turn with a question as its text, below what the model wrote beside the call. Many models write the
 // question there, too.
 func (d *dialog) askInTurn(ctx context.Context, q *inquiry) (Reply, error) {
@@ -117,12 +170,11 @@ func (d *dialog) askInTurn(ctx context.Context, q *inquiry) (Reply, error) {
 		text = strings.TrimSpace(text + "\n\n" + q.text)
 	}
 	notes, err := d.questionNotes(ctx, text)
-	text += conversation.OptionLines(q.options)
 	if err != nil {
 		return Reply{}, err
 	}
 	d.question = q
-	return d.finish(ctx, conversation.KindText, locale.Verbatim(text), notes...)
+	return d.finish(ctx, conversation.KindText, locale.Verbatim(q.whole(text)), notes...)
 }
 
 // mark makes a message a question.

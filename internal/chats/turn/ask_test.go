@@ -179,21 +179,17 @@ func TestQuestionsAreJudgedAsCalls(t *testing.T) {
 	}{
 		"no question":   {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":" "}`)} }, false, "must be a question"},
 		"other members": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","to":"all"}`)} }, false, "to"},
-		"an empty one":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["a",""]}`)} }, false, "must be a text"},
 		"too many": {func(*jobWorld) []llm.Call {
 			return []llm.Call{ask(`{"question":"¿?","options":["1","2","3","4","5","6","7","8","9","10","11"]}`)}
 		}, false, "at most 10"},
 		"forty": {func(*jobWorld) []llm.Call {
 			return []llm.Call{ask(`{"question":"¿?","options":["` + strings.Join(fixtureTitles(40), `","`) + `"]}`)}
 		}, false, "these are 40: give the likeliest ones"},
-		"one twice":      {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["Azul"," azul"]}`)} }, false, "is there twice"},
-		"an unseen one":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":["\u200b\u2060"]}`)} }, false, "must be a text"},
 		"an unseen text": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"\u200b"}`)} }, false, "must be a question"},
 		"a long one": {func(*jobWorld) []llm.Call {
 			return []llm.Call{ask(`{"question":"¿?","options":["` + strings.Repeat("a", 201) + `"]}`)}
 		}, false, "at most 200 characters"},
-		"no title": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":[{"label":"a"}]}`)} }, false, `"options"`},
-		"a number": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":[4]}`)} }, false, "not a number"},
+		"no title": {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":[{"label":"a"}]}`)} }, false, "must be a text"},
 		"no list":  {func(*jobWorld) []llm.Call { return []llm.Call{ask(`{"question":"¿?","options":"a"}`)} }, false, `"options"`},
 		"with ids": {func(*jobWorld) []llm.Call {
 			return []llm.Call{ask(`{"question":"¿?","options":[{"id":"7","title":"a"},"b"]}`)}
