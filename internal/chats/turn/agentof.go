@@ -64,11 +64,10 @@ func (a actor) servers(all []tool.Server) []tool.Server {
 	return slices.DeleteFunc(slices.Clone(all), func(s tool.Server) bool { return !a.MayCall(s.ID) })
 }
 
-// tools returns the tools that the agent has. In a turn each that has tools may ask the person, because a question is an answer
-// like any other; in a job its list decides, because a job that asks may wait for days.
+// tools returns the tools that the agent has. In a turn each may ask the person, because a question is an answer like any other; in a
+// job its list decides, because a job that asks may wait for days.
 func (a actor) tools(all []llm.Tool, inTurn bool) []llm.Tool {
-	asks := inTurn && len(a.Tools) > 0
-	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !a.MayUse(t.Name) && (!asks || t.Name != toolAsk) })
+	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !a.MayUse(t.Name) && (!inTurn || t.Name != toolAsk) })
 }
 
 // mayPropose reports whether the agent has a tool that proposes.

@@ -85,7 +85,7 @@ func TestAnAgentWorksUnderItsPromptWithItsTools(t *testing.T) {
 	none := newLookWorld(t, text("Hola."))
 	none.choose(t, "mudo", `{"prompt":"Calla.","tools":[]}`)
 	none.send(t, "hola")
-	if r := none.asked(); len(r.Tools) != 0 || !strings.Contains(r.Messages[0].Content, "No tienes ninguna herramienta") {
+	if r := none.asked(); toolsOf(r) != "ask_person" || !strings.Contains(r.Messages[0].Content, "Tus únicas herramientas son: ask_person.") {
 		t.Errorf("%v", r.Tools)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"piloto/internal/runs/plan"
 )
 
-// TestEveryChatMayAsk: with an agent and without, whatever tools the agent names, but none at all. In a job its list decides.
+// TestEveryChatMayAsk: with an agent and without, whatever tools the agent names, and when it names none. In a job its list decides.
 func TestEveryChatMayAsk(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent, patch string
@@ -26,7 +26,7 @@ func TestEveryChatMayAsk(t *testing.T) {
 		"one that may do all":       {"build", "", true, true},
 		"one that names others":     {"vendedor", `{"prompt":"Vende.","tools":["look","mcp_request"]}`, true, false},
 		"one that names it":         {"vendedor", `{"prompt":"Vende.","tools":["look","ask_*"]}`, true, true},
-		"one that has no tool":      {"mudo", `{"prompt":"Calla.","tools":[]}`, false, false},
+		"one that has no tool":      {"mudo", `{"prompt":"Calla.","tools":[]}`, true, false},
 		"one without a list at all": {"otro", `{"prompt":"Ayuda."}`, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
