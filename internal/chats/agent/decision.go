@@ -20,18 +20,20 @@ const (
 )
 
 // Decision is the model's decision about a message. Agent is one of the offered agents when
-// Action is Delegate, and "" otherwise.
+// Action is Delegate, and "" otherwise. Options is the JSON of the answers that a response which
+// asks offers, as the model wrote it; "" for none.
 type Decision struct {
 	Action   Action
 	Agent    string
 	Response string
+	Options  string
 }
 
 // Temperature is the model's temperature for decisions (document 001).
 const Temperature = 0.4
 
-// Format returns the schema of a decision: {action, agent_name, response}, where agent_name is
-// the name of an agent or null. Without agents, only respond is allowed.
+// Format returns the schema of a decision: {action, agent_name, response, options}, where agent_name
+// is the name of an agent or null, and options a list or null. Without agents, only respond is allowed.
 func Format(agents []Agent) *llm.Format {
 	actions, names := []Action{Respond}, []any{nil}
 	if len(agents) > 0 {
@@ -48,8 +50,9 @@ func Format(agents []Agent) *llm.Format {
 			"action":     map[string]any{"type": "string", "enum": actions},
 			"agent_name": map[string]any{"type": []string{"string", "null"}, "enum": names},
 			"response":   map[string]any{"type": "string"},
+			"options":    map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}},
 		},
-		"required":             []string{"action", "agent_name", "response"},
+		"required":             []string{"action", "agent_name", "response", "options"},
 		"additionalProperties": false,
 	})
 	if err != nil { // strings and nulls always are JSON
@@ -65,6 +68,8 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 		Action   Action  `json:"action"`
 		Agent    *string `json:"agent_name"`
 		Response *string `json:"response"`
+
+		Options json.RawMessage `json:"options"`
 	}
 	if err := json.Unmarshal(raw, &decoded); err != nil {
 		return Decision{}, errors.New("it must be an object {action, agent_name, response}")
@@ -77,6 +82,9 @@ func ReadDecision(raw json.RawMessage, agents []Agent) (Decision, error) {
 	case d.Action == Respond && d.Response == "":
 		return Decision{}, errors.New(`response must not be empty when action is "respond"`)
 	case d.Action == Respond:
+		if raw := string(decoded.Options); raw != "null" {
+			d.Options = raw
+		}
 		return d, nil
 	case d.Action != Delegate:
 		return Decision{}, errors.New(`action must be "delegate" or "respond"`)

@@ -23,6 +23,10 @@ func TestReadDecisionReturnsDecisionOrFault(t *testing.T) {
 		"nothing to say":             {`{"action":"respond","agent_name":null,"response":" "}`, agent.Decision{}, "must not be empty"},
 		"nothing that one can see":   {`{"action":"respond","agent_name":null,"response":"\u200b\u2060 \ufeff"}`, agent.Decision{}, "must not be empty"},
 		"a text that reads as other": {`{"action":"respond","agent_name":null,"response":"a\u202eb\u0000c\nd"}`, agent.Decision{Action: agent.Respond, Response: "abc\nd"}, ""},
+		"choices":                    {`{"action":"respond","response":"¿Cuál?","options":["a", "b"]}`, agent.Decision{Action: agent.Respond, Response: "¿Cuál?", Options: `["a", "b"]`}, ""},
+		"choices of another shape":   {`{"action":"respond","response":"¿Cuál?","options":7}`, agent.Decision{Action: agent.Respond, Response: "¿Cuál?", Options: "7"}, ""},
+		"no choices":                 {`{"action":"respond","response":"Hola","options":null}`, agent.Decision{Action: agent.Respond, Response: "Hola"}, ""},
+		"choices of a delegation":    {`{"action":"delegate","agent_name":"venta","options":["a"]}`, agent.Decision{Action: agent.Delegate, Agent: "venta"}, ""},
 		"no action":                  {`{}`, agent.Decision{}, "action must be"},
 		"another shape":              {`{"action":["respond"]}`, agent.Decision{}, "it must be an object"},
 	} {

@@ -207,7 +207,7 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 	case err != nil:
 		return r.service.blockedReply(ctx, &r.modelCaller, err)
 	case !ok:
-		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true})
+		return r.finish(ctx, locale.Say("router.apology"), Routed{Action: agent.Respond, Undecided: true}, nil)
 	case decision.Action == agent.Delegate && r.named(decision.Agent).Loop != nil:
 		return r.converseAs(ctx, asking, *r.named(decision.Agent).Loop)
 	case decision.Action == agent.Delegate:
@@ -217,9 +217,13 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 		if errors.Is(context.Cause(live), errStopped) {
 			return r.leaveToPerson(ctx)
 		}
-		return r.finish(ctx, text, routed)
+		return r.finish(ctx, text, routed, nil)
 	}
-	return r.finish(ctx, locale.Verbatim(decision.Response), Routed{Action: decision.Action})
+	asks := r.asks(decision)
+	if asks == nil {
+		return r.finish(ctx, locale.Verbatim(decision.Response), Routed{Action: decision.Action}, nil)
+	}
+	return r.finish(ctx, locale.Verbatim(asks.content()), Routed{Action: decision.Action}, asks)
 }
 
 // decide asks the model for its decision, at most maxDecisions times. It returns false when no
@@ -230,15 +234,14 @@ func (r *routing) decide(ctx context.Context) (agent.Decision, bool, error) {
 		if err != nil {
 			return agent.Decision{}, false, err
 		}
+		r.messages = append(r.messages, llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)})
 		decision, wrong := r.parseDecision(answer)
 		if wrong == nil {
 			r.service.Log.InfoContext(ctx, "router.decided", "session_id", r.req.ChatID, "action", decision.Action, "agent_to_invoke", decision.Agent)
 			return decision, true, nil
 		}
 		r.service.Log.WarnContext(ctx, "router.undecided", "session_id", r.req.ChatID, "error", wrong)
-		r.messages = append(r.messages,
-			llm.Message{Role: llm.Assistant, Content: shorten(answer.Text)},
-			llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
+		r.messages = append(r.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.undecided", "reason", wrong.Error())})
 	}
 	return agent.Decision{}, false, nil
 }
@@ -357,9 +360,9 @@ func (r *routing) shareable() []agent.Exchange {
 	})
 }
 
-// finish stores the answer, adds the exchange to the session's memory and settles the turn's
+// finish stores the answer, which may be a question with options, adds the exchange to the session's memory and settles the turn's
 // hold. A failed write of the memory does not fail the answer.
-func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed) (reply Reply, err error) {
+func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed, asks *inquiry) (reply Reply, err error) {
 	by, answer := r.by(), text.In(r.req.Locale)
 	by.Agent = routed.Agent
 	kind, readFrom := conversation.KindText, []string(nil)
@@ -375,13 +378,13 @@ func (r *routing) finish(ctx context.Context, text locale.Phrase, routed Routed)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
-	notes, unread := r.notes(ctx, kind, answer, routed)
+	notes, unread := r.notes(ctx, kind, answer, routed, asks)
 	if unread != nil { // the answer is stored all the same
 		r.service.Log.WarnContext(ctx, "router.unread", "chat_id", r.chat.ID, "error", unread)
 	}
 	var writes sync.WaitGroup // each is done although another fails
 	writes.Go(func() {
-		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed()})
+		reply, err = r.service.text(ctx, req, r.chat, kind, text, told{by: by, notes: notes, readFrom: readFrom, failed: routed.failed(), question: asks})
 	})
 	writes.Go(func() { r.meter.settle(ctx, Reply{Kind: replyOf(kind), By: by, Routed: &routed}, nil) })
 	writes.Go(func() { r.remember(ctx, answer, routed.Agent, readFrom) })

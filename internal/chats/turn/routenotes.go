@@ -2,20 +2,35 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
 	"piloto/internal/conversation"
 )
 
-// notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no note.
-func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string, routed Routed) ([]conversation.Note, error) {
+// asks returns the question of a decision that offers options; nil for another. What of them cannot be shown, the question says. The
+// model is not told: its decision is a good one without them.
+func (r *routing) asks(d agent.Decision) *inquiry {
+	q := &inquiry{text: d.Response, tag: r.req.Locale}
+	if q.offer(json.RawMessage(d.Options)); len(q.options) == 0 && q.missing == nil {
+		return nil
+	}
+	return q
+}
+
+// notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no note. A
+// question with options asks for no confirmation, and its options are what the customer may say.
+func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string, routed Routed, asks *inquiry) ([]conversation.Note, error) {
 	if kind != conversation.KindText || routed.Action != agent.Respond {
 		return nil, nil
 	}
 	said := claim.Read(text)
 	if said.Poses() {
 		r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
+	}
+	if asks != nil {
+		said = claim.Reading{Acts: claim.Read(asks.text).Acts}
 	}
 	var list []conversation.Note
 	if said.Asks {
