@@ -201,6 +201,9 @@ func (r *routing) converse(ctx, asking context.Context) (Reply, error) {
 		defer cancel()
 	}
 	decision, ok, err := r.decide(asking)
+	if ok && r.reconsiders(ctx, decision) {
+		decision = r.decideAgain(asking, decision)
+	}
 	switch {
 	case errors.Is(context.Cause(live), errStopped):
 		return r.leaveToPerson(ctx)

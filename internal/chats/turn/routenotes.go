@@ -7,6 +7,8 @@ import (
 	"piloto/internal/chats/agent"
 	"piloto/internal/chats/claim"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
+	"piloto/internal/models/llm"
 )
 
 // asks returns the question of a decision that offers options; nil for another. What of them cannot be shown, the question says. The
@@ -19,6 +21,37 @@ func (r *routing) asks(d agent.Decision) *inquiry {
 	return q
 }
 
+// reconsiders reports whether the router's own model is asked once more, as the model of a turn is: its answer announces what
+// only an agent does, or tells of an act that the record does not have. It is not asked where there is no agent.
+func (r *routing) reconsiders(ctx context.Context, d agent.Decision) bool {
+	if d.Action != agent.Respond || len(r.agents) == 0 {
+		return false
+	}
+	said := claim.Read(d.Response)
+	if r.chat.PendingRunID == "" && r.asks(d) == nil && said.Poses() {
+		return true
+	}
+	lacking, err := r.lacking(ctx, said.Acts)
+	return err == nil && len(lacking) > 0
+}
+
+// decideAgain asks the model once more, and returns what it decides then. When that is no decision, the first one stands.
+func (r *routing) decideAgain(ctx context.Context, first agent.Decision) agent.Decision {
+	r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
+	r.messages = append(r.messages, llm.Message{Role: llm.System, Content: locale.Text(r.req.Locale, "prompt.reconsider_router")})
+	use, preferred := r.use, r.first
+	answer, err := r.ask(ctx)
+	if err == nil {
+		var again agent.Decision
+		if again, err = r.parseDecision(answer); err == nil {
+			return again
+		}
+	}
+	r.use, r.first = use, preferred // of the text that stands
+	r.service.Log.WarnContext(ctx, "router.not_asked_again", "session_id", r.req.ChatID, "error", err)
+	return first
+}
+
 // notes returns the notes beside an answer of the router's own model, which can only answer. An agent's claims get no note. A
 // question with options asks for no confirmation, and its options are what the customer may say.
 func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string, routed Routed, asks *inquiry) ([]conversation.Note, error) {
@@ -26,9 +59,6 @@ func (r *routing) notes(ctx context.Context, kind conversation.Kind, text string
 		return nil, nil
 	}
 	said := claim.Read(text)
-	if said.Poses() {
-		r.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", r.chat.ID)
-	}
 	if asks != nil {
 		said = claim.Reading{Acts: claim.Read(asks.text).Acts}
 	}
