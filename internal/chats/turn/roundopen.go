@@ -88,7 +88,7 @@ func (w *work) addRounds() {
 			if i < since {
 				made.call = ""
 			}
-			w.looks.made = append(w.looks.made, made)
+			w.looks.made, w.reads = append(w.looks.made, made), append(w.reads, l.Source)
 		}
 	}
 }
