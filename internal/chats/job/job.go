@@ -157,6 +157,7 @@ type Round struct {
 	Lost    bool      `json:"lost,omitempty"`    // there is no answer, and what the call may have cost is counted
 	Closing bool      `json:"closing,omitempty"` // the last call, without tools
 	Eval    bool      `json:"eval,omitempty"`    // a call that judges the answer of the round before it
+	Doubted bool      `json:"doubted,omitempty"` // the record does not bear its text out: the model was asked once more
 
 	Answered time.Time    `json:"answered,omitzero"`
 	Text     string       `json:"text,omitempty"`

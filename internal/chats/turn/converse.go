@@ -53,6 +53,7 @@ type dialog struct {
 	searches   int
 	unproposed locale.Phrase          // why the last proposal became no plan
 	doubted    string                 // a text that the record did not bear out: the model was asked once more, and it stands where nothing takes its place
+	final      bool                   // no call of the model follows
 	words      []string               // texts of the model beside its calls
 	ending     ending                 // how the answer ends, when it is no success
 	done       []claim.Call           // acts in no run: a withdrawal of this turn, what the client of a job did
@@ -127,7 +128,8 @@ func (d *dialog) converse(ctx, asking context.Context) (reply Reply, err error) 
 	asking, cancel := d.within(asking)
 	defer cancel()
 	d.closes = mayLook(d.listed)
-	for range d.agent.rounds() {
+	for n := range d.agent.rounds() {
+		d.final = n+1 == d.agent.rounds()
 		round, cancel := d.roundTime(asking)
 		answer, err := d.ask(round)
 		cancel()

@@ -42,6 +42,7 @@ type work struct {
 	block  *eligibility.Block // the reason why no model can be asked now
 
 	closing bool // the next call is for the last text
+	own     bool // the last text is the program's, and not the model's
 }
 
 // Round makes the next round of a job, and says how its execution goes on. It may be repeated: a round that was answered
@@ -271,6 +272,9 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		r.Calls = jobCalls(w.applyAll())
 	case w.isSilent(r):
 		return job.NextClose, w.stop(ctx, conversation.StopModel)
+	case w.doubts(ctx, r):
+		w.service.Log.WarnContext(ctx, "turn.pretends", "chat_id", w.job.ChatID, "job_id", w.job.ID)
+		r.Doubted = true
 	case len(r.Calls) == 0 && !w.evaluates(r.Text):
 		return job.NextEnd, w.endWith(ctx, r)
 	}
@@ -289,6 +293,13 @@ func (w *work) handle(ctx context.Context) (job.Next, error) {
 		w.job.Status, w.job.Waited, next = job.Waiting, w.service.Now(), job.NextWait
 	}
 	return next, w.save(ctx, []job.Round{*r}, events...)
+}
+
+// doubts reports whether the model is asked once more about the text of a round, as that of a turn is.
+func (w *work) doubts(ctx context.Context, r *job.Round) bool {
+	steps, _ := w.tally()
+	w.final = steps >= w.job.Loop.MaxSteps
+	return len(r.Calls) == 0 && strings.TrimSpace(r.Text) != "" && w.reconsiders(ctx, r.Text)
 }
 
 // isBusy reports whether others hold the credit that the last call needs: it is tried again, because they release it. Each

@@ -137,6 +137,7 @@ func (w *work) reasonText() string {
 
 // record returns what was done, what is open and what waits, from the record of the job.
 func (w *work) record(ctx context.Context) (string, error) {
+	w.own = true
 	tag := w.req.Locale
 	_, err := w.service.Store.Chat(ctx, w.job.Account, w.job.ChatID)
 	deleted := errors.Is(err, conversation.ErrChatNotFound)
@@ -240,8 +241,8 @@ func (w *work) say(ctx context.Context, text string) error {
 	if last != nil {
 		m.By = &conversation.By{Agent: w.job.Agent, Provider: last.Provider, Model: last.Model}
 	}
-	if w.job.StopReason == "" {
-		if m.Notes, err = w.notes(ctx, text); err != nil {
+	if !w.own {
+		if m.Notes, err = w.notes(ctx, text); err != nil && !errors.Is(err, conversation.ErrChatNotFound) {
 			return err
 		}
 	}

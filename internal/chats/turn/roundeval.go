@@ -28,7 +28,7 @@ func (w *work) toJudge() bool {
 	case last.Answered.IsZero(): // it was lost
 		return last.Eval
 	}
-	return last.IsText() && !last.Handled.IsZero()
+	return last.IsText() && !last.Doubted && !last.Handled.IsZero()
 }
 
 // isSilent reports whether the agent is done with a round, and has said nothing with which the job could end.

@@ -10,6 +10,7 @@ import (
 	"piloto/internal/chats/claim"
 	"piloto/internal/chats/job"
 	"piloto/internal/conversation"
+	"piloto/internal/ground/locale"
 	"piloto/internal/models/eligibility"
 	"piloto/internal/models/llm"
 )
@@ -77,6 +78,13 @@ func (w *work) addRounds() {
 			continue
 		}
 		w.messages = append(w.messages, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: callsOf(r)})
+		switch {
+		case r.Doubted:
+			w.doubted = r.Text
+			w.messages = append(w.messages, llm.Message{Role: llm.System, Content: locale.Text(w.req.Locale, "prompt.reconsider")})
+		case r.RunID != "": // what it says of that is looked at anew
+			w.doubted = ""
+		}
 		for k, call := range r.Calls {
 			w.messages = append(w.messages, llm.Message{Role: llm.ToolRole, CallID: call.ID, Content: r.Results[k]})
 			if w.clientSpec(call.Name) != nil { // it was done on the client's machine

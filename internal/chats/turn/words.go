@@ -69,9 +69,9 @@ func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]
 }
 
 // reconsiders reports whether the model is asked once more, because its text announces what no call does, or tells of an act
-// that the record does not have. It is not asked where it cannot propose, and not a second time.
+// that the record does not have. It is not asked where it cannot propose, or has no further call, and not a second time.
 func (d *dialog) reconsiders(ctx context.Context, text string) bool {
-	if d.doubted != "" || len(d.listed) == 0 || !d.agent.mayPropose() {
+	if d.doubted != "" || d.final || d.dryRun() != "" || len(d.listed) == 0 || !d.agent.mayPropose() {
 		return false
 	}
 	said := claim.Read(text)
