@@ -150,7 +150,7 @@ type AgentAnswer struct {
 	Action    agent.Action          `json:"action" enum:"delegate,respond"`
 	ChatID    string                `json:"chat_id" doc:"the conversation, as the rest of the API and the page show it"`
 	Notes     []conversation.Note   `json:"notes,omitempty" doc:"lines of the system about reply. One that contradicts it (nothing_pending, nothing_done, not_in_results, in_doubt) is shown before it; for you, and not for the customer"`
-	Options   []conversation.Option `json:"options,omitempty" doc:"when an agent of yours asks: answers to choose from, at most 10. Reply has them as numbered lines; the customer may answer with an id, with a title, or otherwise"`
+	Options   []conversation.Option `json:"options,omitempty" doc:"when the reply asks: answers to choose from, at most 10. Reply has them as numbered lines; the customer may answer with an id, with a title, or otherwise"`
 	Agent     string                `json:"agent,omitempty" doc:"with failure: the agent that was asked"`
 	Failure   *AgentFailure         `json:"failure,omitempty" doc:"the agent did not answer: why. Reply says so to the customer. The same message under the same key is tried again"`
 	Run       *Run                  `json:"run,omitempty" doc:"the plan that an agent of yours proposed: nothing ran. Reply tells the customer that somebody decides on it"`
