@@ -128,6 +128,7 @@ type conclusion struct {
 	lease    run.Conclusion
 	run      plan.Run
 	reads    []conversation.Source // what the model had read when it wrote the plan
+	facts    facts                 // what its claims are compared with, besides the run
 	asked    []string              // the person's messages, from the question to the end of the run
 	ended    time.Time             // of the final message
 	messages []conversation.Message
@@ -174,11 +175,11 @@ func (w *conclusion) write(ctx context.Context) (string, error) {
 
 // prepare reads what the person asked, and writes the prompt.
 func (w *conclusion) prepare(ctx context.Context) error {
-	messages, err := w.service.newestMessages(ctx, w.lease.Account, w.chat.ID)
+	messages, older, err := w.service.newestPages(ctx, w.lease.Account, w.chat.ID)
 	if err != nil {
 		return err
 	}
-	w.read(messages)
+	w.read(messages, older)
 	w.readWhole(ctx)
 	ended, err := outcomes([]plan.Run{w.run}, w.now())
 	if err != nil {
@@ -217,8 +218,9 @@ func (w *conclusion) ask(ctx context.Context, snapshot eligibility.Snapshot) (st
 	if text == "" { // a call of a tool that it does not have is no text
 		return concludeEmpty, nil
 	}
-	w.messages = []conversation.Message{w.message(text)}
-	return concludeWritten, nil
+	m, err := w.message(ctx, text)
+	w.messages = []conversation.Message{m}
+	return concludeWritten, err
 }
 
 // refuse notes why no model writes the conclusion. A quiet line says it where somebody has to pay.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +23,18 @@ const (
 
 // read finds the person's messages from the question to the end of the run, what the model had read for the plan, and the
 // time of that end. A question that is further back than a turn reads is not found; then the plan's goal stands for it.
-func (w *conclusion) read(messages []conversation.Message) {
+func (w *conclusion) read(messages []conversation.Message, older bool) {
 	w.reads = readsFor(w.run, messages)
+	w.facts = facts{account: w.lease.Account, chatID: w.chat.ID, named: namedRuns(messages), longer: older, message: conversation.Message{At: w.run.CreatedAt}}
+	for _, m := range messages {
+		for _, s := range m.Sources {
+			w.facts.read = append(w.facts.read, s.Answer)
+		}
+	}
 	at := slices.IndexFunc(messages, func(m conversation.Message) bool { return m.ID == w.run.Question })
+	if at >= 0 {
+		w.facts.message.At = messages[at].At
+	}
 	size, card := 0, cardOf(w.run)
 	for i, m := range messages {
 		if m.ID == conversation.FinalID(w.run.ID) {
@@ -49,14 +59,15 @@ func (w *conclusion) question() string {
 }
 
 // message returns the conclusion with a model's text, and with notes where it says what the record does not.
-func (w *conclusion) message(text string) conversation.Message {
+func (w *conclusion) message(ctx context.Context, text string) (conversation.Message, error) {
 	if len(text) > concludeBytes {
 		text = strings.ToValidUTF8(text[:concludeBytes], "") + "…"
 	}
 	m := w.newMessage(conversation.KindConclusion, locale.Verbatim(text))
-	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), w.by(), resultsOf(w.run), w.notes(text)
+	notes, err := w.notes(ctx, text)
+	m.ID, m.By, m.Sources, m.Notes = conversation.ConclusionID(w.run.ID), w.by(), resultsOf(w.run), notes
 	m.ReadFrom = union(w.run.DataFrom(), nil)
-	return m
+	return m, err
 }
 
 // newMessage returns a message that stands after the final one, whatever the clocks of the processes say.
@@ -69,7 +80,7 @@ func (w *conclusion) newMessage(kind conversation.Kind, text locale.Phrase) conv
 }
 
 // notes compares a text with the record: its figures with the results, and its claims with what was done.
-func (w *conclusion) notes(text string) []conversation.Note {
+func (w *conclusion) notes(ctx context.Context, text string) ([]conversation.Note, error) {
 	var list []conversation.Note
 	counts, record := recordOf(w.run, w.reads)
 	record = append(record, today(w.req.Locale, w.now()))
@@ -85,13 +96,15 @@ func (w *conclusion) notes(text string) []conversation.Note {
 		list = append(list, w.req.note(conversation.NoteNothingPending, "note.nothing_pending"))
 	}
 	if unsure := inDoubt(w.run); len(said.Acts) > 0 && len(unsure) > 0 {
-		return append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; ")))
+		return append(list, w.req.note(conversation.NoteInDoubt, "note.in_doubt", "list", strings.Join(unsure, "; "))), nil
 	}
-	return append(list, w.req.notDone(w.lacking(said.Acts))...)
+	lacking, err := w.lacking(ctx, said.Acts)
+	return append(list, w.req.notDone(lacking)...), err
 }
 
-// lacking returns those of some acts that the record of the run lacks.
-func (w *conclusion) lacking(acts []claim.Act) []claim.Act {
+// lacking returns those of some acts that neither the run did, nor the chat otherwise, as a turn compares them. What the
+// person asked for counts as their message: an earlier run did not do it.
+func (w *conclusion) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, error) {
 	known := claim.NewRecord()
 	for _, st := range w.run.Steps {
 		if st.Status == plan.StepDone {
@@ -101,7 +114,10 @@ func (w *conclusion) lacking(acts []claim.Act) []claim.Act {
 	for _, s := range w.reads {
 		known.Read(s.Answer)
 	}
-	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a, false) })
+	acts = slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool { return !known.Lacks(a, false) })
+	f := w.facts
+	f.message.Content = w.question()
+	return w.service.lacking(ctx, f, acts)
 }
 
 // inDoubt returns the titles of the steps of which nobody knows whether they took effect.

@@ -1,0 +1,41 @@
+package turn_test
+
+import (
+	"testing"
+	"time"
+
+	"piloto/internal/conversation"
+	"piloto/internal/tools/tool"
+)
+
+// TestAConclusionKnowsEarlierRuns: what an earlier run of the chat did is true in a text about the last one. It is not where the
+// person asked for it now.
+func TestAConclusionKnowsEarlierRuns(t *testing.T) {
+	for _, c := range []struct {
+		asked, said string
+		accused     bool
+	}{
+		{"reserva la Norte", "He reservado la Norte. Ya cancelé tu otra reserva antes, así que no queda nada más.", false},
+		{"book the north room", "I've booked the room. As the other booking was already cancelled earlier, nothing else is left.", false},
+		{"book the north room", "I've booked the room, and I've cancelled the other booking.", false},
+		{"reserva la Norte", "He reservado la Norte, y la otra reserva ha sido cancelada.", false},
+		{"reserva la Norte y cancela la Sur", "He reservado la Norte y he cancelado la reserva de la Sur.", true},
+		{"reserva la Norte", "He reservado la Norte y he devuelto el dinero.", true},
+		{"reserva la Norte", "He reservado la Norte. Ya devolví el dinero antes.", true},
+	} {
+		w := newWorld(t)
+		w.conclude(t, w.runOf(t, tool.Answer{Status: 204}, "DELETE", "/bookings/7", ""))
+		w.Pass(time.Minute)
+		w.model.answers = []any{calls("mcp_request", w.request("POST", "/bookings", `,"body":{"room":"norte"}`))}
+		reply := w.send(t, c.asked)
+		w.send(t, "confirmo")
+		w.Execute(reply.Run.ID)
+		w.model.answers = []any{text(c.said)}
+		w.conclude(t, w.Read(reply.Run.ID))
+		list := w.conclusions()
+		last := list[len(list)-1]
+		if accused := len(last.Notes) > 0; last.Kind != conversation.KindConclusion || last.Content != c.said || accused != c.accused {
+			t.Errorf("%q to %q: %+v", c.said, c.asked, last)
+		}
+	}
+}
