@@ -19,6 +19,8 @@ type Act struct {
 	State bool     // it says how a thing is: «está reservada», “is already booked”
 	Names []string // of its sentence: identifiers, folded
 
+	Before bool // it says that it was done before the message that the text answers
+
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
 	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
 }
@@ -28,13 +30,7 @@ func actsOf(s sentence) []Act {
 	if s.quoted {
 		return nil
 	}
-	words := wordsOf(strings.NewReplacer("not only", "", "no solo", "", "no sólo", "", "no problem", "", "not to worry", "", "no worries", "", "without delay", "", "sin problemas", "", "sin problema", "", "sin coste", "", "sin demora", "").Replace(s.text))
-	if s.question {
-		words = beforeQuestion(words)
-	}
-	for len(words) > 2 && openers()[words[0]] && words[1] == "," {
-		words = words[2:]
-	}
+	words, fresh := said(s)
 	if len(words) == 0 {
 		return nil
 	}
@@ -45,15 +41,18 @@ func actsOf(s sentence) []Act {
 	for _, w := range words {
 		about = append(about, verbs().noun[strings.TrimSuffix(w, "s")]...)
 	}
+	at, told := 0, false
 	add := func(verb string, kinds []Kind, own, state bool) {
 		if slices.Contains(kinds, Send) && money().MatchString(s.text) { // “I've sent 50 € to Luis”
 			kinds = append(slices.Clone(kinds), Pay)
 		}
-		list = append(list, Act{Kinds: kinds, About: about, Own: own, Verb: verb, State: state || already && !own, Names: names, Numbers: numbers})
+		before := saysBefore(s.text, words, at, own, told, fresh)
+		list = append(list, Act{Kinds: kinds, About: about, Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Names: names, Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())
 	for i, w := range words {
+		at, told = i, false
 		before := clauseBefore(words, i)
 		if has(before, denials()) || isOfPlan(words, i) || supposed(words[:i]) || i > 0 && words[i-1] == "vez" || w == "set" && i+1 < len(words) && words[i+1] == "up" {
 			continue
@@ -80,8 +79,8 @@ func actsOf(s sentence) []Act {
 		case known && slices.Contains(before, "ya") && !reported && (slices.Contains(before, "tienes") || slices.Contains(before, "tiene")):
 			add(w, kinds, false, true)
 		case n.past && known && !reported && !past:
+			told = true
 			add(w, kinds, false, false)
-			list[len(list)-1].Told = true
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
 			add(w, v.base[w], true, false)
 		case w == "of" && i > 1 && words[i-1] == "care" && words[i-2] == "taken":
@@ -102,6 +101,22 @@ func actsOf(s sentence) []Act {
 	}
 	return list
 }
+
+// said returns what a sentence states, and whether it begins as the report of what was just done: «Listo, ya la reservé».
+func said(s sentence) (words []string, fresh bool) {
+	words = wordsOf(noDenials.Replace(s.text))
+	if s.question {
+		words = beforeQuestion(words)
+	}
+	for len(words) > 2 && openers()[words[0]] && words[1] == "," {
+		fresh = fresh || doneWords()[words[0]]
+		words = words[2:]
+	}
+	return words, fresh
+}
+
+// noDenials removes phrases that have the word of a denial, and deny nothing.
+var noDenials = strings.NewReplacer("not only", "", "no solo", "", "no sólo", "", "no problem", "", "not to worry", "", "no worries", "", "without delay", "", "sin problemas", "", "sin problema", "", "sin coste", "", "sin demora", "")
 
 // openers stand before what is said.
 var openers = lazy.Words(`si sí yes yeah perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)

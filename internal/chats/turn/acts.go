@@ -66,7 +66,7 @@ func (d *dialog) lacking(ctx context.Context, acts []claim.Act) ([]claim.Act, er
 }
 
 // lacking returns those of some acts that are no facts. What was done since the person's message, or is being done, is compared
-// with each; what was done before, only with those that the message does not ask for.
+// with each; what was done before, only with those that the message does not ask for, or that the text says were done before.
 func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]claim.Act, error) {
 	if len(acts) == 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func (s *Service) lacking(ctx context.Context, f facts, acts []claim.Act) ([]cla
 	ordered := claim.Orders(f.message.Content)
 	return slices.DeleteFunc(slices.Clone(acts), func(a claim.Act) bool {
 		asked := slices.ContainsFunc(ordered, func(k claim.Kind) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, k) })
-		return !now.Lacks(a, asked) || !asked && (f.longer || !ever.Lacks(a, false))
+		return !now.Lacks(a, asked) || (!asked || a.Before) && (f.longer || !ever.Lacks(a, asked))
 	}), nil
 }
 
