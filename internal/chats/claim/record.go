@@ -250,6 +250,14 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	return !slices.ContainsFunc(things, func(t thing) bool { return shares(t.kinds) || a.State && shares(t.dated) || t.words[stem(a.Verb)] })
 }
 
+// Drafts reports whether an act may be one on a draft, whose calls the record has as if they were done: it made or changed
+// what they make or change. A revision changes whatever they do.
+func (r *Record) Drafts(a Act, revised bool) bool {
+	return all(a.Kinds, drafting) && (revised || r.kinds[Create] || r.kinds[Change]) && !slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] })
+}
+
+func drafting(k Kind) bool { return k == Create || k == Change }
+
 // ofAny are verbs that may tell of any act.
 var ofAny = lazy.Words(`submitted requested confirmed placed registered logged solicitado solicitada solicitados solicitadas tramitado tramitada confirmado confirmada confirmados confirmadas registrado registrada`)
 

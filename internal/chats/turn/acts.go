@@ -130,8 +130,7 @@ func record(to *claim.Record, r plan.Run, st plan.StepState) {
 	if !ok {
 		return
 	}
-	b, _ := r.Plan.Binding(step.ID)
-	c := claim.Call{Method: step.Method, Tool: step.Tool, Path: step.Path, Summary: b.Summary, Sent: string(step.Query) + " " + string(step.Body)}
+	c := callOf(r, step)
 	if st.Result != nil {
 		c.Answered = string(st.Result.Body)
 	}
@@ -140,6 +139,23 @@ func record(to *claim.Record, r plan.Run, st plan.StepState) {
 		return
 	}
 	to.Did(c)
+}
+
+// callOf returns a step as a claim is compared with it.
+func callOf(r plan.Run, step plan.Step) claim.Call {
+	b, _ := r.Plan.Binding(step.ID)
+	return claim.Call{Method: step.Method, Tool: step.Tool, Path: step.Path, Summary: b.Summary, Sent: string(step.Query) + " " + string(step.Body)}
+}
+
+// draftOf returns the record that a plan would make.
+func draftOf(r plan.Run) *claim.Record {
+	would := claim.NewRecord()
+	for _, step := range r.Plan.Steps {
+		if step.Method != "GET" && step.Method != "HEAD" {
+			would.Did(callOf(r, step))
+		}
+	}
+	return would
 }
 
 // runsOfChat returns the runs that the newest messages of a chat name, and those that wait, go on and ended last, as they are now.

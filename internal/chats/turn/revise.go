@@ -236,9 +236,11 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		if chat.PendingRunID != r.ID {
 			return plan.ErrStale
 		}
+		shown := r
+		shown.Plan, shown.Digest = c.next, digest
 		var messages []conversation.Message
 		if c.preceding != nil {
-			if messages, err = c.preceding(ctx, r, at); err != nil {
+			if messages, err = c.preceding(ctx, shown, at); err != nil {
 				return err
 			}
 		}
@@ -255,8 +257,6 @@ func (s *Service) applyChange(ctx context.Context, c change, until time.Time) (R
 		if c.model != nil {
 			rev.Model = c.model.Model
 		}
-		shown := r
-		shown.Plan, shown.Digest = c.next, digest
 		r.ReadFrom, r.Besides = union(r.ReadFrom, c.readFrom), union(r.Besides, c.askers)
 		next, err := s.Store.Revise(ctx, r, chat, rev, run.Record{
 			At: at, Type: plan.EventRevised, Data: c.eventData(digest), Messages: append(messages, card), Replaced: replaced, Shown: shown.Sighted(c.viewer, at),

@@ -53,13 +53,17 @@ func (d *dialog) giveUp(ctx context.Context, notice locale.Phrase) (Reply, error
 
 // textMessages returns the model's text beside the call that proposes a run, as a message. The
 // claim that a plan waits is true by then; a claim of a finished act is compared with the
-// record.
+// record, except that a text that asks to confirm the plan may say what it made or changed of it.
 func (d *dialog) textMessages(ctx context.Context, r plan.Run, at time.Time) ([]conversation.Message, error) {
 	text := d.fullText("")
 	if text == "" {
 		return nil, nil
 	}
-	notes, err := d.notesOf(ctx, claim.Reading{Acts: claim.Read(text).Acts}) // the plan waits
+	said := claim.Read(text)
+	if draft := draftOf(r); said.Asks {
+		said.Acts = slices.DeleteFunc(said.Acts, func(a claim.Act) bool { return draft.Drafts(a, r.Plan.Replaces != "") })
+	}
+	notes, err := d.notesOf(ctx, claim.Reading{Acts: said.Acts}) // the plan waits
 	if err != nil {
 		return nil, err
 	}

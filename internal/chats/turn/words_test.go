@@ -207,6 +207,47 @@ func TestClaimBesideCallIsComparedWithRecord(t *testing.T) {
 	}
 }
 
+// TestAChangeOfTheDraftIsNoClaim: a text beside a plan that was made or revised now may say what it made or changed of it, if it
+// says that the plan waits. What it says of another act, or of another thing, is compared with the record.
+func TestAChangeOfTheDraftIsNoClaim(t *testing.T) {
+	const revision = `{"steps":[{"id":"s1","mcp_id":"SERVER","method":"POST","path":"/bookings","body":{"room":"sur"}}]}`
+	for _, c := range []struct {
+		said    string
+		revises bool
+		accused bool
+	}{
+		{"He cambiado la sala a la Sur. Pulsa Confirmar cuando quieras.", true, false},
+		{"I've updated the quantity to 3; press confirm to go ahead.", true, false},
+		{"The room has been changed to Sur, and it awaits your confirmation.", true, false},
+		{"He añadido la segunda sala. Espera tu confirmación.", true, false},
+		{"Listo. He puesto la Sur. ¿Confirmas?", true, false},
+		{"He creado la reserva de la Norte: confírmala abajo si te parece bien.", false, false},
+		{"Your booking has been changed.", true, true},
+		{"He cambiado la sala a la Sur.", true, true},
+		{"He cambiado la sala y he cancelado la Norte. Pulsa Confirmar.", true, true},
+		{"I've changed the room, and I have emailed Ana. Press confirm.", true, true},
+		{"I've changed booking W9373480; press confirm to go ahead.", true, true},
+		{"He devuelto el dinero. Pulsa Confirmar.", false, true},
+	} {
+		w := newWorld(t)
+		tool, args := "propose_plan", booksNorth
+		if c.revises {
+			w.proposeDraft(t, bookNorth)
+			tool, args = "revise_plan", revision
+		}
+		r := calls(tool, withServer(args, w))
+		r.Text = c.said
+		w.model.answers = []any{r}
+		reply := w.send(t, "que sea así")
+		if reply.Kind != turn.KindPlan || len(reply.Before) != 1 {
+			t.Fatalf("%q: %+v", c.said, reply)
+		}
+		if accused := len(reply.Before[0].Notes) > 0; accused != c.accused {
+			t.Errorf("%q: %+v", c.said, reply.Before[0].Notes)
+		}
+	}
+}
+
 // TestATextBesideADraftNamesIt: a person who said yes in other words confirms the plan that waits from there.
 func TestATextBesideADraftNamesIt(t *testing.T) {
 	w := newWorld(t)
