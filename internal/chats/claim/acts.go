@@ -22,6 +22,7 @@ type Act struct {
 	Before bool // it says that it was done before the message that the text answers
 
 	About   []Kind   // families of the nouns of its sentence: «he pedido la devolución»
+	Of      []Kind   // families of what it was done to, where the verb tells of any: “the refund has been processed”
 	Numbers []string // of its sentence: numbers and identifiers, by which it may name a thing
 }
 
@@ -47,7 +48,7 @@ func actsOf(s sentence) []Act {
 			kinds = append(slices.Clone(kinds), Pay)
 		}
 		before := saysBefore(s.text, words, at, own, told, fresh)
-		list = append(list, Act{Kinds: kinds, About: about, Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Names: names, Numbers: numbers})
+		list = append(list, Act{Kinds: kinds, About: about, Of: doneTo(words, at, kinds), Own: own, Verb: verb, Told: told, State: state || (already || before) && !own, Before: before, Names: names, Numbers: numbers})
 	}
 	reported := has(words, reports())
 	past := has(words, pastTimes())

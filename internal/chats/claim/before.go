@@ -1,6 +1,12 @@
 package claim
 
-import "piloto/internal/ground/lazy"
+import (
+	"slices"
+	"sync"
+	"unicode"
+
+	"piloto/internal/ground/lazy"
+)
 
 // saysBefore reports whether a sentence says that an act of it was done before the message that it answers: “I've already
 // cancelled it”, «ya se devolvió antes». A report of something new says «ya», too: «Listo, ya la reservé», «ya reservé otra».
@@ -46,3 +52,35 @@ var dayOf = lazy.Pattern(`\b(?:on|el|del?) (?:the )?(?:\d|(?:jan|feb|mar|apr|may
 
 // asTold matches what a text said or showed before.
 var asTold = lazy.Pattern(`\bas (?:you|i|we) (?:saw|said|mentioned|told|noted|can see)\b|\bcomo (?:viste|vio|vieron|ves|ve|te dije|le dije|te conte|te comente|le comente|dije|dijimos)\b`)
+
+// doneTo returns the families of what an act was done to, where its verb may tell of any: «he tramitado la devolución», “your
+// refund has been issued”. A noun before another is not the thing: “your return flight”.
+func doneTo(words []string, at int, kinds []Kind) (of []Kind) {
+	if !slices.Contains(kinds, Run) && !slices.Contains(kinds, Create) || bookings()[words[at]] {
+		return nil
+	}
+	add := func(part []string) {
+		for i, w := range part {
+			if prepositions()[w] || parts()[w] {
+				return
+			}
+			if own := ownFamily()[w]; own != Any && (i+1 == len(part) || !unicode.IsLetter(rune(part[i+1][0])) || prepositions()[part[i+1]] || verbal()[part[i+1]]) {
+				of = append(of, own)
+			}
+		}
+	}
+	add(clauseBefore(words, at))
+	add(words[min(at+1, len(words)):])
+	return of
+}
+
+// ownFamily are nouns of acts that are told in no other words.
+var ownFamily = sync.OnceValue(func() map[string]Kind {
+	return map[string]Kind{"cancellation": Remove, "cancelation": Remove, "cancelacion": Remove, "anulacion": Remove, "refund": GiveBack, "return": GiveBack, "devolucion": GiveBack, "reembolso": GiveBack}
+})
+
+var (
+	bookings     = lazy.Words(`booked reserved bought purchased rebooked reservado reservada comprado comprada reservé compré`)
+	prepositions = lazy.Words(`of for to from with in on at by and or de del para con por en al y o`)
+	verbal       = lazy.Words(`has have is was been request process now successfully already se ha ya queda quedo`)
+)

@@ -1,10 +1,9 @@
 package claim
 
 import (
-	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,18 +21,6 @@ type Record struct {
 	ran   bool            // a plan that only reads ran
 }
 
-// thing is an object that was read.
-type thing struct {
-	words map[string]bool // of its values, and their beginnings
-	names map[string]bool // words of its members that have a value
-	kinds map[Kind]bool   // families of its states: «"status": "booked"», «"paid": true», «"cancelled_at": "…"»
-	dated map[Kind]bool   // families of the times that each thing has: «"updated_at"»
-}
-
-func newThing() thing {
-	return thing{map[string]bool{}, map[string]bool{}, map[Kind]bool{}, map[Kind]bool{}}
-}
-
 // NewRecord returns a record of nothing.
 func NewRecord() *Record {
 	return &Record{kinds: map[Kind]bool{}, words: map[string]bool{}, told: map[string]bool{}}
@@ -45,19 +32,41 @@ func (r *Record) Did(c Call) {
 	for _, k := range kindsOf(c) {
 		r.kinds[k] = true
 	}
-	texts := []string{c.Tool, c.Path, c.Summary}
-	for _, t := range slices.Concat(thingsIn(c.Sent), thingsIn(c.Answered)) {
-		texts = slices.AppendSeq(slices.AppendSeq(texts, maps.Keys(t.words)), maps.Keys(t.names))
+	sent, answered := thingsIn(c.Sent), thingsIn(c.Answered)
+	for _, t := range slices.Concat(sent, answered) {
+		r.tell(t.tells)
+		r.know(maps.Keys(t.words))
+		r.know(maps.Keys(t.names))
 	}
-	for _, text := range texts {
-		for _, word := range namesIn(text) {
-			r.words[word], r.told[stem(word)] = true, true
+	for _, t := range answered {
+		r.tell(t.texts)
+	}
+	for _, text := range []string{c.Tool, c.Path, c.Summary} {
+		words := namesIn(text)
+		r.know(slices.Values(words))
+		for _, word := range words {
 			for _, k := range verbs().noun[strings.TrimSuffix(word, "s")] {
 				if apart(k) {
 					r.kinds[k] = true
 				}
 			}
 		}
+	}
+}
+
+// tell adds what the request and the answer of an act say that it did besides.
+func (r *Record) tell(kinds map[Kind]bool) {
+	for k := range kinds {
+		if apart(k) {
+			r.kinds[k] = true
+		}
+	}
+}
+
+// know adds words of what was done.
+func (r *Record) know(words iter.Seq[string]) {
+	for word := range words {
+		r.words[word], r.told[stem(word)] = true, true
 	}
 }
 
@@ -84,94 +93,6 @@ func (r *Record) Told(text string) {
 	r.seen = append(r.seen, things...)
 }
 
-// thingsIn returns the objects of a JSON value, each with its own values, or what a text says.
-func thingsIn(text string) []thing {
-	var value any
-	if json.Unmarshal([]byte(text), &value) != nil {
-		value = text
-	}
-	top := newThing()
-	list := top.add(value)
-	return append(list, top)
-}
-
-// add adds a value to a thing. It returns the objects in the value.
-func (t thing) add(value any) (inner []thing) {
-	switch v := value.(type) {
-	case map[string]any:
-		own := newThing()
-		for name, each := range v {
-			own.name(name, each)
-			inner = append(inner, own.add(each)...)
-		}
-		return append(inner, own)
-	case []any:
-		for _, each := range v {
-			inner = append(inner, t.add(each)...)
-		}
-	case string:
-		t.say(v)
-	case float64:
-		t.words[strconv.FormatFloat(v, 'f', -1, 64)] = true
-	}
-	return inner
-}
-
-// name adds what a member is called, if it has a value.
-func (t thing) name(name string, value any) {
-	if value == nil || value == false || value == "" || value == float64(0) {
-		return
-	}
-	if value == true {
-		t.say(name)
-	}
-	for _, word := range namesIn(name) {
-		if each := verbs().done[word]; eachHas()[word] {
-			t.put(t.dated, each)
-		} else {
-			t.put(t.kinds, each)
-			t.names[word] = true
-		}
-	}
-}
-
-func (t thing) put(to map[Kind]bool, kinds []Kind) {
-	for _, k := range kinds {
-		to[k] = true
-	}
-}
-
-// eachHas are the words of the times that each thing has.
-var eachHas = lazy.Words(`created updated modified changed creado actualizado modificado`)
-
-// mostOfState is the greatest number of words of a state. A longer text tells of more.
-const mostOfState = 4
-
-func (t thing) say(text string) {
-	words := namesIn(text)
-	for _, word := range words {
-		t.words[word], t.words[stem(word)] = true, true
-		for _, number := range digits().FindAllString(word, -1) {
-			t.words[number] = true
-		}
-		if len(words) <= mostOfState {
-			t.put(t.kinds, append(verbs().kindsOf(word), states[word]...))
-		}
-	}
-}
-
-// states are words of services that a text may translate as an act of a family, and that claim none themselves.
-var states = map[string][]Kind{"shipped": {Send}, "dispatched": {Send}, "delivered": {Send}, "entregado": {Send}, "expedido": {Send}, "closed": {Run}, "finished": {Run}, "pending": {Wait}, "pendiente": {Wait}, "open": {Wait}, "abierto": {Wait}, "abierta": {Wait}, "free": {Wait}, "libre": {Wait}, "terminado": {Run}, "terminada": {Run}, "done": {Run}, "hecho": {Run}, "hecha": {Run}, "complete": {Run}, "ready": {Run}}
-
-// stem returns how a long word begins; the star keeps it from being a word.
-func stem(word string) string {
-	const length = 5
-	if letters := []rune(word); len(letters) > length {
-		return string(letters[:length]) + "*"
-	}
-	return word
-}
-
 // Call is what a document says of a request, and what it says itself.
 type Call struct {
 	Method, Tool, Path string // Path is the one that is sent
@@ -195,11 +116,11 @@ func kindsOf(c Call) []Kind {
 		if strings.ContainsFunc(segment, unicode.IsDigit) {
 			continue
 		}
-		kinds = slices.Concat(kinds, v.base[segment], v.noun[segment])
+		kinds = slices.Concat(kinds, v.base[strings.TrimSuffix(segment, "s")], v.base[segment], v.noun[segment])
 		break
 	}
 	if len(kinds) == 0 {
-		kinds = []Kind{Create}
+		kinds = []Kind{Any, Create}
 	}
 	return kinds
 }
@@ -228,13 +149,7 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	if slices.ContainsFunc(a.Names, func(name string) bool { return !r.words[name] }) {
 		return true
 	}
-	shares := func(kinds map[Kind]bool) bool {
-		return len(a.Kinds) == 0 && kinds[Run] || slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] })
-	}
-	if r.did && (len(a.Kinds) == 0 || slices.Contains(a.Kinds, Run) || ofAny()[a.Verb] || !all(a.Kinds, apart) && !all(slices.Collect(maps.Keys(r.kinds)), apart) || shares(r.kinds) || r.told[stem(a.Verb)]) {
-		return false
-	}
-	if r.did && !all(a.Kinds, apart) && slices.ContainsFunc(a.About, func(k Kind) bool { return apart(k) && r.kinds[k] }) {
+	if r.did && r.excuses(a) {
 		return false
 	}
 	if a.Own || ordered && !a.State {
@@ -244,10 +159,34 @@ func (r *Record) Lacks(a Act, ordered bool) bool {
 	if named = slices.DeleteFunc(slices.Clone(things), func(t thing) bool { return !slices.ContainsFunc(a.Numbers, func(n string) bool { return t.words[n] }) }); len(named) > 0 {
 		things = named
 	}
-	if a.State && !ordered && r.heard && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) {
+	denied := func(t thing) bool { return len(a.Kinds) > 0 && a.is(t.empty) }
+	if a.State && !ordered && r.heard && !slices.ContainsFunc(named, func(t thing) bool { return len(t.kinds) > 0 }) && !slices.ContainsFunc(things, denied) {
 		return false // how a thing is may be said in other words than its service has
 	}
-	return !slices.ContainsFunc(things, func(t thing) bool { return shares(t.kinds) || a.State && shares(t.dated) || t.words[stem(a.Verb)] })
+	return !slices.ContainsFunc(things, func(t thing) bool { return a.is(t.kinds) || t.words[stem(a.Verb)] })
+}
+
+// excuses reports whether what was done may be told as an act. An act on a thing that has a family, as a refund, is of it.
+func (r *Record) excuses(a Act) bool {
+	of := func(k Kind) bool { return r.kinds[k] }
+	switch {
+	case len(a.Of) > 0 && !slices.ContainsFunc(a.Of, of):
+		return false
+	case len(a.Kinds) == 0, slices.Contains(a.Kinds, Run), ofAny()[a.Verb], a.is(r.kinds):
+		return true
+	case all(a.Kinds, apart):
+		return false
+	case r.told[stem(a.Verb)]:
+		return true
+	case all(a.Kinds, func(k Kind) bool { return k == Hold }):
+		return of(Any) || of(Change) || of(Run)
+	}
+	return !all(slices.Collect(maps.Keys(r.kinds)), apart) || slices.ContainsFunc(a.About, func(k Kind) bool { return apart(k) && r.kinds[k] })
+}
+
+// is reports whether an act is of one of some families. One of no family is any that was done.
+func (a Act) is(kinds map[Kind]bool) bool {
+	return len(a.Kinds) == 0 && kinds[Run] || slices.ContainsFunc(a.Kinds, func(k Kind) bool { return kinds[k] })
 }
 
 // Drafts reports whether an act may be one on a draft, whose calls the record has as if they were done: it made or changed
