@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"piloto/internal/ground/lazy"
 )
 
 // sentence is a part of a text that says one thing, folded: lower case, without accents but on a word's last letter («reservé» is
@@ -57,21 +59,29 @@ func sentencesOf(text string) []sentence {
 	return list
 }
 
-// draftIn returns the lines of a letter that a text drafts: from its subject or its salutation, if something stands before it, to
-// its last paragraph, which may be the model's own again.
+// draftIn returns the lines of a letter that a text drafts: from its subject or its salutation, if a text before it presents it,
+// to its last paragraph, which may be the model's own again, unless the letter has no other.
 func draftIn(lines []string) (from, to int) {
 	from = slices.IndexFunc(lines, letter.MatchString)
-	if from <= 0 {
+	if from <= 0 || !presents().MatchString(strings.Join(lines[:from], "")) {
 		return len(lines), len(lines)
 	}
 	to = len(lines)
+	body := false
 	for n := from + 1; n < len(lines); n++ {
-		if strings.TrimSpace(lines[n-1]) == "" && strings.TrimSpace(lines[n]) != "" {
+		if strings.TrimSpace(lines[n-1]) != "" || strings.TrimSpace(lines[n]) == "" || letter.MatchString(lines[n]) {
+			continue
+		}
+		if body {
 			to = n
 		}
+		body = true
 	}
 	return from, to
 }
+
+// presents matches a text before a letter that says what it is, or agrees to write it.
+var presents = lazy.Pattern(`(?i):\W*$|\b(?:draft|e-?mail|mail|letter|message|note|reply|template|text|version|wording|here|sure|of course|certainly|absolutely|ok|okay|borrador|correo|carta|mensaje|nota|respuesta|plantilla|texto|versi[oó]n|propuesta|aqu[ií]|claro|por supuesto|desde luego|vale|perfecto|listo)(?:\P{L}|$)`)
 
 // longest is the length of the longest sentence that is read as one, in words, and longestOf in bytes: the rules look back over
 // a sentence, and a line without blanks may have many words.
