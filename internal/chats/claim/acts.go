@@ -65,6 +65,9 @@ func actsOf(s sentence) []Act {
 			if !perceived()[w] && !(w == "confirmed" && i+1 < len(words) && words[i+1] == "that") && !ofText(words[i+1:]) {
 				add(w, kinds, true, false)
 			}
+		case known && !n.passive && likeStates()[w]: // «la tienda está abierta»
+		case known && i > 0 && (words[i-1] == "and" || words[i-1] == "y") && len(list) > 0 && list[len(list)-1].Own && !perceived()[w] && !nounLike()[w]:
+			add(w, kinds, true, false)
 		case !known && v.past[w] != nil && !ofText(words[i+1:]) && !has(before[max(0, len(before)-1):], subordinators()):
 			add(w, v.past[w], true, false)
 		case !known && v.became[w] != nil && len(before) > 0 && slices.Contains(before[max(0, len(before)-3):], "se") && !reported && !past && !dated(words[i+1:]):
@@ -79,7 +82,7 @@ func actsOf(s sentence) []Act {
 			add(w, v.base[w], true, false)
 		case known && slices.Contains(before, "ya") && !reported && (slices.Contains(before, "tienes") || slices.Contains(before, "tiene")):
 			add(w, kinds, false, true)
-		case n.past && known && !reported && !past:
+		case n.past && known && !reported:
 			told = true
 			add(w, kinds, false, false)
 		case i > 2 && words[i-1] == "to" && words[i-2] == "able" && words[i-3] == "was" && v.base[w] != nil:
@@ -94,8 +97,9 @@ func actsOf(s sentence) []Act {
 			add(words[i-2], map[bool][]Kind{true: {Create}, false: {Remove, Change}}[w == "alta"], true, false)
 		}
 	}
-	if found := underWay().FindString(s.text); found != "" && !reported && !has(words, denials()) {
-		list = append(list, Act{Verb: found, Told: true, Names: names, Numbers: numbers})
+	if p, ok := phraseIn(s.text, words); ok {
+		at, told = 0, p.told
+		add(p.said, p.kinds, p.own, p.state)
 	}
 	if len(list) == 0 && !s.row && doneAlone(words) {
 		add(words[0], nil, false, false)
@@ -121,9 +125,6 @@ var noDenials = strings.NewReplacer("not only", "", "no solo", "", "no sólo", "
 
 // openers stand before what is said.
 var openers = lazy.Words(`si sí yes yeah perfecto listo vale genial bien claro great perfect ok okay sure alright done right`)
-
-// underWay are phrases by which a thing goes its way: a fact, unless the person orders that now.
-var underWay = lazy.Pattern(`\b(went through|gone through|(on|is on) (its|their) way|en camino|de camino)\b`)
 
 // beforeQuestion returns what a sentence states before it asks: “I've cancelled it, is there anything else?”.
 func beforeQuestion(words []string) []string {
@@ -261,10 +262,13 @@ func succeeds(after []string) bool {
 	return len(after) > 0 && (after[0] == "successfully" || after[0] == "correctamente") || len(after) > 1 && after[0] == "con" && after[1] == "exito"
 }
 
-// dated reports whether the day of an act follows it: «se hizo el 3 de mayo». The day of what was reserved has «para».
+// dated reports whether the day of an act follows it: «se hizo el 3 de mayo», «se emitió en marzo». The day of what was reserved
+// has «para».
 func dated(after []string) bool {
-	return len(after) > 1 && after[0] == "el" && unicode.IsDigit([]rune(after[1])[0])
+	return len(after) > 1 && (after[0] == "el" || after[0] == "en") && (unicode.IsDigit([]rune(after[1])[0]) || after[0] == "en" && months()[after[1]])
 }
+
+var months = lazy.Words(`enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre`)
 
 // supposed reports whether a sentence is only about what would be, or what will.
 func supposed(words []string) bool {
@@ -272,6 +276,8 @@ func supposed(words []string) bool {
 		return len(w) > 5 && strings.HasSuffix(w, "ria") && verbs().base[strings.TrimSuffix(w, "ia")] != nil
 	})
 }
+
+var likeStates = lazy.Words(`abierto abierta abiertos abiertas`)
 
 var conditions = lazy.Words(`if when once until unless whether would after before tras despues si cuando hasta haya hayan hubiera hubieran fuera mientras`)
 
@@ -288,7 +294,7 @@ func clauseBefore(words []string, at int) []string {
 
 // closes reports whether a state is all that its sentence says: «Your table is booked for Friday.».
 func closes(words []string, at int) bool {
-	return words[at] != "scheduled" && words[at] != "set" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta"}, words[at+1]) && !nounLike()[words[at]])
+	return words[at] != "scheduled" && words[at] != "set" && (at+1 == len(words) || slices.Contains([]string{"for", "para", "on", "el", ",", ":", "a", "en", "de", "to", "by", "through", "until", "hasta", "as", "under", "and", "y"}, words[at+1]) && !nounLike()[words[at]] || at+2 < len(words) && words[at+1] == "in" && words[at+2] == "for")
 }
 
 // ofText reports whether an act is one on a text, which a model does by itself: «he corregido el párrafo».
@@ -313,6 +319,9 @@ var nounLike = lazy.Words(`complete pedido pedidos puesto puestos cargo put run 
 func fragment(words []string, at int) bool {
 	told := func(w string) bool { return verbs().became[w] != nil || verbs().past[w] != nil }
 	if nounLike()[words[at]] || at > 9 || slices.ContainsFunc(words[at+1:], told) || has(words[:at], finites()) || at+1 < len(words) && stopsFragment()[words[at+1]] {
+		return false
+	}
+	if at+2 < len(words) && words[at+1] == "en" && unicode.IsDigit([]rune(words[at+2])[0]) { // «la tarjeta terminada en 4412»
 		return false
 	}
 	if at+1 < len(words) && strings.HasSuffix(words[at], "d") && !afterFragment()[words[at+1]] { // «your modified order»
@@ -345,7 +354,7 @@ func doneAlone(words []string) bool {
 
 var doneWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
-	for _, text := range []string{"done", "consider it done", "all done", "all set", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
+	for _, text := range []string{"done", "consider it done", "all done", "all set", "all sorted", "that's sorted", "that's all sorted", "it's sorted", "it's all sorted", "it's done", "it is done", "that's done", "that's been done", "hecho", "ya está", "ya está hecho", "listo", "dicho y hecho", "completado", "completed", "todo listo", "ya quedó", "listo ya quedó"} {
 		set[text] = true
 	}
 	return set

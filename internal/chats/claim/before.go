@@ -48,7 +48,7 @@ var (
 )
 
 // dayOf matches the day of what was: “on 3 May”.
-var dayOf = lazy.Pattern(`\b(?:on|el|del?) (?:the )?(?:\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|lunes\b|martes\b|miercoles\b|jueves\b|viernes\b|sabado\b|domingo\b)`)
+var dayOf = lazy.Pattern(`\b(?:on|el) (?:the )?(?:\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|lunes\b|martes\b|miercoles\b|jueves\b|viernes\b|sabado\b|domingo\b)`)
 
 // asTold matches what a text said or showed before.
 var asTold = lazy.Pattern(`\bas (?:you|i|we) (?:saw|said|mentioned|told|noted|can see)\b|\bcomo (?:viste|vio|vieron|ves|ve|te dije|le dije|te conte|te comente|le comente|dije|dijimos)\b`)

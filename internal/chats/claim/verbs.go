@@ -32,7 +32,7 @@ const (
 var lemmas = [kinds][2]string{
 	Create: {
 		`book reserve schedule create add register order purchase buy place submit request open generate issue enroll enrol subscribe sign save post publish upload record log insert apply install attach file arrange`,
-		`reservar crear agendar programar agregar registrar comprar encargar solicitar tramitar generar emitir inscribir matricular guardar publicar subir anotar insertar instalar adjuntar apartar incorporar apuntar cargar facturar contratar anadir pedir`,
+		`reservar crear agendar programar agregar registrar comprar encargar solicitar tramitar generar emitir inscribir matricular guardar publicar subir anotar insertar instalar adjuntar apartar incorporar apuntar cargar facturar contratar anadir pedir abrir`,
 	},
 	Remove: {
 		`cancel delete remove drop void revoke unsubscribe archive discard erase clear terminate withdraw`,
@@ -40,15 +40,15 @@ var lemmas = [kinds][2]string{
 	},
 	Change: {
 		`change modify update upgrade downgrade edit adjust move reschedule rename replace switch set reset amend revise extend renew postpone correct fix assign reassign merge split rebook relocate reduce increase raise lower label tag mark write waive flag link swap rotate convert archive disable enable`,
-		`cambiar modificar actualizar editar ajustar mover reprogramar renombrar sustituir reemplazar aplazar adelantar retrasar prorrogar renovar corregir asignar reasignar fusionar rebajar trasladar pasar etiquetar marcar aumentar reducir configurar poner rotar posponer escribir`,
+		`cambiar modificar actualizar editar ajustar mover reprogramar renombrar sustituir reemplazar aplazar adelantar retrasar prorrogar renovar corregir asignar reasignar fusionar rebajar trasladar pasar etiquetar marcar aumentar reducir configurar poner rotar posponer escribir ampliar`,
 	},
 	Send:     {`send email mail message notify forward text dispatch share invite transfer escalate connect hand`, `enviar mandar notificar avisar reenviar remitir compartir invitar transferir escalar derivar escribir informar`},
 	Pay:      {`pay charge bill settle credit debit deposit redeem`, `pagar cobrar abonar cargar ingresar liquidar canjear`},
-	GiveBack: {`refund return reimburse give`, `devolver reembolsar reintegrar`},
+	GiveBack: {`refund return reimburse give reverse`, `devolver reembolsar reintegrar`},
 	Exchange: {`exchange trade`, `intercambiar canjear`},
 	Run: {
 		`run execute process complete finish finalize finalise perform launch make start initiate deploy restart reboot trigger restore migrate import export sync roll implement handle carry resolve close stop publish`,
-		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar comenzar empezar terminar`,
+		`ejecutar procesar completar finalizar realizar efectuar lanzar iniciar desplegar reiniciar restaurar migrar importar exportar sincronizar aplicar arrancar apagar detener parar cerrar resolver hacer activar desactivar gestionar comenzar empezar terminar arreglar solucionar`,
 	},
 	Hold: {`hold pause block lock freeze disable suspend`, `bloquear pausar suspender congelar deshabilitar`},
 	Open: {`unlock unblock enable reactivate activate grant approve accept confirm authorize release`, `desbloquear habilitar reactivar conceder aprobar aceptar confirmar autorizar liberar otorgar`},
@@ -61,7 +61,7 @@ var irregular = map[string]string{
 }
 
 // oddParticiples are the participles of Spanish verbs that do not end in -ado or -ido.
-var oddParticiples = map[string]string{"devolver": "devuelt", "resolver": "resuelt", "escribir": "escrit", "inscribir": "inscrit", "hacer": "hech", "poner": "puest", "posponer": "pospuest", "sustituir": "sustituid"}
+var oddParticiples = map[string]string{"devolver": "devuelt", "resolver": "resuelt", "escribir": "escrit", "inscribir": "inscrit", "hacer": "hech", "abrir": "abiert", "poner": "puest", "posponer": "pospuest", "sustituir": "sustituid"}
 
 // forms are the forms of the verbs, each with its families.
 type forms struct {

@@ -63,17 +63,17 @@ func TestClaimIsComparedWithRecord(t *testing.T) {
 		}
 	})
 	t.Run("ordered again", func(t *testing.T) {
-		w := newWorld(t)
-		r := w.proposeDraft(t, bookNorth)
-		w.send(t, "confirmo")
-		w.Execute(r.ID)
-		w.Pass(1e9)
 		for said, note := range map[string]string{
 			"Your room has already been booked.": "", "The room was already booked earlier in this chat.": "", "I booked it earlier, as you saw.": "", "Ya la reservé antes.": "", "La sala ya fue reservada.": "", "I've already booked it.": "",
 			"Ya está reservada: no hace falta hacerlo otra vez.": "", "It was booked on 2 March.": "", "Tu sala ya quedó reservada ayer.": "",
-			"Done, I've booked it.": conversation.NoteNothingDone, "He reservado la sala.": conversation.NoteNothingDone, "Listo, ya la reservé.": conversation.NoteNothingDone, "Ya he reservado otra sala.": conversation.NoteNothingDone,
+			"Done, I've booked it.": conversation.NoteNothingDone, "The room was cancelled earlier.": conversation.NoteNothingDone, "He reservado la sala.": conversation.NoteNothingDone, "Listo, ya la reservé.": conversation.NoteNothingDone, "Ya he reservado otra sala.": conversation.NoteNothingDone,
 			"I've booked it one hour earlier.": conversation.NoteNothingDone, "I already cancelled it earlier.": conversation.NoteNothingDone, "Your room has been booked.": conversation.NoteNothingDone,
 		} {
+			w := newWorld(t)
+			r := w.proposeDraft(t, bookNorth)
+			w.send(t, "confirmo")
+			w.Execute(r.ID)
+			w.Pass(1e9)
 			w.model.answers = []any{text(said), text(said)}
 			if reply := w.send(t, "reserva la sala norte, y cancela la otra"); w.codes(t, reply) != note {
 				t.Errorf("%q: %+v", said, reply.Message)

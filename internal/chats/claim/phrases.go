@@ -1,0 +1,59 @@
+package claim
+
+import (
+	"strings"
+
+	"piloto/internal/ground/lazy"
+)
+
+// phrase is what a sentence says in several words, where it claims an act of one of some families.
+type phrase struct {
+	kinds            []Kind
+	own, told, state bool
+	said             string
+}
+
+// phraseIn returns an act that a sentence claims in several words. A thing that goes its way is a fact, unless the person orders
+// that now; a refund or a change that does is an act.
+func phraseIn(text string, words []string) (p phrase, ok bool) {
+	if has(words, denials()) || has(words, reports()) {
+		return p, false
+	}
+	supposes := has(words, conditions())
+	if found := givenTo().FindString(text); found != "" && !supposes {
+		return phrase{kinds: []Kind{Create}, own: true, said: found}, true
+	}
+	if found := letKnow().FindStringSubmatch(text); found != nil && found[1] != "you" && !supposes {
+		return phrase{kinds: []Kind{Send}, own: true, said: found[0]}, true
+	}
+	found, ready := underWay().FindString(text), readyNow().FindString(text)
+	if found == "" && ready == "" {
+		return p, false
+	}
+	var kinds []Kind
+	for _, w := range words {
+		kinds = append(kinds, goesItsWay[strings.TrimSuffix(w, "s")]...)
+	}
+	if kinds != nil && !supposes && !has(words, pastTimes()) && !dayOf().MatchString(text) {
+		return phrase{kinds: kinds, state: true, said: found + ready}, true
+	}
+	return phrase{told: true, said: found}, found != ""
+}
+
+// underWay are phrases by which a thing goes its way; readyNow by which one is ready.
+var (
+	underWay = lazy.Pattern(`\b(?:went through|gone through|(?:is )?on (?:its|their) way|in the works|under ?way|en camino|de camino)\b`)
+	readyNow = lazy.Pattern(`\bya (?:(?:está|estan|queda|quedó) list[oa]s?\b|salió|salieron\b)`)
+)
+
+// goesItsWay are things that only an act puts on their way.
+var goesItsWay = map[string][]Kind{
+	"refund": {GiveBack}, "reembolso": {GiveBack}, "devolucion": {GiveBack}, "cancellation": {Remove}, "cancelacion": {Remove}, "anulacion": {Remove}, "transfer": {Send, Pay}, "transferencia": {Send, Pay},
+	"payment": {Pay}, "pago": {Pay}, "exchange": {Exchange, Change}, "change": {Change, Exchange}, "modification": {Change}, "cambio": {Change, Exchange}, "modificacion": {Change},
+}
+
+// givenTo matches what a person was given a place by: “I've put you down for Friday”.
+var givenTo = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |already |now )?(?:(?:put|signed|squeezed|penciled|pencilled) (?:you|him|her|them) (?:down|in)\b|got (?:you|him|her|them) (?:booked|an? (?:table|room|slot|seat|spot|place|appointment))\b)`)
+
+// letKnow matches what a message is told by: “I let the kitchen know”.
+var letKnow = lazy.Pattern(`\b(?:i|we|i've|we've|i have|we have) (?:just |already |now )?let (?:the |your )?([a-z]+)(?: [a-z]+){0,2} know\b`)
