@@ -32,6 +32,8 @@ func TestEachActNeedsItsOwnEntry(t *testing.T) {
 		{"He bloqueado la tarjeta.", booking, true},
 		{"He reservado la sala y he cancelado la otra.", booking, true},
 		{"I've emailed Ana.", cancel, true},
+		{"I've cancelled the order.", Call{Tool: "post_message", Sent: `{"text":"We cancelled your order"}`}, true},
+		{"I've emailed Ana.", Call{Tool: "order_status_set", Answered: `{"content":[{"type":"text","text":"ok"}]}`}, true},
 
 		{"The refund has been processed.", refund, false},
 		{"I've refunded 30 € to your card.", refund, false},
@@ -46,6 +48,9 @@ func TestEachActNeedsItsOwnEntry(t *testing.T) {
 		{"I've cancelled it.", Call{Method: "PATCH", Path: "/orders/7", Sent: `{"status":"cancelled"}`}, false},
 		{"He cancelado la cita.", Call{Method: "POST", Path: "/citas/7/estado", Sent: `{"estado":"cancelada"}`}, false},
 		{"I've cancelled it.", Call{Method: "POST", Path: "/orders/7/status", Answered: `{"message":"Order cancelled"}`}, false},
+		{"I've cancelled it.", Call{Tool: "order_status_set", Answered: `{"content":[{"type":"text","text":"{\"id\":7,\"status\":\"cancelled\"}"}]}`}, false},
+		{"I've cancelled it.", Call{Tool: "order_status_set", Answered: `{"content":[{"type":"text","text":"Order cancelled"}]}`}, false},
+		{"I've cancelled it.", Call{Method: "PATCH", Path: "/orders/7", Sent: `[{"notify":true},{"status":"cancelled"}]`}, false},
 		{"I've sent the email to Ana.", Call{Method: "POST", Path: "/messages", Summary: "Send a message"}, false},
 		{"The label has been emailed.", Call{Method: "POST", Path: "/orders/W1/return", Answered: `{"label_sent":true}`}, false},
 		{"I've blocked your card.", Call{Method: "PUT", Path: "/cards/7", Sent: `{"enabled":false}`}, false},

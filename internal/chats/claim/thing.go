@@ -39,10 +39,15 @@ func thingsIn(text string) []thing {
 func (t thing) add(value any) (inner []thing) {
 	switch v := value.(type) {
 	case map[string]any:
-		own := newThing()
+		own, ofTool := newThing(), v["type"] == "text" // the answer of a tool is a text, or JSON in one
 		for name, each := range v {
 			words := namesIn(name)
-			if text, ok := each.(string); ok && has(words, free()) {
+			if text, ok := each.(string); ok && ofTool {
+				if name == "text" {
+					inner = append(inner, own.add(text)...)
+				}
+				continue
+			} else if ok && has(words, free()) {
 				own.hear(namesIn(text))
 				continue
 			}
@@ -55,11 +60,22 @@ func (t thing) add(value any) (inner []thing) {
 			inner = append(inner, t.add(each)...)
 		}
 	case string:
+		if inner := inText(v); inner != nil {
+			return t.add(inner)
+		}
 		t.say(v)
 	case float64:
 		t.words[strconv.FormatFloat(v, 'f', -1, 64)] = true
 	}
 	return inner
+}
+
+// inText returns the object or the list that a text is, or nil.
+func inText(text string) (value any) {
+	if text = strings.TrimSpace(text); text == "" || text[0] != '{' && text[0] != '[' || json.Unmarshal([]byte(text), &value) != nil {
+		return nil
+	}
+	return value
 }
 
 // name adds what a member is called, if it has a value. That each thing has a time of its creation and of its last change says

@@ -144,7 +144,7 @@ func record(to *claim.Record, r plan.Run, st plan.StepState) {
 // callOf returns a step as a claim is compared with it.
 func callOf(r plan.Run, step plan.Step) claim.Call {
 	b, _ := r.Plan.Binding(step.ID)
-	return claim.Call{Method: step.Method, Tool: step.Tool, Path: step.Path, Summary: b.Summary, Sent: string(step.Query) + " " + string(step.Body)}
+	return claim.Call{Method: step.Method, Tool: step.Tool, Path: step.Path, Summary: b.Summary, Sent: "[" + cmp.Or(string(step.Query), "null") + "," + cmp.Or(string(step.Body), "null") + "]"}
 }
 
 // draftOf returns the record that a plan would make.
