@@ -118,12 +118,24 @@ func Read(message string, card Card) Yes {
 			return yes
 		}
 	}
-	switch meaning {
-	case intent.Confirm:
+	switch {
+	case meaning == intent.Confirm:
 		return Yes{Meaning: meaning, Names: Itself}
-	default:
-		return Yes{Meaning: meaning}
+	case meaning == intent.Cancel && mayOrder(message, card):
+		return Yes{}
 	}
+	return Yes{Meaning: meaning}
+}
+
+// mayOrder reports whether a message that drops a plan may order what the plan does: “ok cancel it”, of a plan that cancels.
+func mayOrder(message string, card Card) bool {
+	if !slices.ContainsFunc(newSteps(card), func(s step) bool { return s.kinds.meet(cancels) }) {
+		return false
+	}
+	words := strings.Fields(intent.Normalize(message))
+	first := phrases()[words[0]]
+	of := func(w string) bool { return alone()[w] || acts()[w].of != unsaid && acts()[w].form == verb } // «cancélalo», “it”
+	return (first == yes || first == nod) && slices.ContainsFunc(words, of) && !slices.ContainsFunc(words, IsAnyPlan)
 }
 
 // decides reports whether a message approves or accepts, in one of its words.

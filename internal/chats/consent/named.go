@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -47,7 +48,14 @@ func newStep(a Act) step {
 	s.name(s.called, a.Tool+" "+lastSegment(a.Path), 30)
 	clear(s.said) // which have plurals for any number
 	s.name(s.called, a.Summary, 30)
-	s.particles = setOf(slices.DeleteFunc(wordsOf(a.Summary+" "+a.Tool+" "+lastSegment(a.Path)), func(w string) bool { return !particles()[w] }))
+	s.particles = map[string]bool{}
+	for _, text := range []string{a.Summary, a.Tool, lastSegment(a.Path)} {
+		for i, words := 0, wordsOf(text); i < len(words); i++ {
+			if particles()[words[i]] && (i < 2 || i == len(words)-1) { // not the “in” of “Mute a user in a channel”
+				s.particles[words[i]] = true
+			}
+		}
+	}
 	s.sendAll(a)
 	for _, more := range []struct {
 		of, also kinds
@@ -76,12 +84,13 @@ func firstSentence(text string) string {
 
 // name adds the words of a text. One of more words, or a value that is a sentence, says something of its own, and names nothing.
 func (s *step) name(to map[string]bool, text string, most int) {
+	numbered := codes().MatchString(text) && !dated().MatchString(text) // a number in a longer text, or of a time, names nothing
 	words := wordsOf(text)
 	if len(words) > most {
 		return
 	}
 	for _, w := range words {
-		if unnaming()[w] || isNumber(w) || isTime(w) {
+		if unnaming()[w] || isNumber(w) && !numbered || isTime(w) {
 			continue
 		}
 		s.said[w] = true
@@ -148,7 +157,7 @@ func (s *step) sendValue(name string, value any) {
 			s.name(s.facts, v, mostOfAName)
 		}
 		parts := setOf(wordsOf(name))
-		if hasAny(parts, s.object) || hasAny(parts, naming()) || name == "id" {
+		if hasAny(parts, s.object) || hasAny(parts, naming()) || hasAny(parts, amounts()) || name == "id" {
 			s.name(s.objects, v, mostOfAName)
 		}
 		if hasAny(parts, sourcing()) {
@@ -159,6 +168,8 @@ func (s *step) sendValue(name string, value any) {
 		} else {
 			s.name(s.others, v, mostOfAName)
 		}
+	case float64:
+		s.sendValue(name, strconv.FormatFloat(v, 'f', -1, 64))
 	case []any:
 		s.counts = append(s.counts, len(v))
 		if len(v) == 1 {
@@ -203,6 +214,10 @@ func hasAny(set, of map[string]bool) bool {
 
 var (
 	sentenceEnds = lazy.Pattern(`[.!?]\s|\n`)
+
+	codes   = lazy.Pattern(`^#?[\pL\d_-]*\d[\pL\d_-]*$`)
+	dated   = lazy.Pattern(`^\d{4}-\d\d|^\d\d?-\d\d?-\d`)
+	amounts = lazy.Words(`amount total price quantity monto importe cantidad precio`)
 
 	paid     = lazy.Words(`payment pago`)
 	refunded = lazy.Words(`refund reembolso`)

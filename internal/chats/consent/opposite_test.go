@@ -81,3 +81,49 @@ func TestAVerbOfADocumentIsItsAct(t *testing.T) {
 		t.Errorf("%+v does another act", yes)
 	}
 }
+
+// TestAnOrderBehindPraiseAgrees, where nothing ends or changes by it: “great, change it” may be of the plan. A number is the one that
+// is sent.
+func TestAnOrderBehindPraiseAgrees(t *testing.T) {
+	mail := act("POST", "/messages", "Send a message", `{"to":"Ana"}`)
+	factura := act("POST", "/facturas/{id}/emitir", "Emitir una factura", "/facturas/F7/emitir")
+	cancel := act("POST", "/orders/{id}/cancel", "Cancel an order", "/orders/W7/cancel")
+	change := act("PATCH", "/orders/{id}", "Change an order", "/orders/W7", `{"quantity":2}`)
+	money := act("POST", "/transfers", "Transfer money", `{"amount":250,"to":"Luis","at":"2026-12-03T10:30:00"}`)
+	room := act("POST", "/reservations", "Reserve a room", `{"room":"204","nights":3}`)
+	mute := act("POST", "/channels/{id}/mute", "Mute a user in a channel", `{"user":"Leo"}`)
+	for _, c := range []struct {
+		act     Act
+		message string
+		agrees  bool
+	}{
+		{mail, "Looks good, send it", true},
+		{mail, "great, send it", true},
+		{mail, "Great, send me the invoice", false},
+		{mail, "send it", false},
+		{factura, "Correcto, emítela", true},
+		{factura, "ok, emítela por favor", true},
+		{cancel, "great, cancel it", false},
+		{change, "ok, change it", false},
+		{change, "Yes, change all the orders", false},
+		{change, "yes, change it", true},
+		{money, "Yes, transfer the 250", true},
+		{money, "Yes, transfer 25", false},
+		{money, "Yes, transfer 10", false},
+		{room, "Yes, reserve room 204", true},
+		{room, "Yes, reserve room 205", false},
+		{room, "Yes, reserve 3", false},
+		{mute, "Yes, mute it", true},
+		{cancel, "si cancélalo por favor", true},
+		{cancel, "si cancelas el pedido", false},
+	} {
+		if got := Read(c.message, Card{Acts: []Act{c.act}}); got.Meaning.Agrees() != c.agrees {
+			t.Errorf("%q beside %q: %+v", c.message, c.act.Summary, got)
+		}
+	}
+	for _, message := range []string{"ok cancel it", "ok, cancélalo"} {
+		if got := Read(message, Card{Acts: []Act{cancel}}); got.Meaning != intent.Other {
+			t.Errorf("%q drops or runs a cancellation: %+v", message, got)
+		}
+	}
+}

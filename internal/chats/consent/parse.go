@@ -63,7 +63,7 @@ func tellsPast(message string) bool {
 func (p *parser) yes() Yes {
 	named := p.acts | p.things
 	switch {
-	case !p.had[goes] && !p.had[confirms] && !p.had[yes], !p.coversAll(), p.approves && !p.itself && !p.isGiven():
+	case !p.had[goes] && !p.had[confirms] && !p.had[yes] && p.acts == 0, !p.coversAll(), p.approves && !p.itself && !p.isGiven():
 		return Yes{}
 	case p.acts != 0:
 		return Yes{intent.Confirm, ItsAct, !p.grounded, p.kinds, strings.Join(p.verbs, " ")}
@@ -191,6 +191,7 @@ func isOrder(word string) bool { return acts()[word].form&(verb|noun) == verb }
 func (p *parser) act(words []string) int {
 	switch {
 	case p.last == yes, p.last == goes, p.last == leads, p.last == acting, p.last == praise && p.had[yes], p.last == confirms && p.fresh && len(words) > 1:
+	case (p.last == praise || p.last == nod) && !p.does().meet(undoing): // “great, send it”; “great, change it” may be of the plan
 	default:
 		return 0
 	}
@@ -242,6 +243,11 @@ func (p *parser) isValue(word string) bool {
 // supposes reports whether a clause has an «if» in Spanish: a «sí» without its accent, and no yes of package intent.
 func supposes(clause string) bool {
 	words := strings.Fields(clause)
+	if len(words) > 1 && intent.Normalize(words[0]) == "si" {
+		if next := intent.Normalize(words[1]); next == "confirmo" || acts()[next].of != unsaid && acts()[next].form == verb { // «si devuélvelo»
+			words = words[1:]
+		}
+	}
 	return len(words) > 1 && !isListed(clause) && slices.ContainsFunc(words, func(w string) bool {
 		return intent.Normalize(w) == "si" && !strings.ContainsRune(norm.NFC.String(strings.ToLower(w)), 'í')
 	})

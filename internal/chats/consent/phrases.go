@@ -64,7 +64,7 @@ var phrases = sync.OnceValue(func() map[string]sort {
 		"quiero, quisiera, me gustaria, deseo, quiero que, puedes, puede, podemos, vamos a, estoy listo para, estoy lista para"))
 	add(confirms, list("i confirm, i do confirm, i can confirm, i hereby confirm, confirmed, confirming, im confirming, i am confirming, you have my confirmation, i approve, i accept, id like to confirm, i would like to confirm, i want to confirm, confirm it, confirm this, confirm the plan, run it, run the plan, execute it, execute the plan, "+
 		"confirmo, lo confirmo, la confirmo, los confirmo, las confirmo, te lo confirmo, se lo confirmo, yo confirmo, confirmado, queda confirmado, tienes mi confirmacion, quiero confirmar, apruebo, acepto, "+itAccepted+", confirmalo, confirma el plan, ejecutalo, ejecuta el plan, lanza el plan"))
-	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco, merci, grazie, danke, obrigado, obrigada"))
+	add(grateful, list("thank you, thanks, many thanks, thanks a lot, thank you very much, thank you so much, i appreciate, i really appreciate, much appreciated, gracias, muchas gracias, mil gracias, te lo agradezco, se lo agradezco, merci"))
 	return out
 })
 
@@ -137,10 +137,11 @@ var (
 	details = lazy.Words(`details detail detalles datos`)
 	items   = lazy.Words(`item items articulo articulos`)
 
-	// agreeing are the phrases of which every yes that is on no list has one, in normal form, sorted.
+	// agreeing are the phrases of which every yes that is on no list has one, in normal form, sorted. A nod or praise agrees with an
+	// order behind it.
 	agreeing = sync.OnceValue(func() (out []string) {
 		for text, s := range phrases() {
-			if s == yes || s == goes || s == confirms {
+			if s == yes || s == goes || s == confirms || s == nod || s == praise {
 				out = append(out, text)
 			}
 		}

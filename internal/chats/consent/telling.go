@@ -208,7 +208,7 @@ func (p *parser) isShown(t telling, does kinds, of uint64) bool {
 	}
 	has := func(enough func(int) bool) bool {
 		return enough(bits.OnesCount64(of)) || of&p.where(func(s step) bool {
-			return slices.ContainsFunc(s.counts, enough) || does.meet(changes) && enough(s.members)
+			return slices.ContainsFunc(s.counts, enough) || does.meet(changes) && !t.names && enough(s.members)
 		}) != 0
 	}
 	switch {
